@@ -1,0 +1,27 @@
+import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import type { PlatformClient } from '#src/platform/client.ts'
+
+/** What the inventory room needs of the outside; `ferry.ts` builds it. */
+export type InventoryContext = {
+  readonly pool: Pool
+  readonly accounts: ReadonlyMap<string, InventoryAccount>
+  readonly removalGuard: RemovalGuard
+  /** Who works here, for leases: host and process, in words. */
+  readonly holder: string
+  readonly log: Logger
+}
+
+export type InventoryAccount = {
+  readonly name: string
+  readonly client: PlatformClient
+  /** The folders whose alert rules are listed; 0 stands for all the caller may view. */
+  readonly folders: readonly bigint[]
+  readonly pageLimit: number
+  readonly includeAccount: boolean
+  /** A hash of the app_key: a different key may see different rows, so it is part of a run's scope. */
+  readonly keyHash: string
+}
+
+/** More than `rows` and more than `share` (0 to 1) of the rows in scope gone at once: a person decides. */
+export type RemovalGuard = { readonly rows: number; readonly share: number }

@@ -1,0 +1,10 @@
+/**
+ * The three operations of the contract: path, and what the platform counts their calls by (sections 4 and 8).
+ */
+export const OPERATIONS = {
+  'list-alert-rules': { path: '/monit/rule/list/basic', countedPer: 'account' },
+  'import-subscribers': { path: '/status-page/subscriber/import', countedPer: 'account' },
+  'list-mcp-servers': { path: '/safari/mcp/server/list', countedPer: 'app_key' },
+} as const
+
+export type Operation = keyof typeof OPERATIONS

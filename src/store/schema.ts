@@ -1,0 +1,306 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  check,
+  customType,
+  index,
+  integer,
+  jsonb,
+  pgSchema,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+
+/*
+ * Every table of Ferry, in the schema `ferry`. Columns that carry a field of the platform bear the contract's
+ * name for it. What each table and column means is said once, in the database's own COMMENTs (see the
+ * hand-written SQL in `drizzle/`); `docs/schema.md` is checked against them.
+ */
+export const ferry = pgSchema('ferry')
+
+/** The whole range of uint64: numeric(20,0) in Postgres, bigint in TypeScript. */
+const uint64 = customType<{ data: bigint; driverData: string }>({
+  dataType: () => 'numeric(20, 0)',
+  fromDriver: value => BigInt(value),
+  toDriver: value => value.toString(),
+})
+const int64 = (name: string) => bigint(name, { mode: 'bigint' })
+const instant = (name: string) => timestamp(name, { withTimezone: true })
+const identity = () => int64('id').primaryKey().generatedAlwaysAsIdentity()
+const count = (name: string) => integer(name).notNull().default(0)
+
+export const installation = ferry.table(
+  'installation',
+  {
+    only: boolean('only').primaryKey().default(true),
+    id: uuid('id').notNull().defaultRandom(),
+    created_at: instant('created_at').notNull().defaultNow(),
+  },
+  t => [check('installation_has_one_row', sql`${t.only}`)],
+)
+
+export const syncRuns = ferry.table(
+  'sync_runs',
+  {
+    id: identity(),
+    account: text('account').notNull(),
+    resource: text('resource').notNull(),
+    trigger: text('trigger').notNull(),
+    slot: instant('slot'),
+    scope: jsonb('scope').notNull(),
+    guard: text('guard').notNull(),
+    fingerprint_version: integer('fingerprint_version').notNull(),
+    status: text('status').notNull(),
+    started_at: instant('started_at').notNull().default(sql`clock_timestamp()`),
+    applied_at: instant('applied_at'),
+    finished_at: instant('finished_at'),
+    requests: count('requests'),
+    pages: count('pages'),
+    seen: count('seen'),
+    added: count('added'),
+    changed: count('changed'),
+    removed: count('removed'),
+    unchanged: count('unchanged'),
+    quarantined: count('quarantined'),
+    fired: count('fired'),
+    recovered: count('recovered'),
+    data_hashes: text('data_hashes').array(),
+    error_code: text('error_code'),
+    request_id: text('request_id'),
+    message: text('message'),
+    lease_token: uuid('lease_token'),
+  },
+  t => [
+    index('sync_runs_by_resource').on(t.account, t.resource, t.id.desc()),
+    index('sync_runs_unfinished').on(t.id).where(sql`${t.finished_at} is null`),
+  ],
+)
+
+export const alertRuleVersions = ferry.table(
+  'alert_rule_versions',
+  {
+    account: text('account').notNull(),
+    id: uint64('id').notNull(),
+    valid_from: instant('valid_from').notNull(),
+    valid_to: instant('valid_to'),
+    opened_by_run: int64('opened_by_run').notNull(),
+    closed_by_run: int64('closed_by_run'),
+    fingerprint: uuid('fingerprint').notNull(),
+    account_id: uint64('account_id').notNull(),
+    folder_id: uint64('folder_id').notNull(),
+    name: text('name').notNull(),
+    labels: jsonb('labels'),
+    ds_type: text('ds_type').notNull(),
+    enabled: boolean('enabled').notNull(),
+    debug_log_enabled: boolean('debug_log_enabled').notNull(),
+    cron_pattern: text('cron_pattern').notNull(),
+    timezone: text('timezone'),
+    delay_seconds: int64('delay_seconds').notNull(),
+    creator_id: uint64('creator_id').notNull(),
+    creator_name: text('creator_name').notNull(),
+    updater_id: uint64('updater_id').notNull(),
+    updater_name: text('updater_name').notNull(),
+    created_at: int64('created_at').notNull(),
+    updated_at: int64('updated_at').notNull(),
+    flags: text('flags').array(),
+    altered: text('altered').array(),
+  },
+  t => [
+    primaryKey({ columns: [t.id, t.account, t.valid_from] }),
+    uniqueIndex('alert_rule_versions_current').on(t.id, t.account).where(sql`${t.valid_to} is null`),
+    index('alert_rule_versions_by_folder').on(t.folder_id, t.valid_from),
+    check('alert_rule_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
+  ],
+)
+
+export const mcpServerVersions = ferry.table(
+  'mcp_server_versions',
+  {
+    account: text('account').notNull(),
+    server_id: text('server_id').notNull(),
+    valid_from: instant('valid_from').notNull(),
+    valid_to: instant('valid_to'),
+    opened_by_run: int64('opened_by_run').notNull(),
+    closed_by_run: int64('closed_by_run'),
+    fingerprint: uuid('fingerprint').notNull(),
+    account_id: uint64('account_id'),
+    team_id: uint64('team_id'),
+    can_edit: boolean('can_edit'),
+    server_name: text('server_name'),
+    description: text('description'),
+    transport: text('transport'),
+    url: text('url'),
+    status: text('status'),
+    connect_timeout: int64('connect_timeout'),
+    call_timeout: int64('call_timeout'),
+    tool_count: int64('tool_count'),
+    tools: jsonb('tools'),
+    auth_mode: text('auth_mode'),
+    created_by: uint64('created_by'),
+    created_at: int64('created_at'),
+    updated_at: int64('updated_at'),
+    flags: text('flags').array(),
+    altered: text('altered').array(),
+  },
+  t => [
+    primaryKey({ columns: [t.server_id, t.account, t.valid_from] }),
+    uniqueIndex('mcp_server_versions_current').on(t.server_id, t.account).where(sql`${t.valid_to} is null`),
+    check('mcp_server_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
+  ],
+)
+
+export const alertRuleFirings = ferry.table(
+  'alert_rule_firings',
+  {
+    account: text('account').notNull(),
+    id: uint64('id').notNull(),
+    began: instant('began').notNull(),
+    ended: instant('ended'),
+    began_run: int64('began_run').notNull(),
+    ended_run: int64('ended_run'),
+  },
+  t => [
+    primaryKey({ columns: [t.id, t.account, t.began] }),
+    uniqueIndex('alert_rule_firings_open').on(t.id, t.account).where(sql`${t.ended} is null`),
+    check('alert_rule_firings_interval', sql`${t.ended} > ${t.began}`),
+  ],
+)
+
+export const removalHolds = ferry.table(
+  'removal_holds',
+  {
+    id: identity(),
+    account: text('account').notNull(),
+    resource: text('resource').notNull(),
+    opened_by_run: int64('opened_by_run').notNull(),
+    last_run: int64('last_run').notNull(),
+    ids: text('ids').array().notNull(),
+    opened_at: instant('opened_at').notNull().default(sql`clock_timestamp()`),
+    ended_at: instant('ended_at'),
+    outcome: text('outcome'),
+  },
+  t => [uniqueIndex('removal_holds_open').on(t.account, t.resource).where(sql`${t.ended_at} is null`)],
+)
+
+export const quarantinedRows = ferry.table(
+  'quarantined_rows',
+  {
+    run_id: int64('run_id').notNull(),
+    position: integer('position').notNull(),
+    id: text('id'),
+    reason: text('reason').notNull(),
+    raw: jsonb('raw'),
+  },
+  t => [primaryKey({ columns: [t.run_id, t.position] })],
+)
+
+export const contractDrift = ferry.table(
+  'contract_drift',
+  {
+    account: text('account').notNull(),
+    resource: text('resource').notNull(),
+    field: text('field').notNull(),
+    type: text('type').notNull(),
+    first_run: int64('first_run').notNull(),
+    first_seen_at: instant('first_seen_at').notNull().default(sql`clock_timestamp()`),
+  },
+  t => [primaryKey({ columns: [t.account, t.resource, t.field, t.type] })],
+)
+
+export const platformAccounts = ferry.table(
+  'platform_accounts',
+  {
+    account: text('account').notNull(),
+    account_id: uint64('account_id').notNull(),
+    first_run: int64('first_run').notNull(),
+  },
+  t => [primaryKey({ columns: [t.account, t.account_id] })],
+)
+
+export const platformLimits = ferry.table(
+  'platform_limits',
+  {
+    limit_key: text('limit_key').notNull(),
+    operation: text('operation').notNull(),
+    blocked_until: instant('blocked_until'),
+    strikes: count('strikes'),
+  },
+  t => [primaryKey({ columns: [t.limit_key, t.operation] })],
+)
+
+export const platformCalls = ferry.table(
+  'platform_calls',
+  {
+    id: identity(),
+    limit_key: text('limit_key').notNull(),
+    account: text('account').notNull(),
+    operation: text('operation').notNull(),
+    started: instant('started').notNull(),
+    counted_by: instant('counted_by').notNull(),
+    finished: instant('finished'),
+    http_status: integer('http_status'),
+    error_code: text('error_code'),
+    request_id: text('request_id'),
+    run_id: int64('run_id'),
+  },
+  t => [
+    index('platform_calls_in_window').on(t.limit_key, t.operation, t.counted_by),
+    index('platform_calls_by_run').on(t.run_id),
+  ],
+)
+
+export const leases = ferry.table('leases', {
+  name: text('name').primaryKey(),
+  token: uuid('token').notNull(),
+  holder: text('holder').notNull(),
+  acquired_at: instant('acquired_at').notNull(),
+  expires_at: instant('expires_at').notNull(),
+})
+
+export const snapshots = ferry.table(
+  'snapshots',
+  {
+    id: identity(),
+    account: text('account').notNull(),
+    slot: instant('slot'),
+    taken_at: instant('taken_at').notNull(),
+    status: text('status').notNull(),
+    alert_rules_run: int64('alert_rules_run').notNull(),
+    mcp_servers_run: int64('mcp_servers_run').notNull(),
+  },
+  t => [
+    uniqueIndex('snapshots_one_per_slot').on(t.account, t.slot),
+    index('snapshots_by_time').on(t.account, t.taken_at),
+  ],
+)
+
+export const scheduleSlots = ferry.table(
+  'schedule_slots',
+  {
+    account: text('account').notNull(),
+    schedule: text('schedule').notNull(),
+    slot: instant('slot').notNull(),
+    attempts: count('attempts'),
+    retry_at: instant('retry_at'),
+    done_at: instant('done_at'),
+    outcome: text('outcome'),
+  },
+  t => [
+    primaryKey({ columns: [t.account, t.schedule, t.slot] }),
+    index('schedule_slots_unfinished').on(t.slot).where(sql`${t.done_at} is null`),
+  ],
+)
+
+export const schedulePauses = ferry.table(
+  'schedule_pauses',
+  {
+    schedule: text('schedule').notNull(),
+    account: text('account').notNull(),
+    paused_at: instant('paused_at').notNull().default(sql`clock_timestamp()`),
+  },
+  t => [primaryKey({ columns: [t.schedule, t.account] })],
+)
