@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import type { RemovalGuard } from '#src/model/removal-guard.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 
 /** What the inventory room needs of the outside; `ferry.ts` builds it. */
@@ -22,6 +23,3 @@ export type InventoryAccount = {
   /** A hash of the app_key: a different key may see different rows, so it is part of a run's scope. */
   readonly keyHash: string
 }
-
-/** More than `rows` and more than `share` (0 to 1) of the rows in scope gone at once: a person decides. */
-export type RemovalGuard = { readonly rows: number; readonly share: number }

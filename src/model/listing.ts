@@ -25,3 +25,45 @@ export type Quarantined = {
 
 /** A field outside the contract: its name and JSON type, never its value, which may hold a secret. */
 export type Drift = { readonly field: string; readonly type: string }
+
+/** Whether a row was set aside whose id nobody can read: then no id may be called absent. */
+export function hasUnreadableId(listing: Pick<Listing<unknown>, 'quarantined'>): boolean {
+  return listing.quarantined.some(row => row.id === null)
+}
+
+/**
+ * Several listings as one, positions counted through. A row whose id an earlier listing has too (it moved from one
+ * folder to another between two answers) is set aside, as it is within one listing.
+ */
+export function joinListings<Row>(
+  listings: readonly Listing<Row>[],
+  idOf: (row: Row) => string,
+): Listing<Row> {
+  const [only] = listings
+  if (only && listings.length === 1) return only
+  const rows: Row[] = []
+  const altered = new Map<number, readonly string[]>()
+  const quarantined: Quarantined[] = []
+  const seen = new Set<string>()
+  let offset = 0
+  for (const listing of listings) {
+    quarantined.push(...listing.quarantined.map(row => ({ ...row, position: row.position + offset })))
+    for (const [n, row] of listing.rows.entries()) {
+      const id = idOf(row)
+      if (seen.has(id)) {
+        const reason = 'the same id came in the listing of another folder; that one is carried'
+        quarantined.push({ position: offset + n, id, reason, raw: null })
+        continue
+      }
+      seen.add(id)
+      const fields = listing.altered.get(n)
+      if (fields) altered.set(rows.length, fields)
+      rows.push(row)
+    }
+    offset += listing.rows.length + listing.quarantined.length
+  }
+  const drift = new Map(
+    listings.flatMap(listing => listing.drift.map(found => [`${found.field} ${found.type}`, found])),
+  )
+  return { rows, altered, quarantined, drift: [...drift.values()] }
+}

@@ -1,0 +1,18 @@
+# Ferry served: Postgres and Redis come from elsewhere (docker-compose.yml). The embedded Postgres and the pinned
+# Node are optional dependencies, left out here: the base image is the Node.
+FROM node:26-slim AS dependencies
+WORKDIR /ferry
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts
+
+FROM node:26-slim
+ENV NODE_ENV=production
+WORKDIR /ferry
+COPY --from=dependencies /ferry/node_modules ./node_modules
+COPY package.json ./
+COPY drizzle ./drizzle
+COPY jobs ./jobs
+COPY src ./src
+USER node
+# Node itself, not npm: a signal must reach the worker, which drains before it goes.
+CMD ["node", "src/cli/ferry.ts", "worker"]

@@ -1,0 +1,83 @@
+import { styleText } from 'node:util'
+import Table from 'cli-table3'
+
+export type Cell = string | number | bigint | boolean | Date | null
+
+/** Longer cells are cut: a table that wraps is none. */
+const WIDEST_CELL = 60
+
+const NO_BORDERS = Object.fromEntries(
+  ['top', 'bottom', 'left', 'right', 'mid'].flatMap(side => [
+    [side, ''],
+    [`${side}-mid`, ''],
+    [`${side}-left`, ''],
+    [`${side}-right`, ''],
+  ]),
+)
+
+/** Prints one result as one line of JSON: ids (bigint) as strings, instants in ISO 8601. */
+export function printJson(result: object): void {
+  print(JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
+}
+
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Prints what goes along with a result but is none, on stderr. */
+export function printAside(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+/** Prints a table without borders, numbers to the right; `none` is said if it has no rows. */
+export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): void {
+  if (rows.length === 0) return print(none)
+  const numbers = head.map((_, column) => rows.every(row => isNumber(row[column])))
+  const table = new Table({
+    head: head.map(emphasised),
+    colAligns: numbers.map(number => (number ? 'right' : 'left')),
+    chars: { ...NO_BORDERS, middle: '  ' },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  })
+  table.push(...rows.map(row => row.map(cellText)))
+  print(table.toString().replaceAll(/ +$/gm, ''))
+}
+
+/** Bold on a terminal, unless NO_COLOR says otherwise. */
+export function emphasised(text: string): string {
+  return styleText('bold', text, { stream: process.stdout })
+}
+
+/** Text of the platform may hold anything; control characters would reach the terminal as commands. */
+export function harmless(text: string): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+}
+
+/** An instant as people read it, in UTC, to the second. */
+export function instant(at: Date | null): string {
+  return at === null ? '' : `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`
+}
+
+/** `1,234`, whatever the language of the machine. */
+export function count(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
+/** `2.1 s`, `340 ms`, `3 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`
+}
+
+function isNumber(cell: Cell | undefined): boolean {
+  return typeof cell === 'number' || typeof cell === 'bigint' || cell === null
+}
+
+function cellText(cell: Cell): string {
+  if (cell instanceof Date) return instant(cell)
+  if (typeof cell === 'number') return count(cell)
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
+  const text = harmless(String(cell ?? ''))
+  return text.length > WIDEST_CELL ? `${text.slice(0, WIDEST_CELL - 1)}…` : text
+}

@@ -1,0 +1,70 @@
+import type { RunResult } from '#src/model/run.ts'
+import { EXIT, type ExitCode, gravest } from './exit.ts'
+import { duration, harmless, printAside, printJson, printTable } from './output.ts'
+
+/** The codes of 401, 402 and 403: trying again is no use before somebody changes the key or its rights. */
+const REFUSED = new Set(['Unauthorized', 'BalanceNotEnough', 'AccessDenied'])
+
+const EXIT_OF_STATUS = {
+  succeeded: EXIT.done,
+  partial: EXIT.partial,
+  held: EXIT.undecided,
+  failed: EXIT.failed,
+  skipped: EXIT.failed,
+} as const
+
+/** A run that set rows aside is not quite done, and one the platform refused is worse than failed. */
+export function exitCodeOf(result: Pick<RunResult, 'status' | 'errorCode' | 'quarantined'>): ExitCode {
+  return gravest([
+    EXIT_OF_STATUS[result.status],
+    result.quarantined > 0 ? EXIT.partial : EXIT.done,
+    isRefused(result.errorCode) ? EXIT.refused : EXIT.done,
+  ])
+}
+
+export function isRefused(errorCode: string | null): boolean {
+  return errorCode !== null && REFUSED.has(errorCode)
+}
+
+/** One line of JSON; its keys are a promise to scripts. */
+export function printJsonRun(result: RunResult): void {
+  const { run, account, resource, status, seen, added, changed, removed, unchanged, quarantined } = result
+  const counts = { seen, added, changed, removed, unchanged, quarantined }
+  const { requests, durationMs } = result
+  printJson({ run, account, resource, status, ...counts, requests, durationMs })
+}
+
+export function printRuns(results: readonly RunResult[]): void {
+  const head = ['run', 'account', 'inventory', 'status', 'seen', 'added', 'changed', 'removed', 'unchanged']
+  const rows = results.map(result => [
+    result.run,
+    result.account,
+    result.resource,
+    result.status,
+    result.seen,
+    result.added,
+    result.changed,
+    result.removed,
+    result.unchanged,
+    result.quarantined,
+    result.requests,
+    duration(result.durationMs),
+  ])
+  printTable([...head, 'quarantined', 'calls', 'took'], rows, 'Nothing was synced.')
+}
+
+/** Says on stderr what a person should know of a run: why it is not simply done, and what to do. */
+export function explainRun(result: RunResult): void {
+  const code = result.errorCode === null ? '' : ` (${result.errorCode})`
+  const request = result.requestId === null ? '' : ` request_id ${result.requestId}`
+  const words = [result.message ?? '', whatNext(result)].filter(Boolean).join(' ')
+  if (words === '' && code === '') return
+  const what = `account ${result.account}, ${result.resource}, run ${result.run}: ${result.status}${code}`
+  printAside(harmless(`ferry: ${what}. ${words}${request}`))
+}
+
+function whatNext({ status, run, quarantined }: RunResult): string {
+  if (status === 'held') return `See \`ferry runs show ${run}\`; \`ferry runs approve ${run}\` removes them.`
+  if (quarantined > 0) return `${quarantined} rows could not be read; \`ferry runs show ${run}\` lists them.`
+  return ''
+}

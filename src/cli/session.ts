@@ -1,0 +1,82 @@
+import type { Logger } from 'pino'
+import type { Account, Config } from '#src/config.ts'
+import type { Ferry } from '#src/ferry.ts'
+import { explain, UsageError } from './errors.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import { printAside } from './output.ts'
+import { readSandboxNote } from './sandbox-note.ts'
+
+/** What the work of a command is given. `signal` aborts at Ctrl-C. */
+export type Session = { readonly config: Config; readonly log: Logger; readonly signal: AbortSignal }
+
+/**
+ * Runs the work of one command and sets the exit code: what it returns, or what goes with the error it throws.
+ *
+ * Ctrl-C (and SIGTERM) aborts the signal so that the work can clean up, and exits 130; a second one exits at once.
+ */
+export async function oneShot(work: (session: Session) => Promise<ExitCode>): Promise<void> {
+  const interruption = new AbortController()
+  const interrupt = () => {
+    if (interruption.signal.aborted) process.exit(EXIT.interrupted)
+    interruption.abort(new Error('interrupted'))
+  }
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
+  try {
+    process.exitCode = await work(await openSession('warn', interruption.signal))
+  } catch (error) {
+    process.exitCode = interruption.signal.aborted ? EXIT.interrupted : explain(error)
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
+  }
+  if (interruption.signal.aborted) process.exitCode = EXIT.interrupted
+}
+
+export async function openSession(level: 'info' | 'warn', signal: AbortSignal): Promise<Session> {
+  const { readConfig } = await import('#src/config.ts')
+  const { openLog } = await import('./log.ts')
+  const config = readConfig()
+  return { config, log: openLog(config.logLevel ?? level), signal }
+}
+
+/** Runs one command's work on an open Ferry. */
+export function withFerry(work: (ferry: Ferry, session: Session) => Promise<ExitCode>): Promise<void> {
+  return oneShot(async session => {
+    const { openFerry } = await import('#src/ferry.ts')
+    await using ferry = await openFerry(session.config, session)
+    return work(ferry, session)
+  })
+}
+
+/** The same for work that needs an account: those configured, or the sandbox of a `ferry up` that runs here. */
+export function withAccounts(work: (ferry: Ferry, session: Session) => Promise<ExitCode>): Promise<void> {
+  return oneShot(async session => {
+    const config = await needAccounts(session.config)
+    const { openFerry } = await import('#src/ferry.ts')
+    await using ferry = await openFerry(config, session)
+    return work(ferry, { ...session, config })
+  })
+}
+
+async function needAccounts(config: Config): Promise<Config> {
+  if (config.accounts.length > 0) return config
+  const note = readSandboxNote(config.dataDir)
+  if (note === null) {
+    throw new UsageError(
+      'no platform account is configured. Set FERRY_BASE_URL to the address of the platform and FERRY_APP_KEY to ' +
+        'an app_key of your account (or FERRY_ACCOUNTS_FILE for several). To look around without one, `ferry demo`, ' +
+        'or `ferry up` and run this again beside it.',
+    )
+  }
+  printAside(`No platform account is configured: using the sandbox of \`ferry up\` (process ${note.pid}).`)
+  const { withAccount } = await import('#src/config.ts')
+  return withAccount(config, 'sandbox', note.baseUrl, note.appKey)
+}
+
+/** The accounts a command is about: the one named, or all. */
+export function accountsOf(config: Config, name: string | undefined): readonly Account[] {
+  if (name === undefined) return config.accounts
+  const account = config.accounts.find(account => account.name === name)
+  if (account) return [account]
+  const names = config.accounts.map(account => account.name).join(', ')
+  throw new UsageError(`there is no account ${JSON.stringify(name)}; there are: ${names}`)
+}

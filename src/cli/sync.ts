@@ -1,0 +1,120 @@
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import type { Ferry } from '#src/ferry.ts'
+import type { SyncPreview } from '#src/inventory/preview.ts'
+import { RESOURCES, type Resource } from '#src/model/resource.ts'
+import { UsageError } from './errors.ts'
+import { EXIT, type ExitCode, gravest } from './exit.ts'
+import { count, emphasised, harmless, print, printAside, printJson } from './output.ts'
+import { exitCodeOf, explainRun, isRefused, printJsonRun, printRuns } from './run-result.ts'
+import { accountsOf, type Session, withAccounts } from './session.ts'
+
+type SyncOptions = {
+  account?: string
+  folder?: readonly bigint[]
+  plan?: true
+  acceptRemovals?: true
+  json?: true
+}
+
+export function addSync(program: Command): void {
+  program
+    .command('sync')
+    .description('carry an inventory into Postgres now')
+    .addArgument(new Argument('<inventory>', 'what to sync').choices([...RESOURCES, 'all']))
+    .option('--account <name>', 'only this account (default: every account)')
+    .option('--folder <id>', 'only this folder of alert rules; may be repeated', collectFolder)
+    .addOption(new Option('--plan', 'say what would change and write nothing').conflicts('acceptRemovals'))
+    .option('--accept-removals', 'remove what is gone, however much it is')
+    .option('--json', 'print one JSON object per inventory')
+    .action((inventory: Resource | 'all', options: SyncOptions) =>
+      withAccounts((ferry, session) => {
+        if (inventory === 'mcp-servers' && options.folder) {
+          throw new UsageError('MCP servers are in no folder; leave out --folder')
+        }
+        const resources = inventory === 'all' ? RESOURCES : [inventory]
+        return options.plan
+          ? preview(ferry, resources, options, session)
+          : sync(ferry, resources, options, session)
+      }),
+    )
+}
+
+function collectFolder(text: string, earlier: readonly bigint[] = []): readonly bigint[] {
+  const id = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n
+  if (id < 0n || id >= 2n ** 64n) throw new InvalidArgumentError('A folder id is 0 to 18446744073709551615.')
+  return [...earlier, id]
+}
+
+/** `folder` asks for alert rules of these folders; MCP servers, synced along with them, are in none. */
+function requestOf(account: string, resource: Resource, { folder, acceptRemovals }: SyncOptions) {
+  return {
+    account,
+    resource,
+    trigger: 'manual' as const,
+    ...(folder && resource === 'alert-rules' ? { folders: folder } : {}),
+    ...(acceptRemovals ? { acceptRemovals } : {}),
+  }
+}
+
+async function sync(
+  ferry: Ferry,
+  resources: readonly Resource[],
+  options: SyncOptions,
+  { config, signal }: Session,
+): Promise<ExitCode> {
+  const { syncInventory } = await import('#src/inventory/sync.ts')
+  const results = []
+  for (const account of accountsOf(config, options.account)) {
+    for (const resource of resources) {
+      if (signal.aborted) break
+      const result = await syncInventory(ferry, requestOf(account.name, resource, options), signal)
+      if (options.json) printJsonRun(result)
+      results.push(result)
+    }
+  }
+  if (!options.json) printRuns(results)
+  results.forEach(explainRun)
+  return gravest(results.map(exitCodeOf))
+}
+
+async function preview(
+  ferry: Ferry,
+  resources: readonly Resource[],
+  options: SyncOptions,
+  { config, signal }: Session,
+): Promise<ExitCode> {
+  const { previewSync } = await import('#src/inventory/preview.ts')
+  const codes: ExitCode[] = []
+  for (const account of accountsOf(config, options.account)) {
+    for (const resource of resources) {
+      if (signal.aborted) break
+      const found = await previewSync(ferry, requestOf(account.name, resource, options), signal)
+      if ('samples' in found) {
+        if (options.json) printJson(found)
+        else printPreview(found)
+        continue
+      }
+      const request = found.requestId === null ? '' : ` request_id ${found.requestId}`
+      const what = `account ${account.name}, ${resource}: ${found.code}`
+      printAside(harmless(`ferry: ${what}. ${found.message} ${found.whatToDo}${request}`))
+      codes.push(isRefused(found.code) ? EXIT.refused : EXIT.failed)
+    }
+  }
+  return gravest(codes)
+}
+
+const SIGN = { added: '+', changed: '~', removed: '-' } as const
+
+function printPreview(found: SyncPreview): void {
+  const counts = (['seen', 'added', 'changed', 'removed', 'unchanged', 'quarantined'] as const)
+    .map(word => `${count(found[word])} ${word}`)
+    .join(', ')
+  print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing was written.`)
+  if (found.note !== null) print(`  ${harmless(found.note)}`)
+  for (const { id, change, fields } of found.samples) {
+    const differences = Object.entries(fields).map(
+      ([name, { before, after }]) => `${name}: ${JSON.stringify(before)} -> ${JSON.stringify(after)}`,
+    )
+    print(harmless(`  ${SIGN[change]} ${id} ${differences.join(', ')}`.trimEnd()))
+  }
+}

@@ -1,0 +1,156 @@
+import { CronExpressionParser } from 'cron-parser'
+import { z } from 'zod'
+
+/*
+ * How each kind of setting is written. A mistake says what is wrong and what would be right; the text itself is
+ * repeated only where it cannot hold a secret.
+ */
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+const DURATION = /^(\d{1,9})(ms|s|m|h)$/
+
+/** Milliseconds. */
+export const Duration = text(
+  durationMs,
+  'is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
+)
+
+/** At most `most` calls in any `windowMs`, for each window of the list. */
+export const Limit = text(
+  value => all(value.split(',').map(windowOf)),
+  'is not a limit; write calls/window, with commas between: 2/1s,20/60s',
+)
+export type Limit = z.output<typeof Limit>
+
+/** More than `rows` and more than `share` (0 to 1) of the rows gone at once is held for a person. */
+export const Guard = text(guardOf, 'is not a removal guard; write a number of rows and a share: 10,20%')
+
+/** Folder ids of alert rules; 0 stands for all the caller may view. */
+export const Folders = text(
+  value => all(value.split(',').map(folderOf))?.filter(isFirst),
+  'is not a list of folders; write ids from 0 to 18446744073709551615 with commas between: 0 or 12,34',
+)
+
+/** The same from JSON, where an id beyond 2^53 must be a string to survive. */
+export const FolderList = z
+  .array(
+    z.union([
+      z.int().min(0).transform(BigInt),
+      text(folderOf, 'is not a folder id; write one from 0 to 18446744073709551615'),
+    ]),
+  )
+  .min(1)
+
+export const Cron = text(
+  value => (isCron(value) ? value : undefined),
+  'is not a cron time that ever comes; write five fields, minute to day of the week: 30 3 * * *',
+)
+
+export const TimeZone = text(
+  value => (isTimeZone(value) ? value : undefined),
+  'is not an IANA time zone; write one such as UTC or Europe/Berlin',
+)
+
+export const Flag = z
+  .enum(['1', 'true', '0', 'false'], { error: issue => `${quoted(issue.input)} is neither true nor false` })
+  .transform(value => value === '1' || value === 'true')
+
+export const PostgresUrl = url(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database')
+export const RedisUrl = url(['redis:', 'rediss:'], 'redis://host:6379')
+export const ProxyUrl = url(['http:', 'https:'], 'http://proxy:3128')
+
+/** An address of the platform, without the slash at its end. The key is added by the client, never written here. */
+export const BaseUrl = z.string().transform((value, context) => {
+  const address = URL.parse(value)
+  const wrong =
+    address?.protocol !== 'http:' && address?.protocol !== 'https:'
+      ? 'is not an http address'
+      : address.username || address.password
+        ? 'holds a user or a password'
+        : address.search || address.hash
+          ? 'holds a query or a fragment'
+          : null
+  if (wrong === null) return value.replace(/\/+$/, '')
+  context.addIssue(`${wrong}; write only where the platform is: https://api.example.com`)
+  return z.NEVER
+})
+
+export const PageLimit = z.int().min(1).max(10_000)
+
+/** The same in an environment, where everything is text. */
+export const PageLimitText = text(
+  value => (/^\d{1,5}$/.test(value) ? PageLimit.safeParse(Number(value)).data : undefined),
+  'is not a page size; write a whole number from 1 to 10000',
+)
+
+export function quoted(value: unknown): string {
+  return JSON.stringify(value)
+}
+
+export function folderOf(value: string): bigint | undefined {
+  if (!/^\s*\d{1,20}\s*$/.test(value)) return undefined
+  const id = BigInt(value)
+  return id < 2n ** 64n ? id : undefined
+}
+
+function text<T>(parse: (value: string) => T | undefined, wrong: string) {
+  return z.string().transform((value, context) => {
+    const parsed = parse(value.trim())
+    if (parsed !== undefined) return parsed
+    context.addIssue(`${quoted(value)} ${wrong}`)
+    return z.NEVER
+  })
+}
+
+function url(protocols: readonly string[], example: string) {
+  const isRight = (value: string) => protocols.includes(URL.parse(value)?.protocol ?? '')
+  return z.string().refine(isRight, `is not an address of its kind; write it like ${example}`)
+}
+
+function durationMs(value: string): number | undefined {
+  const [, digits, unit] = DURATION.exec(value) ?? []
+  const ms = Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS]
+  return ms > 0 ? ms : undefined
+}
+
+function windowOf(value: string): { readonly most: number; readonly windowMs: number } | undefined {
+  const [, digits, window = ''] = /^\s*(\d{1,9})\/(\S+)\s*$/.exec(value) ?? []
+  const most = Number(digits)
+  const windowMs = durationMs(window)
+  return most > 0 && windowMs !== undefined ? { most, windowMs } : undefined
+}
+
+function guardOf(value: string): { readonly rows: number; readonly share: number } | undefined {
+  const [, rows, percent] = /^(\d{1,9})\s*,\s*(\d{1,3}(?:\.\d+)?)%$/.exec(value) ?? []
+  const share = Number(percent) / 100
+  return share <= 1 ? { rows: Number(rows), share } : undefined
+}
+
+function isCron(value: string): boolean {
+  if (value.split(/\s+/).length !== 5) return false
+  try {
+    return CronExpressionParser.parse(value).next() !== null
+  } catch {
+    return false
+  }
+}
+
+/** Offsets and abbreviations such as CST pass `Intl`, but no two programs agree on them. */
+function isTimeZone(value: string): boolean {
+  if (value !== 'UTC' && !value.includes('/')) return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function all<T>(values: readonly (T | undefined)[]): readonly T[] | undefined {
+  const known = values.filter(value => value !== undefined)
+  return known.length === values.length ? known : undefined
+}
+
+function isFirst<T>(value: T, index: number, values: readonly T[]): boolean {
+  return values.indexOf(value) === index
+}

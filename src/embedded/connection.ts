@@ -1,0 +1,25 @@
+import { Client } from 'pg'
+import type { Logger } from 'pino'
+import { ROLE } from './cluster.ts'
+
+/** The address of one of its databases. Contains the password: not for logs. */
+export function urlOf(password: string, port: number, database: string): string {
+  return `postgres://${ROLE}:${password}@127.0.0.1:${port}/${database}`
+}
+
+/**
+ * A connection to the maintenance database, so that `ferry` itself may be dropped or cloned beside it. It is lost
+ * with a line in the log, not with a crash.
+ */
+export async function connect(password: string, port: number, log: Logger): Promise<Client> {
+  const client = new Client({
+    connectionString: urlOf(password, port, 'postgres'),
+    application_name: 'ferry embedded',
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 30_000,
+    keepAlive: true,
+  })
+  client.on('error', error => log.warn({ err: error }, 'the embedded Postgres cut its connection'))
+  await client.connect()
+  return client
+}

@@ -1,0 +1,22 @@
+/** The binaries of Postgres are not installed, or cannot run. `whatToDo` says how to go on. */
+export class PostgresBinariesMissing extends Error {
+  override readonly name = 'PostgresBinariesMissing'
+  readonly whatToDo: string
+  constructor(message: string, { whatToDo, cause }: { whatToDo: string; cause?: unknown }) {
+    super(message, { cause })
+    this.whatToDo = `${whatToDo} Or set DATABASE_URL to a Postgres of your own: then none is needed here.`
+  }
+}
+
+/** The embedded Postgres is not there to be used. The message ends with the last lines it wrote, if any. */
+export class PostgresNotRunning extends Error {
+  override readonly name = 'PostgresNotRunning'
+  readonly whatToDo: string
+  constructor(
+    message: string,
+    { whatToDo, said = '', cause }: { whatToDo: string; said?: string; cause?: unknown },
+  ) {
+    super(said ? `${message} It said last:\n${said}` : message, { cause })
+    this.whatToDo = whatToDo
+  }
+}

@@ -1,0 +1,109 @@
+import { chmod, cp, mkdir, mkdtemp, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type Binaries, binariesIn, directoryOf } from './binaries.ts'
+import { PostgresNotRunning } from './errors.ts'
+import { AS_OURSELVES, asUser, IN_USER_NAMESPACE, type RunAs, run } from './run-as.ts'
+
+/** Where Postgres keeps its files, which programs it is made of and under whose name they run. */
+export type Placement = {
+  /** Everything of this Postgres: data, password, log. May not exist yet. */
+  readonly home: string
+  readonly binaries: Binaries
+  readonly runAs: RunAs
+  readonly how: string
+}
+
+/**
+ * Decides where and as whom Postgres runs for `dataDir`. Postgres refuses to run as root, so as root:
+ *
+ *   1. another user, if it can reach both the programs and the directory;
+ *   2. else a user namespace, if the machine allows one;
+ *   3. else another user again, with the files (and a copy of the programs) in a place it can reach, and a
+ *      link to it in `dataDir`, by which it is found the next time.
+ *
+ * What exists stays with its owner if that still works. Throws `PostgresNotRunning` if nothing does.
+ */
+export async function choosePlacement(dataDir: string, installed: Binaries): Promise<Placement> {
+  const link = join(dataDir, 'postgres')
+  const moved = await readlink(link).catch(() => undefined)
+  const home = moved ?? link
+  const here = (runAs: RunAs, why: string): Placement => {
+    return { home, binaries: installed, runAs, how: `${runAs.inWords}, in ${home}${why}` }
+  }
+  if (process.getuid?.() !== 0) return here(AS_OURSELVES, '')
+
+  const there = await stat(home).catch(() => undefined)
+  const users = await ordinaryUsers(there?.uid)
+  const ways = there?.uid === 0 ? [IN_USER_NAMESPACE, ...users] : [...users, IN_USER_NAMESPACE]
+  for (const runAs of ways) {
+    if (!(await canReach(runAs, installed, dirname(home)))) continue
+    const why = runAs === IN_USER_NAMESPACE ? ', and no other user can reach it' : ''
+    return here(runAs, ` (Postgres refuses to run as root${why})`)
+  }
+
+  if (there && !moved) throw nobodyCanReach(home)
+  const place = moved ? dirname(moved) : await makePlace(link)
+  const binaries = await copyBinaries(installed, place)
+  for (const runAs of users) {
+    if (!(await canReach(runAs, binaries, place))) continue
+    const why = `Postgres refuses to run as root, and no other user can reach ${dataDir} or the installed programs`
+    return { home: join(place, 'postgres'), binaries, runAs, how: `${runAs.inWords}, in ${place} (${why})` }
+  }
+  throw nobodyCanReach(place)
+}
+
+/** The users to try: the owner of what is there, the two usual ones, and two numbers that need no entry. */
+async function ordinaryUsers(owner: number | undefined): Promise<RunAs[]> {
+  const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '')
+  const entries = passwd.split('\n').map(line => {
+    const [name = '', , uid, gid] = line.split(':')
+    return { name, uid: Number(uid), gid: Number(gid) }
+  })
+  const named = ['postgres', 'nobody'].flatMap(name => entries.filter(entry => entry.name === name))
+  const owners = owner
+    ? [entries.find(entry => entry.uid === owner) ?? { name: 'its owner', uid: owner, gid: owner }]
+    : []
+  const numbers = [65534, 1000].map(uid => ({ name: 'a user without a name', uid, gid: uid }))
+  return [...owners, ...named, ...numbers].map(user => asUser(user.name, user.uid, user.gid))
+}
+
+/** Tried for real, for no reading of modes, ACLs and mounts would be as sure. */
+async function canReach(runAs: RunAs, binaries: Binaries, directory: string): Promise<boolean> {
+  const script = '"$1" --version && cd "$2"'
+  const tried = await run(runAs, '/bin/sh', ['-c', script, 'sh', binaries.postgres, directory])
+  return tried.code === 0
+}
+
+/** A directory everyone can reach, to which `link` now points. One that survives a restart of the machine, if it can be. */
+async function makePlace(link: string): Promise<string> {
+  const place = await mkdtemp('/var/lib/ferry-').catch(() => mkdtemp(join(tmpdir(), 'ferry-')))
+  await chmod(place, 0o755)
+  await symlink(join(place, 'postgres'), link)
+  return place
+}
+
+/** A copy of Postgres's programs that any user can run, named after the version so that an update is copied again. */
+async function copyBinaries(installed: Binaries, place: string): Promise<Binaries> {
+  const { output } = await run(AS_OURSELVES, installed.postgres, ['--version'])
+  const copy = join(place, output.replaceAll(/[^\w.]+/g, '-'))
+  if (await stat(copy).catch(() => undefined)) return binariesIn(copy)
+  await mkdir(place, { recursive: true })
+  const half = `${copy}.half`
+  await rm(half, { recursive: true, force: true })
+  await cp(directoryOf(installed), half, { recursive: true, verbatimSymlinks: true })
+  await run(AS_OURSELVES, 'chmod', ['-R', 'a+rX', half])
+  await rename(half, copy)
+  return binariesIn(copy)
+}
+
+function nobodyCanReach(directory: string): PostgresNotRunning {
+  return new PostgresNotRunning(
+    `Postgres refuses to run as root, and no other user can reach ${directory} or Postgres's programs.`,
+    {
+      whatToDo:
+        'Run Ferry as an ordinary user, or set FERRY_DATA_DIR to a directory others can enter ' +
+        '(such as /var/lib/ferry), or set DATABASE_URL to a Postgres of your own.',
+    },
+  )
+}

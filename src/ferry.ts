@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import type { Account, Config } from './config.ts'
+import { openEmbeddedPostgres } from './embedded/postgres.ts'
+import { reachPostgres } from './ferry/reach-postgres.ts'
+import type { InventoryAccount } from './inventory/context.ts'
+import { openPlatformClient } from './platform/client.ts'
+import { OPERATIONS, type Operation } from './platform/operations.ts'
+import type { BackendSettings } from './queue/backend.ts'
+import type { JobContext } from './queue/job.ts'
+import { openDatabase } from './store/database.ts'
+import { migrate } from './store/migrate.ts'
+import { type Limit, openThrottle } from './store/throttle.ts'
+
+/*
+ * Builds what every command and every worker needs, and takes it down again in the reverse order:
+ *
+ *     Postgres (embedded, or waited for) ─► migrations ─► pool ─► throttle ─► a platform client per account
+ *
+ * Here alone the platform and the store meet: the throttle is asked for by the one and implemented by the other.
+ */
+
+export type Ferry = JobContext &
+  AsyncDisposable & {
+    readonly config: Config
+    /** Where the queue lives. Holds passwords: not for logs. */
+    readonly backend: BackendSettings
+    /** How many migrations ran at this opening. */
+    readonly migrated: number
+    /** In plain words how the embedded Postgres runs; null if it is somebody else's. */
+    readonly embedded: string | null
+  }
+
+export type OpenOptions = {
+  readonly log: Logger
+  readonly signal: AbortSignal
+  /** How long a Postgres that does not answer is waited for. */
+  readonly patienceMs?: number
+}
+
+/** Enough for a Postgres that is being restarted. */
+const PATIENCE_MS = 3_000
+
+/** Opens everything. Throws `PostgresUnusable`, `PostgresNotRunning`, `PostgresBinariesMissing` or `DatabaseIsNewer`. */
+export async function openFerry(config: Config, options: OpenOptions): Promise<Ferry> {
+  const { log, signal, patienceMs = PATIENCE_MS } = options
+  await using opened = new AsyncDisposableStack()
+
+  const { databaseUrl, embedded } = await openPostgres(config, log, opened)
+  await reachPostgres(databaseUrl, patienceMs, signal)
+  const migrated = await migrate(databaseUrl)
+  const { pool } = opened.use(openDatabase(databaseUrl, log))
+
+  const throttle = openThrottle<Operation>(pool, {
+    limitOf: limitsOf(config.accounts),
+    arrivalBoundMs: config.arrivalBoundMs,
+  })
+  const accounts = new Map<string, InventoryAccount>()
+  for (const account of config.accounts) {
+    const client = opened.use(
+      openPlatformClient({
+        account: account.name,
+        baseUrl: account.baseUrl,
+        appKey: account.appKey,
+        requestTimeoutMs: config.requestTimeoutMs,
+        proxy: config.proxy,
+        throttle,
+        log,
+      }),
+    )
+    const { name, folders, pageLimit, includeAccount, keyHash } = account
+    accounts.set(name, { name, client, folders, pageLimit, includeAccount, keyHash })
+  }
+
+  const kept = opened.move()
+  return {
+    config,
+    pool,
+    accounts,
+    removalGuard: config.removalGuard,
+    holder: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
+    log,
+    pollEveryMs: config.pollEveryMs,
+    nightlyCron: config.nightlyCron,
+    timezone: config.timezone,
+    catchUpMs: config.catchUpMs,
+    backend: { databaseUrl, redisUrl: config.redisUrl },
+    migrated,
+    embedded,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}
+
+async function openPostgres(config: Config, log: Logger, opened: AsyncDisposableStack) {
+  if (config.databaseUrl !== null) return { databaseUrl: config.databaseUrl, embedded: null }
+  const postgres = opened.use(await openEmbeddedPostgres({ dataDir: config.dataDir, log }))
+  return { databaseUrl: postgres.url, embedded: postgres.how }
+}
+
+/** The platform counts some operations by account and some by key; accounts of one group count as one. */
+function limitsOf(accounts: readonly Account[]): (name: string, operation: Operation) => Limit {
+  const byName = new Map(accounts.map(account => [account.name, account]))
+  return (name, operation) => {
+    const account = byName.get(name)
+    if (!account) throw new Error(`no account is called ${name}`)
+    return {
+      limitKey:
+        OPERATIONS[operation].countedPer === 'app_key'
+          ? `key:${account.keyHash}`
+          : `account:${account.limitGroup}`,
+      windows: operation === 'import-subscribers' ? account.importLimit : account.listLimit,
+    }
+  }
+}

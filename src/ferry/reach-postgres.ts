@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client, DatabaseError } from 'pg'
+
+/** The database cannot be used. The message names server and database, never the password. */
+export class PostgresUnusable extends Error {
+  override readonly name = 'PostgresUnusable'
+  readonly whatToDo: string
+  constructor(message: string, whatToDo: string, cause?: unknown) {
+    super(message, { cause })
+    this.whatToDo = whatToDo
+  }
+}
+
+const OLDEST = 150_000
+const TRY_EVERY_MS = 250
+const CONNECT_WITHIN_MS = 5_000
+
+/**
+ * Resolves once the database answers, at the latest after `patienceMs`, which gives a server that is starting its
+ * time. Throws `PostgresUnusable`, at once where waiting is no use (a wrong password, no such database, too old).
+ */
+export async function reachPostgres(url: string, patienceMs: number, signal: AbortSignal): Promise<void> {
+  const giveUpAt = performance.now() + patienceMs
+  for (;;) {
+    signal.throwIfAborted()
+    const failure = await tryOnce(url)
+    if (failure === null) return
+    if (performance.now() > giveUpAt || !mayPass(failure)) throw unreachable(url, failure)
+    await delay(TRY_EVERY_MS, undefined, { signal })
+  }
+}
+
+/** `host:port/database`, for people. */
+export function placeOf(url: string): string {
+  const { hostname, port, pathname, searchParams } = new URL(url)
+  return `${searchParams.get('host') ?? (hostname || 'localhost')}:${port || 5432}${pathname}`
+}
+
+async function tryOnce(url: string): Promise<Failure | null> {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    application_name: 'ferry start',
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ number: string }>(
+      `select current_setting('server_version_num') as number`,
+    )
+    return Number(rows[0]?.number) >= OLDEST ? null : 'too old'
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+type Failure = 'too old' | (Error & { code?: string })
+
+/** What the server itself says is for good, except those of class 57P (starting, stopping). */
+function mayPass(failure: Failure): boolean {
+  if (failure === 'too old') return false
+  return !(failure instanceof DatabaseError) || failure.code?.startsWith('57P') === true
+}
+
+function unreachable(url: string, failure: Failure): PostgresUnusable {
+  const place = placeOf(url)
+  if (failure === 'too old') {
+    return new PostgresUnusable(
+      `The Postgres at ${place} is older than 15.`,
+      'Point DATABASE_URL at Postgres 15 or newer.',
+    )
+  }
+  const why = failure.message || failure.code || failure.name
+  if (mayPass(failure)) {
+    return new PostgresUnusable(
+      `Postgres at ${place} does not answer: ${why}`,
+      'Start it, or correct DATABASE_URL. Without DATABASE_URL, Ferry brings up a Postgres of its own.',
+      failure,
+    )
+  }
+  return new PostgresUnusable(
+    `Postgres at ${place} refuses Ferry: ${why}`,
+    'Correct user, password and database in DATABASE_URL; the database must exist and the user may connect to it.',
+    failure,
+  )
+}

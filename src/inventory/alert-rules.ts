@@ -1,0 +1,61 @@
+import type { AlertRule } from '#src/model/alert-rule.ts'
+import { alertRuleFlags } from '#src/model/alert-rule-flags.ts'
+import { canonicalAlertRule } from '#src/model/fingerprint.ts'
+import { hasUnreadableId, joinListings } from '#src/model/listing.ts'
+import { ALERT_RULE_VERSIONS } from '#src/store/versioned-tables.ts'
+import type { InventoryAccount } from './context.ts'
+import type { Reading, ReadRequest, Source } from './source.ts'
+
+/**
+ * Alert rules: one unpaged answer for each folder asked for.
+ *
+ * Folder 0 stands for every folder the caller may view; asked for among others, it is asked for alone.
+ */
+export function alertRules(account: InventoryAccount, folders = account.folders): Source<AlertRule> {
+  const asked = folders.includes(0n) ? [0n] : [...new Set(folders)]
+  return {
+    resource: 'alert-rules',
+    table: ALERT_RULE_VERSIONS,
+    scope: { folders: asked.map(String).sort(), includeAccount: null, keyHash: account.keyHash },
+    folders: asked.includes(0n) ? null : asked,
+    canonical: canonicalAlertRule,
+    flagsOf: alertRuleFlags(),
+    isFiring: rule => rule.triggered,
+    read: request => readFolders(account, asked, request),
+  }
+}
+
+async function readFolders(
+  account: InventoryAccount,
+  folders: readonly bigint[],
+  { runId, signal, trustedHashes }: ReadRequest,
+): Promise<Reading<AlertRule>> {
+  const knownHashes = new Set(trustedHashes)
+  const answers = await Promise.all(
+    folders.map(folder => account.client.listAlertRules(folder, { runId, signal, knownHashes })),
+  )
+  const requests = answers.reduce((sum, answer) => sum + answer.requests, 0)
+  const bodies = []
+  for (const answer of answers) {
+    if (!answer.ok) return { kind: 'refused', refusal: answer.refusal, requests, pages: bodies.length }
+    bodies.push(answer.data)
+  }
+  const read = { requests, pages: bodies.length }
+
+  const hashes = bodies.map(body => body.dataHash)
+  if (trustedHashes.length === hashes.length && hashes.every((hash, n) => hash === trustedHashes[n])) {
+    return { ...read, kind: 'identical' }
+  }
+  const listing = joinListings(
+    bodies.map(body => body.listing()),
+    rule => `${rule.id}`,
+  )
+  return {
+    ...read,
+    kind: 'read',
+    listing,
+    incomplete: hasUnreadableId(listing) ? 'a row came whose id cannot be read' : null,
+    confirmed: false,
+    dataHashes: hashes.every(hash => hash !== null) ? hashes : null,
+  }
+}

@@ -1,0 +1,35 @@
+import type { RunResult } from '#src/model/run.ts'
+import { loadOpenHold } from '#src/store/holds.ts'
+import { alertRules } from './alert-rules.ts'
+import type { InventoryContext } from './context.ts'
+import { mcpServers } from './mcp-servers.ts'
+import { accountOf, syncSource } from './sync.ts'
+
+/** The run holds nothing that could be approved (any more). */
+export class NothingToApprove extends Error {
+  override readonly name = 'NothingToApprove'
+}
+
+/**
+ * Carries out the removals that run `runId` held, after a person looked: reads the inventory again, in the scope of
+ * that run, and removes only what is still absent and was in the hold. Throws `NothingToApprove`.
+ */
+export async function approveRun(
+  context: InventoryContext,
+  runId: bigint,
+  signal: AbortSignal,
+): Promise<RunResult> {
+  const hold = await loadOpenHold(context.pool, runId)
+  if (!hold) {
+    throw new NothingToApprove(
+      `run ${runId} holds no removals: it is not a held run, or its hold was approved, or a later complete listing ` +
+        'found the rows again. `ferry runs list` shows the runs that are held',
+    )
+  }
+  const account = accountOf(context, hold.account)
+  const request = { account: hold.account, trigger: 'manual' } as const
+  const policy = { kind: 'approved', ids: new Set(hold.ids) } as const
+  return hold.resource === 'alert-rules'
+    ? syncSource(context, alertRules(account, hold.scope.folders?.map(BigInt)), request, policy, signal)
+    : syncSource(context, mcpServers(account), request, policy, signal)
+}

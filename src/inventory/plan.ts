@@ -1,0 +1,70 @@
+import type { Pool } from 'pg'
+import { fingerprint } from '#src/model/fingerprint.ts'
+import type { Listing } from '#src/model/listing.ts'
+import { loadOpenFirings } from '#src/store/firings.ts'
+import { compareWithCurrent } from '#src/store/versions.ts'
+import type { Source } from './source.ts'
+
+/** What applying a listing would change, removals apart: those need more than one look. */
+export type Plan<Row> = {
+  readonly listing: Listing<Row>
+  readonly fingerprints: readonly string[]
+  /** Indexes into the listing's rows. */
+  readonly added: readonly number[]
+  readonly changed: readonly number[]
+  /** Current ids, within the scope, that the listing does not have. */
+  readonly absent: readonly string[]
+  /** How many rows are current within the scope: what the removal guard takes its share of. */
+  readonly current: number
+  /** Ids whose firing began, and those whose firing ended, by what the listing shows. */
+  readonly began: readonly string[]
+  readonly ended: readonly string[]
+}
+
+/** Returns what differs between the listing and what is stored; writes nothing. */
+export async function planChanges<Row>(
+  pool: Pool,
+  source: Source<Row>,
+  account: string,
+  listing: Listing<Row>,
+): Promise<Plan<Row>> {
+  const { table, canonical } = source
+  const ids = listing.rows.map(table.idOf)
+  const fingerprints = listing.rows.map(row => fingerprint(canonical(row)))
+  const present = listing.quarantined.flatMap(row => (row.id === null ? [] : [row.id]))
+  const differences = await compareWithCurrent(
+    pool,
+    table,
+    account,
+    { ids, fingerprints, present },
+    source.folders,
+  )
+  const firings = source.isFiring
+    ? planFirings(listing.rows, ids, source.isFiring, await loadOpenFirings(pool, account))
+    : { began: [], ended: [] }
+  return {
+    listing,
+    fingerprints,
+    added: differences.added,
+    changed: differences.changed,
+    absent: differences.gone,
+    current: differences.current,
+    ...firings,
+  }
+}
+
+function planFirings<Row>(
+  rows: readonly Row[],
+  ids: readonly string[],
+  isFiring: (row: Row) => boolean,
+  open: ReadonlySet<string>,
+): { began: string[]; ended: string[] } {
+  const began: string[] = []
+  const ended: string[] = []
+  for (const [n, row] of rows.entries()) {
+    const id = ids[n] ?? ''
+    if (isFiring(row) && !open.has(id)) began.push(id)
+    else if (!isFiring(row) && open.has(id)) ended.push(id)
+  }
+  return { began, ended }
+}

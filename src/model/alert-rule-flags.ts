@@ -1,0 +1,44 @@
+import type { AlertRule } from './alert-rule.ts'
+
+/**
+ * Returns a function that names which of the contract's own rules about time a rule breaks, or undefined if it keeps
+ * them. Such a rule is carried as it is: what the platform holds is the truth to report. The function remembers
+ * the zones it has looked up, which costs far more than the rest.
+ */
+export function alertRuleFlags(): (
+  rule: Pick<AlertRule, 'cron_pattern' | 'timezone'>,
+) => readonly string[] | undefined {
+  const zones = new Map<string, boolean>()
+  function isZone(name: string): boolean {
+    const known = zones.get(name) ?? isIanaZone(name)
+    zones.set(name, known)
+    return known
+  }
+  return rule => {
+    const flags: string[] = []
+    if (/^(CRON_)?TZ=/.test(rule.cron_pattern)) flags.push('cron_pattern names a time zone')
+    else if (rule.cron_pattern.trim().split(/\s+/).length !== 5) flags.push('cron_pattern has not 5 fields')
+    // Empty stands for the platform's default, so it breaks nothing.
+    if (rule.timezone && !isZone(rule.timezone)) flags.push('timezone is no IANA name')
+    return flags.length > 0 ? flags : undefined
+  }
+}
+
+/** The IANA names without a slash that Intl knows beside abbreviations (`CST`) that are no names of zones. */
+const SINGLE_NAMES = new Set(
+  (
+    'CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT0 Greenwich HST Hongkong Iceland Iran Israel ' +
+    'Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore ' +
+    'Turkey UCT UTC Universal W-SU WET Zulu'
+  ).split(' '),
+)
+
+function isIanaZone(name: string): boolean {
+  if (!name.includes('/')) return SINGLE_NAMES.has(name)
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,12 @@
+/** More than `rows` and more than `share` (0 to 1) of the rows in scope gone at once: a person decides. */
+export type RemovalGuard = { readonly rows: number; readonly share: number }
+
+/** Whether `gone` of `current` rows is too suspicious to remove unasked: more than both bounds, or all there is. */
+export function isSuspicious(gone: number, current: number, guard: RemovalGuard): boolean {
+  return gone > 0 && (gone === current || gone > Math.max(guard.rows, guard.share * current))
+}
+
+/** The guard as one text, for the ledger: `10,20%`. */
+export function describeGuard(guard: RemovalGuard): string {
+  return `${guard.rows},${guard.share * 100}%`
+}

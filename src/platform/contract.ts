@@ -1,0 +1,140 @@
+import { z } from 'zod'
+
+/*
+ * The platform's contract as it travels: what must be there, and of which type. Fields it does not declare are
+ * stripped: they may hold secrets. Value sets it leaves open (`ds_type`, `transport`, `status`, ...) are plain text.
+ *
+ * Integers are checked here and become bigints where rows are read: a transform in zod costs ten times the check.
+ */
+
+/** An integer as `parseLossless` gives it. */
+type WireInteger = number | bigint
+
+const text = z.string({ error: 'must be text' })
+const flag = z.boolean({ error: 'must be true or false' })
+const uint64 = integer(0n, 2n ** 64n - 1n, 'must be an integer from 0 to 2^64-1')
+const int64 = integer(-(2n ** 63n), 2n ** 63n - 1n, 'must be an integer from -2^63 to 2^63-1')
+/** For ids whose sign the contract does not say. */
+const id64 = integer(-(2n ** 63n), 2n ** 64n - 1n, 'must be an integer from -2^63 to 2^64-1')
+
+/** Not z.record, which drops a key named `__proto__`. */
+const labels = z.custom<Readonly<Record<string, string>>>(
+  isTextByKey,
+  'must be an object whose values are text',
+)
+
+/** AlertRuleBasic, section 2.2. */
+export const AlertRuleWire = z.object({
+  id: uint64,
+  account_id: uint64,
+  folder_id: uint64,
+  name: text,
+  labels: labels.nullish(),
+  ds_type: text,
+  enabled: flag,
+  debug_log_enabled: flag,
+  cron_pattern: text,
+  timezone: text.nullish(),
+  delay_seconds: int64,
+  creator_id: uint64,
+  creator_name: text,
+  updater_id: uint64,
+  updater_name: text,
+  created_at: int64,
+  updated_at: int64,
+  triggered: flag,
+})
+export type AlertRuleWire = z.infer<typeof AlertRuleWire>
+
+export const McpToolWire = z.object(
+  { name: text.nullish(), description: text.nullish() },
+  { error: 'must be an object' },
+)
+
+/** MCP server, section 2.4. Nothing is marked as required there; without its id a server cannot be carried. */
+export const McpServerWire = z.object({
+  server_id: text.min(1, 'must not be empty'),
+  account_id: id64.nullish(),
+  team_id: id64.nullish(),
+  can_edit: flag.nullish(),
+  server_name: text.nullish(),
+  description: text.nullish(),
+  transport: text.nullish(),
+  url: text.nullish(),
+  status: text.nullish(),
+  connect_timeout: int64.nullish(),
+  call_timeout: int64.nullish(),
+  tool_count: int64.nullish(),
+  tools: z.array(McpToolWire, { error: 'must be an array' }).nullish(),
+  auth_mode: text.nullish(),
+  created_by: id64.nullish(),
+  created_at: int64.nullish(),
+  updated_at: int64.nullish(),
+})
+export type McpServerWire = z.infer<typeof McpServerWire>
+
+/** The `data` of section 4.1. Rows are read one by one: a bad one must not cost the good ones. */
+export const AlertRulesData = z.array(z.unknown(), { error: 'must be an array' })
+
+/** The `data` of section 4.3. */
+export const McpPageData = z.object(
+  {
+    total: z.int({ error: 'must be an integer' }).nonnegative('must not be negative'),
+    servers: z.array(z.unknown(), { error: 'must be an array' }),
+  },
+  { error: 'must be an object' },
+)
+
+/** The `data` of section 4.2 is an empty object, and sometimes null: that it is there is all that counts. */
+export const ImportData = z.unknown()
+
+/** Section 2.1, success. `data` is checked by operation. */
+export const SuccessEnvelope = z.object({ request_id: z.string().min(1) })
+
+/** Section 2.1, failure. A 2xx that carries a code other than `OK` is a failure too. */
+export const FailureEnvelope = z.object({
+  request_id: z.string().nullish().catch(null),
+  error: z.object({ code: z.string().min(1), message: z.string().nullish().catch(null) }),
+})
+
+/** One subscriber of an import, section 2.3. */
+export const SubscriberWire = z.discriminatedUnion('all', [
+  z.object({ recipient: z.string(), all: z.literal(true), locale: z.string() }),
+  z.object({
+    recipient: z.string(),
+    all: z.literal(false),
+    component_ids: z.array(z.string()),
+    locale: z.string(),
+  }),
+])
+export type SubscriberWire = z.infer<typeof SubscriberWire>
+
+/** What an import sends, section 4.2. */
+export const ImportBody = z.object({
+  page_id: z.bigint(),
+  method: z.string().min(1),
+  subscribers: z.array(SubscriberWire),
+})
+export type ImportBody = z.infer<typeof ImportBody>
+
+/** Says whether a value is an integer of 64 bits without a sign, as ids of rules are. */
+export function isUint64(value: unknown): value is WireInteger {
+  return uint64.safeParse(value).success
+}
+
+function integer(least: bigint, most: bigint, message: string) {
+  const leastNumber = Number(least)
+  return z.custom<WireInteger>(
+    value =>
+      typeof value === 'number'
+        ? Number.isSafeInteger(value) && value >= leastNumber
+        : typeof value === 'bigint' && value >= least && value <= most,
+    message,
+  )
+}
+
+function isTextByKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  for (const key in value) if (typeof (value as Record<string, unknown>)[key] !== 'string') return false
+  return true
+}

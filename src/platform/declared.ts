@@ -1,0 +1,87 @@
+import type { Drift } from '#src/model/listing.ts'
+import { cleanString, cleanText } from './clean-text.ts'
+import { stringifyLossless } from './lossless-json.ts'
+
+/** The fields the contract declares of a row. Those not in `nested` hold a single value. */
+export type Declared = {
+  readonly fields: ReadonlySet<string>
+  /** Text by free keys (`labels`), or an array of objects with these fields (`tools`). */
+  readonly nested: ReadonlyMap<string, 'text by key' | ReadonlySet<string>>
+}
+
+export type RawRow = Readonly<Record<string, unknown>>
+
+/** A platform that makes up field names must not fill the ledger. */
+const MOST_DRIFT = 100
+
+/** Collects the fields nobody declared: names and JSON types, each once, never a value. */
+export function openDrift(declared: Declared): { look(raw: unknown): void; found(): Drift[] } {
+  const found = new Map<string, Drift>()
+
+  function note(object: unknown, fields: ReadonlySet<string>, prefix: string): void {
+    if (!isObject(object)) return
+    for (const key in object) {
+      if (fields.has(key) || found.size >= MOST_DRIFT) continue
+      const drift = { field: cleanString(prefix + key), type: jsonType(object[key]) }
+      found.set(`${drift.type} ${drift.field}`, drift)
+    }
+  }
+  return {
+    look(raw) {
+      note(raw, declared.fields, '')
+      for (const [field, items] of declared.nested) {
+        const value = isObject(raw) ? raw[field] : null
+        if (items === 'text by key' || !Array.isArray(value)) continue
+        for (const item of value) note(item, items, `${field}[].`)
+      }
+    },
+    found: () => [...found.values()],
+  }
+}
+
+/**
+ * Returns what the contract declares of a delivered row, as JSON that Postgres can hold; null if it is no object.
+ *
+ * What stands where the contract has no such thing (an object in place of a name) is named, not kept: it may hold
+ * secrets as much as an unknown field may.
+ */
+export function declaredJson(declared: Declared, raw: unknown): string | null {
+  if (!isObject(raw)) return null
+  const kept = Object.entries(raw)
+    .filter(([field]) => declared.fields.has(field))
+    .map(([field, value]) => [field, declaredValue(value, declared.nested.get(field))])
+  return stringifyLossless(cleanText(Object.fromEntries(kept)).value)
+}
+
+/** What a JSON value is, for a sentence. */
+export function typeInWords(value: unknown): string {
+  const type = jsonType(value)
+  return type === 'null' ? type : `${/^[ao]/.test(type) ? 'an' : 'a'} ${type}`
+}
+
+function declaredValue(value: unknown, nested: 'text by key' | ReadonlySet<string> | undefined): unknown {
+  if (nested === 'text by key' && isObject(value)) return mapMembers(value)
+  if (nested instanceof Set && Array.isArray(value)) {
+    return value.map(item => (isObject(item) ? mapMembers(item, nested) : single(item)))
+  }
+  return single(value)
+}
+
+function mapMembers(object: RawRow, fields?: ReadonlySet<string>): RawRow {
+  const members = Object.entries(object).filter(([key]) => fields?.has(key) ?? true)
+  return Object.fromEntries(members.map(([key, value]) => [key, single(value)]))
+}
+
+function single(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? `(${jsonType(value)}, not kept)` : value
+}
+
+function jsonType(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'bigint' ? 'number' : typeof value
+}
+
+function isObject(value: unknown): value is RawRow {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

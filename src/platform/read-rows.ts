@@ -1,0 +1,88 @@
+import type { z } from 'zod'
+import type { Listing, Quarantined } from '#src/model/listing.ts'
+import { cleanString, cleanText } from './clean-text.ts'
+import { type Declared, declaredJson, openDrift, type RawRow, typeInWords } from './declared.ts'
+
+/** One kind of row: how it travels and what it becomes. */
+export type RowKind<Row, Wire> = {
+  readonly wire: z.ZodType<Wire>
+  readonly declared: Declared
+  /** The id as delivered, or null if it cannot be read. */
+  readonly idOf: (raw: RawRow) => RowId | null
+  readonly toRow: (wire: Wire) => Row
+}
+
+export type RowId = string | number | bigint
+
+type Read<Row> =
+  | { readonly id: RowId | null; readonly row: Row; readonly altered: readonly string[] }
+  | { readonly id: RowId | null; readonly reason: string }
+
+/** A row with more wrong fields than this is described by the first ones. */
+const MOST_ISSUES = 5
+
+/**
+ * Returns delivered rows as a listing: those that parse, those set aside and why, fields nobody declared.
+ *
+ * `mayBeDirty` says whether text may hold U+0000 or lone surrogates (`mayNeedCleaning`). Never throws for what the
+ * platform sent.
+ */
+export function readRows<Row, Wire>(
+  kind: RowKind<Row, Wire>,
+  delivered: readonly unknown[],
+  mayBeDirty: boolean,
+): Listing<Row> {
+  const rows: Row[] = []
+  const altered = new Map<number, readonly string[]>()
+  const quarantined: Quarantined[] = []
+  const drift = openDrift(kind.declared)
+  const seen = new Set<RowId>()
+
+  for (const [position, raw] of delivered.entries()) {
+    drift.look(raw)
+    const read = readRow(kind, raw, mayBeDirty)
+    const { id } = read
+    const repeated = id !== null && seen.has(id)
+    if (id !== null) seen.add(id)
+    if ('row' in read && !repeated) {
+      if (read.altered.length > 0) altered.set(rows.length, read.altered)
+      rows.push(read.row)
+    } else {
+      const reason = 'reason' in read ? read.reason : 'a row with the same id came before it'
+      const idText = id === null ? null : `${id}`
+      quarantined.push({ position, id: idText, reason, raw: declaredJson(kind.declared, raw) })
+    }
+  }
+  return { rows, altered, quarantined, drift: drift.found() }
+}
+
+function readRow<Row, Wire>(kind: RowKind<Row, Wire>, raw: unknown, mayBeDirty: boolean): Read<Row> {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+    return { id: null, reason: `the row must be an object, not ${typeInWords(raw)}` }
+  }
+  const rawId = kind.idOf(raw as RawRow)
+  const id = mayBeDirty && typeof rawId === 'string' ? cleanString(rawId) : rawId
+  const parsed = kind.wire.safeParse(raw)
+  if (!parsed.success) return { id, reason: reasonOf(parsed.error, raw) }
+  const row = kind.toRow(parsed.data)
+  if (!mayBeDirty) return { id, row, altered: [] }
+  const clean = cleanText(row)
+  return { id, row: clean.value, altered: clean.altered }
+}
+
+/** Names fields and types, never a value: it may be a secret in the wrong place. */
+function reasonOf(error: z.ZodError, raw: object): string {
+  const words = error.issues.slice(0, MOST_ISSUES).map(issue => {
+    const field = issue.path.reduce<string>(
+      (path, part) =>
+        typeof part === 'number' ? `${path}[${part}]` : `${path}${path && '.'}${String(part)}`,
+      '',
+    )
+    const value = issue.path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown>)[part], raw)
+    return value === undefined
+      ? `${field} is missing`
+      : `${field} ${issue.message}, not ${typeInWords(value)}`
+  })
+  const more = error.issues.length - words.length
+  return words.join('; ') + (more > 0 ? `; and ${more} more` : '')
+}

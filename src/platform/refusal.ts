@@ -1,0 +1,153 @@
+/*
+ * Why a call did not succeed, as a value: what the platform said (section 7 of the contract), or what became of the
+ * call if it said nothing.
+ */
+
+export type Refusal = {
+  readonly kind: RefusalKind
+  /** The platform's `error.code`, or one of Ferry's: `NoAnswer`, `NotSent`, `NoEnvelope`, `ContractViolation`. */
+  readonly code: string
+  /** Null if no answer came. */
+  readonly httpStatus: number | null
+  readonly requestId: string | null
+  /** What happened, one sentence. Never holds the app_key. */
+  readonly message: string
+  /** What a person can do about it, one sentence. */
+  readonly whatToDo: string
+  /** The same call may succeed a little later. */
+  readonly retryable: boolean
+  /** The platform certainly did nothing of what was asked. Otherwise it may have done all of it. */
+  readonly certain: boolean
+  readonly retryAfterMs: number | null
+}
+
+type Nature = Pick<Refusal, 'whatToDo' | 'retryable' | 'certain'>
+const onceMended = { retryable: false, certain: true }
+const later = { retryable: true, certain: true }
+const unknown = { retryable: true, certain: false }
+
+const NATURES = {
+  unauthorized: { ...onceMended, whatToDo: 'Check the app_key of this account; make a new one if it has expired.' },
+  'access-denied': {
+    ...onceMended,
+    whatToDo: 'Give the role of this app_key the permission the operation needs, or use a key that has it.',
+  },
+  balance: { ...onceMended, whatToDo: "Top up the account's balance on the platform." },
+  'no-route': { ...onceMended, whatToDo: 'Check the base address: the platform has no such operation there.' },
+  'invalid-request': { ...onceMended, whatToDo: 'Check the ids and values asked for; the message names what is wrong.' },
+  'content-type': {
+    ...onceMended,
+    whatToDo: 'Check what stands between Ferry and the platform: something changed the Content-Type header.',
+  },
+  'no-license': { ...onceMended, whatToDo: 'Get the license this feature needs on the platform.' },
+  order: { ...later, whatToDo: "Finish the account's open order on the platform, or wait until it is done." },
+  'too-large': { ...onceMended, whatToDo: 'Send less in one call.' },
+  locked: { ...later, whatToDo: 'Wait a while: the platform has locked the account after repeated failures.' },
+  verify: { ...onceMended, whatToDo: 'Use an app_key that needs no second factor for this operation.' },
+  'too-frequent': { ...later, whatToDo: 'Wait: the limit is in use, perhaps by another program with this account.' },
+  'server-error': { ...unknown, whatToDo: 'Try again later; if it stays, give the platform the request_id.' },
+  unavailable: { ...later, whatToDo: 'Try again later: a part of the platform is down.' },
+  'no-envelope': {
+    ...unknown,
+    whatToDo: 'Check the base address, and any proxy or gateway on the way: the answer is not from the API.',
+  },
+  'no-answer': {
+    ...unknown,
+    whatToDo: 'Try again later; if it stays, check the network and raise the request timeout.',
+  },
+  'not-sent': { ...later, whatToDo: 'Check the base address, the network, the proxy and the certificates.' },
+  'contract-violation': {
+    ...unknown,
+    whatToDo: 'Tell the platform, with the request_id: its answer breaks its own contract.',
+  },
+} as const satisfies Record<string, Nature>
+
+export type RefusalKind = keyof typeof NATURES
+
+const BY_CODE: Readonly<Record<string, RefusalKind>> = {
+  InvalidParameter: 'invalid-request',
+  BadRequest: 'invalid-request',
+  ResourceNotFound: 'invalid-request',
+  ReferenceExist: 'invalid-request',
+  InvalidContentType: 'content-type',
+  NoLicense: 'no-license',
+  Unauthorized: 'unauthorized',
+  BalanceNotEnough: 'balance',
+  AccessDenied: 'access-denied',
+  RouteNotFound: 'no-route',
+  MethodNotAllowed: 'no-route',
+  UndonedOrderExist: 'order',
+  EntityTooLarge: 'too-large',
+  RequestLocked: 'locked',
+  RequestVerifyRequired: 'verify',
+  DangerousOperation: 'verify',
+  RequestTooFrequently: 'too-frequent',
+  InternalError: 'server-error',
+  ServiceUnavailable: 'unavailable',
+}
+
+const BY_STATUS: Readonly<Record<number, RefusalKind>> = {
+  401: 'unauthorized',
+  402: 'balance',
+  403: 'access-denied',
+  404: 'no-route',
+  405: 'no-route',
+  409: 'order',
+  413: 'too-large',
+  423: 'locked',
+  428: 'verify',
+  429: 'too-frequent',
+  503: 'unavailable',
+}
+
+type Origin = Pick<Refusal, 'httpStatus' | 'requestId' | 'retryAfterMs'>
+
+/** The platform said no. The code decides; one the contract does not know falls back to the HTTP status. */
+export function refusedByPlatform(origin: Origin & { httpStatus: number }, code: string, message: string): Refusal {
+  const kind = (Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined) ?? kindOfStatus(origin.httpStatus)
+  const said = message === '' ? '' : `: ${message}`
+  return refusal(kind, { ...origin, code, message: `The platform answered ${code} (HTTP ${origin.httpStatus})${said}` })
+}
+
+/**
+ * An answer that is no JSON or no envelope: a gateway's page. Whether the platform ever saw the call is unknown,
+ * except for a body too large to pass.
+ */
+export function refusedWithoutEnvelope(origin: Origin & { httpStatus: number }, what: string): Refusal {
+  const { httpStatus } = origin
+  const kind = httpStatus === 413 ? 'too-large' : httpStatus === 429 ? 'too-frequent' : 'no-envelope'
+  const message = `The answer (HTTP ${httpStatus}) is ${what}`
+  return { ...refusal(kind, { ...origin, code: 'NoEnvelope', message }), certain: kind === 'too-large' }
+}
+
+/** A 2xx that is not what the contract says. `what` names fields and types, never a value. */
+export function brokenContract(origin: Origin, what: string): Refusal {
+  return refusal('contract-violation', {
+    ...origin,
+    code: 'ContractViolation',
+    message: `The answer breaks the contract: ${what}`,
+  })
+}
+
+/** The call was sent, and no whole answer came. */
+export function noAnswer(httpStatus: number | null, why: string): Refusal {
+  const message = `The call got no whole answer: ${why}`
+  return refusal('no-answer', { httpStatus, requestId: null, retryAfterMs: null, code: 'NoAnswer', message })
+}
+
+/** Nothing of the call left this machine, or nothing but the attempt to connect. */
+export function notSent(why: string): Refusal {
+  const message = `The platform could not be reached: ${why}`
+  return refusal('not-sent', { httpStatus: null, requestId: null, retryAfterMs: null, code: 'NotSent', message })
+}
+
+function refusal(kind: RefusalKind, told: Omit<Refusal, 'kind' | keyof Nature>): Refusal {
+  return { kind, ...told, ...NATURES[kind], message: told.message.replace(/(?<![.!?])$/, '.') }
+}
+
+function kindOfStatus(httpStatus: number): RefusalKind {
+  const kind = BY_STATUS[httpStatus]
+  if (kind !== undefined) return kind
+  if (httpStatus >= 500) return 'server-error'
+  return httpStatus >= 400 ? 'invalid-request' : 'contract-violation'
+}

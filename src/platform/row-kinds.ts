@@ -1,0 +1,71 @@
+import type { AlertRule } from '#src/model/alert-rule.ts'
+import type { McpServer } from '#src/model/mcp-server.ts'
+import { AlertRuleWire, isUint64, McpServerWire, McpToolWire } from './contract.ts'
+import type { RowKind } from './read-rows.ts'
+
+/** How a delivered alert rule becomes one of the model. */
+export const ALERT_RULES: RowKind<AlertRule, AlertRuleWire> = {
+  wire: AlertRuleWire,
+  declared: {
+    fields: new Set(Object.keys(AlertRuleWire.shape)),
+    nested: new Map([['labels', 'text by key']]),
+  },
+  idOf: raw => (isUint64(raw.id) ? raw.id : null),
+  toRow: wire => ({
+    id: BigInt(wire.id),
+    account_id: BigInt(wire.account_id),
+    folder_id: BigInt(wire.folder_id),
+    name: wire.name,
+    labels: wire.labels ?? null,
+    ds_type: wire.ds_type,
+    enabled: wire.enabled,
+    debug_log_enabled: wire.debug_log_enabled,
+    cron_pattern: wire.cron_pattern,
+    timezone: wire.timezone ?? null,
+    delay_seconds: BigInt(wire.delay_seconds),
+    creator_id: BigInt(wire.creator_id),
+    creator_name: wire.creator_name,
+    updater_id: BigInt(wire.updater_id),
+    updater_name: wire.updater_name,
+    created_at: BigInt(wire.created_at),
+    updated_at: BigInt(wire.updated_at),
+    triggered: wire.triggered,
+  }),
+}
+
+/** How a delivered MCP server becomes one of the model. */
+export const MCP_SERVERS: RowKind<McpServer, McpServerWire> = {
+  wire: McpServerWire,
+  declared: {
+    fields: new Set(Object.keys(McpServerWire.shape)),
+    nested: new Map([['tools', new Set(Object.keys(McpToolWire.shape))]]),
+  },
+  idOf: raw => (typeof raw.server_id === 'string' && raw.server_id !== '' ? raw.server_id : null),
+  toRow: wire => ({
+    server_id: wire.server_id,
+    account_id: exact(wire.account_id),
+    team_id: exact(wire.team_id),
+    can_edit: wire.can_edit ?? null,
+    server_name: wire.server_name ?? null,
+    description: wire.description ?? null,
+    transport: wire.transport ?? null,
+    url: wire.url ?? null,
+    status: wire.status ?? null,
+    connect_timeout: exact(wire.connect_timeout),
+    call_timeout: exact(wire.call_timeout),
+    tool_count: exact(wire.tool_count),
+    tools:
+      wire.tools?.map(({ name, description }) => ({
+        name: name ?? null,
+        description: description ?? null,
+      })) ?? null,
+    auth_mode: wire.auth_mode ?? null,
+    created_by: exact(wire.created_by),
+    created_at: exact(wire.created_at),
+    updated_at: exact(wire.updated_at),
+  }),
+}
+
+function exact(integer: number | bigint | null | undefined): bigint | null {
+  return integer === null || integer === undefined ? null : BigInt(integer)
+}

@@ -1,0 +1,77 @@
+import type { InventoryContext } from '#src/inventory/context.ts'
+import type { RunResult, Trigger } from '#src/model/run.ts'
+import type { Reconciler } from './reconcile.ts'
+
+/*
+ * The words of this room.
+ *
+ *   job        what is done: a name, a schedule and one call (the files of `jobs/`)
+ *   schedule   a job of one account (or of none): what is listed, paused and run by hand
+ *   slot       one time a schedule was due: a row in Postgres, done once, whoever does it
+ *   bell       a message in the queue that says "look at this slot": it carries no work, and may get lost or come twice
+ *   hold       one worker's claim on a slot, renewed while it works
+ */
+
+/** What a job is given to work with. `ferry.ts` builds it. */
+export type JobContext = InventoryContext & JobSettings
+
+export type JobSettings = {
+  readonly pollEveryMs: number
+  readonly nightlyCron: string
+  /** The time zone in which `nightlyCron` is read. */
+  readonly timezone: string
+  /** A slot missed while nothing was up is made up for if it is younger than this. */
+  readonly catchUpMs: number
+}
+
+/** Every so many milliseconds since 1970 (so that slots do not depend on when somebody started), or at a cron time. */
+export type Timing = { readonly everyMs: number } | { readonly cron: string; readonly timezone: string }
+
+/** A job that bells of the queue set off. */
+export type QueuedJob = {
+  readonly name: string
+  /** Whether each account has its own, or there is one for all. */
+  readonly perAccount: boolean
+  readonly timing: (settings: JobSettings) => Timing
+  /** How long to wait before each further attempt at a slot that failed. None: one attempt, then the next slot. */
+  readonly retryAfterMs: readonly number[]
+  /** When a slot is tried again that met another run at work. Null: the slot is skipped for good. */
+  readonly skippedAgainAfterMs: number | null
+  readonly run: (ferry: JobContext, call: JobCall, signal: AbortSignal) => Promise<JobResult>
+}
+
+/** A job whose clock is each worker's own timer. */
+export type WorkerJob = {
+  readonly name: string
+  readonly everyMs: number
+  readonly run: (reconciler: Reconciler) => Promise<void>
+}
+
+export type Job = QueuedJob | WorkerJob
+
+export type JobCall = {
+  /** `*` for a job that is not per account. */
+  readonly account: string
+  readonly trigger: Trigger
+  /** The time it was due at; absent if a person asked for it. */
+  readonly slot?: Date
+}
+
+/** Only `failed` is tried again (see `retryAfterMs`); all that runs of inventories return is a `JobResult`. */
+export type JobResult = Pick<RunResult, 'status'>
+
+/** Stands for the account of a job that is not per account; no account can be named so. */
+export const EVERY_ACCOUNT = '*'
+
+/** All that travels through the queue. */
+export type Bell = {
+  readonly job: string
+  readonly account: string
+  /** ISO time; null if the queue rang by itself: then it is the slot at which it was to ring. */
+  readonly slot: string | null
+  readonly trigger: Trigger
+}
+
+export function isQueued(job: Job): job is QueuedJob {
+  return 'timing' in job
+}

@@ -1,0 +1,1 @@
+export type Reconciler = { look(): Promise<void> }

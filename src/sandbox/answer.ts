@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http'
+import type { Refusal } from './errors.ts'
+import { wireJson } from './json.ts'
+import { Payload } from './payload.ts'
+
+/** What an operation came to. */
+export type Result = { readonly ok: true; readonly data: Payload } | Refusal
+
+/** An answer ready for the wire. */
+export type Answer = {
+  readonly status: number
+  readonly code: string | null
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: readonly Payload[]
+  /** Half the body is sent and the connection closed. */
+  readonly cut?: boolean
+}
+
+/** Below this a body is not worth compressing. */
+const GZIP_FROM_BYTES = 1_024
+
+/** Puts a result into the envelope of section 2.1. */
+export function envelope(requestId: string, result: Result): Answer {
+  const headers = jsonHeaders(requestId)
+  if (result.ok) {
+    const opening = new Payload(`{"request_id":${JSON.stringify(requestId)},"data":`)
+    return { status: 200, code: null, headers, body: [opening, result.data, new Payload('}')] }
+  }
+  const { code, status, message, retryAfterS } = result
+  const body = new Payload(wireJson({ request_id: requestId, error: { code, message } }))
+  const retryAfter = retryAfterS === null ? {} : { 'Retry-After': String(retryAfterS) }
+  return { status, code, headers: { ...headers, ...retryAfter }, body: [body] }
+}
+
+export function jsonHeaders(requestId: string, contentType = 'application/json; charset=utf-8') {
+  return { 'Content-Type': contentType, 'Service-Request-Id': requestId }
+}
+
+/** Sends an answer, gzipped if the caller takes that; a caller who has gone is no error. */
+export async function send(response: ServerResponse, answer: Answer, takesGzip: boolean): Promise<void> {
+  const plainBytes = answer.body.reduce((sum, piece) => sum + piece.bytes.length, 0)
+  const gzipped = takesGzip && plainBytes >= GZIP_FROM_BYTES
+  const pieces = gzipped
+    ? await Promise.all(answer.body.map(piece => piece.gzipped()))
+    : answer.body.map(piece => piece.bytes)
+  if (response.destroyed) return
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  response.writeHead(answer.status, {
+    ...answer.headers,
+    'Content-Length': length,
+    ...(gzipped ? { 'Content-Encoding': 'gzip' } : {}),
+  })
+  if (answer.cut) {
+    response.write(Buffer.concat(pieces).subarray(0, Math.floor(length / 2)), () => response.destroy())
+    return
+  }
+  for (const piece of pieces) response.write(piece)
+  response.end()
+}

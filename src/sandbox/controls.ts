@@ -1,0 +1,145 @@
+import { z } from 'zod'
+import type { AlertRule } from '#src/model/alert-rule.ts'
+import type { McpServer } from '#src/model/mcp-server.ts'
+import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
+import { Uint64 } from './body.ts'
+import { Fault } from './faults.ts'
+import { PERMISSIONS } from './keys.ts'
+import { MUTATIONS } from './mutate.ts'
+import { CONTRACT_LIMITS } from './options.ts'
+import type { SandboxState } from './state.ts'
+
+/** What the control interface works on. */
+export type Controlled = { readonly state: SandboxState; reset(): void }
+
+const AnOperation = z.enum(Object.keys(OPERATIONS) as [Operation, ...Operation[]])
+
+/** A large integer may be written as a string, as Ferry's own JSON does. */
+const Id = z.union([Uint64, z.string().regex(/^\d+$/).transform(BigInt)])
+const integer = Id.exactOptional()
+
+/** The other fields pass as they are, so that a row may be given a wrong type on purpose. */
+const RuleFields = z
+  .looseObject({
+    id: integer,
+    account_id: integer,
+    folder_id: integer,
+    delay_seconds: integer,
+    creator_id: integer,
+    updater_id: integer,
+    created_at: integer,
+    updated_at: integer,
+  })
+  .transform(fields => fields as Partial<AlertRule>)
+
+const ServerFields = z
+  .looseObject({
+    account_id: integer,
+    team_id: integer,
+    connect_timeout: integer,
+    call_timeout: integer,
+    tool_count: integer,
+    created_by: integer,
+    created_at: integer,
+    updated_at: integer,
+  })
+  .transform(fields => fields as Partial<McpServer>)
+
+const LatencyMs = z.union([z.number(), z.tuple([z.number(), z.number()])])
+const Windows = z.array(z.strictObject({ max: z.int(), windowMs: z.number() }))
+const List = { pageId: Id, method: z.string().default('email') }
+
+/**
+ * What another process can do to a sandbox, by name: each takes the fields shown, as JSON.
+ *
+ * `reset` starts again from the sample data; `settings` leaves alone what it does not name.
+ */
+export const CONTROLS: Readonly<Record<string, Control>> = {
+  'add-rule': control(
+    { fields: RuleFields.optional(), index: z.int().optional() },
+    (state, { fields, index }) => state.addRule(fields, index),
+  ),
+  'change-rule': control({ id: Id, patch: RuleFields }, (state, { id, patch }) =>
+    state.changeRule(id, patch),
+  ),
+  'remove-rule': control({ id: Id }, (state, { id }) => state.removeRule(id)),
+  'add-server': control(
+    { fields: ServerFields.optional(), index: z.int().optional() },
+    (state, { fields, index }) => state.addServer(fields, index),
+  ),
+  'change-server': control({ id: z.string(), patch: ServerFields }, (state, { id, patch }) =>
+    state.changeServer(id, patch),
+  ),
+  'remove-server': control({ id: z.string() }, (state, { id }) => state.removeServer(id)),
+  'add-samples': control(
+    { rules: z.int().exactOptional(), servers: z.int().exactOptional() },
+    (state, more) => state.addSamples(more),
+  ),
+  'replace-rules-body': control({ data: z.string().nullable() }, (state, { data }) =>
+    state.replaceRulesBody(data),
+  ),
+  'replace-servers-body': control({ data: z.string().nullable() }, (state, { data }) =>
+    state.replaceServersBody(data),
+  ),
+  reorder: control({ seed: z.int() }, (state, { seed }) => state.reorder(seed)),
+  mutate: control(
+    { count: z.int(), mix: z.array(z.enum(MUTATIONS)).min(1).optional() },
+    (state, { count, mix }) => state.mutate(count, mix),
+  ),
+  'add-page': control({ pageId: Id }, (state, { pageId }) => state.subscribers.addPage(pageId)),
+  'list-subscribers': control(List, (state, { pageId, method }) => state.subscribers.list(pageId, method)),
+  'count-subscribers': control(List, (state, { pageId, method }) => state.subscribers.count(pageId, method)),
+  'add-key': control(
+    {
+      key: z.string(),
+      accountId: Id.exactOptional(),
+      permissions: z.array(z.enum(PERMISSIONS)).exactOptional(),
+      expiresAt: z.coerce.date().nullable().exactOptional(),
+    },
+    (state, key) => state.addKey(key),
+  ),
+  inject: control(
+    { fault: Fault, operation: AnOperation.optional(), nth: z.int().min(1).optional() },
+    (state, { fault, ...when }) => state.inject(fault, when),
+  ),
+  'clear-faults': control({}, state => state.clearFaults()),
+  settings: control(
+    {
+      arriveMs: LatencyMs.exactOptional(),
+      answerMs: LatencyMs.exactOptional(),
+      limits: z.partialRecord(AnOperation, Windows).exactOptional(),
+      retryAfter: z.boolean().exactOptional(),
+      freezeTotalAt: z.int().nullable().exactOptional(),
+    },
+    (state, { limits, ...settings }) => {
+      Object.assign(state, settings, limits && { limits: { ...CONTRACT_LIMITS, ...limits } })
+    },
+  ),
+  received: control({ operation: AnOperation.optional() }, (state, { operation }) =>
+    state.received.filter(call => operation === undefined || call.operation === operation),
+  ),
+  'most-in-any-window': control(
+    { operation: AnOperation, windowMs: z.number() },
+    (state, { operation, windowMs }) => state.mostInAnyWindow(operation, windowMs),
+  ),
+  counts: control({}, state => ({
+    rules: state.rules.size,
+    servers: state.servers.size,
+    received: state.received.length,
+  })),
+  reset: control({}, (_state, _fields, sandbox) => sandbox.reset()),
+}
+
+type Control = (sandbox: Controlled, body: unknown) => unknown
+
+function control<Fields extends z.ZodRawShape>(
+  fields: Fields,
+  act: (
+    state: SandboxState,
+    fields: z.output<z.ZodObject<Fields, z.core.$strict>>,
+    sandbox: Controlled,
+  ) => unknown,
+): Control {
+  const shape = z.strictObject(fields)
+  return (sandbox, body) => act(sandbox.state, shape.parse(body), sandbox)
+}

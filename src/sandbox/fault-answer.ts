@@ -1,0 +1,77 @@
+import { type Answer, envelope, jsonHeaders, type Result } from './answer.ts'
+import { ERRORS, isErrorCode, type Refusal } from './errors.ts'
+import type { Fault } from './faults.ts'
+import { wireJson } from './json.ts'
+import { Payload } from './payload.ts'
+
+/** No answer at all: the connection is closed, or left open for ever. */
+export type Silence = 'drop' | 'hang'
+
+const GATEWAY_PAGE = '<html><head><title>Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>'
+const MIB = 1024 * 1024
+
+/** What goes out instead of the real answer, or of it. `perform` does the work and says its result. */
+export function faultAnswer(fault: Fault, requestId: string, perform: () => Result): Answer | Silence {
+  if ('applied' in fault) {
+    if (fault.applied) perform()
+    return withoutWork(fault, requestId)
+  }
+  return spoilt(fault, requestId, perform())
+}
+
+type InsteadOfWork = Extract<Fault, { applied: boolean }>
+
+function withoutWork(fault: InsteadOfWork, requestId: string): Answer | Silence {
+  if (fault.kind === 'error') return envelope(requestId, refusalOf(fault))
+  if (fault.kind === 'html') return plain(fault.status, GATEWAY_PAGE, { 'Content-Type': 'text/html' })
+  return fault.kind
+}
+
+function refusalOf(fault: Extract<Fault, { kind: 'error' }>): Refusal {
+  const [status, usual] = isErrorCode(fault.code) ? ERRORS[fault.code] : [500, 'Something went wrong.']
+  return {
+    ok: false,
+    code: fault.code,
+    status: fault.status ?? status,
+    message: fault.message ?? usual,
+    retryAfterS: fault.retryAfterS ?? null,
+  }
+}
+
+function spoilt(fault: Exclude<Fault, InsteadOfWork>, requestId: string, result: Result): Answer {
+  const real = envelope(requestId, result)
+  const twoHundred = (body: object) => plain(200, wireJson(body), real.headers)
+  switch (fault.kind) {
+    case 'late':
+      return real
+    case 'truncate':
+      return { ...real, cut: true }
+    case 'huge':
+      return { ...real, body: [...real.body, ...blanks(fault.bytes)] }
+    case 'raw':
+      return plain(fault.status, fault.body, jsonHeaders(requestId, fault.contentType))
+    case 'empty':
+      return { ...real, body: [] }
+    case 'error-in-2xx':
+      return twoHundred({
+        request_id: requestId,
+        error: { code: fault.code, message: 'Something went wrong.' },
+      })
+    case 'no-data':
+      return twoHundred({ request_id: requestId })
+    case 'no-request-id':
+      return { ...real, body: [new Payload('{"data":'), ...real.body.slice(1)] }
+    case 'wrong-types':
+      return twoHundred({ request_id: 7, data: { total: 'many', servers: {} } })
+  }
+}
+
+function plain(status: number, body: string, headers: Record<string, string>): Answer {
+  return { status, code: null, headers, body: [new Payload(body)] }
+}
+
+/** White space of at least so many bytes: one piece, many times. */
+function blanks(bytes: number): Payload[] {
+  const piece = new Payload(Buffer.alloc(MIB, ' '))
+  return Array.from({ length: Math.ceil(bytes / MIB) }, () => piece)
+}

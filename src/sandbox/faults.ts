@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import type { Operation } from '#src/platform/operations.ts'
+
+/** Whether the work is done all the same, so that the caller cannot know that it was. */
+const applied = z.boolean().default(false)
+
+/**
+ * A way of going wrong. `late`, `truncate`, `huge` and the broken 2xx do the work first, as a platform
+ * with a bad network would; `error`, `drop`, `hang` and `html` do so only if `applied`.
+ */
+export const Fault = z.discriminatedUnion('kind', [
+  /** Any code of section 7, or one it does not know, with its usual HTTP status or another. */
+  z.strictObject({
+    kind: z.literal('error'),
+    code: z.string(),
+    status: z.int().min(400).max(599).optional(),
+    message: z.string().optional(),
+    retryAfterS: z.number().optional(),
+    applied,
+  }),
+  /** Closes the connection without an answer. */
+  z.strictObject({ kind: z.literal('drop'), applied }),
+  /** Keeps the connection open and never answers. */
+  z.strictObject({ kind: z.literal('hang'), applied }),
+  /** A gateway's page instead of the envelope. */
+  z.strictObject({ kind: z.literal('html'), status: z.int().default(502), applied }),
+  z.strictObject({ kind: z.literal('late'), ms: z.number() }),
+  /** Half the body, then the connection is closed. */
+  z.strictObject({ kind: z.literal('truncate') }),
+  /** HTTP 200 whose body holds an `error` and no `data`. */
+  z.strictObject({ kind: z.literal('error-in-2xx'), code: z.string() }),
+  z.strictObject({ kind: z.literal('no-data') }),
+  z.strictObject({ kind: z.literal('no-request-id') }),
+  z.strictObject({ kind: z.literal('empty') }),
+  z.strictObject({ kind: z.literal('wrong-types') }),
+  /** The right answer followed by so many bytes of white space: valid JSON, and too long. */
+  z.strictObject({ kind: z.literal('huge'), bytes: z.int() }),
+  /** HTTP status and body word for word. */
+  z.strictObject({
+    kind: z.literal('raw'),
+    status: z.int(),
+    body: z.string(),
+    contentType: z.string().default('application/json'),
+  }),
+])
+export type Fault = z.output<typeof Fault>
+/** A fault as one writes it, with what goes without saying left out. */
+export type FaultInput = z.input<typeof Fault>
+
+/** Which calls go wrong: of one operation or of any; the `nth` from now (1 is the next), or every one. */
+export type When = { readonly operation?: Operation | undefined; readonly nth?: number | undefined }
+
+type Injection = { readonly fault: Fault; readonly when: When; seen: number }
+
+/** The faults waiting to happen. The one injected first wins; the others count the call as theirs too. */
+export class Faults {
+  #injected: Injection[] = []
+
+  inject(fault: FaultInput, when: When = {}): void {
+    this.#injected.push({ fault: Fault.parse(fault), when, seen: 0 })
+  }
+
+  clear(): void {
+    this.#injected = []
+  }
+
+  /** The fault of the call that is being served now. */
+  next(operation: Operation): Fault | null {
+    const due: Injection[] = []
+    for (const injection of this.#injected) {
+      const { when } = injection
+      if (when.operation !== undefined && when.operation !== operation) continue
+      injection.seen++
+      if (when.nth === undefined || when.nth === injection.seen) due.push(injection)
+    }
+    this.#injected = this.#injected.filter(({ when, seen }) => when.nth === undefined || seen < when.nth)
+    return due[0]?.fault ?? null
+  }
+}

@@ -1,0 +1,35 @@
+/** What JSON can do in Node and TypeScript's library does not know yet. */
+const exactJson = JSON as unknown as {
+  parse(text: string, reviver: (key: string, value: unknown, at: { source?: string }) => unknown): unknown
+  rawJSON(text: string): unknown
+}
+
+/**
+ * Reads JSON with integers exact: what a double cannot hold becomes a bigint. Throws SyntaxError.
+ * Keys such as `__proto__` stay plain data.
+ */
+export function parseJson(text: string): unknown {
+  return exactJson.parse(text, (_key, value, { source = '' }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+      ? BigInt(source)
+      : value,
+  )
+}
+
+/**
+ * Writes JSON as the platform does: bigints as plain digits, and a field that is null is left out.
+ * Lone surrogates and U+0000 leave as escapes.
+ */
+export function wireJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part) => {
+    if (part === null) return undefined
+    if (typeof part !== 'bigint') return part
+    const number = Number(part)
+    return Number.isSafeInteger(number) ? number : exactJson.rawJSON(String(part))
+  })
+}
+
+/** Writes JSON for people and scripts: bigints as strings, since most readers would round them. */
+export function stringIdsJson(value: unknown): string {
+  return JSON.stringify(value ?? null, (_key, part) => (typeof part === 'bigint' ? String(part) : part))
+}

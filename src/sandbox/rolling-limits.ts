@@ -1,0 +1,29 @@
+import type { Window } from './options.ts'
+
+export type Verdict =
+  | { readonly admitted: true }
+  /** `freeInMs`: until the next call would be admitted, if no other call comes first. */
+  | { readonly admitted: false; readonly freeInMs: number }
+
+/**
+ * Counts calls in rolling windows, exactly: a call is admitted if, with it, no window that ends now holds
+ * more than its maximum. There are no buckets and no edges to slip through.
+ */
+export class RollingLimits {
+  readonly #countedAt = new Map<string, number[]>()
+
+  count(bucket: string, windows: readonly Window[], nowMs: number, countRefused: boolean): Verdict {
+    const longestMs = Math.max(0, ...windows.map(window => window.windowMs))
+    const times = (this.#countedAt.get(bucket) ?? []).filter(time => time > nowMs - longestMs)
+    this.#countedAt.set(bucket, times)
+    const freeInMs = Math.max(0, ...windows.map(window => waitMs(times, window, nowMs)))
+    if (freeInMs === 0 || countRefused) times.push(nowMs)
+    return freeInMs === 0 ? { admitted: true } : { admitted: false, freeInMs }
+  }
+}
+
+/** How long until `window` has room for one more, given ascending times. */
+function waitMs(times: readonly number[], { max, windowMs }: Window, nowMs: number): number {
+  const leaves = times[times.length - max]
+  return leaves === undefined ? 0 : Math.max(0, windowMs - (nowMs - leaves))
+}

@@ -1,0 +1,65 @@
+import type { AddressInfo } from 'node:net'
+import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { OPERATIONS } from '#src/platform/operations.ts'
+import { registerControl } from './control.ts'
+import { answerRequest, refuseGarbage, takeAnyBody } from './listener.ts'
+import { DEFAULT_OPTIONS, type SandboxOptions } from './options.ts'
+import { SandboxState } from './state.ts'
+
+/**
+ * The sandbox: a stand-in for the platform, faithful to its contract, for demos, tests and benches.
+ *
+ *   request -> path -> method -> content type -> [arriveMs] -> key -> limit (counted here)
+ *           -> hook and faults -> permission -> body -> work -> [answerMs] -> envelope
+ *
+ * One listener, the three operations on top of one `SandboxState`. Whoever runs in the same process changes
+ * and reads that state directly; whoever does not finds the same under `/_sandbox/` (see `control.ts`).
+ */
+export type Sandbox = AsyncDisposable & {
+  /** `http://127.0.0.1:PORT` */
+  readonly baseUrl: string
+  /** The key that may do everything. */
+  readonly appKey: string
+  /** Replaced by another one on `reset`: ask for it again after that. */
+  readonly state: SandboxState
+  /** Forgets everything that happened and starts from the sample data again. */
+  reset(): void
+  /** Ends at once: calls under way are cut off. */
+  close(): Promise<void>
+}
+
+/** Starts a sandbox. What `options` leaves out is `DEFAULT_OPTIONS`. */
+export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  const all = { ...DEFAULT_OPTIONS, ...options }
+  const closing = new AbortController()
+  let state = new SandboxState(all)
+  const app = fastify({ forceCloseConnections: true, clientErrorHandler: refuseGarbage })
+  const sandbox = {
+    get state() {
+      return state
+    },
+    reset() {
+      state = new SandboxState(all)
+    },
+  }
+  takeAnyBody(app, all.maxBodyBytes)
+  registerControl(app, sandbox)
+  const handle = (request: FastifyRequest, reply: FastifyReply) =>
+    answerRequest(sandbox.state, request, reply, closing.signal)
+  for (const { path } of Object.values(OPERATIONS)) app.post(path, handle)
+  app.setNotFoundHandler(handle)
+  app.setErrorHandler((_error, request, reply) => handle(request, reply))
+  await app.listen({ port: all.port, host: all.host })
+
+  async function close(): Promise<void> {
+    closing.abort()
+    await app.close()
+  }
+  const { port } = app.server.address() as AddressInfo
+  return Object.assign(sandbox, {
+    baseUrl: `http://127.0.0.1:${port}`,
+    appKey: all.appKey,
+    close,
+    [Symbol.asyncDispose]: close,
+  })
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
+import { type Answer, envelope, type Result } from './answer.ts'
+import { type Refusal, refuse } from './errors.ts'
+import { faultAnswer, type Silence } from './fault-answer.ts'
+import { Fault } from './faults.ts'
+import { importSubscribers } from './import-subscribers.ts'
+import { parseJson } from './json.ts'
+import { type AppKey, type Permission, validKey } from './keys.ts'
+import { listRules } from './list-rules.ts'
+import { listServers } from './list-servers.ts'
+import type { Latency } from './options.ts'
+import { between } from './random.ts'
+import { type Received, summarise } from './received.ts'
+import type { SandboxState } from './state.ts'
+
+/** A request whose path, method and content type have been found right. */
+export type Call = {
+  readonly operation: Operation
+  readonly appKey: unknown
+  /** Null if it was longer than the platform takes. */
+  readonly text: string | null
+  readonly record: Received
+}
+
+const PERMISSION_FOR: Readonly<Record<Operation, Permission | null>> = {
+  'list-alert-rules': 'monit',
+  'import-subscribers': 'on-call',
+  'list-mcp-servers': null,
+}
+
+/** Answers one call, with its time on the way in and on the way out. Rejects once `signal` aborts. */
+export async function serveCall(
+  state: SandboxState,
+  call: Call,
+  signal: AbortSignal,
+): Promise<Answer | Silence> {
+  await onTheWay(state, state.arriveMs, signal)
+  const answer = await decide(state, call, signal)
+  await onTheWay(state, state.answerMs, signal)
+  return answer
+}
+
+/** Key, limit, permission, body, work: in this order. Faults strike only a call that the limit let through. */
+async function decide(state: SandboxState, call: Call, signal: AbortSignal): Promise<Answer | Silence> {
+  const { requestId } = call.record
+  const key = validKey(state.keys, call.appKey)
+  if (key === undefined) return envelope(requestId, refuse('Unauthorized'))
+  const refusal = count(state, call, key)
+  if (refusal !== null) return envelope(requestId, refusal)
+  const body = call.text === null ? undefined : tryParse(call.text)
+  call.record.body = summarise(body)
+  const perform = () => work(state, call, key, body)
+  const fault = await faultFor(state, call.operation, key, body)
+  if (fault === null) return envelope(requestId, perform())
+  const answer = faultAnswer(fault, requestId, perform)
+  if (fault.kind === 'late') await sleep(fault.ms, undefined, { signal })
+  return answer
+}
+
+/** The instant at which the platform counts a call. */
+function count(state: SandboxState, { operation, record }: Call, key: AppKey): Refusal | null {
+  const bucket =
+    OPERATIONS[operation].countedPer === 'account' ? `account ${key.accountId}` : `key ${key.key}`
+  const nowMs = performance.now()
+  Object.assign(record, { countedAt: nowMs, bucket, accountId: key.accountId, appKey: key.key })
+  const verdict = state.counted.count(
+    `${operation} ${bucket}`,
+    state.limits[operation],
+    nowMs,
+    state.options.countRefused,
+  )
+  if (verdict.admitted) return null
+  return refuse(
+    'RequestTooFrequently',
+    undefined,
+    state.retryAfter ? Math.ceil(verdict.freeInMs / 1_000) : null,
+  )
+}
+
+async function faultFor(
+  state: SandboxState,
+  operation: Operation,
+  { accountId }: AppKey,
+  body: unknown,
+): Promise<Fault | null> {
+  const injected = state.faults.next(operation)
+  if (state.hook === null) return injected
+  const number = state.received.filter(call => call.operation === operation && call.countedAt !== null).length
+  const hooked = await state.hook({ operation, accountId, number, body })
+  return hooked === undefined ? injected : Fault.parse(hooked)
+}
+
+function work(state: SandboxState, { operation, text }: Call, key: AppKey, body: unknown): Result {
+  const needed = PERMISSION_FOR[operation]
+  if (needed !== null && !key.permissions.includes(needed)) return refuse('AccessDenied')
+  if (text === null) return refuse('EntityTooLarge')
+  if (body === undefined) return refuse('BadRequest', 'The body is not valid JSON.')
+  switch (operation) {
+    case 'list-alert-rules':
+      return listRules(state, key, body)
+    case 'list-mcp-servers':
+      return listServers(state, key, body)
+    case 'import-subscribers':
+      return importSubscribers(state, body)
+  }
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    // Not JSON is one of the things a body can be; the caller answers for it.
+    return undefined
+  }
+}
+
+async function onTheWay(state: SandboxState, latency: Latency, signal: AbortSignal): Promise<void> {
+  const [low, high] = typeof latency === 'number' ? [latency, latency] : latency
+  if (high > 0) await sleep(between(state.random, low, high), undefined, { signal })
+}

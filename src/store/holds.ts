@@ -1,0 +1,55 @@
+import type { Pool, PoolClient } from 'pg'
+import type { Resource } from '#src/model/resource.ts'
+import type { Scope } from './runs.ts'
+
+/** Removals that wait for a person: at most one open hold an inventory. */
+export type Hold = {
+  readonly account: string
+  readonly resource: Resource
+  /** What the held run was allowed to see: an approval reads the same. */
+  readonly scope: Scope
+  readonly ids: readonly string[]
+}
+
+/** Opens a hold on the removal of `ids`, or brings the open one up to date. */
+export async function holdRemovals(
+  client: PoolClient,
+  run: { account: string; resource: Resource; runId: bigint },
+  ids: readonly string[],
+): Promise<void> {
+  await client.query(
+    `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids) values ($1, $2, $3, $3, $4)
+     on conflict (account, resource) where ended_at is null
+     do update set last_run = excluded.last_run, ids = excluded.ids`,
+    [run.account, run.resource, run.runId, ids],
+  )
+}
+
+/** Ends the open hold, if there is one and it was made in this scope. */
+export async function endHold(
+  client: PoolClient,
+  run: { account: string; resource: Resource },
+  scope: Scope,
+  outcome: 'approved' | 'voided',
+): Promise<void> {
+  await client.query(
+    `update ferry.removal_holds h set ended_at = clock_timestamp(), outcome = $4
+     from ferry.sync_runs r
+     where h.account = $1 and h.resource = $2 and h.ended_at is null and r.id = h.last_run and r.scope = $3`,
+    [run.account, run.resource, JSON.stringify(scope), outcome],
+  )
+}
+
+/** The open hold that a held run made or brought up to date, or null. */
+export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | null> {
+  const { rows } = await pool.query<Hold>(
+    `select h.account, h.resource, last.scope, h.ids
+     from ferry.sync_runs r
+     join ferry.removal_holds h on h.account = r.account and h.resource = r.resource and h.ended_at is null
+       and r.id between h.opened_by_run and h.last_run
+     join ferry.sync_runs last on last.id = h.last_run
+     where r.id = $1 and r.status = 'held'`,
+    [runId],
+  )
+  return rows[0] ?? null
+}

@@ -1,0 +1,90 @@
+import type { Pool } from 'pg'
+
+/** A row of the ledger as people and programs read it. */
+export type RunRow = {
+  readonly id: string
+  readonly account: string
+  readonly resource: string
+  readonly trigger: string
+  readonly slot: Date | null
+  readonly scope: unknown
+  readonly status: string
+  readonly started_at: Date
+  readonly finished_at: Date | null
+  readonly requests: number
+  readonly pages: number
+  readonly seen: number
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+  readonly unchanged: number
+  readonly quarantined: number
+  readonly fired: number
+  readonly recovered: number
+  readonly error_code: string | null
+  readonly request_id: string | null
+  readonly message: string | null
+}
+
+const COLUMNS = `id, account, resource, trigger, slot, scope, status, started_at, finished_at, requests, pages, seen,
+  added, changed, removed, unchanged, quarantined, fired, recovered, error_code, request_id, message`
+
+/** The newest runs first. */
+export async function listRuns(pool: Pool, limit: number): Promise<RunRow[]> {
+  const { rows } = await pool.query<RunRow>(
+    `select ${COLUMNS} from ferry.sync_runs order by id desc limit $1`,
+    [limit],
+  )
+  return rows
+}
+
+export type RunDetails = {
+  readonly run: RunRow
+  readonly quarantined: readonly { position: number; id: string | null; reason: string; raw: unknown }[]
+  readonly drift: readonly { field: string; type: string }[]
+  /** The removals it holds, while the hold is open. */
+  readonly heldIds: readonly string[]
+  readonly calls: readonly CallRow[]
+}
+
+export type CallRow = {
+  readonly operation: string
+  readonly started: Date
+  readonly finished: Date | null
+  readonly http_status: number | null
+  readonly error_code: string | null
+  readonly request_id: string | null
+}
+
+/** Everything known of one run, or null if there is none of that id. */
+export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
+  const { rows } = await pool.query<RunRow>(`select ${COLUMNS} from ferry.sync_runs where id = $1`, [id])
+  const [run] = rows
+  if (!run) return null
+  const [quarantined, drift, hold, calls] = await Promise.all([
+    pool.query<RunDetails['quarantined'][number]>(
+      'select position, id, reason, raw from ferry.quarantined_rows where run_id = $1 order by position',
+      [id],
+    ),
+    pool.query<RunDetails['drift'][number]>(
+      'select field, type from ferry.contract_drift where first_run = $1 order by field, type',
+      [id],
+    ),
+    pool.query<{ ids: string[] }>(
+      'select ids from ferry.removal_holds where $1 between opened_by_run and last_run and ended_at is null and account = $2 and resource = $3',
+      [id, run.account, run.resource],
+    ),
+    pool.query<CallRow>(
+      `select operation, started, finished, http_status, error_code, request_id from ferry.platform_calls
+       where run_id = $1 order by id`,
+      [id],
+    ),
+  ])
+  return {
+    run,
+    quarantined: quarantined.rows,
+    drift: drift.rows,
+    heldIds: hold.rows[0]?.ids ?? [],
+    calls: calls.rows,
+  }
+}

@@ -1,0 +1,198 @@
+import type { Pool, PoolClient } from 'pg'
+import type { Resource } from '#src/model/resource.ts'
+import type { RunCounts, RunStatus, Trigger } from '#src/model/run.ts'
+import type { Lease } from './leases.ts'
+
+/** What a run is allowed to see and to conclude; two runs with equal scopes may be compared. */
+export type Scope = {
+  /** The folders asked for, as text; null where the resource has none. */
+  readonly folders: readonly string[] | null
+  readonly includeAccount: boolean | null
+  readonly keyHash: string
+}
+
+export type NewRun = {
+  readonly account: string
+  readonly resource: Resource
+  readonly trigger: Trigger
+  readonly slot: Date | null
+  readonly scope: Scope
+  readonly guard: string
+  readonly fingerprintVersion: number
+}
+
+export function leaseNameOf(account: string, resource: Resource): string {
+  return `sync:${account}:${resource}`
+}
+
+/**
+ * Opens a run under its lease and returns its id. A run of the same inventory that another holder of the lease left
+ * unfinished is marked failed: its worker was lost.
+ */
+export async function startRun(pool: Pool, run: NewRun, lease: Lease): Promise<bigint> {
+  await pool.query(
+    `${MARK_WORKER_LOST} and account = $1 and resource = $2 and lease_token is distinct from $3`,
+    [run.account, run.resource, lease.token],
+  )
+  return insertRun(pool, run, 'running', lease.token, null)
+}
+
+/** Records that a run did not take place because another holds the lease. */
+export async function recordSkipped(pool: Pool, run: NewRun, message: string): Promise<bigint> {
+  return insertRun(pool, run, 'skipped', null, message)
+}
+
+async function insertRun(
+  pool: Pool,
+  run: NewRun,
+  status: RunStatus,
+  token: string | null,
+  message: string | null,
+): Promise<bigint> {
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into ferry.sync_runs
+       (account, resource, trigger, slot, scope, guard, fingerprint_version, status, lease_token, message, finished_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $8 <> 'running' then clock_timestamp() end)
+     returning id`,
+    [
+      run.account,
+      run.resource,
+      run.trigger,
+      run.slot,
+      JSON.stringify(run.scope),
+      run.guard,
+      run.fingerprintVersion,
+      status,
+      token,
+      message,
+    ],
+  )
+  const [row] = rows
+  if (!row) throw new Error('the run was not recorded')
+  return BigInt(row.id)
+}
+
+const MARK_WORKER_LOST = `
+  update ferry.sync_runs set status = 'failed', finished_at = clock_timestamp(), error_code = 'WorkerLost',
+    message = 'worker lost: it died or was suspended past its lease; nothing of this run was applied'
+  where finished_at is null`
+
+/** Marks every unfinished run whose lease has run out; returns what they were about. */
+export async function failWorkerLostRuns(
+  pool: Pool,
+): Promise<{ id: string; account: string; resource: Resource }[]> {
+  const { rows } = await pool.query<{ id: string; account: string; resource: Resource }>(
+    `${MARK_WORKER_LOST} and not exists (
+       select from ferry.leases l
+       where l.name = 'sync:' || account || ':' || resource and l.token = lease_token
+         and l.expires_at > clock_timestamp())
+     returning id, account, resource`,
+  )
+  return rows
+}
+
+/**
+ * The instant at which this run's changes take effect: the database's clock, and later than that of every run before
+ * it, even if that clock was set back. Kept as text, since a JavaScript Date has no microseconds.
+ */
+export async function chooseInstant(
+  client: PoolClient,
+  account: string,
+  resource: Resource,
+): Promise<string> {
+  const { rows } = await client.query<{ at: string }>(
+    `select greatest(clock_timestamp(), (
+       select applied_at + interval '1 microsecond' from ferry.sync_runs
+       where account = $1 and resource = $2 and applied_at is not null order by id desc limit 1))::text as at`,
+    [account, resource],
+  )
+  const [row] = rows
+  if (!row) throw new Error('the database gave no time')
+  return row.at
+}
+
+export type RunEnd = RunCounts & {
+  readonly status: Exclude<RunStatus, 'running' | 'skipped'>
+  readonly appliedAt: string | null
+  readonly requests: number
+  readonly pages: number
+  readonly fired: number
+  readonly recovered: number
+  readonly dataHashes: readonly string[] | null
+  readonly errorCode: string | null
+  readonly requestId: string | null
+  readonly message: string | null
+}
+
+/** Closes a run; false if it was closed already (its worker was taken for lost). */
+export async function finishRun(client: PoolClient | Pool, runId: bigint, end: RunEnd): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `update ferry.sync_runs set status = $2, applied_at = $3, finished_at = clock_timestamp(), requests = $4,
+       pages = $5, seen = $6, added = $7, changed = $8, removed = $9, unchanged = $10, quarantined = $11, fired = $12,
+       recovered = $13, data_hashes = $14, error_code = $15, request_id = $16, message = $17
+     where id = $1 and finished_at is null`,
+    [
+      runId,
+      end.status,
+      end.appliedAt,
+      end.requests,
+      end.pages,
+      end.seen,
+      end.added,
+      end.changed,
+      end.removed,
+      end.unchanged,
+      end.quarantined,
+      end.fired,
+      end.recovered,
+      end.dataHashes,
+      end.errorCode,
+      end.requestId,
+      end.message,
+    ],
+  )
+  return rowCount === 1
+}
+
+/** What a run ends with that found nothing and changed nothing. */
+export const NO_COUNTS: Omit<RunEnd, 'status'> = {
+  appliedAt: null,
+  requests: 0,
+  pages: 0,
+  seen: 0,
+  added: 0,
+  changed: 0,
+  removed: 0,
+  unchanged: 0,
+  quarantined: 0,
+  fired: 0,
+  recovered: 0,
+  dataHashes: null,
+  errorCode: null,
+  requestId: null,
+  message: null,
+}
+
+/** The hashes of the data that the last applied run found, and its rows, if this run may rely on them; else none. */
+export async function loadTrustedData(
+  pool: Pool,
+  run: NewRun,
+): Promise<{ hashes: readonly string[]; seen: number }> {
+  const { rows } = await pool.query<{ hashes: string[] | null; seen: number }>(
+    `select seen, case when status = 'succeeded' and scope = $3 and guard = $4 and fingerprint_version = $5
+                        and quarantined = 0 then data_hashes end as hashes
+     from ferry.sync_runs where account = $1 and resource = $2 and applied_at is not null order by id desc limit 1`,
+    [run.account, run.resource, JSON.stringify(run.scope), run.guard, run.fingerprintVersion],
+  )
+  return { hashes: rows[0]?.hashes ?? [], seen: rows[0]?.seen ?? 0 }
+}
+
+/** Whether a complete listing was ever applied in this scope. */
+export async function scopeIsKnown(pool: Pool, run: NewRun): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from ferry.sync_runs
+     where account = $1 and resource = $2 and status in ('succeeded', 'held') and scope = $3 limit 1`,
+    [run.account, run.resource, JSON.stringify(run.scope)],
+  )
+  return rowCount === 1
+}

@@ -1,0 +1,129 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Pool } from 'pg'
+
+/** At most `most` calls in any rolling window of `windowMs`. */
+export type LimitWindow = { readonly most: number; readonly windowMs: number }
+
+/** What the platform counts an account's calls of an operation under, and how many it allows. */
+export type Limit = { readonly limitKey: string; readonly windows: readonly LimitWindow[] }
+
+export type ThrottleOptions<Operation extends string> = {
+  limitOf(account: string, operation: Operation): Limit
+  readonly arrivalBoundMs: number
+}
+
+type Call<Operation extends string> = {
+  readonly account: string
+  readonly operation: Operation
+  readonly runId: bigint | null
+}
+
+type Slot<Operation extends string> = {
+  readonly callId: bigint
+  readonly call: Call<Operation>
+  readonly askedAtMs: number
+}
+
+type CallEnd = {
+  readonly httpStatus: number | null
+  readonly errorCode: string | null
+  readonly requestId: string | null
+  readonly retryAfterMs: number | null
+}
+
+/** While a wait hangs on calls in flight, which end at an unknown moment, it is looked up again this often. */
+const ASK_AGAIN_MS = 50
+
+/**
+ * The throttle over the call log, exact across all processes of one database. It is the `Throttle` that the
+ * platform room asks for; the two rooms meet in `ferry.ts` only.
+ *
+ * `ferry.take_slot` counts and records under the lock of one row; here is only the waiting. The callers of one
+ * process wait in line, first come first served, so that fifty waiting pages ask the database once, not fifty times.
+ * A slot may be sent for a fifth of the arrival bound after it was asked for (1 s of 5 s): past that the worker has
+ * slept, and the call would reach the platform later than the log accounts for.
+ */
+export function openThrottle<Operation extends string>(pool: Pool, options: ThrottleOptions<Operation>) {
+  const lines = new Map<string, Promise<unknown>>()
+
+  async function takeFirstInLine(call: Call<Operation>, limit: Limit, signal: AbortSignal) {
+    for (;;) {
+      signal.throwIfAborted()
+      const askedAtMs = performance.now()
+      const taken = await takeSlot(pool, call, limit, options.arrivalBoundMs)
+      if (taken.callId !== null) {
+        const slot = { callId: taken.callId, call, askedAtMs }
+        if (!signal.aborted) return slot
+        await giveBack(slot)
+        continue
+      }
+      await delay(taken.sooner ? Math.min(taken.waitMs, ASK_AGAIN_MS) : taken.waitMs, undefined, { signal })
+    }
+  }
+
+  async function giveBack(slot: Slot<Operation>): Promise<void> {
+    await pool.query('delete from ferry.platform_calls where id = $1', [slot.callId])
+  }
+
+  return {
+    arrivalBoundMs: options.arrivalBoundMs,
+    slotGoodForMs: options.arrivalBoundMs / 5,
+
+    take(call: Call<Operation>, signal: AbortSignal): Promise<Slot<Operation>> {
+      const limit = options.limitOf(call.account, call.operation)
+      const line = `${limit.limitKey} ${call.operation}`
+      const ahead = lines.get(line) ?? Promise.resolve()
+      const taken = ahead.then(() => takeFirstInLine(call, limit, signal))
+      lines.set(
+        line,
+        taken.catch(() => {}),
+      )
+      return untilAborted(taken, signal)
+    },
+
+    giveBack,
+
+    async finish(slot: Slot<Operation>, end: CallEnd): Promise<void> {
+      await pool.query('select ferry.finish_call($1, $2, $3, $4, $5)', [
+        slot.callId,
+        end.httpStatus,
+        end.errorCode,
+        end.requestId,
+        end.retryAfterMs,
+      ])
+    },
+  }
+}
+
+/** Settles as `promise` does, or rejects as soon as `signal` aborts: one who gives up need not wait in line. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) return Promise.reject(signal.reason)
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort))
+}
+
+type Taken =
+  | { callId: bigint; waitMs: null; sooner: boolean }
+  | { callId: null; waitMs: number; sooner: boolean }
+
+async function takeSlot(pool: Pool, call: Call<string>, limit: Limit, boundMs: number): Promise<Taken> {
+  const { rows } = await pool.query<{ call_id: string | null; wait_ms: number; sooner: boolean }>(
+    'select call_id, wait_ms, sooner from ferry.take_slot($1, $2, $3, $4, $5, $6, $7)',
+    [
+      limit.limitKey,
+      call.operation,
+      call.account,
+      call.runId,
+      limit.windows.map(window => window.most),
+      limit.windows.map(window => window.windowMs),
+      boundMs,
+    ],
+  )
+  const [row] = rows
+  if (!row) throw new Error('ferry.take_slot answered no row')
+  return row.call_id === null
+    ? { callId: null, waitMs: row.wait_ms, sooner: row.sooner }
+    : { callId: BigInt(row.call_id), waitMs: null, sooner: false }
+}

@@ -1,0 +1,324 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { ConfigurationError, readConfig, SETTINGS, withAccount } from '#src/config.ts'
+
+const CANARY = 'canary-7f3a9c'
+const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: CANARY }
+
+function mistakesOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.mistakes
+    throw error
+  }
+  return []
+}
+
+function fileHolding(content: unknown): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'ferry-config-')), 'file')
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+function accountsFile(...accounts: object[]): string {
+  return fileHolding({ accounts })
+}
+
+describe('without any setting', () => {
+  test('Ferry has its documented defaults, no account and services of its own', () => {
+    expect(readConfig({})).toEqual({
+      databaseUrl: null,
+      redisUrl: null,
+      dataDir: resolve('.ferry'),
+      accounts: [],
+      accountDefaults: {
+        folders: [0n],
+        pageLimit: 100,
+        includeAccount: true,
+        importLimit: [
+          { most: 2, windowMs: 1_000 },
+          { most: 20, windowMs: 60_000 },
+        ],
+        listLimit: [
+          { most: 50, windowMs: 1_000 },
+          { most: 1_000, windowMs: 60_000 },
+        ],
+      },
+      pollEveryMs: 60_000,
+      nightlyCron: '30 3 * * *',
+      timezone: 'UTC',
+      catchUpMs: 21_600_000,
+      arrivalBoundMs: 5_000,
+      requestTimeoutMs: 20_000,
+      removalGuard: { rows: 10, share: 0.2 },
+      proxy: { https: null, http: null, except: null },
+      logLevel: null,
+    })
+  })
+
+  test('an empty setting counts as unset, as compose files write it', () => {
+    expect(readConfig({ DATABASE_URL: '', FERRY_POLL_EVERY: '', FERRY_BASE_URL: '' })).toEqual(readConfig({}))
+  })
+
+  test('the configuration cannot be changed', () => {
+    const config = readConfig(ONE_ACCOUNT)
+    expect(() => Object.assign(config, { pollEveryMs: 1 })).toThrow(TypeError)
+    expect(() => Object.assign(config.accounts[0]!, { name: 'x' })).toThrow(TypeError)
+  })
+})
+
+describe('how settings are written', () => {
+  test.each([
+    ['500ms', 500],
+    ['60s', 60_000],
+    ['5m', 300_000],
+    ['6h', 21_600_000],
+  ])('the duration %s is %i ms', (text, ms) => {
+    expect(readConfig({ FERRY_CATCH_UP: text }).catchUpMs).toBe(ms)
+  })
+
+  test.each(['60', '0s', '-5s', '1.5m', '5 m', '1d', 's'])('%s is no duration', text => {
+    expect(mistakesOf({ FERRY_CATCH_UP: text })).toEqual([
+      `FERRY_CATCH_UP: "${text}" is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h`,
+    ])
+  })
+
+  test('a limit has a window or several', () => {
+    expect(readConfig({ FERRY_IMPORT_LIMIT: '3/500ms' }).accountDefaults.importLimit).toEqual([
+      { most: 3, windowMs: 500 },
+    ])
+    for (const text of ['2', '2/1', '0/1s', '2/1s;20/60s', '2/1s,']) {
+      expect(mistakesOf({ FERRY_IMPORT_LIMIT: text }), text).toHaveLength(1)
+    }
+  })
+
+  test('a removal guard has rows and a share', () => {
+    expect(readConfig({ FERRY_REMOVAL_GUARD: '0,2.5%' }).removalGuard).toEqual({ rows: 0, share: 0.025 })
+    for (const text of ['10', '20%', '10,20', '10,101%']) {
+      expect(mistakesOf({ FERRY_REMOVAL_GUARD: text }), text).toHaveLength(1)
+    }
+  })
+
+  test('folders are exact to the last uint64, and each is listed once', () => {
+    const { folders } = readConfig({ FERRY_FOLDERS: '0,12, 18446744073709551615,12' }).accountDefaults
+    expect(folders).toEqual([0n, 12n, 18446744073709551615n])
+    for (const text of ['18446744073709551616', '-1', 'all', '1,,2', '0x10']) {
+      expect(mistakesOf({ FERRY_FOLDERS: text }), text).toHaveLength(1)
+    }
+  })
+
+  test('a cron time has five fields and comes some day', () => {
+    expect(readConfig({ FERRY_NIGHTLY_CRON: '*/5 1-3 * * mon' }).nightlyCron).toBe('*/5 1-3 * * mon')
+    for (const text of ['@daily', '0 30 3 * * *', '61 3 * * *', '0 0 30 2 *', 'TZ=UTC 0 3 * * *']) {
+      expect(mistakesOf({ FERRY_NIGHTLY_CRON: text }), text).toHaveLength(1)
+    }
+  })
+
+  test('a time zone is an IANA name', () => {
+    expect(readConfig({ FERRY_TIMEZONE: 'Europe/Kyiv' }).timezone).toBe('Europe/Kyiv')
+    for (const text of ['CST', '+08:00', 'UTC+8', 'Local', 'Europe/Nowhere']) {
+      expect(mistakesOf({ FERRY_TIMEZONE: text }), text).toHaveLength(1)
+    }
+  })
+
+  test('proxies are read in capitals and in small letters', () => {
+    const { proxy } = readConfig({ https_proxy: 'http://proxy:3128', NO_PROXY: 'localhost,.example.com' })
+    expect(proxy).toEqual({ https: 'http://proxy:3128', http: null, except: 'localhost,.example.com' })
+  })
+})
+
+describe('mistakes', () => {
+  test('are named all at once, one line each', () => {
+    const env = {
+      DATABASE_URL: 'mysql://root:hunter2@db/ferry',
+      REDIS_URL: 'localhost:6379',
+      FERRY_POLL_EVERY: '60',
+      FERRY_PAGE_LIMIT: '0',
+      FERRY_LOG_LEVEL: 'loud',
+      FERRY_ALLOW_HTTP: 'yes',
+      FERRY_BASE_URL: 'https://api.example.com/?app_key=hunter2',
+      FERRY_POLL_EVRY: '60s',
+    }
+    expect(mistakesOf(env)).toEqual([
+      'DATABASE_URL: is not an address of its kind; write it like postgres://user:password@host:5432/database',
+      'REDIS_URL: is not an address of its kind; write it like redis://host:6379',
+      'FERRY_BASE_URL: holds a query or a fragment; write only where the platform is: https://api.example.com',
+      'FERRY_PAGE_LIMIT: "0" is not a page size; write a whole number from 1 to 10000',
+      'FERRY_POLL_EVERY: "60" is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
+      'FERRY_ALLOW_HTTP: "yes" is neither true nor false',
+      'FERRY_LOG_LEVEL: "loud" is not one of trace, debug, info, warn, error, fatal, silent',
+      'FERRY_APP_KEY: is not set, but FERRY_BASE_URL is; set it, or FERRY_APP_KEY_FILE',
+      'FERRY_POLL_EVRY: there is no such setting; did you mean FERRY_POLL_EVERY?',
+    ])
+    expect(() => readConfig(env)).toThrow(/^9 settings are wrong:\n {2}DATABASE_URL: /)
+  })
+
+  test('never repeat a key, a password or an address that may hold one', () => {
+    const said = [
+      mistakesOf({ FERRY_BASE_URL: `https://me:${CANARY}@api.example.com`, FERRY_APP_KEY: CANARY }),
+      mistakesOf({ FERRY_BASE_URL: `ftp://api/${CANARY}`, DATABASE_URL: CANARY, REDIS_URL: CANARY }),
+      mistakesOf({ FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: `${CANARY} ${CANARY}` }),
+      mistakesOf({ FERRY_ACCOUNTS_FILE: fileHolding(`{"accounts": [${CANARY}]}`) }),
+    ]
+    expect(said.every(mistakes => mistakes.length > 0)).toBe(true)
+    expect(JSON.stringify(said)).not.toContain(CANARY)
+  })
+
+  test('settings for tests and settings of rooms still to come are no mistake', () => {
+    expect(
+      mistakesOf({ FERRY_TEST_ANYTHING: '1', FERRY_CONSOLE_PORT: '8080', FERRY_IMPORT_BATCH: '5' }),
+    ).toEqual([])
+  })
+})
+
+describe('the one account of the environment', () => {
+  test('is called default and has the defaults', () => {
+    const config = readConfig({
+      ...ONE_ACCOUNT,
+      FERRY_FOLDERS: '7',
+      FERRY_BASE_URL: 'https://x.example/api/',
+    })
+    expect(config.accounts).toHaveLength(1)
+    expect(config.accounts[0]).toMatchObject({
+      name: 'default',
+      baseUrl: 'https://x.example/api',
+      limitGroup: 'default',
+      folders: [7n],
+    })
+  })
+
+  test('keeps its key from every way of printing', () => {
+    const config = readConfig(ONE_ACCOUNT)
+    const { appKey } = config.accounts[0]!
+    const printed = [JSON.stringify({ appKey }), inspect(config, { depth: 9, showHidden: true }), `${appKey}`]
+    expect(printed.join()).toContain('[secret]')
+    expect(printed.join()).not.toContain(CANARY)
+    expect(appKey.reveal()).toBe(CANARY)
+  })
+
+  test('has a key hash that tells keys apart', () => {
+    const hashOf = (key: string) => readConfig({ ...ONE_ACCOUNT, FERRY_APP_KEY: key }).accounts[0]!.keyHash
+    expect(hashOf('a')).toBe(hashOf('a'))
+    expect(hashOf('a')).not.toBe(hashOf('b'))
+  })
+
+  test('may have its key in a file, without the newline at its end', () => {
+    const env = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY_FILE: fileHolding(`${CANARY}\n`) }
+    expect(readConfig(env).accounts[0]!.appKey.reveal()).toBe(CANARY)
+  })
+
+  test.each([
+    [
+      'two keys',
+      { ...ONE_ACCOUNT, FERRY_APP_KEY_FILE: fileHolding('k') },
+      /^FERRY_APP_KEY: FERRY_APP_KEY_FILE is/,
+    ],
+    ['no address', { FERRY_APP_KEY: 'k' }, /^FERRY_BASE_URL: is not set/],
+    ['no key', { FERRY_BASE_URL: 'https://api.example.com' }, /^FERRY_APP_KEY: is not set/],
+    ['a missing file', { ...ONE_ACCOUNT, FERRY_APP_KEY: '', FERRY_APP_KEY_FILE: '/nowhere/key' }, /ENOENT/],
+    [
+      'an empty file',
+      { ...ONE_ACCOUNT, FERRY_APP_KEY: '', FERRY_APP_KEY_FILE: fileHolding('\n') },
+      /is empty/,
+    ],
+  ])('with %s is a mistake', (_, env, words) => {
+    expect(mistakesOf(env)).toEqual([expect.stringMatching(words)])
+  })
+
+  test.each(['http://localhost:8080', 'http://127.0.0.1', 'http://127.8.8.8', 'http://[::1]:9'])(
+    'may be reached by %s, which never leaves this machine',
+    baseUrl => {
+      expect(mistakesOf({ ...ONE_ACCOUNT, FERRY_BASE_URL: baseUrl })).toEqual([])
+    },
+  )
+
+  test.each(['http://api.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1'])(
+    'is refused at %s unless plain http is allowed',
+    baseUrl => {
+      const env = { ...ONE_ACCOUNT, FERRY_BASE_URL: baseUrl }
+      expect(mistakesOf(env)).toEqual([expect.stringContaining('FERRY_ALLOW_HTTP=1')])
+      expect(mistakesOf({ ...env, FERRY_ALLOW_HTTP: '1' })).toEqual([])
+    },
+  )
+
+  test('stands aside for the built-in sandbox where none is configured', () => {
+    const config = withAccount(readConfig({ FERRY_FOLDERS: '3' }), 'sandbox', 'http://127.0.0.1:1', 'k')
+    expect(config.accounts).toMatchObject([{ name: 'sandbox', baseUrl: 'http://127.0.0.1:1', folders: [3n] }])
+  })
+})
+
+describe('the accounts file', () => {
+  const eu = { name: 'eu', baseUrl: 'https://eu.example.com', appKeyEnv: 'FERRY_EU_KEY' }
+  const us = { name: 'us', baseUrl: 'https://us.example.com/', appKeyEnv: 'US_KEY' }
+  const keys = { FERRY_EU_KEY: 'eu-key', US_KEY: 'us-key' }
+
+  test('names several accounts, each with its own key and what it overrides', () => {
+    const file = accountsFile(
+      { ...eu, folders: [5, '18446744073709551615'], pageLimit: 20, listLimit: '5/1s' },
+      {
+        ...us,
+        appKeyEnv: undefined,
+        appKeyFile: fileHolding('us-key\r\n'),
+        includeAccount: false,
+        limitGroup: 'g',
+      },
+    )
+    const { accounts } = readConfig({ ...keys, FERRY_ACCOUNTS_FILE: file, FERRY_PAGE_LIMIT: '50' })
+    expect(accounts).toMatchObject([
+      {
+        name: 'eu',
+        folders: [5n, 18446744073709551615n],
+        pageLimit: 20,
+        limitGroup: 'eu',
+        includeAccount: true,
+      },
+      { name: 'us', baseUrl: 'https://us.example.com', folders: [0n], pageLimit: 50, limitGroup: 'g' },
+    ])
+    expect(accounts.map(account => account.appKey.reveal())).toEqual(['eu-key', 'us-key'])
+    expect(accounts[0]!.listLimit).toEqual([{ most: 5, windowMs: 1_000 }])
+  })
+
+  test.each<[string, object[], RegExp]>([
+    [
+      'an unknown key',
+      [{ ...eu, folder: [1] }],
+      /accounts\[0\] there is no "folder"; did you mean "folders"\?/,
+    ],
+    ['a key written into it', [{ ...eu, appKeyEnv: undefined, appKey: 'x' }], /there is no "appKey"/],
+    ['no key at all', [{ ...eu, appKeyEnv: undefined }], /needs the app_key/],
+    ['a variable that is not set', [{ ...eu, appKeyEnv: 'NOT_SET' }], /account eu: NOT_SET is not set/],
+    ['one name twice', [eu, { ...us, name: 'eu' }], /two entries of the same name/],
+    ['a name with a space', [{ ...eu, name: 'E U' }], /accounts\[0\]\.name is not a name/],
+    ['a folder beyond uint64', [{ ...eu, folders: ['18446744073709551616'] }], /accounts\[0\]\.folders\[0\]/],
+    ['a folder that JSON has rounded', [{ ...eu, folders: [2 ** 60] }], /accounts\[0\]\.folders\[0\]/],
+    ['plain http', [{ ...eu, baseUrl: 'http://eu.example.com' }], /account eu would send its app_key/],
+    ['one key under two limits', [eu, { ...eu, name: 'eu2' }], /give both the same limitGroup/],
+    [
+      'two limits in one group',
+      [
+        { ...eu, limitGroup: 'g', listLimit: '1/1s' },
+        { ...us, limitGroup: 'g' },
+      ],
+      /same importLimit/,
+    ],
+    ['no account', [], /accounts/],
+  ])('with %s is a mistake', (_, accounts, words) => {
+    const mistakes = mistakesOf({ ...keys, FERRY_ACCOUNTS_FILE: accountsFile(...accounts) })
+    expect(mistakes[0]).toMatch(/^FERRY_ACCOUNTS_FILE: /)
+    expect(mistakes.join('\n')).toMatch(words)
+  })
+
+  test('excludes the account of the environment', () => {
+    const mistakes = mistakesOf({ ...keys, ...ONE_ACCOUNT, FERRY_ACCOUNTS_FILE: accountsFile(eu) })
+    expect(mistakes.map(mistake => mistake.split(':')[0])).toEqual(['FERRY_BASE_URL', 'FERRY_APP_KEY'])
+  })
+})
+
+test('every setting has a meaning, for the table of the README', () => {
+  expect(SETTINGS.filter(setting => !setting.meaning.endsWith('.'))).toEqual([])
+  expect(SETTINGS.find(setting => setting.name === 'FERRY_POLL_EVERY')?.default).toBe('60s')
+})

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { SETTINGS } from '#src/config/settings.ts'
+import { describeSchema, SCHEMA_PAGE } from '../docs/generate.ts'
+import { openTestDatabase } from './support/database.ts'
+
+const README = read('README.md')
+
+test('the README shows every setting with its default and meaning, and no other', () => {
+  const rows = SETTINGS.map(
+    ({ name, default: usual, meaning }) => `| \`${name}\` | ${usual === null ? '' : `\`${usual}\``} | ${meaning} |`,
+  )
+  const shown = README.split('\n').filter(line => /^\| `(FERRY_|DATABASE_|REDIS_|HTTPS?_|NO_PROXY)/.test(line))
+  expect(shown).toEqual(rows)
+})
+
+test('every table, view, function and column has a comment', async () => {
+  const page = await describeSchema(await freshDatabase())
+  const silent = page.split('\n').filter((line, index, lines) => {
+    const isColumn = /^\| `/.test(line)
+    return isColumn ? line.endsWith('|  |') : line.startsWith('### ') && !/^\w/.test(lines[index + 2] ?? '')
+  })
+  expect(silent).toEqual([])
+})
+
+test('docs/schema.md says what the comments in the database say (else: npm run docs)', async () => {
+  expect(await describeSchema(await freshDatabase())).toBe(readFileSync(SCHEMA_PAGE, 'utf8'))
+})
+
+test('the role that only reads can run every query of docs/sql.md, and can write nothing', async () => {
+  const client = await freshDatabase()
+  const role = `ferry_test_reader_${process.pid}`
+  const [grants = ''] = sqlBlocks(section(read('docs/operators.md'), 'A role that only reads'))
+  await client.query(grants.replaceAll('ferry_reader', role))
+  try {
+    await client.query(`set role ${role}`)
+    const queries = sqlBlocks(read('docs/sql.md'))
+    expect(queries.length).toBeGreaterThan(20)
+    for (const query of queries) await client.query(query)
+    await expect(client.query('delete from ferry.sync_runs')).rejects.toThrow('permission denied')
+  } finally {
+    await client.query(`reset role; drop owned by ${role}; drop role ${role}`)
+  }
+})
+
+test('links between the pages lead somewhere', () => {
+  const dangling = ['README.md', 'CHANGELOG.md', 'docs/schema.md', 'docs/sql.md', 'docs/operators.md'].flatMap(page =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(#[^)]*)?\)/g)]
+      .filter(([, path = '', anchor]) => !leadsSomewhere(path ? resolveFrom(page, path) : page, anchor))
+      .map(([link]) => `${page}: ${link}`),
+  )
+  expect(dangling).toEqual([])
+})
+
+/** A client on a migrated database without rows, both gone at the end of the test. */
+async function freshDatabase(): Promise<Client> {
+  const database = await openTestDatabase()
+  onTestFinished(() => database[Symbol.asyncDispose]())
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+function sqlBlocks(markdown: string): string[] {
+  return [...markdown.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, query = '']) => query)
+}
+
+/** What stands under a heading, up to the next one. */
+function section(markdown: string, heading: string): string {
+  const [, text = ''] = markdown.split(`## ${heading}\n`)
+  return text.split(/^## /m)[0] ?? ''
+}
+
+function leadsSomewhere(page: string, anchor: string | undefined): boolean {
+  try {
+    const text = read(page)
+    return anchor === undefined || anchorsOf(text).includes(anchor)
+  } catch {
+    return false
+  }
+}
+
+/** As the usual renderers make them from headings. */
+function anchorsOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(
+    ([, heading = '']) => `#${heading.toLowerCase().replaceAll(/[^\w\- ]/g, '').replaceAll(' ', '-')}`,
+  )
+}
+
+function resolveFrom(page: string, path: string): string {
+  return new URL(path, `file:///${page}`).pathname.slice(1)
+}
+
+function read(path: string): string {
+  return readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), 'utf8')
+}

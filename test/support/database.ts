@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { Client } from 'pg'
+import { inject } from 'vitest'
+import { waitFor } from './wait-for.ts'
+
+export type TestDatabase = {
+  readonly url: string
+  readonly name: string
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * A fresh database with Ferry's schema and no rows, cloned from the template.
+ *
+ * Disposing drops it, and throws if a connection to it was still open: a pool, worker or queue the test forgot.
+ */
+export async function openTestDatabase(): Promise<TestDatabase> {
+  const { serverUrl, template } = inject('database')
+  const name = `${template}_${randomBytes(4).toString('hex')}`
+  await cloneTemplate(serverUrl, template, name)
+  return {
+    url: withDatabase(serverUrl, name),
+    name,
+    async [Symbol.asyncDispose]() {
+      await using admin = await connect(serverUrl)
+      const forgotten = await connectionsLeft(admin.client, name)
+      await admin.client.query(`drop database ${name} with (force)`)
+      if (forgotten.length > 0) throw new Error(`The test left connections open: ${forgotten.join(', ')}`)
+    },
+  }
+}
+
+/** Runs one statement that cannot take parameters or run in a transaction, on the server's own database. */
+export async function onServer(serverUrl: string, statement: string): Promise<void> {
+  await using admin = await connect(serverUrl)
+  await admin.client.query(statement)
+}
+
+/** The same server, another database. */
+export function withDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** Only one database can be cloned from a template at a moment; the others are told it is in use. */
+async function cloneTemplate(serverUrl: string, template: string, name: string): Promise<void> {
+  const cloned = async () => {
+    await onServer(serverUrl, `create database ${name} template ${template}`)
+    return true
+  }
+  await waitFor(cloned, { timeoutMs: 20_000, what: `a copy of the database ${template}` })
+}
+
+/** Who is still connected. A backend outlives its client's goodbye by some milliseconds: those are waited for. */
+async function connectionsLeft(client: Client, name: string): Promise<string[]> {
+  let left: string[] = []
+  const allGone = async () => {
+    const { rows } = await client.query<{ who: string }>(
+      `select application_name || ' (' || coalesce(state, 'unknown') || ')' as who
+         from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+      [name],
+    )
+    left = rows.map(row => row.who)
+    return left.length === 0
+  }
+  await waitFor(allGone, { timeoutMs: 2_000, what: 'the last connection to close' }).catch(() => {})
+  return left
+}
+
+async function connect(url: string): Promise<{ client: Client; [Symbol.asyncDispose](): Promise<void> }> {
+  const client = new Client({ connectionString: url, application_name: 'ferry test support' })
+  await client.connect()
+  return { client, [Symbol.asyncDispose]: () => client.end() }
+}

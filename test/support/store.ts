@@ -1,0 +1,30 @@
+import type { Pool } from 'pg'
+import { pino } from 'pino'
+import { type Database, openDatabase } from '#src/store/database.ts'
+import { type Limit, openThrottle } from '#src/store/throttle.ts'
+import { openTestDatabase } from './database.ts'
+
+export type TestStore = Database & {
+  readonly url: string
+  /** A throttle of its own, as another process would have, on the shared call log. */
+  openThrottle(limit: Limit, arrivalBoundMs?: number): ReturnType<typeof openThrottle<string>>
+  /** Another pool on the same database, closed with the store. */
+  openPool(): Pool
+}
+
+/** A fresh database with Ferry's schema, opened as Ferry opens it. */
+export async function openTestStore(): Promise<TestStore> {
+  await using opened = new AsyncDisposableStack()
+  const { url } = opened.use(await openTestDatabase())
+  const open = () => opened.use(openDatabase(url, pino({ level: 'silent' })))
+  const database = open()
+  const kept = opened.move()
+  return {
+    ...database,
+    url,
+    openThrottle: (limit, arrivalBoundMs = 5000) =>
+      openThrottle(database.pool, { limitOf: () => limit, arrivalBoundMs }),
+    openPool: () => kept.use(openDatabase(url, pino({ level: 'silent' }))).pool,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}

@@ -1,0 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+const LOOK_EVERY_MS = 20
+
+/**
+ * Resolves with the first truthy value `condition` gives. Throws naming `what` once `timeoutMs` are over; an
+ * error thrown by the condition counts as "not yet" and becomes the cause.
+ */
+export async function waitFor<T>(
+  condition: () => T | Promise<T>,
+  { timeoutMs = 10_000, what }: { timeoutMs?: number; what: string },
+): Promise<NonNullable<T>> {
+  const giveUpAt = performance.now() + timeoutMs
+  let cause: unknown
+  while (performance.now() < giveUpAt) {
+    try {
+      const value = await condition()
+      if (value) return value
+      cause = undefined
+    } catch (error) {
+      cause = error
+    }
+    await delay(LOOK_EVERY_MS)
+  }
+  throw new Error(`Waited ${timeoutMs} ms in vain for ${what}`, { cause })
+}
