@@ -1,14 +1,32 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { pino } from 'pino'
+import { SETTINGS } from '#src/config/settings.ts'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { migrate } from '#src/store/migrate.ts'
 
-/** Where the page is kept. A test compares it with what the database says. */
+/*
+ * Writes what can be said from elsewhere: docs/schema.md from the database's comments, and the README's table of
+ * settings from the settings. Tests compare both with what stands there.
+ */
+
 export const SCHEMA_PAGE = fileURLToPath(new URL('schema.md', import.meta.url))
+export const README = fileURLToPath(new URL('../README.md', import.meta.url))
+
+const SETTINGS_HEAD = '| Setting | Default | Meaning |\n| --- | --- | --- |\n'
+
+/** Returns the README with the table of settings as it should be. */
+export function withSettings(readme: string): string {
+  const [before = '', after = ''] = readme.split(SETTINGS_HEAD)
+  const rows = SETTINGS.map(
+    ({ name, default: usual, meaning }) =>
+      `| \`${name}\` | ${usual === null ? '' : `\`${usual}\``} | ${meaning} |\n`,
+  )
+  return before + SETTINGS_HEAD + rows.join('') + after.replace(/^(\|.*\n)*/, '')
+}
 
 const INTRODUCTION = `# The schema \`ferry\`
 
@@ -99,6 +117,7 @@ async function generate(): Promise<void> {
   await client.connect()
   opened.defer(() => client.end())
   await writeFile(SCHEMA_PAGE, await describeSchema(client))
+  await writeFile(README, withSettings(await readFile(README, 'utf8')))
 }
 
 if (import.meta.main) await generate()

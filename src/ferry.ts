@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Account, Config } from './config.ts'
 import { openEmbeddedPostgres } from './embedded/postgres.ts'
-import { reachPostgres } from './ferry/reach-postgres.ts'
+import { explainRights, reachPostgres } from './ferry/reach-postgres.ts'
 import type { InventoryAccount } from './inventory/context.ts'
 import { openPlatformClient } from './platform/client.ts'
 import { OPERATIONS, type Operation } from './platform/operations.ts'
@@ -49,7 +49,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
 
   const { databaseUrl, embedded } = await openPostgres(config, log, opened)
   await reachPostgres(databaseUrl, patienceMs, signal)
-  const migrated = await migrate(databaseUrl)
+  const migrated = await migrate(databaseUrl).catch(explainRights(databaseUrl))
   const { pool } = opened.use(openDatabase(databaseUrl, log))
 
   const throttle = openThrottle<Operation>(pool, {

@@ -1,19 +1,31 @@
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { SETTINGS } from '#src/config/settings.ts'
-import { describeSchema, SCHEMA_PAGE } from '../docs/generate.ts'
+import { readConfig } from '#src/config.ts'
+import { describeSchema, README, SCHEMA_PAGE, withSettings } from '../docs/generate.ts'
 import { openTestDatabase } from './support/database.ts'
 
-const README = read('README.md')
+test('the README shows every setting with its default and meaning (else: npm run docs)', () => {
+  const readme = readFileSync(README, 'utf8')
+  expect(readme).toBe(withSettings(readme))
+})
 
-test('the README shows every setting with its default and meaning, and no other', () => {
-  const rows = SETTINGS.map(
-    ({ name, default: usual, meaning }) => `| \`${name}\` | ${usual === null ? '' : `\`${usual}\``} | ${meaning} |`,
-  )
-  const shown = README.split('\n').filter(line => /^\| `(FERRY_|DATABASE_|REDIS_|HTTPS?_|NO_PROXY)/.test(line))
-  expect(shown).toEqual(rows)
+test('the accounts file shown in the README is one that Ferry reads', async () => {
+  const [, example = ''] = /```json\n([\s\S]*?)```/.exec(readFileSync(README, 'utf8')) ?? []
+  const directory = await mkdtemp(join(tmpdir(), 'ferry-docs-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const accountsFile = join(directory, 'accounts.json')
+  await writeFile(join(directory, 'key'), 'a key')
+  await writeFile(accountsFile, example.replace('/run/secrets/production_key', join(directory, 'key')))
+  const { accounts } = readConfig({ FERRY_ACCOUNTS_FILE: accountsFile, ONCALL_KEY: 'another key' })
+  expect(accounts.map(({ name, limitGroup }) => ({ name, limitGroup }))).toEqual([
+    { name: 'production', limitGroup: 'production' },
+    { name: 'production-oncall', limitGroup: 'production' },
+  ])
 })
 
 test('every table, view, function and column has a comment', async () => {
@@ -46,7 +58,13 @@ test('the role that only reads can run every query of docs/sql.md, and can write
 })
 
 test('links between the pages lead somewhere', () => {
-  const dangling = ['README.md', 'CHANGELOG.md', 'docs/schema.md', 'docs/sql.md', 'docs/operators.md'].flatMap(page =>
+  const dangling = [
+    'README.md',
+    'CHANGELOG.md',
+    'docs/schema.md',
+    'docs/sql.md',
+    'docs/operators.md',
+  ].flatMap(page =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(#[^)]*)?\)/g)]
       .filter(([, path = '', anchor]) => !leadsSomewhere(path ? resolveFrom(page, path) : page, anchor))
       .map(([link]) => `${page}: ${link}`),
@@ -86,7 +104,11 @@ function leadsSomewhere(page: string, anchor: string | undefined): boolean {
 /** As the usual renderers make them from headings. */
 function anchorsOf(markdown: string): string[] {
   return [...markdown.matchAll(/^#+ (.+)$/gm)].map(
-    ([, heading = '']) => `#${heading.toLowerCase().replaceAll(/[^\w\- ]/g, '').replaceAll(' ', '-')}`,
+    ([, heading = '']) =>
+      `#${heading
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-')}`,
   )
 }
 

@@ -15,7 +15,7 @@ const ARROWS: Record<string, { may: readonly string[]; types?: readonly string[]
   config: { may: ['model'] },
   sandbox: { may: ['platform', 'model'] },
   inventory: { may: ['platform', 'store', 'model'] },
-  queue: { may: ['store', 'model'] },
+  queue: { may: ['store', 'model'], types: ['inventory'] },
   jobs: { may: ['inventory', 'model'], types: ['queue'] },
   ferry: {
     may: ['config', 'model', 'platform', 'store', 'inventory', 'queue', 'embedded', 'sandbox', 'jobs'],

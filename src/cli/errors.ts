@@ -6,6 +6,11 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** What was asked for cannot be done; the message says why, and what can. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed'
+}
+
 /** Says on stderr what happened and what to do, and returns the exit code that goes with it. */
 export function explain(error: unknown): ExitCode {
   const known = error instanceof Error ? error : new Error(String(error))
@@ -18,6 +23,8 @@ export function explain(error: unknown): ExitCode {
 /** Errors whose message says all there is to say. By name, so that their modules need not be loaded. */
 const EXPECTED = new Set([
   'UsageError',
+  'CommandFailed',
+  'NoSuchSnapshot',
   'ConfigurationError',
   'DatabaseIsNewer',
   'NothingToApprove',

@@ -1,5 +1,3 @@
-import type { RunResult } from '#src/model/run.ts'
-
 /** What an exit code says. */
 export const EXIT = {
   done: 0,

@@ -31,7 +31,10 @@ export function printAside(line: string): void {
 
 /** Prints a table without borders, numbers to the right; `none` is said if it has no rows. */
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): void {
-  if (rows.length === 0) return print(none)
+  if (rows.length === 0) {
+    print(none)
+    return
+  }
   const numbers = head.map((_, column) => rows.every(row => isNumber(row[column])))
   const table = new Table({
     head: head.map(emphasised),
@@ -45,12 +48,16 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
 
 /** Bold on a terminal, unless NO_COLOR says otherwise. */
 export function emphasised(text: string): string {
-  return styleText('bold', text, { stream: process.stdout })
+  return coloured('bold', text)
+}
+
+export function coloured(style: 'bold' | 'green' | 'yellow' | 'red', text: string): string {
+  return styleText(style, text, { stream: process.stdout })
 }
 
 /** Text of the platform may hold anything; control characters would reach the terminal as commands. */
 export function harmless(text: string): string {
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '\ufffd')
 }
 
 /** An instant as people read it, in UTC, to the second. */

@@ -1,9 +1,8 @@
+import type { Pool } from 'pg'
 import type { RunResult } from '#src/model/run.ts'
+import { loadRun } from '#src/store/run-reports.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { duration, harmless, printAside, printJson, printTable } from './output.ts'
-
-/** The codes of 401, 402 and 403: trying again is no use before somebody changes the key or its rights. */
-const REFUSED = new Set(['Unauthorized', 'BalanceNotEnough', 'AccessDenied'])
 
 const EXIT_OF_STATUS = {
   succeeded: EXIT.done,
@@ -13,17 +12,19 @@ const EXIT_OF_STATUS = {
   skipped: EXIT.failed,
 } as const
 
+/** Whether the platform will not have us: trying again is no use before somebody changes the key or its rights. */
+export function isRefusal(httpStatus: number | null | undefined): boolean {
+  return httpStatus === 401 || httpStatus === 402 || httpStatus === 403
+}
+
 /** A run that set rows aside is not quite done, and one the platform refused is worse than failed. */
-export function exitCodeOf(result: Pick<RunResult, 'status' | 'errorCode' | 'quarantined'>): ExitCode {
+export async function exitCodeOf(pool: Pool, result: RunResult): Promise<ExitCode> {
+  const lastCall = result.errorCode === null ? undefined : (await loadRun(pool, result.run))?.calls.at(-1)
   return gravest([
     EXIT_OF_STATUS[result.status],
     result.quarantined > 0 ? EXIT.partial : EXIT.done,
-    isRefused(result.errorCode) ? EXIT.refused : EXIT.done,
+    isRefusal(lastCall?.http_status) ? EXIT.refused : EXIT.done,
   ])
-}
-
-export function isRefused(errorCode: string | null): boolean {
-  return errorCode !== null && REFUSED.has(errorCode)
 }
 
 /** One line of JSON; its keys are a promise to scripts. */

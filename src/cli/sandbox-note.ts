@@ -1,6 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** The first line of whatever uses the sandbox because nothing else is configured. */
+export const SANDBOX_NOTICE =
+  'No platform account is configured: this is the built-in SANDBOX platform with made-up data (account "sandbox").'
+
 /** Where the sandbox of the `ferry up` that runs on this data directory is. */
 export type SandboxNote = { readonly pid: number; readonly baseUrl: string; readonly appKey: string }
 

@@ -43,7 +43,7 @@ export function withFerry(work: (ferry: Ferry, session: Session) => Promise<Exit
   return oneShot(async session => {
     const { openFerry } = await import('#src/ferry.ts')
     await using ferry = await openFerry(session.config, session)
-    return work(ferry, session)
+    return await work(ferry, session)
   })
 }
 
@@ -53,20 +53,28 @@ export function withAccounts(work: (ferry: Ferry, session: Session) => Promise<E
     const config = await needAccounts(session.config)
     const { openFerry } = await import('#src/ferry.ts')
     await using ferry = await openFerry(config, session)
-    return work(ferry, { ...session, config })
+    return await work(ferry, { ...session, config })
   })
 }
 
-async function needAccounts(config: Config): Promise<Config> {
-  if (config.accounts.length > 0) return config
-  const note = readSandboxNote(config.dataDir)
-  if (note === null) {
-    throw new UsageError(
-      'no platform account is configured. Set FERRY_BASE_URL to the address of the platform and FERRY_APP_KEY to ' +
-        'an app_key of your account (or FERRY_ACCOUNTS_FILE for several). To look around without one, `ferry demo`, ' +
-        'or `ferry up` and run this again beside it.',
-    )
-  }
+export const HOW_TO_CONFIGURE = {
+  found: 'no platform account is configured',
+  whatToDo:
+    'Set FERRY_BASE_URL to the address of the platform and FERRY_APP_KEY to an app_key of your account (or ' +
+    'FERRY_ACCOUNTS_FILE for several). To look around without one: `ferry demo`, or `ferry up` and this beside it.',
+}
+
+/** Throws `UsageError` if no account is configured and no sandbox runs here. */
+export async function needAccounts(config: Config): Promise<Config> {
+  const found = await findAccounts(config)
+  if (found.accounts.length > 0) return found
+  throw new UsageError(`${HOW_TO_CONFIGURE.found}. ${HOW_TO_CONFIGURE.whatToDo}`)
+}
+
+/** The accounts configured, else the sandbox of a `ferry up` that runs on this data directory, else none. */
+export async function findAccounts(config: Config): Promise<Config> {
+  const note = config.accounts.length > 0 ? null : readSandboxNote(config.dataDir)
+  if (note === null) return config
   printAside(`No platform account is configured: using the sandbox of \`ferry up\` (process ${note.pid}).`)
   const { withAccount } = await import('#src/config.ts')
   return withAccount(config, 'sandbox', note.baseUrl, note.appKey)

@@ -1,11 +1,12 @@
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
 import type { SyncPreview } from '#src/inventory/preview.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
+import { folderArgument } from './arguments.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { count, emphasised, harmless, print, printAside, printJson } from './output.ts'
-import { exitCodeOf, explainRun, isRefused, printJsonRun, printRuns } from './run-result.ts'
+import { exitCodeOf, explainRun, isRefusal, printJsonRun, printRuns } from './run-result.ts'
 import { accountsOf, type Session, withAccounts } from './session.ts'
 
 type SyncOptions = {
@@ -22,7 +23,7 @@ export function addSync(program: Command): void {
     .description('carry an inventory into Postgres now')
     .addArgument(new Argument('<inventory>', 'what to sync').choices([...RESOURCES, 'all']))
     .option('--account <name>', 'only this account (default: every account)')
-    .option('--folder <id>', 'only this folder of alert rules; may be repeated', collectFolder)
+    .option('--folder <id>', 'only this folder of alert rules; may be repeated', folderArgument)
     .addOption(new Option('--plan', 'say what would change and write nothing').conflicts('acceptRemovals'))
     .option('--accept-removals', 'remove what is gone, however much it is')
     .option('--json', 'print one JSON object per inventory')
@@ -37,12 +38,6 @@ export function addSync(program: Command): void {
           : sync(ferry, resources, options, session)
       }),
     )
-}
-
-function collectFolder(text: string, earlier: readonly bigint[] = []): readonly bigint[] {
-  const id = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n
-  if (id < 0n || id >= 2n ** 64n) throw new InvalidArgumentError('A folder id is 0 to 18446744073709551615.')
-  return [...earlier, id]
 }
 
 /** `folder` asks for alert rules of these folders; MCP servers, synced along with them, are in none. */
@@ -74,7 +69,7 @@ async function sync(
   }
   if (!options.json) printRuns(results)
   results.forEach(explainRun)
-  return gravest(results.map(exitCodeOf))
+  return gravest(await Promise.all(results.map(result => exitCodeOf(ferry.pool, result))))
 }
 
 async function preview(
@@ -97,7 +92,7 @@ async function preview(
       const request = found.requestId === null ? '' : ` request_id ${found.requestId}`
       const what = `account ${account.name}, ${resource}: ${found.code}`
       printAside(harmless(`ferry: ${what}. ${found.message} ${found.whatToDo}${request}`))
-      codes.push(isRefused(found.code) ? EXIT.refused : EXIT.failed)
+      codes.push(isRefusal(found.httpStatus) ? EXIT.refused : EXIT.failed)
     }
   }
   return gravest(codes)

@@ -1,13 +1,11 @@
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
+import { parseDuration } from '../model/duration.ts'
 
 /*
  * How each kind of setting is written. A mistake says what is wrong and what would be right; the text itself is
  * repeated only where it cannot hold a secret.
  */
-
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
-const DURATION = /^(\d{1,9})(ms|s|m|h)$/
 
 /** Milliseconds. */
 export const Duration = text(
@@ -108,9 +106,7 @@ function url(protocols: readonly string[], example: string) {
 }
 
 function durationMs(value: string): number | undefined {
-  const [, digits, unit] = DURATION.exec(value) ?? []
-  const ms = Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS]
-  return ms > 0 ? ms : undefined
+  return parseDuration(value) || undefined
 }
 
 function windowOf(value: string): { readonly most: number; readonly windowMs: number } | undefined {

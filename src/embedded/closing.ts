@@ -43,7 +43,7 @@ export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
 
 async function leave({ placement, password, presence, log }: Opened): Promise<void> {
   // A connection of today: the one kept may have been lost with a server that was started again since.
-  
+  await presence.end()
   const server = await findPostmaster(placement.home)
   if (server?.status !== 'ready') return
   const client = await connect(password, server.port, log)

@@ -12,6 +12,7 @@ export class PostgresUnusable extends Error {
 }
 
 const OLDEST = 150_000
+const INSUFFICIENT_PRIVILEGE = '42501'
 const TRY_EVERY_MS = 250
 const CONNECT_WITHIN_MS = 5_000
 
@@ -34,6 +35,19 @@ export async function reachPostgres(url: string, patienceMs: number, signal: Abo
 export function placeOf(url: string): string {
   const { hostname, port, pathname, searchParams } = new URL(url)
   return `${searchParams.get('host') ?? (hostname || 'localhost')}:${port || 5432}${pathname}`
+}
+
+/** Tells a migration that lacks a right from one that fails; for `catch`. */
+export function explainRights(url: string): (error: unknown) => never {
+  return error => {
+    const cause = error instanceof DatabaseError ? error : error instanceof Error ? error.cause : undefined
+    if (!(cause instanceof DatabaseError) || cause.code !== INSUFFICIENT_PRIVILEGE) throw error
+    throw new PostgresUnusable(
+      `Postgres at ${placeOf(url)} does not let Ferry make or change its tables: ${cause.message}`,
+      'Run `ferry migrate` as the role that owns them, or give this role the right: GRANT CREATE ON DATABASE … TO …;',
+      cause,
+    )
+  }
 }
 
 async function tryOnce(url: string): Promise<Failure | null> {

@@ -22,10 +22,12 @@ export function dataHash(body: Buffer): { readonly hash: string; readonly reques
 
 function hashWithout(body: Buffer, from: number, to: number) {
   // latin1: one character a byte, so that positions agree.
-  const found = REQUEST_ID.exec(body.latin1Slice(from, to))
+  const found = REQUEST_ID.exec(body.toString('latin1', from, to))
   if (!found) return null
   const requestId = found[1] ?? ''
   const end = from + found.index + found[0].length - 1
-  const hash = createHash('sha256').update(body.subarray(0, end - requestId.length)).update(body.subarray(end))
+  const hash = createHash('sha256')
+    .update(body.subarray(0, end - requestId.length))
+    .update(body.subarray(end))
   return { hash: hash.digest('hex'), requestId }
 }

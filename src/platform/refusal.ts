@@ -27,14 +27,23 @@ const later = { retryable: true, certain: true }
 const unknown = { retryable: true, certain: false }
 
 const NATURES = {
-  unauthorized: { ...onceMended, whatToDo: 'Check the app_key of this account; make a new one if it has expired.' },
+  unauthorized: {
+    ...onceMended,
+    whatToDo: 'Check the app_key of this account; make a new one if it has expired.',
+  },
   'access-denied': {
     ...onceMended,
     whatToDo: 'Give the role of this app_key the permission the operation needs, or use a key that has it.',
   },
   balance: { ...onceMended, whatToDo: "Top up the account's balance on the platform." },
-  'no-route': { ...onceMended, whatToDo: 'Check the base address: the platform has no such operation there.' },
-  'invalid-request': { ...onceMended, whatToDo: 'Check the ids and values asked for; the message names what is wrong.' },
+  'no-route': {
+    ...onceMended,
+    whatToDo: 'Check the base address: the platform has no such operation there.',
+  },
+  'invalid-request': {
+    ...onceMended,
+    whatToDo: 'Check the ids and values asked for; the message names what is wrong.',
+  },
   'content-type': {
     ...onceMended,
     whatToDo: 'Check what stands between Ferry and the platform: something changed the Content-Type header.',
@@ -42,9 +51,15 @@ const NATURES = {
   'no-license': { ...onceMended, whatToDo: 'Get the license this feature needs on the platform.' },
   order: { ...later, whatToDo: "Finish the account's open order on the platform, or wait until it is done." },
   'too-large': { ...onceMended, whatToDo: 'Send less in one call.' },
-  locked: { ...later, whatToDo: 'Wait a while: the platform has locked the account after repeated failures.' },
+  locked: {
+    ...later,
+    whatToDo: 'Wait a while: the platform has locked the account after repeated failures.',
+  },
   verify: { ...onceMended, whatToDo: 'Use an app_key that needs no second factor for this operation.' },
-  'too-frequent': { ...later, whatToDo: 'Wait: the limit is in use, perhaps by another program with this account.' },
+  'too-frequent': {
+    ...later,
+    whatToDo: 'Wait: the limit is in use, perhaps by another program with this account.',
+  },
   'server-error': { ...unknown, whatToDo: 'Try again later; if it stays, give the platform the request_id.' },
   unavailable: { ...later, whatToDo: 'Try again later: a part of the platform is down.' },
   'no-envelope': {
@@ -103,10 +118,18 @@ const BY_STATUS: Readonly<Record<number, RefusalKind>> = {
 type Origin = Pick<Refusal, 'httpStatus' | 'requestId' | 'retryAfterMs'>
 
 /** The platform said no. The code decides; one the contract does not know falls back to the HTTP status. */
-export function refusedByPlatform(origin: Origin & { httpStatus: number }, code: string, message: string): Refusal {
+export function refusedByPlatform(
+  origin: Origin & { httpStatus: number },
+  code: string,
+  message: string,
+): Refusal {
   const kind = (Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined) ?? kindOfStatus(origin.httpStatus)
   const said = message === '' ? '' : `: ${message}`
-  return refusal(kind, { ...origin, code, message: `The platform answered ${code} (HTTP ${origin.httpStatus})${said}` })
+  return refusal(kind, {
+    ...origin,
+    code,
+    message: `The platform answered ${code} (HTTP ${origin.httpStatus})${said}`,
+  })
 }
 
 /**
@@ -138,7 +161,13 @@ export function noAnswer(httpStatus: number | null, why: string): Refusal {
 /** Nothing of the call left this machine, or nothing but the attempt to connect. */
 export function notSent(why: string): Refusal {
   const message = `The platform could not be reached: ${why}`
-  return refusal('not-sent', { httpStatus: null, requestId: null, retryAfterMs: null, code: 'NotSent', message })
+  return refusal('not-sent', {
+    httpStatus: null,
+    requestId: null,
+    retryAfterMs: null,
+    code: 'NotSent',
+    message,
+  })
 }
 
 function refusal(kind: RefusalKind, told: Omit<Refusal, 'kind' | keyof Nature>): Refusal {

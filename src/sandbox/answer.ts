@@ -54,6 +54,7 @@ export async function send(response: ServerResponse, answer: Answer, takesGzip: 
     response.write(Buffer.concat(pieces).subarray(0, Math.floor(length / 2)), () => response.destroy())
     return
   }
+  response.cork()
   for (const piece of pieces) response.write(piece)
   response.end()
 }

@@ -30,10 +30,15 @@ function obey(sandbox: Controlled, request: FastifyRequest): { status: number; r
     }
   }
   try {
-    return { status: 200, result: control(sandbox, parseJson((request.body as string | undefined) || '{}')) }
+    return { status: 200, result: control(sandbox, fieldsOf(request.body)) }
   } catch (error) {
     return { status: 400, result: { error: error instanceof Error ? error.message : String(error) } }
   }
+}
+
+function fieldsOf(body: unknown): unknown {
+  if (body === null) throw new Error('The body is longer than the sandbox takes (maxBodyBytes).')
+  return parseJson((body as string | undefined) || '{}')
 }
 
 export function isLoopback(address: string | undefined): boolean {

@@ -73,7 +73,6 @@ export class Faults {
       injection.seen++
       if (when.nth === undefined || when.nth === injection.seen) due.push(injection)
     }
-    this.#injected = this.#injected.filter(({ when, seen }) => when.nth === undefined || seen < when.nth)
     return due[0]?.fault ?? null
   }
 }

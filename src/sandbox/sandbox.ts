@@ -13,7 +13,14 @@ import { SandboxState } from './state.ts'
  *           -> hook and faults -> permission -> body -> work -> [answerMs] -> envelope
  *
  * One listener, the three operations on top of one `SandboxState`. Whoever runs in the same process changes
- * and reads that state directly; whoever does not finds the same under `/_sandbox/` (see `control.ts`).
+ * and reads that state directly. Whoever does not does the same by `POST /_sandbox/NAME` with a JSON body, from
+ * the same machine only; the fields of each name are in `controls.ts`:
+ *
+ *   data      add-rule, change-rule, remove-rule, add-server, change-server, remove-server, add-samples,
+ *             replace-rules-body, replace-servers-body, reorder, mutate, reset
+ *   imports   add-page, list-subscribers, count-subscribers
+ *   ways      add-key, inject, clear-faults, settings
+ *   evidence  received, most-in-any-window, counts
  */
 export type Sandbox = AsyncDisposable & {
   /** `http://127.0.0.1:PORT` */

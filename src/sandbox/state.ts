@@ -73,14 +73,14 @@ export class SandboxState {
     this.limits = options.limits === false ? NO_LIMITS : { ...CONTRACT_LIMITS, ...options.limits }
     this.retryAfter = options.retryAfter
     this.addKey({ key: options.appKey })
+    for (let number = 0; number < options.folders; number++) {
+      this.folders.add(folderIdOf(SANDBOX_ACCOUNT_ID, number))
+    }
     this.addSamples({ rules: options.rules, servers: options.servers })
   }
 
   /** Adds as many sample rows as asked for, never ones there were before. */
   addSamples({ rules = 0, servers = 0 }: { rules?: number; servers?: number }): void {
-    for (let folder = 0; folder < this.options.folders; folder++) {
-      this.folders.add(folderIdOf(SANDBOX_ACCOUNT_ID, folder))
-    }
     for (let added = 0; added < rules; added++) this.addRule()
     for (let added = 0; added < servers; added++) this.addServer()
   }

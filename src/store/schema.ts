@@ -111,6 +111,8 @@ export const alertRuleVersions = ferry.table(
   },
   t => [
     primaryKey({ columns: [t.id, t.account, t.valid_from] }),
+    // The migration adds INCLUDE (fingerprint, folder_id), which drizzle cannot say: a comparison then reads this
+    // index alone, however long the history is.
     uniqueIndex('alert_rule_versions_current').on(t.id, t.account).where(sql`${t.valid_to} is null`),
     index('alert_rule_versions_by_folder').on(t.folder_id, t.valid_from),
     check('alert_rule_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
@@ -148,6 +150,7 @@ export const mcpServerVersions = ferry.table(
   },
   t => [
     primaryKey({ columns: [t.server_id, t.account, t.valid_from] }),
+    // With INCLUDE (fingerprint), see above.
     uniqueIndex('mcp_server_versions_current').on(t.server_id, t.account).where(sql`${t.valid_to} is null`),
     check('mcp_server_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
   ],

@@ -11,7 +11,7 @@ export type ListedRows = {
 }
 
 export type Differences = {
-  /** Indexes into the listed rows. */
+  /** Indexes into the listed rows, by id: sorted rows are what an index takes in fastest. */
   readonly added: readonly number[]
   readonly changed: readonly number[]
   /** Ids of current rows, within the scope, that were not listed. */
@@ -44,8 +44,8 @@ export async function compareWithCurrent<Row>(
        from ${table.name} where account = $1 and valid_to is null
      )
      select
-       coalesce(json_agg(l.n - 1) filter (where k.id is null), '[]') as added,
-       coalesce(json_agg(l.n - 1) filter (where l.fingerprint <> k.fingerprint), '[]') as changed,
+       coalesce(json_agg(l.n - 1 order by l.id) filter (where k.id is null), '[]') as added,
+       coalesce(json_agg(l.n - 1 order by l.id) filter (where l.fingerprint <> k.fingerprint), '[]') as changed,
        coalesce(json_agg(k.id::text) filter (where l.id is null and k.in_scope and k.id::text <> all ($4::text[])),
                 '[]') as gone,
        count(*) filter (where k.in_scope) as current

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Limit, openThrottle } from '#src/store/throttle.ts'
+import type { Limit } from '#src/store/throttle.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const CALL = { account: 'test', operation: 'list-alert-rules', runId: null } as const

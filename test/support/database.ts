@@ -43,13 +43,18 @@ export function withDatabase(serverUrl: string, name: string): string {
   return url.href
 }
 
-/** Only one database can be cloned from a template at a moment; the others are told it is in use. */
+/** Only one database can be cloned from a template at a moment; the others are told it is in use (55006). */
 async function cloneTemplate(serverUrl: string, template: string, name: string): Promise<void> {
-  const cloned = async () => {
-    await onServer(serverUrl, `create database ${name} template ${template}`)
-    return true
-  }
-  await waitFor(cloned, { timeoutMs: 20_000, what: `a copy of the database ${template}` })
+  const clone = () => onServer(serverUrl, `create database ${name} template ${template}`)
+  const cloned = await waitFor(
+    () =>
+      clone().then(
+        () => ({ failure: undefined }),
+        failure => (failure.code === '55006' ? undefined : { failure }),
+      ),
+    { timeoutMs: 20_000, what: `a copy of the database ${template}` },
+  )
+  if (cloned.failure) throw cloned.failure
 }
 
 /** Who is still connected. A backend outlives its client's goodbye by some milliseconds: those are waited for. */

@@ -23,7 +23,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await using opened = new AsyncDisposableStack()
   const serverUrl = process.env.FERRY_TEST_DATABASE_URL || (await openServer(opened))
   const template = `ferry_template_${randomBytes(3).toString('hex')}`
-  await onServer(serverUrl, `create database ${template}`)
+  await onServer(serverUrl, `create database ${template} template template0 encoding 'UTF8'`)
   opened.defer(() => onServer(serverUrl, `drop database ${template} with (force)`))
   const { migrate } = await import('#src/store/migrate.ts')
   await migrate(withDatabase(serverUrl, template))

@@ -1,0 +1,27 @@
+import { InvalidArgumentError } from 'commander'
+import { parseDuration } from '#src/model/duration.ts'
+
+/** How the words of a command line are read. What cannot be read is a wrong usage. */
+
+export function idArgument(text: string): bigint {
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('Write its number, as the list shows it.')
+  return BigInt(text)
+}
+
+export function countArgument(text: string): number {
+  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('Write a whole number.')
+  return Number(text)
+}
+
+export function durationArgument(text: string): number {
+  const ms = parseDuration(text)
+  if (ms === undefined) throw new InvalidArgumentError('Write a number and its unit: 200ms or 2s.')
+  return ms
+}
+
+export function folderArgument(text: string, earlier: readonly bigint[] = []): readonly bigint[] {
+  const id = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n
+  if (id < 0n || id >= 2n ** 64n)
+    throw new InvalidArgumentError('Write a folder id, 0 to 18446744073709551615.')
+  return [...earlier, id]
+}

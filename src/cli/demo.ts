@@ -1,0 +1,91 @@
+import { join, relative } from 'node:path'
+import type { Command } from 'commander'
+import type { Config } from '#src/config.ts'
+import type { Ferry } from '#src/ferry.ts'
+import type { Sandbox } from '#src/sandbox/sandbox.ts'
+import { CommandFailed } from './errors.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import { duration, print, printAside } from './output.ts'
+import { SANDBOX_NOTICE } from './sandbox-note.ts'
+import { oneShot, type Session } from './session.ts'
+
+/*
+ * The whole main job on made-up data, in a data directory of its own (`demo` in the usual one), so that it
+ * disturbs nothing and can be run again and again:
+ *
+ *     embedded Postgres ─► migrations ─► sync both ─► a day passes on the sandbox ─► sync both ─► tables ─► check
+ *
+ * Nothing is left running; the data stays to be looked at.
+ */
+
+/** What a day does to the sandbox: two rounds of its usual mix. */
+const CHANGES = 24
+
+type Options = { json?: true }
+
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('see it all work on made-up data; needs nothing and leaves nothing running')
+    .option('--json', 'print one JSON object per run instead of tables')
+    .action((options: Options) => oneShot(session => demo(options, session)))
+}
+
+async function demo(options: Options, { config, log, signal }: Session): Promise<ExitCode> {
+  const startedAtMs = performance.now()
+  const say = options.json ? printAside : print
+  say(SANDBOX_NOTICE)
+  const { openSandbox } = await import('#src/sandbox/sandbox.ts')
+  const { openEmbeddedPostgres } = await import('#src/embedded/postgres.ts')
+  const { openFerry } = await import('#src/ferry.ts')
+  const { emptyDatabase } = await import('./demo/empty-database.ts')
+  const { printTables } = await import('./demo/tables.ts')
+  const { differencesToSandbox } = await import('./demo/check.ts')
+
+  await using sandbox = await openSandbox()
+  const dataDir = join(config.dataDir, 'demo')
+  say(`Bringing up a Postgres in ${relative('', dataDir)} …`)
+  await using postgres = await openEmbeddedPostgres({ dataDir, log })
+  await emptyDatabase(postgres.url)
+  const settings = await demoConfig(dataDir, postgres.url, sandbox)
+  await using ferry = await openFerry(settings, { log, signal })
+  say(`${ferry.migrated} migrations ran. Two nights of the platform, with a day of changes between them …\n`)
+
+  const first = await night(ferry, options, signal)
+  const changes = sandbox.state.mutate(CHANGES)
+  const second = await night(ferry, options, signal)
+
+  if (!options.json) await printTables(ferry.pool, first, second)
+  const wrong = await differencesToSandbox(ferry.pool, sandbox.state, changes, second)
+  if (wrong.length > 0)
+    throw new CommandFailed(`what is in Postgres is not what the sandbox holds: ${wrong.join('; ')}`)
+  const { rules, servers } = sandbox.state
+  say(
+    `\nChecked: Postgres holds exactly what the platform holds, ${rules.size} alert rules and ${servers.size} MCP`,
+  )
+  say(
+    `servers, and the history of what changed. It took ${duration(performance.now() - startedAtMs)}; nothing is left running.\n`,
+  )
+  say('The data stays. To look at it:')
+  say(`  FERRY_DATA_DIR=${relative('', dataDir)} npx ferry runs list`)
+  say(`  FERRY_DATA_DIR=${relative('', dataDir)} npx ferry up      (says how to open it with psql)`)
+  return EXIT.done
+}
+
+/** The documented defaults, whatever is set here: folders or limits of a real account would only mislead. */
+async function demoConfig(dataDir: string, databaseUrl: string, sandbox: Sandbox): Promise<Config> {
+  const { readConfig, withAccount } = await import('#src/config.ts')
+  return withAccount({ ...readConfig({}), dataDir, databaseUrl }, 'sandbox', sandbox.baseUrl, sandbox.appKey)
+}
+
+async function night(ferry: Ferry, options: Options, signal: AbortSignal) {
+  const { takeSnapshot } = await import('#src/inventory/snapshots.ts')
+  const { explainRun, printJsonRun } = await import('./run-result.ts')
+  const taken = await takeSnapshot(ferry, { account: 'sandbox', trigger: 'manual' }, signal)
+  signal.throwIfAborted()
+  if (options.json) taken.runs.forEach(printJsonRun)
+  taken.runs.forEach(explainRun)
+  if (taken.snapshot === null)
+    throw new CommandFailed('a night of the demo came to nothing; the lines above say why')
+  return { snapshot: taken.snapshot, runs: taken.runs }
+}

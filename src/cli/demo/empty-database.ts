@@ -1,0 +1,20 @@
+import { Client } from 'pg'
+import { CommandFailed } from '../errors.ts'
+
+/** Removes what an earlier demo left. Throws `CommandFailed` if somebody is at work in it. */
+export async function emptyDatabase(url: string): Promise<void> {
+  const client = new Client({ connectionString: url, application_name: 'ferry demo' })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query(
+      `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+         and backend_type = 'client backend'`,
+    )
+    if (rowCount !== 0)
+      throw new CommandFailed("somebody is connected to the demo's database; end that first")
+    await client.query('set client_min_messages = warning')
+    await client.query('drop schema if exists ferry cascade')
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,69 @@
+import type { Command } from 'commander'
+import { type Finding, failed } from './doctor/finding.ts'
+import { EXIT, type ExitCode, gravest } from './exit.ts'
+import { coloured, harmless, print, printJson } from './output.ts'
+import { findAccounts, HOW_TO_CONFIGURE, oneShot, type Session } from './session.ts'
+
+type Options = { json?: true }
+
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('check configuration, database, queue and platform, and say what to do')
+    .option('--json', 'print one JSON object per check')
+    .action((options: Options) => oneShot(session => examine(options, session)))
+}
+
+/** Prints each finding as it is made. */
+async function examine(options: Options, session: Session): Promise<ExitCode> {
+  const codes: ExitCode[] = []
+  for await (const { exit, ...finding } of findings(session)) {
+    if (options.json) printJson(finding)
+    else printFinding(finding)
+    if (finding.status === 'fail') codes.push(exit ?? EXIT.failed)
+  }
+  return gravest(codes)
+}
+
+/** From the nearest to the farthest, for what is far cannot be better than what it stands on. */
+async function* findings(session: Session): AsyncGenerator<Finding> {
+  const config = await findAccounts(session.config)
+  const names = config.accounts.map(account => account.name)
+  yield names.length > 0
+    ? {
+        check: 'configuration',
+        status: 'ok',
+        found: `every setting can be read; accounts: ${names.join(', ')}`,
+      }
+    : {
+        check: 'configuration',
+        status: 'fail',
+        found: HOW_TO_CONFIGURE.found,
+        whatToDo: HOW_TO_CONFIGURE.whatToDo,
+        exit: EXIT.usage,
+      }
+
+  const { openFerry } = await import('#src/ferry.ts')
+  const { databaseFindings } = await import('./doctor/database.ts')
+  const { checkClock } = await import('./doctor/clock.ts')
+  const { checkQueueOf } = await import('./doctor/queue.ts')
+  const { platformFindings } = await import('./doctor/platform.ts')
+  await using opened = new AsyncDisposableStack()
+  const ferry = await openFerry(config, session).then(ferry => opened.use(ferry), failed('postgres'))
+  if ('status' in ferry) return yield ferry
+  yield* databaseFindings(ferry)
+  yield await checkClock(ferry.pool)
+  yield await checkQueueOf(ferry.backend)
+  yield* platformFindings(ferry, session.signal)
+}
+
+const SIGN = {
+  ok: coloured('green', 'ok  '),
+  warn: coloured('yellow', 'warn'),
+  fail: coloured('red', 'FAIL'),
+}
+
+function printFinding({ check, status, found, whatToDo }: Finding): void {
+  print(`${SIGN[status]}  ${check.padEnd(14)}${harmless(found)}`)
+  if (whatToDo !== undefined) print(`${' '.repeat(20)}${harmless(whatToDo)}`)
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { addDemo } from './demo.ts'
+import { addDoctor } from './doctor.ts'
+import { EXIT } from './exit.ts'
+import { addMigrate } from './migrate.ts'
+import { addRuns } from './runs.ts'
+import { addSandbox } from './sandbox.ts'
+import { addSchedules } from './schedules.ts'
+import { addSnapshots } from './snapshots.ts'
+import { addSync } from './sync.ts'
+import { addUp } from './up.ts'
+import { addWorker } from './worker.ts'
+
+/*
+ * The command line. Each command declares itself here and loads what it needs only when it runs, so that `--help`
+ * and a mistyped option answer at once.
+ */
+
+/** Runs the command that `argv` asks for, and sets the exit code. */
+export async function runProgram(argv: readonly string[]): Promise<void> {
+  const program = new Command('ferry')
+    .description("Carries an incident-management platform's inventory into Postgres, with its history.")
+    .version(versionOfPackage())
+    .showSuggestionAfterError()
+    .exitOverride()
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 done in part,\n' +
+        '4 refused by the platform, 5 needs a decision, 130 interrupted.',
+    )
+
+  addUp(program)
+  addWorker(program)
+  addMigrate(program)
+  addDoctor(program)
+  addSandbox(program)
+  addDemo(program)
+  addSync(program)
+  addRuns(program)
+  addSnapshots(program)
+  addSchedules(program)
+
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    // Commander has said what was wrong; asking for help is right.
+    process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
+  }
+}
+
+function versionOfPackage(): string {
+  const { version }: { version: string } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  )
+  return version
+}

@@ -1,0 +1,142 @@
+import type { Command } from 'commander'
+import type { Pool } from 'pg'
+import type { RunDetails, RunRow } from '#src/store/run-reports.ts'
+import { countArgument, idArgument } from './arguments.ts'
+import { CommandFailed } from './errors.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import { duration, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
+import { withAccounts, withFerry } from './session.ts'
+
+type Options = { json?: true; limit: number }
+
+export function addRuns(program: Command): void {
+  const runs = program.command('runs').description('what was synced, and what came of it')
+  runs
+    .command('list')
+    .description('the newest runs first')
+    .option('--limit <n>', 'how many', countArgument, 20)
+    .option('--json', 'print one JSON object per run')
+    .action((options: Options) => withFerry(ferry => list(ferry.pool, options)))
+  runs
+    .command('show')
+    .description('one run: its counts, calls, rows set aside, removals held')
+    .argument('<id>', 'the number of the run', idArgument)
+    .option('--json', 'print one JSON object')
+    .action((id: bigint, options: Options) => withFerry(ferry => show(ferry.pool, id, options)))
+  runs
+    .command('approve')
+    .description('remove what a held run would have removed, if it is still gone')
+    .argument('<id>', 'the number of the held run', idArgument)
+    .option('--json', 'print one JSON object, that of the run this sets off')
+    .action((id: bigint, options: Options) =>
+      withAccounts(async (ferry, { signal }) => {
+        const { approveRun } = await import('#src/inventory/approve.ts')
+        const { exitCodeOf, explainRun, printJsonRun, printRuns } = await import('./run-result.ts')
+        const result = await approveRun(ferry, id, signal)
+        if (options.json) printJsonRun(result)
+        else printRuns([result])
+        explainRun(result)
+        return exitCodeOf(ferry.pool, result)
+      }),
+    )
+}
+
+async function list(pool: Pool, options: Options): Promise<ExitCode> {
+  const { listRuns } = await import('#src/store/run-reports.ts')
+  const runs = await listRuns(pool, options.limit)
+  if (options.json) runs.map(jsonOf).forEach(printJson)
+  else printTable(RUN_HEAD, runs.map(cellsOf), 'No run yet. `ferry sync all` makes the first.')
+  return EXIT.done
+}
+
+async function show(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
+  const { loadRun } = await import('#src/store/run-reports.ts')
+  const found = await loadRun(pool, id)
+  if (!found) throw new CommandFailed(`there is no run ${id}; \`ferry runs list\` shows them`)
+  if (options.json) printJson({ ...jsonOf(found.run), ...detailsOf(found) })
+  else printRun(found)
+  return EXIT.done
+}
+
+export const RUN_HEAD = [
+  'run',
+  'account',
+  'inventory',
+  'trigger',
+  'status',
+  'started',
+  'took',
+  'seen',
+  'added',
+].concat(['changed', 'removed', 'quarantined', 'calls', 'error'])
+
+export function cellsOf(run: RunRow) {
+  const took = run.finished_at === null ? '' : duration(run.finished_at.getTime() - run.started_at.getTime())
+  const counts = [run.seen, run.added, run.changed, run.removed, run.quarantined, run.requests]
+  const told = [BigInt(run.id), run.account, run.resource, run.trigger, run.status, run.started_at, took]
+  return [...told, ...counts, run.error_code]
+}
+
+function jsonOf(run: RunRow) {
+  const { id, started_at, finished_at, error_code, request_id, ...rest } = run
+  return {
+    run: id,
+    ...rest,
+    startedAt: started_at,
+    finishedAt: finished_at,
+    errorCode: error_code,
+    requestId: request_id,
+  }
+}
+
+function detailsOf({ quarantined, drift, heldIds, calls }: RunDetails) {
+  return {
+    quarantinedRows: quarantined,
+    drift,
+    heldIds,
+    calls: calls.map(({ http_status, error_code, request_id, ...call }) => ({
+      ...call,
+      httpStatus: http_status,
+      errorCode: error_code,
+      requestId: request_id,
+    })),
+  }
+}
+
+function printRun({ run, quarantined, drift, heldIds, calls }: RunDetails): void {
+  printTable(RUN_HEAD, [cellsOf(run)], '')
+  if (run.message !== null) print(`\n${harmless(run.message)}`)
+  if (heldIds.length > 0) {
+    print(
+      `\n${emphasised('Removals held')}: ${heldIds.length}. \`ferry runs approve ${run.id}\` removes them.`,
+    )
+    for (const id of heldIds.slice(0, 20)) print(`  ${harmless(id)}`)
+    if (heldIds.length > 20) print(`  and ${heldIds.length - 20} more (all with --json)`)
+  }
+  if (quarantined.length > 0) {
+    print(`\n${emphasised('Rows set aside')}`)
+    printTable(
+      ['position', 'id', 'reason'],
+      quarantined.map(row => [row.position, row.id, row.reason]),
+      '',
+    )
+  }
+  if (drift.length > 0) {
+    print(`\n${emphasised('Fields outside the contract, first seen in this run')}`)
+    printTable(
+      ['field', 'type'],
+      drift.map(field => [field.field, field.type]),
+      '',
+    )
+  }
+  print(`\n${emphasised('Calls')}`)
+  const rows = calls.map(call => [
+    call.operation,
+    instant(call.started),
+    call.finished === null ? 'no answer' : duration(call.finished.getTime() - call.started.getTime()),
+    call.http_status,
+    call.error_code,
+    call.request_id,
+  ])
+  printTable(['operation', 'started', 'took', 'HTTP', 'error', 'request_id'], rows, 'None was made.')
+}

@@ -1,0 +1,42 @@
+import { explain } from './errors.ts'
+import { EXIT } from './exit.ts'
+import { printAside } from './output.ts'
+import { openSession, type Session } from './session.ts'
+
+/** From the signal to the end, at most: what is under way has had its time by then. */
+const END_WITHIN_MS = 29_500
+
+/**
+ * Opens a service and keeps it until Ctrl-C or SIGTERM, then closes what was opened, newest first, and exits 0.
+ *
+ * A second signal exits at once, and so does a closing that takes too long: nothing is lost by that, for what
+ * was under way is found unfinished in Postgres and taken up again.
+ */
+export async function serve(
+  open: (session: Session, opened: AsyncDisposableStack) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController()
+  const stopped = Promise.withResolvers<void>()
+  const onSignal = () => {
+    if (stop.signal.aborted) process.exit(EXIT.interrupted)
+    stop.abort(new Error('stopped'))
+    stopped.resolve()
+    setTimeout(endLate, END_WITHIN_MS).unref()
+  }
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  try {
+    await using opened = new AsyncDisposableStack()
+    await open(await openSession('info', stop.signal), opened)
+    await stopped.promise
+  } catch (error) {
+    // Told to stop while it was still starting: that is an end as good as any.
+    process.exitCode = stop.signal.aborted && error === stop.signal.reason ? EXIT.done : explain(error)
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  }
+}
+
+function endLate(): void {
+  printAside('ferry: closing took too long, so it was cut short; nothing is lost')
+  process.exit(EXIT.failed)
+}

@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import type { Config } from '#src/config.ts'
+import { print, printAside } from './output.ts'
+import { leaveSandboxNote, SANDBOX_NOTICE } from './sandbox-note.ts'
+import { serve } from './service.ts'
+import { openWorking } from './working.ts'
+
+export function addUp(program: Command): void {
+  program
+    .command('up')
+    .description('services, migrations and worker in one process, until Ctrl-C')
+    .option('--json', 'print one JSON object once it is up')
+    .action((options: { json?: true }) =>
+      serve(async (session, opened) => {
+        const config =
+          session.config.accounts.length > 0
+            ? session.config
+            : await withSandbox(session.config, opened, options)
+        await openWorking({ ...session, config }, opened, options)
+        if (!options.json) print('\nFerry is up. Ctrl-C ends it.')
+      }),
+    )
+}
+
+/** Starts the sandbox and tells other commands on this data directory where it is. */
+async function withSandbox(
+  config: Config,
+  opened: AsyncDisposableStack,
+  options: { json?: true },
+): Promise<Config> {
+  const say = options.json ? printAside : print
+  say(SANDBOX_NOTICE)
+  say('Set FERRY_BASE_URL and FERRY_APP_KEY to use your own.\n')
+  const { mkdir } = await import('node:fs/promises')
+  const { openSandbox } = await import('#src/sandbox/sandbox.ts')
+  const { withAccount } = await import('#src/config.ts')
+  const sandbox = opened.use(await openSandbox())
+  await mkdir(config.dataDir, { recursive: true })
+  opened.use(leaveSandboxNote(config.dataDir, sandbox))
+  return withAccount(config, 'sandbox', sandbox.baseUrl, sandbox.appKey)
+}

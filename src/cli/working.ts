@@ -1,0 +1,44 @@
+import { join, relative } from 'node:path'
+import type { Ferry } from '#src/ferry.ts'
+import { print, printJson } from './output.ts'
+import { printSchedules, schedulesOf } from './schedules.ts'
+import type { Session } from './session.ts'
+
+/** Containers start in any order: their Postgres is waited for as long as this. */
+const PATIENCE_MS = 30_000
+
+/** From the signal: at 5/6 of it, what is still under way is aborted and given back. */
+const DRAIN_WITHIN_MS = 28_000
+
+/** Opens everything and a worker on it, and says where things are. */
+export async function openWorking(
+  session: Session,
+  opened: AsyncDisposableStack,
+  options: { json?: true },
+): Promise<void> {
+  const { openFerry } = await import('#src/ferry.ts')
+  const { openWorker } = await import('#src/queue/worker.ts')
+  const { JOBS } = await import('#jobs/index.ts')
+  const { openQueue } = await import('./queue.ts')
+  const ferry = opened.use(await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS }))
+  const queue = await openQueue(ferry)
+  const worker = await openWorker(ferry, queue, JOBS)
+  opened.defer(() => worker.drain(DRAIN_WITHIN_MS))
+
+  const accounts = [...ferry.accounts.keys()]
+  const schedules = await schedulesOf(ferry)
+  if (options.json) return printJson({ pid: process.pid, accounts, queue: queue.kind, schedules })
+  print(`Accounts: ${accounts.join(', ')}`)
+  print(`Data:     ${ferry.embedded ?? 'the Postgres of DATABASE_URL'}`)
+  print(`          ${psqlCommand(ferry)}`)
+  print(`Queue:    in ${queue.kind === 'redis' ? 'Redis' : 'the same Postgres'}\n`)
+  printSchedules(schedules)
+}
+
+/** A line that works in a shell and shows no password. */
+export function psqlCommand({ config, backend }: Pick<Ferry, 'config' | 'backend'>): string {
+  if (config.databaseUrl !== null) return 'psql "$DATABASE_URL"'
+  const { hostname, port, username, pathname } = new URL(backend.databaseUrl)
+  const password = relative('', join(config.dataDir, 'postgres', 'password'))
+  return `PGPASSWORD=$(cat '${password}') psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`
+}

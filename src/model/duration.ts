@@ -1,0 +1,7 @@
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+
+/** Milliseconds of `500ms`, `60s`, `5m` or `6h`; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? []
+  return unit === undefined ? undefined : Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS]
+}

@@ -1,0 +1,107 @@
+import type { z } from 'zod'
+import { cleanString, mayNeedCleaning } from './clean-text.ts'
+import { FailureEnvelope, SuccessEnvelope } from './contract.ts'
+import { parseLossless } from './lossless-json.ts'
+import type { Answered } from './post.ts'
+import { brokenContract, type Refusal, refusedByPlatform, refusedWithoutEnvelope } from './refusal.ts'
+
+/** What an answer says. */
+export type Verdict<T> =
+  | { readonly ok: true; readonly data: T; readonly requestId: string }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** The `data` of an answer, and whether text in it may need cleaning. */
+export type Delivered<T> = { readonly value: T; readonly mayBeDirty: boolean }
+
+/** Removes the app_key from what the platform wrote. */
+export type Scrub = (text: string) => string
+
+type Origin = { httpStatus: number; requestId: string | null; retryAfterMs: number | null }
+
+/** Beyond it the platform's words tell nobody anything. */
+const MOST_TEXT_LENGTH = 1_000
+
+/** Reads an answer and checks its envelope and its `data`. Whatever the platform sent, this is a value. */
+export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub): Verdict<Delivered<T>> {
+  const tidy = (text: string) => cleanString(scrub(text)).slice(0, MOST_TEXT_LENGTH)
+  const origin: Origin = {
+    httpStatus: answer.httpStatus,
+    requestId: mapped(header(answer, 'service-request-id'), tidy),
+    retryAfterMs: retryAfterMs(header(answer, 'retry-after')),
+  }
+  const contentType = header(answer, 'content-type')
+  if (!isJson(contentType)) {
+    return refused(refusedWithoutEnvelope(origin, `${tidy(contentType ?? '')}, not JSON`))
+  }
+  const text = answer.body.toString('utf8')
+  let body: unknown
+  try {
+    body = parseLossless(text)
+  } catch {
+    return refused(refusedWithoutEnvelope(origin, 'not valid JSON'))
+  }
+  const verdict = readEnvelope(body, origin, tidy)
+  if (!verdict.ok) return verdict
+  const checked = data.safeParse(verdict.data)
+  if (checked.success) {
+    return { ...verdict, data: { value: checked.data, mayBeDirty: mayNeedCleaning(text) } }
+  }
+  const [issue] = checked.error.issues
+  const field = ['data', ...(issue?.path ?? [])].join('.')
+  return refused(brokenContract({ ...origin, requestId: verdict.requestId }, `${field} ${issue?.message}`))
+}
+
+/** Section 2.1. A code other than `OK` is a failure whatever the status. */
+function readEnvelope(body: unknown, origin: Origin, tidy: Scrub): Verdict<unknown> {
+  const isSuccess = isSuccessStatus(origin.httpStatus)
+  const failure = FailureEnvelope.safeParse(body)
+  if (failure.success && !(isSuccess && failure.data.error.code === 'OK')) {
+    const { request_id, error } = failure.data
+    const requestId = mapped(request_id ?? null, tidy) ?? origin.requestId
+    return refused(refusedByPlatform({ ...origin, requestId }, tidy(error.code), tidy(error.message ?? '')))
+  }
+  if (!isSuccess) return refused(refusedWithoutEnvelope(origin, 'JSON, but without an error code'))
+
+  const success = SuccessEnvelope.safeParse(body)
+  const requestId = mapped(success.data?.request_id ?? null, tidy) ?? origin.requestId
+  if (requestId === null) return refused(brokenContract(origin, 'request_id is missing'))
+  if (!isObject(body) || !('data' in body)) {
+    return refused(brokenContract({ ...origin, requestId }, 'data is missing'))
+  }
+  return { ok: true, data: body.data, requestId }
+}
+
+/** Whether an answer with this status says that the call was done. */
+export function isSuccessStatus(httpStatus: number): boolean {
+  return httpStatus >= 200 && httpStatus < 300
+}
+
+/** Whether a Content-Type may be JSON; one that is missing may. */
+export function isJson(contentType: string | null): boolean {
+  return contentType === null || /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType)
+}
+
+/** Returns a header of an answer, the first of several. */
+export function header(answer: Answered, name: string): string | null {
+  const value = answer.headers[name]
+  return (Array.isArray(value) ? value[0] : value) ?? null
+}
+
+/** `Retry-After` is seconds or a date. */
+export function retryAfterMs(retryAfter: string | null): number | null {
+  if (retryAfter === null) return null
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
+  return Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : null
+}
+
+function refused(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {
+  return { ok: false, refusal }
+}
+
+function mapped(text: string | null, map: (text: string) => string): string | null {
+  return text === null ? null : map(text)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,187 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Secret } from '#src/model/secret.ts'
+import { readAnswer, type Scrub, type Verdict } from './answer.ts'
+import { ImportBody, ImportData, McpPageData } from './contract.ts'
+import { openDispatcher, type ProxyChoice } from './dispatcher.ts'
+import { stringifyLossless } from './lossless-json.ts'
+import { OPERATIONS, type Operation } from './operations.ts'
+import { type Answered, type Exchange, post } from './post.ts'
+import { noAnswer, notSent, type Refusal } from './refusal.ts'
+import { type AlertRulesBody, readAlertRules } from './rule-listing.ts'
+import type { CallEnd, Throttle } from './throttle.ts'
+
+/**
+ * The platform's three operations, for one account.
+ *
+ *   throttle.take -> post -> read the answer -> throttle.finish -> data, or a refusal -> once more?
+ *
+ * Every request has its own slot. A listing is tried three times with a growing back-off; a 429 costs no attempt:
+ * `finish` has closed the throttle, and the next `take` waits. An import is tried once, since whether it may be sent
+ * again is not for a client to decide. A refusal is a value. What rejects is the caller's signal or a fault of ours.
+ */
+export type PlatformClient = AsyncDisposable & {
+  /** Lists the rules of a folder; 0 is every folder the caller may view. */
+  listAlertRules(folderId: bigint, context: ListRulesContext): Promise<Answer<AlertRulesBody>>
+  /** Lists one page of MCP servers, its rows as they came; `readMcpServers` puts pages together. */
+  listMcpPage(ask: McpPageAsk, context: CallContext): Promise<Answer<McpPage>>
+  /** Sends one batch. Rejects only if nothing was sent; from then on the outcome is a value, whatever happens. */
+  importSubscribers(batch: ImportBody, context: CallContext): Promise<Answer<null>>
+}
+
+export type ClientOptions = {
+  readonly account: string
+  /** May have a path. */
+  readonly baseUrl: string
+  readonly appKey: Secret
+  readonly throttle: Throttle
+  /** From the moment a request is sent to the last byte of its answer. */
+  readonly requestTimeoutMs: number
+  readonly proxy?: ProxyChoice
+  readonly log: Logger
+}
+
+export type CallContext = {
+  /** The sync run on whose behalf the call is made, or null. */
+  readonly runId: bigint | null
+  readonly signal: AbortSignal
+}
+
+export type ListRulesContext = CallContext & {
+  /** Hashes of data already applied: a body that has one is neither parsed nor checked until its listing is asked for. */
+  readonly knownHashes?: ReadonlySet<string>
+}
+
+/** `requests` counts what was sent for it, attempts that failed included. */
+export type Answer<T> = { readonly requests: number } & (
+  | { readonly ok: true; readonly data: T; readonly requestId: string }
+  | { readonly ok: false; readonly refusal: Refusal }
+)
+
+export type McpPageAsk = { readonly page: number; readonly limit: number; readonly includeAccount: boolean }
+
+export type McpPage = {
+  readonly total: number
+  readonly servers: readonly unknown[]
+  /** Whether text in `servers` may need cleaning. */
+  readonly mayBeDirty: boolean
+}
+
+const MOST_ATTEMPTS = 3
+const FIRST_BACK_OFF_MS = 500
+/** A `Retry-After` beyond it is not waited for: a run has ten minutes. */
+const LONGEST_BACK_OFF_MS = 60_000
+
+/** Opens the client of one account. Dispose of it once its calls are done: those under way are cut off. */
+export function openPlatformClient(options: ClientOptions): PlatformClient {
+  const { account, throttle, log, requestTimeoutMs } = options
+  const { origin, pathname } = new URL(options.baseUrl)
+  const key = options.appKey.reveal()
+  const query = `?app_key=${encodeURIComponent(key)}`
+  const dispatcher = openDispatcher(origin, options.proxy, requestTimeoutMs)
+  const line = { dispatcher, origin, throttle, requestTimeoutMs }
+  const scrub: Scrub = text =>
+    text.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>')
+
+  async function attempt<T>(request: Request<T>, { runId, signal }: CallContext): Promise<Answer<T>> {
+    const { operation, body, read } = request
+    const path = pathname.replace(/\/+$/, '') + OPERATIONS[operation].path + query
+    const startedAtMs = performance.now()
+    const exchange = await post(line, { call: { account, operation, runId }, path, body }, signal)
+    const verdict = exchange.kind === 'answered' ? read(exchange) : unanswered(exchange)
+    const end = endOf(exchange, verdict)
+    log.debug({ account, operation, ...end, ms: Math.round(performance.now() - startedAtMs) }, 'call ended')
+    if (exchange.kind === 'unsent') return { ...verdict, requests: 0 }
+    await throttle.finish(exchange.slot, end)
+    return { ...verdict, requests: 1 }
+  }
+
+  async function attempts<T>(request: Request<T>, context: CallContext): Promise<Answer<T>> {
+    let requests = 0
+    for (let attempted = 1; ; ) {
+      const answer = await attempt(request, context)
+      requests += answer.requests
+      if (answer.ok) return { ...answer, requests }
+      context.signal.throwIfAborted()
+      const { kind, retryable, message } = answer.refusal
+      if (kind === 'too-frequent') continue
+      if (!retryable || attempted === MOST_ATTEMPTS) return { ...answer, requests }
+      log.warn({ account, operation: request.operation, attempted }, `${message} Trying again.`)
+      await backOff(attempted, answer.refusal.retryAfterMs, context.signal)
+      attempted += 1
+    }
+  }
+
+  return {
+    listAlertRules: (folderId, context) =>
+      attempts(
+        {
+          operation: 'list-alert-rules',
+          body: jsonBytes({ folder_id: folderId }),
+          read: answer => readAlertRules(answer, context.knownHashes ?? new Set(), scrub),
+        },
+        context,
+      ),
+    listMcpPage: ({ page, limit, includeAccount }, context) =>
+      attempts(
+        {
+          operation: 'list-mcp-servers',
+          body: jsonBytes({ p: page, limit, include_account: includeAccount }),
+          read: answer => {
+            const verdict = readAnswer(answer, McpPageData, scrub)
+            if (!verdict.ok) return verdict
+            const { value, mayBeDirty } = verdict.data
+            return { ...verdict, data: { ...value, mayBeDirty } }
+          },
+        },
+        context,
+      ),
+    importSubscribers: (batch, context) =>
+      attempt(
+        {
+          operation: 'import-subscribers',
+          body: jsonBytes(ImportBody.parse(batch)),
+          read: answer => {
+            const verdict = readAnswer(answer, ImportData, scrub)
+            return verdict.ok ? { ...verdict, data: null } : verdict
+          },
+        },
+        context,
+      ),
+    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+  }
+}
+
+type Request<T> = {
+  readonly operation: Operation
+  readonly body: Buffer
+  readonly read: (answer: Answered) => Verdict<T>
+}
+
+function endOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
+  if (verdict.ok) {
+    const httpStatus = exchange.kind === 'answered' ? exchange.httpStatus : null
+    return { httpStatus, errorCode: null, requestId: verdict.requestId, retryAfterMs: null }
+  }
+  const { httpStatus, code, requestId, retryAfterMs } = verdict.refusal
+  return { httpStatus, errorCode: code, requestId, retryAfterMs }
+}
+
+function unanswered(exchange: Exclude<Exchange, Answered>): {
+  readonly ok: false
+  readonly refusal: Refusal
+} {
+  const { kind, why } = exchange
+  return { ok: false, refusal: kind === 'lost' ? noAnswer(exchange.httpStatus, why) : notSent(why) }
+}
+
+function jsonBytes(value: unknown): Buffer {
+  return Buffer.from(stringifyLossless(value))
+}
+
+/** Waits longer each time, and not in step with others who failed at the same moment. */
+async function backOff(attempted: number, retryAfterMs: number | null, signal: AbortSignal): Promise<void> {
+  const growing = FIRST_BACK_OFF_MS * 2 ** (attempted - 1) * (0.5 + Math.random() / 2)
+  const ms = Math.min(Math.max(growing, retryAfterMs ?? 0), LONGEST_BACK_OFF_MS)
+  await delay(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
+}

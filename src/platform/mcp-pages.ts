@@ -1,0 +1,94 @@
+import type { CallContext, McpPage, PlatformClient } from './client.ts'
+import type { RawRow } from './declared.ts'
+import type { Refusal } from './refusal.ts'
+
+export type ListPage = PlatformClient['listMcpPage']
+
+export type McpAsk = { readonly limit: number; readonly includeAccount: boolean }
+
+/** What one reading of the pages brought: all that were answered, or the refusal that ended it. */
+export type McpPages = {
+  /** From page 1 on, none left out unless one was refused as too deep. */
+  readonly pages: readonly McpPage[]
+  readonly requests: number
+  /** The first page that the platform called an invalid request, if there was one. */
+  readonly tooDeep: number | null
+  readonly refusal: Refusal | null
+}
+
+/** The throttle paces the calls; this bounds how many wait for it. */
+const MOST_AT_ONCE = 64
+
+/**
+ * Fetches page 1, then the others side by side as far as `total` reaches, then on, one by one, until a page is short,
+ * empty, or has nothing new (a platform that pays no heed to `p` would send the same page for ever).
+ *
+ * Later pages are asked for with the size page 1 really had: a platform that cuts `limit` down might count offsets
+ * with what was asked for.
+ */
+export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallContext): Promise<McpPages> {
+  const byNumber = new Map<number, McpPage>()
+  const seen = new Set<unknown>()
+  const progress = {
+    next: 1,
+    /** No page after this one is worth asking for. */
+    end: Number.POSITIVE_INFINITY,
+    requests: 0,
+    tooDeep: null as number | null,
+    refusal: null as Refusal | null,
+  }
+  const givingUp = new AbortController()
+  const signal = AbortSignal.any([context.signal, givingUp.signal])
+
+  async function fetchNext(limit: number): Promise<void> {
+    const page = progress.next++
+    const answer = await listPage(
+      { page, limit, includeAccount: ask.includeAccount },
+      { runId: context.runId, signal },
+    )
+    progress.requests += answer.requests
+    if (answer.ok) {
+      byNumber.set(page, answer.data)
+      const fresh = answer.data.servers.map(idOf).filter(id => !seen.has(id))
+      for (const id of fresh) seen.add(id)
+      if (fresh.length === 0) progress.end = Math.min(progress.end, page)
+    } else if (page > 1 && answer.refusal.kind === 'invalid-request') {
+      progress.tooDeep = Math.min(progress.tooDeep ?? page, page)
+      progress.end = Math.min(progress.end, page)
+    } else {
+      progress.refusal ??= answer.refusal
+      givingUp.abort()
+    }
+  }
+  const mayGoOn = () => progress.refusal === null && progress.next <= progress.end
+
+  await fetchNext(ask.limit)
+  const first = byNumber.get(1)
+  const size = first?.servers.length ?? 0
+  const lastExpected = Math.ceil((first?.total ?? 0) / size)
+
+  async function fetchExpected(): Promise<void> {
+    while (progress.next <= lastExpected && mayGoOn()) await fetchNext(size)
+  }
+  const workers = Array.from({ length: MOST_AT_ONCE }, () =>
+    fetchExpected().catch(error => {
+      givingUp.abort(error)
+      throw error
+    }),
+  )
+  const fault = (await Promise.allSettled(workers)).find(worker => worker.status === 'rejected')
+  if (fault && progress.refusal === null) throw fault.reason
+  while (mayGoOn() && isFull(byNumber.get(progress.next - 1), size)) await fetchNext(size)
+
+  const { requests, tooDeep, refusal } = progress
+  const pages = [...byNumber].sort(([a], [b]) => a - b).map(([, page]) => page)
+  return { pages, requests, tooDeep, refusal }
+}
+
+function idOf(server: unknown): unknown {
+  return (server as RawRow | null)?.server_id ?? null
+}
+
+function isFull(page: McpPage | undefined, size: number): boolean {
+  return page !== undefined && page.servers.length >= size
+}

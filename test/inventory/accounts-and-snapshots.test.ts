@@ -1,0 +1,125 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { syncInventory } from '#src/inventory/sync.ts'
+import { diffSnapshots, listSnapshots, NoSuchSnapshot } from '#src/store/snapshots.ts'
+import { openWorld, type World } from '#test/support/world.ts'
+
+const NEVER = new AbortController().signal
+
+/** Ferry with the accounts given, on the world's database and sandbox. */
+async function openWithAccounts(world: World, accounts: Record<string, unknown>[]) {
+  const directory = await mkdtemp(join(tmpdir(), 'ferry-accounts-'))
+  const file = join(directory, 'accounts.json')
+  const env: Record<string, string> = { FERRY_BASE_URL: '', FERRY_APP_KEY: '', FERRY_ACCOUNTS_FILE: file }
+  const written = accounts.map(({ key, ...account }) => {
+    env[`KEY_OF_${account.name}`] = `${key}`
+    return { baseUrl: world.sandbox.baseUrl, appKeyEnv: `KEY_OF_${account.name}`, ...account }
+  })
+  await writeFile(file, JSON.stringify({ accounts: written }))
+  try {
+    return await world.openFerry(env)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+test('accounts keep to their own rows, keys and limits', async () => {
+  await using world = await openWorld({ rules: 5 })
+  world.sandbox.state.addKey({ key: 'key-of-the-other', accountId: 77n })
+  world.sandbox.state.addRule({ account_id: 77n })
+  const ferry = await openWithAccounts(world, [
+    { name: 'one', key: world.sandbox.appKey },
+    { name: 'two', key: 'key-of-the-other' },
+  ])
+  const request = { resource: 'alert-rules', trigger: 'manual' } as const
+  const one = await syncInventory(ferry, { ...request, account: 'one' }, NEVER)
+  const two = await syncInventory(ferry, { ...request, account: 'two' }, NEVER)
+  expect([one.status, two.status]).toEqual(['succeeded', 'succeeded'])
+  const rows = await world.query(
+    'select account, count(*)::int as rules from ferry.alert_rules group by 1 order by 1',
+  )
+  expect(rows).toEqual([
+    { account: 'one', rules: one.added },
+    { account: 'two', rules: two.added },
+  ])
+  expect(await world.query('select distinct limit_key from ferry.platform_calls order by 1')).toEqual([
+    { limit_key: 'account:one' },
+    { limit_key: 'account:two' },
+  ])
+})
+
+test('accounts of one limit group share one limit; MCP calls are limited by key all the same', async () => {
+  await using world = await openWorld({ rules: 5 })
+  world.sandbox.state.addKey({ key: 'the-on-call-key' })
+  const ferry = await openWithAccounts(world, [
+    { name: 'monitoring', key: world.sandbox.appKey, limitGroup: 'acme' },
+    { name: 'oncall', key: 'the-on-call-key', limitGroup: 'acme' },
+  ])
+  for (const account of ['monitoring', 'oncall']) {
+    for (const resource of ['alert-rules', 'mcp-servers'] as const) {
+      await syncInventory(ferry, { account, resource, trigger: 'manual' }, NEVER)
+    }
+  }
+  const keys = await world.query<{ operation: string; keys: number }>(
+    'select operation, count(distinct limit_key)::int as keys from ferry.platform_calls group by 1 order by 1',
+  )
+  expect(keys).toEqual([
+    { operation: 'list-alert-rules', keys: 1 },
+    { operation: 'list-mcp-servers', keys: 2 },
+  ])
+})
+
+test('a snapshot names an instant; the difference between two tells what was added, changed and removed', async () => {
+  await using world = await openWorld({ rules: 30, servers: 10 })
+  const before = await takeSnapshot(world.ferry, { account: 'default', trigger: 'manual' }, NEVER)
+  expect(before).toMatchObject({ status: 'succeeded', account: 'default' })
+  const [changed, removed] = world.sandbox.state.rules.rows()
+  world.sandbox.state.changeRule(changed!.id, { name: 'renamed', triggered: !changed!.triggered })
+  world.sandbox.state.removeRule(removed!.id)
+  const server = world.sandbox.state.addServer({ server_name: 'fresh' })
+  const after = await takeSnapshot(world.ferry, { account: 'default', trigger: 'manual' }, NEVER)
+  expect(await diffSnapshots(world.ferry.pool, before.snapshot!, after.snapshot!)).toEqual([
+    { resource: 'alert-rules', change: 'changed', id: `${changed!.id}`, name: 'renamed', fields: ['name'] },
+    { resource: 'alert-rules', change: 'removed', id: `${removed!.id}`, name: removed!.name, fields: [] },
+    { resource: 'mcp-servers', change: 'added', id: server.server_id, name: 'fresh', fields: [] },
+  ])
+  expect(await diffSnapshots(world.ferry.pool, after.snapshot!, after.snapshot!)).toEqual([])
+  await expect(diffSnapshots(world.ferry.pool, after.snapshot!, 99n)).rejects.toThrow(NoSuchSnapshot)
+})
+
+test('a snapshot of a held run says so, and a failed run leaves none', async () => {
+  await using world = await openWorld({ rules: 30, servers: 10 })
+  await world.sync()
+  world.sandbox.state.replaceRulesBody('[]')
+  expect(await takeSnapshot(world.ferry, { account: 'default', trigger: 'manual' }, NEVER)).toMatchObject({
+    status: 'held',
+  })
+  world.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-alert-rules' })
+  const failed = await takeSnapshot(world.ferry, { account: 'default', trigger: 'manual' }, NEVER)
+  expect(failed).toMatchObject({ status: 'failed', snapshot: null })
+  expect((await listSnapshots(world.ferry.pool, 10)).map(snapshot => snapshot.status)).toEqual(['held'])
+})
+
+test('one slot has one snapshot, however often it is taken', async () => {
+  await using world = await openWorld({ rules: 3, servers: 3 })
+  const request = { account: 'default', trigger: 'schedule', slot: new Date('2026-01-01T03:30:00Z') } as const
+  const first = await takeSnapshot(world.ferry, request, NEVER)
+  const again = await takeSnapshot(world.ferry, request, NEVER)
+  expect(first.snapshot).not.toBeNull()
+  expect(again).toMatchObject({ snapshot: null, status: 'succeeded' })
+  expect(await listSnapshots(world.ferry.pool, 10)).toHaveLength(1)
+})
+
+test('a snapshot waits for its turn where a poll is under way', async () => {
+  await using world = await openWorld({ rules: 30, servers: 10 })
+  world.sandbox.state.inject({ kind: 'late', ms: 700 }, { operation: 'list-alert-rules', nth: 1 })
+  const poll = world.sync()
+  await expect.poll(() => world.query('select 1 from ferry.leases')).toHaveLength(1)
+  const snapshot = await takeSnapshot(world.ferry, { account: 'default', trigger: 'manual' }, NEVER)
+  expect(await poll).toMatchObject({ status: 'succeeded', added: 30 })
+  expect(snapshot).toMatchObject({ status: 'succeeded' })
+  expect(snapshot.runs[0]).toMatchObject({ status: 'succeeded', unchanged: 30 })
+})

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import type { FaultInput } from '#src/sandbox/faults.ts'
+import { openWorld } from '#test/support/world.ts'
+
+const FAST = { FERRY_REQUEST_TIMEOUT: '300ms' }
+
+const FAULTS: Record<string, { fault: FaultInput; code: string; requests: number }> = {
+  'a wrong key': { fault: { kind: 'error', code: 'Unauthorized' }, code: 'Unauthorized', requests: 1 },
+  'no permission': { fault: { kind: 'error', code: 'AccessDenied' }, code: 'AccessDenied', requests: 1 },
+  'an empty balance': {
+    fault: { kind: 'error', code: 'BalanceNotEnough' },
+    code: 'BalanceNotEnough',
+    requests: 1,
+  },
+  'a server error': { fault: { kind: 'error', code: 'InternalError' }, code: 'InternalError', requests: 3 },
+  'a platform that never answers': { fault: { kind: 'hang' }, code: 'NoAnswer', requests: 3 },
+  'a dropped connection': { fault: { kind: 'drop' }, code: 'NoAnswer', requests: 3 },
+  'a truncated answer': { fault: { kind: 'truncate' }, code: 'NoAnswer', requests: 3 },
+  'a page of HTML': { fault: { kind: 'html' }, code: 'NoEnvelope', requests: 3 },
+  'a 2xx without data': { fault: { kind: 'no-data' }, code: 'ContractViolation', requests: 3 },
+  'a 2xx of the wrong types': { fault: { kind: 'wrong-types' }, code: 'ContractViolation', requests: 3 },
+  'an empty answer': { fault: { kind: 'empty' }, code: 'NoEnvelope', requests: 3 },
+  'a 2xx that holds an error': {
+    fault: { kind: 'error-in-2xx', code: 'InternalError' },
+    code: 'InternalError',
+    requests: 3,
+  },
+}
+
+for (const [name, { fault, code, requests }] of Object.entries(FAULTS)) {
+  for (const resource of ['alert-rules', 'mcp-servers'] as const) {
+    test(`${name} fails the run of ${resource}, in words, and touches nothing`, async () => {
+      await using world = await openWorld({ rules: 5, servers: 5 }, FAST)
+      await world.sync({ resource })
+      const before = await world.query('select to_jsonb(v) from ferry.alert_rule_versions v')
+      world.sandbox.state.inject(fault)
+      const result = await world.sync({ resource })
+      expect(result).toMatchObject({ status: 'failed', errorCode: code, requests, added: 0, removed: 0 })
+      expect(result.message).toMatch(/\w+ .*\./)
+      if (fault.kind === 'error') expect(result.requestId).toBeTruthy()
+      const [run] = await world.query('select * from ferry.sync_runs where id = $1', [result.run])
+      expect(run).toMatchObject({ status: 'failed', error_code: code, request_id: result.requestId })
+      expect(await world.query('select to_jsonb(v) from ferry.alert_rule_versions v')).toEqual(before)
+      world.sandbox.state.clearFaults()
+      expect(await world.sync({ resource })).toMatchObject({ status: 'succeeded', unchanged: 5 })
+    })
+  }
+}
+
+test('a platform that is down fails the run without a call counted', async () => {
+  await using world = await openWorld({}, FAST)
+  await world.sandbox.close()
+  expect(await world.sync()).toMatchObject({ status: 'failed', errorCode: 'NotSent' })
+  expect(await world.query('select 1 from ferry.platform_calls')).toEqual([])
+})
+
+test("a 429 from someone else's use costs no attempt and fails nothing", async () => {
+  await using world = await openWorld({ rules: 5 })
+  const busy = { kind: 'error', code: 'RequestTooFrequently', retryAfterS: 0 } as const
+  for (const nth of [1, 2, 3, 4]) world.sandbox.state.inject(busy, { nth })
+  expect(await world.sync()).toMatchObject({ status: 'succeeded', added: 5 })
+  const statuses = await world.query('select http_status from ferry.platform_calls order by id')
+  expect(statuses.map(row => row.http_status)).toEqual([429, 429, 429, 429, 200])
+})
+
+test('a fault that passes is not noticed but in the call log', async () => {
+  await using world = await openWorld({ rules: 5 })
+  world.sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' }, { nth: 1 })
+  expect(await world.sync()).toMatchObject({ status: 'succeeded', added: 5, requests: 2 })
+})

@@ -1,0 +1,174 @@
+import { expect, test } from 'vitest'
+import { approveRun, NothingToApprove } from '#src/inventory/approve.ts'
+import { syncInventory } from '#src/inventory/sync.ts'
+import { openWorld, type World } from '#test/support/world.ts'
+
+const NEVER = new AbortController().signal
+
+function rulesOf(world: World) {
+  return [...world.sandbox.state.rules.rows()]
+}
+
+async function currentIds(world: World): Promise<string[]> {
+  return (await world.query<{ id: string }>('select id from ferry.alert_rules order by id')).map(
+    row => row.id,
+  )
+}
+
+test('nothing is removed unless a second listing agrees', async () => {
+  await using world = await openWorld()
+  await world.sync()
+  const [flickering, gone] = rulesOf(world)
+  world.sandbox.state.removeRule(flickering!.id)
+  world.sandbox.state.removeRule(gone!.id)
+  let calls = 0
+  world.sandbox.state.onCall(() => {
+    if (++calls === 2) world.sandbox.state.addRule(flickering!)
+    return undefined
+  })
+  expect(await world.sync()).toMatchObject({ status: 'succeeded', removed: 1, requests: 2 })
+  expect(await currentIds(world)).toContain(`${flickering!.id}`)
+  expect(await currentIds(world)).not.toContain(`${gone!.id}`)
+})
+
+test('a second listing that fails makes the run partial: what the first brought is applied, nothing is removed', async () => {
+  await using world = await openWorld()
+  await world.sync()
+  world.sandbox.state.removeRule(rulesOf(world)[0]!.id)
+  world.sandbox.state.addRule({ name: 'new' })
+  let calls = 0
+  world.sandbox.state.onCall(() => (++calls >= 2 ? { kind: 'error', code: 'AccessDenied' } : undefined))
+  const result = await world.sync()
+  expect(result).toMatchObject({ status: 'partial', added: 1, removed: 0, errorCode: 'AccessDenied' })
+  expect(result.requestId).toBeTruthy()
+  world.sandbox.state.onCall(null)
+  expect(await world.sync()).toMatchObject({ status: 'succeeded', removed: 1 })
+})
+
+test('a listing suddenly empty removes nothing and waits for a person', async () => {
+  await using world = await openWorld({ rules: 3 })
+  await world.sync()
+  world.sandbox.state.replaceRulesBody('[]')
+  expect(await world.sync()).toMatchObject({ status: 'held', removed: 0, seen: 0 })
+  expect(await currentIds(world)).toHaveLength(3)
+})
+
+test('more than the guard allows is held, and the rest of the run applied', async () => {
+  await using world = await openWorld({ rules: 60 })
+  await world.sync()
+  for (const rule of rulesOf(world).slice(0, 13)) world.sandbox.state.removeRule(rule.id)
+  world.sandbox.state.addRule({ name: 'new' })
+  expect(await world.sync()).toMatchObject({ status: 'held', added: 1, removed: 0 })
+  expect(await currentIds(world)).toHaveLength(61)
+  world.sandbox.state.addRule({ name: 'another' })
+  expect(await world.sync()).toMatchObject({ status: 'held', added: 1 })
+  const holds = await world.query('select cardinality(ids) as ids, ended_at from ferry.removal_holds')
+  expect(holds).toEqual([{ ids: 13, ended_at: null }])
+})
+
+test('as many as the guard allows are removed unasked', async () => {
+  await using world = await openWorld({ rules: 60 })
+  await world.sync()
+  for (const rule of rulesOf(world).slice(0, 12)) world.sandbox.state.removeRule(rule.id)
+  expect(await world.sync()).toMatchObject({ status: 'succeeded', removed: 12 })
+})
+
+test('a person who looked may accept the removals of one run', async () => {
+  await using world = await openWorld({ rules: 30 })
+  await world.sync()
+  for (const rule of rulesOf(world).slice(0, 20)) world.sandbox.state.removeRule(rule.id)
+  expect(await world.sync()).toMatchObject({ status: 'held' })
+  expect(await world.sync({ acceptRemovals: true })).toMatchObject({ status: 'succeeded', removed: 20 })
+  expect(await world.query('select outcome from ferry.removal_holds')).toEqual([{ outcome: 'approved' }])
+})
+
+test('a held run that comes back is no longer held: a complete listing voids the hold', async () => {
+  await using world = await openWorld({ rules: 30 })
+  await world.sync()
+  world.sandbox.state.replaceRulesBody('[]')
+  const held = await world.sync()
+  world.sandbox.state.replaceRulesBody(null)
+  expect(await world.sync()).toMatchObject({ status: 'succeeded', removed: 0, unchanged: 30 })
+  expect(await world.query('select outcome from ferry.removal_holds')).toEqual([{ outcome: 'voided' }])
+  await expect(approveRun(world.ferry, held.run, NEVER)).rejects.toThrow(NothingToApprove)
+  expect(await currentIds(world)).toHaveLength(30)
+})
+
+test('approving removes only what was in the hold and is still absent', async () => {
+  await using world = await openWorld({ rules: 60 })
+  await world.sync()
+  const rules = rulesOf(world)
+  for (const rule of rules.slice(0, 30)) world.sandbox.state.removeRule(rule.id)
+  const held = await world.sync()
+  world.sandbox.state.addRule(rules[0]!)
+  world.sandbox.state.removeRule(rules[40]!.id)
+  const approved = await approveRun(world.ferry, held.run, NEVER)
+  expect(approved).toMatchObject({ status: 'succeeded', removed: 29 })
+  const ids = await currentIds(world)
+  expect(ids).toContain(`${rules[0]!.id}`)
+  expect(ids).toContain(`${rules[40]!.id}`)
+  expect(await world.query('select outcome from ferry.removal_holds')).toEqual([{ outcome: 'approved' }])
+  expect(await world.sync()).toMatchObject({ status: 'succeeded', removed: 1 })
+})
+
+test('approving after the listing recovered removes nothing', async () => {
+  await using world = await openWorld({ rules: 30 })
+  await world.sync()
+  world.sandbox.state.replaceRulesBody('[]')
+  const held = await world.sync()
+  world.sandbox.state.replaceRulesBody(null)
+  expect(await approveRun(world.ferry, held.run, NEVER)).toMatchObject({ status: 'succeeded', removed: 0 })
+  expect(await currentIds(world)).toHaveLength(30)
+})
+
+test('the first run in a new scope removes nothing, and a later one does', async () => {
+  await using world = await openWorld({ rules: 30 })
+  await world.sync()
+  world.sandbox.state.addKey({ key: 'another-key-with-another-view' })
+  world.sandbox.state.removeRule(rulesOf(world)[0]!.id)
+  const rotated = await world.openFerry({ FERRY_APP_KEY: 'another-key-with-another-view' })
+  const request = { account: 'default', resource: 'alert-rules', trigger: 'manual' } as const
+  const first = await syncInventory(rotated, request, NEVER)
+  expect(first).toMatchObject({
+    status: 'succeeded',
+    removed: 0,
+    message: expect.stringContaining('new scope'),
+  })
+  expect(await syncInventory(rotated, request, NEVER)).toMatchObject({ status: 'succeeded', removed: 1 })
+})
+
+test("a folder's run closes only rows of that folder, and a narrowed scope leaves the others alone", async () => {
+  await using world = await openWorld({ rules: 60, folders: 3 })
+  await world.sync()
+  const rules = rulesOf(world)
+  const folder = rules[0]!.folder_id
+  const inFolder = rules.filter(rule => rule.folder_id === folder)
+  const elsewhere = rules.filter(rule => rule.folder_id !== folder)
+  await world.sync({ folders: [folder] })
+  world.sandbox.state.removeRule(inFolder[0]!.id)
+  world.sandbox.state.removeRule(elsewhere[0]!.id)
+  expect(await world.sync({ folders: [folder] })).toMatchObject({
+    status: 'succeeded',
+    removed: 1,
+    seen: inFolder.length - 1,
+  })
+  const ids = await currentIds(world)
+  expect(ids).not.toContain(`${inFolder[0]!.id}`)
+  expect(ids).toContain(`${elsewhere[0]!.id}`)
+  expect(await world.sync()).toMatchObject({ status: 'succeeded', removed: 1 })
+})
+
+test('a rule that moves to another folder is changed, not removed, whichever folder is read', async () => {
+  await using world = await openWorld({ rules: 30, folders: 3 })
+  const [rule] = rulesOf(world)
+  const to = rulesOf(world).find(other => other.folder_id !== rule!.folder_id)!.folder_id
+  await world.sync()
+  await world.sync({ folders: [to] })
+  world.sandbox.state.changeRule(rule!.id, { folder_id: to })
+  expect(await world.sync({ folders: [to] })).toMatchObject({
+    status: 'succeeded',
+    changed: 1,
+    added: 0,
+    removed: 0,
+  })
+})
