@@ -48,7 +48,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   await using opened = new AsyncDisposableStack()
 
   const { databaseUrl, embedded } = await openPostgres(config, log, opened)
-  await reachPostgres(databaseUrl, patienceMs, signal)
+  await reachPostgres(databaseUrl, { patienceMs, signal, log })
   const migrated = await migrate(databaseUrl).catch(explainRights(databaseUrl))
   const { pool } = opened.use(openDatabase(databaseUrl, log))
 

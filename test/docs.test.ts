@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
@@ -14,14 +16,24 @@ test('the README shows every setting with its default and meaning (else: npm run
   expect(readme).toBe(withSettings(readme))
 })
 
+test('the README shows every command', async () => {
+  const shown =
+    /## Command line[\s\S]*?```\n([\s\S]*?)```/.exec(readFileSync(README, 'utf8'))?.[1]?.split('\n') ?? []
+  for (const command of await commandsOf()) {
+    const line = shown.find(line => line.includes(`ferry ${command}`)) ?? ''
+    expect(line, command).not.toBe('')
+    for (const part of await commandsOf(command)) expect(line).toContain(` ${part}`)
+  }
+})
+
 test('the accounts file shown in the README is one that Ferry reads', async () => {
   const [, example = ''] = /```json\n([\s\S]*?)```/.exec(readFileSync(README, 'utf8')) ?? []
   const directory = await mkdtemp(join(tmpdir(), 'ferry-docs-'))
   onTestFinished(() => rm(directory, { recursive: true }))
   const accountsFile = join(directory, 'accounts.json')
-  await writeFile(join(directory, 'key'), 'a key')
+  await writeFile(join(directory, 'key'), 'one-key')
   await writeFile(accountsFile, example.replace('/run/secrets/production_key', join(directory, 'key')))
-  const { accounts } = readConfig({ FERRY_ACCOUNTS_FILE: accountsFile, ONCALL_KEY: 'another key' })
+  const { accounts } = readConfig({ FERRY_ACCOUNTS_FILE: accountsFile, ONCALL_KEY: 'another-key' })
   expect(accounts.map(({ name, limitGroup }) => ({ name, limitGroup }))).toEqual([
     { name: 'production', limitGroup: 'production' },
     { name: 'production-oncall', limitGroup: 'production' },
@@ -71,6 +83,14 @@ test('links between the pages lead somewhere', () => {
   )
   expect(dangling).toEqual([])
 })
+
+/** The commands that `ferry COMMAND... --help` lists. */
+async function commandsOf(...command: string[]): Promise<string[]> {
+  const words = [fileURLToPath(new URL('../src/cli/ferry.ts', import.meta.url)), ...command, '--help']
+  const { stdout } = await promisify(execFile)(process.execPath, words)
+  const [, list = ''] = stdout.split('Commands:\n')
+  return [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name).filter(name => name !== 'help')
+}
 
 /** A client on a migrated database without rows, both gone at the end of the test. */
 async function freshDatabase(): Promise<Client> {

@@ -1,12 +1,11 @@
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { CommandFailed } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { duration, print, printAside } from './output.ts'
-import { SANDBOX_NOTICE } from './sandbox-note.ts'
+import { duration, print, printAside, shownPath } from './output.ts'
 import { oneShot, type Session } from './session.ts'
 
 /*
@@ -34,7 +33,7 @@ export function addDemo(program: Command): void {
 async function demo(options: Options, { config, log, signal }: Session): Promise<ExitCode> {
   const startedAtMs = performance.now()
   const say = options.json ? printAside : print
-  say(SANDBOX_NOTICE)
+  say('The demo uses the built-in SANDBOX platform with made-up data, whatever is configured.')
   const { openSandbox } = await import('#src/sandbox/sandbox.ts')
   const { openEmbeddedPostgres } = await import('#src/embedded/postgres.ts')
   const { openFerry } = await import('#src/ferry.ts')
@@ -44,7 +43,7 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
 
   await using sandbox = await openSandbox()
   const dataDir = join(config.dataDir, 'demo')
-  say(`Bringing up a Postgres in ${relative('', dataDir)} …`)
+  say(`Bringing up a Postgres in ${shownPath(dataDir)} …`)
   await using postgres = await openEmbeddedPostgres({ dataDir, log })
   await emptyDatabase(postgres.url)
   const settings = await demoConfig(dataDir, postgres.url, sandbox)
@@ -67,8 +66,8 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
     `servers, and the history of what changed. It took ${duration(performance.now() - startedAtMs)}; nothing is left running.\n`,
   )
   say('The data stays. To look at it:')
-  say(`  FERRY_DATA_DIR=${relative('', dataDir)} npx ferry runs list`)
-  say(`  FERRY_DATA_DIR=${relative('', dataDir)} npx ferry up      (says how to open it with psql)`)
+  say(`  FERRY_DATA_DIR=${shownPath(dataDir)} npx ferry runs list`)
+  say(`  FERRY_DATA_DIR=${shownPath(dataDir)} npx ferry up      (says how to open it with psql)`)
   return EXIT.done
 }
 

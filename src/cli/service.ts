@@ -30,10 +30,15 @@ export async function serve(
     await stopped.promise
   } catch (error) {
     // Told to stop while it was still starting: that is an end as good as any.
-    process.exitCode = stop.signal.aborted && error === stop.signal.reason ? EXIT.done : explain(error)
+    process.exitCode = isStop(error, stop.signal) ? EXIT.done : explain(error)
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
+}
+
+/** Node's own functions wrap the reason in an AbortError. */
+function isStop(error: unknown, signal: AbortSignal): boolean {
+  return signal.aborted && error instanceof Error && (error.cause ?? error) === signal.reason
 }
 
 function endLate(): void {

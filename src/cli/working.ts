@@ -1,6 +1,6 @@
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, shownPath } from './output.ts'
 import { printSchedules, schedulesOf } from './schedules.ts'
 import type { Session } from './session.ts'
 
@@ -39,6 +39,6 @@ export async function openWorking(
 export function psqlCommand({ config, backend }: Pick<Ferry, 'config' | 'backend'>): string {
   if (config.databaseUrl !== null) return 'psql "$DATABASE_URL"'
   const { hostname, port, username, pathname } = new URL(backend.databaseUrl)
-  const password = relative('', join(config.dataDir, 'postgres', 'password'))
+  const password = shownPath(join(config.dataDir, 'postgres', 'password'))
   return `PGPASSWORD=$(cat '${password}') psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`
 }

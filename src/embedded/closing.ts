@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Logger } from 'pino'
-import { connect } from './connection.ts'
+import { connect, LEAVING, PRESENT } from './connection.ts'
 import { withDirectoryLock } from './lock.ts'
 import type { Placement } from './placement.ts'
 import { findPostmaster, stopServer } from './server.ts'
@@ -9,8 +9,9 @@ import { findPostmaster, stopServer } from './server.ts'
 const CLOSE_WITHIN_MS = 15_000
 const LOCK_WITHIN_MS = 5_000
 const STOP_WITHIN_MS = 8_000
-/** A backend outlives its client's goodbye by some milliseconds. */
-const OTHERS_LEAVE_WITHIN_MS = 500
+/** A backend outlives its client's goodbye by some milliseconds: our own pools may have closed just now. */
+const LOOK_AGAIN_FOR_MS = 500
+const LOOK_EVERY_MS = 50
 
 /** What is needed to leave a Postgres that was opened. */
 export type Opened = {
@@ -29,44 +30,50 @@ export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
     throw new Error(`not done within ${CLOSE_WITHIN_MS / 1000} s`)
   })
   try {
-    await Promise.race([withDirectoryLock(opened.dataDir, LOCK_WITHIN_MS, () => leave(opened)), deadline])
+    await Promise.race([leave(opened), deadline])
   } catch (error) {
-    opened.log.warn(
-      { err: error },
-      'the embedded Postgres was left as it is; the next to use it will find it',
-    )
+    opened.log.warn({ err: error }, 'the embedded Postgres was left as it is; the next to use it will find it')
   } finally {
     done.abort()
     deadline.catch(() => {})
   }
 }
 
-async function leave({ placement, password, presence, log }: Opened): Promise<void> {
-  // A connection of today: the one kept may have been lost with a server that was started again since.
+async function leave({ dataDir, placement, password, presence, log }: Opened): Promise<void> {
+  // Said before it goes, for whoever leaves next may see it linger. It fails if the server went before us.
+  await presence.query(`set application_name = '${LEAVING}'`).catch(() => {})
   await presence.end()
-  const server = await findPostmaster(placement.home)
-  if (server?.status !== 'ready') return
-  const client = await connect(password, server.port, log)
-  const others = await countOthers(client).finally(() => client.end())
-  if (others > 0) {
-    log.info({ others }, 'others still use the embedded Postgres: it runs on')
-  } else if (await stopServer(placement, STOP_WITHIN_MS)) {
-    log.info('the embedded Postgres was stopped')
-  } else {
-    log.warn('the embedded Postgres was told to stop, and takes its time')
+  const giveUpAt = performance.now() + LOOK_AGAIN_FOR_MS
+  const stopUnlessUsed = async (): Promise<Users> => {
+    const server = await findPostmaster(placement.home)
+    if (server?.status !== 'ready') return { ferries: 0, others: 0 }
+    const client = await connect(LEAVING, { password, port: server.port, log })
+    const users = await countUsers(client).finally(() => client.end())
+    if (users.ferries + users.others > 0) return users
+    if (await stopServer(placement, STOP_WITHIN_MS)) log.info('the embedded Postgres was stopped')
+    else log.warn('the embedded Postgres was told to stop, and takes its time')
+    return users
+  }
+  for (;;) {
+    const users = await withDirectoryLock(dataDir, LOCK_WITHIN_MS, stopUnlessUsed)
+    if (users.ferries + users.others === 0) return
+    if (users.ferries > 0 || performance.now() > giveUpAt) {
+      return log.info(users, 'the embedded Postgres is still used by others: it runs on')
+    }
+    await delay(LOOK_EVERY_MS)
   }
 }
 
-/** How many others are connected, Ferry or not, after those just leaving have left. */
-async function countOthers(client: Client): Promise<number> {
-  const giveUpAt = performance.now() + OTHERS_LEAVE_WITHIN_MS
-  for (;;) {
-    const { rows } = await client.query<{ others: number }>(
-      `select count(*)::int as others from pg_stat_activity
-        where backend_type = 'client backend' and pid <> pg_backend_pid()`,
-    )
-    const others = rows[0]?.others ?? 0
-    if (others === 0 || performance.now() > giveUpAt) return others
-    await delay(50)
-  }
+/** How many Ferries are here to stay, and how many connections there are besides, of Ferry or not. */
+type Users = { readonly ferries: number; readonly others: number }
+
+async function countUsers(client: Client): Promise<Users> {
+  const { rows } = await client.query<Users>(
+    `select count(*) filter (where application_name = $1)::int as ferries,
+            count(*) filter (where application_name <> $1)::int as others
+       from pg_stat_activity
+      where backend_type = 'client backend' and application_name <> $2`,
+    [PRESENT, LEAVING],
+  )
+  return rows[0] ?? { ferries: 0, others: 0 }
 }

@@ -2,6 +2,10 @@ import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { ROLE } from './cluster.ts'
 
+/** By its name a connection tells the others that a Ferry is here, or that one is about to go. */
+export const PRESENT = 'ferry embedded'
+export const LEAVING = 'ferry embedded, leaving'
+
 /** The address of one of its databases. Contains the password: not for logs. */
 export function urlOf(password: string, port: number, database: string): string {
   return `postgres://${ROLE}:${password}@127.0.0.1:${port}/${database}`
@@ -11,10 +15,13 @@ export function urlOf(password: string, port: number, database: string): string 
  * A connection to the maintenance database, so that `ferry` itself may be dropped or cloned beside it. It is lost
  * with a line in the log, not with a crash.
  */
-export async function connect(password: string, port: number, log: Logger): Promise<Client> {
+export async function connect(
+  name: typeof PRESENT | typeof LEAVING,
+  { password, port, log }: { password: string; port: number; log: Logger },
+): Promise<Client> {
   const client = new Client({
     connectionString: urlOf(password, port, 'postgres'),
-    application_name: 'ferry embedded',
+    application_name: name,
     connectionTimeoutMillis: 5_000,
     query_timeout: 30_000,
     keepAlive: true,

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PostgresNotRunning } from './errors.ts'
 
-const TRY_EVERY_MS = 50
+const TRY_EVERY_MS = 20
 const SQLITE_BUSY = 5
 
 /**

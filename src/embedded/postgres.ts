@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { findBinaries } from './binaries.ts'
 import { closeEmbeddedPostgres } from './closing.ts'
 import { ensureCluster, filesIn, loadPassword, ROLE } from './cluster.ts'
-import { connect, urlOf } from './connection.ts'
+import { connect, PRESENT, urlOf } from './connection.ts'
 import { PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
 import { choosePlacement, type Placement } from './placement.ts'
@@ -89,7 +89,8 @@ async function ensureServer(placement: Placement, password: string, log: Logger)
     const found = await findPostmaster(home)
     if (found?.status === 'ready') {
       try {
-        return { port: found.port, startedHere, presence: await connect(password, found.port, log) }
+        const presence = await connect(PRESENT, { password, port: found.port, log })
+        return { port: found.port, startedHere, presence }
       } catch (error) {
         if (isForGood(error)) throw refused(placement, error)
         lastRefusal = error

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
+import type { Logger } from 'pino'
 
 /** The database cannot be used. The message names server and database, never the password. */
 export class PostgresUnusable extends Error {
@@ -20,13 +21,19 @@ const CONNECT_WITHIN_MS = 5_000
  * Resolves once the database answers, at the latest after `patienceMs`, which gives a server that is starting its
  * time. Throws `PostgresUnusable`, at once where waiting is no use (a wrong password, no such database, too old).
  */
-export async function reachPostgres(url: string, patienceMs: number, signal: AbortSignal): Promise<void> {
+export async function reachPostgres(
+  url: string,
+  { patienceMs, signal, log }: { patienceMs: number; signal: AbortSignal; log: Logger },
+): Promise<void> {
   const giveUpAt = performance.now() + patienceMs
+  let said = false
   for (;;) {
     signal.throwIfAborted()
     const failure = await tryOnce(url)
     if (failure === null) return
     if (performance.now() > giveUpAt || !mayPass(failure)) throw unreachable(url, failure)
+    if (!said) log.info({ err: failure }, `waiting for Postgres at ${placeOf(url)}`)
+    said = true
     await delay(TRY_EVERY_MS, undefined, { signal })
   }
 }

@@ -103,8 +103,8 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
       requests += answer.requests
       if (answer.ok) return { ...answer, requests }
       context.signal.throwIfAborted()
-      const { kind, retryable, message } = answer.refusal
-      if (kind === 'too-frequent') continue
+      const { httpStatus, retryable, message } = answer.refusal
+      if (httpStatus === 429) continue
       if (!retryable || attempted === MOST_ATTEMPTS) return { ...answer, requests }
       log.warn({ account, operation: request.operation, attempted }, `${message} Trying again.`)
       await backOff(attempted, answer.refusal.retryAfterMs, context.signal)

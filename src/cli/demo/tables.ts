@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Pool } from 'pg'
 import type { RunResult } from '#src/model/run.ts'
 import { diffSnapshots } from '#src/store/snapshots.ts'
@@ -19,14 +20,7 @@ export async function printTables(pool: Pool, first: Night, second: Night): Prom
      from ferry.alert_rules order by name limit 10`,
   )
   heading('What changed in the alert rules, and who did it')
-  await printQuery(
-    pool,
-    `select c.change, c.id, c.name, f.field, c.before -> f.field as before, c.after -> f.field as after, c.updater_name
-     from ferry.alert_rule_changes c
-     left join lateral jsonb_object_keys(c.after - '{updater_id,updater_name,updated_at}'::text[]) f (field) on true
-     where c.run_id > (select min(alert_rules_run) from ferry.snapshots)
-     order by c.change, c.name, f.field`,
-  )
+  await printChanges(pool, second)
   heading('Rules that fire now')
   await printQuery(
     pool,
@@ -42,13 +36,57 @@ export async function printTables(pool: Pool, first: Night, second: Night): Prom
   printDifferences(await diffSnapshots(pool, first.snapshot, second.snapshot))
 }
 
+type Change = {
+  readonly change: string
+  readonly name: string
+  readonly before: Fields | null
+  readonly after: Fields | null
+  readonly updater_name: string | null
+}
+type Fields = Readonly<Record<string, unknown>>
+
+/** Who changed it and when has columns of its own. */
+const NOT_SHOWN = ['updater_id', 'updater_name', 'updated_at']
+
+async function printChanges(pool: Pool, { runs }: Night): Promise<void> {
+  const { rows } = await pool.query<Change>(
+    `select change, name, before, after, updater_name from ferry.alert_rule_changes
+     where run_id = any ($1) order by change, name`,
+    [runs.map(run => run.run)],
+  )
+  const cells = rows.map(row => [
+    row.change,
+    row.name,
+    differences('', row.before, row.after),
+    row.updater_name,
+  ])
+  print('  select * from ferry.alert_rule_changes')
+  printTable(['change', 'name', 'what', 'by'], cells, 'Nothing.')
+}
+
+/** `enabled: true → false, labels.severity: "warning" → "critical"` */
+function differences(path: string, before: Fields | null, after: Fields | null): string {
+  const names = Object.keys({ ...before, ...after }).filter(name => !NOT_SHOWN.includes(name))
+  return names
+    .filter(name => !isDeepStrictEqual(before?.[name], after?.[name]))
+    .map(name => {
+      const [old, now] = [before?.[name], after?.[name]]
+      if (isFields(old) && isFields(now)) return differences(`${name}.`, old, now)
+      return `${path}${name}: ${JSON.stringify(old) ?? 'none'} → ${JSON.stringify(now) ?? 'none'}`
+    })
+    .join(', ')
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null
+}
+
 function heading(text: string): void {
   print(`\n${emphasised(text)}`)
 }
 
-/** The types int8 and numeric, which arrive as text, and jsonb. */
+/** The types int8 and numeric, which arrive as text. */
 const WHOLE_NUMBERS = [20, 1700]
-const JSONB = 3802
 
 async function printQuery(pool: Pool, sql: string): Promise<void> {
   const { fields, rows } = await pool.query<unknown[]>({ text: sql, rowMode: 'array' })
@@ -65,7 +103,6 @@ async function printQuery(pool: Pool, sql: string): Promise<void> {
 function cellOf(value: unknown, type: number): Cell {
   if (value === null || value === undefined) return null
   if (WHOLE_NUMBERS.includes(type)) return BigInt(String(value))
-  if (type === JSONB) return JSON.stringify(value)
   if (value instanceof Date || typeof value === 'number' || typeof value === 'boolean') return value
   return String(value)
 }

@@ -1,0 +1,56 @@
+/** What one bench measured. With a floor, the ratio to it is what is judged; else the value. */
+export type Figure = {
+  readonly measure: string
+  readonly value: number
+  readonly unit: Unit
+  readonly floor?: number
+  /** None: printed for information. */
+  readonly wanted?: Wanted
+}
+
+export type Unit = 's' | 'ms' | 'MB' | 'calls' | '%' | 'rows'
+
+export type Wanted = {
+  readonly kind: 'at most' | 'at least'
+  readonly good: number
+  /** What still passes; `good` if left out. */
+  readonly must?: number
+  /** A law rather than a speed: it holds for small sizes too, so `--quick` judges it. */
+  readonly always?: boolean
+}
+
+export type Verdict = 'good' | 'passes' | 'MISSED' | 'not judged'
+
+export function atMost(good: number, more: Pick<Wanted, 'must' | 'always'> = {}): Wanted {
+  return { kind: 'at most', good, ...more }
+}
+
+export function atLeast(good: number, more: Pick<Wanted, 'must' | 'always'> = {}): Wanted {
+  return { kind: 'at least', good, ...more }
+}
+
+export function ratioOf({ value, floor }: Figure): number | null {
+  return floor === undefined ? null : value / floor
+}
+
+export function judge(figure: Figure, quick: boolean): Verdict {
+  const { wanted } = figure
+  if (!wanted || (quick && !wanted.always)) return 'not judged'
+  const judged = ratioOf(figure) ?? figure.value
+  const meets = (bound: number) => (wanted.kind === 'at most' ? judged <= bound : judged >= bound)
+  if (meets(wanted.good)) return 'good'
+  return wanted.must !== undefined && meets(wanted.must) ? 'passes' : 'MISSED'
+}
+
+/** The middle one; of an even number, the upper of the two. */
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5)
+}
+
+/** The value that `share` (0 to 1) of all values do not exceed. Throws if there are none. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+  if (value === undefined) throw new Error('there is nothing to take a percentile of')
+  return value
+}

@@ -1,0 +1,28 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Client } from 'pg'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+/** Milliseconds that `work` takes, begun with a clean heap: nobody pays for another's garbage. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  collectGarbage()
+  const startedAtMs = performance.now()
+  await work()
+  return performance.now() - startedAtMs
+}
+
+/**
+ * Megabytes that the server writes ahead while `work` runs, its own upkeep included. Begun with a checkpoint, after
+ * which the first change to a page writes the page whole: the dearest moment there is.
+ */
+export async function walOf(client: Client, work: () => Promise<unknown>): Promise<number> {
+  await client.query('checkpoint')
+  const { rows } = await client.query<{ lsn: string }>('select pg_current_wal_lsn() as lsn')
+  await work()
+  const after = await client.query<{ bytes: string }>('select pg_current_wal_lsn() - $1::pg_lsn as bytes', [
+    rows[0]?.lsn,
+  ])
+  return Number(after.rows[0]?.bytes) / 1e6
+}

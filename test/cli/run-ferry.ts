@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { waitFor } from '#test/support/wait-for.ts'
+
+const FERRY = fileURLToPath(new URL('../../src/cli/ferry.ts', import.meta.url))
+
+export type Env = Readonly<Record<string, string>>
+
+export type Ended = {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export type RunningFerry = AsyncDisposable & {
+  readonly child: ChildProcess
+  readonly output: { stdout: string; stderr: string }
+  /** Resolves once it has printed `text`, on stdout or stderr; fails if it ends before. */
+  printed(text: string): Promise<void>
+  ended: Promise<Ended>
+}
+
+/** Starts the command line in a process of its own, with these settings and no others. */
+export function startFerry(
+  args: readonly string[],
+  env: Env = {},
+  nodeArgs: readonly string[] = [],
+): RunningFerry {
+  const child = spawn(process.execPath, [...nodeArgs, FERRY, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', text => {
+    output.stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    output.stderr += text
+  })
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...output }))
+  return {
+    child,
+    output,
+    ended,
+    async printed(text) {
+      const there = () => output.stdout.includes(text) || output.stderr.includes(text)
+      const gone = ended.then(end => {
+        if (!there()) throw new Error(`ferry ended before it printed ${text}: ${JSON.stringify(end)}`)
+      })
+      await Promise.race([gone, waitFor(there, { what: `ferry to print ${text}`, timeoutMs: 40_000 })])
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+/** Runs the command line to its end. */
+export async function runFerry(args: readonly string[], env: Env = {}): Promise<Ended> {
+  await using ferry = startFerry(args, env)
+  return await ferry.ended
+}
+
+/** The objects on the lines of stdout. Fails if anything else is there. */
+export function jsonLines({ stdout }: Pick<Ended, 'stdout'>): Record<string, unknown>[] {
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line))
+}

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { openCli } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
+
+describe('ferry runs', () => {
+  test('list shows the newest runs first, as many as asked for', async () => {
+    await using cli = await openCli({ rules: 4 })
+    for (let run = 0; run < 3; run++) await cli.sync()
+    const ended = await cli.ferryRun('runs list --limit 2 --json')
+    expect(ended.code).toBe(0)
+    expect(jsonLines(ended)).toMatchObject([
+      {
+        run: '3',
+        account: 'default',
+        resource: 'alert-rules',
+        trigger: 'manual',
+        status: 'succeeded',
+        seen: 4,
+      },
+      { run: '2' },
+    ])
+    expect((await cli.ferryRun('runs list')).stdout).toMatch(/^ +3 +default +alert-rules +manual +succeeded/m)
+  })
+
+  test('list says what to do if there is none', async () => {
+    await using cli = await openCli()
+    expect(await cli.ferryRun('runs list')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('ferry sync all'),
+    })
+    expect(await cli.ferryRun('runs list --json')).toMatchObject({ code: 0, stdout: '' })
+  })
+
+  test('show tells all of one run: calls, rows set aside, fields nobody declared', async () => {
+    await using cli = await openCli({ rules: 1 })
+    cli.sandbox.state.addRule({ id: 18446744073709551615n, name: 7 as never, surprise: 'a secret' })
+    cli.sandbox.state.addRule({ surprise: 'a secret' })
+    await cli.sync()
+    const people = await cli.ferryRun('runs show 1')
+    expect(people.code).toBe(0)
+    expect(people.stdout).toMatch(/^ +1 +18446744073709551615 +name/m)
+    expect(people.stdout).toMatch(/^surprise +string$/m)
+    const [run] = jsonLines(await cli.ferryRun('runs show 1 --json'))
+    expect(run).toMatchObject({
+      run: '1',
+      quarantined: 1,
+      quarantinedRows: [{ position: 1, id: '18446744073709551615', reason: expect.stringContaining('name') }],
+      drift: [{ field: 'surprise', type: 'string' }],
+      calls: [{ operation: 'list-alert-rules', httpStatus: 200, requestId: expect.any(String) }],
+    })
+    expect(JSON.stringify(run) + people.stdout).not.toContain('a secret')
+  })
+
+  test('show lists the removals a run holds', async () => {
+    await using cli = await openCli({ rules: 12 })
+    await cli.sync()
+    const ids = cli.sandbox.state.rules.ids()
+    for (const id of ids) cli.sandbox.state.removeRule(id)
+    await cli.sync()
+    const { stdout } = await cli.ferryRun('runs show 2')
+    expect(stdout).toContain('Removals held: 12. `ferry runs approve 2` removes them.')
+    const [run] = jsonLines(await cli.ferryRun('runs show 2 --json'))
+    expect(new Set(run?.heldIds as string[])).toEqual(new Set(ids.map(String)))
+  })
+
+  test('show of a run that does not exist exits 1', async () => {
+    await using cli = await openCli()
+    const { code, stderr } = await cli.ferryRun('runs show 99')
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'ferry: there is no run 99; `ferry runs list` shows them\n',
+    })
+  })
+})
+
+describe('ferry snapshots', () => {
+  test('take, list and diff tell what changed between two instants', async () => {
+    await using cli = await openCli({ rules: 3, servers: 2 })
+    const taken = await cli.ferryRun('snapshots take --json')
+    expect(taken.code).toBe(0)
+    expect(jsonLines(taken)).toEqual([
+      {
+        snapshot: '1',
+        account: 'default',
+        takenAt: expect.stringMatching(/Z$/),
+        status: 'succeeded',
+        runs: ['1', '2'],
+      },
+    ])
+    const [changed, removed] = cli.sandbox.state.rules.ids()
+    cli.sandbox.state.changeRule(changed!, { enabled: !cli.sandbox.state.rules.get(changed!).enabled })
+    cli.sandbox.state.removeRule(removed!)
+    const server = cli.sandbox.state.addServer()
+    expect((await cli.ferryRun('snapshots take')).code).toBe(0)
+
+    expect(jsonLines(await cli.ferryRun('snapshots list --json'))).toMatchObject([
+      { snapshot: '2', status: 'succeeded', runs: ['3', '4'] },
+      { snapshot: '1' },
+    ])
+    const differences = jsonLines(await cli.ferryRun('snapshots diff 1 2 --json'))
+    expect(differences).toMatchObject([
+      { resource: 'alert-rules', change: 'changed', id: `${changed}`, fields: ['enabled'] },
+      { resource: 'alert-rules', change: 'removed', id: `${removed}`, fields: [] },
+      { resource: 'mcp-servers', change: 'added', id: server.server_id, fields: [] },
+    ])
+    const { stdout } = await cli.ferryRun('snapshots diff 1 2')
+    expect(stdout).toContain('3 differences.')
+  })
+
+  test('take exits as its graver run does, and leaves no snapshot of a run that failed', async () => {
+    await using cli = await openCli()
+    cli.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-alert-rules' })
+    const ended = await cli.ferryRun('snapshots take --json')
+    expect(ended.code).toBe(4)
+    expect(jsonLines(ended)).toMatchObject([{ snapshot: null, takenAt: null, status: 'failed' }])
+    expect((await cli.ferryRun('snapshots list --json')).stdout).toBe('')
+  })
+
+  test('diff of a snapshot that does not exist exits 1', async () => {
+    await using cli = await openCli()
+    expect(await cli.ferryRun('snapshots diff 1 2')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('there is no snapshot 1'),
+    })
+  })
+})

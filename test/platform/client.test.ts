@@ -1,0 +1,349 @@
+import { gzipSync } from 'node:zlib'
+import { expect, test, vi } from 'vitest'
+import type { PlatformClient } from '#src/platform/client.ts'
+import type { Refusal } from '#src/platform/refusal.ts'
+import {
+  answerJson,
+  CANARY,
+  failure,
+  openScriptedPlatform,
+  type Script,
+  success,
+} from '../support/scripted-platform.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { alertRuleWire } from '../support/wire.ts'
+
+const context = { runId: 7n, signal: new AbortController().signal }
+const page = { page: 1, limit: 20, includeAccount: true }
+const batch = {
+  page_id: 2n ** 64n - 1n,
+  method: 'email',
+  subscribers: [{ recipient: 'ada@example.com', all: true as const, locale: 'en-US' }],
+}
+
+/** One attempt, so that what came of it is not hidden by another. */
+async function refusalOf(client: PlatformClient): Promise<Refusal> {
+  const answer = await client.importSubscribers(batch, context)
+  if (answer.ok) throw new Error('the platform accepted it')
+  return answer.refusal
+}
+
+test('a call is a POST of exact JSON with the key in the address and nowhere else', async () => {
+  await using platform = await openScriptedPlatform((_request, response) => answerJson(response, success([])))
+  const answer = await platform.client.listAlertRules(2n ** 64n - 1n, context)
+
+  expect(answer).toMatchObject({ ok: true, requestId: 'req-1', requests: 1 })
+  const [{ url, headers, body }] = platform.received as [(typeof platform.received)[0]]
+  expect(url).toBe(`/monit/rule/list/basic?app_key=${encodeURIComponent(CANARY)}`)
+  expect(body).toBe('{"folder_id":18446744073709551615}')
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+    'accept-encoding': 'gzip',
+  })
+  expect(JSON.stringify(headers) + body).not.toContain('canary')
+})
+
+test('each operation sends the fields of its body', async () => {
+  await using platform = await openScriptedPlatform((request, response) =>
+    answerJson(response, success(request.url.includes('mcp') ? { total: 0, servers: [] } : null)),
+  )
+  await platform.client.listMcpPage({ page: 3, limit: 50, includeAccount: false }, context)
+  const some = { recipient: 'b@example.com', all: false as const, component_ids: ['c1'], locale: 'de-DE' }
+  const imported = await platform.client.importSubscribers(
+    { ...batch, subscribers: [...batch.subscribers, some] },
+    context,
+  )
+  expect(imported).toEqual({ ok: true, data: null, requestId: 'req-1', requests: 1 })
+  expect(platform.received.map(({ url, body }) => [url.split('?')[0], body])).toEqual([
+    ['/safari/mcp/server/list', '{"p":3,"limit":50,"include_account":false}'],
+    [
+      '/status-page/subscriber/import',
+      '{"page_id":18446744073709551615,"method":"email","subscribers":[' +
+        '{"recipient":"ada@example.com","all":true,"locale":"en-US"},' +
+        '{"recipient":"b@example.com","all":false,"component_ids":["c1"],"locale":"de-DE"}]}',
+    ],
+  ])
+})
+
+test('the base address may have a path', async () => {
+  await using server = await openScriptedPlatform((_request, response) => answerJson(response, success([])))
+  await using platform = await openScriptedPlatform(() => {}, { baseUrl: `${server.origin}/some/api/` })
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: true })
+  expect(server.received[0]?.url).toMatch(/^\/some\/api\/monit\/rule\/list\/basic\?/)
+})
+
+test('rules come with ids exact to the last digit, packed or not', async () => {
+  const text = JSON.stringify(success([alertRuleWire({ id: 'ID' })])).replace('"ID"', '18446744073709551615')
+  // A body may be packed in several pieces, one after the other.
+  const pieces = [text.slice(0, 10), text.slice(10)].map(piece => gzipSync(piece))
+  await using platform = await openScriptedPlatform((_request, response, n) => {
+    if (n === 1) return answerJson(response, text)
+    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'gzip' })
+    response.end(Buffer.concat(pieces))
+  })
+  for (const _ of pieces) {
+    const answer = await platform.client.listAlertRules(0n, context)
+    expect(answer.ok && answer.data.listing().rows[0]?.id).toBe(2n ** 64n - 1n)
+  }
+})
+
+test('data known by its hash is not parsed, but can still be listed', async () => {
+  const rules = [alertRuleWire({ id: 1, name: 'a\0b' })]
+  await using platform = await openScriptedPlatform((_request, response, n) =>
+    answerJson(response, { request_id: `req-${n}`, data: rules }),
+  )
+  const first = await platform.client.listAlertRules(0n, context)
+  const dataHash = first.ok ? first.data.dataHash : null
+  expect(dataHash).toMatch(/^[0-9a-f]{64}$/)
+
+  const parse = vi.spyOn(JSON, 'parse')
+  const second = await platform.client.listAlertRules(0n, {
+    ...context,
+    knownHashes: new Set([dataHash as string]),
+  })
+  expect(parse).not.toHaveBeenCalled()
+  parse.mockRestore()
+  expect(second).toMatchObject({ ok: true, requestId: 'req-2', data: { dataHash } })
+  expect(second.ok && second.data.listing().rows).toEqual(first.ok && first.data.listing().rows)
+  expect(platform.throttle.calls[1]).toMatchObject({
+    state: 'finished',
+    end: { requestId: 'req-2', httpStatus: 200 },
+  })
+})
+
+test('every call is a slot of the throttle, finished with what came of it', async () => {
+  await using platform = await openScriptedPlatform((_request, response, n) =>
+    n === 1
+      ? answerJson(response, failure('ServiceUnavailable'), 503, { 'retry-after': '1' })
+      : answerJson(response, success({ total: 0, servers: [] })),
+  )
+  const answer = await platform.client.listMcpPage(page, context)
+  expect(answer).toMatchObject({ ok: true, requests: 2 })
+  expect(platform.throttle.calls).toMatchObject([
+    {
+      slot: { call: { account: 'default', operation: 'list-mcp-servers', runId: 7n } },
+      end: { httpStatus: 503, errorCode: 'ServiceUnavailable', requestId: 'req-2', retryAfterMs: 1_000 },
+    },
+    { end: { httpStatus: 200, errorCode: null, requestId: 'req-1', retryAfterMs: null } },
+  ])
+})
+
+const envelopes: [code: string, status: number, kind: string, retryable: boolean, certain: boolean][] = [
+  ['InvalidParameter', 400, 'invalid-request', false, true],
+  ['BadRequest', 400, 'invalid-request', false, true],
+  ['InvalidContentType', 400, 'content-type', false, true],
+  ['ResourceNotFound', 400, 'invalid-request', false, true],
+  ['NoLicense', 400, 'no-license', false, true],
+  ['ReferenceExist', 400, 'invalid-request', false, true],
+  ['Unauthorized', 401, 'unauthorized', false, true],
+  ['BalanceNotEnough', 402, 'balance', false, true],
+  ['AccessDenied', 403, 'access-denied', false, true],
+  ['RouteNotFound', 404, 'no-route', false, true],
+  ['MethodNotAllowed', 405, 'no-route', false, true],
+  ['UndonedOrderExist', 409, 'order', true, true],
+  ['EntityTooLarge', 413, 'too-large', false, true],
+  ['RequestLocked', 423, 'locked', true, true],
+  ['RequestVerifyRequired', 428, 'verify', false, true],
+  ['DangerousOperation', 428, 'verify', false, true],
+  ['RequestTooFrequently', 429, 'too-frequent', true, true],
+  ['InternalError', 500, 'server-error', true, false],
+  ['ServiceUnavailable', 503, 'unavailable', true, true],
+  // The code decides, whatever the status.
+  ['Unauthorized', 200, 'unauthorized', false, true],
+  ['InternalError', 200, 'server-error', true, false],
+  ['NoLicense', 500, 'no-license', false, true],
+  // A code the contract does not know falls back to the status.
+  ['Novel', 400, 'invalid-request', false, true],
+  ['Novel', 401, 'unauthorized', false, true],
+  ['Novel', 429, 'too-frequent', true, true],
+  ['Novel', 418, 'invalid-request', false, true],
+  ['Novel', 503, 'unavailable', true, true],
+  ['Novel', 507, 'server-error', true, false],
+  ['Novel', 200, 'contract-violation', true, false],
+  ['constructor', 502, 'server-error', true, false],
+  ['OK', 500, 'server-error', true, false],
+]
+test.each(envelopes)('%s with HTTP %i is %s', async (code, status, kind, retryable, certain) => {
+  await using platform = await openScriptedPlatform((_request, response) =>
+    answerJson(response, failure(code, 'folder 5 is gone'), status),
+  )
+  const refusal = await refusalOf(platform.client)
+  expect(refusal).toMatchObject({ kind, code, httpStatus: status, requestId: 'req-2', retryable, certain })
+  expect(refusal.message).toBe(`The platform answered ${code} (HTTP ${status}): folder 5 is gone.`)
+  expect(refusal.whatToDo).toMatch(/^[A-Z].*\.$/)
+})
+
+const plain = (status: number, type: string, body: string) => (response: Parameters<Script>[1]) => {
+  response.writeHead(status, { 'content-type': type, 'service-request-id': 'req-3' })
+  response.end(body)
+}
+const json = 'application/json'
+const withoutEnvelope: [what: string, kind: string, certain: boolean, ReturnType<typeof plain>][] = [
+  ['a page with 200', 'no-envelope', false, plain(200, 'text/html', '<html>')],
+  ['a page with 502', 'no-envelope', false, plain(502, 'text/html', '<html>')],
+  ['a page with 503', 'no-envelope', false, plain(503, 'text/html', '<html>')],
+  ['a page with 401', 'no-envelope', false, plain(401, 'text/html', '<html>')],
+  ['a page with 302', 'no-envelope', false, plain(302, 'text/html', '')],
+  ['a page with 413', 'too-large', true, plain(413, 'text/html', '<html>')],
+  ['a page with 429', 'too-frequent', false, plain(429, 'text/html', '<html>')],
+  ['a page called JSON', 'no-envelope', false, plain(200, json, '<html>')],
+  ['nothing', 'no-envelope', false, plain(200, json, '')],
+  ['half an envelope', 'no-envelope', false, plain(200, json, '{"request_id":"a","da')],
+  ['JSON of a gateway', 'no-envelope', false, plain(404, json, '{"message":"no Route matched"}')],
+  ['JSON of a gateway with 503', 'no-envelope', false, plain(503, json, '{"message":"no Route matched"}')],
+  ['a success without data', 'contract-violation', false, plain(200, json, '{"request_id":"a"}')],
+  ['a bare array', 'contract-violation', false, plain(200, json, '[]')],
+  ['null', 'contract-violation', false, plain(200, json, 'null')],
+]
+test.each(withoutEnvelope)('%s is %s', async (_what, kind, certain, answer) => {
+  await using platform = await openScriptedPlatform((_request, response) => answer(response))
+  const refusal = await refusalOf(platform.client)
+  expect(refusal).toMatchObject({ kind, certain })
+  expect(refusal.requestId).toMatch(/^(req-3|a)$/)
+})
+
+test('a success is one without a request_id in the body if the header has it, and with the code OK', async () => {
+  await using platform = await openScriptedPlatform((_request, response, n) => {
+    if (n === 1) return plain(200, json, '{"data":{}}')(response)
+    if (n === 2) return plain(200, json, '{"request_id":"b","error":{"code":"OK"},"data":null}')(response)
+    answerJson(response, { data: {} })
+  })
+  const answers = []
+  for (let n = 1; n <= 3; n += 1) answers.push(await platform.client.importSubscribers(batch, context))
+  expect(answers).toMatchObject([
+    { ok: true, requestId: 'req-3' },
+    { ok: true, requestId: 'b' },
+    { ok: false, refusal: { kind: 'contract-violation', requestId: null } },
+  ])
+})
+
+test('data of another type breaks the contract: tried three times, then refused, naming the field', async () => {
+  await using platform = await openScriptedPlatform((request, response) =>
+    answerJson(response, success(request.url.includes('mcp') ? { total: '5', servers: [] } : null)),
+  )
+  const answers = await Promise.all([
+    platform.client.listAlertRules(0n, context),
+    platform.client.listMcpPage(page, context),
+  ])
+  expect(answers).toMatchObject([
+    {
+      ok: false,
+      requests: 3,
+      refusal: { kind: 'contract-violation', code: 'ContractViolation', requestId: 'req-1' },
+    },
+    { ok: false, requests: 3 },
+  ])
+  expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual([
+    'The answer breaks the contract: data must be an array.',
+    'The answer breaks the contract: data.total must be an integer.',
+  ])
+})
+
+test('a listing is tried three times, and no more', async () => {
+  await using platform = await openScriptedPlatform((request, response, n) => {
+    const isThird = n === 3
+    if (request.url.includes('mcp')) answerJson(response, failure('InternalError'), 500)
+    else answerJson(response, isThird ? success([]) : failure('InternalError'), isThird ? 200 : 500)
+  })
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: true, requests: 3 })
+  expect(await platform.client.listMcpPage(page, context)).toMatchObject({
+    ok: false,
+    requests: 3,
+    refusal: { kind: 'server-error', code: 'InternalError', requestId: 'req-2' },
+  })
+})
+
+test('a listing that is refused for good is tried once', async () => {
+  await using platform = await openScriptedPlatform((_request, response) =>
+    answerJson(response, failure('Unauthorized'), 401),
+  )
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: false, requests: 1 })
+})
+
+test('a 429 costs no attempt: the throttle is told, and the next slot is asked for', async () => {
+  await using platform = await openScriptedPlatform((_request, response, n) => {
+    if (n <= 5) answerJson(response, failure('RequestTooFrequently'), 429, { 'retry-after': '2' })
+    else if (n <= 7) answerJson(response, failure('InternalError'), 500)
+    else answerJson(response, success([]))
+  })
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: true, requests: 8 })
+  expect(platform.throttle.calls[0]?.end).toMatchObject({ httpStatus: 429, retryAfterMs: 2_000 })
+})
+
+test('an import is sent once, whatever comes', async () => {
+  await using platform = await openScriptedPlatform((_request, response) =>
+    answerJson(response, failure('RequestTooFrequently'), 429),
+  )
+  expect(await platform.client.importSubscribers(batch, context)).toMatchObject({
+    ok: false,
+    requests: 1,
+    refusal: { kind: 'too-frequent' },
+  })
+  expect(platform.received).toHaveLength(1)
+})
+
+test('the key appears in no refusal and no log, even if the platform repeats it', async () => {
+  const echo = `bad key ${CANARY} (${encodeURIComponent(CANARY)})`
+  await using platform = await openScriptedPlatform((request, response, n) => {
+    if (n === 1)
+      answerJson(response, { request_id: CANARY, error: { code: CANARY, message: echo + request.url } }, 500)
+    else if (n === 2) plain(500, `text/html; ${CANARY}`, echo)(response)
+    else response.destroy()
+  })
+  const answer = await platform.client.listAlertRules(0n, context)
+  const said = JSON.stringify(answer, (_key, value) => (typeof value === 'bigint' ? `${value}` : value))
+  const kept = JSON.stringify(platform.throttle.calls.map(({ end }) => end))
+  expect(answer).toMatchObject({ ok: false, requests: 3, refusal: { kind: 'no-answer' } })
+  expect(platform.logs.length).toBeGreaterThan(0)
+  expect(said + kept + platform.logs.join()).not.toMatch(/canary/i)
+})
+
+test('an abort ends a listing under way with the reason, and its slot is finished', async () => {
+  await using platform = await openScriptedPlatform(() => {})
+  const stop = new AbortController()
+  const listing = platform.client.listAlertRules(0n, { runId: null, signal: stop.signal })
+  await waitFor(() => platform.received.length === 1, { what: 'the request' })
+  stop.abort(new Error('shutting down'))
+  await expect(listing).rejects.toThrow('shutting down')
+  expect(platform.throttle.calls).toMatchObject([{ state: 'finished', end: { httpStatus: null } }])
+})
+
+test('an abort during a back-off ends the listing with the reason', async () => {
+  const stop = new AbortController()
+  await using platform = await openScriptedPlatform((_request, response) => {
+    answerJson(response, failure('ServiceUnavailable'), 503, { 'retry-after': '60' })
+  })
+  const listing = platform.client.listAlertRules(0n, { runId: null, signal: stop.signal })
+  await waitFor(() => platform.throttle.calls[0]?.state === 'finished', { what: 'the first attempt' })
+  stop.abort(new Error('shutting down'))
+  await expect(listing).rejects.toThrow('shutting down')
+})
+
+test('an import that is aborted under way is an outcome; one not yet sent rejects', async () => {
+  await using platform = await openScriptedPlatform(() => {})
+  const stop = new AbortController()
+  const sending = platform.client.importSubscribers(batch, { runId: null, signal: stop.signal })
+  await waitFor(() => platform.received.length === 1, { what: 'the request' })
+  stop.abort(new Error('shutting down'))
+  expect(await sending).toMatchObject({
+    ok: false,
+    requests: 1,
+    refusal: { kind: 'no-answer', certain: false },
+  })
+  await expect(
+    platform.client.importSubscribers(batch, { runId: null, signal: stop.signal }),
+  ).rejects.toThrow('shutting down')
+  expect(platform.received).toHaveLength(1)
+})
+
+test('fifty calls are under way at once', async () => {
+  const waiting: (() => void)[] = []
+  await using platform = await openScriptedPlatform((_request, response) => {
+    waiting.push(() => answerJson(response, success({ total: 0, servers: [] })))
+  })
+  const calls = Array.from({ length: 50 }, () => platform.client.listMcpPage(page, context))
+  await waitFor(() => waiting.length === 50, { what: 'fifty requests' })
+  for (const answer of waiting) answer()
+  expect((await Promise.all(calls)).every(({ ok }) => ok)).toBe(true)
+})

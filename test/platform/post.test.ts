@@ -1,0 +1,244 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { openThrottle } from '../support/open-throttle.ts'
+import { answerJson, openScriptedPlatform, type Script, success } from '../support/scripted-platform.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+const context = { runId: null, signal: new AbortController().signal }
+const batch = {
+  page_id: 1n,
+  method: 'email',
+  subscribers: [{ recipient: 'a@b.c', all: true as const, locale: 'en-US' }],
+}
+const uncertain = {
+  ok: false,
+  requests: 1,
+  refusal: { kind: 'no-answer', code: 'NoAnswer', retryable: true, certain: false },
+}
+const unsent = {
+  ok: false,
+  requests: 0,
+  refusal: { kind: 'not-sent', code: 'NotSent', retryable: true, certain: true },
+}
+
+const broken: [what: string, httpStatus: number | null, Script][] = [
+  ['a connection closed without an answer', null, (_request, response) => response.destroy()],
+  ['a reset', null, (_request, response) => (response.socket as Socket).resetAndDestroy()],
+  [
+    'an answer cut short',
+    200,
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+      response.write('{"request_id":', () => response.destroy())
+    },
+  ],
+  [
+    'a packed answer cut short',
+    200,
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      response.end(gzipSync(JSON.stringify(success({}))).subarray(0, 30))
+    },
+  ],
+  [
+    'an answer packed in a way not asked for',
+    200,
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'br' })
+      response.end('?')
+    },
+  ],
+  ['what is not HTTP', null, (_request, response) => void response.socket?.end('SSH-2.0-OpenSSH\r\n')],
+]
+test.each(broken)('%s leaves the outcome unknown', async (_what, httpStatus, script) => {
+  await using platform = await openScriptedPlatform(script)
+  const answer = await platform.client.importSubscribers(batch, context)
+  expect(answer).toMatchObject({ ...uncertain, refusal: { ...uncertain.refusal, httpStatus } })
+  expect(platform.throttle.calls).toMatchObject([
+    { state: 'finished', end: { httpStatus, errorCode: 'NoAnswer' } },
+  ])
+})
+
+test('a platform that hangs, before or in the answer, is given up after the request timeout', async () => {
+  await using platform = await openScriptedPlatform(
+    (_request, response, n) => {
+      if (n === 2) response.writeHead(200, { 'content-type': 'application/json' }).write('{"request_id":')
+    },
+    { requestTimeoutMs: 150 },
+  )
+  const answers = [await platform.client.importSubscribers(batch, context)]
+  answers.push(await platform.client.importSubscribers(batch, context))
+  expect(answers).toMatchObject([uncertain, uncertain])
+  expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual(
+    Array(2).fill('The call got no whole answer: it took longer than 150 ms.'),
+  )
+})
+
+test('an answer that unpacks to more than fits is not unpacked', async () => {
+  const bomb = Buffer.concat(Array(17).fill(gzipSync(Buffer.alloc(16 * 1024 * 1024))))
+  await using platform = await openScriptedPlatform((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+    response.end(bomb)
+  })
+  const answer = await platform.client.importSubscribers(batch, context)
+  expect(answer).toMatchObject(uncertain)
+  expect(!answer.ok && answer.refusal.message).toContain('the answer was too large')
+})
+
+test('what cannot be reached was certainly not sent, and its slot is given back', async () => {
+  const closed = await closedPort()
+  await using plainHttp = await openScriptedPlatform(() => {})
+  for (const baseUrl of [
+    `http://127.0.0.1:${closed}`,
+    'http://no-such-host.invalid',
+    plainHttp.origin.replace('http:', 'https:'),
+  ]) {
+    await using platform = await openScriptedPlatform(() => {}, { baseUrl })
+    expect(await platform.client.importSubscribers(batch, context), baseUrl).toMatchObject(unsent)
+    expect(platform.throttle.calls).toMatchObject([{ state: 'given back' }])
+  }
+})
+
+test('a listing that cannot be sent is tried three times without a request', async () => {
+  await using platform = await openScriptedPlatform(() => {}, {
+    baseUrl: `http://127.0.0.1:${await closedPort()}`,
+  })
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject(unsent)
+  expect(platform.throttle.calls.map(({ state }) => state)).toEqual(Array(3).fill('given back'))
+})
+
+test('a slot that grew old before it could be sent is given back, and a fresh one used', async () => {
+  const throttle = openThrottle({ onTake: async n => (n <= 2 ? 1_500 : 0) })
+  await using platform = await openScriptedPlatform(
+    (_request, response) => answerJson(response, success({})),
+    { throttle },
+  )
+  expect(await platform.client.importSubscribers(batch, context)).toMatchObject({ ok: true, requests: 1 })
+  expect(throttle.calls.map(({ state }) => state)).toEqual(['given back', 'given back', 'finished'])
+  expect(platform.received).toHaveLength(1)
+})
+
+test('a worker that slept while it connected sends nothing, not even headers, before it has a fresh slot', async () => {
+  const secondSlot = Promise.withResolvers<number>()
+  const throttle = openThrottle({ slotGoodForMs: 100, onTake: async n => (n === 1 ? 0 : secondSlot.promise) })
+  const bytes: Buffer[] = []
+  await using server = await rawServer(socket => {
+    sleepAllThreads(300)
+    socket.on('data', chunk => bytes.push(chunk))
+    socket.once('data', () => socket.end(httpAnswer(JSON.stringify(success({})))))
+  })
+  await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
+
+  const answer = platform.client.importSubscribers(batch, context)
+  await waitFor(() => throttle.calls[0]?.state === 'given back', { what: 'the old slot to be given back' })
+  await settled()
+  expect(bytes).toEqual([])
+  secondSlot.resolve(0)
+  expect(await answer).toMatchObject({ ok: true, requests: 1 })
+  expect(Buffer.concat(bytes).toString()).toMatch(/^POST [^]*"recipient":"a@b\.c"/)
+  expect(throttle.calls.map(({ state }) => state)).toEqual(['given back', 'finished'])
+})
+
+test('a connection that closes while a fresh slot is waited for was not used, and no slot is kept', async () => {
+  const throttle = openThrottle({
+    slotGoodForMs: 100,
+    onTake: (n, signal) => (n === 1 ? Promise.resolve(0) : untilAborted(signal)),
+  })
+  const sockets: Socket[] = []
+  await using server = await rawServer(socket => {
+    sleepAllThreads(300)
+    sockets.push(socket)
+  })
+  await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
+  const answer = platform.client.importSubscribers(batch, context)
+  await waitFor(() => throttle.calls[0]?.state === 'given back', { what: 'the old slot to be given back' })
+  sockets[0]?.end('HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+  expect(await answer).toMatchObject(unsent)
+  expect(throttle.calls.map(({ state }) => state)).toEqual(['given back'])
+})
+
+test('a request that is not handed over within the arrival bound is aborted', async () => {
+  const throttle = openThrottle({ slotGoodForMs: 100, arrivalBoundMs: 300 })
+  await using server = await rawServer(socket => socket.pause())
+  await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
+  const subscribers = [{ recipient: 'a'.repeat(64 * 1024 * 1024), all: true as const, locale: 'en-US' }]
+  const answer = await platform.client.importSubscribers({ ...batch, subscribers }, context)
+  expect(answer).toMatchObject(uncertain)
+  expect(!answer.ok && answer.refusal.message).toContain('the request could not be handed over in time')
+})
+
+test('a fault of the throttle is thrown, not taken for one of the network', async () => {
+  const fault = new Error('the database is gone')
+  const throttle = openThrottle({ onTake: async () => Promise.reject(fault) })
+  await using platform = await openScriptedPlatform(() => {}, { throttle })
+  await expect(platform.client.importSubscribers(batch, context)).rejects.toBe(fault)
+
+  const late = openThrottle({ slotGoodForMs: 100, onTake: async n => (n === 1 ? 0 : Promise.reject(fault)) })
+  await using server = await rawServer(() => sleepAllThreads(300))
+  await using other = await openScriptedPlatform(() => {}, { throttle: late, baseUrl: server.origin })
+  await expect(other.client.importSubscribers(batch, context)).rejects.toBe(fault)
+})
+
+test('calls go through the proxy of their scheme, except to hosts that are left out', async () => {
+  await using proxy = await openScriptedPlatform((_request, response) => answerJson(response, success({})))
+  const choice = { http: proxy.origin, https: null, except: 'elsewhere.invalid' }
+  await using through = await openScriptedPlatform(() => {}, {
+    baseUrl: 'http://platform.invalid',
+    proxy: choice,
+  })
+  await using around = await openScriptedPlatform(() => {}, {
+    baseUrl: 'http://elsewhere.invalid',
+    proxy: choice,
+  })
+  expect(await through.client.importSubscribers(batch, context)).toMatchObject({ ok: true, requests: 1 })
+  expect(await around.client.importSubscribers(batch, context)).toMatchObject(unsent)
+  expect(proxy.received.map(({ url }) => url.split('?')[0])).toEqual([
+    'http://platform.invalid/status-page/subscriber/import',
+  ])
+})
+
+/** Neither side of a connection within this process can do anything meanwhile, as under SIGSTOP. */
+function sleepAllThreads(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
+/** Resolves once the event loop has gone round often enough for anything written to have arrived. */
+async function settled(): Promise<void> {
+  for (let n = 0; n < 20; n += 1) await new Promise(resolve => setImmediate(resolve))
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
+function httpAnswer(json: string): string {
+  return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`
+}
+
+async function rawServer(onConnection: (socket: Socket) => void) {
+  const sockets: Socket[] = []
+  const server = createServer(socket => {
+    sockets.push(socket.on('error', () => {}))
+    onConnection(socket)
+  })
+  return {
+    origin: `http://127.0.0.1:${await listen(server)}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as { port: number }).port
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer()
+  const port = await listen(server)
+  await new Promise(resolve => server.close(resolve))
+  return port
+}

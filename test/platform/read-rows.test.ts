@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest'
+import { readRows } from '#src/platform/read-rows.ts'
+import { ALERT_RULES, MCP_SERVERS } from '#src/platform/row-kinds.ts'
+import { alertRuleWire } from '../support/wire.ts'
+
+const readRules = (...rules: unknown[]) => readRows(ALERT_RULES, rules, true)
+const readServers = (...servers: unknown[]) => readRows(MCP_SERVERS, servers, true)
+
+test('a rule becomes one of the model, its integers exact', () => {
+  const max = 2n ** 64n - 1n
+  const { rows, quarantined, drift } = readRules(
+    alertRuleWire({ id: max, creator_id: 9007199254740993n, timezone: 'UTC' }),
+  )
+  expect({ rows, quarantined, drift }).toEqual({
+    rows: [
+      {
+        id: max,
+        account_id: 2n,
+        folder_id: 3n,
+        name: 'High load',
+        labels: { team: 'sre' },
+        ds_type: 'prometheus',
+        enabled: true,
+        debug_log_enabled: false,
+        cron_pattern: '*/5 * * * *',
+        timezone: 'UTC',
+        delay_seconds: 0n,
+        creator_id: 9007199254740993n,
+        creator_name: 'Ada',
+        updater_id: 4n,
+        updater_name: 'Grace',
+        created_at: 1700000000n,
+        updated_at: 1700000001n,
+        triggered: false,
+      },
+    ],
+    quarantined: [],
+    drift: [],
+  })
+})
+
+test('optional fields that are absent or null are null', () => {
+  const { rows } = readRules(
+    alertRuleWire({ id: 1, labels: null, timezone: null }),
+    alertRuleWire({ id: 2, labels: undefined, timezone: undefined }),
+  )
+  expect(rows.map(({ labels, timezone }) => ({ labels, timezone }))).toEqual([
+    { labels: null, timezone: null },
+    { labels: null, timezone: null },
+  ])
+})
+
+test('a server needs nothing but its id', () => {
+  const { rows, quarantined } = readServers(
+    { server_id: 's1', team_id: -(2n ** 63n), created_by: 2n ** 64n - 1n, tools: [{}] },
+    {},
+  )
+  expect(rows).toHaveLength(1)
+  expect(rows[0]).toMatchObject({
+    server_id: 's1',
+    team_id: -(2n ** 63n),
+    created_by: 2n ** 64n - 1n,
+    tools: [{ name: null, description: null }],
+    url: null,
+    can_edit: null,
+  })
+  expect(quarantined).toEqual([{ position: 1, id: null, reason: 'server_id is missing', raw: '{}' }])
+})
+
+test('rows that do not parse are set aside, and the others stay', () => {
+  const { rows, quarantined } = readRules(
+    alertRuleWire({ id: 1 }),
+    alertRuleWire({ id: 2, name: 7, enabled: 'yes' }),
+    alertRuleWire({ id: 'three' }),
+    alertRuleWire({ id: 4, labels: { n: 1 } }),
+    null,
+    [],
+    alertRuleWire({ id: 2n ** 64n }),
+    alertRuleWire({ id: 6, created_at: 1.5 }),
+    alertRuleWire({ id: 7 }),
+  )
+  expect(rows.map(row => row.id)).toEqual([1n, 7n])
+  expect(quarantined.map(({ position, id, reason }) => [position, id, reason])).toEqual([
+    [1, '2', 'name must be text, not a number; enabled must be true or false, not a string'],
+    [2, null, 'id must be an integer from 0 to 2^64-1, not a string'],
+    [3, '4', 'labels must be an object whose values are text, not an object'],
+    [4, null, 'the row must be an object, not null'],
+    [5, null, 'the row must be an object, not an array'],
+    [6, null, 'id must be an integer from 0 to 2^64-1, not a number'],
+    [7, '6', 'created_at must be an integer from -2^63 to 2^63-1, not a number'],
+  ])
+})
+
+test('the second row with an id is set aside, even if the first did not parse', () => {
+  const { rows, quarantined } = readRules(
+    alertRuleWire({ id: 1 }),
+    alertRuleWire({ id: 1, name: 'other' }),
+    alertRuleWire({ id: 2, name: null }),
+    alertRuleWire({ id: 2 }),
+  )
+  expect(rows.map(row => row.name)).toEqual(['High load'])
+  expect(quarantined.map(({ position, id }) => [position, id])).toEqual([
+    [1, '1'],
+    [2, '2'],
+    [3, '2'],
+  ])
+})
+
+test('of unknown fields only names and types are kept, each once', () => {
+  const secret = 'hunter2'
+  const listing = readServers(
+    {
+      server_id: 'a',
+      env: { TOKEN: secret },
+      tools: [
+        { name: 't', input: secret },
+        { name: 'u', input: secret },
+      ],
+    },
+    { server_id: 'b', env: null, headers: [secret], '\0': 1 },
+    {
+      server_id: 'c',
+      env: { A: 1 },
+      name: secret,
+      tools: [{ name: 1, secret }],
+      status: { secret },
+      url: [secret],
+    },
+  )
+  expect(listing.drift).toEqual([
+    { field: 'env', type: 'object' },
+    { field: 'tools[].input', type: 'string' },
+    { field: 'env', type: 'null' },
+    { field: 'headers', type: 'array' },
+    { field: '␀', type: 'number' },
+    { field: 'name', type: 'string' },
+    { field: 'tools[].secret', type: 'string' },
+  ])
+  expect(listing.quarantined).toEqual([
+    {
+      position: 2,
+      id: 'c',
+      reason:
+        'url must be text, not an array; status must be text, not an object; tools[0].name must be text, not a number',
+      raw: '{"server_id":"c","tools":[{"name":1}],"status":"(object, not kept)","url":"(array, not kept)"}',
+    },
+  ])
+  const plain = JSON.stringify(listing, (_key, value) => (typeof value === 'bigint' ? `${value}` : value))
+  expect(plain).not.toContain(secret)
+})
+
+test('made-up field names do not fill the list of drift', () => {
+  const names = Array.from({ length: 500 }, (_, n) => [`made_up_${n}`, n])
+  expect(readServers({ server_id: 'a', ...Object.fromEntries(names) }).drift).toHaveLength(100)
+})
+
+test('text Postgres cannot hold is made visible, in rows and in what is set aside', () => {
+  const { rows, altered, quarantined } = readRules(
+    alertRuleWire({ id: 1, name: 'fine' }),
+    alertRuleWire({ id: 2, name: 'a\0b', labels: JSON.parse('{"__proto__":"\\ud800","k\\u0000":"v"}') }),
+    alertRuleWire({ id: 3, name: '\0', enabled: null }),
+  )
+  expect(rows.map(row => row.name)).toEqual(['fine', 'a␀b'])
+  expect(Object.entries(rows[1]?.labels ?? {})).toEqual([
+    ['__proto__', '\ufffd'],
+    ['k␀', 'v'],
+  ])
+  expect([...altered]).toEqual([[1, ['name', 'labels.__proto__', 'labels.k␀']]])
+  expect(quarantined[0]?.raw).toContain('"name":"␀"')
+})
+
+test('two server ids that only differ in what cannot be stored are one id', () => {
+  const { rows, quarantined } = readServers({ server_id: 'a\0' }, { server_id: 'a␀' })
+  expect(rows.map(row => row.server_id)).toEqual(['a␀'])
+  expect(quarantined).toMatchObject([{ position: 1, id: 'a␀' }])
+})
+
+test('a row nested a hundred thousand deep is set aside like any other', () => {
+  const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+  const { quarantined } = readRules(
+    alertRuleWire({ id: 1, labels: { deep } }),
+    alertRuleWire({ id: 2, name: deep }),
+  )
+  expect(quarantined.map(({ id }) => id)).toEqual(['1', '2'])
+})
