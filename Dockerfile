@@ -6,7 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM node:26-slim
-ENV NODE_ENV=production
+ENV NODE_ENV=production FERRY_DATA_DIR=/tmp/ferry
 WORKDIR /ferry
 COPY --from=dependencies /ferry/node_modules ./node_modules
 COPY package.json ./
@@ -14,5 +14,8 @@ COPY drizzle ./drizzle
 COPY jobs ./jobs
 COPY src ./src
 USER node
+# A worker touches this file three times a minute while it is not stuck and Postgres answers it.
+HEALTHCHECK --interval=20s --timeout=3s --start-period=60s --start-interval=2s \
+  CMD test -n "$(find "$FERRY_DATA_DIR/alive" -mmin -2)"
 # Node itself, not npm: a signal must reach the worker, which drains before it goes.
 CMD ["node", "src/cli/ferry.ts", "worker"]

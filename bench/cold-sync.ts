@@ -83,7 +83,12 @@ async function copyPlainly(client: Client, rules: readonly WireRule[]): Promise<
 
 function* linesOf(rules: readonly WireRule[]): Generator<Buffer> {
   for (let from = 0; from < rules.length; from += 500) {
-    yield Buffer.from(rules.slice(from, from + 500).map(lineOf).join(''))
+    yield Buffer.from(
+      rules
+        .slice(from, from + 500)
+        .map(lineOf)
+        .join(''),
+    )
   }
 }
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
 import { type Account, type AccountDefaults, accountOf, readAccounts } from './config/accounts.ts'
+import { readText } from './config/accounts-file.ts'
 import { Environment, type LOG_LEVELS, RESERVED, SETTINGS } from './config/settings.ts'
 import { Secret } from './model/secret.ts'
 
@@ -62,10 +63,11 @@ export function readConfig(env: Env = process.env): Config {
   const given = settingsGiven(env)
   const { settings, mistakes } = parseSettings(given)
   const { accounts, defaults, variables } = readAccounts(given, settings, mistakes)
+  const databaseUrl = readDatabaseUrl(settings, mistakes)
   mistakes.push(...unknownSettings(given, variables))
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
-    databaseUrl: settings.DATABASE_URL ?? null,
+    databaseUrl,
     redisUrl: settings.REDIS_URL ?? null,
     dataDir: resolve(settings.FERRY_DATA_DIR),
     accounts: accounts,
@@ -113,6 +115,17 @@ function parseSettings(given: Readonly<Record<string, string>>) {
     settings: parsed.data ?? Environment.parse(right),
     mistakes: issues.map(issue => `${String(issue.path[0])}: ${issue.message}`),
   }
+}
+
+function readDatabaseUrl(settings: Environment, mistakes: string[]): string | null {
+  const { DATABASE_URL: text, DATABASE_PASSWORD_FILE: file } = settings
+  if (text === undefined || file === undefined) return text ?? null
+  const url = new URL(text)
+  if (url.password)
+    mistakes.push('DATABASE_PASSWORD_FILE: DATABASE_URL holds a password too; write it in one place')
+  const password = readText(file, 'DATABASE_PASSWORD_FILE', mistakes)?.replace(/\r?\n$/, '') ?? ''
+  url.password = encodeURIComponent(password)
+  return url.href
 }
 
 /** `variables` are those the accounts file refers to. */

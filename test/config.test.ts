@@ -131,6 +131,27 @@ describe('how settings are written', () => {
   })
 })
 
+describe('the password of the database', () => {
+  const url = 'postgres://ferry@db:5432/ferry'
+
+  test('may be in a file, whatever characters it has', () => {
+    const { databaseUrl } = readConfig({
+      DATABASE_URL: url,
+      DATABASE_PASSWORD_FILE: fileHolding('p@ss/w:rd%\n'),
+    })
+    expect(decodeURIComponent(new URL(databaseUrl!).password)).toBe('p@ss/w:rd%')
+    expect(new URL(databaseUrl!).host).toBe('db:5432')
+  })
+
+  test('is a mistake in two places, and in a file that cannot be read', () => {
+    const twice = { DATABASE_URL: 'postgres://ferry:x@db/ferry', DATABASE_PASSWORD_FILE: fileHolding('y') }
+    expect(mistakesOf(twice)).toEqual([expect.stringMatching(/^DATABASE_PASSWORD_FILE: DATABASE_URL holds/)])
+    expect(mistakesOf({ DATABASE_URL: url, DATABASE_PASSWORD_FILE: '/nowhere' })).toEqual([
+      expect.stringContaining('ENOENT'),
+    ])
+  })
+})
+
 describe('mistakes', () => {
   test('are named all at once, one line each', () => {
     const env = {

@@ -52,7 +52,7 @@ export function openLab(
     long,
     size: (full, small) => (quick ? small : full),
     async openDatabase() {
-      const url = await server.createDatabase()
+      const { url } = opened.use(await server.createDatabase())
       await migrate(url)
       return url
     },

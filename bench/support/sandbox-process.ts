@@ -7,18 +7,23 @@ import type { SandboxOptions } from '#src/sandbox/options.ts'
 export type SandboxProcess = AsyncDisposable & {
   readonly baseUrl: string
   readonly appKey: string
+  /** Unix milliseconds at the zero of its `performance.now()`. */
+  readonly timeOrigin: number
   /** Runs one of the sandbox's controls (`src/sandbox/controls.ts`) and returns its result. */
   control<Result>(name: string, fields?: object): Promise<Result>
 }
+
+/** What the process says once it listens. */
+export type SandboxReady = Pick<SandboxProcess, 'baseUrl' | 'appKey' | 'timeOrigin'>
 
 const CHILD = fileURLToPath(new URL('sandbox-child.ts', import.meta.url))
 
 export async function openSandboxProcess(options: Partial<SandboxOptions>): Promise<SandboxProcess> {
   const child = fork(CHILD, [JSON.stringify(options)])
-  const [{ baseUrl, appKey }] = (await once(child, 'message')) as [{ baseUrl: string; appKey: string }]
+  const [ready] = (await once(child, 'message')) as [SandboxReady]
+  const { baseUrl } = ready
   return {
-    baseUrl,
-    appKey,
+    ...ready,
     async control(name, fields = {}) {
       const response = await fetch(`${baseUrl}/_sandbox/${name}`, {
         method: 'POST',

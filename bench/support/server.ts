@@ -6,12 +6,14 @@ import { Client } from 'pg'
 import { pino } from 'pino'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 
-/** A Postgres on which benches make databases. Disposing drops them and, if it is our own, the server too. */
+/** A Postgres on which benches make databases. Disposing drops what is left of them and ends a server of our own. */
 export type Server = AsyncDisposable & {
   readonly version: string
-  /** Makes an empty database and returns its address. */
-  createDatabase(): Promise<string>
+  createDatabase(): Promise<BenchDatabase>
 }
+
+/** An empty database; disposing drops it, whoever is connected. */
+export type BenchDatabase = AsyncDisposable & { readonly url: string }
 
 /** The server of FERRY_BENCH_DATABASE_URL, or an embedded one, as Ferry runs it, in a temporary directory. */
 export async function openServer(): Promise<Server> {
@@ -21,16 +23,24 @@ export async function openServer(): Promise<Server> {
   await admin.connect()
   opened.defer(() => admin.end())
   const { rows } = await admin.query<{ server_version: string }>('show server_version')
+
+  const names = new Set<string>()
+  const drop = async (name: string) => {
+    if (names.delete(name)) await admin.query(`drop database ${name} with (force)`)
+  }
+  opened.defer(async () => {
+    for (const name of names) await drop(name)
+  })
   const kept = opened.move()
   return {
     version: rows[0]?.server_version ?? '',
     async createDatabase() {
       const name = `ferry_bench_${randomBytes(4).toString('hex')}`
       await admin.query(`create database ${name} template template0 encoding 'UTF8'`)
-      kept.defer(async () => void (await admin.query(`drop database ${name} with (force)`)))
+      names.add(name)
       const address = new URL(url)
       address.pathname = `/${name}`
-      return address.href
+      return { url: address.href, [Symbol.asyncDispose]: () => drop(name) }
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }

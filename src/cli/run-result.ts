@@ -56,12 +56,12 @@ export function printRuns(results: readonly RunResult[]): void {
 
 /** Says on stderr what a person should know of a run: why it is not simply done, and what to do. */
 export function explainRun(result: RunResult): void {
-  const code = result.errorCode === null ? '' : ` (${result.errorCode})`
-  const request = result.requestId === null ? '' : ` request_id ${result.requestId}`
-  const words = [result.message ?? '', whatNext(result)].filter(Boolean).join(' ')
-  if (words === '' && code === '') return
-  const what = `account ${result.account}, ${result.resource}, run ${result.run}: ${result.status}${code}`
-  printAside(harmless(`ferry: ${what}. ${words}${request}`))
+  const { account, resource, run, status, errorCode, requestId, message } = result
+  const words = [message ?? '', whatNext(result), requestId === null ? '' : `request_id ${requestId}`]
+  if (words.every(text => text === '')) return
+  const code = errorCode === null || message?.includes(errorCode) ? '' : ` (${errorCode})`
+  const said = words.filter(Boolean).join(' ')
+  printAside(harmless(`ferry: account ${account}, ${resource}, run ${run}: ${status}${code}. ${said}`))
 }
 
 function whatNext({ status, run, quarantined }: RunResult): string {

@@ -21,17 +21,18 @@ export async function openWorking(
   const { JOBS } = await import('#jobs/index.ts')
   const { openQueue } = await import('./queue.ts')
   const ferry = opened.use(await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS }))
-  const queue = await openQueue(ferry)
-  const worker = await openWorker(ferry, queue, JOBS)
+  const worker = await openWorker(ferry, await openQueue(ferry), JOBS)
   opened.defer(() => worker.drain(DRAIN_WITHIN_MS))
 
   const accounts = [...ferry.accounts.keys()]
+  const inRedis = ferry.backend.redisUrl !== null
   const schedules = await schedulesOf(ferry)
-  if (options.json) return printJson({ pid: process.pid, accounts, queue: queue.kind, schedules })
+  if (options.json)
+    return printJson({ pid: process.pid, accounts, queue: inRedis ? 'redis' : 'postgres', schedules })
   print(`Accounts: ${accounts.join(', ')}`)
   print(`Data:     ${ferry.embedded ?? 'the Postgres of DATABASE_URL'}`)
   print(`          ${psqlCommand(ferry)}`)
-  print(`Queue:    in ${queue.kind === 'redis' ? 'Redis' : 'the same Postgres'}\n`)
+  print(`Queue:    in ${inRedis ? 'Redis' : 'the same Postgres'}\n`)
   printSchedules(schedules)
 }
 

@@ -8,6 +8,10 @@ export const Environment = z.object({
   DATABASE_URL: value.PostgresUrl.optional().describe(
     'Postgres 15 or newer. Unset: Ferry brings up its own in `FERRY_DATA_DIR`.',
   ),
+  DATABASE_PASSWORD_FILE: z
+    .string()
+    .optional()
+    .describe('A file that holds the password for `DATABASE_URL`, if it is not written there.'),
   REDIS_URL: value.RedisUrl.optional().describe(
     'Redis 6.2 or newer (or Valkey) with `noeviction`, for the queue. Unset: the queue lives in Postgres.',
   ),

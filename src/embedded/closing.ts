@@ -8,6 +8,7 @@ import { findPostmaster, stopServer } from './server.ts'
 
 const CLOSE_WITHIN_MS = 15_000
 const LOCK_WITHIN_MS = 5_000
+const TELL_WITHIN_MS = 1_000
 const STOP_WITHIN_MS = 8_000
 /** A backend outlives its client's goodbye by some milliseconds: our own pools may have closed just now. */
 const LOOK_AGAIN_FOR_MS = 500
@@ -32,7 +33,10 @@ export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
   try {
     await Promise.race([leave(opened), deadline])
   } catch (error) {
-    opened.log.warn({ err: error }, 'the embedded Postgres was left as it is; the next to use it will find it')
+    opened.log.warn(
+      { err: error },
+      'the embedded Postgres was left as it is; the next to use it will find it',
+    )
   } finally {
     done.abort()
     deadline.catch(() => {})
@@ -40,9 +44,10 @@ export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
 }
 
 async function leave({ dataDir, placement, password, presence, log }: Opened): Promise<void> {
-  // Said before it goes, for whoever leaves next may see it linger. It fails if the server went before us.
-  await presence.query(`set application_name = '${LEAVING}'`).catch(() => {})
-  await presence.end()
+  // Said first, for whoever leaves next may still see it linger. A server that is gone or suspended need not know.
+  const told = presence.query(`set application_name = '${LEAVING}'`)
+  await Promise.race([told, delay(TELL_WITHIN_MS, undefined, { ref: false })]).catch(() => {})
+  void presence.end()
   const giveUpAt = performance.now() + LOOK_AGAIN_FOR_MS
   const stopUnlessUsed = async (): Promise<Users> => {
     const server = await findPostmaster(placement.home)

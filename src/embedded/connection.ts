@@ -23,7 +23,7 @@ export async function connect(
     connectionString: urlOf(password, port, 'postgres'),
     application_name: name,
     connectionTimeoutMillis: 5_000,
-    query_timeout: 30_000,
+    query_timeout: 10_000,
     keepAlive: true,
   })
   client.on('error', error => log.warn({ err: error }, 'the embedded Postgres cut its connection'))

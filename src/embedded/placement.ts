@@ -1,6 +1,6 @@
 import { chmod, cp, mkdir, mkdtemp, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Binaries, binariesIn, directoryOf } from './binaries.ts'
 import { PostgresNotRunning } from './errors.ts'
 import { AS_OURSELVES, asUser, IN_USER_NAMESPACE, type RunAs, run } from './run-as.ts'
@@ -26,7 +26,10 @@ export type Placement = {
  */
 export async function choosePlacement(dataDir: string, installed: Binaries): Promise<Placement> {
   const link = join(dataDir, 'postgres')
-  const moved = await readlink(link).catch(() => undefined)
+  const moved = await readlink(link).then(
+    target => resolve(dataDir, target),
+    () => undefined,
+  )
   const home = moved ?? link
   const here = (runAs: RunAs, why: string): Placement => {
     return { home, binaries: installed, runAs, how: `${runAs.inWords}, in ${home}${why}` }
@@ -38,8 +41,9 @@ export async function choosePlacement(dataDir: string, installed: Binaries): Pro
   const ways = there?.uid === 0 ? [IN_USER_NAMESPACE, ...users] : [...users, IN_USER_NAMESPACE]
   for (const runAs of ways) {
     if (!(await canReach(runAs, installed, dirname(home)))) continue
-    const why = runAs === IN_USER_NAMESPACE ? ', and no other user can reach it' : ''
-    return here(runAs, ` (Postgres refuses to run as root${why})`)
+    const why =
+      there?.uid === 0 ? "; the files are root's" : '; no other user can reach both files and programs'
+    return here(runAs, ` (Postgres refuses to run as root${runAs === IN_USER_NAMESPACE ? why : ''})`)
   }
 
   if (there && !moved) throw nobodyCanReach(home)

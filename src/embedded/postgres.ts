@@ -63,7 +63,6 @@ export async function openEmbeddedPostgres(options: {
     await ensureCluster(placement)
     const password = await loadPassword(placement.home)
     const { port, startedHere, presence } = await ensureServer(placement, password, log)
-    await ensureDatabase(presence)
     log.info({ port, startedHere, how: placement.how }, 'the embedded Postgres is ready')
 
     let closing: Promise<void> | undefined
@@ -89,7 +88,7 @@ async function ensureServer(placement: Placement, password: string, log: Logger)
     const found = await findPostmaster(home)
     if (found?.status === 'ready') {
       try {
-        const presence = await connect(PRESENT, { password, port: found.port, log })
+        const presence = await connectPresent(password, found.port, log)
         return { port: found.port, startedHere, presence }
       } catch (error) {
         if (isForGood(error)) throw refused(placement, error)
@@ -131,7 +130,15 @@ function refused({ home }: Placement, cause: DatabaseError): PostgresNotRunning 
   })
 }
 
-async function ensureDatabase(presence: Client): Promise<void> {
-  const { rowCount } = await presence.query('select from pg_database where datname = $1', [DATABASE])
-  if (rowCount === 0) await presence.query(`create database ${DATABASE}`)
+/** Connects, and sees to it that the database is there. */
+async function connectPresent(password: string, port: number, log: Logger): Promise<Client> {
+  const presence = await connect(PRESENT, { password, port, log })
+  try {
+    const { rowCount } = await presence.query('select from pg_database where datname = $1', [DATABASE])
+    if (rowCount === 0) await presence.query(`create database ${DATABASE}`)
+    return presence
+  } catch (error) {
+    void presence.end()
+    throw error
+  }
 }

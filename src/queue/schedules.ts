@@ -1,14 +1,21 @@
+import { closest } from 'fastest-levenshtein'
+import * as store from '#src/store/schedules.ts'
+import { addManualSlot } from '#src/store/slots.ts'
 import type { QueueBackend } from './backend.ts'
-import type { Job, JobContext } from './job.ts'
+import { ring, type TimedSchedule } from './bells.ts'
+import { EVERY_ACCOUNT, isQueued, type Job, type JobContext } from './job.ts'
+import { slotAfter } from './timing.ts'
 
-export type ScheduleKey = { readonly schedule: string; readonly account: string }
+export type { ScheduleKey } from '#src/store/schedules.ts'
 
 /** One line of `ferry schedules list`. */
 export type ScheduleRow = {
   readonly name: string
   /** `*` for a job that is not per account. */
   readonly account: string
+  /** Either this, */
   readonly everyMs: number | null
+  /** or this, read in this time zone. */
   readonly cron: string | null
   readonly timezone: string | null
   readonly paused: boolean
@@ -24,37 +31,109 @@ export class UnknownSchedule extends Error {
   override readonly name = 'UnknownSchedule'
 }
 
-export async function listSchedules(_ferry: JobContext, _jobs: readonly Job[]): Promise<ScheduleRow[]> {
-  throw new Error('under construction')
+type Selection = Pick<JobContext, 'accounts' | 'pollEveryMs' | 'nightlyCron' | 'timezone' | 'catchUpMs'>
+type Stored = Selection & Pick<JobContext, 'pool'>
+
+/** Every schedule there is: each job, for each account if it is per account. */
+export function schedulesOf(ferry: Selection, jobs: readonly Job[]): TimedSchedule[] {
+  return jobs.filter(isQueued).flatMap(job => {
+    const timing = job.timing(ferry)
+    const accounts = job.perAccount ? [...ferry.accounts.keys()] : [EVERY_ACCOUNT]
+    return accounts.map(account => ({ schedule: job.name, account, timing }))
+  })
 }
 
-/** Rings for each matching schedule at once; returns which. Throws `UnknownSchedule`. */
+/** All from Postgres and the settings, so it answers while the queue is out of reach. */
+export async function listSchedules(ferry: Stored, jobs: readonly Job[]): Promise<ScheduleRow[]> {
+  const pauses = new Set((await store.loadPauses(ferry.pool)).map(idOf))
+  const last = new Map((await store.loadLastSlots(ferry.pool)).map(slot => [idOf(slot), slot]))
+  return schedulesOf(ferry, jobs).map(schedule => {
+    const { timing } = schedule
+    const paused = pauses.has(idOf(schedule))
+    return {
+      name: schedule.schedule,
+      account: schedule.account,
+      everyMs: 'everyMs' in timing ? timing.everyMs : null,
+      cron: 'cron' in timing ? timing.cron : null,
+      timezone: 'cron' in timing ? timing.timezone : null,
+      paused,
+      nextAt: paused ? null : slotAfter(timing, new Date()),
+      lastSlot: last.get(idOf(schedule))?.slot ?? null,
+      lastOutcome: last.get(idOf(schedule))?.outcome ?? null,
+    }
+  })
+}
+
+/**
+ * Sets off each matching schedule at once, paused or not; returns which. Throws `UnknownSchedule`.
+ *
+ * It is recorded in Postgres first. So if the queue is out of reach or loses the bell, a worker finds it all the same.
+ */
 export async function runSchedule(
-  _ferry: JobContext,
-  _backend: QueueBackend,
-  _jobs: readonly Job[],
-  _name: string,
-  _account?: string,
-): Promise<ScheduleKey[]> {
-  throw new Error('under construction')
+  ferry: Stored & Pick<JobContext, 'log'>,
+  backend: QueueBackend,
+  jobs: readonly Job[],
+  name: string,
+  account?: string,
+): Promise<store.ScheduleKey[]> {
+  const keys = select(ferry, jobs, name, account)
+  const queue = backend.openQueue()
+  try {
+    for (const key of keys) {
+      const slot = await addManualSlot(ferry.pool, key)
+      const bell = { job: key.schedule, account: key.account, slot: slot.toISOString(), trigger: 'manual' } as const
+      await ring(queue, bell).catch(error => {
+        ferry.log.warn({ error: String(error) }, 'the queue is out of reach; a worker will begin once it is back')
+      })
+    }
+  } finally {
+    await queue.close()
+  }
+  return keys
 }
 
 /** Returns what is paused now. Throws `UnknownSchedule`. */
 export async function pauseSchedule(
-  _ferry: JobContext,
-  _jobs: readonly Job[],
-  _name: string,
-  _account?: string,
-): Promise<ScheduleKey[]> {
-  throw new Error('under construction')
+  ferry: Stored,
+  jobs: readonly Job[],
+  name: string,
+  account?: string,
+): Promise<store.ScheduleKey[]> {
+  const keys = select(ferry, jobs, name, account)
+  await store.pauseSchedules(ferry.pool, keys)
+  return keys
 }
 
 /** Returns what runs again. Throws `UnknownSchedule`. */
 export async function resumeSchedule(
-  _ferry: JobContext,
-  _jobs: readonly Job[],
-  _name: string,
-  _account?: string,
-): Promise<ScheduleKey[]> {
-  throw new Error('under construction')
+  ferry: Stored,
+  jobs: readonly Job[],
+  name: string,
+  account?: string,
+): Promise<store.ScheduleKey[]> {
+  const keys = select(ferry, jobs, name, account)
+  await store.resumeSchedules(ferry.pool, keys)
+  return keys
+}
+
+function select(ferry: Selection, jobs: readonly Job[], name: string, account?: string): store.ScheduleKey[] {
+  const schedules = schedulesOf(ferry, jobs)
+  const named = schedules.filter(({ schedule }) => schedule === name)
+  if (named.length === 0) {
+    throw new UnknownSchedule(`There is no schedule ${name}. ${didYouMean(name, schedules.map(s => s.schedule))}`)
+  }
+  const chosen = named.filter(schedule => account === undefined || schedule.account === account)
+  if (chosen.length === 0) {
+    const accounts = named.map(schedule => schedule.account)
+    throw new UnknownSchedule(`${name} has no account ${account}. ${didYouMean(account ?? '', accounts)}`)
+  }
+  return chosen.map(({ schedule, account }) => ({ schedule, account }))
+}
+
+function didYouMean(text: string, names: readonly string[]): string {
+  return names.length > 0 ? `Did you mean ${closest(text, names)}?` : 'No account is configured.'
+}
+
+function idOf({ schedule, account }: store.ScheduleKey): string {
+  return `${schedule}/${account}`
 }

@@ -195,7 +195,9 @@ describe('the exit code', () => {
       cli.sandbox.state.inject(fault)
       const { code, stderr } = await cli.ferryRun('sync alert-rules')
       expect(code).toBe(4)
-      expect(stderr).toContain(`account default, alert-rules, run 1: failed (${fault.code})`)
+      expect(stderr).toContain(
+        `account default, alert-rules, run 1: failed. The platform answered ${fault.code} (HTTP`,
+      )
       const [run] = await cli.query<{ request_id: string }>('select request_id from ferry.sync_runs')
       expect(stderr).toContain(`request_id ${run!.request_id}`)
     },

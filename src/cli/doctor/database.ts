@@ -29,8 +29,9 @@ async function checkVersion({ pool, backend, embedded }: Ferry): Promise<Finding
 async function checkRights(pool: Pool): Promise<Finding> {
   const { rows } = await pool.query<{ name: string; role: string }>(
     `select c.oid::regclass::text as name, current_user as role from pg_class c
-     where c.relnamespace = 'ferry'::regnamespace and c.relkind in ('r', 'v') and not has_table_privilege(
-       c.oid, case c.relkind when 'v' then 'select' else 'select, insert, update, delete' end)
+     where c.relnamespace = 'ferry'::regnamespace and c.relkind in ('r', 'v') and exists (
+       select from unnest(case c.relkind when 'v' then '{select}' else '{select,insert,update,delete}' end::text[]) need
+       where not has_table_privilege(c.oid, need))
      order by 1`,
   )
   const [first] = rows
@@ -46,7 +47,7 @@ async function checkRights(pool: Pool): Promise<Finding> {
 
 /** What the server, the database and the role allow, less what others use, against what one worker may take. */
 async function checkConnections({ pool, backend, embedded }: Ferry): Promise<Finding> {
-  const perWorker = POOL_SIZE + connectionBudget(backend).worker + (embedded === null ? 0 : 1)
+  const perWorker = POOL_SIZE + connectionBudget(backend).postgres + (embedded === null ? 0 : 1)
   const { rows } = await pool.query<{ allowed: number; others: number }>(
     `select least(
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,

@@ -1,7 +1,8 @@
-import { type BackendSettings, checkQueue } from '#src/queue/backend.ts'
+import { type BackendSettings, checkQueue, migrateQueue } from '#src/queue/backend.ts'
 import { type Finding, failed } from './finding.ts'
 
 /** On Redis: its version, and that it never evicts; in Postgres: its tables. */
 export async function checkQueueOf(backend: BackendSettings): Promise<Finding> {
-  return checkQueue(backend).then(found => ({ check: 'queue', status: 'ok', found }), failed('queue'))
+  const checked = migrateQueue(backend).then(() => checkQueue(backend))
+  return checked.then(found => ({ check: 'queue', status: 'ok', found }), failed('queue'))
 }

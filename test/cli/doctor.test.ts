@@ -1,0 +1,136 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
+import { openCli } from './open-cli.ts'
+import { jsonLines, runFerry } from './run-ferry.ts'
+
+describe('ferry doctor', () => {
+  test('finds everything well and exits 0', async () => {
+    await using cli = await openCli({ rules: 3, servers: 2 })
+    const ended = await cli.ferryRun('doctor --json')
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    const findings = jsonLines(ended)
+    expect(findings.map(finding => finding.check)).toEqual([
+      'configuration',
+      'postgres',
+      'rights',
+      'connections',
+      'holds',
+      'clock',
+      'queue',
+      'platform',
+      'platform',
+    ])
+    expect(new Set(findings.map(finding => finding.status))).toEqual(new Set(['ok']))
+    const said = findings.map(finding => finding.found).join('\n')
+    expect(said).toMatch(/the platform lists 2 MCP servers \(request_id \w+\)/)
+    expect(said).toMatch(/a worker takes up to \d+: room for \d+ workers/)
+  })
+
+  test('goes through the throttle: its calls are in the log', async () => {
+    await using cli = await openCli()
+    await cli.ferryRun('doctor')
+    expect(await cli.query('select operation, run_id from ferry.platform_calls order by id')).toEqual([
+      { operation: 'list-mcp-servers', run_id: null },
+      { operation: 'list-alert-rules', run_id: null },
+    ])
+  })
+
+  test('exits 4 if the platform refuses an account, and says what to do', async () => {
+    await using cli = await openCli()
+    const { code, stdout } = await cli.ferryRun('doctor', { FERRY_APP_KEY: 'wrong' })
+    expect(code).toBe(4)
+    expect(stdout).toMatch(/^FAIL {2}platform +account default: .*Unauthorized.*request_id/m)
+    expect(stdout).toContain('Check the app_key')
+  })
+
+  test('exits 1 if the database is out of reach, and stops there', async () => {
+    const env = {
+      DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:9/x',
+      FERRY_BASE_URL: 'https://x.example',
+      FERRY_APP_KEY: 'k',
+    }
+    const ended = await runFerry(['doctor', '--json'], env)
+    expect(ended.code).toBe(1)
+    expect(jsonLines(ended).map(({ check, status }) => [check, status])).toEqual([
+      ['configuration', 'ok'],
+      ['postgres', 'fail'],
+    ])
+    expect(ended.stdout + ended.stderr).not.toContain('hunter2')
+  })
+
+  test('exits 2 without an account, and checks the rest all the same', async () => {
+    await using cli = await openCli()
+    const ended = await cli.ferryRun('doctor --json', { FERRY_BASE_URL: '', FERRY_APP_KEY: '' })
+    expect(ended.code).toBe(2)
+    const [configuration, postgres] = jsonLines(ended)
+    expect(configuration).toMatchObject({
+      status: 'fail',
+      whatToDo: expect.stringContaining('FERRY_BASE_URL'),
+    })
+    expect(postgres).toMatchObject({ check: 'postgres', status: 'ok' })
+  })
+
+  test('names removals that wait for a decision', async () => {
+    await using cli = await openCli({ rules: 12 })
+    await cli.sync()
+    for (const id of cli.sandbox.state.rules.ids()) cli.sandbox.state.removeRule(id)
+    await cli.sync()
+    const { code, stdout } = await cli.ferryRun('doctor')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^warn {2}holds .*the removal of 12 rows/m)
+    expect(stdout).toContain('`ferry runs approve 2`')
+  })
+
+  test('names accounts that are one account on the platform, unless they share a limitGroup', async () => {
+    await using cli = await openCli({ rules: 1 })
+    cli.sandbox.state.addKey({ key: 'another' })
+    const env = { FERRY_BASE_URL: '', FERRY_APP_KEY: '', ONE: cli.sandbox.appKey, TWO: 'another' }
+    const file = (limitGroup?: string) => {
+      const path = join(mkdtempSync(join(tmpdir(), 'ferry-cli-')), 'accounts.json')
+      const account = { baseUrl: cli.sandbox.baseUrl, ...(limitGroup ? { limitGroup } : {}) }
+      const accounts = [
+        { name: 'monitoring', appKeyEnv: 'ONE', ...account },
+        { name: 'on-call', appKeyEnv: 'TWO', ...account },
+      ]
+      writeFileSync(path, JSON.stringify({ accounts }))
+      return path
+    }
+    await cli.ferryRun('sync alert-rules', { ...env, FERRY_ACCOUNTS_FILE: file() })
+    const apart = await cli.ferryRun('doctor', { ...env, FERRY_ACCOUNTS_FILE: file() })
+    expect(apart.stdout).toMatch(/^warn {2}limits +monitoring and on-call are one account/m)
+    const together = await cli.ferryRun('doctor', { ...env, FERRY_ACCOUNTS_FILE: file('same') })
+    expect(together.stdout).not.toContain('limits')
+  })
+
+  test('names the tables a role may not use, and the grant that helps', async () => {
+    await using cli = await openCli()
+    const role = `ferry_poor_${process.pid}`
+    await cli.query(`create role ${role} login password 'x'`)
+    try {
+      await cli.query(`grant usage on schema ferry to ${role}`)
+      await cli.query(`grant select on all tables in schema ferry to ${role}`)
+      const url = new URL(cli.databaseUrl)
+      url.username = role
+      url.password = 'x'
+      const { code, stdout } = await cli.ferryRun('doctor', { DATABASE_URL: url.href })
+      expect(code).toBe(1)
+      expect(stdout).toMatch(/^FAIL {2}rights .*ferry\.sync_runs/m)
+      expect(stdout).toContain(
+        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry TO "${role}"`,
+      )
+    } finally {
+      await cli.query(`drop owned by ${role}`)
+      await cli.query(`drop role ${role}`)
+    }
+  })
+
+  test.skipIf(!testRedisUrl)('tells the version of Redis and that it never evicts', async () => {
+    await using cli = await openCli()
+    await using redis = await openTestRedis()
+    const { stdout } = await cli.ferryRun('doctor', { REDIS_URL: redis.url })
+    expect(stdout).toMatch(/queue .*Redis .*noeviction/)
+  })
+})

@@ -1,0 +1,49 @@
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { findPostmaster } from '#src/embedded/server.ts'
+import { jsonLines, runFerry } from '#test/cli/run-ferry.ts'
+
+/** `ferry demo` from nothing: what a newcomer sees first. */
+test('the demo brings everything up, shows it, leaves nothing running, and can be run again', {
+  timeout: 120_000,
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'ferry-demo-test-'))
+  await chmod(dataDir, 0o755)
+  // Settings of a real account, which a demo must neither use nor disturb.
+  const env = {
+    FERRY_DATA_DIR: dataDir,
+    FERRY_BASE_URL: 'https://api.example.com',
+    FERRY_APP_KEY: 'real',
+    FERRY_FOLDERS: '7',
+  }
+
+  const first = await runFerry(['demo'], env)
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  expect(first.stdout.split('\n')[0]).toContain('SANDBOX')
+  for (const heading of [
+    'Runs',
+    'Alert rules as they are now',
+    'What changed in the alert rules, and who did it',
+    'Rules that fire now',
+    'MCP servers as they are now',
+    'From the first night to the second',
+  ]) {
+    expect(first.stdout).toMatch(new RegExp(`^${heading}`, 'm'))
+  }
+  expect(first.stdout).toMatch(/^changed .* → /m)
+  expect(first.stdout).toContain(
+    'Checked: Postgres holds exactly what the platform holds, 40 alert rules and 25 MCP',
+  )
+  expect(await findPostmaster(join(dataDir, 'demo', 'postgres'))).toBeUndefined()
+  expect(readdirSync(dataDir)).toEqual(['demo'])
+
+  const again = await runFerry(['demo', '--json'], env)
+  expect(again.code).toBe(0)
+  expect(jsonLines(again).map(run => run.status)).toEqual(Array(4).fill('succeeded'))
+  const kept = await runFerry(['runs', 'list', '--json'], { FERRY_DATA_DIR: join(dataDir, 'demo') })
+  expect(jsonLines(kept)).toHaveLength(4)
+  expect(existsSync(join(dataDir, 'demo', 'sandbox.json'))).toBe(false)
+})

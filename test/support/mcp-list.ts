@@ -1,0 +1,37 @@
+import type { McpPage, PlatformClient } from '#src/platform/client.ts'
+
+export type McpAsked = { readonly page: number; readonly limit: number }
+
+/**
+ * A platform's list of MCP servers in memory, paged as the contract says. `before` runs ahead of each answer, with
+ * what is asked and the number of the call from 1: there the list may change, or an answer of another kind be given.
+ */
+export function openMcpList(
+  ids: readonly string[],
+  {
+    mostPerPage = 100,
+    total = rows => rows.length,
+    before = () => undefined,
+  }: {
+    mostPerPage?: number
+    total?: (rows: readonly unknown[], asked: McpAsked) => number
+    before?: (asked: McpAsked, n: number) => Awaited<ReturnType<PlatformClient['listMcpPage']>> | undefined
+  } = {},
+) {
+  const list = { rows: ids.map(id => server(id)) as unknown[], asked: [] as McpAsked[] }
+  const listMcpPage: PlatformClient['listMcpPage'] = async ({ page, limit }) => {
+    const asked = { page, limit }
+    list.asked.push(asked)
+    const other = before(asked, list.asked.length)
+    if (other) return other
+    const size = Math.min(limit, mostPerPage)
+    const servers = list.rows.slice((page - 1) * size, page * size)
+    const data: McpPage = { total: total(list.rows, asked), servers, mayBeDirty: false }
+    return { ok: true, data, requestId: `req-${list.asked.length}`, requests: 1 }
+  }
+  return Object.assign(list, { listMcpPage })
+}
+
+export function server(id: string): { server_id: string; server_name: string } {
+  return { server_id: id, server_name: `Server ${id}` }
+}
