@@ -17,7 +17,7 @@ export const slots: Bench = async lab => {
   })
   const takeMs: number[] = []
   const finishMs: number[] = []
-  const ended = { httpStatus: 200, errorCode: null, requestId: 'r', retryAfterMs: null }
+  const ended = { answered: true, httpStatus: 200, errorCode: null, requestId: 'r', retryAfterMs: null }
   for (let call = 0; call < 1_000; call++) {
     const askedAtMs = performance.now()
     const slot = await throttle.take(

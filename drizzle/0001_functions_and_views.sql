@@ -52,19 +52,21 @@ BEGIN
     RETURNING id INTO call_id;
 END $$;
 --> statement-breakpoint
--- Records the end of a call. A 429 moves blocked_until forward, never back, for every worker: by Retry-After if
+-- Records the end of a call. `finished` is the moment an answer of the platform came: one that never came, or a gateway's
+-- in its place, proves nothing, and the call counts until counted_by. A 429 moves blocked_until forward, never back, for every worker: by Retry-After if
 -- given, else by 1 s doubled at each strike up to 60 s. Answers to calls sent before the block are one strike
 -- together. Any other answer ends the strikes.
 CREATE FUNCTION ferry.finish_call(
-  p_call_id bigint, p_http_status int, p_error_code text, p_request_id text, p_retry_after_ms double precision
+  p_call_id bigint, p_answered boolean, p_http_status int, p_error_code text, p_request_id text,
+  p_retry_after_ms double precision
 ) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_call ferry.platform_calls;
 BEGIN
-  UPDATE ferry.platform_calls SET finished = clock_timestamp(), http_status = p_http_status,
-      error_code = p_error_code, request_id = p_request_id
+  UPDATE ferry.platform_calls SET finished = CASE WHEN p_answered THEN clock_timestamp() END,
+      http_status = p_http_status, error_code = p_error_code, request_id = p_request_id
     WHERE id = p_call_id RETURNING * INTO v_call;
-  IF p_http_status = 429 THEN
+  IF p_http_status = 429 OR p_error_code = 'RequestTooFrequently' THEN
     UPDATE ferry.platform_limits l SET
         strikes = l.strikes + fresh::int,
         blocked_until = greatest(l.blocked_until, clock_timestamp() + interval '1 ms' *
@@ -72,7 +74,7 @@ BEGIN
       FROM (SELECT coalesce(v_call.started > b.blocked_until, true) AS fresh FROM ferry.platform_limits b
             WHERE b.limit_key = v_call.limit_key AND b.operation = v_call.operation FOR UPDATE) s
       WHERE l.limit_key = v_call.limit_key AND l.operation = v_call.operation;
-  ELSIF p_http_status IS NOT NULL THEN
+  ELSIF p_answered THEN
     UPDATE ferry.platform_limits SET strikes = 0
       WHERE limit_key = v_call.limit_key AND operation = v_call.operation AND strikes > 0
         AND v_call.started > blocked_until;

@@ -62,7 +62,7 @@ COMMENT ON COLUMN ferry.alert_rule_firings.ended IS 'When it was first observed 
 COMMENT ON COLUMN ferry.alert_rule_firings.began_run IS 'The run (sync_runs.id) that observed the beginning.';
 COMMENT ON COLUMN ferry.alert_rule_firings.ended_run IS 'The run that observed the end; null while it fires.';
 --> statement-breakpoint
-COMMENT ON TABLE ferry.sync_runs IS 'The ledger: one row for every attempt to read an inventory, whatever became of it.';
+COMMENT ON TABLE ferry.sync_runs IS 'The ledger: one row for every attempt to read an inventory, whatever became of it. One that changed nothing is kept for 90 days.';
 COMMENT ON COLUMN ferry.sync_runs.account IS 'The account''s name in Ferry''s configuration.';
 COMMENT ON COLUMN ferry.sync_runs.id IS 'The run''s number, as `ferry runs show` takes it.';
 COMMENT ON COLUMN ferry.sync_runs.resource IS 'alert-rules or mcp-servers.';
@@ -131,7 +131,7 @@ COMMENT ON COLUMN ferry.platform_accounts.account IS 'The account''s name in Fer
 COMMENT ON COLUMN ferry.platform_accounts.account_id IS 'The platform''s id of the account (uint64).';
 COMMENT ON COLUMN ferry.platform_accounts.first_run IS 'The run that saw it first.';
 --> statement-breakpoint
-COMMENT ON TABLE ferry.platform_calls IS 'The call log: one row for every request to the platform. It is the audit trail, and the sliding window that keeps Ferry under the platform''s limits.';
+COMMENT ON TABLE ferry.platform_calls IS 'The call log: one row for every request to the platform. It is the audit trail, and the sliding window that keeps Ferry under the platform''s limits. Kept for 90 days.';
 COMMENT ON COLUMN ferry.platform_calls.account IS 'The account''s name in Ferry''s configuration.';
 COMMENT ON COLUMN ferry.platform_calls.id IS 'The call''s number.';
 COMMENT ON COLUMN ferry.platform_calls.limit_key IS 'What the platform counts the call by: an account, a limitGroup, or the hash of an app key.';
@@ -157,14 +157,14 @@ COMMENT ON COLUMN ferry.leases.holder IS 'The host and process at work.';
 COMMENT ON COLUMN ferry.leases.acquired_at IS 'When it was taken.';
 COMMENT ON COLUMN ferry.leases.expires_at IS 'When it runs out unless renewed.';
 --> statement-breakpoint
-COMMENT ON TABLE ferry.schedule_slots IS 'Scheduled work: one row per account, schedule and time, however many workers there are.';
+COMMENT ON TABLE ferry.schedule_slots IS 'Scheduled work: one row per account, schedule and time, however many workers there are. Kept for 30 days.';
 COMMENT ON COLUMN ferry.schedule_slots.account IS 'The account''s name in Ferry''s configuration.';
 COMMENT ON COLUMN ferry.schedule_slots.schedule IS 'The schedule''s name, as `ferry schedules list` shows it.';
-COMMENT ON COLUMN ferry.schedule_slots.slot IS 'The time the work was due at.';
-COMMENT ON COLUMN ferry.schedule_slots.attempts IS 'How often it was begun.';
-COMMENT ON COLUMN ferry.schedule_slots.retry_at IS 'When it may be tried again after a failure; null otherwise.';
+COMMENT ON COLUMN ferry.schedule_slots.slot IS 'The time the work was due at, or a person asked for it.';
+COMMENT ON COLUMN ferry.schedule_slots.attempts IS 'How often it was begun, without the times it was handed back.';
+COMMENT ON COLUMN ferry.schedule_slots.retry_at IS 'From when on a worker may take it, unless the one at it keeps moving this forward; null once it is settled.';
 COMMENT ON COLUMN ferry.schedule_slots.done_at IS 'When it was settled; null while it is due.';
-COMMENT ON COLUMN ferry.schedule_slots.outcome IS 'How it was settled; null while it is due.';
+COMMENT ON COLUMN ferry.schedule_slots.outcome IS 'What its run came to, or superseded by a later one; null while it is due.';
 --> statement-breakpoint
 COMMENT ON TABLE ferry.schedule_pauses IS 'Schedules that are paused; no row means not paused.';
 COMMENT ON COLUMN ferry.schedule_pauses.account IS 'The account''s name in Ferry''s configuration.';
@@ -203,7 +203,7 @@ COMMENT ON VIEW ferry.mcp_server_changes IS 'What happened to MCP servers: one r
 COMMENT ON FUNCTION ferry.alert_rules_as_of(timestamptz) IS 'The alert rules as they were known at a moment; the columns of alert_rules, and valid_to and closed_by_run.';
 COMMENT ON FUNCTION ferry.mcp_servers_as_of(timestamptz) IS 'The MCP servers as they were known at a moment; the columns of mcp_servers, and valid_to and closed_by_run.';
 COMMENT ON FUNCTION ferry.take_slot(text, text, text, bigint, int[], int[], int) IS 'Takes a slot in the call log, or says how long to wait. For Ferry itself.';
-COMMENT ON FUNCTION ferry.finish_call(bigint, int, text, text, double precision) IS 'Records the end of a call. For Ferry itself.';
+COMMENT ON FUNCTION ferry.finish_call(bigint, boolean, int, text, text, double precision) IS 'Records the end of a call. For Ferry itself.';
 --> statement-breakpoint
 -- A view's column means what the column of the same name means in the table it comes from.
 DO $$

@@ -1,4 +1,15 @@
 import type { Job } from '#src/queue/job.ts'
+import { pollAlertRules } from './poll-alert-rules.ts'
+import { prune } from './prune.ts'
+import { reconcile } from './reconcile.ts'
+import { snapshotInventory } from './snapshot-inventory.ts'
 
-/** All that Ferry does by itself, and when. */
-export const JOBS: readonly Job[] = []
+/**
+ * All that Ferry does by itself.
+ *
+ *     poll-alert-rules     every FERRY_POLL_EVERY     each account
+ *     snapshot-inventory   FERRY_NIGHTLY_CRON         each account
+ *     prune                04:15                      once for all
+ *     reconcile            every 5 s                  each worker
+ */
+export const JOBS: readonly Job[] = [pollAlertRules, snapshotInventory, prune, reconcile]

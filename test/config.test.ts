@@ -1,9 +1,12 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { ConfigurationError, readConfig, SETTINGS, withAccount } from '#src/config.ts'
+
+const DIRECTORY = mkdtempSync(join(tmpdir(), 'ferry-config-'))
+afterAll(() => rmSync(DIRECTORY, { recursive: true }))
 
 const CANARY = 'canary-7f3a9c'
 const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: CANARY }
@@ -19,7 +22,7 @@ function mistakesOf(env: Record<string, string>): readonly string[] {
 }
 
 function fileHolding(content: unknown): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'ferry-config-')), 'file')
+  const path = join(mkdtempSync(join(DIRECTORY, 'of-')), 'file')
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
   return path
 }

@@ -16,7 +16,8 @@ const ARROWS: Record<string, { may: readonly string[]; types?: readonly string[]
   sandbox: { may: ['platform', 'model'] },
   inventory: { may: ['platform', 'store', 'model'] },
   queue: { may: ['store', 'model'], types: ['inventory'] },
-  jobs: { may: ['inventory', 'model'], types: ['queue'] },
+  // `store` for the one job that is housekeeping: prune.
+  jobs: { may: ['inventory', 'store', 'model'], types: ['queue'] },
   ferry: {
     may: ['config', 'model', 'platform', 'store', 'inventory', 'queue', 'embedded', 'sandbox', 'jobs'],
   },

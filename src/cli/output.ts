@@ -71,11 +71,14 @@ export function count(number: number): string {
   return number.toLocaleString('en-US')
 }
 
-/** `2.1 s`, `340 ms`, `3 min 5 s`. */
+/** `340 ms`, `2.1 s`, `3 min 5 s`, `6 h`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`
+  if (ms < 60_000) return `${Number((ms / 1_000).toFixed(1))} s`
+  const [whole, unit, rest, restUnit] =
+    ms < 3_600_000 ? [60_000, 'min', 1_000, 's'] : [3_600_000, 'h', 60_000, 'min']
+  const left = Math.floor((ms % whole) / rest)
+  return `${Math.floor(ms / whole)} ${unit}${left === 0 ? '' : ` ${left} ${restUnit}`}`
 }
 
 /** A path as short as it can be typed here. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
-import { print, printJson, shownPath } from './output.ts'
+import { print, printAside, printJson, shownPath } from './output.ts'
 import { printSchedules, schedulesOf } from './schedules.ts'
 import type { Session } from './session.ts'
 
@@ -22,7 +22,10 @@ export async function openWorking(
   const { openQueue } = await import('./queue.ts')
   const ferry = opened.use(await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS }))
   const worker = await openWorker(ferry, await openQueue(ferry), JOBS)
-  opened.defer(() => worker.drain(DRAIN_WITHIN_MS))
+  opened.defer(() => {
+    printAside('ferry: finishing what is under way; a second signal ends it at once')
+    return worker.drain(DRAIN_WITHIN_MS)
+  })
 
   const accounts = [...ferry.accounts.keys()]
   const inRedis = ferry.backend.redisUrl !== null

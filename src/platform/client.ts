@@ -25,7 +25,7 @@ export type PlatformClient = AsyncDisposable & {
   listAlertRules(folderId: bigint, context: ListRulesContext): Promise<Answer<AlertRulesBody>>
   /** Lists one page of MCP servers, its rows as they came; `readMcpServers` puts pages together. */
   listMcpPage(ask: McpPageAsk, context: CallContext): Promise<Answer<McpPage>>
-  /** Sends one batch. Rejects only if nothing was sent; from then on the outcome is a value, whatever happens. */
+  /** Sends one batch, once. As soon as anything is sent the outcome is a value, an abort included. */
   importSubscribers(batch: ImportBody, context: CallContext): Promise<Answer<null>>
 }
 
@@ -103,8 +103,8 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
       requests += answer.requests
       if (answer.ok) return { ...answer, requests }
       context.signal.throwIfAborted()
-      const { httpStatus, retryable, message } = answer.refusal
-      if (httpStatus === 429) continue
+      const { kind, retryable, message } = answer.refusal
+      if (kind === 'too-frequent') continue
       if (!retryable || attempted === MOST_ATTEMPTS) return { ...answer, requests }
       log.warn({ account, operation: request.operation, attempted }, `${message} Trying again.`)
       await backOff(attempted, answer.refusal.retryAfterMs, context.signal)
@@ -161,10 +161,11 @@ type Request<T> = {
 function endOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
   if (verdict.ok) {
     const httpStatus = exchange.kind === 'answered' ? exchange.httpStatus : null
-    return { httpStatus, errorCode: null, requestId: verdict.requestId, retryAfterMs: null }
+    return { answered: true, httpStatus, errorCode: null, requestId: verdict.requestId, retryAfterMs: null }
   }
-  const { httpStatus, code, requestId, retryAfterMs } = verdict.refusal
-  return { httpStatus, errorCode: code, requestId, retryAfterMs }
+  const { kind, httpStatus, code, requestId, retryAfterMs } = verdict.refusal
+  const answered = httpStatus !== null && kind !== 'no-envelope'
+  return { answered, httpStatus, errorCode: code, requestId, retryAfterMs }
 }
 
 function unanswered(exchange: Exclude<Exchange, Answered>): {

@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto'
  * JSON whose integers survive. JSON.parse rounds what a double cannot hold, and the contract's ids reach 2^64-1.
  */
 
-/** A number can only follow one of these. Inside a string so may the digits: then the slow way is taken in vain. */
-const LONG_INTEGER = /^\s*\d{16}|[:,[\s-]\d{16}/
+/** A number follows one of these, or begins the text. Digits in a string may too: then the long way is in vain. */
+const LONG_INTEGER = /[:,[\s-]\d{16}/
+const LONG_INTEGER_FIRST = /^\d{16}/
 /**
  * An integer of 16 digits or more as the value of a member. A quote after a word character is not escaped, and one
  * followed by a colon closes a key: so this never matches inside a string.
@@ -20,11 +21,13 @@ const LONG_MEMBER = /(\w":\s*)(-?[1-9]\d{15,})(?=\s*[,}])/g
  * from the result (twice as long); the reviver is for what is left: long integers in arrays.
  */
 export function parseLossless(text: string): unknown {
-  if (!LONG_INTEGER.test(text)) return JSON.parse(text)
+  if (!LONG_INTEGER.test(text) && !LONG_INTEGER_FIRST.test(text)) return JSON.parse(text)
   // Nobody can have put this into the text: it is as random as a key, and new each time.
   const mark = randomUUID()
   const marked = text.replace(LONG_MEMBER, `$1"${mark}$2"`)
-  if (LONG_INTEGER.test(marked)) return (JSON.parse as ParseWithSource)(text, exactInteger)
+  if (LONG_INTEGER.test(marked) || LONG_INTEGER_FIRST.test(marked)) {
+    return (JSON.parse as ParseWithSource)(text, exactInteger)
+  }
   return unmark(JSON.parse(marked), mark)
 }
 

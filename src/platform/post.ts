@@ -102,7 +102,7 @@ export async function post(line: Line, { call, path, body }: Post, signal: Abort
     if (progress.sentWith !== null) {
       return { kind: 'lost', slot: progress.sentWith, httpStatus: progress.httpStatus, why }
     }
-    // a generator that still waits for a slot must not get one
+    stop(why) // a generator that still waits for a slot must not get one
     await slots.giveBack()
     if (progress.throttleFault) throw progress.throttleFault.error
     signal.throwIfAborted()

@@ -39,6 +39,11 @@ export type Slot = {
 }
 
 export type CallEnd = {
+  /**
+   * The platform itself answered, so it has counted the call by now. Silence and a gateway's page prove nothing:
+   * such a call counts until the arrival bound is over.
+   */
+  readonly answered: boolean
   /** Null if no answer came. */
   readonly httpStatus: number | null
   readonly errorCode: string | null

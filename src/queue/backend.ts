@@ -63,10 +63,14 @@ const SCHEMA = 'ferry_queue'
 /** Says where the queue lives and what of it was checked, in words. Throws `QueueRefused`. */
 export async function checkQueue({ databaseUrl, redisUrl }: BackendSettings): Promise<string> {
   if (redisUrl) return checkRedis(redisUrl)
-  const version = await withClient(databaseUrl, client => assertSchemaCompatibility(client, SCHEMA)).catch(error => {
-    if (!(error instanceof SchemaMigrationRequiredError)) throw error
-    throw new QueueRefused('The queue has no tables in this database yet. Run `ferry migrate`.', { cause: error })
-  })
+  const version = await withClient(databaseUrl, client => assertSchemaCompatibility(client, SCHEMA)).catch(
+    error => {
+      if (!(error instanceof SchemaMigrationRequiredError)) throw error
+      throw new QueueRefused('The queue has no tables in this database yet. Run `ferry migrate`.', {
+        cause: error,
+      })
+    },
+  )
   return `in Postgres, schema ${SCHEMA}, version ${version}`
 }
 
@@ -95,7 +99,10 @@ export async function openBackend(
 }
 
 /** The connections a worker's queue takes at most. */
-export function connectionBudget({ redisUrl }: BackendSettings): { readonly postgres: number; readonly redis: number } {
+export function connectionBudget({ redisUrl }: BackendSettings): {
+  readonly postgres: number
+  readonly redis: number
+} {
   return redisUrl ? { postgres: 0, redis: 3 } : { postgres: PRODUCER_POOL + WORKER_POOL + 1, redis: 0 }
 }
 
@@ -105,7 +112,11 @@ function redisBackend(url: string, installation: string, log: Logger): QueueBack
   return {
     openQueue() {
       const connection = { url, maxRetriesPerRequest: 1 }
-      const queue = new Queue<Bell, void, string>(NAME, { connection, prefix, streams: FEW_EVENTS }, createRedisBackend)
+      const queue = new Queue<Bell, void, string>(
+        NAME,
+        { connection, prefix, streams: FEW_EVENTS },
+        createRedisBackend,
+      )
       return reporting(queue, log)
     },
     openWorker(answer) {

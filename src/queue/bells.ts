@@ -6,8 +6,8 @@ import type { Bell, Timing } from './job.ts'
 /** A bell that has been answered leaves nothing behind. */
 const LEAVE_NOTHING = { removeOnComplete: true, removeOnFail: true }
 
-/** Several workers find the same slot due: for so long, one bell for it is enough. Shorter than any pause before a retry. */
-const ONE_BELL_MS = 10_000
+/** Several workers find the same slot due at about the same time: one bell is enough then. */
+const ONE_BELL_MS = 3_000
 
 /** Every bell is a job with an id of its own: a dead worker's job may block its id for a minute. */
 export async function ring(queue: BellQueue, bell: Bell): Promise<void> {

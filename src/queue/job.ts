@@ -44,7 +44,8 @@ export type QueuedJob = {
 export type WorkerJob = {
   readonly name: string
   readonly everyMs: number
-  readonly run: (reconciler: Reconciler) => Promise<void>
+  /** Returns in how many milliseconds it wants to run again, if that is sooner. */
+  readonly run: (reconciler: Reconciler) => Promise<number>
 }
 
 export type Job = QueuedJob | WorkerJob

@@ -25,23 +25,23 @@ export function slotOfBell(timing: Timing, rungFor: Date, catchUpMs: number, now
 }
 
 /**
- * What is to be rung for a schedule now, at most one slot: the latest, if nobody took it and it is young enough; else
+ * What is to be rung for a schedule now, at most one slot: the `latest`, if nobody took it and it is young enough; else
  * the latest that is unfinished and free again (it failed, was given back, or its worker died).
  *
  * Cron times from before Ferry was installed were not missed; a job that runs every so often simply begins.
  */
 export function planBell(
   timing: Timing,
+  latest: Date,
   state: ScheduleState,
   installedAt: Date,
   catchUpMs: number,
   now: Date,
 ): Due | null {
-  const slot = slotAt(timing, now)
-  const lateMs = now.getTime() - slot.getTime()
-  const wasDue = 'everyMs' in timing || (slot >= installedAt && lateMs <= catchUpMs)
+  const lateMs = now.getTime() - latest.getTime()
+  const wasDue = 'everyMs' in timing || (latest >= installedAt && lateMs <= catchUpMs)
   if (!state.taken && !state.paused && wasDue && lateMs >= GRACE_MS) {
-    return { slot, trigger: triggerOf(timing, slot, now) }
+    return { slot: latest, trigger: triggerOf(timing, latest, now) }
   }
   const { open } = state
   if (!open || open.freeInMs > 0 || -open.freeInMs > longest(catchUpMs)) return null

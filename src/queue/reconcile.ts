@@ -31,22 +31,31 @@ export async function openReconciler(
         ferry.log.warn({ run }, 'a run was marked failed: its worker was lost')
       }
       const now = new Date()
-      const asked = schedules.map(schedule => ({ ...schedule, slot: slotAt(schedule.timing, now) }))
-      const states = await loadScheduleStates(ferry.pool, asked)
-      for (const [index, state] of states.entries()) {
-        const schedule = schedules[index]
-        if (schedule) await ringIfDue(schedule, state, now)
+      const latest = latestSlots(schedules, now)
+      const states = await loadScheduleStates(ferry.pool, latest)
+      for (const [index, schedule] of latest.entries()) {
+        const state = states[index]
+        if (state) await ringIfDue(schedule, state, now)
       }
       return soonestMs(states)
     },
   }
 
-  async function ringIfDue({ schedule, account, timing }: TimedSchedule, state: ScheduleState, now: Date) {
-    const due = planBell(timing, state, createdAt, ferry.catchUpMs, now)
+  async function ringIfDue({ schedule, account, timing, slot }: Asked, state: ScheduleState, now: Date) {
+    const due = planBell(timing, slot, state, createdAt, ferry.catchUpMs, now)
     if (!due) return
     ferry.log.debug({ schedule, account, ...due }, 'the reconciler rings')
     await ring(queue, { job: schedule, account, slot: due.slot.toISOString(), trigger: due.trigger })
   }
+}
+
+type Asked = TimedSchedule & { readonly slot: Date }
+
+/** Accounts share the timing of their job, and a cron time takes a millisecond to work out. */
+function latestSlots(schedules: readonly TimedSchedule[], now: Date): Asked[] {
+  const timings = new Set(schedules.map(schedule => schedule.timing))
+  const slots = new Map([...timings].map(timing => [timing, slotAt(timing, now)]))
+  return schedules.map(schedule => ({ ...schedule, slot: slots.get(schedule.timing) ?? now }))
 }
 
 function soonestMs(states: readonly ScheduleState[]): number {

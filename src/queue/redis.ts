@@ -12,7 +12,9 @@ export async function checkRedis(url: string): Promise<string> {
   const { server, version, policy } = readInfo(await askForInfo(url))
   const where = `${server} ${version} at ${hostOf(url)}`
   if (isTooOld(version)) {
-    throw new QueueRefused(`${where} is too old: the queue needs Redis ${OLDEST.join('.')} or newer, or Valkey.`)
+    throw new QueueRefused(
+      `${where} is too old: the queue needs Redis ${OLDEST.join('.')} or newer, or Valkey.`,
+    )
   }
   if (policy !== 'noeviction') {
     throw new QueueRefused(
@@ -27,7 +29,9 @@ type Info = { readonly server: string; readonly version: string; readonly policy
 
 /** Valkey calls itself Redis 7.2 in `redis_version`, for old programs; its own version is another field. */
 export function readInfo(info: string): Info {
-  const fields = new Map(info.split(/\r?\n/).map(line => [line.split(':', 1)[0] ?? '', line.slice(line.indexOf(':') + 1)]))
+  const fields = new Map(
+    info.split(/\r?\n/).map(line => [line.split(':', 1)[0] ?? '', line.slice(line.indexOf(':') + 1)]),
+  )
   const valkey = fields.get('valkey_version')
   return {
     server: valkey ? 'Valkey' : 'Redis',

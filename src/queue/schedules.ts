@@ -81,9 +81,17 @@ export async function runSchedule(
   try {
     for (const key of keys) {
       const slot = await addManualSlot(ferry.pool, key)
-      const bell = { job: key.schedule, account: key.account, slot: slot.toISOString(), trigger: 'manual' } as const
+      const bell = {
+        job: key.schedule,
+        account: key.account,
+        slot: slot.toISOString(),
+        trigger: 'manual',
+      } as const
       await ring(queue, bell).catch(error => {
-        ferry.log.warn({ error: String(error) }, 'the queue is out of reach; a worker will begin once it is back')
+        ferry.log.warn(
+          { error: String(error) },
+          'the queue is out of reach; a worker will begin once it is back',
+        )
       })
     }
   } finally {
@@ -120,7 +128,12 @@ function select(ferry: Selection, jobs: readonly Job[], name: string, account?: 
   const schedules = schedulesOf(ferry, jobs)
   const named = schedules.filter(({ schedule }) => schedule === name)
   if (named.length === 0) {
-    throw new UnknownSchedule(`There is no schedule ${name}. ${didYouMean(name, schedules.map(s => s.schedule))}`)
+    throw new UnknownSchedule(
+      `There is no schedule ${name}. ${didYouMean(
+        name,
+        schedules.map(s => s.schedule),
+      )}`,
+    )
   }
   const chosen = named.filter(schedule => account === undefined || schedule.account === account)
   if (chosen.length === 0) {

@@ -21,7 +21,9 @@ export function slotAfter(timing: Timing, after: Date): Date {
  * rung on the way forward: so go back far enough, then walk forward.
  */
 function lastTick(timing: Cron, at: number): Date {
-  const roughly = parseFrom(timing, at + 1).prev().getTime()
+  const roughly = parseFrom(timing, at + 1)
+    .prev()
+    .getTime()
   const ticks = parseFrom(timing, roughly - CLOCK_CHANGE_MS)
   let last = roughly
   for (let tick = ticks.next().getTime(); tick <= at; tick = ticks.next().getTime()) last = tick

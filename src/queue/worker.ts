@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Job as QueueJob, WaitingError } from 'bullmq'
+import type { Logger } from 'pino'
 import { answerBell } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
 import { alignSchedulers, rungAt } from './bells.ts'
@@ -36,33 +37,93 @@ export async function openWorker(
   })
 
   let draining = false
-  const underWay = new Set<Promise<unknown>>()
-  // Three parameters, or BullMQ passes no signal.
-  const worker = backend.openWorker(async (bell, token, stop = new AbortController().signal) => {
-    const answer = draining ? 'given back' : answerBell(ferry, queued, bell.data, rungAt(bell), stop)
-    const answered = Promise.resolve(answer).then(what => what === 'given back' && draining && giveBack(bell, token))
-    underWay.add(answered)
-    await answered.finally(() => underWay.delete(answered))
+  const underWay = new Set<Promise<void>>()
+  const worker = backend.openWorker(async (bell, token, stop) => {
+    const answering = answer(bell, token, stop)
+    underWay.add(answering)
+    await answering.finally(() => underWay.delete(answering))
   })
   worker.run().catch(error => log.error({ error: String(error) }, 'the worker broke'))
-  const chores = jobs.filter(job => !isQueued(job)).map(job => keepTime(job, reconciler, ferry))
+  const clocks = jobs.flatMap(job => (isQueued(job) ? [] : [keepTime(job, reconciler, log)]))
+
+  async function answer(bell: QueueJob<Bell>, token?: string, stop?: AbortSignal): Promise<void> {
+    if (!stop) throw new Error('BullMQ passes a signal only to a function with three parameters')
+    const answer = draining ? 'given back' : await answerBell(ferry, queued, bell.data, rungAt(bell), stop)
+    if (answer !== 'given back' || !draining) return
+    await within(GIVE_BACK_MS, bell.moveToWait(token))
+    throw new WaitingError()
+  }
 
   return {
     async drain(deadlineMs) {
       draining = true
       const deadline = performance.now() + deadlineMs
-      for (const chore of chores) await chore.stop()
-      const closing = Promise.all([worker.close(), queue.close()])
-      await within((deadlineMs * 5) / 6, allSettled(underWay))
+      const clocksStopped = Promise.all(clocks.map(clock => clock.stop()))
+      const closing = Promise.all([worker.close(), clocksStopped.then(() => queue.close())])
+      await within((deadlineMs * 5) / 6, settled(underWay))
       if (underWay.size > 0) {
         log.warn({ jobs: underWay.size }, 'what is still under way is aborted and given back')
         worker.cancelAllJobs('draining')
-        await within(deadline - performance.now() - CLOSE_MS, allSettled(underWay))
+        await within(deadline - performance.now() - CLOSE_MS, settled(underWay))
       }
-      if (!(await within(CLOSE_MS, closing))) {
-        log.warn('the queue is out of reach: the worker leaves without a goodbye')
-        worker.disconnect().catch(() => {})
-      }
+      if (await within(CLOSE_MS, closing)) return
+      log.warn('the queue is out of reach: the worker leaves without a goodbye')
+      worker.disconnect().catch(() => {})
     },
+  }
+}
+
+/** Runs a job again and again, sooner if it asks for that, until it is stopped. One that fails is tried again. */
+function keepTime(job: WorkerJob, reconciler: Reconciler, log: Logger): { stop(): Promise<void> } {
+  let stopped = false
+  let failing = false
+  let timer: NodeJS.Timeout | undefined
+  let running = turn()
+
+  async function turn(): Promise<void> {
+    let waitMs = job.everyMs
+    try {
+      waitMs = Math.min(waitMs, await job.run(reconciler))
+      if (failing) log.info({ job: job.name }, 'a job that failed works again')
+      failing = false
+    } catch (error) {
+      log[failing ? 'debug' : 'warn'](
+        { job: job.name, error: String(error) },
+        'a job failed and is tried again',
+      )
+      failing = true
+    }
+    if (stopped) return
+    timer = setTimeout(() => {
+      running = turn()
+    }, waitMs)
+  }
+
+  return {
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
+
+async function settled(promises: ReadonlySet<Promise<unknown>>): Promise<void> {
+  while (promises.size > 0) await Promise.allSettled(promises)
+}
+
+/** Whether `work` ended well within the time; its errors are no news then. */
+async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const timeUp = new AbortController()
+  const late = delay(Math.max(ms, 0), false, { signal: timeUp.signal })
+  const done = work.then(
+    () => true,
+    () => false,
+  )
+  try {
+    return await Promise.race([done, late])
+  } finally {
+    timeUp.abort()
+    late.catch(() => {})
   }
 }

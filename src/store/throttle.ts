@@ -25,6 +25,7 @@ type Slot<Operation extends string> = {
 }
 
 type CallEnd = {
+  readonly answered: boolean
   readonly httpStatus: number | null
   readonly errorCode: string | null
   readonly requestId: string | null
@@ -84,8 +85,9 @@ export function openThrottle<Operation extends string>(pool: Pool, options: Thro
     giveBack,
 
     async finish(slot: Slot<Operation>, end: CallEnd): Promise<void> {
-      await pool.query('select ferry.finish_call($1, $2, $3, $4, $5)', [
+      await pool.query('select ferry.finish_call($1, $2, $3, $4, $5, $6)', [
         slot.callId,
+        end.answered,
         end.httpStatus,
         end.errorCode,
         end.requestId,

@@ -1,9 +1,6 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
-import { openCli } from './open-cli.ts'
+import { accountsFile, openCli } from './open-cli.ts'
 import { jsonLines, runFerry } from './run-ferry.ts'
 
 describe('ferry doctor', () => {
@@ -89,14 +86,11 @@ describe('ferry doctor', () => {
     cli.sandbox.state.addKey({ key: 'another' })
     const env = { FERRY_BASE_URL: '', FERRY_APP_KEY: '', ONE: cli.sandbox.appKey, TWO: 'another' }
     const file = (limitGroup?: string) => {
-      const path = join(mkdtempSync(join(tmpdir(), 'ferry-cli-')), 'accounts.json')
       const account = { baseUrl: cli.sandbox.baseUrl, ...(limitGroup ? { limitGroup } : {}) }
-      const accounts = [
+      return accountsFile(
         { name: 'monitoring', appKeyEnv: 'ONE', ...account },
         { name: 'on-call', appKeyEnv: 'TWO', ...account },
-      ]
-      writeFileSync(path, JSON.stringify({ accounts }))
-      return path
+      )
     }
     await cli.ferryRun('sync alert-rules', { ...env, FERRY_ACCOUNTS_FILE: file() })
     const apart = await cli.ferryRun('doctor', { ...env, FERRY_ACCOUNTS_FILE: file() })

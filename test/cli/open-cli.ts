@@ -1,5 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { openWorld, type World } from '#test/support/world.ts'
 import { type Ended, type Env, type RunningFerry, runFerry, startFerry } from './run-ferry.ts'
@@ -28,4 +30,13 @@ export async function openCli(
     ferryRun: (args: string, more: Env = {}) => runFerry(args.split(' '), { ...env, ...more }),
     ferryStart: (args: string, more: Env = {}) => startFerry(args.split(' '), { ...env, ...more }),
   })
+}
+
+/** The path of an accounts file with these entries; it is gone at the end of the test. */
+export function accountsFile(...accounts: readonly object[]): string {
+  const directory = mkdtempSync(join(tmpdir(), 'ferry-cli-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'accounts.json')
+  writeFileSync(path, JSON.stringify({ accounts }))
+  return path
 }

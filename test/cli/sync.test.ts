@@ -1,8 +1,5 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openCli } from './open-cli.ts'
+import { accountsFile, openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
 const KEYS = [
@@ -46,16 +43,7 @@ describe('ferry sync all --json', () => {
   test('syncs every account, or the one named', async () => {
     await using cli = await openCli({ rules: 2, servers: 1 })
     const account = { baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY', limitGroup: 'one' }
-    const path = join(mkdtempSync(join(tmpdir(), 'ferry-cli-')), 'accounts.json')
-    writeFileSync(
-      path,
-      JSON.stringify({
-        accounts: [
-          { name: 'eu', ...account },
-          { name: 'us', ...account },
-        ],
-      }),
-    )
+    const path = accountsFile({ name: 'eu', ...account }, { name: 'us', ...account })
     const env = { FERRY_BASE_URL: '', FERRY_APP_KEY: '', FERRY_ACCOUNTS_FILE: path, KEY: cli.sandbox.appKey }
     const all = await cli.ferryRun('sync alert-rules --json', env)
     expect(jsonLines(all).map(line => line.account)).toEqual(['eu', 'us'])
@@ -174,7 +162,10 @@ describe('the exit code', () => {
     expect(approved.code).toBe(0)
     expect(jsonLines(approved)).toMatchObject([{ run: '3', status: 'succeeded', removed: 15 }])
     expect(Object.keys(jsonLines(approved)[0]!)).toEqual(KEYS)
-    expect(await cli.ferryRun('runs approve 2')).toMatchObject({ code: 1, stderr: /holds no removals/ })
+    expect(await cli.ferryRun('runs approve 2')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('holds no removals'),
+    })
   })
 
   test('is 0 for a mass removal that was accepted beforehand', async () => {

@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
-import { chmod } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { findPostmaster } from '#src/embedded/server.ts'
 import { jsonLines, runFerry } from '#test/cli/run-ferry.ts'
 
@@ -12,6 +12,7 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'ferry-demo-test-'))
   await chmod(dataDir, 0o755)
+  onTestFinished(() => rm(dataDir, { recursive: true }))
   // Settings of a real account, which a demo must neither use nor disturb.
   const env = {
     FERRY_DATA_DIR: dataDir,

@@ -11,7 +11,8 @@ test('integers beyond 2^53 come through both ways, digit for digit', () => {
 })
 
 test('a bare long integer is exact too', () => {
-  expect(parseLossless(' 18446744073709551615')).toBe(2n ** 64n - 1n)
+  for (const text of ['18446744073709551615', ' 18446744073709551615'])
+    expect(parseLossless(text)).toBe(2n ** 64n - 1n)
 })
 
 test('numbers that are no integers stay numbers', () => {

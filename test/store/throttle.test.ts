@@ -5,7 +5,7 @@ import type { Limit } from '#src/store/throttle.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const CALL = { account: 'test', operation: 'list-alert-rules', runId: null } as const
-const ANSWERED = { httpStatus: 200, errorCode: null, requestId: 'r', retryAfterMs: null }
+const ANSWERED = { answered: true, httpStatus: 200, errorCode: null, requestId: 'r', retryAfterMs: null }
 const TOO_FREQUENT = { ...ANSWERED, httpStatus: 429, errorCode: 'RequestTooFrequently' }
 const NEVER = new AbortController().signal
 
@@ -66,6 +66,20 @@ test('a call that nobody finished counts until the arrival bound and the window 
   const startedMs = performance.now()
   await throttle.take(CALL, NEVER)
   expect(performance.now() - startedMs).toBeGreaterThan(380)
+})
+
+test('a call that ended without an answer of the platform counts until the arrival bound and the window are over', async () => {
+  await using store = await openTestStore()
+  const throttle = store.openThrottle({ limitKey: 'reset', windows: [{ most: 1, windowMs: 100 }] }, 300)
+  const slot = await throttle.take(CALL, NEVER)
+  const startedMs = performance.now()
+  await throttle.finish(slot, { ...ANSWERED, answered: false, httpStatus: null, errorCode: 'NoAnswer' })
+  await throttle.take(CALL, NEVER)
+  expect(performance.now() - startedMs).toBeGreaterThan(350)
+  const { rows } = await store.pool.query(
+    'select finished, error_code from ferry.platform_calls order by id limit 1',
+  )
+  expect(rows).toEqual([{ finished: null, error_code: 'NoAnswer' }])
 })
 
 test('an answer that comes after the arrival bound does not count for longer', async () => {
@@ -150,6 +164,7 @@ test('every call is a row with its answer', async () => {
   const throttle = store.openThrottle({ limitKey: 'log', windows: [{ most: 10, windowMs: 1000 }] })
   const slot = await throttle.take({ ...CALL, runId: 7n }, NEVER)
   await throttle.finish(slot, {
+    answered: true,
     httpStatus: 500,
     errorCode: 'InternalError',
     requestId: 'req-1',

@@ -1,0 +1,156 @@
+import { existsSync, mkdtempSync, readFileSync, statSync } from 'node:fs'
+import { chmod, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { findPostmaster } from '#src/embedded/server.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { openCli } from './open-cli.ts'
+import { jsonLines, runFerry, startFerry } from './run-ferry.ts'
+
+async function emptyDataDir(): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'ferry-up-test-'))
+  await chmod(dataDir, 0o755)
+  onTestFinished(() => rm(dataDir, { recursive: true }))
+  return dataDir
+}
+
+describe('ferry up without any setting', () => {
+  test('serves the sandbox to other commands here, and leaves nothing behind', {
+    timeout: 90_000,
+  }, async () => {
+    const dataDir = await emptyDataDir()
+    const env = { FERRY_DATA_DIR: dataDir }
+    await using up = startFerry(['up'], env)
+    await up.printed('Ferry is up')
+    expect(up.output.stdout.split('\n')[0]).toMatch(
+      /^No platform account is configured: .* SANDBOX .* "sandbox"/,
+    )
+    expect(up.output.stdout).toMatch(/^poll-alert-rules +sandbox +every 1 min/m)
+    expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600)
+
+    const synced = await runFerry(['sync', 'all', '--json'], env)
+    expect(synced.code).toBe(0)
+    expect(synced.stderr).toContain('using the sandbox of `ferry up`')
+    expect(jsonLines(synced)).toMatchObject([
+      { account: 'sandbox', seen: 40 },
+      { account: 'sandbox', seen: 25 },
+    ])
+
+    const password = readFileSync(join(dataDir, 'postgres', 'password'), 'utf8').trim()
+    expect(up.output.stdout).toContain(
+      `PGPASSWORD=$(cat '${join(dataDir, 'postgres', 'password')}') psql -h 127.0.0.1 -p`,
+    )
+    expect(up.output.stdout + up.output.stderr).not.toContain(password)
+
+    up.child.kill('SIGINT')
+    expect(await up.ended).toMatchObject({ code: 0, signal: null })
+    expect(existsSync(join(dataDir, 'sandbox.json'))).toBe(false)
+    expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
+    expect((await runFerry(['sync', 'all'], env)).code).toBe(2)
+  })
+
+  test('a sandbox whose process is gone is not used', async () => {
+    const dataDir = await emptyDataDir()
+    const up = startFerry(['up'], { FERRY_DATA_DIR: dataDir })
+    await up.printed('SANDBOX')
+    await waitFor(() => existsSync(join(dataDir, 'sandbox.json')), { what: 'the note of the sandbox' })
+    up.child.kill('SIGKILL')
+    await up.ended
+    const { code, stderr } = await runFerry(['sync', 'all'], { FERRY_DATA_DIR: dataDir })
+    expect(code).toBe(2)
+    expect(stderr).toContain('FERRY_BASE_URL')
+    // Finds the Postgres that the killed process may have left, and ends it.
+    expect((await runFerry(['runs', 'list'], { FERRY_DATA_DIR: dataDir })).code).toBe(0)
+    expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
+  })
+})
+
+describe('ferry worker', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('syncs on schedule until %s, then exits 0', async signal => {
+    await using cli = await openCli({ rules: 3 })
+    await using worker = cli.ferryStart('worker', { FERRY_POLL_EVERY: '1s' })
+    const polled = () =>
+      cli.query(`select from ferry.sync_runs where trigger = 'schedule' and status = 'succeeded'`)
+    await waitFor(async () => (await polled()).length >= 2, { what: 'two polls', timeoutMs: 20_000 })
+    worker.child.kill(signal)
+    expect(await worker.ended).toMatchObject({ code: 0, signal: null })
+    expect(await cli.query('select from ferry.sync_runs where finished_at is null')).toEqual([])
+    expect(await cli.query('select from ferry.leases')).toEqual([])
+  })
+
+  test('a second signal ends it at once', async () => {
+    await using cli = await openCli()
+    const called = Promise.withResolvers<void>()
+    cli.sandbox.state.onCall(() => {
+      called.resolve()
+      return { kind: 'hang' }
+    })
+    await using worker = cli.ferryStart('worker', { FERRY_POLL_EVERY: '1s' })
+    await called.promise
+    worker.child.kill('SIGTERM')
+    await worker.printed('finishing what is under way')
+    const askedAtMs = performance.now()
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 130 })
+    expect(performance.now() - askedAtMs).toBeLessThan(2_000)
+  })
+
+  test('says once it works, as one JSON object', async () => {
+    await using cli = await openCli()
+    await using worker = cli.ferryStart('worker --json')
+    await worker.printed('"schedules"')
+    expect(jsonLines(worker.output)).toMatchObject([
+      { pid: worker.child.pid, accounts: ['default'], queue: 'postgres' },
+    ])
+    worker.child.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+  })
+})
+
+describe('ferry schedules', () => {
+  test('list, pause and resume tell the state that lives in Postgres', async () => {
+    await using cli = await openCli()
+    const poll = async () =>
+      jsonLines(await cli.ferryRun('schedules list --json')).find(one => one.name === 'poll-alert-rules')
+    expect(await poll()).toMatchObject({
+      account: 'default',
+      everyMs: 60_000,
+      paused: false,
+      nextAt: expect.stringMatching(/Z$/),
+    })
+
+    const paused = await cli.ferryRun('schedules pause poll-alert-rules --json')
+    expect(paused.code).toBe(0)
+    expect(jsonLines(paused)).toEqual([{ schedule: 'poll-alert-rules', account: 'default' }])
+    expect(await poll()).toMatchObject({ paused: true, nextAt: null })
+    expect((await cli.ferryRun('schedules list')).stdout).toMatch(
+      /^poll-alert-rules +default +every 1 min .*paused/m,
+    )
+
+    await cli.ferryRun('schedules resume poll-alert-rules')
+    expect(await poll()).toMatchObject({ paused: false })
+  })
+
+  test('run has a worker do it', async () => {
+    await using cli = await openCli({ rules: 2, servers: 1 })
+    await using worker = cli.ferryStart('worker', { FERRY_POLL_EVERY: '6h' })
+    await worker.printed('Accounts:')
+    expect(await cli.ferryRun('schedules run snapshot-inventory', { FERRY_POLL_EVERY: '6h' })).toMatchObject({
+      code: 0,
+    })
+    const taken = () => cli.query('select from ferry.snapshots')
+    await waitFor(async () => (await taken()).length === 1, { what: 'the snapshot', timeoutMs: 20_000 })
+    worker.child.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+  })
+
+  test('names the nearest schedule, and an account it does not know, without a stack trace', async () => {
+    await using cli = await openCli()
+    const { code, stderr } = await cli.ferryRun('schedules pause poll-alert-rule')
+    expect(code).toBe(1)
+    expect(stderr).toContain('poll-alert-rules')
+    expect(stderr).not.toContain('at ')
+    expect((await cli.ferryRun('schedules run prune --account nobody')).code).toBe(2)
+  })
+})

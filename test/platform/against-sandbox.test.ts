@@ -1,0 +1,107 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { Secret } from '#src/model/secret.ts'
+import { openPlatformClient } from '#src/platform/client.ts'
+import { readMcpServers } from '#src/platform/mcp-listing.ts'
+import type { SandboxOptions } from '#src/sandbox/options.ts'
+import { openSandbox } from '#src/sandbox/sandbox.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { openThrottle } from '../support/open-throttle.ts'
+
+const context = { runId: null, signal: new AbortController().signal }
+
+async function setup(options: Partial<SandboxOptions> = {}) {
+  await using opened = new AsyncDisposableStack()
+  const sandbox = opened.use(await openSandbox({ limits: false, ...options }))
+  const throttle = openThrottle()
+  const client = opened.use(
+    openPlatformClient({
+      account: 'sandbox',
+      baseUrl: sandbox.baseUrl,
+      appKey: new Secret(sandbox.appKey),
+      throttle,
+      requestTimeoutMs: 1_000,
+      log: pino({ level: 'silent' }),
+    }),
+  )
+  const kept = opened.move()
+  return { sandbox, state: sandbox.state, client, throttle, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+async function rulesOf({ client }: Awaited<ReturnType<typeof setup>>) {
+  const answer = await client.listAlertRules(0n, context)
+  if (!answer.ok) throw new Error(answer.refusal.message)
+  return answer.data
+}
+
+test('every rule comes as the platform has it, ids at the top of uint64 and odd text included', async () => {
+  await using platform = await setup({ rules: 300, hugeIds: 5 })
+  const odd = platform.state.addRule({
+    name: 'a\0b',
+    labels: JSON.parse('{"__proto__":"p","k\\ud800":"\\u0000"}'),
+  })
+  const listing = (await rulesOf(platform)).listing()
+  expect(listing).toMatchObject({ quarantined: [], drift: [] })
+  expect(listing.rows.slice(0, 300)).toEqual(platform.state.rules.rows().slice(0, 300))
+  expect(listing.rows[300]).toMatchObject({ id: odd.id, name: 'a␀b' })
+  expect(Object.entries(listing.rows[300]?.labels ?? {})).toEqual([
+    ['__proto__', 'p'],
+    ['k\ufffd', '␀'],
+  ])
+  expect(listing.altered.get(300)).toEqual(['name', 'labels.k\ufffd'])
+})
+
+test('the same data has the same hash under every request_id, and other data another', async () => {
+  await using platform = await setup()
+  const hashes = [(await rulesOf(platform)).dataHash, (await rulesOf(platform)).dataHash]
+  platform.state.mutate(1)
+  hashes.push((await rulesOf(platform)).dataHash)
+  expect(hashes[0]).toMatch(/^[0-9a-f]{64}$/)
+  expect(hashes[1]).toBe(hashes[0])
+  expect(hashes[2]).not.toBe(hashes[0])
+})
+
+test('every server comes, over as many pages as the platform makes of them', async () => {
+  await using platform = await setup({ servers: 230, maxPageSize: 50 })
+  const reading = await readMcpServers(
+    platform.client,
+    { limit: 100, includeAccount: true },
+    () => true,
+    context,
+  )
+  expect(reading).toMatchObject({ status: 'complete', pages: 5, requests: 5 })
+  expect(reading.status === 'complete' && reading.listing.rows).toEqual(platform.state.servers.rows())
+})
+
+test('a total frozen below the number of servers hides none of them', async () => {
+  await using platform = await setup({ servers: 60, maxPageSize: 10 })
+  platform.state.freezeTotalAt = 20
+  const reading = await readMcpServers(
+    platform.client,
+    { limit: 10, includeAccount: true },
+    () => true,
+    context,
+  )
+  expect(reading.status === 'complete' && reading.listing.rows).toHaveLength(60)
+})
+
+test('subscribers arrive as they were sent', async () => {
+  await using platform = await setup()
+  const subscribers = [{ recipient: 'ada@example.com', all: true as const, locale: 'en-US' }]
+  const answer = await platform.client.importSubscribers(
+    { page_id: SANDBOX_PAGE_ID, method: 'email', subscribers },
+    context,
+  )
+  expect(answer).toMatchObject({ ok: true, requests: 1 })
+})
+
+test('a listing outlives two calls of any kind gone wrong', async () => {
+  const kinds = ['drop', 'hang', 'html', 'truncate', 'no-data', 'empty', 'wrong-types'] as const
+  const answers = kinds.map(async kind => {
+    await using platform = await setup()
+    platform.state.inject({ kind }, { nth: 1 })
+    platform.state.inject({ kind }, { nth: 2 })
+    return await platform.client.listAlertRules(0n, context) // before the platform closes
+  })
+  expect(await Promise.all(answers)).toMatchObject(kinds.map(() => ({ ok: true, requests: 3 })))
+})

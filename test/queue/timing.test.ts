@@ -1,0 +1,60 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { slotAfter, slotAt } from '#src/queue/timing.ts'
+
+describe('a job that runs every so often', () => {
+  test('has its slots at multiples of the interval since 1970', () => {
+    const timing = { everyMs: 60_000 }
+    expect(slotAt(timing, new Date('2026-11-20T12:34:56.789Z'))).toEqual(new Date('2026-11-20T12:34:00Z'))
+    expect(slotAt(timing, new Date('2026-11-20T12:34:00Z'))).toEqual(new Date('2026-11-20T12:34:00Z'))
+    expect(slotAfter(timing, new Date('2026-11-20T12:34:00Z'))).toEqual(new Date('2026-11-20T12:35:00Z'))
+  })
+})
+
+describe('a job with a cron time', () => {
+  const nightly = { cron: '30 3 * * *', timezone: 'Europe/Berlin' }
+
+  test('is due at that time of its zone', () => {
+    expect(slotAt(nightly, new Date('2026-07-01T12:00:00Z'))).toEqual(new Date('2026-07-01T01:30:00Z'))
+    expect(slotAt(nightly, new Date('2026-12-01T12:00:00Z'))).toEqual(new Date('2026-12-01T02:30:00Z'))
+  })
+
+  test('is due at the very instant, and not a millisecond before', () => {
+    expect(slotAt(nightly, new Date('2026-12-01T02:30:00.000Z'))).toEqual(new Date('2026-12-01T02:30:00Z'))
+    expect(slotAt(nightly, new Date('2026-12-01T02:29:59.999Z'))).toEqual(new Date('2026-11-30T02:30:00Z'))
+  })
+
+  test.for([
+    ['the hour that does not exist', '30 2 * * *', 'Europe/Berlin', '2026-03-27T00:00:00Z'],
+    ['the hour that comes twice', '30 2 * * *', 'Europe/Berlin', '2026-10-23T00:00:00Z'],
+    ['the hour that does not exist', '15 2 * * *', 'America/New_York', '2026-03-06T00:00:00Z'],
+    ['the hour that comes twice', '30 1 * * *', 'America/New_York', '2026-10-30T00:00:00Z'],
+  ] as const)('runs once a night around %s: %s in %s', ([, cron, timezone, from]) => {
+    const timing = { cron, timezone }
+    const rung: number[] = []
+    for (let at = new Date(from); rung.length < 5; at = slotAfter(timing, at)) {
+      rung.push(slotAfter(timing, at).getTime())
+    }
+    const due = new Set<number>()
+    for (let at = rung[0]!; at < rung.at(-1)!; at += 5 * 60_000)
+      due.add(slotAt(timing, new Date(at)).getTime())
+    expect([...due]).toEqual(rung.slice(0, -1))
+  })
+
+  test('every bell stands for the time it was rung for', () => {
+    const crons = fc.constantFrom('30 3 * * *', '*/20 * * * *', '0 6 * * 1', '5 4 1 * *')
+    const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Australia/Lord_Howe')
+    const year = {
+      min: new Date('2026-01-01T00:00:00Z'),
+      max: new Date('2026-12-31T00:00:00Z'),
+      noInvalidDate: true,
+    }
+    fc.assert(
+      fc.property(crons, zones, fc.date(year), (cron, timezone, at) => {
+        const rungFor = slotAfter({ cron, timezone }, at)
+        expect(slotAt({ cron, timezone }, rungFor)).toEqual(rungFor)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
