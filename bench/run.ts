@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { asOf } from './as-of.ts'
 import { coldSync } from './cold-sync.ts'
+import { help } from './help.ts'
 import { history } from './history.ts'
+import { idleWorker } from './idle-worker.ts'
 import { mcpPages } from './mcp-pages.ts'
-import { processes } from './processes.ts'
 import { reSync } from './re-sync.ts'
 import { slots } from './slots.ts'
 import { type Figure, judge, ratioOf, type Verdict } from './support/figures.ts'
@@ -39,7 +40,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   throttle,
   'as-of': asOf,
   history,
-  processes,
+  help,
+  'idle-worker': idleWorker,
   slots,
 }
 const RESULTS = new URL('results/', import.meta.url)

@@ -138,7 +138,7 @@ COMMENT ON COLUMN ferry.platform_calls.limit_key IS 'What the platform counts th
 COMMENT ON COLUMN ferry.platform_calls.operation IS 'list-alert-rules, list-mcp-servers or import-subscribers.';
 COMMENT ON COLUMN ferry.platform_calls.started IS 'When the call got its slot.';
 COMMENT ON COLUMN ferry.platform_calls.counted_by IS 'The latest moment at which the platform can have counted it.';
-COMMENT ON COLUMN ferry.platform_calls.finished IS 'When the answer came; null while it is awaited, or if none ever came.';
+COMMENT ON COLUMN ferry.platform_calls.finished IS 'When the platform''s answer came; null while it is awaited, or if none came (that of a gateway is none).';
 COMMENT ON COLUMN ferry.platform_calls.http_status IS 'The answer''s HTTP status; null without an answer.';
 COMMENT ON COLUMN ferry.platform_calls.error_code IS 'The platform''s error code, or what went wrong on the way; null if all went well.';
 COMMENT ON COLUMN ferry.platform_calls.request_id IS 'The platform''s id of the call, which its support asks for.';
@@ -200,10 +200,10 @@ COMMENT ON COLUMN ferry.alert_rule_changes.updater_id IS 'Who changed it, accord
 COMMENT ON COLUMN ferry.alert_rule_changes.updater_name IS 'The name of who changed it; null for a removal.';
 COMMENT ON VIEW ferry.mcp_server_changes IS 'What happened to MCP servers: one row for every addition, change, removal and return.';
 --> statement-breakpoint
-COMMENT ON FUNCTION ferry.alert_rules_as_of(timestamptz) IS 'The alert rules as they were known at a moment; the columns of alert_rules, and valid_to and closed_by_run.';
-COMMENT ON FUNCTION ferry.mcp_servers_as_of(timestamptz) IS 'The MCP servers as they were known at a moment; the columns of mcp_servers, and valid_to and closed_by_run.';
-COMMENT ON FUNCTION ferry.take_slot(text, text, text, bigint, int[], int[], int) IS 'Takes a slot in the call log, or says how long to wait. For Ferry itself.';
-COMMENT ON FUNCTION ferry.finish_call(bigint, boolean, int, text, text, double precision) IS 'Records the end of a call. For Ferry itself.';
+COMMENT ON FUNCTION ferry.alert_rules_as_of IS 'The alert rules as they were known at a moment; the columns of alert_rules, and valid_to and closed_by_run.';
+COMMENT ON FUNCTION ferry.mcp_servers_as_of IS 'The MCP servers as they were known at a moment; the columns of mcp_servers, and valid_to and closed_by_run.';
+COMMENT ON FUNCTION ferry.take_slot IS 'Takes a slot in the call log, or says how long to wait. For Ferry itself.';
+COMMENT ON FUNCTION ferry.finish_call IS 'Records the end of a call. For Ferry itself.';
 --> statement-breakpoint
 -- A view's column means what the column of the same name means in the table it comes from.
 DO $$

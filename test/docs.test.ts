@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import { describeSchema, README, SCHEMA_PAGE, withSettings } from '../docs/generate.ts'
 import { openTestDatabase } from './support/database.ts'
+
+const PAGES = ['README.md', 'CHANGELOG.md', 'docs/schema.md', 'docs/sql.md', 'docs/operators.md']
 
 test('the README shows every setting with its default and meaning (else: npm run docs)', () => {
   const readme = readFileSync(README, 'utf8')
@@ -53,20 +55,30 @@ test('docs/schema.md says what the comments in the database say (else: npm run d
   expect(await describeSchema(await freshDatabase())).toBe(readFileSync(SCHEMA_PAGE, 'utf8'))
 })
 
-test('the role that only reads can run every query of docs/sql.md, and can write nothing', async () => {
+test('the role that only reads can run every query of the pages, and can write nothing', async () => {
   const client = await freshDatabase()
   const role = `ferry_test_reader_${process.pid}`
   const [grants = ''] = sqlBlocks(section(read('docs/operators.md'), 'A role that only reads'))
   await client.query(grants.replaceAll('ferry_reader', role))
   try {
     await client.query(`set role ${role}`)
-    const queries = sqlBlocks(read('docs/sql.md'))
+    const queries = [...sqlBlocks(read('docs/sql.md')), ...sqlBlocks(read('README.md'))]
     expect(queries.length).toBeGreaterThan(20)
     for (const query of queries) await client.query(query)
     await expect(client.query('delete from ferry.sync_runs')).rejects.toThrow('permission denied')
   } finally {
     await client.query(`reset role; drop owned by ${role}; drop role ${role}`)
   }
+})
+
+test('every file that the pages name exists', () => {
+  const named = PAGES.flatMap(page =>
+    [...read(page).matchAll(/`((?:src|jobs|test|bench|drizzle|docs)\/[\w./-]*)`/g)].map(
+      ([, path = '']) => path,
+    ),
+  )
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter(path => !existsSync(pathOf(path)))).toEqual([])
 })
 
 test('links between the pages lead somewhere', () => {
@@ -86,7 +98,7 @@ test('links between the pages lead somewhere', () => {
 
 /** The commands that `ferry COMMAND... --help` lists. */
 async function commandsOf(...command: string[]): Promise<string[]> {
-  const words = [fileURLToPath(new URL('../src/cli/ferry.ts', import.meta.url)), ...command, '--help']
+  const words = [pathOf('src/cli/ferry.ts'), ...command, '--help']
   const { stdout } = await promisify(execFile)(process.execPath, words)
   const [, list = ''] = stdout.split('Commands:\n')
   return [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name).filter(name => name !== 'help')
@@ -137,5 +149,9 @@ function resolveFrom(page: string, path: string): string {
 }
 
 function read(path: string): string {
-  return readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), 'utf8')
+  return readFileSync(pathOf(path), 'utf8')
+}
+
+function pathOf(path: string): string {
+  return fileURLToPath(new URL(`../${path}`, import.meta.url))
 }

@@ -14,14 +14,16 @@ export class CommandFailed extends Error {
 /** Says on stderr what happened and what to do, and returns the exit code that goes with it. */
 export function explain(error: unknown): ExitCode {
   const known = error instanceof Error ? error : new Error(String(error))
-  printAside(`ferry: ${known.message.split('\n').map(harmless).join('\n')}`)
-  if ('whatToDo' in known) printAside(harmless(String(known.whatToDo)))
-  else if (!EXPECTED.has(known.name)) printAside(causesOf(known))
+  const code = 'code' in known ? String(known.code) : ''
+  const whatToDo = 'whatToDo' in known ? String(known.whatToDo) : adviceOn(code, known.message)
+  printAside(`ferry: ${(known.message || code || known.name).split('\n').map(harmless).join('\n')}`)
+  if (whatToDo !== undefined) printAside(harmless(whatToDo))
+  else if (!SAYING_ALL.has(known.name)) printAside(causesOf(known))
   return known.name === 'UsageError' || known.name === 'ConfigurationError' ? EXIT.usage : EXIT.failed
 }
 
 /** Errors whose message says all there is to say. By name, so that their modules need not be loaded. */
-const EXPECTED = new Set([
+const SAYING_ALL = new Set([
   'UsageError',
   'CommandFailed',
   'NoSuchSnapshot',
@@ -31,6 +33,20 @@ const EXPECTED = new Set([
   'UnknownSchedule',
   'QueueRefused',
 ])
+
+/** What to do about faults of the machine and of its services, which nobody wrapped. */
+function adviceOn(code: string, message: string): string | undefined {
+  if (code === 'EADDRINUSE') return 'Something else listens there: end it, or choose another port.'
+  if (code === 'EACCES') return 'Run Ferry as a user who may do this, or choose another place or port.'
+  if (code === 'ENOSPC' || code === '53100') return 'Make room on the disk.'
+  if (code === '53300')
+    return 'Raise max_connections, or end what uses the others; `ferry doctor` counts them.'
+  // Classes 08 and 57P: the connection broke, or the server is being stopped or started.
+  if (/^(08|57P|ECONN|EPIPE|ETIMEDOUT)/.test(code) || /^Connection terminated/.test(message)) {
+    return 'The database went away. See that it is up and run this again: nothing is left half written.'
+  }
+  return undefined
+}
 
 /** For what nobody foresaw: where it came from, for a report to whoever maintains Ferry. */
 function causesOf(error: Error): string {

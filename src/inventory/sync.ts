@@ -6,6 +6,7 @@ import type { RunResult, Trigger } from '#src/model/run.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
 import { acquireLease, type Lease, LeaseLost } from '#src/store/leases.ts'
 import {
+  countRequests,
   finishRun,
   leaseNameOf,
   loadTrustedData,
@@ -158,14 +159,15 @@ async function workOn<Row>(
     return await readAndApply(context, source, newRun, run, stop)
   } catch (error) {
     const why = whyStopped(error, { lease: run.lease, timeout, stop })
-    const end: RunEnd = { ...NO_COUNTS, status: 'failed', requests: run.requests, pages: run.pages, ...why }
-    if (why.errorCode === 'Fault') {
-      // The fault may well be that the database is away; then the reconciler closes the run.
-      await finishRun(context.pool, run.id, end).catch(() => {})
-      throw error
-    }
-    await finishRun(context.pool, run.id, end)
-    return end
+    const finished = countRequests(context.pool, run.id).then(async requests => {
+      const end: RunEnd = { ...NO_COUNTS, status: 'failed', pages: run.pages, requests, ...why }
+      await finishRun(context.pool, run.id, end)
+      return end
+    })
+    if (why.errorCode !== 'Fault') return await finished
+    // The fault may well be that the database is away; then the reconciler closes the run.
+    await finished.catch(() => {})
+    throw error
   }
 }
 

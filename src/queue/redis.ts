@@ -50,6 +50,7 @@ async function askForInfo(url: string): Promise<string> {
     lazyConnect: true,
     retryStrategy: () => null,
     connectTimeout: 5_000,
+    commandTimeout: 5_000,
     maxRetriesPerRequest: 0,
   })
   // What `connect` throws only says that the connection is closed; the reason comes as an event.

@@ -5,6 +5,7 @@ import type { QueueBackend } from './backend.ts'
 import { ring, type TimedSchedule } from './bells.ts'
 import { EVERY_ACCOUNT, isQueued, type Job, type JobContext } from './job.ts'
 import { slotAfter } from './timing.ts'
+import { within } from './within.ts'
 
 export type { ScheduleKey } from '#src/store/schedules.ts'
 
@@ -30,6 +31,9 @@ export type ScheduleRow = {
 export class UnknownSchedule extends Error {
   override readonly name = 'UnknownSchedule'
 }
+
+/** A queue never reached yet would be waited for for ever. */
+const RING_MS = 3_000
 
 type Selection = Pick<JobContext, 'accounts' | 'pollEveryMs' | 'nightlyCron' | 'timezone' | 'catchUpMs'>
 type Stored = Selection & Pick<JobContext, 'pool'>
@@ -87,12 +91,8 @@ export async function runSchedule(
         slot: slot.toISOString(),
         trigger: 'manual',
       } as const
-      await ring(queue, bell).catch(error => {
-        ferry.log.warn(
-          { error: String(error) },
-          'the queue is out of reach; a worker will begin once it is back',
-        )
-      })
+      if (await within(RING_MS, ring(queue, bell))) continue
+      ferry.log.warn(key, 'the queue is out of reach; a worker begins once it is back')
     }
   } finally {
     await queue.close()

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Job as QueueJob, WaitingError } from 'bullmq'
 import type { Logger } from 'pino'
 import { answerBell } from './answer.ts'
@@ -7,6 +6,7 @@ import { alignSchedulers, rungAt } from './bells.ts'
 import { type Bell, isQueued, type Job, type JobContext, type WorkerJob } from './job.ts'
 import { openReconciler, type Reconciler } from './reconcile.ts'
 import { schedulesOf } from './schedules.ts'
+import { within } from './within.ts'
 
 export type FerryWorker = {
   /**
@@ -18,8 +18,8 @@ export type FerryWorker = {
 
 /** The queue is told that a bell is free again; if it does not hear, a reconciler rings for the slot soon after. */
 const GIVE_BACK_MS = 1_000
-/** With Redis out of reach BullMQ would close for ever. */
-const CLOSE_MS = 2_000
+/** Long for a queue that has just been checked; one that went away since is waited for by BullMQ. */
+const READY_MS = 5_000
 
 /** Begins to work: puts the schedules into the queue, answers bells, and runs the jobs that keep their own time. */
 export async function openWorker(
@@ -44,6 +44,8 @@ export async function openWorker(
     await answering.finally(() => underWay.delete(answering))
   })
   worker.run().catch(error => log.error({ error: String(error) }, 'the worker broke'))
+  // Closed before it is ready, BullMQ would leave a connection behind.
+  await within(READY_MS, worker.waitUntilReady())
   const clocks = jobs.flatMap(job => (isQueued(job) ? [] : [keepTime(job, reconciler, log)]))
 
   async function answer(bell: QueueJob<Bell>, token?: string, stop?: AbortSignal): Promise<void> {
@@ -57,16 +59,16 @@ export async function openWorker(
   return {
     async drain(deadlineMs) {
       draining = true
-      const deadline = performance.now() + deadlineMs
       const clocksStopped = Promise.all(clocks.map(clock => clock.stop()))
       const closing = Promise.all([worker.close(), clocksStopped.then(() => queue.close())])
-      await within((deadlineMs * 5) / 6, settled(underWay))
+      await within((deadlineMs * 10) / 12, settled(underWay))
       if (underWay.size > 0) {
         log.warn({ jobs: underWay.size }, 'what is still under way is aborted and given back')
         worker.cancelAllJobs('draining')
-        await within(deadline - performance.now() - CLOSE_MS, settled(underWay))
+        await within(deadlineMs / 12, settled(underWay))
       }
-      if (await within(CLOSE_MS, closing)) return
+      // With Redis out of reach BullMQ would close for ever.
+      if (await within(deadlineMs / 12, closing)) return
       log.warn('the queue is out of reach: the worker leaves without a goodbye')
       worker.disconnect().catch(() => {})
     },
@@ -110,20 +112,4 @@ function keepTime(job: WorkerJob, reconciler: Reconciler, log: Logger): { stop()
 
 async function settled(promises: ReadonlySet<Promise<unknown>>): Promise<void> {
   while (promises.size > 0) await Promise.allSettled(promises)
-}
-
-/** Whether `work` ended well within the time; its errors are no news then. */
-async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  const timeUp = new AbortController()
-  const late = delay(Math.max(ms, 0), false, { signal: timeUp.signal })
-  const done = work.then(
-    () => true,
-    () => false,
-  )
-  try {
-    return await Promise.race([done, late])
-  } finally {
-    timeUp.abort()
-    late.catch(() => {})
-  }
 }

@@ -1,16 +1,8 @@
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { Pool, type PoolClient } from 'pg'
 import type { Logger } from 'pino'
-import * as schema from './schema.ts'
 
-export type Db = NodePgDatabase<typeof schema>
-
-/** The database: a pool for plain SQL, and drizzle over the same pool. */
-export type Database = {
-  readonly pool: Pool
-  readonly db: Db
-  [Symbol.asyncDispose](): Promise<void>
-}
+/** The database, closed by disposing of it. */
+export type Database = AsyncDisposable & { readonly pool: Pool }
 
 /**
  * Opens a pool on `url`; connections are made when first needed and made anew after the server was restarted.
@@ -29,7 +21,7 @@ export function openDatabase(url: string, log: Logger): Database {
   })
   // An idle connection that breaks (the server was restarted) is replaced at its next use: worth a line, not a crash.
   pool.on('error', error => log.warn({ err: error }, 'an idle database connection was lost'))
-  return { pool, db: drizzle(pool, { schema }), [Symbol.asyncDispose]: () => pool.end() }
+  return { pool, [Symbol.asyncDispose]: () => pool.end() }
 }
 
 /**

@@ -154,6 +154,15 @@ export async function finishRun(client: PoolClient | Pool, runId: bigint, end: R
   return rowCount === 1
 }
 
+/** How many requests the call log has of a run: what is known of one that was stopped in the middle. */
+export async function countRequests(pool: Pool, runId: bigint): Promise<number> {
+  const { rows } = await pool.query<{ requests: number }>(
+    'select count(*)::int as requests from ferry.platform_calls where run_id = $1',
+    [runId],
+  )
+  return rows[0]?.requests ?? 0
+}
+
 /** What a run ends with that found nothing and changed nothing. */
 export const NO_COUNTS: Omit<RunEnd, 'status'> = {
   appliedAt: null,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
-import { accountsFile, openCli } from './open-cli.ts'
+import { accountsFile, type Cli, openCli } from './open-cli.ts'
 import { jsonLines, runFerry } from './run-ferry.ts'
 
 describe('ferry doctor', () => {
@@ -101,24 +101,23 @@ describe('ferry doctor', () => {
 
   test('names the tables a role may not use, and the grant that helps', async () => {
     await using cli = await openCli()
-    const role = `ferry_poor_${process.pid}`
-    await cli.query(`create role ${role} login password 'x'`)
-    try {
-      await cli.query(`grant usage on schema ferry to ${role}`)
-      await cli.query(`grant select on all tables in schema ferry to ${role}`)
-      const url = new URL(cli.databaseUrl)
-      url.username = role
-      url.password = 'x'
-      const { code, stdout } = await cli.ferryRun('doctor', { DATABASE_URL: url.href })
-      expect(code).toBe(1)
-      expect(stdout).toMatch(/^FAIL {2}rights .*ferry\.sync_runs/m)
-      expect(stdout).toContain(
-        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry TO "${role}"`,
-      )
-    } finally {
-      await cli.query(`drop owned by ${role}`)
-      await cli.query(`drop role ${role}`)
-    }
+    const { role, url } = await poorRole(cli)
+    const shutOut = await cli.ferryRun('runs list', { DATABASE_URL: url })
+    expect(shutOut).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('does not let Ferry make or change'),
+    })
+
+    await cli.query(`grant usage on schema ferry to ${role}`)
+    await cli.query(`grant select on all tables in schema ferry to ${role}`)
+    const { code, stdout } = await cli.ferryRun('doctor', { DATABASE_URL: url })
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^FAIL {2}rights .*ferry\.sync_runs/m)
+    expect(stdout).toContain(
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry TO "${role}"`,
+    )
+    await cli.query(`drop owned by ${role}`)
+    await cli.query(`drop role ${role}`)
   })
 
   test.skipIf(!testRedisUrl)('tells the version of Redis and that it never evicts', async () => {
@@ -128,3 +127,13 @@ describe('ferry doctor', () => {
     expect(stdout).toMatch(/queue .*Redis .*noeviction/)
   })
 })
+
+/** A role that may connect, and nothing more. */
+async function poorRole(cli: Cli): Promise<{ role: string; url: string }> {
+  const role = `ferry_poor_${process.pid}`
+  await cli.query(`create role ${role} login password 'x'`)
+  const url = new URL(cli.databaseUrl)
+  url.username = role
+  url.password = 'x'
+  return { role, url: url.href }
+}

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { runFerry, startFerry } from './run-ferry.ts'
+import { jsonLines, runFerry, startFerry } from './run-ferry.ts'
 
 /** A directory in which no `ferry up` runs. */
 const nowhere = { FERRY_DATA_DIR: join(tmpdir(), `ferry-cli-nowhere-${process.pid}`) }
@@ -131,9 +131,18 @@ describe('a Postgres out of reach', () => {
 })
 
 test('a reader that stops reading is no failure', async () => {
-  await using ferry = startFerry(['sync', '--help'], {
-    FERRY_DATA_DIR: mkdtempSync(join(tmpdir(), 'ferry-cli-')),
-  })
+  await using ferry = startFerry(['sync', '--help'])
   ferry.child.stdout?.destroy()
   expect(await ferry.ended).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('a port that is taken is named with what to do, without a stack trace', async () => {
+  await using first = startFerry(['sandbox', '--json'])
+  await first.printed('baseUrl')
+  const [{ baseUrl } = {}] = jsonLines(first.output)
+  const { code, stderr } = await runFerry(['sandbox', '--port', new URL(String(baseUrl)).port])
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/EADDRINUSE.*\n.*choose another port\.\n$/)
+  first.child.kill('SIGTERM')
+  expect((await first.ended).code).toBe(0)
 })

@@ -159,6 +159,9 @@ export function testJob(
   }
 }
 
+/** Every thousand days: no slot begins while a test runs. */
+export const ONCE = { everyMs: 1_000 * 24 * 3_600_000 }
+
 /** The reconciler, quick enough for a test. */
 export const reconcileOften: WorkerJob = {
   name: 'reconcile',

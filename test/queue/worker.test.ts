@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { slotAt } from '#src/queue/timing.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { BACKENDS, dailyCron, openGate, reconcileOften, setup, testJob } from './setup.ts'
+import { BACKENDS, dailyCron, ONCE, openGate, reconcileOften, setup, testJob } from './setup.ts'
 
 const HOUR = 3_600_000
-const hourly = () => ({ everyMs: HOUR })
+const once = () => ONCE
 
 describe.each(BACKENDS)('a worker on %s', kind => {
   test('does each slot once, though three workers start at once', async () => {
@@ -22,12 +22,12 @@ describe.each(BACKENDS)('a worker on %s', kind => {
 
   test('polls at once when it is first started, and waits for its time with what has a time', async () => {
     await using room = await setup(kind)
-    const poll = testJob({ name: 'poll', timing: hourly })
+    const poll = testJob({ name: 'poll', timing: once })
     const { cron } = dailyCron(HOUR)
     const nightly = testJob({ name: 'nightly', timing: () => ({ cron, timezone: 'UTC' }) })
     await room.work([poll, nightly, reconcileOften])
     await waitFor(() => poll.calls.length > 0, { what: 'the first poll' })
-    const slot = slotAt({ everyMs: HOUR }, new Date())
+    const slot = slotAt(ONCE, new Date())
     expect(poll.calls).toEqual([{ account: 'default', trigger: 'schedule', slot }])
     expect(nightly.calls).toEqual([])
   })
@@ -35,7 +35,7 @@ describe.each(BACKENDS)('a worker on %s', kind => {
   test('ignores a bell that comes again, while somebody is at the slot and when it is done', async () => {
     await using room = await setup(kind)
     const gate = openGate()
-    const job = testJob({ timing: hourly, run: (_, __, signal) => gate.pass(signal) })
+    const job = testJob({ timing: once, run: (_, __, signal) => gate.pass(signal) })
     await room.work([job])
     await room.ringAgain({ job: job.name })
     await waitFor(() => job.calls.length === 1, { what: 'the run' })
@@ -51,7 +51,7 @@ describe.each(BACKENDS)('a worker on %s', kind => {
 
   test('ignores a bell for a job or an account it does not know', async () => {
     await using room = await setup(kind)
-    const job = testJob({ timing: hourly })
+    const job = testJob({ timing: once })
     await room.work([job])
     await room.ringAgain({ job: 'gone' })
     await room.ringAgain({ job: job.name, account: 'gone' })
@@ -61,7 +61,7 @@ describe.each(BACKENDS)('a worker on %s', kind => {
 
   test('skips a slot that met another run at work, and goes on with the next', async () => {
     await using room = await setup(kind)
-    const job = testJob({ timing: hourly, run: async () => ({ status: 'skipped' }) })
+    const job = testJob({ timing: once, run: async () => ({ status: 'skipped' }) })
     await room.work([job, reconcileOften])
     await waitFor(async () => (await room.slots())[0]?.done_at, { what: 'the slot to be done' })
     expect(await room.slots()).toMatchObject([{ attempts: 1, outcome: 'skipped' }])
@@ -71,7 +71,7 @@ describe.each(BACKENDS)('a worker on %s', kind => {
     await using room = await setup(kind)
     const answers = ['skipped', 'skipped', 'succeeded'] as const
     const job = testJob({
-      timing: hourly,
+      timing: once,
       skippedAgainAfterMs: 300,
       run: async () => ({ status: answers[job.calls.length - 1] ?? 'failed' }),
     })
@@ -87,7 +87,7 @@ describe.each(BACKENDS)('a worker on %s', kind => {
   test('gives a slot up after its last attempt, whether it failed or broke', async () => {
     await using room = await setup(kind)
     const job = testJob({
-      timing: hourly,
+      timing: once,
       retryAfterMs: [100, 200],
       run: async () => {
         if (job.calls.length === 2) throw new Error('broken')
@@ -106,7 +106,7 @@ describe.each(BACKENDS)('a worker on %s', kind => {
 
   test('keeps a failed slot for its pause, whoever rings for it', async () => {
     await using room = await setup(kind)
-    const job = testJob({ timing: hourly, retryAfterMs: [HOUR], run: async () => ({ status: 'failed' }) })
+    const job = testJob({ timing: once, retryAfterMs: [HOUR], run: async () => ({ status: 'failed' }) })
     await room.work([job, reconcileOften])
     await waitFor(async () => (await room.slots())[0], { what: 'the first attempt' })
     await room.answered()

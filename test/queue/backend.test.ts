@@ -1,0 +1,101 @@
+import { createServer } from 'node:net'
+import { Client } from 'pg'
+import { describe, expect, test } from 'vitest'
+import { checkQueue, migrateQueue } from '#src/queue/backend.ts'
+import { checkRedis, readInfo } from '#src/queue/redis.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { testRedisUrl } from '../support/redis.ts'
+
+describe('the queue in Postgres', () => {
+  test('is migrated by four processes at once, into a schema of its own', async () => {
+    await using database = await openTestDatabase()
+    const settings = { databaseUrl: database.url, redisUrl: null }
+    await expect(checkQueue(settings)).rejects.toThrow('Run `ferry migrate`')
+    await Promise.all([1, 2, 3, 4].map(() => migrateQueue(settings)))
+    await migrateQueue(settings)
+    expect(await checkQueue(settings)).toMatch(/^in Postgres, schema ferry_queue, version \d+$/)
+  })
+
+  test('needs no right to create once it is migrated', async () => {
+    await using database = await openTestDatabase()
+    await migrateQueue({ databaseUrl: database.url, redisUrl: null })
+    const role = `${database.name}_reader`
+    await query(database.url, `create role ${role} login password 'x'`)
+    await query(database.url, `grant usage on schema ferry_queue to ${role}`)
+    await query(database.url, `grant select on all tables in schema ferry_queue to ${role}`)
+    try {
+      const url = Object.assign(new URL(database.url), { username: role, password: 'x' }).href
+      await migrateQueue({ databaseUrl: url, redisUrl: null })
+    } finally {
+      await query(database.url, `drop owned by ${role}`)
+      await query(database.url, `drop role ${role}`)
+    }
+  })
+})
+
+describe('Redis', () => {
+  test.skipIf(!testRedisUrl)('is taken as it is if it evicts nothing', async () => {
+    expect(await checkRedis(testRedisUrl!)).toMatch(/^Redis \d+\.\d+\.\d+ at .*, noeviction$/)
+  })
+
+  test.for([
+    ['redis_version:6.0.16\r\nmaxmemory_policy:noeviction', /Redis 6\.0\.16 at .* is too old.*6\.2/],
+    ['redis_version:7.0.0\r\nmaxmemory_policy:allkeys-lru', /maxmemory-policy is allkeys-lru.*noeviction/],
+    ['redis_version:7.0.0\r\n', /maxmemory-policy is unknown/],
+  ] as const)('that says %j is refused', async ([info, reason]) => {
+    await using redis = await openImpostor(info)
+    await expect(checkRedis(redis.url)).rejects.toThrow(reason)
+  })
+
+  test('that says it is Valkey is judged by the version of Valkey', async () => {
+    const info =
+      'redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.0\r\nmaxmemory_policy:noeviction'
+    expect(readInfo(info)).toEqual({ server: 'Valkey', version: '8.1.0', policy: 'noeviction' })
+    await using redis = await openImpostor(info)
+    expect(await checkRedis(redis.url)).toMatch(/^Valkey 8\.1\.0 at/)
+  })
+
+  test('that does not answer is not waited for', async () => {
+    await using redis = await openImpostor(null)
+    await expect(checkRedis(redis.url)).rejects.toThrow(/cannot be used: .*timed out/i)
+  })
+
+  test('that cannot be reached is named without its password', async () => {
+    const refused = checkRedis('redis://someone:secret@127.0.0.1:1/0')
+    await expect(refused).rejects.toThrow(/127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED.*Check REDIS_URL/)
+    await expect(refused).rejects.not.toThrow('secret')
+  })
+})
+
+/** A server that speaks enough of Redis to say who it is, or is mute. */
+async function openImpostor(info: string | null) {
+  const answerTo = (command: string) => {
+    if (command.startsWith('hello')) return "-ERR unknown command 'HELLO'\r\n"
+    return command.startsWith('info') ? `$${info?.length}\r\n${info}\r\n` : '+OK\r\n'
+  }
+  const server = createServer(socket => {
+    socket.on('data', data => {
+      const commands = data
+        .toString()
+        .split(/^\*\d+\r\n\$\d+\r\n/m)
+        .slice(1)
+      if (info !== null) socket.write(commands.map(answerTo).join(''))
+    })
+    socket.on('error', () => {})
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.close()
+    },
+  }
+}
+
+async function query(url: string, statement: string): Promise<void> {
+  const client = new Client(url)
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}

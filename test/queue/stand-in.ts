@@ -1,0 +1,45 @@
+import { appendFileSync } from 'node:fs'
+import { openBackend } from '#src/queue/backend.ts'
+import type { Timing } from '#src/queue/job.ts'
+import { openWorker } from '#src/queue/worker.ts'
+import { openDatabase } from '#src/store/database.ts'
+import { loadInstallation } from '#src/store/installation.ts'
+import { contextOf, reconcileOften, testJob } from './setup.ts'
+
+/*
+ * A worker in a process of its own, which tests may kill or suspend. Its one job writes a line to a file and never ends;
+ * SIGTERM drains it. Started with what it needs as JSON in its only argument.
+ */
+
+export type StandIn = {
+  readonly databaseUrl: string
+  readonly redisUrl: string | null
+  readonly file: string
+  readonly timing: Timing
+  readonly drainMs: number
+}
+
+const { databaseUrl, redisUrl, file, timing, drainMs }: StandIn = JSON.parse(process.argv[2] ?? '{}')
+
+const ferry = contextOf({}, openDatabase(databaseUrl, contextOf({}, null as never).log).pool)
+const { id } = await loadInstallation(ferry.pool)
+const job = testJob({
+  timing: () => timing,
+  run: (_, { slot }, signal) => {
+    appendFileSync(file, `begun ${slot?.toISOString()}\n`)
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => {
+        appendFileSync(file, 'aborted\n')
+        reject(signal.reason)
+      })
+    })
+  },
+})
+const backend = await openBackend({ databaseUrl, redisUrl, installation: id, log: ferry.log })
+const worker = await openWorker(ferry, backend, [job, reconcileOften])
+
+process.on('SIGTERM', async () => {
+  await worker.drain(drainMs)
+  appendFileSync(file, 'drained\n')
+  await ferry.pool.end()
+})
