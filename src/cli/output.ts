@@ -1,6 +1,9 @@
+import { createRequire } from 'node:module'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
-import Table from 'cli-table3'
+import type Table from 'cli-table3'
+
+const require = createRequire(import.meta.url)
 
 export type Cell = string | number | bigint | boolean | Date | null
 
@@ -36,8 +39,10 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
     print(none)
     return
   }
+  // Only what prints a table waits for it to load.
+  const TableOf: typeof Table = require('cli-table3')
   const numbers = head.map((_, column) => rows.every(row => isNumber(row[column])))
-  const table = new Table({
+  const table = new TableOf({
     head: head.map(emphasised),
     colAligns: numbers.map(number => (number ? 'right' : 'left')),
     chars: { ...NO_BORDERS, middle: '  ' },

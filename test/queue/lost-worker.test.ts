@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait-for.ts'
-import { BACKENDS, ONCE, reconcileOften, type SlotRow, setup, testJob } from './setup.ts'
+import { BACKENDS, ONCE, openGate, reconcileOften, setup, testJob } from './setup.ts'
 import type { StandIn } from './stand-in.ts'
 
 const SCRIPT = fileURLToPath(new URL('stand-in.ts', import.meta.url))
@@ -31,26 +31,27 @@ describe.each(BACKENDS)('a worker that is lost, on %s', kind => {
     expect(await room.slots()).toMatchObject([{ attempts: 2, outcome: 'succeeded' }])
   })
 
-  test('finds its slot taken when it was only suspended, and changes nothing', {
-    timeout: 60_000,
-  }, async () => {
+  test('cannot disturb who took its slot, when it was only suspended', { timeout: 60_000 }, async () => {
     await using room = await setup(kind)
     await using suspended = await startStandIn({ ...room.backend, timing, drainMs: 1_000 })
     await suspended.wrote('begun')
     suspended.kill('SIGSTOP')
 
-    const job = testJob({ timing: () => timing })
+    const gate = openGate()
+    const job = testJob({ timing: () => timing, run: (_, __, signal) => gate.pass(signal) })
     await room.work([job, reconcileOften])
-    await waitFor(async () => (await room.slots())[0]?.done_at, {
-      what: 'the other worker',
-      timeoutMs: 30_000,
-    })
-    const settled: SlotRow[] = await room.slots()
+    await waitFor(() => job.calls.length === 1, { what: 'the other worker', timeoutMs: 30_000 })
     suspended.kill('SIGCONT')
     await suspended.wrote('aborted')
     suspended.kill('SIGTERM')
     await suspended.wrote('drained')
-    expect(await room.slots()).toEqual(settled)
+    const [taken] = await room.slots()
+    expect(taken).toMatchObject({ attempts: 2, done_at: null })
+    expect(taken!.retry_at!.getTime()).toBeGreaterThan(Date.now())
+
+    gate.release()
+    await waitFor(async () => (await room.slots())[0]?.done_at, { what: 'the slot to be done' })
+    expect(await room.slots()).toMatchObject([{ attempts: 2, outcome: 'succeeded' }])
   })
 })
 
