@@ -8,12 +8,12 @@ import { atMost } from './support/figures.ts'
 import { type Bench, settingsFor } from './support/lab.ts'
 import { end } from './support/sandbox-process.ts'
 
-/** What a worker takes of the memory once it has worked off what was due and waits for its next schedule. */
+/** What a worker, started as the README says, takes of the memory once it has worked off what was due and waits for its next schedule. */
 export const idleWorker: Bench = async lab => {
   const sandbox = await lab.openSandbox({})
   const env = settingsFor(await lab.openDatabase(), sandbox)
   await promisify(execFile)(process.execPath, [FERRY, 'migrate'], { env }) // the queue's tables
-  const worker = spawn(process.execPath, [FERRY, 'worker', '--json'], {
+  const worker = spawn(process.execPath, ['--max-semi-space-size=2', FERRY, 'worker', '--json'], {
     env: { ...env, FERRY_LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,14 +1,8 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait-for.ts'
 import { BACKENDS, ONCE, openGate, reconcileOften, setup, testJob } from './setup.ts'
-import type { StandIn } from './stand-in.ts'
+import { startStandIn } from './start-stand-in.ts'
 
-const SCRIPT = fileURLToPath(new URL('stand-in.ts', import.meta.url))
 const timing = ONCE
 
 /** After a kill, the slot is held for 18 s at most. */
@@ -54,26 +48,3 @@ describe.each(BACKENDS)('a worker that is lost, on %s', kind => {
     expect(await room.slots()).toMatchObject([{ attempts: 2, outcome: 'succeeded' }])
   })
 })
-
-async function startStandIn(options: Omit<StandIn, 'file'>) {
-  const directory = await mkdtemp(join(tmpdir(), 'ferry-test-stand-in-'))
-  const file = join(directory, 'written')
-  const child = spawn(process.execPath, [SCRIPT, JSON.stringify({ ...options, file })], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  return {
-    kill: (signal: NodeJS.Signals) => child.kill(signal),
-    async wrote(word: string) {
-      await waitFor(async () => (await readFile(file, 'utf8')).includes(word), {
-        what: `the stand-in to have ${word}`,
-        timeoutMs: 15_000,
-      })
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
-      await ended
-      await rm(directory, { recursive: true })
-    },
-  }
-}

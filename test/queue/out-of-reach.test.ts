@@ -7,6 +7,7 @@ import { loadInstallation } from '#src/store/installation.ts'
 import { testRedisUrl } from '../support/redis.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { ONCE, openGate, reconcileOften, setup, testJob } from './setup.ts'
+import { startStandIn } from './start-stand-in.ts'
 
 const once = () => ONCE
 
@@ -25,6 +26,22 @@ describe.skipIf(!testRedisUrl)('with Redis out of reach', () => {
     const [slot] = await room.slots()
     expect(slot).toMatchObject({ attempts: 0, done_at: null })
     expect(slot!.retry_at!.getTime()).toBeLessThanOrEqual(Date.now())
+  })
+
+  test('a worker leaves nothing behind that keeps its process up', async () => {
+    await using room = await setup('redis')
+    await using road = await openRoad(room.backend.redisUrl!)
+    await using worker = await startStandIn({
+      databaseUrl: room.backend.databaseUrl,
+      redisUrl: road.url,
+      timing: ONCE,
+      drainMs: 2_400,
+    })
+    await worker.wrote('begun')
+    road.close()
+    worker.kill('SIGTERM')
+    await worker.wrote('drained')
+    await waitFor(() => worker.ended.then(() => true), { what: 'the process to end' })
   })
 
   test('a run asked for by hand is recorded, and begins once Redis is back', async () => {
