@@ -2,7 +2,7 @@ import { Pool, type PoolClient } from 'pg'
 import type { Logger } from 'pino'
 
 /** The database, closed by disposing of it. */
-export type Database = AsyncDisposable & { readonly pool: Pool }
+export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<void> }
 
 /**
  * Opens a pool on `url`; connections are made when first needed and made anew after the server was restarted.
