@@ -6,7 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM node:26-slim
-ENV NODE_ENV=production FERRY_DATA_DIR=/tmp/ferry
+ENV NODE_ENV=production FERRY_DATA_DIR=/tmp
 WORKDIR /ferry
 COPY --from=dependencies /ferry/node_modules ./node_modules
 COPY package.json ./

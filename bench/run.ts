@@ -13,7 +13,7 @@ import { reSync } from './re-sync.ts'
 import { slots } from './slots.ts'
 import { type Figure, judge, ratioOf, type Verdict } from './support/figures.ts'
 import { type Bench, openLab } from './support/lab.ts'
-import { openServer } from './support/server.ts'
+import { openServer, type Server } from './support/server.ts'
 import { printTable } from './support/table.ts'
 import { throttle } from './throttle.ts'
 
@@ -44,6 +44,19 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'idle-worker': idleWorker,
   slots,
 }
+
+/** A figure as it is kept; `load` was the machine's when it was taken. */
+type Judged = Figure & {
+  readonly bench: string
+  readonly ratio: number | null
+  readonly verdict: Verdict
+  readonly load: readonly number[]
+}
+
+class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+}
+
 const RESULTS = new URL('results/', import.meta.url)
 
 const { values: options, positionals } = parseArgs({
@@ -52,40 +65,57 @@ const { values: options, positionals } = parseArgs({
 })
 const benches = chooseBenches(positionals)
 
-/** What the bench under way has opened. */
-let opened = new AsyncDisposableStack()
+const interrupted = new Promise<never>((_, reject) => {
+  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => reject(new Interrupted()))
+})
 const opening = openServer()
-process.once('SIGINT', cleanUpAndExit).once('SIGTERM', cleanUpAndExit)
-
-const server = await opening
-const results: (Figure & { bench: string; ratio: number | null; verdict: Verdict; load: number[] })[] = []
-let failures = 0
-for (const [name, bench] of benches) {
-  console.error(`${name} (load ${loadNow().join(', ')})`)
-  opened = new AsyncDisposableStack()
-  try {
-    const figures = await bench(openLab(server, opened, options))
-    const load = loadNow()
-    for (const figure of figures) {
-      results.push({
-        ...figure,
-        bench: name,
-        ratio: ratioOf(figure),
-        verdict: judge(figure, options.quick),
-        load,
-      })
-    }
-  } catch (error) {
-    failures += 1
-    console.error(`${name} failed:`, error)
-  }
-  await opened.disposeAsync()
+try {
+  const server = await Promise.race([opening, interrupted])
+  const { figures, failures } = await runAll(server)
+  printTable(figures)
+  console.log(`kept in ${await keep(server, figures)}`)
+  process.exitCode = failures > 0 || figures.some(({ verdict }) => verdict === 'MISSED') ? 1 : 0
+} catch (error) {
+  if (!(error instanceof Interrupted)) throw error
+  process.exitCode = 130
+} finally {
+  await (await opening)[Symbol.asyncDispose]()
 }
-await server[Symbol.asyncDispose]()
+// Work that was interrupted may hold on to the process, with nothing to wait for any more.
+process.exit()
 
-printTable(results)
-console.log(`kept in ${await keep()}`)
-process.exitCode = failures > 0 || results.some(({ verdict }) => verdict === 'MISSED') ? 1 : 0
+async function runAll(server: Server): Promise<{ figures: Judged[]; failures: number }> {
+  const judged: Judged[] = []
+  let failures = 0
+  for (const [name, bench] of benches) {
+    console.error(`${name} (load ${loadNow().join(', ')})`)
+    const opened = new AsyncDisposableStack()
+    try {
+      const figures = await Promise.race([bench(openLab(server, opened, options)), interrupted])
+      const load = loadNow()
+      for (const figure of figures) {
+        const verdict = judge(figure, options.quick)
+        judged.push({ ...figure, bench: name, ratio: ratioOf(figure), verdict, load })
+      }
+    } catch (error) {
+      if (error instanceof Interrupted) {
+        await abandon(opened)
+        throw error
+      }
+      failures += 1
+      console.error(`${name} failed:`, error)
+    }
+    await opened.disposeAsync()
+  }
+  return { figures: judged, failures }
+}
+
+/** Closes what it can of a bench that still runs. Its databases will be dropped, which cuts it off whatever it does. */
+async function abandon(opened: AsyncDisposableStack): Promise<void> {
+  console.error('Cleaning up.')
+  process.on('uncaughtException', () => {}) // what is cut off complains
+  await Promise.race([opened.disposeAsync().catch(() => {}), delay(3_000)])
+}
 
 function chooseBenches(names: readonly string[]): [string, Bench][] {
   const all = Object.entries(BENCHES)
@@ -95,20 +125,12 @@ function chooseBenches(names: readonly string[]): [string, Bench][] {
   return process.exit(2)
 }
 
-async function cleanUpAndExit(): Promise<void> {
-  console.error('Cleaning up.')
-  // What is under way may hold its connections for long; dropping its database then cuts them.
-  await Promise.race([opened.disposeAsync().catch(() => {}), delay(3_000)])
-  await (await opening)[Symbol.asyncDispose]()
-  process.exit(130)
-}
-
-async function keep(): Promise<string> {
+async function keep(server: Server, figures: readonly Judged[]): Promise<string> {
   const at = new Date()
   const file = new URL(`${at.toISOString().replaceAll(':', '-')}.json`, RESULTS)
   const machine = { cpus: cpus().map(cpu => cpu.model), node: process.version, postgres: server.version }
   await mkdir(RESULTS, { recursive: true })
-  await writeFile(file, JSON.stringify({ at, options, machine, failures, results }, null, 2))
+  await writeFile(file, JSON.stringify({ at, options, machine, figures }, null, 2))
   return fileURLToPath(file)
 }
 

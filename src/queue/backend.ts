@@ -12,6 +12,7 @@ import {
 import { Client } from 'pg'
 import type { Logger } from 'pino'
 import type { Bell } from './job.ts'
+import { reasonOf } from './reason.ts'
 import { checkRedis, QueueRefused } from './redis.ts'
 
 /*
@@ -45,7 +46,7 @@ export type BellQueue = Pick<
 
 export type BellWorker = Pick<
   Worker<Bell, void, string>,
-  'cancelAllJobs' | 'close' | 'disconnect' | 'run' | 'waitUntilReady'
+  'cancelAllJobs' | 'close' | 'pause' | 'run' | 'waitUntilReady'
 >
 
 /** Syncs of several accounts side by side; each is bound by the platform's answers, not by this machine. */
@@ -151,16 +152,17 @@ function postgresBackend(url: string, log: Logger): QueueBackend {
   }
 }
 
-/** Without a listener an error would end the process. Its other fields may hold the commands sent, so they stay out. */
+/** Without a listener an error would end the process. */
 function reporting<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   source: T,
   log: Logger,
 ): T {
-  let last = { message: '', at: 0 }
-  source.on('error', ({ message }) => {
-    const again = message === last.message && performance.now() - last.at < SAME_TROUBLE_MS
-    log[again ? 'debug' : 'warn']({ error: message }, 'the queue has trouble')
-    last = { message, at: performance.now() }
+  let last = { reason: '', at: 0 }
+  source.on('error', error => {
+    const reason = reasonOf(error)
+    const again = reason === last.reason && performance.now() - last.at < SAME_TROUBLE_MS
+    log[again ? 'debug' : 'warn']({ error: reason }, 'the queue has trouble')
+    last = { reason, at: performance.now() }
   })
   return source
 }

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis'
+import { reasonOf } from './reason.ts'
 
 /** The queue cannot be used as it is; the message says what to do. */
 export class QueueRefused extends Error {
@@ -62,10 +63,8 @@ async function askForInfo(url: string): Promise<string> {
     await redis.connect()
     return await redis.info()
   } catch (error) {
-    const why = reason ?? error
-    // The cause stays out: it may hold the commands sent, the password among them.
     throw new QueueRefused(
-      `Redis at ${hostOf(url)} cannot be used: ${why instanceof Error ? why.message : String(why)}. ` +
+      `Redis at ${hostOf(url)} cannot be used: ${reasonOf(reason ?? error)}. ` +
         'Check REDIS_URL and that it runs, or unset REDIS_URL to keep the queue in Postgres.',
     )
   } finally {

@@ -3,7 +3,7 @@ import * as store from '#src/store/schedules.ts'
 import { addManualSlot } from '#src/store/slots.ts'
 import type { QueueBackend } from './backend.ts'
 import { ring, type TimedSchedule } from './bells.ts'
-import { EVERY_ACCOUNT, isQueued, type Job, type JobContext } from './job.ts'
+import { EVERY_ACCOUNT, isQueued, type Job, type JobContext, type JobSettings } from './job.ts'
 import { slotAfter } from './timing.ts'
 import { within } from './within.ts'
 
@@ -35,7 +35,7 @@ export class UnknownSchedule extends Error {
 /** A queue never reached yet would be waited for for ever. */
 const RING_MS = 3_000
 
-type Selection = Pick<JobContext, 'accounts' | 'pollEveryMs' | 'nightlyCron' | 'timezone' | 'catchUpMs'>
+type Selection = Pick<JobContext, 'accounts'> & JobSettings
 type Stored = Selection & Pick<JobContext, 'pool'>
 
 /** Every schedule there is: each job, for each account if it is per account. */

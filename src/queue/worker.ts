@@ -4,6 +4,7 @@ import { answerBell } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
 import { alignSchedulers, rungAt } from './bells.ts'
 import { type Bell, isQueued, type Job, type JobContext, type WorkerJob } from './job.ts'
+import { reasonOf } from './reason.ts'
 import { openReconciler, type Reconciler } from './reconcile.ts'
 import { schedulesOf } from './schedules.ts'
 import { within } from './within.ts'
@@ -21,7 +22,12 @@ const GIVE_BACK_MS = 1_000
 /** Long for a queue that has just been checked; one that went away since is waited for by BullMQ. */
 const READY_MS = 5_000
 
-/** Begins to work: puts the schedules into the queue, answers bells, and runs the jobs that keep their own time. */
+/**
+ * Begins to work: puts the schedules into the queue, answers bells, and runs the jobs that keep their own time.
+ *
+ * A bell whose lock in the queue is lost (the queue was wiped, this process stood still) is no reason to stop: another
+ * worker that gets it finds the slot taken. What stops the work is the loss of its hold in Postgres.
+ */
 export async function openWorker(
   ferry: JobContext,
   backend: QueueBackend,
@@ -33,7 +39,7 @@ export async function openWorker(
   const queue = backend.openQueue()
   const reconciler = await openReconciler(ferry, queue, schedules)
   await alignSchedulers(queue, schedules).catch(error => {
-    log.warn({ error: String(error) }, 'the schedules could not be put into the queue yet')
+    log.warn({ error: reasonOf(error) }, 'the schedules could not be put into the queue yet')
   })
 
   let draining = false
@@ -43,7 +49,7 @@ export async function openWorker(
     underWay.add(answering)
     await answering.finally(() => underWay.delete(answering))
   })
-  worker.run().catch(error => log.error({ error: String(error) }, 'the worker broke'))
+  worker.run().catch(error => log.error({ error: reasonOf(error) }, 'the worker broke'))
   // Closed before it is ready, BullMQ would leave a connection behind.
   await within(READY_MS, worker.waitUntilReady())
   const clocks = jobs.flatMap(job => (isQueued(job) ? [] : [keepTime(job, reconciler, log)]))
@@ -60,17 +66,18 @@ export async function openWorker(
     async drain(deadlineMs) {
       draining = true
       const clocksStopped = Promise.all(clocks.map(clock => clock.stop()))
-      const closing = Promise.all([worker.close(), clocksStopped.then(() => queue.close())])
-      await within((deadlineMs * 10) / 12, settled(underWay))
-      if (underWay.size > 0) {
+      const idle = worker.pause()
+      if (!(await within((deadlineMs * 10) / 12, settled(underWay)))) {
         log.warn({ jobs: underWay.size }, 'what is still under way is aborted and given back')
         worker.cancelAllJobs('draining')
         await within(deadlineMs / 12, settled(underWay))
       }
-      // With Redis out of reach BullMQ would close for ever.
-      if (await within(deadlineMs / 12, closing)) return
-      log.warn('the queue is out of reach: the worker leaves without a goodbye')
-      worker.disconnect().catch(() => {})
+      // With Redis out of reach BullMQ would wait for it for ever, here and in a close that is not forced.
+      if (!(await within(deadlineMs / 12, Promise.all([idle, clocksStopped])))) {
+        log.warn('the queue is out of reach: the worker leaves without a goodbye')
+      }
+      await worker.close(true)
+      await queue.close()
     },
   }
 }
@@ -90,7 +97,7 @@ function keepTime(job: WorkerJob, reconciler: Reconciler, log: Logger): { stop()
       failing = false
     } catch (error) {
       log[failing ? 'debug' : 'warn'](
-        { job: job.name, error: String(error) },
+        { job: job.name, error: reasonOf(error) },
         'a job failed and is tried again',
       )
       failing = true

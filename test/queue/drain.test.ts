@@ -32,7 +32,7 @@ describe.each(BACKENDS)('a worker that drains, on %s', kind => {
 
     const before = performance.now()
     await first.drain(3_000)
-    expect(performance.now() - before).toBeLessThan(3_000)
+    expect(performance.now() - before).toBeLessThan(3_500)
     const [slot] = await room.slots()
     expect(slot).toMatchObject({ attempts: 0, done_at: null })
     expect(slot!.retry_at!.getTime()).toBeLessThanOrEqual(Date.now())

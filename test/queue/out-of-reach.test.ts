@@ -6,7 +6,7 @@ import { openWorker } from '#src/queue/worker.ts'
 import { loadInstallation } from '#src/store/installation.ts'
 import { testRedisUrl } from '../support/redis.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { ONCE, openGate, reconcileOften, setup, testJob } from './setup.ts'
+import { BACKENDS, ONCE, openGate, reconcileOften, setup, testJob } from './setup.ts'
 import { startStandIn } from './start-stand-in.ts'
 
 const once = () => ONCE
@@ -41,7 +41,7 @@ describe.skipIf(!testRedisUrl)('with Redis out of reach', () => {
     road.close()
     worker.kill('SIGTERM')
     await worker.wrote('drained')
-    await waitFor(() => worker.ended.then(() => true), { what: 'the process to end' })
+    await worker.ended
   })
 
   test('a run asked for by hand is recorded, and begins once Redis is back', async () => {
@@ -57,6 +57,22 @@ describe.skipIf(!testRedisUrl)('with Redis out of reach', () => {
     await waitFor(() => job.calls.length === 1, { what: 'the run', timeoutMs: 20_000 })
     expect(job.calls).toEqual([{ account: 'default', trigger: 'manual' }])
     await worker.drain(5_000)
+  })
+})
+
+describe.each(BACKENDS)('with Postgres restarted, on %s', kind => {
+  test('a running worker goes on by itself', { timeout: 60_000 }, async () => {
+    await using room = await setup(kind)
+    const job = testJob({ timing: () => ({ everyMs: 1_000 }) })
+    await room.work([job, reconcileOften])
+    await waitFor(() => job.calls.length > 0, { what: 'a run' })
+    // All that a worker notices of a restart: every connection breaks, and new ones can be made.
+    await room.ferry.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`,
+    )
+    const before = job.calls.length
+    await waitFor(() => job.calls.length >= before + 3, { what: 'three more runs', timeoutMs: 40_000 })
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { runSchedule } from '#src/queue/schedules.ts'
 import { slotAt } from '#src/queue/timing.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { BACKENDS, dailyCron, ONCE, openGate, reconcileOften, setup, testJob } from './setup.ts'
@@ -47,6 +48,25 @@ describe.each(BACKENDS)('a worker on %s', kind => {
     await room.answered()
     expect(job.calls).toHaveLength(1)
     expect(await room.slots()).toMatchObject([{ attempts: 1, outcome: 'succeeded', retry_at: null }])
+  })
+
+  test('sends nothing through the queue but which slot to look at', async () => {
+    await using room = await setup(kind)
+    const { cron } = dailyCron(HOUR)
+    const job = testJob({ timing: () => ({ cron, timezone: 'UTC' }) })
+    const worker = await room.work([job])
+    await worker.drain(5_000)
+    await runSchedule(room.ferry, await room.openBackend(), [job], job.name)
+    const [slot] = await room.slots()
+    const bells = await room.queue.getJobs(['delayed', 'waiting'])
+    const bell = { job: job.name, account: 'default' }
+    expect(bells.map(({ data }) => data)).toEqual(
+      expect.arrayContaining([
+        { ...bell, slot: null, trigger: 'schedule' },
+        { ...bell, slot: slot!.slot.toISOString(), trigger: 'manual' },
+      ]),
+    )
+    expect(bells).toHaveLength(2)
   })
 
   test('ignores a bell for a job or an account it does not know', async () => {
