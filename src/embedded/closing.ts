@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 import { connect, LEAVING, PRESENT } from './connection.ts'
 import { withDirectoryLock } from './lock.ts'
 import type { Placement } from './placement.ts'
@@ -34,7 +35,7 @@ export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
     await Promise.race([leave(opened), deadline])
   } catch (error) {
     opened.log.warn(
-      { err: error },
+      { error: reasonOf(error) },
       'the embedded Postgres was left as it is; the next to use it will find it',
     )
   } finally {

@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 import { ROLE } from './cluster.ts'
 
 /** By its name a connection tells the others that a Ferry is here, or that one is about to go. */
@@ -26,7 +27,9 @@ export async function connect(
     query_timeout: 10_000,
     keepAlive: true,
   })
-  client.on('error', error => log.warn({ err: error }, 'the embedded Postgres cut its connection'))
+  client.on('error', error =>
+    log.warn({ error: reasonOf(error) }, 'the embedded Postgres cut its connection'),
+  )
   await client.connect()
   return client
 }

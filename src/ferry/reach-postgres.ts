@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 
 /** The database cannot be used. The message names server and database, never the password. */
 export class PostgresUnusable extends Error {
@@ -32,7 +33,7 @@ export async function reachPostgres(
     const failure = await tryOnce(url)
     if (failure === null) return
     if (performance.now() > giveUpAt || !mayPass(failure)) throw unreachable(url, failure)
-    if (!said) log.info({ err: failure }, `waiting for Postgres at ${placeOf(url)}`)
+    if (!said) log.info({ error: reasonOf(failure) }, `waiting for Postgres at ${placeOf(url)}`)
     said = true
     await delay(TRY_EVERY_MS, undefined, { signal })
   }

@@ -1,3 +1,4 @@
+import { reasonOf } from '#src/model/reason.ts'
 import type { RunStatus } from '#src/model/run.ts'
 import { type Hold, takeSlot } from '#src/store/slots.ts'
 import type { Bell, JobContext, QueuedJob } from './job.ts'
@@ -67,7 +68,11 @@ async function runJob(
     const call = { account, trigger, ...(trigger !== 'manual' && { slot }) }
     return (await job.run(ferry, call, signal)).status
   } catch (error) {
-    if (!signal.aborted) ferry.log.error({ err: error }, 'a job broke')
+    if (!signal.aborted)
+      ferry.log.error(
+        { error: reasonOf(error), stack: error instanceof Error ? error.stack : undefined },
+        'a job broke',
+      )
     return 'failed'
   }
 }

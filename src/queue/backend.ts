@@ -11,8 +11,8 @@ import {
 } from 'bullmq'
 import { Client } from 'pg'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 import type { Bell } from './job.ts'
-import { reasonOf } from './reason.ts'
 import { checkRedis, QueueRefused } from './redis.ts'
 
 /*

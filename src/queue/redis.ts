@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { reasonOf } from './reason.ts'
+import { reasonOf } from '#src/model/reason.ts'
 
 /** The queue cannot be used as it is; the message says what to do. */
 export class QueueRefused extends Error {

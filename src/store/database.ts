@@ -1,5 +1,6 @@
 import { Pool, type PoolClient } from 'pg'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 
 /** The database, closed by disposing of it. */
 export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<void> }
@@ -7,10 +8,10 @@ export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<v
 /**
  * Opens a pool on `url`; connections are made when first needed and made anew after the server was restarted.
  *
- * Seven connections: a sync uses two, the throttle one, leases and schedules one each, with two to spare.
- * `doctor` adds up what all pools of a process may take.
+ * Twelve connections: four jobs at once, of which a snapshot syncs two inventories, make eight syncs that hold one
+ * each while they apply; the throttle, leases and slots of them share the rest. `doctor` adds up what a process takes.
  */
-export const POOL_SIZE = 7
+export const POOL_SIZE = 12
 
 export function openDatabase(url: string, log: Logger): Database {
   const pool = new Pool({
@@ -20,7 +21,7 @@ export function openDatabase(url: string, log: Logger): Database {
     connectionTimeoutMillis: 10_000,
   })
   // An idle connection that breaks (the server was restarted) is replaced at its next use: worth a line, not a crash.
-  pool.on('error', error => log.warn({ err: error }, 'an idle database connection was lost'))
+  pool.on('error', error => log.warn({ error: reasonOf(error) }, 'an idle database connection was lost'))
   return { pool, [Symbol.asyncDispose]: () => pool.end() }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 
 /**
  * A lease says who works: one row a name, with a token that only its holder knows and a time by the database's
@@ -56,7 +57,7 @@ function keepLease(pool: Pool, name: string, token: string, log: Logger): Lease 
         if (!kept) lost.abort(new LeaseLost(`the lease ${name} ran out`))
       },
       // The database may be back before the lease is out; if not, the check at the end refuses the work.
-      error => log.warn({ err: error, lease: name }, 'a lease could not be renewed'),
+      error => log.warn({ error: reasonOf(error), lease: name }, 'a lease could not be renewed'),
     )
   }, RENEW_EVERY_MS)
   return {
@@ -68,7 +69,10 @@ function keepLease(pool: Pool, name: string, token: string, log: Logger): Lease 
       try {
         await pool.query('delete from ferry.leases where name = $1 and token = $2', [name, token])
       } catch (error) {
-        log.warn({ err: error, lease: name }, 'a lease could not be given up; it runs out by itself')
+        log.warn(
+          { error: reasonOf(error), lease: name },
+          'a lease could not be given up; it runs out by itself',
+        )
       }
     },
   }

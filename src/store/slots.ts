@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 import type { ScheduleKey } from './schedules.ts'
 
 /*
@@ -89,7 +90,7 @@ function keepSlot(
       until = rows[0].retry_at
       expiry = setTimeout(giveUp, HOLD_MS - (performance.now() - askedAt))
     } catch (error) {
-      log.warn({ err: error, ...key }, 'the hold on a slot could not be renewed')
+      log.warn({ error: reasonOf(error), ...key }, 'the hold on a slot could not be renewed')
     }
   }
 
