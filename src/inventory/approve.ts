@@ -3,7 +3,8 @@ import { loadOpenHold } from '#src/store/holds.ts'
 import { alertRules } from './alert-rules.ts'
 import type { InventoryContext } from './context.ts'
 import { mcpServers } from './mcp-servers.ts'
-import { accountOf, syncSource } from './sync.ts'
+import { runSync } from './run.ts'
+import { accountOf } from './sync.ts'
 
 /** The run holds nothing that could be approved (any more). */
 export class NothingToApprove extends Error {
@@ -30,6 +31,6 @@ export async function approveRun(
   const request = { account: hold.account, trigger: 'manual' } as const
   const policy = { kind: 'approved', ids: new Set(hold.ids) } as const
   return hold.resource === 'alert-rules'
-    ? syncSource(context, alertRules(account, hold.scope.folders?.map(BigInt)), request, policy, signal)
-    : syncSource(context, mcpServers(account), request, policy, signal)
+    ? runSync(context, alertRules(account, hold.scope.folders?.map(BigInt)), request, policy, signal)
+    : runSync(context, mcpServers(account), request, policy, signal)
 }

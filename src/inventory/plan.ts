@@ -2,8 +2,8 @@ import type { Pool } from 'pg'
 import { fingerprint } from '#src/model/fingerprint.ts'
 import type { Listing } from '#src/model/listing.ts'
 import { loadOpenFirings } from '#src/store/firings.ts'
-import { compareWithCurrent } from '#src/store/versions.ts'
-import type { Source } from './source.ts'
+import { compareWithCurrent, loadCurrentIds } from '#src/store/versions.ts'
+import type { ReadRequest, Source } from './source.ts'
 
 /** What applying a listing would change, removals apart: those need more than one look. */
 export type Plan<Row> = {
@@ -50,6 +50,18 @@ export async function planChanges<Row>(
     absent: differences.gone,
     current: differences.current,
     ...firings,
+  }
+}
+
+/** Returns a function that says whether ids are exactly those stored as current. */
+export function knownSetCheck<Row>(
+  pool: Pool,
+  { table }: Source<Row>,
+  account: string,
+): ReadRequest['isKnownSet'] {
+  return async ids => {
+    const known = await loadCurrentIds(pool, table, account)
+    return known.size === ids.size && known.isSubsetOf(ids)
   }
 }
 

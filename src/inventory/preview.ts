@@ -3,11 +3,11 @@ import { isSuspicious } from '#src/model/removal-guard.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { RunCounts } from '#src/model/run.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
-import { loadCurrentIds, loadDocuments } from '#src/store/versions.ts'
+import { loadDocuments } from '#src/store/versions.ts'
 import { alertRules } from './alert-rules.ts'
 import type { InventoryContext } from './context.ts'
 import { mcpServers } from './mcp-servers.ts'
-import { planChanges } from './plan.ts'
+import { knownSetCheck, planChanges } from './plan.ts'
 import type { Source } from './source.ts'
 import { accountOf, type SyncRequest } from './sync.ts'
 
@@ -50,15 +50,8 @@ async function previewSource<Row>(
   signal: AbortSignal,
 ): Promise<SyncPreview | Refusal> {
   const { pool } = context
-  const reading = await source.read({
-    runId: null,
-    signal,
-    trustedHashes: [],
-    isKnownSet: async ids => {
-      const known = await loadCurrentIds(pool, source.table, account)
-      return known.size === ids.size && known.isSubsetOf(ids)
-    },
-  })
+  const isKnownSet = knownSetCheck(pool, source, account)
+  const reading = await source.read({ runId: null, signal, trustedHashes: [], isKnownSet })
   if (reading.kind === 'refused') return reading.refusal
   if (reading.kind === 'identical')
     throw new Error('nothing was trusted, yet the reading was called identical')
