@@ -8,7 +8,10 @@ import { atMost } from './support/figures.ts'
 import { type Bench, settingsFor } from './support/lab.ts'
 import { end } from './support/sandbox-process.ts'
 
-/** What a worker, started as the README says, takes of the memory once it has worked off what was due and waits for its next schedule. */
+/**
+ * What a worker, started as the README says, takes of the memory once it has done what was due and waits for its next
+ * schedule.
+ */
 export const idleWorker: Bench = async lab => {
   const sandbox = await lab.openSandbox({})
   const env = settingsFor(await lab.openDatabase(), sandbox)

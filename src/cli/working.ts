@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
+import { openHeartbeat } from './heartbeat.ts'
 import { print, printAside, printJson, shownPath } from './output.ts'
 import { printSchedules, schedulesOf } from './schedules.ts'
 import type { Session } from './session.ts'
@@ -26,6 +27,7 @@ export async function openWorking(
     printAside('ferry: finishing what is under way; a second signal ends it at once')
     return worker.drain(DRAIN_WITHIN_MS)
   })
+  opened.use(openHeartbeat(ferry))
 
   const accounts = [...ferry.accounts.keys()]
   const inRedis = ferry.backend.redisUrl !== null

@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Pool } from 'pg'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { HEARTBEAT_FILE, openHeartbeat } from '#src/cli/heartbeat.ts'
+import { readConfig } from '#src/config.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+const log = pino({ level: 'silent' })
+
+test('a worker that reaches Postgres touches the file that the image looks at, and takes it away when it ends', async () => {
+  await using database = await openTestDatabase()
+  const config = readConfig({ FERRY_DATA_DIR: await directory() })
+  const pool = new Pool({ connectionString: database.url })
+  const heartbeat = openHeartbeat({ pool, config, log })
+  await waitFor(() => existsSync(join(config.dataDir, HEARTBEAT_FILE)), { what: 'a heartbeat' })
+  await heartbeat[Symbol.asyncDispose]()
+  await pool.end()
+  expect(existsSync(join(config.dataDir, HEARTBEAT_FILE))).toBe(false)
+  const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8')
+  expect(dockerfile).toContain(`"$FERRY_DATA_DIR/${HEARTBEAT_FILE}"`)
+})
+
+test('one that does not reach Postgres has no heartbeat, and goes on', async () => {
+  const config = readConfig({ FERRY_DATA_DIR: await directory() })
+  const pool = new Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/nowhere' })
+  const failed = Promise.withResolvers<void>()
+  const listening = { ...log, debug: () => failed.resolve() } as typeof log
+  await using _ = openHeartbeat({ pool, config, log: listening })
+  await failed.promise
+  expect(existsSync(join(config.dataDir, HEARTBEAT_FILE))).toBe(false)
+  await pool.end()
+})
+
+async function directory(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'ferry-heartbeat-'))
+  onTestFinished(() => rm(path, { recursive: true }))
+  return path
+}
