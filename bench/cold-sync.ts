@@ -46,6 +46,7 @@ export const coldSync: Bench = async lab => {
       measure: `cold sync of ${rules} rules`,
       value: median(syncs) / 1000,
       floor: median(floors) / 1000,
+      rounds: { syncs, floors },
       unit: 's',
       wanted: atMost(2.5, { must: 3 }),
     },

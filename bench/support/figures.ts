@@ -4,6 +4,8 @@ export type Figure = {
   readonly value: number
   readonly unit: Unit
   readonly floor?: number
+  /** What each round measured, in milliseconds or megabytes: how noisy it was. Kept, not printed. */
+  readonly rounds?: Readonly<Record<string, readonly number[]>>
   /** None: printed for information. */
   readonly wanted?: Wanted
 }
