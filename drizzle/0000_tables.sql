@@ -206,7 +206,7 @@ CREATE TABLE "ferry"."sync_runs" (
 --> statement-breakpoint
 CREATE UNIQUE INDEX "alert_rule_firings_open" ON "ferry"."alert_rule_firings" USING btree ("id","account") WHERE "ferry"."alert_rule_firings"."ended" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "alert_rule_versions_current" ON "ferry"."alert_rule_versions" USING btree ("id","account") INCLUDE ("fingerprint","folder_id") WHERE "ferry"."alert_rule_versions"."valid_to" is null;--> statement-breakpoint
-CREATE INDEX "alert_rule_versions_by_folder" ON "ferry"."alert_rule_versions" USING btree ("folder_id","valid_from");--> statement-breakpoint
+CREATE INDEX "alert_rule_versions_by_folder" ON "ferry"."alert_rule_versions" USING btree ("folder_id","valid_from",coalesce("valid_to", 'infinity'));--> statement-breakpoint
 CREATE UNIQUE INDEX "mcp_server_versions_current" ON "ferry"."mcp_server_versions" USING btree ("server_id","account") INCLUDE ("fingerprint") WHERE "ferry"."mcp_server_versions"."valid_to" is null;--> statement-breakpoint
 CREATE INDEX "platform_calls_in_window" ON "ferry"."platform_calls" USING btree ("limit_key","operation","counted_by");--> statement-breakpoint
 CREATE INDEX "platform_calls_by_run" ON "ferry"."platform_calls" USING btree ("run_id");--> statement-breakpoint

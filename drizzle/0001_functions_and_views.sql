@@ -93,11 +93,13 @@ RETURNS TABLE (
   SELECT v.account, v.id, v.account_id, v.folder_id, v.name, v.labels, v.ds_type, v.enabled, v.debug_log_enabled,
     v.cron_pattern, v.timezone, v.delay_seconds, v.creator_id, v.creator_name, v.updater_id, v.updater_name,
     v.created_at, v.updated_at,
-    EXISTS (SELECT FROM ferry.alert_rule_firings f WHERE f.id = v.id AND f.account = v.account
-            AND f.began <= $1 AND (f.ended IS NULL OR f.ended > $1)) AS triggered,
+    -- Episodes do not overlap: the youngest begun by then decides. (As EXISTS it would be hashed: all episodes read.)
+    coalesce((SELECT f.ended IS NULL OR f.ended > $1 FROM ferry.alert_rule_firings f
+              WHERE f.id = v.id AND f.account = v.account AND f.began <= $1
+              ORDER BY f.began DESC LIMIT 1), false) AS triggered,
     v.valid_from, v.valid_to, v.opened_by_run, v.closed_by_run, v.fingerprint, v.flags, v.altered
   FROM ferry.alert_rule_versions v
-  WHERE v.valid_from <= $1 AND (v.valid_to IS NULL OR v.valid_to > $1)
+  WHERE v.valid_from <= $1 AND coalesce(v.valid_to, 'infinity') > $1
 $$;
 --> statement-breakpoint
 CREATE FUNCTION ferry.mcp_servers_as_of(at timestamptz)

@@ -8,7 +8,7 @@ import { fenceWithLease, type Lease, LeaseLost } from '#src/store/leases.ts'
 import { chooseInstant, finishRun, type RunEnd } from '#src/store/runs.ts'
 import { closeVersions, type NewVersion, openVersions } from '#src/store/versions.ts'
 import type { InventoryContext } from './context.ts'
-import type { Plan } from './plan.ts'
+import { type Plan, rowAt } from './plan.ts'
 import type { RemovalPolicy, Removals } from './removals.ts'
 import type { Source } from './source.ts'
 
@@ -124,18 +124,12 @@ function* newVersions<Row>(source: Source<Row>, plan: Plan<Row>): Generator<NewV
       const row = rowAt(plan.listing.rows, n)
       yield {
         row,
-        fingerprint: plan.fingerprints[n] ?? '',
+        fingerprint: plan.fingerprintOf(n),
         flags: source.flagsOf(row),
         altered: plan.listing.altered.get(n),
       }
     }
   }
-}
-
-function rowAt<Row>(rows: readonly Row[], n: number): Row {
-  const row = rows[n]
-  if (row === undefined) throw new Error(`the comparison named row ${n} of ${rows.length}`)
-  return row
 }
 
 function statusOf(removals: Removals): Exclude<RunStatus, 'running' | 'skipped'> {

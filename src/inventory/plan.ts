@@ -8,7 +8,8 @@ import type { ReadRequest, Source } from './source.ts'
 /** What applying a listing would change, removals apart: those need more than one look. */
 export type Plan<Row> = {
   readonly listing: Listing<Row>
-  readonly fingerprints: readonly string[]
+  /** The fingerprint of a row of the listing, by its index. */
+  fingerprintOf(n: number): string
   /** Indexes into the listing's rows. */
   readonly added: readonly number[]
   readonly changed: readonly number[]
@@ -30,13 +31,17 @@ export async function planChanges<Row>(
 ): Promise<Plan<Row>> {
   const { table, canonical } = source
   const ids = listing.rows.map(table.idOf)
-  const fingerprints = listing.rows.map(row => fingerprint(canonical(row)))
+  const known: string[] = []
+  const fingerprintOf = (n: number) => {
+    known[n] ??= fingerprint(canonical(rowAt(listing.rows, n)))
+    return known[n]
+  }
   const present = listing.quarantined.flatMap(row => (row.id === null ? [] : [row.id]))
   const differences = await compareWithCurrent(
     pool,
     table,
     account,
-    { ids, fingerprints, present },
+    { ids, fingerprintOf, present },
     source.folders,
   )
   const firings = source.isFiring
@@ -44,7 +49,7 @@ export async function planChanges<Row>(
     : { began: [], ended: [] }
   return {
     listing,
-    fingerprints,
+    fingerprintOf,
     added: differences.added,
     changed: differences.changed,
     absent: differences.gone,
@@ -63,6 +68,12 @@ export function knownSetCheck<Row>(
     const known = await loadCurrentIds(pool, table, account)
     return known.size === ids.size && known.isSubsetOf(ids)
   }
+}
+
+export function rowAt<Row>(rows: readonly Row[], n: number): Row {
+  const row = rows[n]
+  if (row === undefined) throw new Error(`the comparison named row ${n} of ${rows.length}`)
+  return row
 }
 
 function planFirings<Row>(

@@ -6,7 +6,8 @@ import { from as copyFrom } from 'pg-copy-streams'
 /** Bytes gathered before they are handed to the socket: large enough that the calls cost nothing. */
 const CHUNK = 128 * 1024
 
-const SPECIAL = /[\\\n\r\t]/g
+const SPECIAL = /[\\\n\r\t]/
+const EACH_SPECIAL = /[\\\n\r\t]/g
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /**
@@ -23,7 +24,9 @@ export async function copyLines(client: PoolClient, target: string, lines: Itera
 /** One field as COPY reads it; null is `\N`. */
 export function copyField(value: string | null): string {
   if (value === null) return '\\N'
-  return value.replace(SPECIAL, character => ESCAPES[character] ?? character)
+  return SPECIAL.test(value)
+    ? value.replace(EACH_SPECIAL, character => ESCAPES[character] ?? character)
+    : value
 }
 
 /** A text[] as Postgres reads it; null for none, so that an ordinary row costs one bit. */

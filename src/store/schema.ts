@@ -114,7 +114,12 @@ export const alertRuleVersions = ferry.table(
     // The migration adds INCLUDE (fingerprint, folder_id), which drizzle cannot say: a comparison then reads this
     // index alone, however long the history is.
     uniqueIndex('alert_rule_versions_current').on(t.id, t.account).where(sql`${t.valid_to} is null`),
-    index('alert_rule_versions_by_folder').on(t.folder_id, t.valid_from),
+    // Both ends of the interval, so that the index alone tells which versions were valid at an instant.
+    index('alert_rule_versions_by_folder').on(
+      t.folder_id,
+      t.valid_from,
+      sql`coalesce(${t.valid_to}, 'infinity')`,
+    ),
     check('alert_rule_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
   ],
 )
