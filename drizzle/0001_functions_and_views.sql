@@ -52,10 +52,12 @@ BEGIN
     RETURNING id INTO call_id;
 END $$;
 --> statement-breakpoint
--- Records the end of a call. `finished` is the moment an answer of the platform came: one that never came, or a gateway's
--- in its place, proves nothing, and the call counts until counted_by. A 429 moves blocked_until forward, never back, for every worker: by Retry-After if
--- given, else by 1 s doubled at each strike up to 60 s. Answers to calls sent before the block are one strike
--- together. Any other answer ends the strikes.
+-- Records the end of a call. `finished` is the moment an answer of the platform came: one that never came, or a
+-- gateway's in its place, proves nothing, and the call counts until counted_by.
+--
+-- A 429 moves blocked_until forward, never back, for every worker: by 1 s doubled at each strike up to 60 s, or by
+-- Retry-After if that is longer, up to ten minutes (who has to wait for longer learns it by asking again). Answers to
+-- calls sent before the block are one strike together. Any other answer ends the strikes.
 CREATE FUNCTION ferry.finish_call(
   p_call_id bigint, p_answered boolean, p_http_status int, p_error_code text, p_request_id text,
   p_retry_after_ms double precision
@@ -69,8 +71,9 @@ BEGIN
   IF p_http_status = 429 OR p_error_code = 'RequestTooFrequently' THEN
     UPDATE ferry.platform_limits l SET
         strikes = l.strikes + fresh::int,
-        blocked_until = greatest(l.blocked_until, clock_timestamp() + interval '1 ms' *
-          coalesce(p_retry_after_ms, least(1000 * 2.0 ^ least(l.strikes + fresh::int - 1, 6), 60000)))
+        blocked_until = greatest(l.blocked_until, clock_timestamp() + interval '1 ms' * greatest(
+          least(coalesce(p_retry_after_ms, 0), 600000),
+          least(1000 * 2.0 ^ least(l.strikes + fresh::int - 1, 6), 60000)))
       FROM (SELECT coalesce(v_call.started > b.blocked_until, true) AS fresh FROM ferry.platform_limits b
             WHERE b.limit_key = v_call.limit_key AND b.operation = v_call.operation FOR UPDATE) s
       WHERE l.limit_key = v_call.limit_key AND l.operation = v_call.operation;
@@ -143,53 +146,53 @@ CREATE VIEW ferry.mcp_server_tools AS
   CROSS JOIN LATERAL jsonb_array_elements(v.tools) WITH ORDINALITY AS t (tool, position)
   WHERE v.valid_to IS NULL;
 --> statement-breakpoint
--- One row per event in the life of a rule. `before` and `after` hold the fields that differ.
+-- One row per event in the life of a rule. `before` and `after` hold the fields that differ. Each version looks up the
+-- one before it by itself, so that a condition on the rule or on the time reaches the index.
 CREATE VIEW ferry.alert_rule_changes AS
-  WITH versions AS (
-    SELECT v.*,
-      to_jsonb(v) - '{account,id,valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[] AS document
-    FROM ferry.alert_rule_versions v
-  ), steps AS (
-    SELECT v.*, lag(v.document) OVER life AS document_before, lag(v.valid_to) OVER life AS previous_valid_to,
-      lead(v.valid_from) OVER life AS next_valid_from
-    FROM versions v WINDOW life AS (PARTITION BY v.id, v.account ORDER BY v.valid_from)
-  )
-  SELECT s.account, s.id, s.valid_from AS observed_at, s.opened_by_run AS run_id, s.name,
-    CASE WHEN s.document_before IS NULL THEN 'added'
-         WHEN s.previous_valid_to < s.valid_from THEN 'returned' ELSE 'changed' END AS change,
-    CASE WHEN s.document_before IS NOT NULL THEN (SELECT jsonb_object_agg(b.key, b.value)
-      FROM jsonb_each(s.document_before) b WHERE b.value IS DISTINCT FROM s.document -> b.key) END AS before,
-    CASE WHEN s.document_before IS NOT NULL THEN (SELECT jsonb_object_agg(a.key, a.value)
-      FROM jsonb_each(s.document) a WHERE a.value IS DISTINCT FROM s.document_before -> a.key) END AS after,
-    s.updater_id, s.updater_name
-  FROM steps s
+  SELECT v.account, v.id, v.valid_from AS observed_at, v.opened_by_run AS run_id, v.name,
+    CASE WHEN p.id IS NULL THEN 'added' WHEN p.valid_to < v.valid_from THEN 'returned' ELSE 'changed' END AS change,
+    d.before, d.after, v.updater_id, v.updater_name
+  FROM ferry.alert_rule_versions v
+  LEFT JOIN LATERAL (
+    SELECT * FROM ferry.alert_rule_versions p
+    WHERE p.id = v.id AND p.account = v.account AND p.valid_from < v.valid_from
+    ORDER BY p.valid_from DESC LIMIT 1
+  ) p ON true
+  LEFT JOIN LATERAL (
+    SELECT jsonb_object_agg(key, b.value) AS before, jsonb_object_agg(key, a.value) AS after
+    FROM jsonb_each(to_jsonb(p)) b JOIN jsonb_each(to_jsonb(v)) a USING (key)
+    WHERE a.value <> b.value AND key <> ALL (
+      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
+  ) d ON p.id IS NOT NULL
   UNION ALL
-  SELECT s.account, s.id, s.valid_to, s.closed_by_run, s.name, 'removed', NULL, NULL, NULL, NULL
-  FROM steps s
-  WHERE s.valid_to IS NOT NULL AND s.next_valid_from IS DISTINCT FROM s.valid_to;
+  SELECT v.account, v.id, v.valid_to, v.closed_by_run, v.name, 'removed', NULL, NULL, NULL, NULL
+  FROM ferry.alert_rule_versions v
+  WHERE v.valid_to IS NOT NULL AND NOT EXISTS (
+    SELECT FROM ferry.alert_rule_versions n WHERE n.id = v.id AND n.account = v.account AND n.valid_from = v.valid_to
+  );
 --> statement-breakpoint
 CREATE VIEW ferry.mcp_server_changes AS
-  WITH versions AS (
-    SELECT v.*,
-      to_jsonb(v) - '{account,server_id,valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[] AS document
-    FROM ferry.mcp_server_versions v
-  ), steps AS (
-    SELECT v.*, lag(v.document) OVER life AS document_before, lag(v.valid_to) OVER life AS previous_valid_to,
-      lead(v.valid_from) OVER life AS next_valid_from
-    FROM versions v WINDOW life AS (PARTITION BY v.server_id, v.account ORDER BY v.valid_from)
-  )
-  SELECT s.account, s.server_id, s.valid_from AS observed_at, s.opened_by_run AS run_id, s.server_name,
-    CASE WHEN s.document_before IS NULL THEN 'added'
-         WHEN s.previous_valid_to < s.valid_from THEN 'returned' ELSE 'changed' END AS change,
-    CASE WHEN s.document_before IS NOT NULL THEN (SELECT jsonb_object_agg(b.key, b.value)
-      FROM jsonb_each(s.document_before) b WHERE b.value IS DISTINCT FROM s.document -> b.key) END AS before,
-    CASE WHEN s.document_before IS NOT NULL THEN (SELECT jsonb_object_agg(a.key, a.value)
-      FROM jsonb_each(s.document) a WHERE a.value IS DISTINCT FROM s.document_before -> a.key) END AS after
-  FROM steps s
+  SELECT v.account, v.server_id, v.valid_from AS observed_at, v.opened_by_run AS run_id, v.server_name,
+    CASE WHEN p.server_id IS NULL THEN 'added' WHEN p.valid_to < v.valid_from THEN 'returned' ELSE 'changed' END AS change,
+    d.before, d.after
+  FROM ferry.mcp_server_versions v
+  LEFT JOIN LATERAL (
+    SELECT * FROM ferry.mcp_server_versions p
+    WHERE p.server_id = v.server_id AND p.account = v.account AND p.valid_from < v.valid_from
+    ORDER BY p.valid_from DESC LIMIT 1
+  ) p ON true
+  LEFT JOIN LATERAL (
+    SELECT jsonb_object_agg(key, b.value) AS before, jsonb_object_agg(key, a.value) AS after
+    FROM jsonb_each(to_jsonb(p)) b JOIN jsonb_each(to_jsonb(v)) a USING (key)
+    WHERE a.value <> b.value AND key <> ALL (
+      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
+  ) d ON p.server_id IS NOT NULL
   UNION ALL
-  SELECT s.account, s.server_id, s.valid_to, s.closed_by_run, s.server_name, 'removed', NULL, NULL
-  FROM steps s
-  WHERE s.valid_to IS NOT NULL AND s.next_valid_from IS DISTINCT FROM s.valid_to;
+  SELECT v.account, v.server_id, v.valid_to, v.closed_by_run, v.server_name, 'removed', NULL, NULL
+  FROM ferry.mcp_server_versions v
+  WHERE v.valid_to IS NOT NULL AND NOT EXISTS (
+    SELECT FROM ferry.mcp_server_versions n WHERE n.server_id = v.server_id AND n.account = v.account AND n.valid_from = v.valid_to
+  );
 --> statement-breakpoint
 CREATE VIEW ferry.alert_rules_firing AS
   SELECT f.account, f.id, v.name, v.folder_id, v.labels, f.began, clock_timestamp() - f.began AS firing_for

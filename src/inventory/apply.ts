@@ -55,7 +55,7 @@ export function applyPlan<Row>(
       )
     }
     await reportSharedAccounts(context, client, step, listing.rows)
-    if (removals.kind === 'hold') await holdRemovals(client, step, removals.ids)
+    if (removals.kind === 'hold') await holdRemovals(client, step, source.scope, removals.ids)
     if (removals.kind === 'remove') {
       await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
     }
@@ -139,8 +139,8 @@ function statusOf(removals: Removals): Exclude<RunStatus, 'running' | 'skipped'>
 
 function messageOf(removals: Removals, runId: bigint): string | null {
   if (removals.kind === 'remove') return null
-  if (removals.kind === 'keep') return removals.why
-  return `${removals.why}; nothing was removed. See \`ferry runs show ${runId}\`, then \`ferry runs approve ${runId}\``
+  if (removals.kind === 'keep') return `${removals.why}.`
+  return `${removals.why}; nothing was removed. See \`ferry runs show ${runId}\`, then \`ferry runs approve ${runId}\`.`
 }
 
 /** Warns once when two accounts of Ferry turn out to be one account of the platform: it counts their calls together. */

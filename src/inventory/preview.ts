@@ -3,11 +3,12 @@ import { isSuspicious } from '#src/model/removal-guard.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { RunCounts } from '#src/model/run.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
+import { scopeIsKnown } from '#src/store/runs.ts'
 import { loadDocuments } from '#src/store/versions.ts'
 import { alertRules } from './alert-rules.ts'
 import type { InventoryContext } from './context.ts'
 import { mcpServers } from './mcp-servers.ts'
-import { knownSetCheck, planChanges } from './plan.ts'
+import { knownSetCheck, type Plan, planChanges } from './plan.ts'
 import type { Source } from './source.ts'
 import { accountOf, type SyncRequest } from './sync.ts'
 
@@ -71,7 +72,7 @@ async function previewSource<Row>(
     removed: reading.incomplete === null ? plan.absent.length : 0,
     unchanged: rows.length - plan.added.length - plan.changed.length,
     quarantined: quarantined.length,
-    note: noteOn(context, reading.incomplete, plan.absent.length, plan.current),
+    note: await noteOn(context, source, account, reading.incomplete, plan),
     samples: [
       ...plan.added.slice(0, SAMPLES).map(n => ({ id: idOf(n), change: 'added' as const, fields: {} })),
       ...plan.changed.slice(0, SAMPLES).map(n => ({
@@ -104,14 +105,19 @@ function sameJson(a: string | null, b: string | null): boolean {
   return a === b || (a !== null && b !== null && isDeepStrictEqual(JSON.parse(a), JSON.parse(b)))
 }
 
-function noteOn(
+async function noteOn<Row>(
   context: InventoryContext,
+  { scope, resource }: Source<Row>,
+  account: string,
   incomplete: string | null,
-  absent: number,
-  current: number,
-): string | null {
-  if (absent === 0) return null
+  { absent, current }: Plan<Row>,
+): Promise<string | null> {
+  if (absent.length === 0) return null
   if (incomplete !== null) return `${incomplete}: nothing would be removed`
-  if (isSuspicious(absent, current, context.removalGuard)) return 'the removals would be held for a person'
+  if (!(await scopeIsKnown(context.pool, { account, resource, scope }))) {
+    return 'the first run in a new scope removes nothing'
+  }
+  if (isSuspicious(absent.length, current, context.removalGuard))
+    return 'the removals would be held for a person'
   return 'the removals need a second listing that agrees'
 }

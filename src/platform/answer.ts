@@ -87,10 +87,11 @@ export function header(answer: Answered, name: string): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null
 }
 
-/** `Retry-After` is seconds or a date. */
+/** `Retry-After` is seconds or a date with the name of its month; anything else says nothing. */
 export function retryAfterMs(retryAfter: string | null): number | null {
   if (retryAfter === null) return null
-  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000
+  const ms = /[a-z]{3}/i.test(retryAfter) ? Date.parse(retryAfter) - Date.now() : Number.NaN
   return Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : null
 }
 

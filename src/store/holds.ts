@@ -11,12 +11,23 @@ export type Hold = {
   readonly ids: readonly string[]
 }
 
-/** Opens a hold on the removal of `ids`, or brings the open one up to date. */
+/**
+ * Opens a hold on the removal of `ids`, or brings the open one up to date. One made for other folders is ended: what
+ * it held is looked at again by the next run that lists them.
+ */
 export async function holdRemovals(
   client: PoolClient,
   run: { account: string; resource: Resource; runId: bigint },
+  scope: Scope,
   ids: readonly string[],
 ): Promise<void> {
+  await client.query(
+    `update ferry.removal_holds h set ended_at = clock_timestamp(), outcome = 'voided'
+     from ferry.sync_runs r
+     where h.account = $1 and h.resource = $2 and h.ended_at is null and r.id = h.last_run
+       and r.scope -> 'folders' <> $3::jsonb -> 'folders'`,
+    [run.account, run.resource, JSON.stringify(scope)],
+  )
   await client.query(
     `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids) values ($1, $2, $3, $3, $4)
      on conflict (account, resource) where ended_at is null
@@ -25,7 +36,10 @@ export async function holdRemovals(
   )
 }
 
-/** Ends the open hold, if there is one and it was made in this scope. */
+/**
+ * Ends the open hold, if there is one and this scope covers its folders: a complete listing has decided about its rows.
+ * The key may have changed since: a run whose new key sees too little to decide does not come here.
+ */
 export async function endHold(
   client: PoolClient,
   run: { account: string; resource: Resource },
@@ -35,7 +49,8 @@ export async function endHold(
   await client.query(
     `update ferry.removal_holds h set ended_at = clock_timestamp(), outcome = $4
      from ferry.sync_runs r
-     where h.account = $1 and h.resource = $2 and h.ended_at is null and r.id = h.last_run and r.scope = $3`,
+     where h.account = $1 and h.resource = $2 and h.ended_at is null and r.id = h.last_run
+       and $3::jsonb -> 'folders' in (r.scope -> 'folders', '["0"]')`,
     [run.account, run.resource, JSON.stringify(scope), outcome],
   )
 }

@@ -197,7 +197,10 @@ export async function loadTrustedData(
 }
 
 /** Whether a complete listing was ever applied in this scope. */
-export async function scopeIsKnown(pool: Pool, run: NewRun): Promise<boolean> {
+export async function scopeIsKnown(
+  pool: Pool,
+  run: Pick<NewRun, 'account' | 'resource' | 'scope'>,
+): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select from ferry.sync_runs
      where account = $1 and resource = $2 and status in ('succeeded', 'held') and scope = $3 limit 1`,

@@ -35,6 +35,9 @@ type CallEnd = {
 /** While a wait hangs on calls in flight, which end at an unknown moment, it is looked up again this often. */
 const ASK_AGAIN_MS = 50
 
+/** However long the wait, the log is asked again after this: what closed an operation may be gone by then. */
+const LONGEST_WAIT_MS = 60_000
+
 /**
  * The throttle over the call log, exact across all processes of one database. It is the `Throttle` that the
  * platform room asks for; the two rooms meet in `ferry.ts` only.
@@ -58,7 +61,8 @@ export function openThrottle<Operation extends string>(pool: Pool, options: Thro
         await giveBack(slot)
         continue
       }
-      await delay(taken.sooner ? Math.min(taken.waitMs, ASK_AGAIN_MS) : taken.waitMs, undefined, { signal })
+      const longestMs = taken.sooner ? ASK_AGAIN_MS : LONGEST_WAIT_MS
+      await delay(Math.min(taken.waitMs, longestMs), undefined, { signal })
     }
   }
 

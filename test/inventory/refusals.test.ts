@@ -57,10 +57,10 @@ test('a platform that is down fails the run without a call counted', async () =>
 test("a 429 from someone else's use costs no attempt and fails nothing", async () => {
   await using world = await openWorld({ rules: 5 })
   const busy = { kind: 'error', code: 'RequestTooFrequently', retryAfterS: 0 } as const
-  for (const nth of [1, 2, 3, 4]) world.sandbox.state.inject(busy, { nth })
+  for (const nth of [1, 2, 3]) world.sandbox.state.inject(busy, { nth })
   expect(await world.sync()).toMatchObject({ status: 'succeeded', added: 5 })
   const statuses = await world.query('select http_status from ferry.platform_calls order by id')
-  expect(statuses.map(row => row.http_status)).toEqual([429, 429, 429, 429, 200])
+  expect(statuses.map(row => row.http_status)).toEqual([429, 429, 429, 200])
 })
 
 test('a fault that passes is not noticed but in the call log', async () => {

@@ -172,3 +172,37 @@ test('a rule that moves to another folder is changed, not removed, whichever fol
     removed: 0,
   })
 })
+
+test('a complete listing ends the hold of another key, and an approval under another key ends it too', async () => {
+  await using world = await openWorld({ rules: 30 })
+  await world.sync()
+  for (const key of ['second-key', 'third-key']) world.sandbox.state.addKey({ key })
+  const request = { account: 'default', resource: 'alert-rules', trigger: 'manual' } as const
+  world.sandbox.state.replaceRulesBody('[]')
+  await world.sync()
+  world.sandbox.state.replaceRulesBody(null)
+  const second = await world.openFerry({ FERRY_APP_KEY: 'second-key' })
+  expect(await syncInventory(second, request, NEVER)).toMatchObject({ status: 'succeeded', unchanged: 30 })
+  expect(await world.query('select outcome from ferry.removal_holds')).toEqual([{ outcome: 'voided' }])
+
+  world.sandbox.state.replaceRulesBody('[]')
+  const held = await syncInventory(second, request, NEVER)
+  const third = await world.openFerry({ FERRY_APP_KEY: 'third-key' })
+  expect(await approveRun(third, held.run, NEVER)).toMatchObject({ removed: 30 })
+  expect(await world.query('select 1 from ferry.removal_holds where ended_at is null')).toEqual([])
+})
+
+test('approving a run never removes what a run of another folder held', async () => {
+  await using world = await openWorld({ rules: 60, folders: 2 })
+  await world.sync()
+  const rules = rulesOf(world)
+  const [folder] = [rules[0]!.folder_id]
+  await world.sync({ folders: [folder] })
+  for (const rule of rules.slice(0, 30)) world.sandbox.state.removeRule(rule.id)
+  const everywhere = await world.sync()
+  const inFolder = await world.sync({ folders: [folder] })
+  expect([everywhere.status, inFolder.status]).toEqual(['held', 'held'])
+  await expect(approveRun(world.ferry, everywhere.run, NEVER)).rejects.toThrow(NothingToApprove)
+  const gone = rules.slice(0, 30).filter(rule => rule.folder_id === folder).length
+  expect(await approveRun(world.ferry, inFolder.run, NEVER)).toMatchObject({ removed: gone })
+})

@@ -159,6 +159,21 @@ test('a 429 closes the operation for every worker, by Retry-After or by a back-o
   expect(await blockedForMs()).toBeLessThan(1000)
 })
 
+test('a Retry-After may lengthen the back-off, never shorten it, and closes nothing for longer than ten minutes', async () => {
+  await using store = await openTestStore()
+  const throttle = store.openThrottle({ limitKey: 'odd', windows: [{ most: 100, windowMs: 1000 }] })
+  const blockedForMs = async (retryAfterMs: number) => {
+    await store.pool.query('delete from ferry.platform_limits')
+    await throttle.finish(await throttle.take(CALL, NEVER), { ...TOO_FREQUENT, retryAfterMs })
+    const { rows } = await store.pool.query<{ ms: number }>(
+      'select extract(epoch from blocked_until - clock_timestamp())::float * 1000 as ms from ferry.platform_limits',
+    )
+    return rows[0]!.ms
+  }
+  expect(await blockedForMs(0)).toBeGreaterThan(900)
+  expect(await blockedForMs(1e23)).toBeLessThanOrEqual(600_000)
+})
+
 test('every call is a row with its answer', async () => {
   await using store = await openTestStore()
   const throttle = store.openThrottle({ limitKey: 'log', windows: [{ most: 10, windowMs: 1000 }] })
