@@ -14,7 +14,12 @@ export function leaveSandboxNote(dataDir: string, sandbox: { baseUrl: string; ap
   const note: SandboxNote = { pid: process.pid, baseUrl: sandbox.baseUrl, appKey: sandbox.appKey }
   rmSync(path, { force: true })
   writeFileSync(path, `${JSON.stringify(note)}\n`, { mode: 0o600 })
-  return { [Symbol.dispose]: () => rmSync(path, { force: true }) }
+  return {
+    [Symbol.dispose]() {
+      // Whoever began after this process lost its note has left one of its own.
+      if (readSandboxNote(dataDir)?.pid === process.pid) rmSync(path, { force: true })
+    },
+  }
 }
 
 /** Null if there is no note, or if whoever left it is gone. */

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
+import { UsageError } from './errors.ts'
 import { print, printAside } from './output.ts'
-import { leaveSandboxNote, SANDBOX_NOTICE } from './sandbox-note.ts'
+import { leaveSandboxNote, readSandboxNote, SANDBOX_NOTICE } from './sandbox-note.ts'
 import { serve } from './service.ts'
 import { openWorking } from './working.ts'
 
@@ -22,12 +23,19 @@ export function addUp(program: Command): void {
     )
 }
 
-/** Starts the sandbox and tells other commands on this data directory where it is. */
+/** Starts the sandbox and tells other commands on this data directory where it is. Not beside another. */
 async function withSandbox(
   config: Config,
   opened: AsyncDisposableStack,
   options: { json?: true },
 ): Promise<Config> {
+  const other = readSandboxNote(config.dataDir)
+  if (other) {
+    throw new UsageError(
+      `ferry up is already running here (pid ${other.pid}): other commands beside it use its sandbox. ` +
+        'End it first, or set FERRY_DATA_DIR to another directory.',
+    )
+  }
   const say = options.json ? printAside : print
   say(SANDBOX_NOTICE)
   say('Set FERRY_BASE_URL and FERRY_APP_KEY to use your own.\n')

@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import { Redis, ReplyError } from 'ioredis'
 import { reasonOf } from '#src/model/reason.ts'
 
 /** The queue cannot be used as it is; the message says what to do. */
@@ -61,8 +61,10 @@ async function askForInfo(url: string): Promise<string> {
   })
   try {
     await redis.connect()
+    await selectAgain(redis, hostOf(url))
     return await redis.info()
   } catch (error) {
+    if (error instanceof QueueRefused) throw error
     throw new QueueRefused(
       `Redis at ${hostOf(url)} cannot be used: ${reasonOf(reason ?? error)}. ` +
         'Check REDIS_URL and that it runs, or unset REDIS_URL to keep the queue in Postgres.',
@@ -70,6 +72,19 @@ async function askForInfo(url: string): Promise<string> {
   } finally {
     redis.disconnect()
   }
+}
+
+/** ioredis goes on in database 0 if the one it was told does not exist: only one that is asked for again says so. */
+async function selectAgain(redis: Redis, host: string): Promise<void> {
+  const { db = 0 } = redis.options
+  if (db === 0) return
+  await redis.select(db).catch(error => {
+    if (!(error instanceof ReplyError)) throw error
+    throw new QueueRefused(
+      `Redis at ${host} gives no database ${db}: ${error.message}. ` +
+        'Name another at the end of REDIS_URL (0 is always there), or raise `databases` in its redis.conf.',
+    )
+  })
 }
 
 /** The address without user and password. */

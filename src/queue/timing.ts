@@ -4,6 +4,10 @@ import type { Timing } from './job.ts'
 /** No zone sets its clock by more than this. */
 const CLOCK_CHANGE_MS = 2 * 3_600_000
 
+/** How far back the latest tick of a cron time is looked for at first, and how much farther each time it is not there. */
+const LOOK_BACK_MS = 60_000
+const FARTHER = 8
+
 /** The latest time at or before `at` that the timing names. */
 export function slotAt(timing: Timing, at: Date): Date {
   if ('everyMs' in timing) return new Date(Math.floor(at.getTime() / timing.everyMs) * timing.everyMs)
@@ -17,17 +21,16 @@ export function slotAfter(timing: Timing, after: Date): Date {
 }
 
 /**
- * Where clocks change, cron-parser does not find on the way back every time it finds on the way forward, and bells are
- * rung on the way forward: so go back far enough, then walk forward.
+ * Only ever walks forward, as bells are rung: where clocks change, cron-parser's way back misses ticks, and where they
+ * skip midnight it throws. A walk that begins amid such a change may miss it too, so it begins well before.
  */
 function lastTick(timing: Cron, at: number): Date {
-  const roughly = parseFrom(timing, at + 1)
-    .prev()
-    .getTime()
-  const ticks = parseFrom(timing, roughly - CLOCK_CHANGE_MS)
-  let last = roughly
-  for (let tick = ticks.next().getTime(); tick <= at; tick = ticks.next().getTime()) last = tick
-  return new Date(last)
+  for (let back = LOOK_BACK_MS; ; back *= FARTHER) {
+    const ticks = parseFrom(timing, at - back - CLOCK_CHANGE_MS)
+    let last = Number.NEGATIVE_INFINITY
+    for (let tick = ticks.next().getTime(); tick <= at; tick = ticks.next().getTime()) last = tick
+    if (last >= at - back) return new Date(last)
+  }
 }
 
 type Cron = Extract<Timing, { cron: string }>

@@ -29,6 +29,10 @@ describe('ferry up without any setting', () => {
     expect(up.output.stdout).toMatch(/^poll-alert-rules +sandbox +every 1 min/m)
     expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600)
 
+    const second = await runFerry(['up'], env)
+    expect(second.code).toBe(2)
+    expect(second.stderr).toContain(`ferry up is already running here (pid ${up.child.pid})`)
+
     const synced = await runFerry(['sync', 'all', '--json'], env)
     expect(synced.code).toBe(0)
     expect(synced.stderr).toContain('using the sandbox of `ferry up`')
@@ -148,7 +152,7 @@ describe('ferry schedules', () => {
   test('names the nearest schedule, and an account it does not know, without a stack trace', async () => {
     await using cli = await openCli()
     const { code, stderr } = await cli.ferryRun('schedules pause poll-alert-rule')
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toContain('poll-alert-rules')
     expect(stderr).not.toContain('at ')
     expect((await cli.ferryRun('schedules run prune --account nobody')).code).toBe(2)

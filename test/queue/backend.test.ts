@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { checkQueue, migrateQueue } from '#src/queue/backend.ts'
-import { checkRedis, readInfo } from '#src/queue/redis.ts'
+import { checkRedis, QueueRefused, readInfo } from '#src/queue/redis.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { testRedisUrl } from '../support/redis.ts'
 
@@ -36,6 +36,12 @@ describe('the queue in Postgres', () => {
 describe('Redis', () => {
   test.skipIf(!testRedisUrl)('is taken as it is if it evicts nothing', async () => {
     expect(await checkRedis(testRedisUrl!)).toMatch(/^Redis \d+\.\d+\.\d+ at .*, noeviction$/)
+  })
+
+  test.skipIf(!testRedisUrl)('is refused if it has no database of that number', async () => {
+    const url = Object.assign(new URL(testRedisUrl!), { pathname: '/99999' }).href
+    await expect(checkRedis(url)).rejects.toThrow(QueueRefused)
+    await expect(checkRedis(url)).rejects.toThrow(/gives no database 99999: .*out of range.*REDIS_URL/)
   })
 
   test.for([

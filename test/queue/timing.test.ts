@@ -41,6 +41,29 @@ describe('a job with a cron time', () => {
     expect([...due]).toEqual(rung.slice(0, -1))
   })
 
+  test.for([
+    ['0 0 * * *', 'Africa/Cairo', '2027-04-29T00:00:00Z', 4],
+    ['0 0 * * *', 'America/Santiago', '2026-09-05T00:00:00Z', 4],
+    ['30 0 * * *', 'America/Santiago', '2026-09-05T00:00:00Z', 4],
+    ['0 0 * * *', 'America/Havana', '2026-03-07T00:00:00Z', 4],
+    ['0 0 * * *', 'Asia/Beirut', '2026-03-28T00:00:00Z', 4],
+    ['0 0 * * 0', 'America/Santiago', '2026-09-05T00:00:00Z', 2],
+  ] as const)('is due even if the clock skips midnight: %s in %s', ([cron, timezone, from, count]) => {
+    const timing = { cron, timezone }
+    const slots: number[] = []
+    const start = new Date(from).getTime()
+    for (let at = start; at < start + 3 * 24 * 3_600_000; at += 30 * 60_000) {
+      const slot = slotAt(timing, new Date(at)).getTime()
+      expect(slot).toBeLessThanOrEqual(at)
+      if (slot !== slots.at(-1)) slots.push(slot)
+    }
+    expect(slots).toHaveLength(count)
+    expect(slots).toEqual(slots.toSorted((a, b) => a - b))
+    expect(slots.slice(1)).toEqual(
+      slots.slice(0, -1).map(slot => slotAfter(timing, new Date(slot)).getTime()),
+    )
+  })
+
   test('every bell stands for the time it was rung for', () => {
     const crons = fc.constantFrom('30 3 * * *', '*/20 * * * *', '0 6 * * 1', '5 4 1 * *')
     const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Australia/Lord_Howe')
