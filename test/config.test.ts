@@ -1,35 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
-import { ConfigurationError, readConfig, SETTINGS, withAccount } from '#src/config.ts'
-
-const DIRECTORY = mkdtempSync(join(tmpdir(), 'ferry-config-'))
-afterAll(() => rmSync(DIRECTORY, { recursive: true }))
+import { describe, expect, test } from 'vitest'
+import { readConfig, SETTINGS, withAccount } from '#src/config.ts'
+import { fileHolding, mistakesOf } from '#test/support/settings.ts'
 
 const CANARY = 'canary-7f3a9c'
 const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: CANARY }
-
-function mistakesOf(env: Record<string, string>): readonly string[] {
-  try {
-    readConfig(env)
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error.mistakes
-    throw error
-  }
-  return []
-}
-
-function fileHolding(content: unknown): string {
-  const path = join(mkdtempSync(join(DIRECTORY, 'of-')), 'file')
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
-  return path
-}
-
-function accountsFile(...accounts: object[]): string {
-  return fileHolding({ accounts })
-}
 
 describe('without any setting', () => {
   test('Ferry has its documented defaults, no account and services of its own', () => {
@@ -87,6 +63,21 @@ describe('how settings are written', () => {
   test.each(['60', '0s', '-5s', '1.5m', '5 m', '1d', 's'])('%s is no duration', text => {
     expect(mistakesOf({ FERRY_CATCH_UP: text })).toEqual([
       `FERRY_CATCH_UP: "${text}" is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h`,
+    ])
+  })
+
+  test('a duration may be as long as a timer can be set, and a longer one is told so', () => {
+    expect(readConfig({ FERRY_CATCH_UP: '596h' }).catchUpMs).toBe(596 * 3_600_000)
+    expect(mistakesOf({ FERRY_CATCH_UP: '597h', FERRY_LIST_LIMIT: '5/597h' })).toEqual([
+      'FERRY_CATCH_UP: "597h" is too long; write 596h or less',
+      'FERRY_LIST_LIMIT: "5/597h" has too long a window; write 596h or less',
+    ])
+  })
+
+  test('alert rules are polled each second at most', () => {
+    expect(readConfig({ FERRY_POLL_EVERY: '1s' }).pollEveryMs).toBe(1_000)
+    expect(mistakesOf({ FERRY_POLL_EVERY: '999ms' })).toEqual([
+      'FERRY_POLL_EVERY: is too often; write 1s or more',
     ])
   })
 
@@ -269,76 +260,16 @@ describe('the one account of the environment', () => {
     },
   )
 
+  test('has all its mistakes named at once', () => {
+    expect(mistakesOf({ FERRY_BASE_URL: 'http://example.com', FERRY_APP_KEY: 'se cret' })).toEqual([
+      expect.stringContaining('white space'),
+      expect.stringContaining('plain http'),
+    ])
+  })
+
   test('stands aside for the built-in sandbox where none is configured', () => {
     const config = withAccount(readConfig({ FERRY_FOLDERS: '3' }), 'sandbox', 'http://127.0.0.1:1', 'k')
     expect(config.accounts).toMatchObject([{ name: 'sandbox', baseUrl: 'http://127.0.0.1:1', folders: [3n] }])
-  })
-})
-
-describe('the accounts file', () => {
-  const eu = { name: 'eu', baseUrl: 'https://eu.example.com', appKeyEnv: 'FERRY_EU_KEY' }
-  const us = { name: 'us', baseUrl: 'https://us.example.com/', appKeyEnv: 'US_KEY' }
-  const keys = { FERRY_EU_KEY: 'eu-key', US_KEY: 'us-key' }
-
-  test('names several accounts, each with its own key and what it overrides', () => {
-    const file = accountsFile(
-      { ...eu, folders: [5, '18446744073709551615'], pageLimit: 20, listLimit: '5/1s' },
-      {
-        ...us,
-        appKeyEnv: undefined,
-        appKeyFile: fileHolding('us-key\r\n'),
-        includeAccount: false,
-        limitGroup: 'g',
-      },
-    )
-    const { accounts } = readConfig({ ...keys, FERRY_ACCOUNTS_FILE: file, FERRY_PAGE_LIMIT: '50' })
-    expect(accounts).toMatchObject([
-      {
-        name: 'eu',
-        folders: [5n, 18446744073709551615n],
-        pageLimit: 20,
-        limitGroup: 'eu',
-        includeAccount: true,
-      },
-      { name: 'us', baseUrl: 'https://us.example.com', folders: [0n], pageLimit: 50, limitGroup: 'g' },
-    ])
-    expect(accounts.map(account => account.appKey.reveal())).toEqual(['eu-key', 'us-key'])
-    expect(accounts[0]!.listLimit).toEqual([{ most: 5, windowMs: 1_000 }])
-  })
-
-  test.each<[string, object[], RegExp]>([
-    [
-      'an unknown key',
-      [{ ...eu, folder: [1] }],
-      /accounts\[0\] there is no "folder"; did you mean "folders"\?/,
-    ],
-    ['a key written into it', [{ ...eu, appKeyEnv: undefined, appKey: 'x' }], /there is no "appKey"/],
-    ['no key at all', [{ ...eu, appKeyEnv: undefined }], /needs the app_key/],
-    ['a variable that is not set', [{ ...eu, appKeyEnv: 'NOT_SET' }], /account eu: NOT_SET is not set/],
-    ['one name twice', [eu, { ...us, name: 'eu' }], /two entries of the same name/],
-    ['a name with a space', [{ ...eu, name: 'E U' }], /accounts\[0\]\.name is not a name/],
-    ['a folder beyond uint64', [{ ...eu, folders: ['18446744073709551616'] }], /accounts\[0\]\.folders\[0\]/],
-    ['a folder that JSON has rounded', [{ ...eu, folders: [2 ** 60] }], /accounts\[0\]\.folders\[0\]/],
-    ['plain http', [{ ...eu, baseUrl: 'http://eu.example.com' }], /account eu would send its app_key/],
-    ['one key under two limits', [eu, { ...eu, name: 'eu2' }], /give both the same limitGroup/],
-    [
-      'two limits in one group',
-      [
-        { ...eu, limitGroup: 'g', listLimit: '1/1s' },
-        { ...us, limitGroup: 'g' },
-      ],
-      /same importLimit/,
-    ],
-    ['no account', [], /accounts/],
-  ])('with %s is a mistake', (_, accounts, words) => {
-    const mistakes = mistakesOf({ ...keys, FERRY_ACCOUNTS_FILE: accountsFile(...accounts) })
-    expect(mistakes[0]).toMatch(/^FERRY_ACCOUNTS_FILE: /)
-    expect(mistakes.join('\n')).toMatch(words)
-  })
-
-  test('excludes the account of the environment', () => {
-    const mistakes = mistakesOf({ ...keys, ...ONE_ACCOUNT, FERRY_ACCOUNTS_FILE: accountsFile(eu) })
-    expect(mistakes.map(mistake => mistake.split(':')[0])).toEqual(['FERRY_BASE_URL', 'FERRY_APP_KEY'])
   })
 })
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { parseDuration } from '#src/model/duration.ts'
+import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
 
 /** How the words of a command line are read. What cannot be read is a wrong usage. */
 
@@ -13,9 +13,20 @@ export function countArgument(text: string): number {
   return Number(text)
 }
 
+/** For what a machine can hold only so much of. */
+export function countUpTo(most: number): (text: string) => number {
+  return text => {
+    if (!/^\d+$/.test(text) || Number(text) > most) {
+      throw new InvalidArgumentError(`Write a whole number from 0 to ${most}.`)
+    }
+    return Number(text)
+  }
+}
+
 export function durationArgument(text: string): number {
   const ms = parseDuration(text)
   if (ms === undefined) throw new InvalidArgumentError('Write a number and its unit: 200ms or 2s.')
+  if (ms > LONGEST_TIMER_MS) throw new InvalidArgumentError(`Write ${LONGEST_TIMER} or less.`)
   return ms
 }
 

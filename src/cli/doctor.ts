@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Finding, failed } from './doctor/finding.ts'
+import { type Finding, failed, orFailed } from './doctor/finding.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { coloured, harmless, print, printJson } from './output.ts'
 import { findAccounts, HOW_TO_CONFIGURE, oneShot, type Session } from './session.ts'
@@ -50,11 +50,17 @@ async function* findings(session: Session): AsyncGenerator<Finding> {
   const { platformFindings } = await import('./doctor/platform.ts')
   await using opened = new AsyncDisposableStack()
   const ferry = await openFerry(config, session).then(ferry => opened.use(ferry), failed('postgres'))
-  if ('status' in ferry) return yield ferry
+  if ('status' in ferry) {
+    yield ferry
+    // Redis needs no Postgres to be looked at.
+    const { redisUrl } = config
+    if (redisUrl !== null) yield await checkQueueOf({ databaseUrl: '', redisUrl })
+    return
+  }
   yield* databaseFindings(ferry)
-  yield await checkClock(ferry.pool)
+  yield await checkClock(ferry.pool).catch(failed('clock'))
   yield await checkQueueOf(ferry.backend)
-  yield* platformFindings(ferry, session.signal)
+  yield* orFailed('platform', platformFindings(ferry, session.signal))
 }
 
 const SIGN = {

@@ -14,13 +14,49 @@ export class CommandFailed extends Error {
 /** Says on stderr what happened and what to do, and returns the exit code that goes with it. */
 export function explain(error: unknown): ExitCode {
   const known = error instanceof Error ? error : new Error(String(error))
-  const code = 'code' in known ? String(known.code) : ''
-  const whatToDo = 'whatToDo' in known ? String(known.whatToDo) : adviceOn(code, known.message)
-  printAside(`ferry: ${(known.message || code || known.name).split('\n').map(harmless).join('\n')}`)
+  const whatToDo = whatToDoAbout(known)
+  printAside(`ferry: ${(known.message || codeOf(known) || known.name).split('\n').map(harmless).join('\n')}`)
   if (whatToDo !== undefined) printAside(harmless(whatToDo))
   else if (!SAYING_ALL.has(known.name)) printAside(causesOf(known))
-  return known.name === 'UsageError' || known.name === 'ConfigurationError' ? EXIT.usage : EXIT.failed
+  return exitCodeFor(known)
 }
+
+/** Wrong usage, a wrong setting, or a failure. */
+export function exitCodeFor(error: Error): ExitCode {
+  return WRONG_USAGE.has(error.name) || isUnusablePath(error) ? EXIT.usage : EXIT.failed
+}
+
+/** What a person can do about it, if that is known: as the error says, or as the fault beneath it tells. */
+export function whatToDoAbout(error: Error): string | undefined {
+  if ('whatToDo' in error) return String(error.whatToDo)
+  if (isUnusablePath(error)) {
+    return 'Ferry keeps its files in FERRY_DATA_DIR: set it to a directory that this user may make and write to.'
+  }
+  return (
+    adviceOn(codeOf(error), error.message) ??
+    (error.cause instanceof Error ? whatToDoAbout(error.cause) : undefined)
+  )
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : ''
+}
+
+/** The data directory is the one place in which Ferry makes and opens files. */
+function isUnusablePath(error: Error): boolean {
+  return 'path' in error && 'syscall' in error && UNUSABLE.has(codeOf(error))
+}
+
+const UNUSABLE = new Set(['ENOTDIR', 'ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'ELOOP', 'EEXIST'])
+
+/** By name, so that their modules need not be loaded. */
+const WRONG_USAGE = new Set([
+  'UsageError',
+  'ConfigurationError',
+  'UnknownSchedule',
+  'NoSuchSnapshot',
+  'DataDirUnusable',
+])
 
 /** Errors whose message says all there is to say. By name, so that their modules need not be loaded. */
 const SAYING_ALL = new Set([
@@ -39,6 +75,14 @@ function adviceOn(code: string, message: string): string | undefined {
   if (code === 'EADDRINUSE') return 'Something else listens there: end it, or choose another port.'
   if (code === 'EACCES') return 'Run Ferry as a user who may do this, or choose another place or port.'
   if (code === 'ENOSPC' || code === '53100') return 'Make room on the disk.'
+  if (code === '42501') {
+    return (
+      'Run `ferry migrate` as the owner of the tables, and as the owner give this role its rights: ' +
+      'GRANT USAGE ON SCHEMA ferry, ferry_queue TO …; ' +
+      'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO …; ' +
+      'GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_queue TO …; (With REDIS_URL, there is no ferry_queue.)'
+    )
+  }
   if (code === '53300')
     return 'Raise max_connections, or end what uses the others; `ferry doctor` counts them.'
   // Classes 08 and 57P: the connection broke, or the server is being stopped or started.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { EXIT } from './exit.ts'
-import { print, printJson } from './output.ts'
+import { counted, print, printJson } from './output.ts'
 import { withFerry } from './session.ts'
 
 export function addMigrate(program: Command): void {
@@ -14,7 +14,7 @@ export function addMigrate(program: Command): void {
         await migrateQueue(ferry.backend)
         const { migrated } = ferry
         if (options.json) printJson({ migrations: migrated })
-        else print(migrated === 0 ? 'The database is up to date.' : `${migrated} migrations ran.`)
+        else print(migrated === 0 ? 'The database is up to date.' : `${counted(migrated, 'migration')} ran.`)
         return EXIT.done
       }),
     )

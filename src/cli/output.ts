@@ -76,6 +76,11 @@ export function count(number: number): string {
   return number.toLocaleString('en-US')
 }
 
+/** `1 row`, `1,234 rows`. */
+export function counted(number: number, thing: string): string {
+  return `${count(number)} ${thing}${number === 1 ? '' : 's'}`
+}
+
 /** `340 ms`, `2.1 s`, `3 min 5 s`, `6 h`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`

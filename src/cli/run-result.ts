@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import type { RunResult } from '#src/model/run.ts'
 import { loadRun } from '#src/store/run-reports.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { duration, harmless, printAside, printJson, printTable } from './output.ts'
+import { counted, duration, harmless, printAside, printJson, printTable } from './output.ts'
 
 const EXIT_OF_STATUS = {
   succeeded: EXIT.done,
@@ -12,9 +12,15 @@ const EXIT_OF_STATUS = {
   skipped: EXIT.failed,
 } as const
 
+const REFUSALS = new Set<string | null>(['Unauthorized', 'BalanceNotEnough', 'AccessDenied'])
+
+/** Codes of Ferry's own for calls without an answer of the platform: a status beside them is a gateway's. */
+const UNANSWERED = new Set<string | null>(['NoEnvelope', 'NoAnswer', 'NotSent'])
+
 /** Whether the platform will not have us: trying again is no use before somebody changes the key or its rights. */
-export function isRefusal(httpStatus: number | null | undefined): boolean {
-  return httpStatus === 401 || httpStatus === 402 || httpStatus === 403
+export function isRefusal(code: string | null, httpStatus: number | null): boolean {
+  if (REFUSALS.has(code)) return true
+  return !UNANSWERED.has(code) && (httpStatus === 401 || httpStatus === 402 || httpStatus === 403)
 }
 
 /** A run that set rows aside is not quite done, and one the platform refused is worse than failed. */
@@ -23,7 +29,9 @@ export async function exitCodeOf(pool: Pool, result: RunResult): Promise<ExitCod
   return gravest([
     EXIT_OF_STATUS[result.status],
     result.quarantined > 0 ? EXIT.partial : EXIT.done,
-    isRefusal(lastCall?.http_status) ? EXIT.refused : EXIT.done,
+    isRefusal(lastCall?.error_code ?? result.errorCode, lastCall?.http_status ?? null)
+      ? EXIT.refused
+      : EXIT.done,
   ])
 }
 
@@ -57,15 +65,22 @@ export function printRuns(results: readonly RunResult[]): void {
 /** Says on stderr what a person should know of a run: why it is not simply done, and what to do. */
 export function explainRun(result: RunResult): void {
   const { account, resource, run, status, errorCode, requestId, message } = result
-  const words = [message ?? '', whatNext(result), requestId === null ? '' : `request_id ${requestId}`]
+  const words = [
+    sentence(message ?? ''),
+    setAside(result),
+    requestId === null ? '' : `request_id ${requestId}`,
+  ]
   if (words.every(text => text === '')) return
   const code = errorCode === null || message?.includes(errorCode) ? '' : ` (${errorCode})`
   const said = words.filter(Boolean).join(' ')
   printAside(harmless(`ferry: account ${account}, ${resource}, run ${run}: ${status}${code}. ${said}`))
 }
 
-function whatNext({ status, run, quarantined }: RunResult): string {
-  if (status === 'held') return `See \`ferry runs show ${run}\`; \`ferry runs approve ${run}\` removes them.`
-  if (quarantined > 0) return `${quarantined} rows could not be read; \`ferry runs show ${run}\` lists them.`
-  return ''
+function sentence(text: string): string {
+  return text.replace(/(?<=[^.!?])$/, '.')
+}
+
+function setAside({ run, quarantined }: RunResult): string {
+  if (quarantined === 0) return ''
+  return `${counted(quarantined, 'row')} could not be read; \`ferry runs show ${run}\` tells which.`
 }

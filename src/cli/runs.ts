@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { RunDetails, RunRow } from '#src/store/run-reports.ts'
 import { countArgument, idArgument } from './arguments.ts'
-import { CommandFailed } from './errors.ts'
+import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { duration, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
 import { withAccounts, withFerry } from './session.ts'
@@ -32,6 +32,7 @@ export function addRuns(program: Command): void {
       withAccounts(async (ferry, { signal }) => {
         const { approveRun } = await import('#src/inventory/approve.ts')
         const { exitCodeOf, explainRun, printJsonRun, printRuns } = await import('./run-result.ts')
+        await findRun(ferry.pool, id)
         const result = await approveRun(ferry, id, signal)
         if (options.json) printJsonRun(result)
         else printRuns([result])
@@ -49,10 +50,15 @@ async function list(pool: Pool, options: Options): Promise<ExitCode> {
   return EXIT.done
 }
 
-async function show(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
+async function findRun(pool: Pool, id: bigint): Promise<RunDetails> {
   const { loadRun } = await import('#src/store/run-reports.ts')
   const found = await loadRun(pool, id)
-  if (!found) throw new CommandFailed(`there is no run ${id}; \`ferry runs list\` shows them`)
+  if (!found) throw new UsageError(`there is no run ${id}; \`ferry runs list\` shows them`)
+  return found
+}
+
+async function show(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
+  const found = await findRun(pool, id)
   if (options.json) printJson({ ...jsonOf(found.run), ...detailsOf(found) })
   else printRun(found)
   return EXIT.done

@@ -3,7 +3,7 @@ import type { Ferry } from '#src/ferry.ts'
 import type { SnapshotDifference } from '#src/store/snapshots.ts'
 import { countArgument, idArgument } from './arguments.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { print, printJson, printTable } from './output.ts'
+import { counted, print, printJson, printTable } from './output.ts'
 import { accountsOf, type Session, withAccounts, withFerry } from './session.ts'
 
 type Options = { account?: string; json?: true; limit: number }
@@ -82,5 +82,5 @@ async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
 export function printDifferences(differences: readonly SnapshotDifference[]): void {
   const rows = differences.map(one => [one.resource, one.change, one.id, one.name, one.fields.join(', ')])
   printTable(['inventory', 'change', 'id', 'name', 'fields'], rows, 'The two snapshots are the same.')
-  if (differences.length > 0) print(`\n${differences.length} differences.`)
+  if (differences.length > 0) print(`\n${counted(differences.length, 'difference')}.`)
 }

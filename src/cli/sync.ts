@@ -92,7 +92,7 @@ async function preview(
       const request = found.requestId === null ? '' : ` request_id ${found.requestId}`
       const what = `account ${account.name}, ${resource}: ${found.code}`
       printAside(harmless(`ferry: ${what}. ${found.message} ${found.whatToDo}${request}`))
-      codes.push(isRefusal(found.httpStatus) ? EXIT.refused : EXIT.failed)
+      codes.push(isRefusal(found.code, found.httpStatus) ? EXIT.refused : EXIT.failed)
     }
   }
   return gravest(codes)
@@ -104,7 +104,7 @@ function printPreview(found: SyncPreview): void {
   const counts = (['seen', 'added', 'changed', 'removed', 'unchanged', 'quarantined'] as const)
     .map(word => `${count(found[word])} ${word}`)
     .join(', ')
-  print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing was written.`)
+  print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing of it was written.`)
   if (found.note !== null) print(`  ${harmless(found.note)}`)
   for (const { id, change, fields } of found.samples) {
     const differences = Object.entries(fields).map(

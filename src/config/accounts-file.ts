@@ -3,45 +3,52 @@ import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
 import { BaseUrl, FolderList, Limit, PageLimit, quoted } from './values.ts'
 
+const FIELDS = {
+  name: z
+    .string()
+    .regex(
+      /^[a-z0-9_-]{1,63}$/,
+      'is not a name; write small letters, digits, - and _, such as production-eu',
+    ),
+  baseUrl: BaseUrl,
+  appKeyEnv: z.string().min(1).optional(),
+  appKeyFile: z.string().min(1).optional(),
+  limitGroup: z.string().min(1).optional(),
+  folders: FolderList.optional(),
+  pageLimit: PageLimit.optional(),
+  includeAccount: z.boolean().optional(),
+  importLimit: Limit.optional(),
+  listLimit: Limit.optional(),
+}
+
 /** One account as `FERRY_ACCOUNTS_FILE` describes it: its key is referred to, never written there. */
 const AccountEntry = z
-  .strictObject({
-    name: z
-      .string()
-      .regex(
-        /^[a-z0-9_-]{1,63}$/,
-        'is not a name; write small letters, digits, - and _, such as production-eu',
-      ),
-    baseUrl: BaseUrl,
-    appKeyEnv: z.string().min(1).optional(),
-    appKeyFile: z.string().min(1).optional(),
-    limitGroup: z.string().min(1).optional(),
-    folders: FolderList.optional(),
-    pageLimit: PageLimit.optional(),
-    includeAccount: z.boolean().optional(),
-    importLimit: Limit.optional(),
-    listLimit: Limit.optional(),
-  })
+  .strictObject(FIELDS)
   .refine(entry => (entry.appKeyEnv === undefined) !== (entry.appKeyFile === undefined), {
     message:
       'needs the app_key by appKeyEnv (the name of an environment variable) or by appKeyFile, one of them',
+    // Else any other mistake of the account would hide this one.
+    when: ({ value }) => isRecord(value),
   })
 export type AccountEntry = z.output<typeof AccountEntry>
 
+const PartOfEntry = z.object(FIELDS).partial()
+
 const AccountsFile = z.strictObject({
-  accounts: z
-    .array(AccountEntry)
-    .min(1)
-    .refine(entries => new Set(entries.map(entry => entry.name)).size === entries.length, {
-      message: 'has two entries of the same name; give each its own',
-    }),
+  accounts: z.array(AccountEntry).min(1, 'is empty; write [{ "name": …, "baseUrl": … }]'),
 })
 
+/** What could be read of one account: all of it, or what its mistakes leave, to look for more of them. */
+export type ReadEntry = { readonly place: string } & (
+  | { readonly whole: true; readonly entry: AccountEntry }
+  | { readonly whole: false; readonly entry: z.output<typeof PartOfEntry> }
+)
+
 /** Every key the file may hold, for "did you mean". */
-const KEYS = ['accounts', ...Object.keys(AccountEntry.shape)]
+const KEYS = ['accounts', ...Object.keys(FIELDS)]
 
 /** Returns the entries of the accounts file at `path`; adds what is wrong with it to `mistakes`. */
-export function readAccountsFile(path: string, mistakes: string[]): readonly AccountEntry[] {
+export function readAccountsFile(path: string, mistakes: string[]): readonly ReadEntry[] {
   const text = readText(path, 'FERRY_ACCOUNTS_FILE', mistakes)
   if (text === null) return []
   const content = parseJson(text)
@@ -51,9 +58,26 @@ export function readAccountsFile(path: string, mistakes: string[]): readonly Acc
     )
     return []
   }
-  const parsed = AccountsFile.safeParse(content)
-  mistakes.push(...(parsed.error?.issues ?? []).map(issue => `FERRY_ACCOUNTS_FILE: ${wordsOf(issue)}`))
-  return parsed.data?.accounts ?? []
+  const { error } = AccountsFile.safeParse(content, { error: plainWords })
+  mistakes.push(...(error?.issues ?? []).map(issue => `FERRY_ACCOUNTS_FILE: ${wordsOf(issue)}`))
+  const accounts = isRecord(content) && Array.isArray(content.accounts) ? content.accounts : []
+  const entries = accounts.map(readEntry)
+  const names = entries.flatMap(({ entry }) => entry.name ?? [])
+  for (const name of new Set(names.filter((name, index) => names.indexOf(name) !== index))) {
+    mistakes.push(
+      `FERRY_ACCOUNTS_FILE: accounts has two entries of the same name, ${name}; give each its own`,
+    )
+  }
+  return entries
+}
+
+function readEntry(account: unknown, index: number): ReadEntry {
+  const place = `accounts[${index}]`
+  const { data, error } = AccountEntry.safeParse(account)
+  if (data) return { place, whole: true, entry: data }
+  const wrong = new Set(error.issues.map(issue => issue.path[0]))
+  const right = Object.entries(isRecord(account) ? account : {}).filter(([key]) => !wrong.has(key))
+  return { place, whole: false, entry: PartOfEntry.parse(Object.fromEntries(right)) }
 }
 
 /** The content of a file that a setting names, or null after saying why it cannot be read. */
@@ -76,11 +100,25 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** What is wrong, and what would be right, where no field says it better. */
+const plainWords: z.core.$ZodErrorMap = issue => {
+  if (issue.code === 'too_small') return 'is empty; write it, or leave it out'
+  if (issue.code !== 'invalid_type') return undefined
+  if (issue.input === undefined) return 'is missing'
+  if (issue.expected === 'boolean') return 'is neither true nor false'
+  if (issue.expected === 'array') return 'is not a list; write it in [ ]'
+  return issue.expected === 'object' ? 'is not an object; write it in { }' : 'is not text; write it in quotes'
+}
+
 function wordsOf(issue: z.core.$ZodIssue): string {
   const where = z.core.toDotPath(issue.path)
-  if (issue.code !== 'unrecognized_keys') return `${where} ${issue.message}`
+  if (issue.code !== 'unrecognized_keys') return `${where} ${issue.message}`.trim()
   const unknown = issue.keys.map(
     key => `there is no ${quoted(key)}; did you mean ${quoted(closest(key, KEYS))}?`,
   )
   return `${where} ${unknown.join(' ')}`.trim()
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Secret } from '../model/secret.ts'
-import { type AccountEntry, readAccountsFile, readText } from './accounts-file.ts'
+import { type ReadEntry, readAccountsFile, readText } from './accounts-file.ts'
 import type { Environment } from './settings.ts'
 import type { Limit } from './values.ts'
 
@@ -62,19 +62,20 @@ export function readAccounts(given: Given, settings: Environment, mistakes: stri
   const entries = path === undefined ? [] : readAccountsFile(path, mistakes)
   const sources =
     path === undefined
-      ? defaultAccount(given, settings.FERRY_BASE_URL, mistakes)
-      : fromFile(entries, given, mistakes)
+      ? defaultAccount(given, settings, mistakes)
+      : fromFile(entries, given, settings, mistakes)
   for (const name of path === undefined ? [] : ['FERRY_BASE_URL', 'FERRY_APP_KEY', 'FERRY_APP_KEY_FILE']) {
     if (given[name])
       mistakes.push(`${name}: FERRY_ACCOUNTS_FILE is set too; name every account there, or unset it`)
   }
   const accounts = Object.freeze(sources.map(source => accountOf(defaults, source)))
-  mistakes.push(...(settings.FERRY_ALLOW_HTTP ? [] : plainHttp(accounts, path)), ...sharedLimits(accounts))
-  return { accounts, defaults, variables: entries.flatMap(entry => entry.appKeyEnv ?? []) }
+  mistakes.push(...sharedLimits(accounts))
+  return { accounts, defaults, variables: entries.flatMap(({ entry }) => entry.appKeyEnv ?? []) }
 }
 
-/** None, or the account `default`. `baseUrl` is undefined also if it is wrong, which has been said already. */
-function defaultAccount(given: Given, baseUrl: string | undefined, mistakes: string[]): Source[] {
+/** None, or the account `default`. Its address is unset also if it is wrong, which has been said already. */
+function defaultAccount(given: Given, settings: Environment, mistakes: string[]): Source[] {
+  const { FERRY_BASE_URL: baseUrl } = settings
   const { FERRY_BASE_URL: address, FERRY_APP_KEY: key, FERRY_APP_KEY_FILE: file } = given
   if (key !== undefined && file !== undefined) {
     mistakes.push('FERRY_APP_KEY: FERRY_APP_KEY_FILE is set too; set one of them')
@@ -87,20 +88,28 @@ function defaultAccount(given: Given, baseUrl: string | undefined, mistakes: str
   }
   const appKey =
     file === undefined ? keyOf(key, 'FERRY_APP_KEY', mistakes) : keyFrom(file, 'FERRY_APP_KEY_FILE', mistakes)
+  checkPlainHttp(baseUrl, 'FERRY_BASE_URL: account default', settings, mistakes)
   return appKey && baseUrl !== undefined ? [{ name: 'default', baseUrl, appKey }] : []
 }
 
-function fromFile(entries: readonly AccountEntry[], given: Given, mistakes: string[]): Source[] {
-  return entries.flatMap(entry => {
-    const setting = `FERRY_ACCOUNTS_FILE: account ${entry.name}`
-    const { appKeyEnv: variable = '', appKeyFile: file } = entry
-    const key = given[variable]
-    if (file === undefined && key === undefined) {
+/** Of an entry with mistakes, the rest is checked all the same; it makes no account. */
+function fromFile(
+  entries: readonly ReadEntry[],
+  given: Given,
+  settings: Environment,
+  mistakes: string[],
+): Source[] {
+  return entries.flatMap(({ place, entry, whole }) => {
+    const setting = `FERRY_ACCOUNTS_FILE: ${entry.name === undefined ? place : `account ${entry.name}`}`
+    const { appKeyEnv: variable, appKeyFile: file } = entry
+    const key = variable === undefined ? undefined : given[variable]
+    if (file === undefined && variable !== undefined && key === undefined) {
       mistakes.push(`${setting}: ${variable} is not set; set it to the app_key, or name another variable`)
     }
     const appKey =
       file === undefined ? keyOf(key, `${setting}: ${variable}`, mistakes) : keyFrom(file, setting, mistakes)
-    return appKey ? [{ ...entry, appKey }] : []
+    checkPlainHttp(entry.baseUrl, setting, settings, mistakes)
+    return appKey && whole ? [{ ...entry, appKey }] : []
   })
 }
 
@@ -118,16 +127,18 @@ function keyOf(text: string | undefined, setting: string, mistakes: string[]): S
   return null
 }
 
-function plainHttp(accounts: readonly Account[], path: string | undefined): string[] {
-  const setting = path === undefined ? 'FERRY_BASE_URL' : 'FERRY_ACCOUNTS_FILE'
-  return accounts
-    .map(account => ({ account, address: new URL(account.baseUrl) }))
-    .filter(({ address }) => address.protocol === 'http:' && !isLoopback(address.hostname))
-    .map(
-      ({ account, address }) =>
-        `${setting}: account ${account.name} would send its app_key to ${address.hostname} in plain http; ` +
-        'write https:, or set FERRY_ALLOW_HTTP=1 if that network is yours',
-    )
+function checkPlainHttp(
+  baseUrl: string | undefined,
+  setting: string,
+  settings: Environment,
+  mistakes: string[],
+): void {
+  const address = URL.parse(baseUrl ?? '')
+  if (settings.FERRY_ALLOW_HTTP || address?.protocol !== 'http:' || isLoopback(address.hostname)) return
+  mistakes.push(
+    `${setting} would send its app_key to ${address.hostname} in plain http; ` +
+      'write https:, or set FERRY_ALLOW_HTTP=1 if that network is yours',
+  )
 }
 
 function isLoopback(hostname: string): boolean {

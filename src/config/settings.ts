@@ -32,7 +32,7 @@ export const Environment = z.object({
   FERRY_INCLUDE_ACCOUNT: value.Flag.prefault('true').describe(
     'Whether account-level MCP servers are listed.',
   ),
-  FERRY_POLL_EVERY: value.Duration.prefault('60s').describe('How often alert rules are synced.'),
+  FERRY_POLL_EVERY: value.Period.prefault('60s').describe('How often alert rules are synced.'),
   FERRY_NIGHTLY_CRON: value.Cron.prefault('30 3 * * *').describe('When the nightly snapshot is taken.'),
   FERRY_TIMEZONE: value.TimeZone.prefault('UTC').describe('The time zone of that cron time.'),
   FERRY_CATCH_UP: value.Duration.prefault('6h').describe(

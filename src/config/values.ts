@@ -1,22 +1,29 @@
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
-import { parseDuration } from '../model/duration.ts'
+import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
 
 /*
  * How each kind of setting is written. A mistake says what is wrong and what would be right; the text itself is
  * repeated only where it cannot hold a secret.
  */
 
-/** Milliseconds. */
-export const Duration = text(
-  durationMs,
-  'is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
+/** Milliseconds, few enough for a timer. */
+export const Duration = text(durationMs, value =>
+  isTooLong(value)
+    ? `is too long; write ${LONGEST_TIMER} or less`
+    : 'is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
 )
+
+/** The same for what is done over and over: more often than each second would only load the platform. */
+export const Period = Duration.refine(ms => ms >= 1_000, 'is too often; write 1s or more')
 
 /** At most `most` calls in any `windowMs`, for each window of the list. */
 export const Limit = text(
   value => all(value.split(',').map(windowOf)),
-  'is not a limit; write calls/window, with commas between: 2/1s,20/60s',
+  value =>
+    value.split(',').some(window => isTooLong(window.split('/').at(-1) ?? ''))
+      ? `has too long a window; write ${LONGEST_TIMER} or less`
+      : 'is not a limit; write calls/window, with commas between: 2/1s,20/60s',
 )
 export type Limit = z.output<typeof Limit>
 
@@ -32,12 +39,13 @@ export const Folders = text(
 /** The same from JSON, where an id beyond 2^53 must be a string to survive. */
 export const FolderList = z
   .array(
-    z.union([
-      z.int().min(0).transform(BigInt),
-      text(folderOf, 'is not a folder id; write one from 0 to 18446744073709551615'),
-    ]),
+    z.union([z.int().min(0).transform(BigInt), z.string().transform(folderOf).pipe(z.bigint())], {
+      error: issue =>
+        `${quoted(issue.input)} is not a folder id; write one from 0 to 18446744073709551615, ` +
+        'in quotes if it is above 9007199254740991',
+    }),
   )
-  .min(1)
+  .min(1, 'is empty; write folder ids, such as [12, 34], or leave it out')
 
 export const Cron = text(
   value => (isCron(value) ? value : undefined),
@@ -73,12 +81,13 @@ export const BaseUrl = z.string().transform((value, context) => {
   return z.NEVER
 })
 
-export const PageLimit = z.int().min(1).max(10_000)
+const PAGE_LIMIT = 'is not a page size; write a whole number from 1 to 10000'
+export const PageLimit = z.int(PAGE_LIMIT).min(1, PAGE_LIMIT).max(10_000, PAGE_LIMIT)
 
 /** The same in an environment, where everything is text. */
 export const PageLimitText = text(
   value => (/^\d{1,5}$/.test(value) ? PageLimit.safeParse(Number(value)).data : undefined),
-  'is not a page size; write a whole number from 1 to 10000',
+  PAGE_LIMIT,
 )
 
 export function quoted(value: unknown): string {
@@ -91,11 +100,12 @@ export function folderOf(value: string): bigint | undefined {
   return id < 2n ** 64n ? id : undefined
 }
 
-function text<T>(parse: (value: string) => T | undefined, wrong: string) {
+function text<T>(parse: (value: string) => T | undefined, wrong: string | ((value: string) => string)) {
   return z.string().transform((value, context) => {
     const parsed = parse(value.trim())
     if (parsed !== undefined) return parsed
-    context.addIssue(`${quoted(value)} ${wrong}`)
+    const why = typeof wrong === 'string' ? wrong : wrong(value.trim())
+    context.addIssue(`${quoted(value)} ${why}`)
     return z.NEVER
   })
 }
@@ -106,7 +116,11 @@ function url(protocols: readonly string[], example: string) {
 }
 
 function durationMs(value: string): number | undefined {
-  return parseDuration(value) || undefined
+  return isTooLong(value) ? undefined : parseDuration(value) || undefined
+}
+
+function isTooLong(duration: string): boolean {
+  return (parseDuration(duration.trim()) ?? 0) > LONGEST_TIMER_MS
 }
 
 function windowOf(value: string): { readonly most: number; readonly windowMs: number } | undefined {

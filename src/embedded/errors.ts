@@ -20,3 +20,10 @@ export class PostgresNotRunning extends Error {
     this.whatToDo = whatToDo
   }
 }
+
+/** The directory for Ferry's files cannot be used. */
+export class DataDirUnusable extends Error {
+  override readonly name = 'DataDirUnusable'
+  readonly whatToDo =
+    'Run Ferry as the user this directory belongs to, or set FERRY_DATA_DIR to one that this user may make and write to.'
+}

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { PostgresNotRunning } from './errors.ts'
+import { DataDirUnusable, PostgresNotRunning } from './errors.ts'
 
 const TRY_EVERY_MS = 20
 const SQLITE_BUSY = 5
@@ -10,7 +10,8 @@ const SQLITE_BUSY = 5
  * Runs `work` while no other process does so for the same directory.
  *
  * The lock is that of an (empty) SQLite file: the operating system takes it back when the process dies, however
- * it dies, so nothing has to guess whether a lock file is stale. Throws `PostgresNotRunning` after `patienceMs`.
+ * it dies, so nothing has to guess whether a lock file is stale. Throws `PostgresNotRunning` after
+ * `patienceMs`, and `DataDirUnusable`.
  */
 export async function withDirectoryLock<T>(
   directory: string,
@@ -45,10 +46,6 @@ function tryLock(file: string): DatabaseSync | undefined {
   } catch (cause) {
     lock?.close()
     if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY) return undefined
-    throw new PostgresNotRunning(`${file} cannot be locked.`, {
-      whatToDo:
-        'Run Ferry as the user this directory belongs to, or set FERRY_DATA_DIR to another directory.',
-      cause,
-    })
+    throw new DataDirUnusable(`${file} cannot be locked.`, { cause })
   }
 }

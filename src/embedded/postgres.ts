@@ -1,12 +1,15 @@
+import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
 import { findBinaries } from './binaries.ts'
 import { closeEmbeddedPostgres } from './closing.ts'
 import { ensureCluster, filesIn, loadPassword, ROLE } from './cluster.ts'
 import { connect, PRESENT, urlOf } from './connection.ts'
-import { PostgresNotRunning } from './errors.ts'
+import { DataDirUnusable, PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
 import { choosePlacement, type Placement } from './placement.ts'
 import { findPostmaster, startServer } from './server.ts'
@@ -47,7 +50,7 @@ export type EmbeddedPostgres = {
  * A running Postgres with its files in `dataDir` and a database `ferry`, empty at first.
  *
  * It is made, started or found running, as need be; any number of processes may open the same directory at once.
- * Throws `PostgresBinariesMissing` or `PostgresNotRunning`; both say what to do.
+ * Throws `PostgresBinariesMissing`, `PostgresNotRunning` or `DataDirUnusable`; all say what to do.
  */
 export async function openEmbeddedPostgres(options: {
   dataDir: string
@@ -55,8 +58,7 @@ export async function openEmbeddedPostgres(options: {
 }): Promise<EmbeddedPostgres> {
   const { log } = options
   const binaries = await findBinaries()
-  await mkdir(options.dataDir, { recursive: true })
-  const dataDir = await realpath(options.dataDir)
+  const dataDir = await makeDirectory(options.dataDir)
 
   return withDirectoryLock(dataDir, LOCK_WITHIN_MS, async () => {
     const placement = await choosePlacement(dataDir, binaries)
@@ -73,6 +75,28 @@ export async function openEmbeddedPostgres(options: {
     const url = urlOf(password, port, DATABASE)
     return { url, startedHere, how: placement.how, close, [Symbol.asyncDispose]: close }
   })
+}
+
+async function makeDirectory(path: string): Promise<string> {
+  try {
+    await makeWithParents(path)
+    return await realpath(path)
+  } catch (cause) {
+    throw new DataDirUnusable(`${path} cannot be made: ${reasonOf(cause)}`, { cause })
+  }
+}
+
+/** Not by `recursive`: where nothing can be made, as in /proc, Node then tries for ever. */
+async function makeWithParents(path: string): Promise<void> {
+  const parent = dirname(path)
+  const failure = await mkdir(path).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error,
+  )
+  if (failure === undefined || failure.code === 'EEXIST') return
+  if (failure.code !== 'ENOENT' || existsSync(parent)) throw failure
+  await makeWithParents(parent)
+  await makeWithParents(path)
 }
 
 type Server = { readonly port: number; readonly startedHere: boolean; readonly presence: Client }

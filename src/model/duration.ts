@@ -1,3 +1,9 @@
+/** A timer of Node set for longer goes off at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** What people are told of it: a little less, in whole hours. */
+export const LONGEST_TIMER = '596h'
+
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 
 /** Milliseconds of `500ms`, `60s`, `5m` or `6h`; undefined for anything else. */

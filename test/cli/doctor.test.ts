@@ -43,6 +43,18 @@ describe('ferry doctor', () => {
     expect(stdout).toContain('Check the app_key')
   })
 
+  test('looks at Redis even if the database is out of reach', async () => {
+    const ended = await runFerry(['doctor', '--json'], {
+      DATABASE_URL: 'postgres://127.0.0.1:9/x',
+      REDIS_URL: 'redis://127.0.0.1:9',
+    })
+    expect(jsonLines(ended).map(({ check, status }) => [check, status])).toEqual([
+      ['configuration', 'fail'],
+      ['postgres', 'fail'],
+      ['queue', 'fail'],
+    ])
+  })
+
   test('exits 1 if the database is out of reach, and stops there', async () => {
     const env = {
       DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:9/x',
@@ -110,9 +122,19 @@ describe('ferry doctor', () => {
 
     await cli.query(`grant usage on schema ferry to ${role}`)
     await cli.query(`grant select on all tables in schema ferry to ${role}`)
-    const { code, stdout } = await cli.ferryRun('doctor', { DATABASE_URL: url })
-    expect(code).toBe(1)
+    const { code, stdout, stderr } = await cli.ferryRun('doctor', { DATABASE_URL: url })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
     expect(stdout).toMatch(/^FAIL {2}rights .*ferry\.sync_runs/m)
+    expect(stdout).toMatch(
+      /^FAIL {2}queue .*permission denied.*\n.*GRANT USAGE ON SCHEMA ferry, ferry_queue/m,
+    )
+    expect(stdout).toMatch(/^FAIL {2}platform .*permission denied/m)
+    const sync = await cli.ferryRun('sync alert-rules', { DATABASE_URL: url })
+    expect(sync).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('GRANT SELECT, INSERT, UPDATE, DELETE'),
+    })
+    expect(sync.stderr).not.toContain('not expected')
     expect(stdout).toContain(
       `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry TO "${role}"`,
     )

@@ -63,11 +63,11 @@ describe('ferry runs', () => {
     expect(new Set(run?.heldIds as string[])).toEqual(new Set(ids.map(String)))
   })
 
-  test('show of a run that does not exist exits 1', async () => {
+  test.each(['show', 'approve'])('%s of a run that does not exist exits 2', async verb => {
     await using cli = await openCli()
-    const { code, stderr } = await cli.ferryRun('runs show 99')
+    const { code, stderr } = await cli.ferryRun(`runs ${verb} 99`)
     expect({ code, stderr }).toEqual({
-      code: 1,
+      code: 2,
       stderr: 'ferry: there is no run 99; `ferry runs list` shows them\n',
     })
   })
@@ -116,10 +116,10 @@ describe('ferry snapshots', () => {
     expect((await cli.ferryRun('snapshots list --json')).stdout).toBe('')
   })
 
-  test('diff of a snapshot that does not exist exits 1', async () => {
+  test('diff of a snapshot that does not exist exits 2', async () => {
     await using cli = await openCli()
     expect(await cli.ferryRun('snapshots diff 1 2')).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining('there is no snapshot 1'),
     })
   })

@@ -66,6 +66,10 @@ describe('wrong usage exits 2 and says what would be right', () => {
     [['runs', 'show', 'latest'], 'Write its number, as the list shows it.'],
     [['snapshots', 'diff', '1'], "missing required argument 'b'"],
     [['sandbox', '--latency', '5'], 'Write a number and its unit'],
+    [['sandbox', '--latency', '597h'], 'Write 596h or less.'],
+    [['sandbox', '--port', '70000'], 'Write a whole number from 0 to 65535.'],
+    [['sandbox', '--rules', '9999999'], 'Write a whole number from 0 to 200000.'],
+    [['sandbox', '--servers', '10001'], 'Write a whole number from 0 to 10000.'],
     [[], 'Usage: ferry'],
   ])('%j', async (args, words) => {
     const { code, stdout, stderr } = await runFerry(args, nowhere)
@@ -106,6 +110,22 @@ describe('settings', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('FERRY_BASE_URL')
     expect(stderr).toContain('FERRY_APP_KEY')
+  })
+})
+
+describe('a data directory that cannot be one', () => {
+  test.each([
+    ['runs list', '/dev/null/x'],
+    ['doctor', '/dev/null/x'],
+    ['up', '/dev/null/x'],
+    ['runs list', '/proc'],
+    ['demo', '/proc'],
+    ['up', '/proc'],
+  ])('for `ferry %s` at %s is a wrong setting, and exits 2', async (args, FERRY_DATA_DIR) => {
+    const { code, stdout, stderr } = await runFerry(args.split(' '), { FERRY_DATA_DIR })
+    expect(code).toBe(2)
+    expect(stdout + stderr).toContain('FERRY_DATA_DIR')
+    expect(stderr).not.toContain('not expected')
   })
 })
 

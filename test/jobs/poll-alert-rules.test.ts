@@ -7,7 +7,7 @@ import { openCli } from '../cli/open-cli.ts'
 import { work } from './setup.ts'
 
 /** The poll happens once, when the worker starts. */
-const RARELY = { FERRY_POLL_EVERY: '999h' }
+const RARELY = { FERRY_POLL_EVERY: '500h' }
 
 const runsOf = (world: World) =>
   world.query<{ slot: Date; trigger: string; status: string; error_code: string | null }>(

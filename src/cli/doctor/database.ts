@@ -3,14 +3,15 @@ import { placeOf } from '#src/ferry/reach-postgres.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { POOL_SIZE } from '#src/store/database.ts'
-import type { Finding } from './finding.ts'
+import { counted } from '../output.ts'
+import { type Finding, failed, orFailed } from './finding.ts'
 
 /** That it is new enough, and migrated, is known: otherwise Ferry had not opened. */
 export async function* databaseFindings(ferry: Ferry): AsyncGenerator<Finding> {
-  yield await checkVersion(ferry)
-  yield await checkRights(ferry.pool)
-  yield await checkConnections(ferry)
-  yield* openHolds(ferry.pool)
+  yield await checkVersion(ferry).catch(failed('postgres'))
+  yield await checkRights(ferry.pool).catch(failed('rights'))
+  yield await checkConnections(ferry).catch(failed('connections'))
+  yield* orFailed('holds', openHolds(ferry.pool))
 }
 
 async function checkVersion({ pool, backend, embedded }: Ferry): Promise<Finding> {
@@ -75,7 +76,7 @@ async function* openHolds(pool: Pool): AsyncGenerator<Finding> {
     yield {
       check: 'holds',
       status: 'warn',
-      found: `account ${account}, ${resource}: the removal of ${held} rows waits for a decision`,
+      found: `account ${account}, ${resource}: the removal of ${counted(held, 'row')} waits for a decision`,
       whatToDo: `\`ferry runs show ${last_run}\`, then \`ferry runs approve ${last_run}\` if they are gone indeed.`,
     }
   }

@@ -1,3 +1,4 @@
+import { exitCodeFor, whatToDoAbout } from '../errors.ts'
 import type { ExitCode } from '../exit.ts'
 
 /** What one check found. */
@@ -13,8 +14,23 @@ export type Finding = {
 /** A failure as the error tells it. */
 export function failed(check: string): (error: unknown) => Finding {
   return error => {
-    const found = error instanceof Error ? error.message : String(error)
-    const whatToDo = error instanceof Error && 'whatToDo' in error ? String(error.whatToDo) : undefined
-    return { check, status: 'fail', found, ...(whatToDo === undefined ? {} : { whatToDo }) }
+    const known = error instanceof Error ? error : new Error(String(error))
+    const whatToDo = whatToDoAbout(known)
+    return {
+      check,
+      status: 'fail',
+      found: known.message,
+      exit: exitCodeFor(known),
+      ...(whatToDo === undefined ? {} : { whatToDo }),
+    }
+  }
+}
+
+/** The findings, and one more if they end in an error: what comes after them is still worth a look. */
+export async function* orFailed(check: string, findings: AsyncIterable<Finding>): AsyncGenerator<Finding> {
+  try {
+    yield* findings
+  } catch (error) {
+    yield failed(check)(error)
   }
 }

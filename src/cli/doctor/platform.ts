@@ -25,13 +25,13 @@ function answerOf({ name }: InventoryAccount, answer: Answer<unknown>, found: st
     const told = `account ${name}: the platform lists ${found} (request_id ${answer.requestId})`
     return { check: 'platform', status: 'ok', found: told }
   }
-  const { message, whatToDo, requestId, httpStatus } = answer.refusal
+  const { message, whatToDo, requestId, code, httpStatus } = answer.refusal
   return {
     check: 'platform',
     status: 'fail',
     found: `account ${name}: ${message}${requestId === null ? '' : ` (request_id ${requestId})`}`,
     whatToDo,
-    exit: isRefusal(httpStatus) ? EXIT.refused : EXIT.failed,
+    exit: isRefusal(code, httpStatus) ? EXIT.refused : EXIT.failed,
   }
 }
 
