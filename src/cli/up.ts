@@ -39,11 +39,11 @@ async function withSandbox(
   const say = options.json ? printAside : print
   say(SANDBOX_NOTICE)
   say('Set FERRY_BASE_URL and FERRY_APP_KEY to use your own.\n')
-  const { mkdir } = await import('node:fs/promises')
+  const { makeDataDir } = await import('#src/embedded/data-dir.ts')
   const { openSandbox } = await import('#src/sandbox/sandbox.ts')
   const { withAccount } = await import('#src/config.ts')
+  await makeDataDir(config.dataDir)
   const sandbox = opened.use(await openSandbox())
-  await mkdir(config.dataDir, { recursive: true })
   opened.use(leaveSandboxNote(config.dataDir, sandbox))
   return withAccount(config, 'sandbox', sandbox.baseUrl, sandbox.appKey)
 }

@@ -1,15 +1,12 @@
-import { existsSync } from 'node:fs'
-import { mkdir, realpath } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
-import { reasonOf } from '#src/model/reason.ts'
 import { findBinaries } from './binaries.ts'
 import { closeEmbeddedPostgres } from './closing.ts'
 import { ensureCluster, filesIn, loadPassword, ROLE } from './cluster.ts'
 import { connect, PRESENT, urlOf } from './connection.ts'
-import { DataDirUnusable, PostgresNotRunning } from './errors.ts'
+import { makeDataDir } from './data-dir.ts'
+import { PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
 import { choosePlacement, type Placement } from './placement.ts'
 import { findPostmaster, startServer } from './server.ts'
@@ -58,7 +55,7 @@ export async function openEmbeddedPostgres(options: {
 }): Promise<EmbeddedPostgres> {
   const { log } = options
   const binaries = await findBinaries()
-  const dataDir = await makeDirectory(options.dataDir)
+  const dataDir = await makeDataDir(options.dataDir)
 
   return withDirectoryLock(dataDir, LOCK_WITHIN_MS, async () => {
     const placement = await choosePlacement(dataDir, binaries)
@@ -75,28 +72,6 @@ export async function openEmbeddedPostgres(options: {
     const url = urlOf(password, port, DATABASE)
     return { url, startedHere, how: placement.how, close, [Symbol.asyncDispose]: close }
   })
-}
-
-async function makeDirectory(path: string): Promise<string> {
-  try {
-    await makeWithParents(path)
-    return await realpath(path)
-  } catch (cause) {
-    throw new DataDirUnusable(`${path} cannot be made: ${reasonOf(cause)}`, { cause })
-  }
-}
-
-/** Not by `recursive`: where nothing can be made, as in /proc, Node then tries for ever. */
-async function makeWithParents(path: string): Promise<void> {
-  const parent = dirname(path)
-  const failure = await mkdir(path).then(
-    () => undefined,
-    (error: NodeJS.ErrnoException) => error,
-  )
-  if (failure === undefined || failure.code === 'EEXIST') return
-  if (failure.code !== 'ENOENT' || existsSync(parent)) throw failure
-  await makeWithParents(parent)
-  await makeWithParents(path)
 }
 
 type Server = { readonly port: number; readonly startedHere: boolean; readonly presence: Client }

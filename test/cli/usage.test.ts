@@ -118,6 +118,7 @@ describe('a data directory that cannot be one', () => {
     ['runs list', '/dev/null/x'],
     ['doctor', '/dev/null/x'],
     ['up', '/dev/null/x'],
+    ['up', '/proc/x'],
     ['runs list', '/proc'],
     ['demo', '/proc'],
     ['up', '/proc'],

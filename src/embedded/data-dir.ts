@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs'
+import { mkdir, realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { reasonOf } from '#src/model/reason.ts'
+import { DataDirUnusable } from './errors.ts'
+
+/** Makes the data directory where it is not there yet, and returns its real path. Throws `DataDirUnusable`. */
+export async function makeDataDir(path: string): Promise<string> {
+  try {
+    await makeWithParents(path)
+    return await realpath(path)
+  } catch (cause) {
+    throw new DataDirUnusable(`${path} cannot be made: ${reasonOf(cause)}`, { cause })
+  }
+}
+
+/** Not by `recursive`: where nothing can be made, as in /proc, Node then tries for ever. */
+async function makeWithParents(path: string): Promise<void> {
+  const parent = dirname(path)
+  const failure = await mkdir(path).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error,
+  )
+  if (failure === undefined || failure.code === 'EEXIST') return
+  if (failure.code !== 'ENOENT' || existsSync(parent)) throw failure
+  await makeWithParents(parent)
+  await makeWithParents(path)
+}
