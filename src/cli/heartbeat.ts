@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
+import { reasonOf } from '#src/model/reason.ts'
 
 /** In the data directory. The image's health check looks at its age. */
 export const HEARTBEAT_FILE = 'alive'
@@ -22,7 +23,7 @@ export function openHeartbeat({
       await pool.query('select 1')
       await writeFile(path, '')
     } catch (error) {
-      log.debug({ error: String(error) }, 'no heartbeat')
+      log.debug({ error: reasonOf(error) }, 'no heartbeat')
     }
   }
   let beating = beat()

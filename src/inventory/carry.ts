@@ -45,20 +45,21 @@ export async function carry<Row>(
     }
     return applyPlan(context, source, run, plan, removals, { ...note, errorCode: 'ListingIncomplete' })
   }
-  if (plan.absent.length === 0 || first.confirmed) {
-    return applyPlan(context, source, run, plan, await decide(context, newRun, run, plan, plan.absent), note)
-  }
-  if (run.policy.kind !== 'approved' && !(await scopeIsKnown(context.pool, newRun))) {
+  const needsKnownScope = plan.absent.length > 0 && run.policy.kind !== 'approved'
+  if (needsKnownScope && !(await scopeIsKnown(context.pool, newRun))) {
     return applyPlan(context, source, run, plan, keptInNewScope(plan.absent), note)
   }
-  return applySecondListing(context, source, newRun, run, plan, signal)
+  if (plan.absent.length === 0 || first.confirmed) {
+    const removals = decideRemovals(plan.absent, plan.current, run.policy)
+    return applyPlan(context, source, run, plan, removals, note)
+  }
+  return applySecondListing(context, source, run, plan, signal)
 }
 
 /** Rows are absent from the first listing: reads again, and removes what neither listing has. */
 async function applySecondListing<Row>(
   context: InventoryContext,
   source: Source<Row>,
-  newRun: NewRun,
   run: OpenRun,
   firstPlan: Plan<Row>,
   signal: AbortSignal,
@@ -77,21 +78,8 @@ async function applySecondListing<Row>(
   const absentTwice = plan.absent.filter(id => absentBefore.has(id))
   // What only the second listing lacks is looked at again by the next run: its data must not pass as applied.
   const dataHashes = absentTwice.length === plan.absent.length ? second.dataHashes : null
-  const removals = await decide(context, newRun, run, plan, absentTwice)
+  const removals = decideRemovals(absentTwice, plan.current, run.policy)
   return applyPlan(context, source, run, plan, removals, { dataHashes, errorCode: null, requestId: null })
-}
-
-async function decide<Row>(
-  context: InventoryContext,
-  newRun: NewRun,
-  run: OpenRun,
-  plan: Plan<Row>,
-  absent: readonly string[],
-): Promise<Removals> {
-  if (absent.length > 0 && run.policy.kind !== 'approved' && !(await scopeIsKnown(context.pool, newRun))) {
-    return keptInNewScope(absent)
-  }
-  return decideRemovals(absent, plan.current, run.policy)
 }
 
 function keptInNewScope(absent: readonly string[]): Removals {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { FINGERPRINT_VERSION } from '#src/model/fingerprint.ts'
+import { reasonOf } from '#src/model/reason.ts'
 import { describeGuard } from '#src/model/removal-guard.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { RunResult, Trigger } from '#src/model/run.ts'
@@ -141,5 +142,5 @@ function whyStopped(
   }
   if (stop.aborted)
     return { errorCode: 'Interrupted', message: 'the run was interrupted; nothing was applied' }
-  return { errorCode: 'Fault', message: error instanceof Error ? error.message : String(error) }
+  return { errorCode: 'Fault', message: reasonOf(error) }
 }
