@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Account, Config } from './config.ts'
 import { openEmbeddedPostgres } from './embedded/postgres.ts'
 import { explainRights, reachPostgres } from './ferry/reach-postgres.ts'
+import type { ImportAccount, ImportContext } from './imports/context.ts'
 import type { InventoryAccount } from './inventory/context.ts'
 import { openPlatformClient } from './platform/client.ts'
 import { OPERATIONS, type Operation } from './platform/operations.ts'
@@ -22,6 +23,7 @@ import { type Limit, openThrottle } from './store/throttle.ts'
  */
 
 export type Ferry = JobContext &
+  ImportContext &
   AsyncDisposable & {
     readonly config: Config
     /** Where the queue lives. Holds passwords: not for logs. */
@@ -52,11 +54,12 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   const migrated = await migrate(databaseUrl).catch(explainRights(databaseUrl))
   const { pool } = opened.use(openDatabase(databaseUrl, log))
 
+  const limitOf = limitsOf(config.accounts)
   const throttle = openThrottle<Operation>(pool, {
-    limitOf: limitsOf(config.accounts),
+    limitOf,
     arrivalBoundMs: config.arrivalBoundMs,
   })
-  const accounts = new Map<string, InventoryAccount>()
+  const accounts = new Map<string, InventoryAccount & ImportAccount>()
   for (const account of config.accounts) {
     const client = opened.use(
       openPlatformClient({
@@ -70,7 +73,8 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
       }),
     )
     const { name, folders, pageLimit, includeAccount, keyHash } = account
-    accounts.set(name, { name, client, folders, pageLimit, includeAccount, keyHash })
+    const importLimit = limitOf(name, 'import-subscribers')
+    accounts.set(name, { name, client, folders, pageLimit, includeAccount, keyHash, importLimit })
   }
 
   const kept = opened.move()
@@ -78,6 +82,8 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     config,
     pool,
     accounts,
+    arrivalBoundMs: config.arrivalBoundMs,
+    requestTimeoutMs: config.requestTimeoutMs,
     removalGuard: config.removalGuard,
     holder: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
     log,

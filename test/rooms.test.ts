@@ -15,11 +15,23 @@ const ARROWS: Record<string, { may: readonly string[]; types?: readonly string[]
   config: { may: ['model'] },
   sandbox: { may: ['platform', 'model'] },
   inventory: { may: ['platform', 'store', 'model'] },
-  queue: { may: ['store', 'model'], types: ['inventory'] },
+  imports: { may: ['platform', 'store', 'model'] },
+  queue: { may: ['store', 'model'], types: ['inventory', 'imports'] },
   // `store` for the one job that is housekeeping: prune.
-  jobs: { may: ['inventory', 'store', 'model'], types: ['queue'] },
+  jobs: { may: ['inventory', 'imports', 'store', 'model'], types: ['queue'] },
   ferry: {
-    may: ['config', 'model', 'platform', 'store', 'inventory', 'queue', 'embedded', 'sandbox', 'jobs'],
+    may: [
+      'config',
+      'model',
+      'platform',
+      'store',
+      'inventory',
+      'imports',
+      'queue',
+      'embedded',
+      'sandbox',
+      'jobs',
+    ],
   },
   cli: {
     may: [
@@ -29,6 +41,7 @@ const ARROWS: Record<string, { may: readonly string[]; types?: readonly string[]
       'platform',
       'store',
       'inventory',
+      'imports',
       'queue',
       'embedded',
       'sandbox',

@@ -23,15 +23,15 @@ import {
 export const ferry = pgSchema('ferry')
 
 /** The whole range of uint64: numeric(20,0) in Postgres, bigint in TypeScript. */
-const uint64 = customType<{ data: bigint; driverData: string }>({
+export const uint64 = customType<{ data: bigint; driverData: string }>({
   dataType: () => 'numeric(20, 0)',
   fromDriver: value => BigInt(value),
   toDriver: value => value.toString(),
 })
-const int64 = (name: string) => bigint(name, { mode: 'bigint' })
-const instant = (name: string) => timestamp(name, { withTimezone: true })
-const identity = () => int64('id').primaryKey().generatedAlwaysAsIdentity()
-const count = (name: string) => integer(name).notNull().default(0)
+export const int64 = (name: string) => bigint(name, { mode: 'bigint' })
+export const instant = (name: string) => timestamp(name, { withTimezone: true })
+export const identity = () => int64('id').primaryKey().generatedAlwaysAsIdentity()
+export const count = (name: string) => integer(name).notNull().default(0)
 
 export const installation = ferry.table(
   'installation',
@@ -254,10 +254,12 @@ export const platformCalls = ferry.table(
     error_code: text('error_code'),
     request_id: text('request_id'),
     run_id: int64('run_id'),
+    batch_id: int64('batch_id'),
   },
   t => [
     index('platform_calls_in_window').on(t.limit_key, t.operation, t.counted_by),
     index('platform_calls_by_run').on(t.run_id),
+    index('platform_calls_by_batch').on(t.batch_id).where(sql`${t.batch_id} is not null`),
   ],
 )
 

@@ -1,0 +1,23 @@
+import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import type { PlatformClient } from '#src/platform/client.ts'
+import type { Limit } from '#src/store/throttle.ts'
+
+/** What the imports room needs of the outside; `ferry.ts` builds it. */
+export type ImportContext = {
+  readonly pool: Pool
+  readonly accounts: ReadonlyMap<string, ImportAccount>
+  /** Who works here, for leases: host and process, in words. */
+  readonly holder: string
+  readonly log: Logger
+  /** `FERRY_ARRIVAL_BOUND` and `FERRY_REQUEST_TIMEOUT`. */
+  readonly arrivalBoundMs: number
+  readonly requestTimeoutMs: number
+}
+
+export type ImportAccount = {
+  readonly name: string
+  readonly client: PlatformClient
+  /** What the platform counts this account's imports under, and how many it allows. */
+  readonly importLimit: Limit
+}

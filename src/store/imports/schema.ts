@@ -1,0 +1,159 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  jsonb,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { count, ferry, identity, instant, int64, uint64 } from '../schema.ts'
+
+/*
+ * The tables of imports. Every row read from a file is in exactly one of three: `import_recipients` (to be sent),
+ * `import_rejects` or `import_left_out`; its number is that of its first line in the file.
+ *
+ * A batch is a range of lines, and carries the state of the recipients in it, who are never rewritten:
+ *
+ *     ready ──► in flight ──► sent
+ *       ▲           │
+ *       │           ├──► ready      refused for certain, or uncertain and to be resent
+ *       │           ├──► uncertain  held for a person
+ *       │           ├──► rejected   all its rows are among the rejects
+ *       └───────────┴──► split      two smaller batches took its place
+ */
+
+export const imports = ferry.table(
+  'imports',
+  {
+    id: identity(),
+    account: text('account').notNull(),
+    page_id: uint64('page_id').notNull(),
+    method: text('method').notNull(),
+    status: text('status').notNull(),
+    file: text('file').notNull(),
+    columns: text('columns').array(),
+    options: jsonb('options').notNull(),
+    on_uncertain: text('on_uncertain').notNull(),
+    update_existing: boolean('update_existing').notNull(),
+    batch_rows: integer('batch_rows').notNull(),
+    /** Pause once so many rows have been sent. */
+    first_rows: integer('first_rows'),
+    created_at: instant('created_at').notNull().default(sql`clock_timestamp()`),
+    staged_at: instant('staged_at'),
+    confirmed_at: instant('confirmed_at'),
+    /** When already imported rows had been left out: the work began. */
+    started_at: instant('started_at'),
+    finished_at: instant('finished_at'),
+    purged_at: instant('purged_at'),
+    read: count('read'),
+    /** Rows to be sent once staging and its start were over. */
+    recipients: count('recipients'),
+    last_line: int64('last_line').notNull().default(sql`0`),
+    /** Up to this line batches have been made. */
+    batched_to: int64('batched_to').notNull().default(sql`0`),
+    /** Learned from a 413. */
+    most_rows: integer('most_rows'),
+    failures: count('failures'),
+    retry_at: instant('retry_at'),
+    pause_code: text('pause_code'),
+    pause_request_id: text('pause_request_id'),
+    pause_message: text('pause_message'),
+    pause_what_to_do: text('pause_what_to_do'),
+  },
+  t => [
+    index('imports_by_page').on(t.account, t.page_id, t.method, t.id),
+    index('imports_unfinished').on(t.id).where(sql`${t.finished_at} is null`),
+  ],
+)
+
+export const importRecipients = ferry.table(
+  'import_recipients',
+  {
+    import_id: int64('import_id').notNull(),
+    line: int64('line').notNull(),
+    recipient_hash: uuid('recipient_hash').notNull(),
+    all: boolean('all').notNull(),
+    component_ids: text('component_ids').array(),
+    locale: text('locale').notNull(),
+    recipient: text('recipient'),
+    raw: text('raw'),
+  },
+  t => [primaryKey({ columns: [t.import_id, t.line] })],
+)
+
+export const importRejects = ferry.table(
+  'import_rejects',
+  {
+    import_id: int64('import_id').notNull(),
+    line: int64('line').notNull(),
+    /** `file` or `platform`. */
+    origin: text('origin').notNull(),
+    reason: text('reason').notNull(),
+    column: text('column'),
+    message: text('message').notNull(),
+    recipient_hash: uuid('recipient_hash'),
+    batch_id: int64('batch_id'),
+    error_code: text('error_code'),
+    request_id: text('request_id'),
+    raw: text('raw'),
+  },
+  t => [primaryKey({ columns: [t.import_id, t.line] })],
+)
+
+export const importLeftOut = ferry.table(
+  'import_left_out',
+  {
+    import_id: int64('import_id').notNull(),
+    line: int64('line').notNull(),
+    /** `duplicate`, `suppressed` or `already imported`. */
+    kind: text('kind').notNull(),
+    reason: text('reason').notNull(),
+    recipient_hash: uuid('recipient_hash'),
+    kept_line: int64('kept_line'),
+    earlier_import: int64('earlier_import'),
+    recipient: text('recipient'),
+  },
+  t => [primaryKey({ columns: [t.import_id, t.line] })],
+)
+
+export const importBatches = ferry.table(
+  'import_batches',
+  {
+    id: identity(),
+    import_id: int64('import_id').notNull(),
+    /** The batch whose place it took, with another, when that was split. */
+    parent_id: int64('parent_id'),
+    from_line: int64('from_line').notNull(),
+    to_line: int64('to_line').notNull(),
+    /** How many recipients are in the range, those set aside included. */
+    rows: integer('rows').notNull(),
+    /** Lines the platform named: sent without them, and rejects if the rest is accepted. */
+    set_aside: bigint('set_aside', { mode: 'bigint' }).array().notNull().default(sql`'{}'`),
+    state: text('state').notNull(),
+    /** How often it was sent again after an outcome that stayed uncertain, its parents' times included. */
+    resends: count('resends'),
+    /** An uncertain outcome has not been followed by a certain one yet. */
+    uncertain: boolean('uncertain').notNull().default(false),
+    claim: uuid('claim'),
+    claimed_at: instant('claimed_at'),
+    /** From when on a claim whose worker is silent counts as uncertain. */
+    claim_ends_at: instant('claim_ends_at'),
+    call_id: int64('call_id'),
+    sent_at: instant('sent_at'),
+    http_status: integer('http_status'),
+    error_code: text('error_code'),
+    request_id: text('request_id'),
+    message: text('message'),
+  },
+  t => [
+    index('import_batches_by_range').on(t.import_id, t.from_line),
+    index('import_batches_open').on(t.import_id, t.state).where(sql`${t.state} not in ('sent', 'split')`),
+    uniqueIndex('import_batches_claim').on(t.claim).where(sql`${t.claim} is not null`),
+    check('import_batches_range', sql`${t.to_line} >= ${t.from_line}`),
+  ],
+)
