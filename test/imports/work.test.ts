@@ -28,5 +28,4 @@ test('bisects to a row refused without being named', async () => {
   expect(await world.work(id)).toBe('completed')
   expect(world.delivered().size).toBe(39)
   expect(await world.rejects(id)).toMatchObject([{ line: '13' }])
-  console.log(await world.rejects(id), world.calls())
 })
