@@ -102,7 +102,7 @@ export async function loadLeft(
   id: bigint,
 ): Promise<{ toSend: boolean; uncertain: boolean }> {
   const { rows } = await client.query<{ toSend: boolean; uncertain: boolean }>(
-    `select exists (select from ferry.import_batches where import_id = $1 and state in ('ready', 'in flight'))
+    `select exists (select from ferry.import_batches where import_id = $1 and state not in ('sent', 'rejected', 'split', 'uncertain'))
          or exists (select from ferry.import_recipients r
                     where r.import_id = i.id and r.line > i.batched_to) as "toSend",
        exists (select from ferry.import_batches where import_id = $1 and state = 'uncertain') as uncertain

@@ -71,7 +71,7 @@ async function countRows(client: PoolClient, id: bigint): Promise<ImportReport['
      )
      select coalesce(sum(rows) filter (where state = 'sent'), 0)::int as sent,
        coalesce(sum(rows) filter (where is_uncertain), 0)::int as uncertain,
-       coalesce(sum(rows) filter (where state <> 'sent' and not coalesce(is_uncertain, false)), 0)::int
+       coalesce(sum(rows) filter (where state <> 'sent' and not is_uncertain), 0)::int
          + (select count(*)::int from ferry.import_recipients r
             where r.import_id = $1 and r.line > (select batched_to from ferry.imports where id = $1)) as pending,
        (select count(*)::int from ferry.import_rejects where import_id = $1) as rejected,
