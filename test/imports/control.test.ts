@@ -120,19 +120,6 @@ describe('resuming', () => {
       },
     ])
   })
-
-  test.each([
-    [2, null],
-    [1, 2],
-  ])('after %i of the first 2 rows were sent leaves %j of them to pause after', async (sent, left) => {
-    await using store = await openTestStore()
-    const id = await stageRows(store.pool, { status: 'paused', firstRows: 2 })
-    await putBatches(store.pool, id, [{ lines: sent, state: 'sent' }])
-    await resumeImport(store.pool, id)
-    expect((await store.pool.query('select first_rows from ferry.imports')).rows).toEqual([
-      { first_rows: left },
-    ])
-  })
 })
 
 describe('cancelling', () => {

@@ -92,7 +92,7 @@ async function listBatches(client: PoolClient, id: bigint): Promise<BatchRow[]> 
     `select b.id, b.from_line, b.to_line, b.rows, b.state, b.resends, b.uncertain, b.claimed_at, b.sent_at,
        b.http_status, b.error_code, b.message,
        array(select c.request_id from ferry.platform_calls c
-             where c.batch_id = b.id and c.request_id is not null order by c.id) as request_ids
+             where (c.batch_id = b.id or c.id = b.call_id) and c.request_id is not null order by c.id) as request_ids
      from ferry.import_batches b where b.import_id = $1 and b.state <> 'split' order by b.from_line`,
     [id],
   )
