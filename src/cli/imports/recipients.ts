@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { findRow } from '#src/imports/progress.ts'
-import { recipientHash } from '#src/imports/recipient-hash.ts'
+import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { findRecipient, listRecipients, type RecipientRow } from '#src/store/imports/recipients.ts'
 import { loadInstallation } from '#src/store/installation.ts'
 import { CommandFailed } from '../errors.ts'
@@ -24,7 +24,7 @@ export async function showRecipients(
     return EXIT.done
   }
   const { id: installation } = await loadInstallation(pool)
-  const rows = await findRecipient(pool, id, address, recipientHash(installation, method, address))
+  const rows = await findRecipient(pool, id, address, openRecipientHash(installation, method)(address))
   if (rows.length === 0) throw new CommandFailed(`no row of import ${id} is of that recipient`)
   await writeLines(rows.map(line))
   return EXIT.done
