@@ -66,7 +66,8 @@ export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null):
   }
 }
 
-async function findRow(pool: Pool, id: bigint): Promise<SummaryRow> {
+/** The same as it is stored. Throws `ImportNotFound`. */
+export async function findRow(pool: Pool, id: bigint): Promise<SummaryRow> {
   const row = await loadSummaryRow(pool, id)
   if (!row) throw new ImportNotFound(id)
   return row

@@ -13,7 +13,7 @@ type Fate = (typeof FATES)[number]
 
 const Batch = fc.record({
   lines: fc.integer({ min: 1, max: 4 }),
-  state: fc.constantFrom('ready', 'in flight', 'sent', 'uncertain', 'rejected', 'split'),
+  state: fc.constantFrom('ready', 'in flight', 'sent', 'uncertain', 'rejected', 'doubted', 'split'),
   uncertain: fc.boolean(),
   claimEndsInMs: fc.constantFrom(-60_000, 60_000),
 })

@@ -72,7 +72,8 @@ describe('a summary', () => {
       { uncertain: 4, pending: 0 },
     ],
     ['held for a person', { state: 'uncertain' }, { uncertain: 4, pending: 0 }],
-    ['to be sent again', { state: 'ready', uncertain: true }, { uncertain: 0, pending: 4 }],
+    ['to be sent again', { state: 'ready', uncertain: true }, { uncertain: 4, pending: 0 }],
+    ['to be sent', { state: 'ready' }, { uncertain: 0, pending: 4 }],
   ])('counts the rows of a batch %s', async (_, batch, counts) => {
     await using store = await openTestStore()
     const id = await running(store, { rows: 4 })

@@ -40,18 +40,12 @@ export async function setPaused(client: PoolClient, id: bigint, message: string)
   )
 }
 
-/**
- * Queues an import again as if nothing had gone wrong before. A pause after the first rows is not repeated once they
- * are sent.
- */
+/** Queues an import again as if nothing had gone wrong before. */
 export async function setResumed(client: PoolClient, id: bigint): Promise<void> {
   await client.query(
-    `update ferry.imports i set status = 'queued', failures = 0, retry_at = null, pause_code = null,
-       pause_request_id = null, pause_message = null, pause_what_to_do = null,
-       first_rows = case when i.first_rows > (
-         select coalesce(sum(b.rows), 0) from ferry.import_batches b where b.import_id = i.id and b.state = 'sent'
-       ) then i.first_rows end
-     where i.id = $1`,
+    `update ferry.imports set status = 'queued', failures = 0, retry_at = null, pause_code = null,
+       pause_request_id = null, pause_message = null, pause_what_to_do = null
+     where id = $1`,
     [id],
   )
 }
@@ -102,7 +96,7 @@ export async function loadLeft(
   id: bigint,
 ): Promise<{ toSend: boolean; uncertain: boolean }> {
   const { rows } = await client.query<{ toSend: boolean; uncertain: boolean }>(
-    `select exists (select from ferry.import_batches where import_id = $1 and state in ('ready', 'in flight'))
+    `select exists (select from ferry.import_batches where import_id = $1 and state not in ('sent', 'rejected', 'split', 'uncertain'))
          or exists (select from ferry.import_recipients r
                     where r.import_id = i.id and r.line > i.batched_to) as "toSend",
        exists (select from ferry.import_batches where import_id = $1 and state = 'uncertain') as uncertain

@@ -32,11 +32,11 @@ export type SummaryRow = {
 }
 
 /**
- * A batch of which nobody can say whether the platform took it: held for a person, or in flight for longer than its
- * call can last, or again in flight after an outcome that was not certain.
+ * A batch of which nobody can say whether the platform took it: held for a person, in flight for longer than its call
+ * can last, or to be sent again after an outcome that was not certain.
  */
-export const IS_UNCERTAIN = `(b.state = 'uncertain'
-  or (b.state = 'in flight' and (b.uncertain or b.claim_ends_at <= now())))`
+export const IS_UNCERTAIN = `(b.state not in ('sent', 'rejected', 'split') and (b.uncertain or b.state = 'uncertain'
+  or (b.state = 'in flight' and coalesce(b.claim_ends_at <= now(), false))))`
 
 /**
  * The sums are over batches, of which there are few, not over recipients, of which there may be millions. `batches`
@@ -123,7 +123,7 @@ export async function loadPace(pool: Pool, id: bigint): Promise<Pace | null> {
         where b.import_id = i.id and b.error_code is not null order by b.claimed_at desc limit 1) as "backOffCode"
      from ferry.imports i
      cross join lateral (
-       select count(*) filter (where b.state in ('ready', 'in flight'))::int as left,
+       select count(*) filter (where b.state not in ('sent', 'rejected', 'uncertain'))::int as left,
          count(*) filter (where b.state = 'in flight')::int as in_flight,
          coalesce(sum(b.rows), 0)::int as rows,
          coalesce(sum(b.rows) filter (where b.sent_at > now() - $2 * interval '1 ms'), 0)::int as recently,

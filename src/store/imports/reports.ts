@@ -71,7 +71,7 @@ async function countRows(client: PoolClient, id: bigint): Promise<ImportReport['
      )
      select coalesce(sum(rows) filter (where state = 'sent'), 0)::int as sent,
        coalesce(sum(rows) filter (where is_uncertain), 0)::int as uncertain,
-       coalesce(sum(rows) filter (where state <> 'sent' and not coalesce(is_uncertain, false)), 0)::int
+       coalesce(sum(rows) filter (where state <> 'sent' and not is_uncertain), 0)::int
          + (select count(*)::int from ferry.import_recipients r
             where r.import_id = $1 and r.line > (select batched_to from ferry.imports where id = $1)) as pending,
        (select count(*)::int from ferry.import_rejects where import_id = $1) as rejected,
@@ -92,7 +92,7 @@ async function listBatches(client: PoolClient, id: bigint): Promise<BatchRow[]> 
     `select b.id, b.from_line, b.to_line, b.rows, b.state, b.resends, b.uncertain, b.claimed_at, b.sent_at,
        b.http_status, b.error_code, b.message,
        array(select c.request_id from ferry.platform_calls c
-             where c.batch_id = b.id and c.request_id is not null order by c.id) as request_ids
+             where (c.batch_id = b.id or c.id = b.call_id) and c.request_id is not null order by c.id) as request_ids
      from ferry.import_batches b where b.import_id = $1 and b.state <> 'split' order by b.from_line`,
     [id],
   )
