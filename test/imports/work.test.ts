@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { setup } from './setup.ts'
+import { setup } from './import-world.ts'
 
 const OTHER_PAGE = 6_000_000_000_001n
 

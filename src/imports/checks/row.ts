@@ -1,0 +1,125 @@
+import { ALL, COMPONENT_IDS, type Field, LOCALE, RECIPIENT } from '../file/header.ts'
+import type { Preset } from '../presets/preset.ts'
+import { openLocaleCheck } from './locale.ts'
+import { openRecipientCheck } from './recipient.ts'
+import { booleanOf, componentsOf, isSound, textOf } from './values.ts'
+
+export type Verdict =
+  | {
+      readonly kind: 'good'
+      readonly recipient: string
+      readonly all: boolean
+      /** Empty if `all`. */
+      readonly componentIds: readonly string[]
+      readonly locale: string
+    }
+  /** `message` never holds the recipient. */
+  | { readonly kind: 'rejected'; readonly reason: string; readonly field: number; readonly message: string }
+  | { readonly kind: 'left out'; readonly reason: string; readonly recipient: string | null }
+
+export type RowRules = {
+  readonly fields: readonly Field[]
+  readonly preset: Preset | null
+  readonly method: string
+  readonly defaultLocale: string | null
+  readonly all: boolean
+  /** From the components of the old product to the platform's; null to take them as they are. */
+  readonly components: ReadonlyMap<string, string> | null
+}
+
+/** Returns what judges a row by the values of its fields. A value that is undefined has no column in the file. */
+export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => Verdict {
+  const { fields, preset, method } = rules
+  const checkRecipient = openRecipientCheck(method)
+  const isLocale = openLocaleCheck()
+  const statuses = fields.flatMap(({ name }, field) => {
+    const status = preset?.statuses[name]
+    return status ? [{ field, name, status }] : []
+  })
+  const others = fields.flatMap(({ name }, field) => (preset?.others?.includes(name) ? [field] : []))
+
+  return values => {
+    const recipient = textOf(values[RECIPIENT])
+    if (recipient === null || !isSound(recipient)) {
+      return rejected('not text', RECIPIENT, 'the recipient holds what is no text')
+    }
+    for (const { field, name, status } of statuses) {
+      const value = values[field]
+      if (value === undefined && !status.required) continue
+      const judgement = status.judge((textOf(value) ?? '?').toLowerCase(), method)
+      if (judgement.kind === 'left out') return leftOut(judgement.reason, recipient)
+      if (judgement.kind === 'unknown') {
+        return rejected('unknown status', field, `nobody knows what this ${name} means`)
+      }
+    }
+    if (recipient === '' && others.some(field => textOf(values[field]) !== '')) {
+      return leftOut(`not ${method}`, null)
+    }
+    const trouble = checkRecipient(recipient)
+    if (trouble) return rejected(trouble.reason, RECIPIENT, trouble.message)
+    return settingsOf(recipient, values)
+  }
+
+  function settingsOf(recipient: string, values: readonly unknown[]): Verdict {
+    const said = textOf(values[LOCALE])
+    const locale = said === '' ? rules.defaultLocale : said
+    if (said === '' && locale === null) {
+      return rejected('no locale', LOCALE, 'the row has no locale, and --default-locale was not given')
+    }
+    if (locale === null || !isLocale(locale)) {
+      return rejected('not a locale', LOCALE, 'a locale is a language and a region that exist, such as en-US')
+    }
+    return scopeOf(recipient, locale, values)
+  }
+
+  function scopeOf(recipient: string, locale: string, values: readonly unknown[]): Verdict {
+    const said = textOf(values[ALL])
+    const all = said === '' ? null : said === null ? undefined : (booleanOf(said) ?? undefined)
+    if (all === undefined) return rejected('not yes or no', ALL, 'all is true or false (yes, no, 1, 0)')
+    if (all) return { kind: 'good', recipient, all, componentIds: [], locale }
+    const components = componentsOf(values[COMPONENT_IDS], preset?.componentKey)
+    if (components === null || !components.ids.every(isSound)) {
+      return rejected(
+        'not components',
+        COMPONENT_IDS,
+        'component ids are separated by | ; , or spaces, or are a JSON array of ids',
+      )
+    }
+    const { ids, isList } = components
+    if (ids.length > 0) return mapped(recipient, locale, ids)
+    const coversAll = all === null && (rules.all || (isList && preset?.emptyListIsAll === true))
+    if (coversAll) return { kind: 'good', recipient, all: true, componentIds: [], locale }
+    return rejected(
+      'neither all nor components',
+      all === null ? COMPONENT_IDS : ALL,
+      all === null
+        ? 'the row names neither all nor components; --all takes such rows for all'
+        : 'the row says it is not for all components, and names none',
+    )
+  }
+
+  function mapped(recipient: string, locale: string, ids: readonly string[]): Verdict {
+    const { components } = rules
+    if (!components) return { kind: 'good', recipient, all: false, componentIds: ids, locale }
+    const unmapped = ids.filter(id => !components.has(id))
+    if (unmapped.length > 0) {
+      const shown = unmapped.filter(id => /^[\w-]{1,64}$/.test(id) && !recipient.includes(id)).join(', ')
+      const which = shown === '' ? 'a component' : `component ${shown}`
+      return rejected(
+        'unmapped component',
+        COMPONENT_IDS,
+        `${which} is not in the file given by --components`,
+      )
+    }
+    const componentIds = [...new Set(ids.map(id => components.get(id) ?? id))]
+    return { kind: 'good', recipient, all: false, componentIds, locale }
+  }
+}
+
+function rejected(reason: string, field: number, message: string): Verdict {
+  return { kind: 'rejected', reason, field, message }
+}
+
+function leftOut(reason: string, recipient: string | null): Verdict {
+  return { kind: 'left out', reason, recipient: recipient === '' ? null : recipient }
+}

@@ -1,0 +1,45 @@
+import { openCsvReader } from './file/csv.ts'
+import { readHeader } from './file/csv-header.ts'
+import { readBlocks } from './file/lines.ts'
+import { openSource } from './file/source.ts'
+import { FileRefused } from './file-refused.ts'
+
+/**
+ * Reads the file given by `--components`: the id of a component in the old product, and the id on the platform. A header
+ * does no harm: it is taken for a pair of which no row makes use.
+ */
+export async function readComponentsMap(
+  path: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  await using source = await openSource(path, signal)
+  const components = new Map<string, string>()
+  const refuse = (line: number, why: string) =>
+    new FileRefused(
+      `Line ${line} of ${path} ${why}.`,
+      'Each line has two ids, separated by a comma: that of the old component and that of the new one.',
+    )
+  const sink = {
+    row(line: number, values: readonly unknown[]) {
+      const [old, next] = values.map(value => String(value).trim())
+      if (!old || !next) throw refuse(line, 'has an empty id')
+      const before = components.get(old)
+      if (before !== undefined && before !== next)
+        throw refuse(line, 'maps a component that was mapped before')
+      components.set(old, next)
+      return true
+    },
+    damaged(line: number, _reason: string, message: string) {
+      throw refuse(line, `is no pair of ids: ${message}`)
+    },
+  }
+  let read: ReturnType<typeof openCsvReader> | undefined
+  for await (const block of readBlocks(source.content)) {
+    if (!read) {
+      const { delimiter } = readHeader(block, path, null)
+      read = openCsvReader({ delimiter, width: 2, columns: [0, 1] }, 1, sink)
+    }
+    read(block)
+  }
+  return components
+}

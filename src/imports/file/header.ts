@@ -1,0 +1,119 @@
+import { closest } from 'fastest-levenshtein'
+import { FileRefused } from '../file-refused.ts'
+import type { Preset } from '../presets/preset.ts'
+
+/** What a row may say: the four fields of a subscriber, and by a preset's file who is left out. */
+export type Field = {
+  readonly name: string
+  /** The columns it may be in; the first that is there is taken. */
+  readonly columns: readonly string[]
+  readonly required: boolean
+}
+
+/** The first four fields, in this order. */
+export const RECIPIENT = 0
+export const ALL = 1
+export const COMPONENT_IDS = 2
+export const LOCALE = 3
+
+const COLUMNS = {
+  recipient: ['recipient', 'email', 'email address', 'mail', 'address', 'subscriber'],
+  all: ['all', 'subscribe all', 'all components'],
+  component_ids: ['component_ids', 'components', 'component'],
+  locale: ['locale', 'language', 'lang'],
+} as const
+
+/** The columns Ferry adds to a file of rejects, as its last ones. */
+export const REJECT_COLUMNS = ['line', 'reason', 'message', 'request_id'] as const
+
+/** Returns the fields to be looked for; `map` names the columns of some, and adds none. */
+export function fieldsOf(preset: Preset | null, map: Readonly<Record<string, string>>): readonly Field[] {
+  const fields: Field[] = Object.entries(COLUMNS).map(([name, columns]) => ({
+    name,
+    columns: preset?.columns?.[name as keyof typeof COLUMNS] ?? columns,
+    required: name === 'recipient',
+  }))
+  for (const [name, status] of Object.entries(preset?.statuses ?? {})) {
+    fields.push({ name, columns: status.columns, required: status.required ?? false })
+  }
+  for (const column of preset?.others ?? []) fields.push({ name: column, columns: [column], required: false })
+  for (const name of Object.keys(map)) {
+    if (fields.some(field => field.name === name)) continue
+    const names = fields.map(field => field.name)
+    throw new FileRefused(
+      `There is no field ${name} to map a column to; did you mean ${closest(name, names)}?`,
+      `The fields are ${names.join(', ')}.`,
+    )
+  }
+  return fields.map(field => {
+    const column = map[field.name]
+    return column === undefined ? field : { ...field, columns: [column], required: true }
+  })
+}
+
+/** Returns by field in which column of the header it is, or -1. Throws `FileRefused` where that is doubtful. */
+export function matchColumns(header: readonly string[], fields: readonly Field[]): readonly number[] {
+  const names = header.map(nameOf)
+  return fields.map(field => {
+    const name = field.columns.map(nameOf).find(candidate => names.includes(candidate))
+    if (name === undefined) {
+      if (field.required) throw columnMissing(header, field)
+      return -1
+    }
+    const column = names.indexOf(name)
+    if (names.lastIndexOf(name) === column) return column
+    throw new FileRefused(
+      `The header has the column ${shownColumn(header[column])} more than once, and ${field.name} is read from it.`,
+      'Rename all but one of them in the file.',
+    )
+  })
+}
+
+export function columnMissing(header: readonly string[], field: Field): FileRefused {
+  const shown = header.map(shownColumn)
+  const wanted = field.columns.map(nameOf)
+  const near = header.find(column => wanted.includes(nameOf(column))) ?? nearest(header, field)
+  return new FileRefused(
+    `No column of the file is the ${field.name}; its columns are ${shown.join(', ')}.`,
+    `Say which one is: --map ${field.name}=${quotedForShell(near)}`,
+  )
+}
+
+/** In small letters, without what people separate words by: `E-Mail` is `email`, `Component IDs` is `component_ids`. */
+export function nameOf(column: string): string {
+  return column
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, '')
+}
+
+/** A header that is none may hold somebody's address. */
+export function shownColumn(column: string | undefined): string {
+  if (!column?.trim()) return '(no name)'
+  return column.includes('@') ? '(an address)' : column.trim().slice(0, 60)
+}
+
+function nearest(header: readonly string[], field: Field): string {
+  const named = header.filter(column => column.trim() !== '' && !column.includes('@'))
+  if (named.length === 0) return '…'
+  const distances = field.columns.map(name => {
+    const found = closest(
+      nameOf(name),
+      named.map(column => nameOf(column)),
+    )
+    return { found, likeness: commonLetters(nameOf(name), found) }
+  })
+  const best = distances.sort((a, b) => b.likeness - a.likeness)[0]
+  return named.find(column => nameOf(column) === best?.found)?.trim() ?? '…'
+}
+
+/** How long the longest beginning of one that is in the other. */
+function commonLetters(name: string, column: string): number {
+  let length = Math.min(name.length, column.length)
+  while (length > 0 && !column.includes(name.slice(0, length))) length--
+  return length
+}
+
+function quotedForShell(column: string): string {
+  return /^[\w.…-]+$/.test(column) ? column : `'${column.replaceAll("'", "'\\''")}'`
+}

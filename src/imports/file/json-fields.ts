@@ -1,0 +1,65 @@
+import { type Field, nameOf } from './header.ts'
+
+export type JsonFields = {
+  /** The values of the fields in a row. The array is used again for the next. */
+  valuesOf(row: Readonly<Record<string, unknown>>): readonly unknown[]
+  /** By field: the key it was found under first; undefined for one no row had. */
+  readonly keys: (string | undefined)[]
+  /** Keys that are no field. */
+  readonly unused: Set<string>
+}
+
+/** Keys may differ from row to row: of so many is remembered what they are. */
+const REMEMBERED = 1000
+
+/**
+ * Finds the fields in rows of NDJSON, in each row anew: a key that only the last row has counts there.
+ * `inside` is the key under which the fields may be.
+ */
+export function openJsonFields(fields: readonly Field[], inside: string | undefined): JsonFields {
+  const values: unknown[] = fields.map(() => undefined)
+  const ranks: number[] = fields.map(() => Number.POSITIVE_INFINITY)
+  const keys: (string | undefined)[] = fields.map(() => undefined)
+  const unused = new Set<string>()
+  const known = new Map<string, readonly { field: number; rank: number }[]>()
+  const candidates = fields.map(field => field.columns.map(nameOf))
+
+  function usesOf(key: string): readonly { field: number; rank: number }[] {
+    const before = known.get(key)
+    if (before) return before
+    const name = nameOf(key)
+    const uses = candidates.flatMap((names, field) => {
+      const rank = names.indexOf(name)
+      return rank === -1 ? [] : [{ field, rank }]
+    })
+    if (known.size < REMEMBERED) {
+      known.set(key, uses)
+      if (uses.length === 0) unused.add(key)
+    }
+    return uses
+  }
+
+  return {
+    keys,
+    unused,
+    valuesOf(outer) {
+      const nested = inside === undefined ? undefined : outer[inside]
+      const row = isRecord(nested) ? nested : outer
+      values.fill(undefined)
+      ranks.fill(Number.POSITIVE_INFINITY)
+      for (const key of Object.keys(row)) {
+        for (const { field, rank } of usesOf(key)) {
+          if (rank >= (ranks[field] ?? 0)) continue
+          ranks[field] = rank
+          values[field] = row[key]
+          keys[field] ??= key
+        }
+      }
+      return values
+    },
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,96 @@
+import { isUtf8 } from 'node:buffer'
+
+/** What is wrong with a line whatever its format. */
+export type Damage = 'line too long' | 'not UTF-8' | 'NUL byte'
+
+/** Some whole lines of a file, each ended by its newline (the very last may have none). */
+export type Block = {
+  readonly text: string
+  /** By the line's place in the block, from 0. */
+  readonly damaged: ReadonlyMap<number, Damage>
+  readonly last: boolean
+}
+
+/** A longer line is not a subscriber: it is damaged, and only its beginning is kept. */
+export const LONGEST_LINE = 64 * 1024
+const KEPT_OF_LONG_LINE = 1024
+
+const NEWLINE = 10
+const NONE: ReadonlyMap<number, Damage> = new Map()
+
+/** Yields a file's lines in blocks, the byte order mark left out. Memory does not grow with the file, nor with a line. */
+export async function* readBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Block> {
+  let open: Buffer = Buffer.alloc(0)
+  let tooLong = false
+  let first = true
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf(NEWLINE) + 1
+    if (end === 0) {
+      ;({ open, tooLong } = lengthened(open, chunk, tooLong))
+      continue
+    }
+    const bytes = joined(open, chunk.subarray(0, end), tooLong)
+    yield blockOf(first ? withoutMark(bytes) : bytes, tooLong, false)
+    first = false
+    ;({ open, tooLong } = lengthened(Buffer.alloc(0), Buffer.from(chunk.subarray(end)), false))
+  }
+  yield blockOf(first ? withoutMark(open) : open, tooLong, true)
+}
+
+/** The line at the end of what was read, of which more is to come. */
+function lengthened(open: Buffer, more: Buffer, tooLong: boolean): { open: Buffer; tooLong: boolean } {
+  if (tooLong) return { open, tooLong }
+  const line = open.length === 0 ? more : Buffer.concat([open, more])
+  return line.length > LONGEST_LINE
+    ? { open: Buffer.from(line.subarray(0, KEPT_OF_LONG_LINE)), tooLong: true }
+    : { open: line, tooLong: false }
+}
+
+function joined(open: Buffer, rest: Buffer, tooLong: boolean): Buffer {
+  if (open.length === 0) return rest
+  return Buffer.concat([open, tooLong ? rest.subarray(rest.indexOf(NEWLINE)) : rest])
+}
+
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
+}
+
+/** `firstTooLong`: the first line has been shortened already. */
+function blockOf(bytes: Buffer, firstTooLong: boolean, last: boolean): Block {
+  if (!firstTooLong && isUtf8(bytes) && !bytes.includes(0) && !hasLongLine(bytes)) {
+    return { text: bytes.toString('utf8'), damaged: NONE, last }
+  }
+  const damaged = new Map<number, Damage>()
+  const lines: Buffer[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const newline = bytes.indexOf(NEWLINE, at)
+    const end = newline === -1 ? bytes.length : newline + 1
+    const line = bytes.subarray(at, end)
+    const damage = firstTooLong && at === 0 ? 'line too long' : damageOf(line)
+    if (damage) damaged.set(lines.length, damage)
+    lines.push(damage === 'line too long' ? shortened(line) : line)
+    at = end
+  }
+  return { text: Buffer.concat(lines).toString('utf8'), damaged, last }
+}
+
+/** Of any line longer than the bound, one of these places is in it. */
+function hasLongLine(bytes: Buffer): boolean {
+  for (let at = LONGEST_LINE; at < bytes.length; at += LONGEST_LINE) {
+    const newline = bytes.indexOf(NEWLINE, at)
+    const end = newline === -1 ? bytes.length : newline
+    if (end - bytes.lastIndexOf(NEWLINE, at - 1) - 1 > LONGEST_LINE) return true
+  }
+  return false
+}
+
+function damageOf(line: Buffer): Damage | undefined {
+  if (line.length > LONGEST_LINE + 1) return 'line too long'
+  if (line.includes(0)) return 'NUL byte'
+  return isUtf8(line) ? undefined : 'not UTF-8'
+}
+
+function shortened(line: Buffer): Buffer {
+  const newline = line.at(-1) === NEWLINE ? '\n' : ''
+  return Buffer.concat([line.subarray(0, KEPT_OF_LONG_LINE), Buffer.from(newline)])
+}

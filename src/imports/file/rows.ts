@@ -1,0 +1,154 @@
+import { FileRefused } from '../file-refused.ts'
+import type { Preset } from '../presets/preset.ts'
+import type { StagedFile } from '../staged.ts'
+import { openCsvReader } from './csv.ts'
+import { readHeader } from './csv-header.ts'
+import { columnMissing, type Field, matchColumns, nameOf, REJECT_COLUMNS, shownColumn } from './header.ts'
+import { openJsonFields } from './json-fields.ts'
+import { readBlocks } from './lines.ts'
+import { openNdjsonReader } from './ndjson.ts'
+import type { Reader, Sink } from './reader.ts'
+import { unescapeCell } from './reject-cells.ts'
+import { HEAD, sniffFormat } from './sniff.ts'
+import { peek, type Source } from './source.ts'
+
+/** How a file's rows are written, and what of it is read. */
+export type Shape = Omit<StagedFile, 'compression'>
+
+/** A file whose beginning has been understood. */
+export type OpenFile = {
+  /** For NDJSON, which has no header, complete only when all rows have been read. */
+  shape(): Shape
+  /** By field: the column it is read from, if there is one. */
+  columnOf(field: number): string | null
+  /** Reads all rows into the sink, and resolves from time to time to let `between` do its part. */
+  readRows(sink: Sink, between: () => Promise<void>): Promise<void>
+}
+
+/** Reads the beginning of a file. Throws `FileRefused` if there are no rows to be had from it. */
+export async function openFile(
+  source: Source,
+  fields: readonly Field[],
+  preset: Preset | null,
+): Promise<OpenFile> {
+  const head = await peek(source.content, HEAD)
+  const format = sniffFormat(head.bytes, source.name)
+  const blocks = readBlocks(head.all)
+  return format === 'csv'
+    ? openCsv(source, blocks, fields, preset)
+    : openNdjson(source, blocks, fields, preset)
+}
+
+type Blocks = ReturnType<typeof readBlocks>
+
+async function openCsv(
+  source: Source,
+  blocks: Blocks,
+  fields: readonly Field[],
+  preset: Preset | null,
+): Promise<OpenFile> {
+  const first = await blocks.next()
+  if (first.done) throw new Error('a file without a block')
+  const header = readHeader(first.value, source.name, preset)
+  const { columns, delimiter } = header
+  const found = matchColumns(columns, fields)
+  const rejectColumns = columnsOfRejects(columns)
+  const used = new Set(found)
+  const shape: Shape = {
+    format: 'csv',
+    delimiter,
+    columns: [...columns],
+    mapped: mappedTo(fields, field => columns[found[field] ?? -1]),
+    unused: columns.filter((_, n) => !used.has(n) && n < columns.length - rejectColumns).map(shownColumn),
+  }
+  return {
+    shape: () => shape,
+    columnOf: field => columns[found[field] ?? -1] ?? null,
+    async readRows(sink, between) {
+      const into = rejectColumns > 0 ? unescaping(sink) : sink
+      const csv = { delimiter, width: columns.length, columns: found }
+      const read = openCsvReader(csv, header.firstLine, into)
+      read(header.rest)
+      await readAll(blocks, read, between)
+    },
+  }
+}
+
+async function openNdjson(
+  source: Source,
+  blocks: Blocks,
+  fields: readonly Field[],
+  preset: Preset | null,
+): Promise<OpenFile> {
+  const json = openJsonFields(fields, preset?.inside)
+  let rows = 0
+  return {
+    shape: () => ({
+      format: 'ndjson',
+      delimiter: null,
+      columns: null,
+      mapped: mappedTo(fields, field => json.keys[field]),
+      unused: withoutRejectColumns([...json.unused]).map(shownColumn),
+    }),
+    columnOf: field => json.keys[field] ?? null,
+    async readRows(sink, between) {
+      const counting: Sink = {
+        ...sink,
+        row(...row) {
+          rows++
+          return sink.row(...row)
+        },
+      }
+      await readAll(blocks, openNdjsonReader(json.valuesOf, counting), between)
+      const missing = fields.find((field, n) => field.required && json.keys[n] === undefined)
+      if (missing && rows > 0) throw columnMissing([...json.unused], missing)
+      if (rows === 0)
+        throw new FileRefused(`No line of ${source.name} is a JSON object.`, 'Write one a line.')
+    },
+  }
+}
+
+export async function readAll(blocks: Blocks, read: Reader, between: () => Promise<void>): Promise<void> {
+  await between()
+  for await (const block of blocks) {
+    read(block)
+    await between()
+  }
+}
+
+function mappedTo(
+  fields: readonly Field[],
+  columnOf: (field: number) => string | undefined,
+): Record<string, string> {
+  const pairs = fields.flatMap(({ name }, field) => {
+    const column = columnOf(field)
+    return column === undefined ? [] : [[name, column] as const]
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** How many of the last columns are those of a file of rejects: all four or none. */
+export function columnsOfRejects(columns: readonly string[]): number {
+  const last = columns.slice(-REJECT_COLUMNS.length)
+  return last.join() === REJECT_COLUMNS.join() ? REJECT_COLUMNS.length : 0
+}
+
+function withoutRejectColumns(keys: readonly string[]): readonly string[] {
+  const names = REJECT_COLUMNS.map(nameOf)
+  if (!names.every(name => keys.some(key => nameOf(key) === name))) return keys
+  return keys.filter(key => !names.includes(nameOf(key)) && key !== 'raw')
+}
+
+/** The sink for a file of rejects, whose cells were kept from being run by a spreadsheet. */
+function unescaping(sink: Sink): Sink {
+  return {
+    ...sink,
+    row: (line, values, raw, mayRefuse) =>
+      sink.row(
+        line,
+        values.map(value => (typeof value === 'string' ? unescapeCell(value) : value)),
+        raw,
+        mayRefuse,
+      ),
+  }
+}

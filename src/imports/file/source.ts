@@ -1,0 +1,160 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { pipeline, Readable, type Transform } from 'node:stream'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
+import { reasonOf } from '#src/model/reason.ts'
+import { FileRefused } from '../file-refused.ts'
+
+export type Compression = 'none' | 'gzip' | 'zstd'
+
+/** A file being read from its beginning to its end, once. */
+export type Source = AsyncDisposable & {
+  /** How it is named in messages. */
+  readonly name: string
+  readonly compression: Compression
+  /** Null where nobody knows: stdin. */
+  readonly totalBytes: number | null
+  /** How many bytes of the file itself have been read so far. */
+  bytesRead(): number
+  /** Its content, decompressed. */
+  readonly content: AsyncGenerator<Buffer>
+  /** Throws `FileRefused` if the file is not what it was when it was opened. */
+  expectUnchanged(): Promise<void>
+}
+
+const CHUNK = 128 * 1024
+
+/** Opens `path`, or stdin for `-`. Throws `FileRefused` if there is nothing there that can be read. */
+export async function openSource(path: string, signal: AbortSignal): Promise<Source> {
+  const name = path === '-' ? 'stdin' : path
+  const handle = path === '-' ? null : await openFile(path)
+  const before = handle ? await handle.stat({ bigint: true }) : null
+  if (before?.isDirectory()) {
+    await handle?.close()
+    throw new FileRefused(`${path} is a directory.`, 'Name the file in it.')
+  }
+  // A pipe that is named as a file has neither a size nor a time that says anything.
+  const isFile = before?.isFile() ?? false
+  const stream = handle
+    ? handle.createReadStream({ highWaterMark: CHUNK, autoClose: false, signal })
+    : process.stdin
+  let bytes = 0
+  const chunks = counted(stream, signal, n => {
+    bytes += n
+  })
+  const first = await peek(chunks, 4)
+  const compression = compressionOf(first.bytes)
+  return {
+    name,
+    compression,
+    totalBytes: before && isFile ? Number(before.size) : null,
+    bytesRead: () => bytes,
+    content: decompressed(first.all, compression, name),
+    async expectUnchanged() {
+      if (!handle || !before || !isFile) return
+      const now = await handle.stat({ bigint: true })
+      if (now.size === before.size && now.mtimeNs === before.mtimeNs) return
+      throw new FileRefused(
+        `${name} was changed while it was read: nothing was stored.`,
+        'Wait until whoever writes it is done, then run this again.',
+      )
+    },
+    async [Symbol.asyncDispose]() {
+      stream.destroy()
+      await handle?.close()
+    },
+  }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path)
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    throw new FileRefused(
+      missing ? `There is no file ${path}.` : `${path} cannot be read: ${reasonOf(error)}.`,
+      missing ? 'See that the path is right; `-` reads from stdin.' : 'Give this user the right to read it.',
+      { cause: error },
+    )
+  }
+}
+
+async function* counted(
+  stream: Readable,
+  signal: AbortSignal,
+  count: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const abort = () => stream.destroy(signal.reason)
+  signal.throwIfAborted()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    for await (const chunk of stream) {
+      count(chunk.length)
+      yield chunk
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** Reads ahead until `length` bytes are there, or all there are; `all` starts from the beginning again. */
+export async function peek(
+  chunks: AsyncIterator<Buffer>,
+  length: number,
+): Promise<{ bytes: Buffer; all: AsyncGenerator<Buffer> }> {
+  let bytes: Buffer = Buffer.alloc(0)
+  while (bytes.length < length) {
+    const { value, done } = await chunks.next()
+    if (done) break
+    bytes = bytes.length === 0 ? value : Buffer.concat([bytes, value])
+  }
+  async function* all() {
+    if (bytes.length > 0) yield bytes
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value
+  }
+  return { bytes, all: all() }
+}
+
+function compressionOf(bytes: Buffer): Compression {
+  if (bytes.length >= 2 && bytes.readUInt16BE() === 0x1f8b) return 'gzip'
+  // RFC 8878; 0x184D2A5? are frames to be skipped, with which some tools begin a file.
+  if (bytes.length >= 4) {
+    const magic = bytes.readUInt32LE()
+    if (magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50) return 'zstd'
+  }
+  return 'none'
+}
+
+function decompressed(
+  chunks: AsyncGenerator<Buffer>,
+  compression: Compression,
+  name: string,
+): AsyncGenerator<Buffer> {
+  if (compression === 'none') return chunks
+  const options = { chunkSize: CHUNK }
+  return unpacked(chunks, compression === 'gzip' ? createGunzip(options) : createZstdDecompress(options), {
+    compression,
+    name,
+  })
+}
+
+async function* unpacked(
+  chunks: AsyncGenerator<Buffer>,
+  unpacker: Transform,
+  { compression, name }: { compression: Compression; name: string },
+): AsyncGenerator<Buffer> {
+  // The error comes out of the unpacker, whose end it is.
+  pipeline(Readable.from(chunks, { objectMode: false }), unpacker, () => {})
+  try {
+    yield* unpacker as AsyncIterable<Buffer>
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && /^(Z_|ZSTD_)/.test(String(error.code)))) throw error
+    throw new FileRefused(
+      `The ${compression} data of ${name} is damaged or cut off (${error.message}): nothing was stored.`,
+      `Fetch the file again; \`${compression === 'gzip' ? 'gzip' : 'zstd'} --test\` says whether it is whole.`,
+      { cause: error },
+    )
+  }
+}

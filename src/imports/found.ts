@@ -1,0 +1,74 @@
+import type { StagedSample, StagedTotals } from '#src/store/imports/finish-staging.ts'
+import { maskRecipient } from './mask.ts'
+import type { ImportOptions, Staged, StagedFile } from './staged.ts'
+
+/** What staging found in a file, before it is told. */
+export type Found = {
+  /** Null for a dry run. */
+  readonly id: bigint | null
+  readonly options: ImportOptions
+  readonly file: StagedFile
+  readonly read: number
+  readonly totals: StagedTotals
+  readonly samples: readonly StagedSample[]
+  readonly rejects: Staged['rejectSamples']
+  readonly durationMs: number
+}
+
+/** Tells what was found: counts, samples that name nobody, and what somebody should know before they confirm. */
+export function stagedOf(found: Found): Staged {
+  const { id, options, read, totals, file } = found
+  const { recipients, rejected, duplicate, suppressed, reasons } = totals
+  return {
+    import: id,
+    summary: {
+      import: id,
+      account: options.account,
+      page: options.pageId,
+      status: 'staging',
+      read,
+      sent: 0,
+      rejected,
+      duplicate,
+      suppressed,
+      alreadyImported: 0,
+      uncertain: 0,
+      pending: recipients,
+      batches: Math.ceil(recipients / options.batchRows),
+      requests: 0,
+      durationMs: found.durationMs,
+    },
+    file,
+    reasons,
+    samples: found.samples.map(sample => ({ ...sample, recipient: maskRecipient(sample.recipient) })),
+    rejectSamples: found.rejects,
+    warnings: warningsAbout(found),
+  }
+}
+
+/** Columns by which products tell who has not confirmed, or wants no mail. */
+const STATUS_COLUMN = /^(?:confirmed|verified|unsubscribed|quarantined|opted|opt|active|state|status)/i
+
+function warningsAbout({ read, totals, file, options }: Found): string[] {
+  const warnings: string[] = []
+  const rows = (reason: string) => totals.reasons.find(known => known.reason === reason)?.rows ?? 0
+  if (read === 0) warnings.push('The file has a header and no rows.')
+  else if (totals.recipients === 0) warnings.push('No row of the file is left to be sent.')
+  const statuses = file.unused.filter(column => STATUS_COLUMN.test(column))
+  if (statuses.length > 0 && options.from === null) {
+    warnings.push(
+      `Nothing is read from ${statuses.join(', ')}: if that tells who has not confirmed or does not want to be written to, name the product with --from, or take those rows out.`,
+    )
+  }
+  if (rows('other locale') > 0) {
+    warnings.push(
+      `${rows('other locale')} rows name a recipient again with another locale: that of the first row stays.`,
+    )
+  }
+  if (rows('not UTF-8') > 0) {
+    warnings.push(
+      `${rows('not UTF-8')} lines are not UTF-8. If the file is Latin-1, convert it: iconv -f ISO-8859-1 -t UTF-8`,
+    )
+  }
+  return warnings
+}

@@ -1,0 +1,19 @@
+import { CONFIRMED, FINE, leftOut, oneOf, type Preset } from './preset.ts'
+
+/**
+ * Instatus, from its API, `GET /v2/:page_id/subscribers` (instatus.com/help/api/subscribers): `email`, `phone`, `webhook`,
+ * `webhookEmail`, `confirmed`, `all`, `components` (ids). Who is reached by telephone or webhook has `email` null.
+ * Records of single subscribers also have `approved`, and a `language` without a region, which is no locale here.
+ */
+export const instatus: Preset = {
+  product: 'Instatus',
+  columns: { recipient: ['recipient', 'email'], locale: ['locale'] },
+  statuses: {
+    confirmed: { columns: ['confirmed'], required: true, judge: CONFIRMED },
+    approved: {
+      columns: ['approved'],
+      judge: oneOf({ true: FINE, '1': FINE, false: leftOut('not approved'), '0': leftOut('not approved') }),
+    },
+  },
+  others: ['phone', 'webhook', 'slack', 'discord', 'microsoftTeamsWebhook', 'googleChatWebhook'],
+}

@@ -1,0 +1,49 @@
+import type { StagingWriter } from '#src/store/imports/staging.ts'
+import type { Verdict } from './checks/row.ts'
+import type { Sink } from './file/reader.ts'
+import type { OpenFile } from './file/rows.ts'
+
+export type RowSink = Sink & {
+  /** How many rows have been taken so far, and the line of the last. */
+  taken(): { readonly read: number; readonly lastLine: number }
+}
+
+/** Returns where a reader leaves rows: each is judged and written to the table it belongs in. */
+export function openRowSink(
+  writer: StagingWriter,
+  check: (values: readonly unknown[]) => Verdict,
+  hashOf: (recipient: string) => string,
+  file: OpenFile,
+): RowSink {
+  let read = 0
+  let lastLine = 0
+
+  return {
+    taken: () => ({ read, lastLine }),
+
+    row(line, values, raw, mayRefuse) {
+      const verdict = check(values)
+      if (verdict.kind === 'rejected' && mayRefuse) return false
+      read++
+      lastLine = line
+      if (verdict.kind === 'good') {
+        const { recipient, all, componentIds, locale } = verdict
+        writer.recipient({ line, hash: hashOf(recipient), all, componentIds, locale, recipient, raw })
+      } else if (verdict.kind === 'left out') {
+        const { reason, recipient } = verdict
+        writer.leftOut({ line, reason, recipient, hash: recipient === null ? null : hashOf(recipient) })
+      } else {
+        const { reason, message } = verdict
+        writer.reject({ line, reason, column: file.columnOf(verdict.field), message, raw })
+      }
+      return true
+    },
+
+    damaged(line, reason, message, raw) {
+      read++
+      lastLine = line
+      // Postgres holds no U+0000: a stand-in that can be seen.
+      writer.reject({ line, reason, column: null, message, raw: raw.replaceAll('\0', '\u2400') })
+    },
+  }
+}

@@ -1,0 +1,166 @@
+import type { Pool } from 'pg'
+import { inTransaction } from '#src/store/database.ts'
+import { deleteOldStagings, deleteStaging } from '#src/store/imports/expire.ts'
+import {
+  countStaged,
+  finishStaging,
+  leaveOutSuppressed,
+  loadSamples,
+  mergeDuplicates,
+  type StagedTotals,
+} from '#src/store/imports/finish-staging.ts'
+import { beginStaging, type NewImport, openStagingWriter } from '#src/store/imports/staging.ts'
+import { loadInstallation } from '#src/store/installation.ts'
+import { openLocaleCheck } from './checks/locale.ts'
+import { openRowCheck, type RowRules } from './checks/row.ts'
+import { readComponentsMap } from './components-map.ts'
+import { fieldsOf } from './file/header.ts'
+import { type OpenFile, openFile } from './file/rows.ts'
+import { type Compression, openSource } from './file/source.ts'
+import { FileRefused } from './file-refused.ts'
+import { type Found, stagedOf } from './found.ts'
+import { PRESETS } from './presets/presets.ts'
+import { openRecipientHash } from './recipient-hash.ts'
+import { openRowSink } from './row-sink.ts'
+import type { ImportOptions, Staged, StagingContext, Watch } from './staged.ts'
+import { copySuppressions } from './suppressions.ts'
+
+export { FileRefused } from './file-refused.ts'
+export type { PresetName } from './presets/presets.ts'
+export type { ImportOptions, Staged, StagedFile, StagingContext, StagingProgress, Watch } from './staged.ts'
+
+/*
+ * Staging: a file's rows become an import that waits to be confirmed.
+ *
+ *     source ──► lines ──► records ──► checks ──┬──► import_recipients ──► without the suppressed, duplicates merged
+ *     (bytes,    (whole,   (CSV or              ├──► import_rejects
+ *      unpacked)  sound?)   NDJSON)             └──► import_left_out
+ *
+ * All of it in one transaction: a crash, a file that changes while it is read or a signal to stop leaves nothing. Only
+ * some blocks of the file are in memory at a time; what needs to see all rows (duplicates, suppressions) is Postgres's.
+ */
+
+/** How many rows are shown, of the good and of the rejected. */
+const SAMPLES = 5
+
+/** Reads and checks the file at `path` (`-` is stdin) and stores its rows as an import to be confirmed. */
+export function stageImport(
+  ferry: StagingContext,
+  path: string,
+  options: ImportOptions,
+  watch: Watch,
+): Promise<Staged> {
+  return stage(ferry, path, options, watch, false)
+}
+
+/** Does what `stageImport` does, so that every count is real, and keeps nothing of it. */
+export function dryRun(
+  ferry: StagingContext,
+  path: string,
+  options: ImportOptions,
+  watch: Watch,
+): Promise<Staged> {
+  return stage(ferry, path, options, watch, true)
+}
+
+/** Removes a staged import that is not to be confirmed, with all its rows. */
+export function discardStaging(pool: Pool, id: bigint): Promise<void> {
+  return deleteStaging(pool, id)
+}
+
+/** Removes what was staged and not confirmed within 24 hours; returns how many imports. */
+export function expireStagings(pool: Pool): Promise<number> {
+  return deleteOldStagings(pool)
+}
+
+async function stage(
+  { pool }: StagingContext,
+  path: string,
+  options: ImportOptions,
+  watch: Watch,
+  isDryRun: boolean,
+): Promise<Staged> {
+  const startedAtMs = performance.now()
+  const { signal } = watch
+  const rules = await readRules(options, signal)
+  const { id: installationId } = await loadInstallation(pool)
+  const hashOf = openRecipientHash(installationId, options.method)
+
+  await using source = await openSource(path, signal)
+  const file = await openFile(source, rules.fields, rules.preset)
+  const staged = await inTransaction(pool, async client => {
+    const staging = await beginStaging(client, newImport(path, options, file, source.compression), isDryRun)
+    if (options.suppress !== null) {
+      await copySuppressions(client, options.suppress, options.method, hashOf, signal)
+    }
+    const writer = openStagingWriter(client, staging)
+    const rows = openRowSink(writer, openRowCheck(rules), hashOf, file)
+    await file.readRows(rows, async () => {
+      signal.throwIfAborted()
+      const { totalBytes } = source
+      watch.onProgress?.({ bytes: source.bytesRead(), totalBytes, rows: rows.taken().read })
+      await writer.drain()
+    })
+    await writer.end()
+    await source.expectUnchanged()
+
+    if (options.suppress !== null) await leaveOutSuppressed(client, staging)
+    await mergeDuplicates(client, staging)
+    const totals = await countStaged(client, staging)
+    const { read, lastLine } = rows.taken()
+    expectNothingMissing(read, totals)
+    if (!isDryRun) {
+      await finishStaging(client, staging, { read, lastLine, recipients: totals.recipients })
+    }
+    const found: Found = {
+      ...{ options, read, totals, file: { compression: source.compression, ...file.shape() } },
+      ...(await loadSamples(client, staging, SAMPLES)),
+      ...{ id: isDryRun ? null : staging.id, durationMs: Math.round(performance.now() - startedAtMs) },
+    }
+    return stagedOf(found)
+  })
+  // Not in the transaction, where it would make others wait who stage too. It only makes the work that follows faster.
+  if (!isDryRun) await pool.query('analyze ferry.import_recipients').catch(() => {})
+  return staged
+}
+
+async function readRules(options: ImportOptions, signal: AbortSignal): Promise<RowRules> {
+  const { method, defaultLocale, all, components } = options
+  if (defaultLocale !== null && !openLocaleCheck()(defaultLocale)) {
+    throw new FileRefused(
+      `--default-locale ${defaultLocale} is not a locale.`,
+      'Write a language and a region that exist, such as en-US.',
+    )
+  }
+  const preset = options.from === null ? null : PRESETS[options.from]
+  return {
+    ...{ method, defaultLocale, all, preset, fields: fieldsOf(preset, options.map) },
+    components: components === null ? null : await readComponentsMap(components, signal),
+  }
+}
+
+function newImport(
+  path: string,
+  options: ImportOptions,
+  file: OpenFile,
+  compression: Compression,
+): NewImport {
+  const { account, pageId, method, onUncertain, update, batchRows, firstRows } = options
+  const { map, defaultLocale, all, from, components, suppress } = options
+  const { columns, format, delimiter } = file.shape()
+  return {
+    ...{ account, pageId, method, onUncertain, update, batchRows, firstRows, columns },
+    file: path === '-' ? 'stdin' : path,
+    options: {
+      ...{ map, defaultLocale, all, from, components, suppress },
+      file: { compression, format, delimiter },
+    },
+  }
+}
+
+/** Every row read is in exactly one place; where one is missing, nothing of the file is to be trusted. */
+function expectNothingMissing(read: number, totals: StagedTotals): void {
+  const { recipients, rejected, duplicate, suppressed } = totals
+  const stored = recipients + rejected + duplicate + suppressed
+  if (stored !== read) throw new Error(`${read} rows were read, but ${stored} are accounted for`)
+}

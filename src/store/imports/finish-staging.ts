@@ -1,0 +1,168 @@
+import type { PoolClient } from 'pg'
+import type { Staging } from './staging.ts'
+
+/** Makes the table for the hashes of recipients who are not to be imported, of this transaction only. */
+export async function createSuppressions(client: PoolClient): Promise<string> {
+  await client.query(
+    'create temporary table import_suppressions (recipient_hash uuid not null) on commit drop',
+  )
+  return 'pg_temp.import_suppressions (recipient_hash)'
+}
+
+/** Moves the recipients on the suppression list out of those to be sent. */
+export async function leaveOutSuppressed(client: PoolClient, { id, tables }: Staging): Promise<void> {
+  await client.query(
+    `with gone as (
+       delete from ${tables.recipients} r
+       where r.import_id = $1
+         and exists (select from pg_temp.import_suppressions s where s.recipient_hash = r.recipient_hash)
+       returning r.line, r.recipient_hash, r.recipient
+     )
+     insert into ${tables.leftOut} (import_id, line, kind, reason, recipient_hash, recipient)
+     select $1, line, 'suppressed', 'suppression list', recipient_hash, recipient from gone`,
+    [id],
+  )
+}
+
+/**
+ * Merges the rows of one recipient into the first of them: it is for all components if one of them is, else for those of
+ * every one of them; its locale stays. The other rows are moved out, with what they differed in.
+ */
+export async function mergeDuplicates(client: PoolClient, { id, tables }: Staging): Promise<void> {
+  await client.query(`
+    create temporary table import_repeated (recipient_hash uuid not null, kept_line bigint not null) on commit drop;
+    create temporary table import_repeats (like ${tables.recipients}) on commit drop;
+    alter table import_repeats add kept_line bigint not null`)
+  // Few rows come twice: those are found first, and only they are looked at again.
+  const repeated = await client.query(
+    `insert into pg_temp.import_repeated
+     select recipient_hash, min(line) from ${tables.recipients}
+     where import_id = $1 group by recipient_hash having count(*) > 1`,
+    [id],
+  )
+  if (repeated.rowCount === 0) return
+  await client.query(
+    `insert into pg_temp.import_repeats
+     select r.*, d.kept_line
+     from ${tables.recipients} r join pg_temp.import_repeated d on d.recipient_hash = r.recipient_hash
+     where r.import_id = $1`,
+    [id],
+  )
+  await client.query('analyze pg_temp.import_repeats')
+  await client.query(
+    `delete from ${tables.recipients} r using pg_temp.import_repeats d
+     where r.import_id = $1 and r.line = d.line and d.line <> d.kept_line`,
+    [id],
+  )
+  await client.query(
+    `insert into ${tables.leftOut} (import_id, line, kind, reason, recipient_hash, kept_line, recipient)
+     select $1, d.line, 'duplicate',
+       case when d.locale <> kept.locale then 'other locale'
+            when d."all" <> kept."all" or not (d.component_ids <@ kept.component_ids and d.component_ids @> kept.component_ids)
+              then 'other components'
+            else 'same settings' end,
+       d.recipient_hash, d.kept_line, d.recipient
+     from pg_temp.import_repeats d join pg_temp.import_repeats kept on kept.line = d.kept_line
+     where d.line <> d.kept_line`,
+    [id],
+  )
+  await client.query(
+    `with merged as (
+       select kept_line, bool_or("all") as "all" from pg_temp.import_repeats group by kept_line
+     ), united as (
+       select kept_line, array_agg(distinct component order by component) as component_ids
+       from pg_temp.import_repeats cross join unnest(component_ids) as component group by kept_line
+     ), settings as (
+       select m.kept_line, m."all", case when not m."all" then u.component_ids end as component_ids
+       from merged m left join united u on u.kept_line = m.kept_line
+     )
+     update ${tables.recipients} r set "all" = s."all", component_ids = s.component_ids
+     from settings s
+     where r.import_id = $1 and r.line = s.kept_line
+       and (r."all" <> s."all"
+         or not (r.component_ids <@ s.component_ids and r.component_ids @> s.component_ids))`,
+    [id],
+  )
+}
+
+export type StagedTotals = {
+  readonly recipients: number
+  readonly rejected: number
+  readonly duplicate: number
+  readonly suppressed: number
+  readonly reasons: readonly {
+    readonly kind: 'rejected' | 'duplicate' | 'suppressed'
+    readonly reason: string
+    readonly rows: number
+  }[]
+}
+
+/** Counts what was staged, by where it is and why; most frequent reasons first. */
+export async function countStaged(client: PoolClient, { id, tables }: Staging): Promise<StagedTotals> {
+  const { rows } = await client.query<{ kind: string; reason: string; rows: number }>(
+    `select 'recipients' as kind, '' as reason, count(*)::int as rows from ${tables.recipients} where import_id = $1
+     union all
+     select 'rejected', reason, count(*)::int from ${tables.rejects} where import_id = $1 group by reason
+     union all
+     select kind, reason, count(*)::int from ${tables.leftOut} where import_id = $1 group by kind, reason
+     order by rows desc, reason`,
+    [id],
+  )
+  const total = (kind: string) => rows.reduce((sum, row) => (row.kind === kind ? sum + row.rows : sum), 0)
+  return {
+    recipients: total('recipients'),
+    rejected: total('rejected'),
+    duplicate: total('duplicate'),
+    suppressed: total('suppressed'),
+    reasons: rows.filter((row): row is StagedTotals['reasons'][number] => row.kind !== 'recipients'),
+  }
+}
+
+export type StagedSample = {
+  readonly line: bigint
+  readonly recipient: string
+  readonly all: boolean
+  readonly componentIds: readonly string[]
+  readonly locale: string
+}
+
+export type RejectSample = { readonly line: bigint; readonly column: string | null; readonly message: string }
+
+/** The first rows of both kinds. */
+export async function loadSamples(
+  client: PoolClient,
+  { id, tables }: Staging,
+  most: number,
+): Promise<{ samples: StagedSample[]; rejects: RejectSample[] }> {
+  const samples = await client.query<Record<string, never>>(
+    `select line, recipient, "all", component_ids, locale from ${tables.recipients}
+     where import_id = $1 order by line limit $2`,
+    [id, most],
+  )
+  const rejects = await client.query<{ line: string; column: string | null; message: string }>(
+    `select line, "column", message from ${tables.rejects} where import_id = $1 order by line limit $2`,
+    [id, most],
+  )
+  return {
+    samples: samples.rows.map(row => ({
+      line: BigInt(row.line ?? 0),
+      recipient: row.recipient ?? '',
+      all: row.all ?? false,
+      componentIds: row.component_ids ?? [],
+      locale: row.locale ?? '',
+    })),
+    rejects: rejects.rows.map(row => ({ ...row, line: BigInt(row.line) })),
+  }
+}
+
+/** Ends a staging: from now on the import waits to be confirmed. */
+export async function finishStaging(
+  client: PoolClient,
+  { id }: Staging,
+  counts: { read: number; recipients: number; lastLine: number },
+): Promise<void> {
+  await client.query(
+    `update ferry.imports set staged_at = clock_timestamp(), read = $2, recipients = $3, last_line = $4 where id = $1`,
+    [id, counts.read, counts.recipients, counts.lastLine],
+  )
+}
