@@ -60,7 +60,7 @@ export async function saveRejects(pool: Pool, id: bigint, path: string): Promise
   const unfinished = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.part`)
   const rows = await intoFile(pool, id, unfinished, path)
   await rename(unfinished, path).catch(async error => {
-    await rm(unfinished, { force: true })
+    await rm(unfinished, { force: true }).catch(() => {})
     throw new RejectsNotSaved(path, error)
   })
   return rows
@@ -81,7 +81,7 @@ async function intoFile(pool: Pool, id: bigint, path: string, wanted: string): P
     if (path !== wanted) await file.sync()
     return rows
   } catch (error) {
-    if (path !== wanted) await rm(path, { force: true })
+    if (path !== wanted) await rm(path, { force: true }).catch(() => {}) // the error before says more
     throw error instanceof Error && 'syscall' in error ? new RejectsNotSaved(wanted, error) : error
   }
 }

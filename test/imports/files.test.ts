@@ -2,7 +2,8 @@ import { appendFileSync } from 'node:fs'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { stageImport } from '#src/imports/stage.ts'
-import { NEVER, OPTIONS, openStagingDesk, type StagingDesk } from './setup.ts'
+import { NEVER, OPTIONS } from './options.ts'
+import { openStagingDesk, type StagingDesk } from './setup.ts'
 
 let desk: StagingDesk
 beforeAll(async () => {
