@@ -98,5 +98,4 @@ async function remember(
 ): Promise<void> {
   await store.rememberOutcome(client, importId, decision)
   if (decision.pause) await store.pauseRunning(client, importId, pauseOf(decision.pause, last))
-  if (decision.pause === 'unaccepted') await store.undoubt(client, importId)
 }

@@ -5,6 +5,7 @@ import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { type StagedImport, stageRows } from '#test/support/staged.ts'
 import { openWorld, type World } from '#test/support/world.ts'
+import { watchSums } from './watch-sums.ts'
 
 export const NEVER = new AbortController().signal
 
@@ -15,16 +16,6 @@ const QUICK = {
   FERRY_REQUEST_TIMEOUT: '1s',
 }
 
-export type Counts = {
-  read: number
-  sent: number
-  rejected: number
-  left_out: number
-  uncertain: number
-  pending: number
-  recipients: number
-}
-
 export type ImportWorld = World & {
   stage(staged?: StagedImport): Promise<bigint>
   work(
@@ -33,6 +24,8 @@ export type ImportWorld = World & {
   ): Promise<WorkEnd>
   /** How often each recipient of a page was delivered, by recipient. */
   delivered(pageId?: bigint): Map<string, number>
+  /** How many were delivered once, how many twice and so on. */
+  timesDelivered(pageId?: bigint): Record<string, number>
   importRow(id: bigint): Promise<ImportRow>
   batches(id: bigint): Promise<BatchRow[]>
   rejects(id: bigint): Promise<RejectRow[]>
@@ -42,6 +35,7 @@ export type ImportWorld = World & {
 
 export type ImportRow = {
   status: string
+  read: number
   recipients: number
   failures: number
   unaccepted: number
@@ -84,7 +78,14 @@ export async function setup(
   sandbox: Partial<SandboxOptions> = {},
   env: Record<string, string> = {},
 ): Promise<ImportWorld> {
-  const world = await openWorld({ rules: 1, servers: 1, ...sandbox }, { ...QUICK, ...env })
+  await using opened = new AsyncDisposableStack()
+  const world = opened.use(await openWorld({ rules: 1, servers: 1, ...sandbox }, { ...QUICK, ...env }))
+  const watch = watchSums(world.ferry.pool)
+  opened.defer(async () => {
+    const wrong = await watch.stop()
+    if (wrong.length > 0) throw new Error(`Not all rows were accounted for: ${wrong.join('; ')}`)
+  })
+  const kept = opened.move()
   const one = async <Row>(sql: string, id: bigint) => (await world.query<Row>(sql, [id]))[0]!
   return {
     ...world,
@@ -95,6 +96,14 @@ export async function setup(
       new Map(
         world.sandbox.state.subscribers.list(pageId, 'email').map(one => [one.recipient, one.deliveries]),
       ),
+    timesDelivered: (pageId = SANDBOX_PAGE_ID) => {
+      const times: Record<string, number> = {}
+      for (const { deliveries } of world.sandbox.state.subscribers.list(pageId, 'email')) {
+        const word = ['', 'once', 'twice'][deliveries] ?? `${deliveries} times`
+        times[word] = (times[word] ?? 0) + 1
+      }
+      return times
+    },
     importRow: id => one<ImportRow>('select * from ferry.imports where id = $1', id),
     batches: id =>
       world.query<BatchRow>(
@@ -104,5 +113,6 @@ export async function setup(
     rejects: id =>
       world.query<RejectRow>('select * from ferry.import_rejects where import_id = $1 order by line', [id]),
     calls: () => world.sandbox.state.received.filter(call => call.operation === 'import-subscribers').length,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }

@@ -178,14 +178,6 @@ export async function loadDoubt(client: PoolClient, importId: bigint): Promise<S
   return rows[0] ?? null
 }
 
-/** Rows refused alone are sent again: their fault is not known to be theirs. */
-export async function undoubt(client: PoolClient, importId: bigint): Promise<void> {
-  await client.query(
-    `update ferry.import_batches set state = 'ready', reasons = '{}' where import_id = $1 and state = 'doubted'`,
-    [importId],
-  )
-}
-
 /** What is remembered of an import after a call. */
 export type ImportMemory = Pick<
   ImportNow,

@@ -42,7 +42,8 @@ export type Started = {
 
 /**
  * Begins, or goes on with, the work on an import: leaves out whom other imports have sent to this page, and marks it as
- * running if it was queued. Throws `LeaseLost`.
+ * running if it was queued. Rows doubted before a pause get another chance: what was wrong may have been mended.
+ * Throws `LeaseLost`.
  *
  * The lease is checked last: its row stays locked from then on, and it could not be renewed meanwhile.
  */
@@ -50,6 +51,11 @@ export function startImport(pool: Pool, importId: bigint, lease: Lease): Promise
   return inTransaction(pool, async client => {
     await leaveOutSent(client, importId)
     await fenceWithLease(client, lease)
+    await client.query(
+      `update ferry.import_batches b set state = 'ready', reasons = '{}' from ferry.imports i
+       where i.id = $1 and i.status = 'queued' and b.import_id = i.id and b.state = 'doubted'`,
+      [importId],
+    )
     const { rows } = await client.query<Started>(
       `update ferry.imports set started_at = coalesce(started_at, clock_timestamp()),
          screened_at = clock_timestamp(), status = case status when 'queued' then 'running' else status end
