@@ -223,7 +223,7 @@ describe('ferry import --yes --wait', () => {
       [`${SANDBOX_PAGE_ID}`],
     )
     await using ferry = cli.ferryStart(`import ${people(3)} ${PAGE} --yes --wait`)
-    await ferry.printed('import 1: queued, 0 of 3 rows sent')
+    await ferry.printed('import 1 queued: 0 of 3 rows')
     expect(subscribed(cli)).toBe(0)
     await cli.query('delete from ferry.leases')
     expect(await ferry.ended).toMatchObject({ code: 0 })

@@ -109,7 +109,7 @@ describe('the rate and the time left', () => {
     // The last of 60 calls, of which the first was made 30 s ago.
     expect(later.etaMs).toBeGreaterThan(2 * 60_000 - 31_000)
     expect(later.etaMs).toBeLessThanOrEqual(2 * 60_000 + 2_000)
-    expect(later.rowsPerMinute).toBeCloseTo(40, 0)
+    expect(later.rowsPerMinute).toBeCloseTo(20, 0)
   })
 
   test('are those seen if the import is slower than the limit', async () => {
