@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openStagingDesk } from './setup.ts'
+import { openStagingDesk } from './staging-desk.ts'
 
 test('stages the rows of a CSV as an import that waits to be confirmed', async () => {
   await using desk = await openStagingDesk()

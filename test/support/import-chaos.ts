@@ -28,6 +28,8 @@ export type Chaos = AsyncDisposable & {
   /** Resolves once every import has ended, or needs a person. */
   allEnded(timeoutMs?: number): Promise<void>
   /** How the imports stand against what the platform received. `wrong` is what must not be, in words. */
+  look(): Promise<Verdict>
+  /** The same for the last time: nobody looks any more whether the sums add up. */
   verdict(): Promise<Verdict>
 }
 
@@ -53,7 +55,7 @@ export async function openChaos(databaseUrl: string, settings: Record<string, st
   opened.defer(() => endAll(workers))
   const pages = new Map<bigint, bigint>()
   const watch = watchSums(pool)
-  opened.defer(async () => void (await watch.stop()))
+  opened.defer(watch.stop)
   const env = {
     DATABASE_URL: databaseUrl,
     FERRY_BASE_URL: sandbox.baseUrl,
@@ -71,6 +73,16 @@ export async function openChaos(databaseUrl: string, settings: Record<string, st
       `select count(*)::int as n from ferry.imports where status not in ('completed', 'undecided')`,
     )
     return rows[0]?.n ?? Number.NaN
+  }
+  async function look(): Promise<Verdict> {
+    const { wrong, ...counts } = await compare(pool, sandbox, pages)
+    return {
+      wrong: [...watch.found.wrong, ...wrong, ...overTheLimit(sandbox)],
+      looks: watch.found.looks,
+      imports: pages.size,
+      ...counts,
+      calls: sandbox.state.received.filter(call => call.operation === 'import-subscribers').length,
+    }
   }
   return {
     sandbox,
@@ -92,16 +104,10 @@ export async function openChaos(databaseUrl: string, settings: Record<string, st
     allEnded: async (timeoutMs = 60_000) => {
       await waitFor(async () => (await unfinished()) === 0, { timeoutMs, what: 'all imports to end' })
     },
+    look,
     async verdict() {
-      const sums = await watch.stop()
-      const { wrong, ...counts } = await compare(pool, sandbox, pages)
-      return {
-        wrong: [...sums.wrong, ...wrong, ...overTheLimit(sandbox)],
-        looks: sums.looks,
-        imports: pages.size,
-        ...counts,
-        calls: sandbox.state.received.filter(call => call.operation === 'import-subscribers').length,
-      }
+      await watch.stop()
+      return look()
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
@@ -145,10 +151,10 @@ function watchSums(pool: Pool) {
     }
   }
   return {
+    found,
     async stop() {
       stopped = true
       await watching
-      return found
     },
   }
 }
