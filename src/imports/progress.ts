@@ -61,10 +61,15 @@ export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null):
     summary,
     batchesLeft,
     rowsPerMinute,
-    etaMs: limit && state && etaMs(summary.pending, pace, limit, state, rowsPerMinute),
+    etaMs:
+      limit && state && isWorkedOn(pace) ? etaMs(summary.pending, pace, limit, state, rowsPerMinute) : null,
     whyWaiting: whyWaiting(pace, state),
     pause,
   }
+}
+
+function isWorkedOn({ attended, behind }: Pace): boolean {
+  return attended && behind === null
 }
 
 /** The first calls of a window go out at once, and then none for the rest of it: a rate over less misleads. */
@@ -131,7 +136,10 @@ function etaMs(
 }
 
 function whyWaiting(pace: Pace, state: LimitState | null): string | null {
-  if (pace.behind !== null) return `another import of this page goes first (import ${pace.behind})`
+  if (pace.behind !== null) {
+    const first = `another import of this page goes first (import ${pace.behind})`
+    return pace.attended ? first : `${first}, and no worker is at it: start one, or cancel that import`
+  }
   if (!pace.attended) return 'no worker is at it: start `ferry worker` if none is running'
   if (pace.backOffMs > 0) {
     return `backing off for ${seconds(pace.backOffMs)}${pace.backOffCode ? ` after ${pace.backOffCode}` : ''}`
