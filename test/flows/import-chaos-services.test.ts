@@ -79,7 +79,7 @@ test.skipIf(!testRedisUrl)(
     const random = seededRandom(SEED)
     await using database = await openTestDatabase()
     await using redis = await openTestRedis()
-    await using chaos = await openChaos(database.url, { REDIS_URL: redis.url })
+    await using chaos = await openChaos(database.url, { settings: { REDIS_URL: redis.url } })
     for (let staged = 0; staged < 30; staged++) await chaos.stage()
     const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
     workers.forEach(go)
