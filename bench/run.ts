@@ -8,6 +8,7 @@ import { coldSync } from './cold-sync.ts'
 import { help } from './help.ts'
 import { history } from './history.ts'
 import { idleWorker } from './idle-worker.ts'
+import { importBatch } from './import-batch.ts'
 import { importPacing } from './import-pacing.ts'
 import { importStaging } from './import-staging.ts'
 import { mcpPages } from './mcp-pages.ts'
@@ -47,6 +48,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'idle-worker': idleWorker,
   slots,
   'import-staging': importStaging,
+  'import-batch': importBatch,
   'import-pacing': importPacing,
 }
 

@@ -3,7 +3,7 @@ import type { Ferry } from '#src/ferry.ts'
 import type { ImportContext } from '#src/imports/context.ts'
 import type { Staged } from '#src/imports/stage.ts'
 import { reasonOf } from '#src/model/reason.ts'
-import { CommandFailed, UsageError } from './errors.ts'
+import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { addOptions, importOptions, type Options } from './import/options.ts'
 import { counted, print, printAside, printJson } from './output.ts'
@@ -54,9 +54,7 @@ async function runImport(ferry: Ferry, path: string, options: Options, session: 
   signal.throwIfAborted()
   if (!options.yes && staged.summary.pending > 0) {
     const question = `Subscribe ${counted(staged.summary.pending, 'person', 'people')}? They are active at once.`
-    if (!(await ask(question, signal))) {
-      throw new CommandFailed('nothing was sent, and what was read is discarded')
-    }
+    if (!(await ask(question, signal))) return EXIT.failed
   }
   const { confirmImport } = await import('#src/imports/control.ts')
   await confirmImport(ferry.pool, id)
@@ -90,11 +88,13 @@ async function showStaged(
   printStaged(path, staged, estimate)
 }
 
-/** The import was not confirmed. If it cannot be discarded now, it is after a day. */
+/** The import was not confirmed. What cannot be discarded now expires by itself. */
 async function discard({ pool, log }: Ferry, id: bigint): Promise<void> {
   const { discardStaging } = await import('#src/imports/stage.ts')
-  await discardStaging(pool, id).catch(error => {
-    log.debug({ error: reasonOf(error) }, 'a staging could not be discarded')
-    printAside(`ferry: import ${id} was not confirmed; it is removed within a day`)
-  })
+  try {
+    await discardStaging(pool, id)
+    printAside('ferry: nothing was sent, and what was read is discarded')
+  } catch (error) {
+    log.warn({ error: reasonOf(error) }, 'what was read could not be discarded; it is within a day')
+  }
 }

@@ -1,4 +1,4 @@
-import type { StagedSample, StagedTotals } from '#src/store/imports/finish-staging.ts'
+import type { StagedReason, StagedSample } from '#src/store/imports/finish-staging.ts'
 import { maskRecipient } from './mask.ts'
 import type { ImportOptions, Staged, StagedFile } from './staged.ts'
 
@@ -9,7 +9,9 @@ export type Found = {
   readonly options: ImportOptions
   readonly file: StagedFile
   readonly read: number
-  readonly totals: StagedTotals
+  /** Rows to be sent. */
+  readonly recipients: number
+  readonly reasons: readonly StagedReason[]
   readonly samples: readonly StagedSample[]
   readonly rejects: Staged['rejectSamples']
   readonly durationMs: number
@@ -17,8 +19,9 @@ export type Found = {
 
 /** Tells what was found: counts, samples that name nobody, and what somebody should know before they confirm. */
 export function stagedOf(found: Found): Staged {
-  const { id, options, read, totals, file } = found
-  const { recipients, rejected, duplicate, suppressed, reasons } = totals
+  const { id, options, read, recipients, reasons, file } = found
+  const rowsOf = (kind: StagedReason['kind']) =>
+    reasons.reduce((sum, reason) => (reason.kind === kind ? sum + reason.rows : sum), 0)
   return {
     import: id,
     summary: {
@@ -28,9 +31,9 @@ export function stagedOf(found: Found): Staged {
       status: 'staging',
       read,
       sent: 0,
-      rejected,
-      duplicate,
-      suppressed,
+      rejected: rowsOf('rejected'),
+      duplicate: rowsOf('duplicate'),
+      suppressed: rowsOf('suppressed'),
       alreadyImported: 0,
       uncertain: 0,
       pending: recipients,
@@ -49,11 +52,11 @@ export function stagedOf(found: Found): Staged {
 /** Columns by which products tell who has not confirmed, or wants no mail. */
 const STATUS_COLUMN = /^(?:confirmed|verified|unsubscribed|quarantined|opted|opt|active|state|status)/i
 
-function warningsAbout({ read, totals, file, options }: Found): string[] {
+function warningsAbout({ read, recipients, reasons, file, options }: Found): string[] {
   const warnings: string[] = []
-  const rows = (reason: string) => totals.reasons.find(known => known.reason === reason)?.rows ?? 0
+  const rows = (reason: string) => reasons.find(known => known.reason === reason)?.rows ?? 0
   if (read === 0) warnings.push('The file has a header and no rows.')
-  else if (totals.recipients === 0) warnings.push('No row of the file is left to be sent.')
+  else if (recipients === 0) warnings.push('No row of the file is left to be sent.')
   const statuses = file.unused.filter(column => STATUS_COLUMN.test(column))
   if (statuses.length > 0 && options.from === null) {
     warnings.push(

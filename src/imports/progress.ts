@@ -36,7 +36,7 @@ export type Pause = {
   readonly whatToDo: string | null
 }
 
-/** A rate over less than this says nothing: the limit lets the first calls of a minute through at once. */
+/** The time left is judged by the rate once it has been seen for longer than the windows of a limit usually are. */
 const SHORTEST_PACE_MS = 90_000
 
 /** Returns where an import stands, from sums over its batches. Throws `ImportNotFound`. */
@@ -55,15 +55,26 @@ export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null):
   if (!pace) throw new ImportNotFound(id)
   const state = limit && (await loadLimitState(pool, limit))
   const { batchesLeft } = pace
-  const rowsPerMinute = pace.paceMs > 0 && pace.rowsSent > 0 ? (pace.rowsSent / pace.paceMs) * 60_000 : null
+  const paceMs = Math.max(pace.paceMs, longestWindowMs(limit))
+  const rowsPerMinute = pace.rowsSent > 0 ? (pace.rowsSent / paceMs) * 60_000 : null
   return {
     summary,
     batchesLeft,
     rowsPerMinute,
-    etaMs: limit && state && etaMs(summary.pending, pace, limit, state, rowsPerMinute),
+    etaMs:
+      limit && state && isWorkedOn(pace) ? etaMs(summary.pending, pace, limit, state, rowsPerMinute) : null,
     whyWaiting: whyWaiting(pace, state),
     pause,
   }
+}
+
+function isWorkedOn({ attended, behind }: Pace): boolean {
+  return attended && behind === null
+}
+
+/** The first calls of a window go out at once, and then none for the rest of it: a rate over less misleads. */
+function longestWindowMs(limit: Limit | null): number {
+  return Math.max(...(limit?.windows.map(window => window.windowMs) ?? [60_000]))
 }
 
 /** The same as it is stored. Throws `ImportNotFound`. */
@@ -125,8 +136,11 @@ function etaMs(
 }
 
 function whyWaiting(pace: Pace, state: LimitState | null): string | null {
-  if (pace.behind !== null) return `another import of this page goes first (import ${pace.behind})`
-  if (!pace.attended) return 'no worker has taken it up yet; if none is running, start `ferry worker`'
+  if (pace.behind !== null) {
+    const first = `another import of this page goes first (import ${pace.behind})`
+    return pace.attended ? first : `${first}, and no worker is at it: start one, or cancel that import`
+  }
+  if (!pace.attended) return 'no worker is at it: start `ferry worker` if none is running'
   if (pace.backOffMs > 0) {
     return `backing off for ${seconds(pace.backOffMs)}${pace.backOffCode ? ` after ${pace.backOffCode}` : ''}`
   }

@@ -2,6 +2,7 @@ import type { StagingWriter } from '#src/store/imports/staging.ts'
 import type { Verdict } from './checks/row.ts'
 import type { Sink } from './file/reader.ts'
 import type { OpenFile } from './file/rows.ts'
+import { openSeenBefore } from './seen-before.ts'
 
 export type RowSink = Sink & {
   /** How many rows have been taken so far, and the line of the last. */
@@ -15,6 +16,7 @@ export function openRowSink(
   hashOf: (recipient: string) => string,
   file: OpenFile,
 ): RowSink {
+  const seenBefore = openSeenBefore()
   let read = 0
   let lastLine = 0
 
@@ -28,7 +30,9 @@ export function openRowSink(
       lastLine = line
       if (verdict.kind === 'good') {
         const { recipient, all, componentIds, locale } = verdict
-        writer.recipient({ line, hash: hashOf(recipient), all, componentIds, locale, recipient, raw })
+        const hash = hashOf(recipient)
+        const isNew = !seenBefore(hash)
+        writer.recipient({ line, hash, isNew, all, componentIds, locale, recipient, raw })
       } else if (verdict.kind === 'left out') {
         const { reason, recipient } = verdict
         writer.leftOut({ line, reason, recipient, hash: recipient === null ? null : hashOf(recipient) })

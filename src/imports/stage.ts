@@ -2,12 +2,12 @@ import type { Pool } from 'pg'
 import { inTransaction } from '#src/store/database.ts'
 import { deleteOldStagings, deleteStaging } from '#src/store/imports/expire.ts'
 import {
-  countStaged,
+  countReasons,
   finishStaging,
   leaveOutSuppressed,
   loadSamples,
   mergeDuplicates,
-  type StagedTotals,
+  type StagedReason,
 } from '#src/store/imports/finish-staging.ts'
 import { beginStaging, type NewImport, openStagingWriter } from '#src/store/imports/staging.ts'
 import { loadInstallation } from '#src/store/installation.ts'
@@ -101,19 +101,17 @@ async function stage(
       watch.onProgress?.({ bytes: source.bytesRead(), totalBytes, rows: rows.taken().read })
       await writer.drain()
     })
-    await writer.end()
+    let recipients = await writer.end()
     await source.expectUnchanged()
 
-    if (options.suppress !== null) await leaveOutSuppressed(client, staging)
-    await mergeDuplicates(client, staging)
-    const totals = await countStaged(client, staging)
+    if (options.suppress !== null) recipients -= await leaveOutSuppressed(client, staging)
+    recipients -= await mergeDuplicates(client, staging)
+    const reasons = await countReasons(client, staging)
     const { read, lastLine } = rows.taken()
-    expectNothingMissing(read, totals)
-    if (!isDryRun) {
-      await finishStaging(client, staging, { read, lastLine, recipients: totals.recipients })
-    }
+    expectNothingMissing(read, recipients, reasons)
+    if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients })
     const found: Found = {
-      ...{ options, read, totals, file: { compression: source.compression, ...file.shape() } },
+      ...{ options, read, recipients, reasons, file: { compression: source.compression, ...file.shape() } },
       ...(await loadSamples(client, staging, SAMPLES)),
       ...{ id: isDryRun ? null : staging.id, durationMs: Math.round(performance.now() - startedAtMs) },
     }
@@ -159,8 +157,7 @@ function newImport(
 }
 
 /** Every row read is in exactly one place; where one is missing, nothing of the file is to be trusted. */
-function expectNothingMissing(read: number, totals: StagedTotals): void {
-  const { recipients, rejected, duplicate, suppressed } = totals
-  const stored = recipients + rejected + duplicate + suppressed
+function expectNothingMissing(read: number, recipients: number, reasons: readonly StagedReason[]): void {
+  const stored = reasons.reduce((sum, { rows }) => sum + rows, recipients)
   if (stored !== read) throw new Error(`${read} rows were read, but ${stored} are accounted for`)
 }

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { createSuppressions } from '#src/store/imports/finish-staging.ts'
-import { copyInto } from '#src/store/imports/staging.ts'
+import { copyInto, hexOf } from '#src/store/imports/staging.ts'
 import { openRecipientCheck, type RecipientCheck } from './checks/recipient.ts'
 import { textOf } from './checks/values.ts'
 import { openCsvReader } from './file/csv.ts'
@@ -40,7 +40,7 @@ export async function copySuppressions(
       const recipient = textOf(values[RECIPIENT]) ?? ''
       const trouble = check(recipient)
       if (trouble) throw unreadable(source.name, line, trouble.message)
-      hashes.push(hashOf(recipient))
+      hashes.push(hexOf(hashOf(recipient)))
       return true
     },
     damaged(line, _reason, message) {

@@ -198,7 +198,7 @@ describe('ferry import --yes --wait', () => {
     await using ferry = cli.ferryStart(`import ${people(40)} ${PAGE} --batch 2 --yes --wait --json`)
     await called.promise
     ferry.child.kill('SIGINT')
-    await cli.query('select pg_sleep(0.2)')
+    await ferry.printed('finishing the calls in flight')
     answer.resolve()
     const ended = await ferry.ended
     expect(ended).toMatchObject({ code: 130, signal: null })
@@ -223,7 +223,7 @@ describe('ferry import --yes --wait', () => {
       [`${SANDBOX_PAGE_ID}`],
     )
     await using ferry = cli.ferryStart(`import ${people(3)} ${PAGE} --yes --wait`)
-    await ferry.printed('import 1: queued, 0 of 3 rows sent')
+    await ferry.printed('import 1 queued: 0 of 3 rows')
     expect(subscribed(cli)).toBe(0)
     await cli.query('delete from ferry.leases')
     expect(await ferry.ended).toMatchObject({ code: 0 })

@@ -233,8 +233,7 @@ describe('ferry imports watch', () => {
     const id = await stageRows(cli.ferry.pool, { rows: 4, status: 'running' })
     await using watching = cli.ferryStart('imports watch 1')
     await using detached = cli.ferryStart('imports watch 1 --json')
-    await watching.printed('import 1: running, 0 of 4 rows sent (0 %), 0 of 1 batch')
-    await watching.printed('start `ferry worker`')
+    await watching.printed('import 1 running: 0 of 4 rows (0 %), no worker is at it: start `ferry worker`')
     await detached.printed('"progress"')
     detached.child.kill('SIGINT')
     const left = await detached.ended
@@ -245,7 +244,7 @@ describe('ferry imports watch', () => {
     await cli.query(`update ferry.imports set status = 'completed', finished_at = clock_timestamp()`)
     const { code, stdout } = await watching.ended
     expect(code).toBe(0)
-    expect(stdout).toContain('import 1: completed, 4 of 4 rows sent (100 %), 1 of 1 batch')
+    expect(stdout).toContain('import 1 completed: 4 of 4 rows (100 %), 1 of 1 batch')
     expect(stdout).not.toContain('\u001b')
   })
 })

@@ -121,6 +121,8 @@ describe('settings', () => {
     ['snapshots', 'take'],
     ['runs', 'approve', '1'],
     ['schedules', 'list'],
+    ['import', 'people.csv', '--page', '1', '--yes'],
+    ['imports', 'resume', '1', '--wait'],
     ['worker'],
   ])('without an account, `ferry %s %s` exits 2 and says how to configure one', async (...args) => {
     const { code, stderr } = await runFerry(args.filter(Boolean), nowhere)

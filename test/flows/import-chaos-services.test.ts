@@ -28,7 +28,7 @@ test('a Postgres restarted, and one that crashed, in the middle of imports costs
   const { url } = opened.use(await openEmbeddedPostgres({ dataDir, log }))
   await migrate(url)
   const chaos = opened.use(await openChaos(url))
-  for (let staged = 0; staged < 30; staged++) await chaos.stage()
+  for (let staged = 0; staged < 20; staged++) await chaos.stage()
   const worker = await chaos.startWorker()
   go(worker)
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
@@ -50,7 +50,7 @@ test("workers whose connections are cut over and over lose nobody, and don't giv
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url)
-  for (let staged = 0; staged < 30; staged++) await chaos.stage()
+  for (let staged = 0; staged < 20; staged++) await chaos.stage()
   const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
   workers.forEach(go)
   let cut = 0
@@ -79,8 +79,8 @@ test.skipIf(!testRedisUrl)(
     const random = seededRandom(SEED)
     await using database = await openTestDatabase()
     await using redis = await openTestRedis()
-    await using chaos = await openChaos(database.url, { REDIS_URL: redis.url })
-    for (let staged = 0; staged < 30; staged++) await chaos.stage()
+    await using chaos = await openChaos(database.url, { settings: { REDIS_URL: redis.url } })
+    for (let staged = 0; staged < 20; staged++) await chaos.stage()
     const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
     workers.forEach(go)
     const client = new Redis(redis.url)

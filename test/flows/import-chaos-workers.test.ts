@@ -18,7 +18,7 @@ test('four workers, some killed and some suspended past their lease, lose nobody
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url)
-  for (let staged = 0; staged < 40; staged++) await chaos.stage()
+  for (let staged = 0; staged < 30; staged++) await chaos.stage()
   const start = async () => {
     const worker = await chaos.startWorker()
     go(worker)
@@ -32,7 +32,7 @@ test('four workers, some killed and some suspended past their lease, lose nobody
     const at = between(random, 0, workers.length - 1)
     await kill(workers[at]!)
     workers[at] = await start()
-    for (let n = await chaos.unfinished(); n < 30; n++) await chaos.stage()
+    for (let n = await chaos.unfinished(); n < 20; n++) await chaos.stage()
   }
   await Promise.all(suspensions)
   await chaos.allEnded()
@@ -57,9 +57,9 @@ test('a platform that answers anything or nothing, having done the work or not, 
   await using database = await openTestDatabase()
   await using chaos = await openChaos(database.url)
   const held: bigint[] = []
-  for (let staged = 0; staged < 36; staged++) {
+  for (let staged = 0; staged < 24; staged++) {
     const onUncertain = staged % 3 === 0 ? 'hold' : 'resend'
-    const id = await chaos.stage({ onUncertain })
+    const id = await chaos.stage({ rows: 16, onUncertain })
     if (onUncertain === 'hold') held.push(id)
   }
   const faults: Record<string, number> = {}

@@ -14,12 +14,18 @@ const KILLS = 50
  */
 const UNFINISHED = 40
 
+/** Seldom waited for: a dead worker's imports keep their turn for two seconds, and a kill is to meet work. */
+const LOOSE = [
+  { most: 40, ms: 200 },
+  { most: 400, ms: 2_000 },
+]
+
 test('a worker killed at fifty random points loses nobody and sends nobody twice without saying so', {
   timeout: 240_000,
 }, async () => {
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
-  await using chaos = await openChaos(database.url)
+  await using chaos = await openChaos(database.url, { windows: LOOSE })
   for (let staged = 0; staged < UNFINISHED; staged++) await chaos.stage()
 
   const places = { waiting: 0, asked: 0, delivered: 0 }
@@ -45,7 +51,7 @@ test('a worker killed at fifty random points loses nobody and sends nobody twice
 
 /** Whatever comes first: some time is over, or the platform receives the n-th call from now on. */
 async function killAtSomePoint(chaos: Chaos, worker: ChildProcess, random: Random) {
-  const afterMs = between(random, 150, 900)
+  const afterMs = between(random, 100, 700)
   const atCall = between(random, 1, 8)
   const kind = pick(random, ['waiting', 'asked', 'delivered'] as const)
   const called = Promise.withResolvers<'asked' | 'delivered'>()
@@ -57,7 +63,7 @@ async function killAtSomePoint(chaos: Chaos, worker: ChildProcess, random: Rando
     // Whoever asked is dead: what was asked is done, or lost on the way.
     return kind === 'asked' ? { kind: 'drop', applied: false } : undefined
   })
-  const late = kind === 'waiting' ? afterMs : 2_000
+  const late = kind === 'waiting' ? afterMs : 1_500
   const point = await Promise.race([called.promise, delay(late, 'waiting' as const)])
   await kill(worker)
   chaos.sandbox.state.onCall(null)

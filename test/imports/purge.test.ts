@@ -28,7 +28,10 @@ async function finished(store: Store, daysAgo = 0): Promise<bigint> {
      select import_id, line, 'suppressed', 'unsubscribed', recipient_hash, recipient from moved where line = 5`,
     [id],
   )
-  await store.pool.query(`update ferry.import_batches set message = $1`, [`${PERSON} is not an address`])
+  await store.pool.query(
+    `update ferry.import_batches set message = $1, reasons = jsonb_build_object('2', $1::text)`,
+    [`${PERSON} is not an address`],
+  )
   await store.pool.query(
     `update ferry.imports set recipients = 2, pause_message = $2, finished_at = now() - $3 * interval '1 day'
      where id = $1`,

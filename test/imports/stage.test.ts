@@ -1,5 +1,9 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openStagingDesk } from './staging-desk.ts'
+import { discardStaging, expireStagings } from '#src/imports/stage.ts'
+import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
 test('stages the rows of a CSV as an import that waits to be confirmed', async () => {
   await using desk = await openStagingDesk()
@@ -64,3 +68,88 @@ test('a dry run counts the same and keeps nothing', async () => {
   expect({ ...stored.summary, import: null, durationMs: 0 }).toEqual({ ...dry.summary, durationMs: 0 })
   expect(stored.reasons).toEqual(dry.reasons)
 })
+
+test('every row of any file is in exactly one place', async () => {
+  await using desk = await openStagingDesk()
+  const suppress = await desk.file('opted-out@example.com\n')
+  const line = fc.constantFrom(
+    'a@example.com,,yes',
+    'A@example.com,c1,',
+    'b@example.com,c2,no',
+    'b@example.com,c1,',
+    'opted-out@example.com,,yes',
+    'c@example.com,,',
+    'nobody,,yes',
+    '"d@example.com,,yes',
+    'e@example.com,,yes,',
+    '"f@example.com",c1|c2,no',
+  )
+  const property = fc.asyncProperty(fc.array(line, { maxLength: 40 }), async lines => {
+    const staged = await desk.stage(`email,component_ids,all\n${lines.join('\n')}\n`, {
+      suppress,
+      all: false,
+    })
+
+    const stored = await desk.query<{ line: number }>(
+      `select line::int from (
+         select import_id, line from ferry.import_recipients
+         union all select import_id, line from ferry.import_rejects
+         union all select import_id, line from ferry.import_left_out
+       ) rows where import_id = $1 order by line`,
+      [staged.import],
+    )
+    expect(stored.map(row => row.line)).toEqual(lines.map((_, n) => n + 2))
+    expect(staged.summary.read).toBe(lines.length)
+  })
+  await fc.assert(property, { numRuns: 40 })
+})
+
+test('an import that was not confirmed is discarded when told, or after 24 hours', async () => {
+  await using desk = await openStagingDesk()
+  const content = 'email\nada@example.com\nada@example.com\nx\n'
+  const [first, old, confirmed, fresh] = [
+    await desk.stage(content),
+    await desk.stage(content),
+    await desk.stage(content),
+    await desk.stage(content),
+  ]
+  const yesterday = `update ferry.imports set created_at = now() - interval '25 hours' where id = any($1)`
+  await desk.query(yesterday, [[old.import, confirmed.import]])
+  await desk.query(`update ferry.imports set status = 'queued' where id = $1`, [confirmed.import])
+
+  await discardStaging(desk.store.pool, first.import ?? 0n)
+  await discardStaging(desk.store.pool, confirmed.import ?? 0n)
+
+  expect(await expireStagings(desk.store.pool)).toBe(1)
+  const left = [confirmed.import, fresh.import].map(String)
+  expect(await idsIn(desk, 'imports', 'id')).toEqual(left)
+  for (const table of ['import_recipients', 'import_rejects', 'import_left_out']) {
+    expect(await idsIn(desk, table, 'import_id')).toEqual(left)
+  }
+})
+
+test('reads stdin, and counts its bytes', async () => {
+  await using desk = await openStagingDesk()
+
+  const { stdout } = await staged(desk.store.url, 'email\nada@example.com\n')
+
+  expect(JSON.parse(stdout)).toEqual({ pending: 1, file: 'stdin', bytes: 22, totalBytes: null })
+})
+
+async function idsIn(desk: StagingDesk, table: string, column: string): Promise<string[]> {
+  const rows = await desk.query<{ id: string }>(
+    `select distinct ${column} as id from ferry.${table} order by 1`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Stages what another process is given on its stdin. */
+function staged(url: string, input: string): Promise<{ stdout: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ stdout: string }>()
+  const script = fileURLToPath(new URL('stage-stdin.ts', import.meta.url))
+  const child = execFile(process.execPath, [script, url], (error, stdout) =>
+    error ? reject(error) : resolve({ stdout }),
+  )
+  child.stdin?.end(input)
+  return promise
+}

@@ -4,24 +4,7 @@ import { join } from 'node:path'
 import { dryRun, type FileRefused, type ImportOptions, type Staged, stageImport } from '#src/imports/stage.ts'
 import { missingOf } from '#src/model/import.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
-
-export const OPTIONS: ImportOptions = {
-  account: 'default',
-  pageId: 7n,
-  method: 'email',
-  map: {},
-  defaultLocale: 'en-US',
-  all: true,
-  from: null,
-  components: null,
-  suppress: null,
-  batchRows: 500,
-  firstRows: null,
-  onUncertain: 'resend',
-  update: false,
-}
-
-export const NEVER = new AbortController().signal
+import { NEVER, OPTIONS } from './options.ts'
 
 export type StagingDesk = AsyncDisposable & {
   readonly store: TestStore

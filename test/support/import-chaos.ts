@@ -2,15 +2,19 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'pg'
+import { confirmImport } from '#src/imports/control.ts'
 import { openSandbox, type Sandbox } from '#src/sandbox/sandbox.ts'
 import { disagreements, rowsUnaccounted, toldOf } from './import-ledger.ts'
 import { stageRows } from './staged.ts'
 import { waitFor } from './wait-for.ts'
 
-/** What the receiver must never see exceeded: the contract's windows, thirty times as fast. */
-const WINDOWS = [
-  { most: 8, ms: 200 },
-  { most: 80, ms: 2_000 },
+/** What the receiver must never see exceeded. */
+export type Windows = readonly { readonly most: number; readonly ms: number }[]
+
+/** The contract's windows, thirty times as fast. */
+const TIGHT: Windows = [
+  { most: 4, ms: 200 },
+  { most: 40, ms: 2_000 },
 ]
 
 /** A status page of its own for every import: imports of one page would wait for each other. */
@@ -20,7 +24,7 @@ const FIRST_PAGE = 7_000_000_000_000n
 export type Chaos = AsyncDisposable & {
   readonly sandbox: Sandbox
   readonly pool: Pool
-  /** Puts another import into the tables, as if staged and confirmed. */
+  /** Puts another import into the tables, as if staged, and confirms it. */
   stage(more?: { rows?: number; onUncertain?: 'resend' | 'hold' }): Promise<bigint>
   /** Starts a process that is ready to work; `go` lets it. */
   startWorker(): Promise<ChildProcess>
@@ -45,7 +49,10 @@ export type Verdict = {
 }
 
 /** `databaseUrl` is a database with Ferry's tables. */
-export async function openChaos(databaseUrl: string, settings: Record<string, string> = {}): Promise<Chaos> {
+export async function openChaos(
+  databaseUrl: string,
+  { windows = TIGHT, settings = {} }: { windows?: Windows; settings?: Record<string, string> } = {},
+): Promise<Chaos> {
   await using opened = new AsyncDisposableStack()
   const sandbox = opened.use(await openSandbox({ limits: false, rules: 1, servers: 1, answerMs: [0, 60] }))
   const pool = new Pool({ connectionString: databaseUrl, max: 3 })
@@ -60,7 +67,7 @@ export async function openChaos(databaseUrl: string, settings: Record<string, st
     DATABASE_URL: databaseUrl,
     FERRY_BASE_URL: sandbox.baseUrl,
     FERRY_APP_KEY: sandbox.appKey,
-    FERRY_IMPORT_LIMIT: WINDOWS.map(({ most, ms }) => `${most}/${ms}ms`).join(),
+    FERRY_IMPORT_LIMIT: windows.map(({ most, ms }) => `${most}/${ms}ms`).join(),
     FERRY_ARRIVAL_BOUND: '1s',
     FERRY_REQUEST_TIMEOUT: '1500ms',
     FERRY_POLL_EVERY: '1h',
@@ -77,7 +84,7 @@ export async function openChaos(databaseUrl: string, settings: Record<string, st
   async function look(): Promise<Verdict> {
     const { wrong, ...counts } = await compare(pool, sandbox, pages)
     return {
-      wrong: [...watch.found.wrong, ...wrong, ...overTheLimit(sandbox)],
+      wrong: [...watch.found.wrong, ...wrong, ...overTheLimit(sandbox, windows)],
       looks: watch.found.looks,
       imports: pages.size,
       ...counts,
@@ -91,8 +98,9 @@ export async function openChaos(databaseUrl: string, settings: Record<string, st
     async stage({ rows = 24, onUncertain = 'resend' } = {}) {
       const pageId = FIRST_PAGE + BigInt(pages.size)
       sandbox.state.subscribers.addPage(pageId)
-      const id = await stageRows(pool, { pageId, rows, batchRows: 4, onUncertain })
+      const id = await stageRows(pool, { pageId, rows, batchRows: 4, onUncertain, status: 'staging' })
       pages.set(id, pageId)
+      await confirmImport(pool, id)
       return id
     },
     async startWorker() {
@@ -180,8 +188,8 @@ async function compare(pool: Pool, sandbox: Sandbox, pages: ReadonlyMap<bigint, 
   return { wrong, recipients, deliveries, deliveredAgain, resentBatches: rows[0]?.n ?? Number.NaN }
 }
 
-function overTheLimit(sandbox: Sandbox): string[] {
-  return WINDOWS.flatMap(({ most, ms }) => {
+function overTheLimit(sandbox: Sandbox, windows: Windows): string[] {
+  return windows.flatMap(({ most, ms }) => {
     const found = sandbox.state.mostInAnyWindow('import-subscribers', ms)
     return found > most ? [`${found} calls in ${ms} ms, ${most} allowed`] : []
   })

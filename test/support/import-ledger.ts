@@ -9,7 +9,7 @@ export async function rowsUnaccounted(pool: Pool): Promise<string[]> {
          (select count(*) from ferry.import_recipients r where r.import_id = i.id) as recipients,
          (select count(*) from ferry.import_rejects r where r.import_id = i.id) as rejects,
          (select count(*) from ferry.import_left_out r where r.import_id = i.id) as left_out
-       from ferry.imports i
+       from ferry.imports i where i.status <> 'staging'
      ), homes as (
        select r.import_id, count(*) filter (where homes <> 1) as homeless
        from ferry.import_recipients r

@@ -11,7 +11,7 @@ export type SamplePeople = {
   readonly valid: ReadonlySet<string>
   readonly rejected: number
   readonly duplicates: number
-  readonly left: number
+  readonly unsubscribed: number
 }
 
 const VALID = 2_880
@@ -57,7 +57,7 @@ export async function writeSamplePeople(directory: string): Promise<SamplePeople
     valid,
     rejected: BAD_ROWS.length,
     duplicates: DUPLICATES,
-    left: unsubscribed.length,
+    unsubscribed: unsubscribed.length,
   }
 }
 

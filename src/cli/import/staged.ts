@@ -8,7 +8,7 @@ export function printStaged(path: string, staged: Staged, estimateMs: number): v
   printFile(path, staged.file)
   printCounts(staged)
   printSamples(staged)
-  for (const warning of staged.warnings) print(harmless(`${coloured('yellow', 'warning')}: ${warning}`))
+  for (const warning of staged.warnings) print(`${coloured('yellow', 'warning')}: ${harmless(warning)}`)
   const { pending, batches, page, account } = staged.summary
   if (pending === 0) {
     print('\nThere is nobody to send.')

@@ -13,7 +13,7 @@ const SILENCE_MS = 60_000
 /** Where much moves, no more often than this. */
 const PACE_MS = 5_000
 
-const BAR = 24
+const LONGEST_BAR = 24
 const CLEAR = '\r\u001b[K'
 
 /** Objects for programs, a bar that moves on a terminal, lines elsewhere. */
@@ -24,14 +24,23 @@ export function openView(options: { json?: true }): View {
   return {
     show(progress) {
       shown = true
-      const line = `${barOf(progress)} ${inWords(progress)}`
-      process.stdout.write(CLEAR + line.slice(0, Math.max(process.stdout.columns - 1, 1)))
+      process.stdout.write(CLEAR + fitted(progress, process.stdout.columns))
     },
     end() {
       if (shown) print('')
       shown = false
     },
   }
+}
+
+/** The bar takes what room the words leave; what is too long loses its end, where the least important words are. */
+function fitted({ summary, ...pace }: Progress, columns: number): string {
+  const words = inWords({ summary, ...pace })
+  const width = Math.min(LONGEST_BAR, columns - words.length - 4)
+  const all = toBeSent(summary)
+  const filled = all === 0 ? width : Math.floor((summary.sent / all) * width)
+  const bar = width < 4 ? '' : `[${'#'.repeat(filled)}${'.'.repeat(width - filled)}] `
+  return (bar + words).slice(0, Math.max(columns - 1, 1))
 }
 
 /** A line whenever the status changes, and for the rest now and then. */
@@ -58,25 +67,17 @@ function jsonOf({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Prog
   return { import: id, status, ...counts, rowsPerMinute: rate, etaMs, whyWaiting }
 }
 
-function barOf({ summary }: Progress): string {
-  const { sent } = summary
-  const all = toBeSent(summary)
-  const filled = all === 0 ? BAR : Math.floor((sent / all) * BAR)
-  return `[${'#'.repeat(filled)}${'.'.repeat(BAR - filled)}]`
-}
-
 function inWords({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Progress): string {
   const { import: id, status, sent, rejected, uncertain, batches } = summary
   const all = toBeSent(summary)
   return [
-    `import ${id}: ${status}`,
-    `${count(sent)} of ${counted(all, 'row')} sent${all === 0 ? '' : ` (${Math.floor((sent / all) * 100)} %)`}`,
+    `import ${id} ${status}: ${count(sent)} of ${counted(all, 'row')}${all === 0 ? '' : ` (${Math.floor((sent / all) * 100)} %)`}`,
+    etaMs === null ? '' : `${duration(Math.round(etaMs / 1_000) * 1_000)} left`,
+    whyWaiting ?? '',
     `${count(batches - batchesLeft)} of ${counted(batches, 'batch', 'batches')}`,
+    rowsPerMinute === null ? '' : `${count(Math.round(rowsPerMinute))} rows/min`,
     rejected > 0 ? `${count(rejected)} rejected` : '',
     uncertain > 0 ? `${count(uncertain)} uncertain` : '',
-    rowsPerMinute === null ? '' : `${count(Math.round(rowsPerMinute))} rows/min`,
-    etaMs === null ? '' : `${duration(etaMs)} left`,
-    whyWaiting ?? '',
   ]
     .filter(Boolean)
     .join(', ')

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { Pool } from 'pg'
 import { ImportRefuses } from '#src/imports/errors.ts'
 import { findRow } from '#src/imports/progress.ts'
@@ -21,13 +21,20 @@ export async function writeRejectsOf(
       `the rows of import ${id} were purged at ${instant(purged_at)}: there is nothing to write`,
     )
   }
-  if (out === undefined) {
-    await writeRejects(pool, id, process.stdout)
-    return EXIT.done
+  if (out === undefined) return toStdout(pool, id)
+  if (statSync(out, { throwIfNoEntry: false })?.isFile()) {
+    throw new UsageError(`${shownPath(out)} exists; name a file that does not`)
   }
-  if (existsSync(out)) throw new UsageError(`${shownPath(out)} exists; name a file that does not`)
   const rejects = await saveRejects(pool, id, out)
   if (json) printJson({ import: id, rejects, file: out })
   else printAside(`${counted(rejects, 'rejected row')} written to ${shownPath(out)}.`)
+  return EXIT.done
+}
+
+/** A reader that has seen enough is no failure. */
+async function toStdout(pool: Pool, id: bigint): Promise<ExitCode> {
+  await writeRejects(pool, id, process.stdout).catch(error => {
+    if (error.code !== 'EPIPE') throw error
+  })
   return EXIT.done
 }

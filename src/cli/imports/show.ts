@@ -59,7 +59,8 @@ function printReport(report: Report): void {
     finishedAt === null ? '' : `ended ${instant(finishedAt)}`,
     purgedAt === null ? '' : `recipients purged ${instant(purgedAt)}`,
   ]
-  print(harmless(`\n${file}, by ${method}; ${times.filter(Boolean).join(', ')}`))
+  print('')
+  print(harmless(`${file}, by ${method}; ${times.filter(Boolean).join(', ')}`))
   if (pause !== null) print(`\n${harmless(pauseInWords(summary, pause))}`)
   if (reasons.length > 0) {
     print(`\n${emphasised('Not sent, and why')}`)

@@ -103,7 +103,8 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
     if (!components) return { kind: 'good', recipient, all: false, componentIds: ids, locale }
     const unmapped = ids.filter(id => !components.has(id))
     if (unmapped.length > 0) {
-      const shown = unmapped.filter(id => /^[\w-]{1,64}$/.test(id) && !recipient.includes(id)).join(', ')
+      // An id of a product has no @; of other methods nobody knows what a recipient looks like.
+      const shown = unmapped.filter(id => method === 'email' && /^[\w-]{1,64}$/.test(id)).join(', ')
       const which = shown === '' ? 'a component' : `component ${shown}`
       return rejected(
         'unmapped component',

@@ -50,14 +50,15 @@ async function openCsv(
   const first = await blocks.next()
   if (first.done) throw new Error('a file without a block')
   const header = readHeader(first.value, source.name, preset)
-  const { columns, delimiter } = header
+  const { delimiter } = header
+  const rejectColumns = columnsOfRejects(header.columns)
+  const columns = rejectColumns > 0 ? header.columns.map(unescapeCell) : header.columns
   const found = matchColumns(columns, fields)
-  const rejectColumns = columnsOfRejects(columns)
   const used = new Set(found)
   const shape: Shape = {
     format: 'csv',
     delimiter,
-    columns: [...columns],
+    columns: [...header.columns],
     mapped: mappedTo(fields, field => columns[found[field] ?? -1]),
     unused: columns.filter((_, n) => !used.has(n) && n < columns.length - rejectColumns).map(shownColumn),
   }

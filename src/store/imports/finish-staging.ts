@@ -6,12 +6,12 @@ export async function createSuppressions(client: PoolClient): Promise<string> {
   await client.query(
     'create temporary table import_suppressions (recipient_hash uuid not null) on commit drop',
   )
-  return 'pg_temp.import_suppressions (recipient_hash)'
+  return 'pg_temp.import_suppressions (recipient_hash) from stdin'
 }
 
-/** Moves the recipients on the suppression list out of those to be sent. */
-export async function leaveOutSuppressed(client: PoolClient, { id, tables }: Staging): Promise<void> {
-  await client.query(
+/** Moves the recipients on the suppression list out of those to be sent; returns how many rows. */
+export async function leaveOutSuppressed(client: PoolClient, { id, tables }: Staging): Promise<number> {
+  const moved = await client.query(
     `with gone as (
        delete from ${tables.recipients} r
        where r.import_id = $1
@@ -22,34 +22,33 @@ export async function leaveOutSuppressed(client: PoolClient, { id, tables }: Sta
      select $1, line, 'suppressed', 'suppression list', recipient_hash, recipient from gone`,
     [id],
   )
+  return moved.rowCount ?? 0
 }
 
 /**
  * Merges the rows of one recipient into the first of them: it is for all components if one of them is, else for those of
- * every one of them; its locale stays. The other rows are moved out, with what they differed in.
+ * every one of them; its locale stays. The other rows are moved out, with what they differed in; returns how many.
+ *
+ * `import_repeated` has the hashes of every recipient who comes twice, and of some who do not.
  */
-export async function mergeDuplicates(client: PoolClient, { id, tables }: Staging): Promise<void> {
+export async function mergeDuplicates(client: PoolClient, { id, tables }: Staging): Promise<number> {
   await client.query(`
-    create temporary table import_repeated (recipient_hash uuid not null, kept_line bigint not null) on commit drop;
     create temporary table import_repeats (like ${tables.recipients}) on commit drop;
-    alter table import_repeats add kept_line bigint not null`)
-  // Few rows come twice: those are found first, and only they are looked at again.
-  const repeated = await client.query(
-    `insert into pg_temp.import_repeated
-     select recipient_hash, min(line) from ${tables.recipients}
-     where import_id = $1 group by recipient_hash having count(*) > 1`,
-    [id],
-  )
-  if (repeated.rowCount === 0) return
-  await client.query(
+    alter table import_repeats add kept_line bigint not null;
+    analyze pg_temp.import_repeated`)
+  const repeats = await client.query(
     `insert into pg_temp.import_repeats
-     select r.*, d.kept_line
-     from ${tables.recipients} r join pg_temp.import_repeated d on d.recipient_hash = r.recipient_hash
-     where r.import_id = $1`,
+     select * from (
+       select r.*, min(r.line) over (partition by r.recipient_hash) as kept_line
+       from ${tables.recipients} r
+       where r.import_id = $1
+         and exists (select from pg_temp.import_repeated s where s.recipient_hash = r.recipient_hash)
+     ) same`,
     [id],
   )
+  if (repeats.rowCount === 0) return 0
   await client.query('analyze pg_temp.import_repeats')
-  await client.query(
+  const gone = await client.query(
     `delete from ${tables.recipients} r using pg_temp.import_repeats d
      where r.import_id = $1 and r.line = d.line and d.line <> d.kept_line`,
     [id],
@@ -83,39 +82,29 @@ export async function mergeDuplicates(client: PoolClient, { id, tables }: Stagin
          or not (r.component_ids <@ s.component_ids and r.component_ids @> s.component_ids))`,
     [id],
   )
+  return gone.rowCount ?? 0
 }
 
-export type StagedTotals = {
-  readonly recipients: number
-  readonly rejected: number
-  readonly duplicate: number
-  readonly suppressed: number
-  readonly reasons: readonly {
-    readonly kind: 'rejected' | 'duplicate' | 'suppressed'
-    readonly reason: string
-    readonly rows: number
-  }[]
+/** Why rows are not to be sent, and how many; the most frequent first. */
+export type StagedReason = {
+  readonly kind: 'rejected' | 'duplicate' | 'suppressed'
+  readonly reason: string
+  readonly rows: number
 }
 
-/** Counts what was staged, by where it is and why; most frequent reasons first. */
-export async function countStaged(client: PoolClient, { id, tables }: Staging): Promise<StagedTotals> {
-  const { rows } = await client.query<{ kind: string; reason: string; rows: number }>(
-    `select 'recipients' as kind, '' as reason, count(*)::int as rows from ${tables.recipients} where import_id = $1
-     union all
-     select 'rejected', reason, count(*)::int from ${tables.rejects} where import_id = $1 group by reason
+/** Counts the rows that are not to be sent by why. */
+export async function countReasons(
+  client: PoolClient,
+  { id, tables }: Staging,
+): Promise<readonly StagedReason[]> {
+  const { rows } = await client.query<StagedReason>(
+    `select 'rejected' as kind, reason, count(*)::int as rows from ${tables.rejects} where import_id = $1 group by reason
      union all
      select kind, reason, count(*)::int from ${tables.leftOut} where import_id = $1 group by kind, reason
      order by rows desc, reason`,
     [id],
   )
-  const total = (kind: string) => rows.reduce((sum, row) => (row.kind === kind ? sum + row.rows : sum), 0)
-  return {
-    recipients: total('recipients'),
-    rejected: total('rejected'),
-    duplicate: total('duplicate'),
-    suppressed: total('suppressed'),
-    reasons: rows.filter((row): row is StagedTotals['reasons'][number] => row.kind !== 'recipients'),
-  }
+  return rows
 }
 
 export type StagedSample = {

@@ -20,7 +20,9 @@ export async function purgeRows(client: PoolClient, id: bigint): Promise<number>
     'update ferry.import_left_out set recipient = null where import_id = $1 and recipient is not null',
     [id],
   )
-  await client.query('update ferry.import_batches set message = null where import_id = $1', [id])
+  await client.query(`update ferry.import_batches set message = null, reasons = '{}' where import_id = $1`, [
+    id,
+  ])
   await client.query(
     'update ferry.imports set purged_at = clock_timestamp(), pause_message = null where id = $1',
     [id],

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 
-export type StagedFileShape = {
+export type FileShape = {
   readonly columns: readonly string[] | null
   /** As staging wrote it; imports may have been made otherwise. */
   readonly options: { readonly file?: { readonly format?: string; readonly delimiter?: string | null } }
@@ -18,11 +18,10 @@ export type RejectRow = {
 const PAGE = 5000
 
 /** How the file of an import was written; null for an import that does not exist. */
-export async function loadFileShape(pool: Pool, id: bigint): Promise<StagedFileShape | null> {
-  const { rows } = await pool.query<StagedFileShape>(
-    'select columns, options from ferry.imports where id = $1',
-    [id],
-  )
+export async function loadFileShape(pool: Pool, id: bigint): Promise<FileShape | null> {
+  const { rows } = await pool.query<FileShape>('select columns, options from ferry.imports where id = $1', [
+    id,
+  ])
   return rows[0] ?? null
 }
 

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { copyField, textArray } from '../copy.ts'
+import { copyField } from '../copy.ts'
+import { openBinaryRows } from './binary-rows.ts'
 
 /** Where staged rows go: into Ferry's tables, or for a dry run into tables of this one transaction. */
 export type StagingTables = {
@@ -47,7 +48,8 @@ export async function beginStaging(
   await client.query(`
     set local idle_in_transaction_session_timeout = 0;
     set local enable_nestloop = off;
-    set local work_mem = '64MB'`)
+    set local work_mem = '64MB';
+    create temporary table import_repeated (recipient_hash uuid not null) on commit drop`)
   if (!isDryRun) return { id: await insertImport(client, newImport), tables: STORED }
   await client.query(`
     create temporary table import_recipients (like ferry.import_recipients including all) on commit drop;
@@ -78,9 +80,11 @@ async function insertImport(client: PoolClient, row: NewImport): Promise<bigint>
 }
 
 export type StagingWriter = {
+  /** `isNew` is certain: none of the rows before has this hash. Hashes are 16 bytes, as characters of latin1. */
   recipient(row: {
     line: number
     hash: string
+    isNew: boolean
     all: boolean
     componentIds: readonly string[]
     locale: string
@@ -91,59 +95,89 @@ export type StagingWriter = {
   leftOut(row: { line: number; reason: string; hash: string | null; recipient: string | null }): void
   /** Waits until there is room for more rows. To be called now and then: memory holds what came in between. */
   drain(): Promise<void>
-  /** Resolves once Postgres has all rows. */
-  end(): Promise<void>
+  /** Resolves with the number of recipients once Postgres has all rows. */
+  end(): Promise<number>
 }
 
 /** So much is handed to Postgres at a time; while it takes that in, as much again is gathered. */
-const COPY_CHARACTERS = 1024 * 1024
+const COPY_BYTES = 1024 * 1024
 
-/** Opens what writes rows by COPY into the three tables, over the one connection of the transaction. */
+/** Opens what writes rows by COPY into the tables of a staging, over the one connection of its transaction. */
 export function openStagingWriter(client: PoolClient, { id, tables }: Staging): StagingWriter {
-  const targets = {
-    recipients: `${tables.recipients} (import_id, line, recipient_hash, "all", component_ids, locale, recipient, raw)`,
-    rejects: `${tables.rejects} (import_id, line, origin, reason, "column", message, raw)`,
-    leftOut: `${tables.leftOut} (import_id, line, kind, reason, recipient_hash, recipient)`,
-  }
-  const gathered = { recipients: '', rejects: '', leftOut: '' }
-  let copying = Promise.resolve()
+  const recipients = openBinaryRows(COPY_BYTES * 2)
+  const repeated = openBinaryRows(COPY_BYTES / 16)
+  let rejects = ''
+  let leftOut = ''
+  let written = 0
+  let copying = Promise.resolve(0)
 
+  async function copyOf(target: string, rows: () => Buffer): Promise<void> {
+    written += await copying
+    copying = copyInto(client, target, rows()).then(count => (target === targets.recipients ? count : 0))
+    copying.catch(() => {}) // it is awaited before the next, and at the end
+  }
   async function flush(more: number): Promise<void> {
-    for (const table of ['recipients', 'rejects', 'leftOut'] as const) {
-      if (gathered[table].length <= more) continue
-      await copying
-      const lines = Buffer.from(gathered[table])
-      gathered[table] = ''
-      copying = copyInto(client, targets[table], lines)
-      copying.catch(() => {}) // it is awaited before the next, and at the end
+    if (recipients.size() > more) await copyOf(targets.recipients, recipients.take)
+    if (repeated.size() > more) await copyOf(targets.repeated, repeated.take)
+    if (rejects.length > more) {
+      const lines = Buffer.from(rejects)
+      rejects = ''
+      await copyOf(targets.rejects, () => lines)
     }
+    if (leftOut.length > more) {
+      const lines = Buffer.from(leftOut)
+      leftOut = ''
+      await copyOf(targets.leftOut, () => lines)
+    }
+  }
+  const targets = {
+    recipients: `${tables.recipients} (import_id, line, recipient_hash, "all", component_ids, locale, recipient, raw) from stdin (format binary)`,
+    repeated: 'pg_temp.import_repeated (recipient_hash) from stdin (format binary)',
+    rejects: `${tables.rejects} (import_id, line, origin, reason, "column", message, raw) from stdin`,
+    leftOut: `${tables.leftOut} (import_id, line, kind, reason, recipient_hash, recipient) from stdin`,
   }
 
   return {
-    recipient({ line, hash, all, componentIds, locale, recipient, raw }) {
-      const ids = componentIds.length === 0 ? '\\N' : copyField(textArray(componentIds))
-      gathered.recipients += `${id}\t${line}\t${hash}\t${all ? 't' : 'f'}\t${ids}\t${locale}\t${copyField(recipient)}\t${copyField(raw)}\n`
+    recipient({ line, hash, isNew, all, componentIds, locale, recipient, raw }) {
+      recipients.begin(8)
+      recipients.bigint(id)
+      recipients.integer(line)
+      recipients.uuid(hash)
+      recipients.boolean(all)
+      recipients.texts(componentIds)
+      recipients.text(locale)
+      recipients.text(recipient)
+      recipients.text(raw)
+      if (isNew) return
+      repeated.begin(1)
+      repeated.uuid(hash)
     },
     reject({ line, reason, column, message, raw }) {
-      gathered.rejects += `${id}\t${line}\tfile\t${reason}\t${copyField(column)}\t${copyField(message)}\t${copyField(raw)}\n`
+      rejects += `${id}\t${line}\tfile\t${reason}\t${copyField(column)}\t${copyField(message)}\t${copyField(raw)}\n`
     },
     leftOut({ line, reason, hash, recipient }) {
-      gathered.leftOut += `${id}\t${line}\tsuppressed\t${copyField(reason)}\t${copyField(hash)}\t${copyField(recipient)}\n`
+      const uuid = hash === null ? null : hexOf(hash)
+      leftOut += `${id}\t${line}\tsuppressed\t${copyField(reason)}\t${copyField(uuid)}\t${copyField(recipient)}\n`
     },
-    drain: () => flush(COPY_CHARACTERS),
+    drain: () => flush(COPY_BYTES),
     async end() {
       await flush(0)
-      await copying
+      return written + (await copying)
     },
   }
 }
 
-/** Resolves once Postgres has taken in lines of COPY's text format. */
-export function copyInto(client: PoolClient, target: string, lines: Buffer): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const copy = client.query(copyFrom(`copy ${target} from stdin`))
-  copy.on('finish', resolve)
+/** A hash as text. */
+export function hexOf(hash: string): string {
+  return Buffer.from(hash, 'latin1').toString('hex')
+}
+
+/** Copies `data` into `target` (a table, its columns, and how they are written); resolves with the number of rows. */
+export function copyInto(client: PoolClient, target: string, data: Buffer): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const copy = client.query(copyFrom(`copy ${target}`))
+  copy.on('finish', () => resolve(copy.rowCount))
   copy.on('error', reject)
-  copy.end(lines)
+  copy.end(data)
   return promise
 }

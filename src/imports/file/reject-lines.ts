@@ -1,0 +1,75 @@
+import { parseRecord } from './csv-record.ts'
+import { nameOf, REJECT_COLUMNS } from './header.ts'
+import { escapeCell } from './reject-cells.ts'
+import { columnsOfRejects } from './rows.ts'
+
+type Reject = {
+  readonly line: string
+  readonly reason: string
+  readonly message: string
+  readonly request_id: string | null
+  /** Null once purged. */
+  readonly raw: string | null
+}
+
+/** How rejects are written into a file. */
+export type RejectLines = { readonly header: string; lineOf(reject: Reject): string }
+
+/** As a CSV with the columns of the file they come from, and ours. */
+export function csvOfRejects(columns: readonly string[], delimiter: string): RejectLines {
+  // The rejects of a file of rejects: its last columns are ours, and its cells have been escaped before.
+  const ours = columnsOfRejects(columns)
+  const own = columns.slice(0, columns.length - ours)
+  const safe = ours > 0 ? (cell: string) => cell : escapeCell
+  const record = (cells: readonly string[]) => cells.map(cell => quoted(cell, delimiter)).join(delimiter)
+
+  function cellsOf(raw: string | null): readonly string[] {
+    const cells = raw === null ? [] : (parseRecord(raw, delimiter) ?? [])
+    if (cells.length === columns.length) return cells.slice(0, own.length).map(safe)
+    return own.map((_, n) => (n === 0 ? escapeCell(raw ?? '') : ''))
+  }
+
+  return {
+    header: `${record([...own.map(safe), ...REJECT_COLUMNS])}\n`,
+    lineOf({ line, reason, message, request_id, raw }) {
+      const told = [line, reason, message, request_id ?? ''].map(escapeCell)
+      return `${record([...cellsOf(raw), ...told])}\n`
+    },
+  }
+}
+
+/** As NDJSON: the objects as they were, with our keys after theirs. */
+export function ndjsonOfRejects(): RejectLines {
+  return {
+    header: '',
+    lineOf({ line, reason, message, request_id, raw }) {
+      const told = JSON.stringify({ line: Number(line), reason, message, request_id })
+      const own = raw === null ? '' : membersOf(raw)
+      return `{${own}${own === '' ? '' : ','}${told.slice(1)}\n`
+    },
+  }
+}
+
+/** What stands between the braces, letter for letter, so that no number loses a digit. */
+function membersOf(raw: string): string {
+  const row = parsed(raw)
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) return `"raw":${JSON.stringify(raw)}`
+  const names = REJECT_COLUMNS.map(nameOf)
+  if (!names.every(name => Object.keys(row).some(key => nameOf(key) === name))) {
+    return raw.trim().slice(1, -1).trim()
+  }
+  const own = Object.entries(row).filter(([key]) => !names.includes(nameOf(key)))
+  return JSON.stringify(Object.fromEntries(own)).slice(1, -1)
+}
+
+function quoted(cell: string, delimiter: string): string {
+  return cell.includes(delimiter) || /["\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,165 @@
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Delimiter, openCsvReader } from '#src/imports/file/csv.ts'
+import { readBlocks } from '#src/imports/file/lines.ts'
+
+type Read = {
+  rows: { line: number; values: unknown[]; raw: string }[]
+  damaged: { line: number; reason: string; raw: string }[]
+}
+
+type How = {
+  width?: number
+  delimiter?: Delimiter
+  chunk?: number
+  accept?: (values: readonly unknown[]) => boolean
+}
+
+/** Reads a CSV of `width` columns that comes in chunks of so many bytes; `accept` is the check of rows. */
+async function readCsv(
+  content: string | Buffer,
+  { width = 2, delimiter = ',', chunk = 1 << 16, accept = () => true }: How = {},
+): Promise<Read> {
+  const read: Read = { rows: [], damaged: [] }
+  const columns = Array.from({ length: width }, (_, n) => n)
+  const reader = openCsvReader({ delimiter, width, columns }, 1, {
+    row(line, values, raw, mayRefuse) {
+      if (!accept(values) && mayRefuse) return false
+      read.rows.push({ line, values: [...values], raw })
+      return true
+    },
+    damaged: (line, reason, _, raw) => read.damaged.push({ line, reason, raw }),
+  })
+  for await (const block of readBlocks(chunks(Buffer.from(content), chunk))) reader(block)
+  return read
+}
+
+async function* chunks(content: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
+}
+
+const cell = fc.string({ unit: fc.constantFrom('a', 'é', '"', ',', ';', '\n', '\r\n', ' ', '😀', "'", '=') })
+const table = fc
+  .integer({ min: 1, max: 4 })
+  .chain(width => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 20 }))
+
+function written(rows: string[][], newline: string, delimiter: string): string {
+  const quoted = (value: string) => `"${value.replaceAll('"', '""')}"`
+  return rows.map(row => row.map(quoted).join(delimiter) + newline).join('')
+}
+
+test('agrees with csv-parse on every valid file, however it is cut into chunks', async () => {
+  const property = fc.asyncProperty(
+    table,
+    fc.constantFrom('\n', '\r\n'),
+    fc.constantFrom<Delimiter>(',', ';', '\t'),
+    fc.integer({ min: 1, max: 50 }),
+    async (rows, newline, delimiter, chunk) => {
+      const content = written(rows, newline, delimiter)
+      const theirs: string[][] = parse(content, { delimiter, record_delimiter: newline })
+
+      const ours = await readCsv(content, { width: rows[0]?.length ?? 1, delimiter, chunk })
+
+      expect(ours.damaged).toEqual([])
+      expect(ours.rows.map(row => row.values)).toEqual(theirs)
+    },
+  )
+  await fc.assert(property, { numRuns: 300 })
+})
+
+const anyLine = fc.string({
+  unit: fc.constantFrom('a', '"', '"', ',', ',', 'é', ' ', '\r', '\0'),
+  maxLength: 12,
+})
+
+test('every line of any file is in exactly one row or one damaged line', async () => {
+  const property = fc.asyncProperty(
+    fc.array(anyLine, { maxLength: 30 }),
+    fc.integer({ min: 1, max: 40 }),
+    fc.boolean(),
+    async (lines, chunk, isStrict) => {
+      const accept = isStrict ? (values: readonly unknown[]) => values[0] !== 'a' : () => true
+
+      const read = await readCsv(lines.join('\n'), { chunk, accept })
+
+      const covered = [
+        ...read.rows.flatMap(row => row.raw.split('\n').map((_, n) => row.line + n)),
+        ...read.damaged.map(({ line }) => line),
+      ].sort((a, b) => a - b)
+      const full = lines.flatMap((line, n) => (line === '' || line === '\r' ? [] : [n + 1]))
+      // A row over several lines may hold empty ones.
+      expect(covered).toEqual([...new Set(covered)])
+      expect(covered).toEqual(expect.arrayContaining(full.filter(line => !isLastReturn(lines, line))))
+      const twice = await readCsv(lines.join('\n'), { accept })
+      expect(twice).toEqual(read)
+    },
+  )
+  await fc.assert(property, { numRuns: 500 })
+})
+
+/** A carriage return at the very end may be a row of one empty field. */
+function isLastReturn(lines: readonly string[], line: number): boolean {
+  return line === lines.length && lines[line - 1] === '\r'
+}
+
+test('a lone quote in line 3 of 100,000 costs line 3', async () => {
+  const lines = Array.from({ length: 100_000 }, (_, n) => `p${n}@example.com,yes`)
+  lines[2] = '"lone@example.com,yes'
+
+  const read = await readCsv(lines.join('\n'))
+
+  expect(read.damaged).toEqual([{ line: 3, reason: 'quotes', raw: '"lone@example.com,yes' }])
+  expect(read.rows).toHaveLength(99_999)
+})
+
+test('a lone quote that a later lone quote closes costs both lines and none between them', async () => {
+  const lines = Array.from({ length: 1000 }, (_, n) => `p${n}@example.com,yes`)
+  lines[2] = '"lone@example.com,yes'
+  lines[500] = 'p500@example.com,yes"'
+
+  const read = await readCsv(lines.join('\n'))
+
+  expect(read.damaged.map(({ line }) => line)).toEqual([3, 501])
+  expect(read.rows).toHaveLength(998)
+})
+
+test('a record over several lines that fails a check is read again line by line', async () => {
+  const content = '"two\nlines",b\n"a,1\nb@example.com,2\nc",3\nd,4\n'
+  const accept = (values: readonly unknown[]) => !String(values[0]).startsWith('a,1')
+
+  const read = await readCsv(content, { accept })
+
+  expect(read.rows.map(row => [row.line, row.values])).toEqual([
+    [1, ['two\nlines', 'b']],
+    [4, ['b@example.com', '2']],
+    [6, ['d', '4']],
+  ])
+  expect(read.damaged).toEqual([
+    { line: 3, reason: 'quotes', raw: '"a,1' },
+    { line: 5, reason: 'quotes', raw: 'c",3' },
+  ])
+})
+
+test('lines that are too long, not UTF-8 or hold a NUL byte cost themselves', async () => {
+  const content = Buffer.concat([
+    Buffer.from(`a,1\n${'x'.repeat(300_000)},2\nb,3\n`),
+    Buffer.from([0x6a, 0xf6, 0x72, 0x67, 0x2c, 0x34, 0x0a]),
+    Buffer.from('c\0,5\nd,6\n'),
+  ])
+
+  for (const chunk of [1000, 70_000, 1 << 20]) {
+    const read = await readCsv(content, { chunk })
+    expect(read.rows.map(row => [row.line, row.values])).toEqual([
+      [1, ['a', '1']],
+      [3, ['b', '3']],
+      [6, ['d', '6']],
+    ])
+    expect(read.damaged.map(({ line, reason }) => [line, reason])).toEqual([
+      [2, 'line too long'],
+      [4, 'not UTF-8'],
+      [5, 'NUL byte'],
+    ])
+    expect(read.damaged[0]?.raw).toBe('x'.repeat(1024))
+  }
+})

@@ -1,0 +1,228 @@
+import { appendFileSync } from 'node:fs'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { stageImport } from '#src/imports/stage.ts'
+import { NEVER, OPTIONS } from './options.ts'
+import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
+
+let desk: StagingDesk
+beforeAll(async () => {
+  desk = await openStagingDesk()
+})
+afterAll(() => desk[Symbol.asyncDispose]())
+beforeEach(() =>
+  desk.query('truncate ferry.imports, ferry.import_recipients, ferry.import_rejects, ferry.import_left_out'),
+)
+
+const TWO = 'email\nada@example.com\nben@example.com\n'
+
+test.for([
+  ['gzip', gzipSync(TWO)],
+  ['gzip', Buffer.concat([gzipSync('email\nada@example.com\n'), gzipSync('ben@example.com\n')])],
+  ['zstd', zstdCompressSync(TWO)],
+  [
+    'zstd',
+    Buffer.concat([zstdCompressSync('email\nada@example.com\n'), zstdCompressSync('ben@example.com\n')]),
+  ],
+] as const)('%s is found by the content, of one part or of several', async ([compression, content]) => {
+  const staged = await desk.stage(content)
+
+  expect(staged.file.compression).toBe(compression)
+  expect(staged.summary).toMatchObject({ read: 2, pending: 2 })
+})
+
+test.for([
+  [gzipSync(TWO.repeat(1000)).subarray(0, 60), /gzip data .* damaged or cut off/],
+  [zstdCompressSync(TWO.repeat(1000)).subarray(0, 40), /zstd data .* damaged or cut off/],
+] as const)('compressed data that is cut off is refused %#', async ([content, message]) => {
+  expect((await desk.refusal(content)).message).toMatch(message)
+})
+
+test.for([
+  ['a byte order mark', `\ufeff${TWO}`, ','],
+  ['CRLF', TWO.replaceAll('\n', '\r\n'), ','],
+  ['no last newline', TWO.trimEnd(), ','],
+  ['empty lines', `\n${TWO.replaceAll('\n', '\n\n')}`, ','],
+  ['semicolons', 'email;name\nada@example.com;A\nben@example.com;"B;b"\n', ';'],
+  ['tabs', 'email\tname\nada@example.com\tA\nben@example.com\tB\n', '\t'],
+  ['quotes', '"email","name"\n"ada@example.com","A"\n"ben@example.com","B ""b"""\n', ','],
+] as const)('reads a file with %s', async ([, content, delimiter]) => {
+  const staged = await desk.stage(content)
+
+  expect(staged.file.delimiter).toBe(delimiter)
+  expect((await desk.recipients()).map(row => row.recipient)).toEqual(['ada@example.com', 'ben@example.com'])
+  expect(staged.summary.rejected).toBe(0)
+})
+
+test('a quoted line break is part of its row', async () => {
+  await desk.stage('email,name\nada@example.com,"A\nB"\nben@example.com,C\n')
+
+  expect((await desk.recipients()).map(({ line }) => line)).toEqual([2, 4])
+  expect(await desk.query('select raw from ferry.import_recipients where line = 2')).toEqual([
+    { raw: 'ada@example.com,"A\nB"' },
+  ])
+})
+
+test.for([
+  ['UTF-16 with a byte order mark', Buffer.from(`\ufeff${TWO}`, 'utf16le'), /UTF-16/, /iconv -f UTF-16 /],
+  ['UTF-16 without one', Buffer.from(TWO, 'utf16le'), /UTF-16LE/, /iconv -f UTF-16LE/],
+  [
+    'binary garbage',
+    Buffer.from(Array.from({ length: 5000 }, (_, n) => (n * 7919) % 256)),
+    /not text/,
+    /CSV/,
+  ],
+  ['an Excel file', Buffer.from('PK\x03\x04 and more'), /Excel/, /CSV UTF-8/],
+  ['an empty file', '', /is empty/, /export/],
+  ['blank lines only', '\n\n \n', /is empty/, /export/],
+  ['a JSON array', '[\n {"email": "ada@example.com"}]', /JSON array/, /jq -c '\.\[\]' \S+ > \S+\.ndjson/],
+  ['a JSON document', '{\n  "data": []\n}', /one JSON document/, /jq -c '\.data\[\]'/],
+  [
+    'no column of recipients',
+    'Name,Mailadress\nAda,x\n',
+    /columns are Name, Mailadress/,
+    /--map recipient=Mailadress/,
+  ],
+  ['the recipients twice', 'email,Email\na@example.com,b@example.com\n', /more than once/, /Rename/],
+  ['no header', 'ada@example.com,yes\nben@example.com,yes\n', /has no header/, /echo/],
+  ['a header that is not UTF-8', Buffer.from([0x65, 0xe9, 0x2c, 0x61, 0x0a]), /header .* not UTF-8/, /iconv/],
+  ['lone carriage returns', 'email\rada@example.com\r', /carriage return/, /tr /],
+] as const)('refuses %s, and says what to do', async ([, content, message, whatToDo]) => {
+  const refused = await desk.refusal(typeof content === 'string' ? content : Buffer.from(content))
+
+  expect(refused.message).toMatch(message)
+  expect(refused.whatToDo).toMatch(whatToDo)
+  expect(`${refused.message} ${refused.whatToDo}`).not.toContain('ada@')
+})
+
+test('refuses a file that is not there, and a directory', async () => {
+  const options = [OPTIONS, { signal: NEVER }] as const
+  await expect(stageImport(desk.store, '/nowhere/file.csv', ...options)).rejects.toThrow('There is no file')
+  await expect(stageImport(desk.store, '/tmp', ...options)).rejects.toThrow('is a directory')
+})
+
+test('a file of only a header has no rows, and a warning', async () => {
+  const staged = await desk.stage('email,all\n')
+
+  expect(staged.summary).toMatchObject({ read: 0, pending: 0, batches: 0 })
+  expect(staged.warnings).toEqual([expect.stringContaining('no rows')])
+})
+
+test('a file of only bad rows is staged with only rejects', async () => {
+  const staged = await desk.stage('email,all\nx,yes\n,yes\na@example.com,maybe\nb@example.com\n')
+
+  expect(staged.summary).toMatchObject({ read: 4, rejected: 4, pending: 0 })
+  expect(staged.reasons.map(({ reason }) => reason).sort()).toEqual([
+    'no recipient',
+    'not an e-mail address',
+    'not yes or no',
+    'number of fields',
+  ])
+  expect(staged.warnings).toEqual([expect.stringContaining('No row')])
+})
+
+test('200 columns are read by their names, and one that is twice does not matter if nothing is read from it', async () => {
+  const columns = Array.from({ length: 200 }, (_, n) => (n === 150 ? 'E-Mail' : `c${n % 190}`))
+  const staged = await desk.stage(`${columns.join()}\n${columns.map(() => 'ada@example.com').join()}\n`)
+
+  expect(staged.summary).toMatchObject({ read: 1, pending: 1 })
+  expect(staged.file.mapped).toEqual({ recipient: 'E-Mail' })
+})
+
+test('a line of 50 MB is rejected, its beginning kept, and the rest goes on', async () => {
+  const content = Buffer.concat([
+    Buffer.from('email,name\nada@example.com,A\n'),
+    Buffer.alloc(50 * 1024 * 1024, 'x'),
+    Buffer.from('\nben@example.com,B\n'),
+  ])
+
+  const staged = await desk.stage(content)
+
+  expect(staged.summary).toMatchObject({ read: 3, rejected: 1, pending: 2 })
+  const [reject] = await desk.rejects()
+  expect(reject).toMatchObject({ line: 3, reason: 'line too long' })
+  expect(reject?.raw).toBe('x'.repeat(1024))
+})
+
+test('a NUL byte, a formula and bad UTF-8 cost their lines', async () => {
+  const content = Buffer.concat([
+    Buffer.from('email,name\nada@example.com,A\nn\0ul@example.com,B\n=HYPERLINK("http://x"),C\n'),
+    Buffer.from('"=HYPERLINK(""http://x"")",D\n'),
+    Buffer.from([0xf6, 0x40, 0x62, 0x2e, 0x63, 0x6f, 0x2c, 0x44, 0x0a]),
+    Buffer.from('ben@example.com,E\n'),
+  ])
+
+  const staged = await desk.stage(content)
+
+  expect((await desk.recipients()).map(({ line }) => line)).toEqual([2, 7])
+  expect((await desk.rejects()).map(({ line, reason }) => [line, reason])).toEqual([
+    [3, 'NUL byte'],
+    [4, 'quotes'],
+    [5, 'not an e-mail address'],
+    [6, 'not UTF-8'],
+  ])
+  expect(staged.warnings).toEqual([expect.stringContaining('iconv')])
+})
+
+test('a file that changes while it is read is refused, and nothing stays', async () => {
+  const path = await desk.file(`email\n${'ada@example.com\n'.repeat(50_000)}`)
+  let changed = false
+  const onProgress = () => {
+    if (!changed) appendFileSync(path, 'late@example.com\n')
+    changed = true
+  }
+
+  await expect(stageImport(desk.store, path, OPTIONS, { signal: NEVER, onProgress })).rejects.toThrow(
+    'was changed while it was read',
+  )
+  expect(await desk.recipients()).toEqual([])
+  expect(await desk.query('select from ferry.imports')).toEqual([])
+})
+
+test('a signal to stop ends staging, and nothing stays', async () => {
+  const path = await desk.file(`email\n${'ada@example.com\n'.repeat(50_000)}`)
+  const stop = new AbortController()
+  const staging = stageImport(desk.store, path, OPTIONS, {
+    signal: stop.signal,
+    onProgress: ({ rows }) => rows > 0 && stop.abort(new Error('told to stop')),
+  })
+
+  await expect(staging).rejects.toThrow('told to stop')
+  expect(await desk.query('select from ferry.imports')).toEqual([])
+})
+
+test('NDJSON is read by its keys, in each row anew', async () => {
+  const rows = [
+    '{"email": "ada@example.com", "all": true, "locale": "de-DE", "id": 18446744073709551615}',
+    '{"all": false, "email": "ben@example.com", "component_ids": ["c1", 2]}',
+    '',
+    '{"Recipient": "cleo@example.com", "components": "c1,c2"}',
+    '{"email": "dan@example.com", ',
+    '[1]',
+    '{"email": "e\\u0000@example.com", "all": true}',
+    '{"email": "\\ud800@example.com", "all": true}',
+    '{"email": {"a": 1}, "all": true}',
+    '{"all": true}',
+    '{"email": "fay@example.com", "all": true, "__proto__": {"all": 1}}',
+  ]
+
+  const staged = await desk.stage(`\ufeff ${rows.join('\r\n')}`)
+
+  expect(staged.file).toMatchObject({ format: 'ndjson', delimiter: null, columns: null })
+  expect(staged.file.mapped).toMatchObject({ recipient: 'email', all: 'all', component_ids: 'component_ids' })
+  expect(staged.file.unused).toEqual(['id', '__proto__'])
+  expect(await desk.recipients()).toEqual([
+    { line: 1, recipient: 'ada@example.com', all: true, ids: null, locale: 'de-DE' },
+    { line: 2, recipient: 'ben@example.com', all: false, ids: ['c1', '2'], locale: 'en-US' },
+    { line: 4, recipient: 'cleo@example.com', all: false, ids: ['c1', 'c2'], locale: 'en-US' },
+    { line: 11, recipient: 'fay@example.com', all: true, ids: null, locale: 'en-US' },
+  ])
+  expect((await desk.rejects()).map(({ line, reason }) => [line, reason])).toEqual([
+    [5, 'not JSON'],
+    [6, 'not JSON'],
+    [7, 'not text'],
+    [8, 'not text'],
+    [9, 'not text'],
+    [10, 'no recipient'],
+  ])
+})

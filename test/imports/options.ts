@@ -1,0 +1,19 @@
+import type { ImportOptions } from '#src/imports/stage.ts'
+
+export const OPTIONS: ImportOptions = {
+  account: 'default',
+  pageId: 7n,
+  method: 'email',
+  map: {},
+  defaultLocale: 'en-US',
+  all: true,
+  from: null,
+  components: null,
+  suppress: null,
+  batchRows: 500,
+  firstRows: null,
+  onUncertain: 'resend',
+  update: false,
+}
+
+export const NEVER = new AbortController().signal
