@@ -46,6 +46,7 @@ export type BellQueue<Payload = Bell> = Pick<
   | 'getJobScheduler'
   | 'getJobSchedulers'
   | 'getJobSchedulersCount'
+  | 'getWaitingCount'
   | 'removeJobScheduler'
   | 'upsertJobScheduler'
 > & { add(name: string, payload: Payload, options: JobsOptions): Promise<unknown> }

@@ -13,7 +13,7 @@ import { within } from './within.ts'
  *     reconciler ────────────▲
  */
 
-export type ImportQueue = Pick<BellQueue<ImportBell>, 'add'>
+export type ImportQueue = Pick<BellQueue<ImportBell>, 'add' | 'getWaitingCount'>
 
 /** Several workers find the same import waiting at about the same time: one bell is enough then. */
 const ONE_BELL_MS = 1_000
@@ -62,8 +62,11 @@ export async function reconcileImports(ferry: JobContext, queue: ImportQueue): P
   await ringWaiting(ferry, queue)
 }
 
+/** While all hands are busy bells would pile up: as many as there are imports waiting are enough. */
 async function ringWaiting(ferry: JobContext, queue: ImportQueue): Promise<void> {
-  for (const id of await listWaitingImports(ferry.pool, [...ferry.accounts.keys()])) await ring(queue, id)
+  const waiting = await listWaitingImports(ferry.pool, [...ferry.accounts.keys()])
+  if (waiting.length === 0 || (await queue.getWaitingCount()) >= waiting.length) return
+  for (const id of waiting) await ring(queue, id)
 }
 
 /** A fresh id each time: a dead worker's job may block its id for a minute. */

@@ -10,7 +10,8 @@ import type { Reconciler } from './reconcile.ts'
  *   job        what is done: a name, a schedule and one call (the files of `jobs/`)
  *   schedule   a job of one account (or of none): what is listed, paused and run by hand
  *   slot       one time a schedule was due: a row in Postgres, done once, whoever does it
- *   bell       a message in the queue that says "look at this slot": it carries no work, and may get lost or come twice
+ *   bell       a message in the queue that says "look at this slot", or "at this import": it carries no work, and may
+ *              get lost or come twice
  *   hold       one worker's claim on a slot, renewed while it works
  */
 

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
 import type { PlatformClient } from '#src/platform/client.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
+import { openThrottle } from '../support/open-throttle.ts'
 import {
   answerJson,
   CANARY,
@@ -42,6 +43,15 @@ test('a call is a POST of exact JSON with the key in the address and nowhere els
     'accept-encoding': 'gzip',
   })
   expect(JSON.stringify(headers) + body).not.toContain('canary')
+})
+
+test('a call that brings its own throttle takes its slot there, and tells it the end', async () => {
+  await using platform = await openScriptedPlatform((_request, response) => answerJson(response, success({})))
+  const throttle = openThrottle()
+  const answer = await platform.client.importSubscribers(batch, { ...context, throttle })
+  expect(answer).toMatchObject({ ok: true })
+  expect(throttle.calls).toMatchObject([{ state: 'finished', end: { answered: true, httpStatus: 200 } }])
+  expect(platform.throttle.calls).toEqual([])
 })
 
 test('each operation sends the fields of its body', async () => {

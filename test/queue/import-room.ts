@@ -39,6 +39,12 @@ export async function openImportRoom(kind: (typeof BACKENDS)[number], env: Recor
       const isOver = async () => (await world.importRow(importId)).status === status
       await waitFor(isOver, { what: `import ${importId} to be ${status}`, timeoutMs: 25_000 })
     },
+    /** The queue of schedules, which a reconciler needs too. */
+    async syncQueue() {
+      const syncQueue = backend.openQueue('sync')
+      kept.defer(() => syncQueue.close())
+      return syncQueue
+    },
     /** Resolves once every bell was answered. */
     async answered() {
       const counts = () => queue.getJobCounts('waiting', 'active')

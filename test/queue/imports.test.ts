@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ringImport } from '#src/queue/imports.ts'
+import { openReconciler } from '#src/queue/reconcile.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { work } from '../jobs/setup.ts'
 import { IMPORT_JOBS, openImportRoom, QUICK_JOBS } from './import-room.ts'
@@ -43,6 +45,21 @@ describe.each(BACKENDS)('imports on %s', kind => {
     await using _worker = await work(world.ferry, QUICK_JOBS)
     await world.ended(last)
     expect(world.calls()).toBe(1)
+  })
+
+  test('are rung for no more often than there are of them, while nobody has a hand free', async () => {
+    await using world = await openImportRoom(kind)
+    world.sandbox.state.subscribers.addPage(1n)
+    for (const pageId of [1n, SANDBOX_PAGE_ID]) {
+      const id = await world.stage({ rows: 1, pageId })
+      await world.queue.add('import-subscribers', { import: `${id}` })
+    }
+    const reconciler = await openReconciler(world.ferry, await world.syncQueue(), [], world.queue)
+    await reconciler.look()
+    expect(await world.queue.getWaitingCount()).toBe(2)
+    await world.wipe()
+    await reconciler.look()
+    expect(await world.queue.getWaitingCount()).toBe(2)
   })
 
   test('more than a worker has hands for all go on', { timeout: 60_000 }, async () => {

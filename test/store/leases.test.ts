@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { inTransaction } from '#src/store/database.ts'
 import { acquireLease, fenceWithLease, type Lease, LeaseLost } from '#src/store/leases.ts'
 import { openTestStore } from '#test/support/store.ts'
+import { waitFor } from '#test/support/wait-for.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -56,5 +57,18 @@ test('nobody takes a lease over while its work is being applied, even if it runs
   const next = await takeover.asked
   expect('heldBy' in next).toBe(false)
   if (!('heldBy' in next)) await next.release()
+  await lease.release()
+})
+
+test('a lease lives as long as was asked for, and is renewed in time', async () => {
+  await using store = await openTestStore()
+  const lease = await acquireLease(store.pool, 'short', 'worker', log, 300)
+  if ('heldBy' in lease) throw new Error('held')
+  const expiry = async () =>
+    (await store.pool.query('select expires_at from ferry.leases')).rows[0].expires_at
+  const first = await expiry()
+  expect(first.getTime() - Date.now()).toBeLessThanOrEqual(300)
+  await waitFor(async () => (await expiry()) > first, { what: 'the lease to be renewed', timeoutMs: 1_000 })
+  expect(lease.signal.aborted).toBe(false)
   await lease.release()
 })
