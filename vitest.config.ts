@@ -5,8 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Each test file has its own databases; two at a time is what a small CI machine carries.
-    maxWorkers: 2,
+    // Each test file has its own databases and mostly waits: four at a time keep two cores busy.
+    maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -8,6 +8,9 @@ import { coldSync } from './cold-sync.ts'
 import { help } from './help.ts'
 import { history } from './history.ts'
 import { idleWorker } from './idle-worker.ts'
+import { importBatch } from './import-batch.ts'
+import { importPacing } from './import-pacing.ts'
+import { importStaging } from './import-staging.ts'
 import { mcpPages } from './mcp-pages.ts'
 import { reSync } from './re-sync.ts'
 import { slots } from './slots.ts'
@@ -25,6 +28,7 @@ import { throttle } from './throttle.ts'
  *     npm run bench -- --quick              small sizes: shows within a minute that the benches work. Limits are judged,
  *                                           speeds are not
  *     npm run bench -- --long throttle      ten minutes at the platform's real limits
+ *     npm run bench -- --long import-pacing half an hour of them
  *
  * A figure with a floor is judged by its ratio to it: both are measured in turns in the same run, and medians
  * compared. Ends with 1 if a figure is missed or a bench fails. All of it is kept as JSON under bench/results.
@@ -43,6 +47,9 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   help,
   'idle-worker': idleWorker,
   slots,
+  'import-staging': importStaging,
+  'import-batch': importBatch,
+  'import-pacing': importPacing,
 }
 
 /** A figure as it is kept; `load` was the machine's when it was taken. */

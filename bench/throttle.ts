@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Received } from '#src/sandbox/received.ts'
-import { atLeast, atMost, type Figure } from './support/figures.ts'
+import { type Calls, countedCalls, mostInWindows, paceOf, sandboxNow } from './support/counted-calls.ts'
+import { atLeast, type Figure } from './support/figures.ts'
 import { type Bench, type Lab, settingsFor } from './support/lab.ts'
 import { end, type SandboxProcess } from './support/sandbox-process.ts'
 
@@ -54,15 +54,12 @@ async function realLimits(lab: Lab): Promise<Figure[]> {
   const caller = await openCaller(lab, settingsFor(await lab.openDatabase(), sandbox))
   await delay(615_000)
   const calls = await endedCalls([caller], sandbox)
-  // Each call but those of the first burst could have come one window after the twentieth before it.
-  const waits = calls.times.flatMap((time, n) => (n < 20 ? [] : [time - (calls.times[n - 20] ?? 0)]))
-  const meanMs = waits.reduce((sum, ms) => sum + ms, 0) / waits.length
   const inTenMinutes = calls.times.filter(time => time < 600_000).length
   return [
     ...(await mostInWindows(sandbox, [windows.short, windows.long])),
     {
       measure: 'calls a minute after the first burst, of 20',
-      value: (100 * windows.long.ms) / meanMs,
+      value: paceOf(calls, windows.long),
       unit: '%',
       wanted: atLeast(99),
     },
@@ -75,11 +72,6 @@ async function realLimits(lab: Lab): Promise<Figure[]> {
   ]
 }
 
-type Window = { readonly most: number; readonly ms: number }
-
-/** When calls were counted, in milliseconds from the first on, and when counting ended. */
-type Calls = { readonly times: readonly number[]; readonly endMs: number }
-
 async function openCaller(lab: Lab, settings: Record<string, string>): Promise<ChildProcess> {
   const child = fork(CALLER, [JSON.stringify(settings)])
   lab.defer(() => end(child))
@@ -90,25 +82,7 @@ async function openCaller(lab: Lab, settings: Record<string, string>): Promise<C
 async function endedCalls(callers: readonly ChildProcess[], sandbox: SandboxProcess): Promise<Calls> {
   const dead = callers.find(child => child.exitCode !== null || child.signalCode !== null)
   if (dead) throw new Error(`a process ended that should not have: ${dead.exitCode ?? dead.signalCode}`)
-  const endedAtMs = performance.timeOrigin + performance.now() - sandbox.timeOrigin
+  const endedAtMs = sandboxNow(sandbox)
   await Promise.all(callers.map(end))
-  const received = await sandbox.control<Received[]>('received', { operation: 'import-subscribers' })
-  const counted = received.flatMap(call => call.countedAt ?? []).sort((a, b) => a - b)
-  const first = counted[0] ?? endedAtMs
-  return {
-    times: counted.filter(time => time <= endedAtMs).map(time => time - first),
-    endMs: endedAtMs - first,
-  }
-}
-
-async function mostInWindows(sandbox: SandboxProcess, windows: readonly Window[]): Promise<Figure[]> {
-  const operation = 'import-subscribers'
-  return Promise.all(
-    windows.map(async ({ most, ms }) => ({
-      measure: `most imports in any ${ms} ms`,
-      value: await sandbox.control<number>('most-in-any-window', { operation, windowMs: ms }),
-      unit: 'calls' as const,
-      wanted: atMost(most, { always: true }),
-    })),
-  )
+  return countedCalls(sandbox, endedAtMs)
 }

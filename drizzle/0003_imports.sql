@@ -6,6 +6,7 @@ CREATE TABLE "ferry"."import_batches" (
 	"to_line" bigint NOT NULL,
 	"rows" integer NOT NULL,
 	"set_aside" bigint[] DEFAULT '{}' NOT NULL,
+	"reasons" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"state" text NOT NULL,
 	"resends" integer DEFAULT 0 NOT NULL,
 	"uncertain" boolean DEFAULT false NOT NULL,
@@ -84,8 +85,14 @@ CREATE TABLE "ferry"."imports" (
 	"last_line" bigint DEFAULT 0 NOT NULL,
 	"batched_to" bigint DEFAULT 0 NOT NULL,
 	"most_rows" integer,
+	"screened_at" timestamp with time zone,
+	"accepted" integer DEFAULT 0 NOT NULL,
+	"unaccepted" integer DEFAULT 0 NOT NULL,
 	"failures" integer DEFAULT 0 NOT NULL,
 	"retry_at" timestamp with time zone,
+	"most_rejects" integer DEFAULT 10 NOT NULL,
+	"wants_at" timestamp with time zone,
+	"served_at" timestamp with time zone,
 	"pause_code" text,
 	"pause_request_id" text,
 	"pause_message" text,
@@ -95,7 +102,9 @@ CREATE TABLE "ferry"."imports" (
 ALTER TABLE "ferry"."platform_calls" ADD COLUMN "batch_id" bigint;--> statement-breakpoint
 CREATE INDEX "import_batches_by_range" ON "ferry"."import_batches" USING btree ("import_id","from_line");--> statement-breakpoint
 CREATE INDEX "import_batches_open" ON "ferry"."import_batches" USING btree ("import_id","state") WHERE "ferry"."import_batches"."state" not in ('sent', 'split');--> statement-breakpoint
+CREATE INDEX "import_batches_in_flight" ON "ferry"."import_batches" USING btree ("claim_ends_at") WHERE "ferry"."import_batches"."state" = 'in flight';--> statement-breakpoint
 CREATE UNIQUE INDEX "import_batches_claim" ON "ferry"."import_batches" USING btree ("claim") WHERE "ferry"."import_batches"."claim" is not null;--> statement-breakpoint
+CREATE INDEX "import_rejects_of_platform" ON "ferry"."import_rejects" USING btree ("import_id") WHERE "ferry"."import_rejects"."origin" = 'platform';--> statement-breakpoint
 CREATE INDEX "imports_by_page" ON "ferry"."imports" USING btree ("account","page_id","method","id");--> statement-breakpoint
 CREATE INDEX "imports_unfinished" ON "ferry"."imports" USING btree ("id") WHERE "ferry"."imports"."finished_at" is null;--> statement-breakpoint
 CREATE INDEX "platform_calls_by_batch" ON "ferry"."platform_calls" USING btree ("batch_id") WHERE "ferry"."platform_calls"."batch_id" is not null;

@@ -1,4 +1,5 @@
 import type { Job } from '#src/queue/job.ts'
+import { importSubscribers } from './import-subscribers.ts'
 import { pollAlertRules } from './poll-alert-rules.ts'
 import { prune } from './prune.ts'
 import { reconcile } from './reconcile.ts'
@@ -9,7 +10,8 @@ import { snapshotInventory } from './snapshot-inventory.ts'
  *
  *     poll-alert-rules     every FERRY_POLL_EVERY     each account
  *     snapshot-inventory   FERRY_NIGHTLY_CRON         each account
+ *     import-subscribers   when confirmed, resumed    each import
  *     prune                04:15                      once for all
  *     reconcile            every 5 s                  each worker
  */
-export const JOBS: readonly Job[] = [pollAlertRules, snapshotInventory, prune, reconcile]
+export const JOBS: readonly Job[] = [pollAlertRules, snapshotInventory, importSubscribers, prune, reconcile]

@@ -1,3 +1,5 @@
+import { purgeOldImports } from '#src/imports/control.ts'
+import { expireStagings } from '#src/imports/stage.ts'
 import type { QueuedJob } from '#src/queue/job.ts'
 import { prune as pruneStore } from '#src/store/prune.ts'
 
@@ -9,7 +11,9 @@ export const prune: QueuedJob = {
   retryAfterMs: [],
   skippedAgainAfterMs: null,
   async run({ pool, log }) {
-    log.info(await pruneStore(pool), 'old rows were removed')
+    const pruned = await pruneStore(pool)
+    const [stagings, purgedImports] = [await expireStagings(pool), await purgeOldImports(pool)]
+    log.info({ ...pruned, stagings, purgedImports }, 'old rows were removed')
     return { status: 'succeeded' }
   },
 }

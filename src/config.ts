@@ -29,6 +29,8 @@ export type Config = {
   readonly timezone: string
   readonly catchUpMs: number
   readonly arrivalBoundMs: number
+  /** Subscribers sent in one call, if `import` is not told otherwise. */
+  readonly importBatch: number
   readonly requestTimeoutMs: number
   readonly removalGuard: { readonly rows: number; readonly share: number }
   readonly proxy: Proxy
@@ -77,6 +79,7 @@ export function readConfig(env: Env = process.env): Config {
     timezone: settings.FERRY_TIMEZONE,
     catchUpMs: settings.FERRY_CATCH_UP,
     arrivalBoundMs: settings.FERRY_ARRIVAL_BOUND,
+    importBatch: settings.FERRY_IMPORT_BATCH,
     requestTimeoutMs: settings.FERRY_REQUEST_TIMEOUT,
     removalGuard: settings.FERRY_REMOVAL_GUARD,
     proxy: {

@@ -32,6 +32,7 @@ describe('without any setting', () => {
       timezone: 'UTC',
       catchUpMs: 21_600_000,
       arrivalBoundMs: 5_000,
+      importBatch: 500,
       requestTimeoutMs: 20_000,
       removalGuard: { rows: 10, share: 0.2 },
       proxy: { https: null, http: null, except: null },
@@ -94,6 +95,14 @@ describe('how settings are written', () => {
     expect(readConfig({ FERRY_REMOVAL_GUARD: '0,2.5%' }).removalGuard).toEqual({ rows: 0, share: 0.025 })
     for (const text of ['10', '20%', '10,20', '10,101%']) {
       expect(mistakesOf({ FERRY_REMOVAL_GUARD: text }), text).toHaveLength(1)
+    }
+  })
+
+  test('a batch has from 1 to 10000 rows', () => {
+    expect(readConfig({ FERRY_IMPORT_BATCH: '1' }).importBatch).toBe(1)
+    expect(readConfig({ FERRY_IMPORT_BATCH: '10000' }).importBatch).toBe(10_000)
+    for (const text of ['0', '10001', '-1', '1e3', '50.5', 'many']) {
+      expect(mistakesOf({ FERRY_IMPORT_BATCH: text }), text).toHaveLength(1)
     }
   })
 
@@ -184,9 +193,7 @@ describe('mistakes', () => {
   })
 
   test('settings for tests and settings of rooms still to come are no mistake', () => {
-    expect(
-      mistakesOf({ FERRY_TEST_ANYTHING: '1', FERRY_CONSOLE_PORT: '8080', FERRY_IMPORT_BATCH: '5' }),
-    ).toEqual([])
+    expect(mistakesOf({ FERRY_TEST_ANYTHING: '1', FERRY_CONSOLE_PORT: '8080' })).toEqual([])
   })
 })
 

@@ -13,6 +13,17 @@ export function countArgument(text: string): number {
   return Number(text)
 }
 
+/** For what makes no sense with none. */
+export function countFrom(least: number, most: number): (text: string) => number {
+  return text => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : -1
+    if (number < least || number > most) {
+      throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`)
+    }
+    return number
+  }
+}
+
 /** For what a machine can hold only so much of. */
 export function countUpTo(most: number): (text: string) => number {
   return text => {
@@ -31,8 +42,28 @@ export function durationArgument(text: string): number {
 }
 
 export function folderArgument(text: string, earlier: readonly bigint[] = []): readonly bigint[] {
+  return [...earlier, uint64(text, 'a folder id')]
+}
+
+export function pageArgument(text: string): bigint {
+  return uint64(text, "the page's id")
+}
+
+function uint64(text: string, what: string): bigint {
   const id = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n
-  if (id < 0n || id >= 2n ** 64n)
-    throw new InvalidArgumentError('Write a folder id, 0 to 18446744073709551615.')
-  return [...earlier, id]
+  if (id < 0n || id >= 2n ** 64n) throw new InvalidArgumentError(`Write ${what}, 0 to 18446744073709551615.`)
+  return id
+}
+
+/** `field=column`, any number of them. */
+export function mapArgument(
+  text: string,
+  earlier: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, field, column] = /^([^=]+)=(.+)$/s.exec(text) ?? []
+  if (field === undefined || column === undefined) {
+    throw new InvalidArgumentError('Write a field and the column that holds it: recipient=Email.')
+  }
+  if (Object.hasOwn(earlier, field)) throw new InvalidArgumentError(`${field} is mapped twice.`)
+  return { ...earlier, [field]: column }
 }

@@ -5,7 +5,7 @@ import type { Ferry } from '#src/ferry.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { CommandFailed } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { duration, print, printAside, shownPath } from './output.ts'
+import { count, duration, print, printAside, shownPath } from './output.ts'
 import { oneShot, type Session } from './session.ts'
 
 /*
@@ -13,6 +13,7 @@ import { oneShot, type Session } from './session.ts'
  * disturbs nothing and can be run again and again:
  *
  *     embedded Postgres ─► migrations ─► sync both ─► a day passes on the sandbox ─► sync both ─► tables ─► check
+ *                                   ─► import a file of subscribers ─► check
  *
  * Nothing is left running; the data stays to be looked at.
  */
@@ -26,7 +27,7 @@ export function addDemo(program: Command): void {
   program
     .command('demo')
     .description('see it all work on made-up data; needs nothing and leaves nothing running')
-    .option('--json', 'print one JSON object per run instead of tables')
+    .option('--json', 'print one JSON object per run and import instead of tables')
     .action((options: Options) => oneShot(session => demo(options, session)))
 }
 
@@ -40,6 +41,8 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
   const { emptyDatabase } = await import('./demo/empty-database.ts')
   const { printTables } = await import('./demo/tables.ts')
   const { differencesToSandbox } = await import('./demo/check.ts')
+  const { writeSamplePeople } = await import('./demo/sample-people.ts')
+  const { differencesOfImport, importPeople } = await import('./demo/import-people.ts')
 
   await using sandbox = await openSandbox()
   const dataDir = join(config.dataDir, 'demo')
@@ -55,7 +58,12 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
   const second = await night(ferry, options, signal)
 
   if (!options.json) await printTables(ferry.pool, first, second)
-  const wrong = await differencesToSandbox(ferry.pool, sandbox.state, changes, second)
+  const people = await writeSamplePeople(dataDir)
+  const imported = await importPeople(ferry, people, options, signal)
+  const wrong = [
+    ...(await differencesToSandbox(ferry.pool, sandbox.state, changes, second)),
+    ...differencesOfImport(imported, people, sandbox.state),
+  ]
   if (wrong.length > 0)
     throw new CommandFailed(`what is in Postgres is not what the sandbox holds: ${wrong.join('; ')}`)
   const { rules, servers } = sandbox.state
@@ -63,10 +71,12 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
     `\nChecked: Postgres holds exactly what the platform holds, ${rules.size} alert rules and ${servers.size} MCP`,
   )
   say(
-    `servers, and the history of what changed. It took ${duration(performance.now() - startedAtMs)}; nothing is left running.\n`,
+    `servers, and the history of what changed; and each of ${count(people.valid.size)} people was subscribed once, nobody else.`,
   )
+  say(`It took ${duration(performance.now() - startedAtMs)}; nothing is left running.\n`)
   say('The data stays. To look at it:')
   say(`  FERRY_DATA_DIR=${shownPath(dataDir)} npx ferry runs list`)
+  say(`  FERRY_DATA_DIR=${shownPath(dataDir)} npx ferry imports show ${imported.import}`)
   say(`  FERRY_DATA_DIR=${shownPath(dataDir)} npx ferry up      (says how to open it with psql)`)
   return EXIT.done
 }

@@ -56,6 +56,8 @@ const WRONG_USAGE = new Set([
   'UnknownSchedule',
   'NoSuchSnapshot',
   'DataDirUnusable',
+  'FileRefused',
+  'ImportNotFound',
 ])
 
 /** Errors whose message says all there is to say. By name, so that their modules need not be loaded. */
@@ -68,6 +70,8 @@ const SAYING_ALL = new Set([
   'NothingToApprove',
   'UnknownSchedule',
   'QueueRefused',
+  'ImportNotFound',
+  'ImportRefuses',
 ])
 
 /** What to do about faults of the machine and of its services, which nobody wrapped. */

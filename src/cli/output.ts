@@ -28,6 +28,19 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
+/** Prints any number of lines no faster than they are read; false once nobody reads any more. */
+export async function writeLines(lines: readonly string[]): Promise<boolean> {
+  const { stdout } = process
+  if (stdout.destroyed) return false
+  if (!stdout.write(`${lines.join('\n')}\n`) && !stdout.destroyed) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    stdout.once('drain', resolve).once('close', resolve)
+    await promise
+    stdout.off('drain', resolve).off('close', resolve)
+  }
+  return !stdout.destroyed
+}
+
 /** Prints what goes along with a result but is none, on stderr. */
 export function printAside(line: string): void {
   process.stderr.write(`${line}\n`)
@@ -77,8 +90,8 @@ export function count(number: number): string {
 }
 
 /** `1 row`, `1,234 rows`. */
-export function counted(number: number, thing: string): string {
-  return `${count(number)} ${thing}${number === 1 ? '' : 's'}`
+export function counted(number: number, thing: string, things = `${thing}s`): string {
+  return `${count(number)} ${number === 1 ? thing : things}`
 }
 
 /** `340 ms`, `2.1 s`, `3 min 5 s`, `6 h`. */

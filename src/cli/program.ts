@@ -3,6 +3,8 @@ import { Command, CommanderError } from 'commander'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
 import { EXIT } from './exit.ts'
+import { addImport } from './import.ts'
+import { addImports } from './imports.ts'
 import { addMigrate } from './migrate.ts'
 import { addRuns } from './runs.ts'
 import { addSandbox } from './sandbox.ts'
@@ -20,14 +22,17 @@ import { addWorker } from './worker.ts'
 /** Runs the command that `argv` asks for, and sets the exit code. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const program = new Command('ferry')
-    .description("Carries an incident-management platform's inventory into Postgres, with its history.")
+    .description(
+      "Carries an incident-management platform's inventory into Postgres, with its history,\n" +
+        'and subscribers onto its status pages.',
+    )
     .version(versionOfPackage())
     .showSuggestionAfterError()
     .exitOverride()
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 done in part,\n' +
-        '4 refused by the platform, 5 needs a decision, 130 interrupted.',
+      '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 done in part\n' +
+        'or with rejects, 4 refused by the platform, 5 needs a decision, 130 interrupted.',
     )
 
   addUp(program)
@@ -39,6 +44,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   addSync(program)
   addRuns(program)
   addSnapshots(program)
+  addImport(program)
+  addImports(program)
   addSchedules(program)
 
   try {

@@ -9,12 +9,19 @@ import { readSandboxNote } from './sandbox-note.ts'
 /** What the work of a command is given. `signal` aborts at Ctrl-C. */
 export type Session = { readonly config: Config; readonly log: Logger; readonly signal: AbortSignal }
 
+/** What the work of a command that ends by itself is given. */
+export type OneShot = Session & {
+  /** From now on Ctrl-C only ends the watching: the exit code is what the work returns. */
+  detachAtInterrupt(): void
+}
+
 /**
  * Runs the work of one command and sets the exit code: what it returns, or what goes with the error it throws.
  *
  * Ctrl-C (and SIGTERM) aborts the signal so that the work can clean up, and exits 130; a second one exits at once.
  */
-export async function oneShot(work: (session: Session) => Promise<ExitCode>): Promise<void> {
+export async function oneShot(work: (session: OneShot) => Promise<ExitCode>): Promise<void> {
+  let detaches = false
   const interruption = new AbortController()
   const interrupt = () => {
     if (interruption.signal.aborted) process.exit(EXIT.interrupted)
@@ -22,13 +29,17 @@ export async function oneShot(work: (session: Session) => Promise<ExitCode>): Pr
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   try {
-    process.exitCode = await work(await openSession('warn', interruption.signal))
+    const session = await openSession('warn', interruption.signal)
+    const detachAtInterrupt = () => {
+      detaches = true
+    }
+    process.exitCode = await work({ ...session, detachAtInterrupt })
   } catch (error) {
     process.exitCode = interruption.signal.aborted ? EXIT.interrupted : explain(error)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
   }
-  if (interruption.signal.aborted) process.exitCode = EXIT.interrupted
+  if (interruption.signal.aborted && !detaches) process.exitCode = EXIT.interrupted
 }
 
 export async function openSession(level: 'info' | 'warn', signal: AbortSignal): Promise<Session> {
@@ -39,7 +50,7 @@ export async function openSession(level: 'info' | 'warn', signal: AbortSignal): 
 }
 
 /** Runs one command's work on an open Ferry. */
-export function withFerry(work: (ferry: Ferry, session: Session) => Promise<ExitCode>): Promise<void> {
+export function withFerry(work: (ferry: Ferry, session: OneShot) => Promise<ExitCode>): Promise<void> {
   return oneShot(async session => {
     const { openFerry } = await import('#src/ferry.ts')
     await using ferry = await openFerry(session.config, session)
@@ -48,9 +59,23 @@ export function withFerry(work: (ferry: Ferry, session: Session) => Promise<Exit
 }
 
 /** The same for work that needs an account: those configured, or the sandbox of a `ferry up` that runs here. */
-export function withAccounts(work: (ferry: Ferry, session: Session) => Promise<ExitCode>): Promise<void> {
+export function withAccounts(work: (ferry: Ferry, session: OneShot) => Promise<ExitCode>): Promise<void> {
+  return withAccountsOf(needAccounts, work)
+}
+
+/** The same for work that knows more with accounts, and does without: the limits of an import that is watched. */
+export function withKnownAccounts(
+  work: (ferry: Ferry, session: OneShot) => Promise<ExitCode>,
+): Promise<void> {
+  return withAccountsOf(findAccounts, work)
+}
+
+function withAccountsOf(
+  accountsIn: (config: Config) => Promise<Config>,
+  work: (ferry: Ferry, session: OneShot) => Promise<ExitCode>,
+): Promise<void> {
   return oneShot(async session => {
-    const config = await needAccounts(session.config)
+    const config = await accountsIn(session.config)
     const { openFerry } = await import('#src/ferry.ts')
     await using ferry = await openFerry(config, session)
     return await work(ferry, { ...session, config })

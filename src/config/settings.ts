@@ -47,6 +47,7 @@ export const Environment = z.object({
   FERRY_ARRIVAL_BOUND: value.Duration.prefault('5s').describe(
     'The longest a request may be under way before the platform counts it.',
   ),
+  FERRY_IMPORT_BATCH: value.BatchRows.prefault('500').describe('Subscribers sent in one import call.'),
   FERRY_REQUEST_TIMEOUT: value.Duration.prefault('20s').describe('How long one request may take in all.'),
   FERRY_REMOVAL_GUARD: value.Guard.prefault('10,20%').describe(
     'More rows than this gone at once, and more than this share, is held for a person.',
@@ -67,12 +68,7 @@ export const Environment = z.object({
 export type Environment = z.output<typeof Environment>
 
 /** Settings of rooms that are not built yet. They are accepted unread, so that one file of settings can serve all. */
-export const RESERVED = [
-  'FERRY_IMPORT_BATCH',
-  'FERRY_CONSOLE_HOST',
-  'FERRY_CONSOLE_PORT',
-  'FERRY_CONSOLE_TOKEN',
-]
+export const RESERVED = ['FERRY_CONSOLE_HOST', 'FERRY_CONSOLE_PORT', 'FERRY_CONSOLE_TOKEN']
 
 /** Every setting as data, in the order in which the README shows them. */
 export const SETTINGS: readonly Setting[] = Object.entries(Environment.shape).map(([name, type]) => ({

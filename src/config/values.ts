@@ -85,10 +85,10 @@ const PAGE_LIMIT = 'is not a page size; write a whole number from 1 to 10000'
 export const PageLimit = z.int(PAGE_LIMIT).min(1, PAGE_LIMIT).max(10_000, PAGE_LIMIT)
 
 /** The same in an environment, where everything is text. */
-export const PageLimitText = text(
-  value => (/^\d{1,5}$/.test(value) ? PageLimit.safeParse(Number(value)).data : undefined),
-  PAGE_LIMIT,
-)
+export const PageLimitText = text(sizeOf, PAGE_LIMIT)
+
+/** Rows of one import call. The platform does not say how many it takes: a batch that is too large is halved. */
+export const BatchRows = text(sizeOf, 'is not a number of rows; write a whole number from 1 to 10000')
 
 export function quoted(value: unknown): string {
   return JSON.stringify(value)
@@ -134,6 +134,10 @@ function guardOf(value: string): { readonly rows: number; readonly share: number
   const [, rows, percent] = /^(\d{1,9})\s*,\s*(\d{1,3}(?:\.\d+)?)%$/.exec(value) ?? []
   const share = Number(percent) / 100
   return share <= 1 ? { rows: Number(rows), share } : undefined
+}
+
+function sizeOf(value: string): number | undefined {
+  return /^[1-9]\d{0,3}$|^10000$/.test(value) ? Number(value) : undefined
 }
 
 function isCron(value: string): boolean {

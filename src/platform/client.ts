@@ -45,6 +45,8 @@ export type CallContext = {
   /** The sync run on whose behalf the call is made, or null. */
   readonly runId: bigint | null
   readonly signal: AbortSignal
+  /** Where this call's slot comes from and what hears of its end, if not the client's own throttle. */
+  readonly throttle?: Throttle
 }
 
 export type ListRulesContext = CallContext & {
@@ -74,20 +76,25 @@ const LONGEST_BACK_OFF_MS = 60_000
 
 /** Opens the client of one account. Dispose of it once its calls are done: those under way are cut off. */
 export function openPlatformClient(options: ClientOptions): PlatformClient {
-  const { account, throttle, log, requestTimeoutMs } = options
+  const { account, log, requestTimeoutMs } = options
   const { origin, pathname } = new URL(options.baseUrl)
   const key = options.appKey.reveal()
   const query = `?app_key=${encodeURIComponent(key)}`
   const dispatcher = openDispatcher(origin, options.proxy, requestTimeoutMs)
-  const line = { dispatcher, origin, throttle, requestTimeoutMs }
+  const line = { dispatcher, origin, requestTimeoutMs }
   const scrub: Scrub = text =>
     text.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>')
 
-  async function attempt<T>(request: Request<T>, { runId, signal }: CallContext): Promise<Answer<T>> {
+  async function attempt<T>(request: Request<T>, context: CallContext): Promise<Answer<T>> {
     const { operation, body, read } = request
+    const { runId, signal, throttle = options.throttle } = context
     const path = pathname.replace(/\/+$/, '') + OPERATIONS[operation].path + query
     const startedAtMs = performance.now()
-    const exchange = await post(line, { call: { account, operation, runId }, path, body }, signal)
+    const exchange = await post(
+      { ...line, throttle },
+      { call: { account, operation, runId }, path, body },
+      signal,
+    )
     const verdict = exchange.kind === 'answered' ? read(exchange) : unanswered(exchange)
     const end = endOf(exchange, verdict)
     log.debug({ account, operation, ...end, ms: Math.round(performance.now() - startedAtMs) }, 'call ended')

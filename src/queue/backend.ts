@@ -2,6 +2,7 @@ import {
   assertSchemaCompatibility,
   createPostgresBackend,
   createRedisBackend,
+  type JobsOptions,
   LATEST_SCHEMA_VERSION,
   type Processor,
   Queue,
@@ -12,7 +13,7 @@ import {
 import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
-import type { Bell } from './job.ts'
+import type { Bell, ImportBell } from './job.ts'
 import { checkRedis, QueueRefused } from './redis.ts'
 
 /*
@@ -28,28 +29,33 @@ export type BackendSettings = {
 
 export type QueueBackend = {
   /** Fails soon if the queue is out of reach, and works again once it is back. */
-  openQueue(): BellQueue
+  openQueue<Name extends QueueName>(name: Name): BellQueue<Payloads[Name]>
   /** Waits as long as it takes for a queue that is out of reach. Begins with `run`. */
-  openWorker(answer: Processor<Bell, void, string>): BellWorker
+  openWorker<Name extends QueueName>(name: Name, answer: Answerer<Payloads[Name]>): BellWorker
 }
 
-export type BellQueue = Pick<
+/** What travels through each queue. Two in all, however many accounts: every queue costs connections. */
+type Payloads = { readonly sync: Bell; readonly import: ImportBell }
+export type QueueName = keyof Payloads
+
+export type Answerer<Payload> = Processor<Payload, void, string>
+
+export type BellQueue<Payload = Bell> = Pick<
   Queue<Bell, void, string>,
-  | 'add'
   | 'close'
   | 'getJobScheduler'
   | 'getJobSchedulers'
   | 'getJobSchedulersCount'
   | 'removeJobScheduler'
   | 'upsertJobScheduler'
->
+> & { add(name: string, payload: Payload, options: JobsOptions): Promise<unknown> }
 
 export type BellWorker = Pick<
-  Worker<Bell, void, string>,
+  Worker<unknown, void, string>,
   'cancelAllJobs' | 'close' | 'pause' | 'run' | 'waitUntilReady'
 >
 
-/** Syncs of several accounts side by side; each is bound by the platform's answers, not by this machine. */
+/** Several accounts, or imports, side by side; each is bound by the platform's answers, not by this machine. */
 const CONCURRENCY = 4
 
 /** The events of the queue are read by nobody; BullMQ would keep 10,000. */
@@ -58,7 +64,6 @@ const FEW_EVENTS = { events: { maxLen: 100 } }
 /** While the queue is out of reach, each attempt to reach it fails alike: one line is enough. */
 const SAME_TROUBLE_MS = 60_000
 
-const NAME = 'sync'
 const SCHEMA = 'ferry_queue'
 
 /** Says where the queue lives and what of it was checked, in words. Throws `QueueRefused`. */
@@ -99,35 +104,34 @@ export async function openBackend(
     : postgresBackend(settings.databaseUrl, settings.log)
 }
 
-/** The connections a worker's queue takes at most. */
+/** The connections a worker's queues take at most. */
 export function connectionBudget({ redisUrl }: BackendSettings): {
   readonly postgres: number
   readonly redis: number
 } {
-  return redisUrl ? { postgres: 0, redis: 3 } : { postgres: PRODUCER_POOL + WORKER_POOL + 1, redis: 0 }
+  return redisUrl
+    ? { postgres: 0, redis: 3 * QUEUES }
+    : { postgres: (PRODUCER_POOL + WORKER_POOL + 1) * QUEUES, redis: 0 }
 }
 
 function redisBackend(url: string, installation: string, log: Logger): QueueBackend {
   // In braces, so that a Redis Cluster keeps all of one installation in one place.
   const prefix = `{ferry:${installation}}`
   return {
-    openQueue() {
+    openQueue<Name extends QueueName>(name: Name) {
       const connection = { url, maxRetriesPerRequest: 1 }
-      const queue = new Queue<Bell, void, string>(
-        NAME,
-        { connection, prefix, streams: FEW_EVENTS },
-        createRedisBackend,
-      )
-      return reporting(queue, log)
+      const options = { connection, prefix, streams: FEW_EVENTS }
+      return reporting(new Queue(name, options, createRedisBackend), log)
     },
-    openWorker(answer) {
+    openWorker<Name extends QueueName>(name: Name, answer: Answerer<Payloads[Name]>) {
       const connection = { url, maxRetriesPerRequest: null }
       const options = { connection, prefix, autorun: false, concurrency: CONCURRENCY }
-      return reporting(new Worker<Bell, void, string>(NAME, answer, options, createRedisBackend), log)
+      return reporting(new Worker(name, answer, options, createRedisBackend), log)
     },
   }
 }
 
+const QUEUES = 2
 const PRODUCER_POOL = 1
 /** Besides one connection that listens. Four jobs at once share these: what the queue asks is short. */
 const WORKER_POOL = 2
@@ -141,13 +145,13 @@ function postgresBackend(url: string, log: Logger): QueueBackend {
     connectionTimeoutMillis: 10_000,
   })
   return {
-    openQueue() {
-      const connection = connectionOf(PRODUCER_POOL)
-      return reporting(new Queue(NAME, { connection, streams: FEW_EVENTS }, createPostgresBackend), log)
+    openQueue<Name extends QueueName>(name: Name) {
+      const options = { connection: connectionOf(PRODUCER_POOL), streams: FEW_EVENTS }
+      return reporting(new Queue(name, options, createPostgresBackend), log)
     },
-    openWorker(answer) {
+    openWorker<Name extends QueueName>(name: Name, answer: Answerer<Payloads[Name]>) {
       const options = { connection: connectionOf(WORKER_POOL), autorun: false, concurrency: CONCURRENCY }
-      return reporting(new Worker(NAME, answer, options, createPostgresBackend), log)
+      return reporting(new Worker(name, answer, options, createPostgresBackend), log)
     },
   }
 }

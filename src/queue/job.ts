@@ -1,3 +1,5 @@
+import type { ImportContext } from '#src/imports/context.ts'
+import type { WorkEnd, WorkOptions } from '#src/imports/work.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import type { RunResult, Trigger } from '#src/model/run.ts'
 import type { Reconciler } from './reconcile.ts'
@@ -13,7 +15,7 @@ import type { Reconciler } from './reconcile.ts'
  */
 
 /** What a job is given to work with. `ferry.ts` builds it. */
-export type JobContext = InventoryContext & JobSettings
+export type JobContext = InventoryContext & ImportContext & JobSettings
 
 export type JobSettings = {
   readonly pollEveryMs: number
@@ -48,7 +50,17 @@ export type WorkerJob = {
   readonly run: (reconciler: Reconciler) => Promise<number>
 }
 
-export type Job = QueuedJob | WorkerJob
+/** The job that bells for imports set off. */
+export type ImportJob = {
+  readonly name: string
+  readonly work: (
+    ferry: JobContext,
+    importId: bigint,
+    signals: Pick<WorkOptions, 'signal' | 'cutOff'>,
+  ) => Promise<WorkEnd>
+}
+
+export type Job = QueuedJob | WorkerJob | ImportJob
 
 export type JobCall = {
   /** `*` for a job that is not per account. */
@@ -73,6 +85,17 @@ export type Bell = {
   readonly trigger: Trigger
 }
 
+/** All that travels through the queue of imports: ids, not people. */
+export type ImportBell = { readonly import: string }
+
 export function isQueued(job: Job): job is QueuedJob {
   return 'timing' in job
+}
+
+export function isImportJob(job: Job): job is ImportJob {
+  return 'work' in job
+}
+
+export function isWorkerJob(job: Job): job is WorkerJob {
+  return 'everyMs' in job
 }

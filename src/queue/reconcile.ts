@@ -4,6 +4,7 @@ import { failWorkerLostRuns } from '#src/store/runs.ts'
 import { loadScheduleStates, type ScheduleState } from '#src/store/schedules.ts'
 import type { BellQueue } from './backend.ts'
 import { restoreSchedulers, ring, type TimedSchedule } from './bells.ts'
+import { type ImportQueue, reconcileImports } from './imports.ts'
 import type { JobContext, Timing } from './job.ts'
 import { planBell } from './plan.ts'
 import { slotAt } from './timing.ts'
@@ -22,6 +23,7 @@ export async function openReconciler(
   ferry: JobContext,
   queue: BellQueue,
   schedules: readonly TimedSchedule[],
+  importQueue: ImportQueue | null = null,
 ): Promise<Reconciler> {
   const { createdAt } = await loadInstallation(ferry.pool)
   const broken = new Set<Timing>()
@@ -32,6 +34,7 @@ export async function openReconciler(
       for (const run of await failWorkerLostRuns(ferry.pool)) {
         ferry.log.warn({ run }, 'a run was marked failed: its worker was lost')
       }
+      if (importQueue) await reconcileImports(ferry, importQueue)
       const now = new Date()
       const latest = latestSlots(now)
       const states = await loadScheduleStates(ferry.pool, latest)

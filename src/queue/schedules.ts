@@ -81,7 +81,7 @@ export async function runSchedule(
   account?: string,
 ): Promise<store.ScheduleKey[]> {
   const keys = select(ferry, jobs, name, account)
-  const queue = backend.openQueue()
+  const queue = backend.openQueue('sync')
   try {
     for (const key of keys) {
       const slot = await addManualSlot(ferry.pool, key)

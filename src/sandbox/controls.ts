@@ -109,6 +109,7 @@ export const CONTROLS: Readonly<Record<string, Control>> = {
       answerMs: LatencyMs.exactOptional(),
       limits: z.partialRecord(AnOperation, Windows).exactOptional(),
       retryAfter: z.boolean().exactOptional(),
+      maxSubscribers: z.int().nullable().exactOptional(),
       freezeTotalAt: z.int().nullable().exactOptional(),
     },
     (state, { limits, ...settings }) => {

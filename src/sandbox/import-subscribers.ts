@@ -43,6 +43,9 @@ export function importSubscribers(state: SandboxState, body: unknown): Result {
   if (!state.subscribers.hasPage(pageId)) {
     return refuse('ResourceNotFound', `Status page ${pageId} does not exist.`)
   }
+  if (state.maxSubscribers !== null && subscribers.length > state.maxSubscribers) {
+    return refuse('EntityTooLarge')
+  }
   for (const { recipient, all, component_ids: componentIds, locale } of subscribers) {
     state.subscribers.deliver(pageId, method, recipient, {
       all,

@@ -29,6 +29,8 @@ export type SandboxOptions = {
   readonly maxPageSize: number
   /** A larger request body is answered with EntityTooLarge. */
   readonly maxBodyBytes: number
+  /** More subscribers in one import are answered with EntityTooLarge; null takes any number. */
+  readonly maxSubscribers: number | null
   /** Windows of an operation left out are the contract's; false counts nothing and refuses nothing. */
   readonly limits: Partial<Limits> | false
   /** Whether a 429 says how long to wait. */
@@ -53,6 +55,7 @@ export const DEFAULT_OPTIONS: SandboxOptions = {
   defaultPageSize: 20,
   maxPageSize: 100,
   maxBodyBytes: 10 * 1024 * 1024,
+  maxSubscribers: null,
   limits: {},
   retryAfter: false,
   countRefused: false,

@@ -54,6 +54,7 @@ export class SandboxState {
   answerMs: Latency
   limits: Limits
   retryAfter: boolean
+  maxSubscribers: number | null
   /** MCP listings say no greater `total` than this, however many servers there are. */
   freezeTotalAt: number | null = null
   rulesBody: string | null = null
@@ -72,6 +73,7 @@ export class SandboxState {
     this.answerMs = options.answerMs
     this.limits = options.limits === false ? NO_LIMITS : { ...CONTRACT_LIMITS, ...options.limits }
     this.retryAfter = options.retryAfter
+    this.maxSubscribers = options.maxSubscribers
     this.addKey({ key: options.appKey })
     for (let number = 0; number < options.folders; number++) {
       this.folders.add(folderIdOf(SANDBOX_ACCOUNT_ID, number))

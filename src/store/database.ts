@@ -8,10 +8,11 @@ export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<v
 /**
  * Opens a pool on `url`; connections are made when first needed and made anew after the server was restarted.
  *
- * Twelve connections: four jobs at once, of which a snapshot syncs two inventories, make eight syncs that hold one
- * each while they apply; the throttle, leases and slots of them share the rest. `doctor` adds up what a process takes.
+ * Sixteen connections: four jobs at once, of which a snapshot syncs two inventories, make eight syncs that hold one
+ * each while they apply, and four imports hold one each while they begin; the throttle, leases and slots, and the
+ * claims and outcomes of imports, milliseconds each, share the rest. `doctor` adds up what a process takes.
  */
-export const POOL_SIZE = 12
+export const POOL_SIZE = 16
 
 export function openDatabase(url: string, log: Logger): Database {
   const pool = new Pool({

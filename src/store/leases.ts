@@ -12,7 +12,9 @@ import { reasonOf } from '#src/model/reason.ts'
  * after a crash. Renewed every 5 s, so two renewals may fail.
  */
 export const LEASE_MS = 15_000
-const RENEW_EVERY_MS = 5_000
+
+/** A lease is renewed three times in its life. */
+const RENEWALS = 3
 
 export type Lease = {
   readonly name: string
@@ -28,12 +30,13 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
-/** Returns a renewed lease, or the holder who has it now. */
+/** Returns a lease that is renewed until it is released, or the holder who has it now. */
 export async function acquireLease(
   pool: Pool,
   name: string,
   holder: string,
   log: Logger,
+  lifeMs = LEASE_MS,
 ): Promise<Lease | { readonly heldBy: string }> {
   const token = randomUUID()
   const taken = await pool.query(
@@ -42,24 +45,24 @@ export async function acquireLease(
      on conflict (name) do update set token = excluded.token, holder = excluded.holder,
        acquired_at = excluded.acquired_at, expires_at = excluded.expires_at
      where l.expires_at <= clock_timestamp()`,
-    [name, token, holder, LEASE_MS],
+    [name, token, holder, lifeMs],
   )
-  if (taken.rowCount === 1) return keepLease(pool, name, token, log)
+  if (taken.rowCount === 1) return keepLease(pool, name, token, lifeMs, log)
   const held = await pool.query<{ holder: string }>('select holder from ferry.leases where name = $1', [name])
   return { heldBy: held.rows[0]?.holder ?? 'a worker that has just finished' }
 }
 
-function keepLease(pool: Pool, name: string, token: string, log: Logger): Lease {
+function keepLease(pool: Pool, name: string, token: string, lifeMs: number, log: Logger): Lease {
   const lost = new AbortController()
   const timer = setInterval(() => {
-    renewLease(pool, name, token).then(
+    renewLease(pool, name, token, lifeMs).then(
       kept => {
         if (!kept) lost.abort(new LeaseLost(`the lease ${name} ran out`))
       },
       // The database may be back before the lease is out; if not, the check at the end refuses the work.
       error => log.warn({ error: reasonOf(error), lease: name }, 'a lease could not be renewed'),
     )
-  }, RENEW_EVERY_MS)
+  }, lifeMs / RENEWALS)
   return {
     name,
     token,
@@ -78,11 +81,11 @@ function keepLease(pool: Pool, name: string, token: string, log: Logger): Lease 
   }
 }
 
-async function renewLease(pool: Pool, name: string, token: string): Promise<boolean> {
+async function renewLease(pool: Pool, name: string, token: string, lifeMs: number): Promise<boolean> {
   const renewed = await pool.query(
     `update ferry.leases set expires_at = clock_timestamp() + $3 * interval '1 ms'
      where name = $1 and token = $2 and expires_at > clock_timestamp()`,
-    [name, token, LEASE_MS],
+    [name, token, lifeMs],
   )
   return renewed.rowCount === 1
 }

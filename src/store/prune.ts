@@ -14,12 +14,16 @@ export type Pruned = {
   readonly slots: number
 }
 
+/**
+ * Calls of imports stay: few of them carry many people, and how many there were is part of an import's account.
+ */
+const PRUNE_CALLS = `
+  delete from ferry.platform_calls
+  where counted_by < clock_timestamp() - $1 * interval '1 day' and batch_id is null`
+
 /** Removes old rows that nothing refers to and no decision rests on; returns how many of each. */
 export async function prune(pool: Pool): Promise<Pruned> {
-  const calls = await pool.query(
-    `delete from ferry.platform_calls where counted_by < clock_timestamp() - $1 * interval '1 day'`,
-    [KEEP_CALLS_DAYS],
-  )
+  const calls = await pool.query(PRUNE_CALLS, [KEEP_CALLS_DAYS])
   const { rows } = await pool.query<{ runs: number; quarantined: number }>(PRUNE_RUNS, [KEEP_IDLE_RUNS_DAYS])
   const slots = await pool.query(PRUNE_SLOTS, [KEEP_SLOTS_DAYS])
   return {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 
 /** At most `most` calls in any rolling window of `windowMs`. */
 export type LimitWindow = { readonly most: number; readonly windowMs: number }
@@ -24,7 +24,7 @@ type Slot<Operation extends string> = {
   readonly askedAtMs: number
 }
 
-type CallEnd = {
+export type CallEnd = {
   readonly answered: boolean
   readonly httpStatus: number | null
   readonly errorCode: string | null
@@ -88,17 +88,20 @@ export function openThrottle<Operation extends string>(pool: Pool, options: Thro
 
     giveBack,
 
-    async finish(slot: Slot<Operation>, end: CallEnd): Promise<void> {
-      await pool.query('select ferry.finish_call($1, $2, $3, $4, $5, $6)', [
-        slot.callId,
-        end.answered,
-        end.httpStatus,
-        end.errorCode,
-        end.requestId,
-        end.retryAfterMs,
-      ])
-    },
+    finish: (slot: Slot<Operation>, end: CallEnd): Promise<void> => finishCall(pool, slot.callId, end),
   }
+}
+
+/** Records the end of a call; a 429 closes the operation to every worker for a while. */
+export async function finishCall(client: Pool | PoolClient, callId: bigint, end: CallEnd): Promise<void> {
+  await client.query('select ferry.finish_call($1, $2, $3, $4, $5, $6)', [
+    callId,
+    end.answered,
+    end.httpStatus,
+    end.errorCode,
+    end.requestId,
+    end.retryAfterMs,
+  ])
 }
 
 /** Settles as `promise` does, or rejects as soon as `signal` aborts: one who gives up need not wait in line. */

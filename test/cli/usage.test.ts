@@ -20,6 +20,8 @@ describe('ferry --help', () => {
       'sync',
       'runs',
       'snapshots',
+      'import',
+      'imports',
       'schedules',
     ]) {
       expect(stdout).toMatch(new RegExp(`^  ${word}\\b`, 'm'))
@@ -64,6 +66,21 @@ describe('wrong usage exits 2 and says what would be right', () => {
     ],
     [['runs', 'shw', '1'], "unknown command 'shw'\n(Did you mean show?)"],
     [['runs', 'show', 'latest'], 'Write its number, as the list shows it.'],
+    [['import', 'f.csv'], "required option '--page <id>' not specified"],
+    [
+      ['import', 'f.csv', '--page', '18446744073709551616'],
+      "Write the page's id, 0 to 18446744073709551615.",
+    ],
+    [['import', 'f.csv', '--page', '1', '--map', 'Email'], 'Write a field and the column that holds it'],
+    [['import', 'f.csv', '--page', '1', '--batch', '0'], 'Write a whole number from 1 to '],
+    [['import', 'f.csv', '--page', '1', '--from', 'other'], 'Allowed choices are statuspage, instatus,'],
+    [
+      ['import', 'f.csv', '--page', '1', '--dry-run', '--yes'],
+      "'--dry-run' cannot be used with option '--yes'",
+    ],
+    [['imports', 'resolve', '1'], "required option '--as <what>' not specified"],
+    [['imports', 'resolve', '1', '--as', 'lost'], 'Allowed choices are sent, resend.'],
+    [['imports', 'show', 'latest'], 'Write its number, as the list shows it.'],
     [['snapshots', 'diff', '1'], "missing required argument 'b'"],
     [['sandbox', '--latency', '5'], 'Write a number and its unit'],
     [['sandbox', '--latency', '597h'], 'Write 596h or less.'],
@@ -104,6 +121,8 @@ describe('settings', () => {
     ['snapshots', 'take'],
     ['runs', 'approve', '1'],
     ['schedules', 'list'],
+    ['import', 'people.csv', '--page', '1', '--yes'],
+    ['imports', 'resume', '1', '--wait'],
     ['worker'],
   ])('without an account, `ferry %s %s` exits 2 and says how to configure one', async (...args) => {
     const { code, stderr } = await runFerry(args.filter(Boolean), nowhere)

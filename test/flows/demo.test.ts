@@ -31,6 +31,8 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
     'Rules that fire now',
     'MCP servers as they are now',
     'From the first night to the second',
+    "Subscribers of another product's status page",
+    'It adds up: 2,997 read = 2,880 sent \\+ 12 rejected \\+ 60 duplicate \\+ 45 suppressed',
   ]) {
     expect(first.stdout).toMatch(new RegExp(`^${heading}`, 'm'))
   }
@@ -38,12 +40,13 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
   expect(first.stdout).toContain(
     'Checked: Postgres holds exactly what the platform holds, 40 alert rules and 25 MCP',
   )
+  expect(first.stdout).toContain('each of 2,880 people was subscribed once, nobody else')
   expect(await findPostmaster(join(dataDir, 'demo', 'postgres'))).toBeUndefined()
   expect(readdirSync(dataDir)).toEqual(['demo'])
 
   const again = await runFerry(['demo', '--json'], env)
   expect(again.code).toBe(0)
-  expect(jsonLines(again).map(run => run.status)).toEqual(Array(4).fill('succeeded'))
+  expect(jsonLines(again).map(line => line.status)).toEqual([...Array(4).fill('succeeded'), 'completed'])
   const kept = await runFerry(['runs', 'list', '--json'], { FERRY_DATA_DIR: join(dataDir, 'demo') })
   expect(jsonLines(kept)).toHaveLength(4)
   expect(existsSync(join(dataDir, 'demo', 'sandbox.json'))).toBe(false)

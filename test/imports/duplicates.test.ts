@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openStagingDesk, type StagingDesk } from './setup.ts'
+import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
 let desk: StagingDesk
 beforeAll(async () => {

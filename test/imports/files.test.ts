@@ -3,7 +3,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { stageImport } from '#src/imports/stage.ts'
 import { NEVER, OPTIONS } from './options.ts'
-import { openStagingDesk, type StagingDesk } from './setup.ts'
+import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
 let desk: StagingDesk
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PRESET_NAMES, type PresetName } from '#src/imports/presets/presets.ts'
-import { openStagingDesk, type StagingDesk } from './setup.ts'
+import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
 let desk: StagingDesk
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { Writable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { RejectsNotSaved, saveRejects, writeRejects } from '#src/imports/rejects.ts'
-import { openStagingDesk, type StagingDesk } from './setup.ts'
+import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
 let desk: StagingDesk
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { discardStaging, expireStagings } from '#src/imports/stage.ts'
-import { openStagingDesk, type StagingDesk } from './setup.ts'
+import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
 test('stages the rows of a CSV as an import that waits to be confirmed', async () => {
   await using desk = await openStagingDesk()

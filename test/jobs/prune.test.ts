@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
 import { prune as pruneJob } from '#jobs/prune.ts'
 import { prune } from '#src/store/prune.ts'
+import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { openWorld } from '#test/support/world.ts'
 
@@ -113,13 +114,15 @@ describe('old runs that changed nothing', () => {
   })
 })
 
-test('old calls are removed, younger ones stay', async () => {
+test('old calls are removed, younger ones and those of imports stay', async () => {
   await using db = await openTestStore()
   const call = { limit_key: 'account:default', account: 'default', operation: 'list-alert-rules' }
   await insert(db.pool, 'platform_calls', { ...call, started: ago(91), counted_by: ago(91) })
   const young = await insert(db.pool, 'platform_calls', { ...call, started: ago(89), counted_by: ago(89) })
+  const imported = { ...call, operation: 'import-subscribers', batch_id: 1 }
+  const kept = await insert(db.pool, 'platform_calls', { ...imported, started: ago(91), counted_by: ago(91) })
   expect(await prune(db.pool)).toMatchObject({ calls: 1 })
-  expect(await idsOf(db.pool, 'platform_calls')).toEqual([young])
+  expect(await idsOf(db.pool, 'platform_calls')).toEqual([young, kept])
 })
 
 test('old slots are removed, done or left lying, except the latest of each schedule', async () => {
@@ -143,4 +146,23 @@ test('is a job that runs once a day for all accounts, and may run twice', async 
   expect(await pruneJob.run(world.ferry, call, signal)).toEqual({ status: 'succeeded' })
   expect(await world.query('select id from ferry.sync_runs')).toHaveLength(1)
   expect(JOBS).toContain(pruneJob)
+})
+
+test('the job also purges imports that ended a month ago, and discards stagings nobody confirmed', async () => {
+  await using world = await openWorld()
+  const { pool } = world.ferry
+  const [ended, staged] = [
+    await stageRows(pool, { status: 'completed' }),
+    await stageRows(pool, { status: 'staging' }),
+  ]
+  await stageRows(pool)
+  await world.query('update ferry.imports set finished_at = $1 where id = $2', [ago(31), ended])
+  await world.query('update ferry.imports set created_at = $1 where id = $2', [ago(2), staged])
+  await pruneJob.run(world.ferry, { account: '*', trigger: 'schedule' }, new AbortController().signal)
+  expect(
+    await world.query('select id, purged_at is not null as purged from ferry.imports order by id'),
+  ).toEqual([
+    { id: `${ended}`, purged: true },
+    { id: '3', purged: false },
+  ])
 })

@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
+import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import { type BackendSettings, migrateQueue, openBackend } from '#src/queue/backend.ts'
 import type {
@@ -68,7 +69,7 @@ export async function setup(
   const ferry = contextOf(settings, opened.use(openDatabase(database.url, SILENT)).pool)
   const { id } = await loadInstallation(ferry.pool)
   const open = () => openBackend({ ...backend, installation: id, log: ferry.log })
-  const queue = (await open()).openQueue() as unknown as Queue<Bell>
+  const queue = (await open()).openQueue('sync') as unknown as Queue<Bell>
   opened.defer(() => queue.close())
   const workers = new Set<FerryWorker>()
   opened.defer(async () => {
@@ -127,9 +128,11 @@ export function contextOf(
 ): JobContext {
   return {
     pool,
-    accounts: new Map(accounts.map(name => [name, { name } as InventoryAccount])),
+    accounts: new Map(accounts.map(name => [name, { name } as InventoryAccount & ImportAccount])),
     removalGuard: { rows: 10, share: 0.2 },
     holder: 'test',
+    arrivalBoundMs: 5_000,
+    requestTimeoutMs: 20_000,
     log: SILENT,
     pollEveryMs: 1_000,
     nightlyCron: '30 3 * * *',

@@ -78,9 +78,15 @@ test('keys, pages and settings are set from outside', async () => {
   await tell(sandbox, 'settings', {
     answerMs: [1, 2],
     freezeTotalAt: 3,
+    maxSubscribers: 100,
     limits: { 'import-subscribers': windows },
   })
-  expect(sandbox.state).toMatchObject({ arriveMs: 0, answerMs: [1, 2], freezeTotalAt: 3 })
+  expect(sandbox.state).toMatchObject({
+    arriveMs: 0,
+    answerMs: [1, 2],
+    freezeTotalAt: 3,
+    maxSubscribers: 100,
+  })
   expect(sandbox.state.limits).toMatchObject({
     'import-subscribers': windows,
     'list-mcp-servers': { length: 2 },

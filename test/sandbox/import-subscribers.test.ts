@@ -96,3 +96,34 @@ test('a body that is too long is EntityTooLarge', async () => {
     body: { error: { code: 'EntityTooLarge' } },
   })
 })
+
+test('more subscribers than the platform takes are EntityTooLarge, and nobody is subscribed', async () => {
+  await using sandbox = await setup({ maxSubscribers: 2 })
+  const three = importOf('a@example.com', 'b@example.com', 'c@example.com')
+  expect(await call(sandbox, 'import-subscribers', three)).toMatchObject({
+    status: 413,
+    body: { error: { code: 'EntityTooLarge' } },
+  })
+  expect(sandbox.state.subscribers.count(SANDBOX_PAGE_ID, 'email')).toBe(0)
+  sandbox.state.maxSubscribers = 3
+  expect(await call(sandbox, 'import-subscribers', three)).toMatchObject({ status: 200 })
+})
+
+test('a hook that looks at the recipients may refuse one by name', async () => {
+  await using sandbox = await unlimited()
+  sandbox.state.onCall(({ body }) => {
+    const refused = recipientsOf(body).find(recipient => recipient.startsWith('poison'))
+    if (refused === undefined) return undefined
+    return { kind: 'error', code: 'InvalidParameter', message: `${refused} is not accepted` }
+  })
+  const heard = await call(sandbox, 'import-subscribers', importOf('a@example.com', 'poison@example.com'))
+  expect(heard.body.error).toEqual({
+    code: 'InvalidParameter',
+    message: 'poison@example.com is not accepted',
+  })
+  expect(await call(sandbox, 'import-subscribers', importOf('a@example.com'))).toMatchObject({ status: 200 })
+})
+
+function recipientsOf(body: unknown): string[] {
+  return (body as { subscribers: { recipient: string }[] }).subscribers.map(({ recipient }) => recipient)
+}

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { inTransaction } from '#src/store/database.ts'
 
 export type StagedImport = {
   account?: string
@@ -17,10 +18,14 @@ export type StagedImport = {
 }
 
 /** An import as staging leaves it, put into the tables directly; returns its id. */
-export async function stageRows(pool: Pool, staged: StagedImport = {}): Promise<bigint> {
+export function stageRows(pool: Pool, staged: StagedImport = {}): Promise<bigint> {
+  return inTransaction(pool, client => putRows(client, staged))
+}
+
+async function putRows(client: PoolClient, staged: StagedImport): Promise<bigint> {
   const { rows = 10, recipient = (line: number) => `p${line}@example.com` } = staged
   const lines = Array.from({ length: rows }, (_, index) => index + 2)
-  const inserted = await pool.query<{ id: string }>(
+  const inserted = await client.query<{ id: string }>(
     `insert into ferry.imports (account, page_id, method, status, file, columns, options, on_uncertain,
        update_existing, batch_rows, first_rows, staged_at, confirmed_at, read, recipients, last_line)
      values ($1, $2, $3, $4, 'test.csv', '{email}', '{}', $5, $6, $7, $8, clock_timestamp(),
@@ -38,7 +43,7 @@ export async function stageRows(pool: Pool, staged: StagedImport = {}): Promise<
     ],
   )
   const id = inserted.rows[0]?.id ?? ''
-  await pool.query(
+  await client.query(
     `insert into ferry.import_recipients (import_id, line, recipient_hash, "all", locale, recipient, raw)
      select $1, line, hash::uuid, true, 'en-US', recipient, recipient
      from unnest($2::bigint[], $3::text[], $4::text[]) as r (line, hash, recipient)`,

@@ -23,6 +23,7 @@ import { count, ferry, identity, instant, int64, uint64 } from '../schema.ts'
  *       ▲           │
  *       │           ├──► ready      refused for certain, or uncertain and to be resent
  *       │           ├──► uncertain  held for a person
+ *       ├───────────┼──► doubted    one row refused alone: a reject once another call is accepted
  *       │           ├──► rejected   all its rows are among the rejects
  *       └───────────┴──► split      two smaller batches took its place
  */
@@ -51,15 +52,27 @@ export const imports = ferry.table(
     finished_at: instant('finished_at'),
     purged_at: instant('purged_at'),
     read: count('read'),
-    /** Rows to be sent once staging and its start were over. */
+    /** How many rows are in `import_recipients`. */
     recipients: count('recipients'),
     last_line: int64('last_line').notNull().default(sql`0`),
     /** Up to this line batches have been made. */
     batched_to: int64('batched_to').notNull().default(sql`0`),
     /** Learned from a 413. */
     most_rows: integer('most_rows'),
+    /** When rows that other imports of the page had sent were last left out. */
+    screened_at: instant('screened_at'),
+    /** Calls the platform accepted. */
+    accepted: count('accepted'),
+    /** Calls in a row that it refused for what is in them. */
+    unaccepted: count('unaccepted'),
+    /** Calls in a row that failed for other reasons. */
     failures: count('failures'),
     retry_at: instant('retry_at'),
+    /** More rows rejected by the platform than this, and than 1 %, pause it. */
+    most_rejects: integer('most_rejects').notNull().default(10),
+    /** When it last had to wait for a slot, and when it last got one. */
+    wants_at: instant('wants_at'),
+    served_at: instant('served_at'),
     pause_code: text('pause_code'),
     pause_request_id: text('pause_request_id'),
     pause_message: text('pause_message'),
@@ -102,7 +115,10 @@ export const importRejects = ferry.table(
     request_id: text('request_id'),
     raw: text('raw'),
   },
-  t => [primaryKey({ columns: [t.import_id, t.line] })],
+  t => [
+    primaryKey({ columns: [t.import_id, t.line] }),
+    index('import_rejects_of_platform').on(t.import_id).where(sql`${t.origin} = 'platform'`),
+  ],
 )
 
 export const importLeftOut = ferry.table(
@@ -134,6 +150,8 @@ export const importBatches = ferry.table(
     rows: integer('rows').notNull(),
     /** Lines the platform named: sent without them, and rejects if the rest is accepted. */
     set_aside: bigint('set_aside', { mode: 'bigint' }).array().notNull().default(sql`'{}'`),
+    /** What the platform said of lines set aside or doubted: code, message and request_id by line. */
+    reasons: jsonb('reasons').notNull().default({}),
     state: text('state').notNull(),
     /** How often it was sent again after an outcome that stayed uncertain, its parents' times included. */
     resends: count('resends'),
@@ -153,6 +171,7 @@ export const importBatches = ferry.table(
   t => [
     index('import_batches_by_range').on(t.import_id, t.from_line),
     index('import_batches_open').on(t.import_id, t.state).where(sql`${t.state} not in ('sent', 'split')`),
+    index('import_batches_in_flight').on(t.claim_ends_at).where(sql`${t.state} = 'in flight'`),
     uniqueIndex('import_batches_claim').on(t.claim).where(sql`${t.claim} is not null`),
     check('import_batches_range', sql`${t.to_line} >= ${t.from_line}`),
   ],

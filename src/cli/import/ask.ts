@@ -1,0 +1,17 @@
+import { createInterface } from 'node:readline/promises'
+
+/** Whether a person can be asked: sits at a terminal, and stdin is not the file. */
+export function canAsk(path: string): boolean {
+  return path !== '-' && Boolean(process.stdin.isTTY) && Boolean(process.stderr.isTTY)
+}
+
+/** Asks on stderr; only a clear yes is one. */
+export async function ask(question: string, signal: AbortSignal): Promise<boolean> {
+  // Not in terminal mode, in which readline would keep Ctrl-C for itself.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  try {
+    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `, { signal })).trim())
+  } finally {
+    lines.close()
+  }
+}

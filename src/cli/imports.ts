@@ -1,0 +1,131 @@
+import { type Command, Option } from 'commander'
+import type { Pool } from 'pg'
+import type { ImportStatus } from '#src/model/import.ts'
+import { countArgument, idArgument } from './arguments.ts'
+import { EXIT } from './exit.ts'
+import { counted, print, printJson } from './output.ts'
+import { withAccounts, withFerry, withKnownAccounts } from './session.ts'
+
+type Options = { json?: true }
+
+export function addImports(program: Command): void {
+  const imports = program.command('imports').description('what was imported, and what came of it')
+  addReading(imports)
+  addWatching(imports)
+  addDeciding(imports)
+}
+
+function addReading(imports: Command): void {
+  imports
+    .command('list')
+    .description('the newest imports first')
+    .option('--limit <n>', 'how many', countArgument, 20)
+    .option('--json', 'print one JSON object per import')
+    .action((options: Options & { limit: number }) =>
+      withFerry(async ({ pool }) => (await import('./imports/list.ts')).listImports(pool, options)),
+    )
+  of(
+    imports,
+    'show',
+    'one import, counted anew from its rows: its sum, batches and rejects; exits 1 if the sum is wrong',
+  )
+    .option('--json', 'print JSON objects: first the summary, then its batches and reasons')
+    .action((id: bigint, options: Options) =>
+      withFerry(async ({ pool }) => (await import('./imports/show.ts')).showImport(pool, id, options)),
+    )
+  of(imports, 'recipients', 'who was sent, when, in which call and with which request_id')
+    .argument('[address]', 'only this recipient')
+    .option('--json', 'print one JSON object per row')
+    .action((id: bigint, address: string | undefined, options: Options) =>
+      withFerry(async ({ pool }) =>
+        (await import('./imports/recipients.ts')).showRecipients(pool, id, address, options),
+      ),
+    )
+  of(
+    imports,
+    'rejects',
+    'the rejected rows, as they were in the file and with the reason: corrected, they can be imported',
+  )
+    .option('--out <file>', 'write them there instead of on stdout; never over a file that exists')
+    .option('--json', 'print one JSON object: how many were written, and where (only with --out)')
+    .action((id: bigint, options: Options & { out?: string }) =>
+      withFerry(async ({ pool }) => (await import('./imports/rejects.ts')).writeRejectsOf(pool, id, options)),
+    )
+}
+
+function addWatching(imports: Command): void {
+  of(imports, 'watch', 'show how it goes on, until it ends; Ctrl-C only ends the watching')
+    .option('--json', 'print JSON objects; the last one is the summary')
+    .action((id: bigint, options: Options) =>
+      withKnownAccounts(async (ferry, session) =>
+        (await import('./import/confirmed.ts')).watchToTheEnd(ferry, id, options, session),
+      ),
+    )
+  of(imports, 'resume', 'go on with a paused import')
+    .option('--wait', 'do the work in this process, to its end')
+    .option('--json', 'print JSON objects; the last one is the summary')
+    .action((id: bigint, options: Options & { wait?: true }) =>
+      (options.wait ? withAccounts : withFerry)(async (ferry, session) =>
+        (await import('./imports/resume.ts')).resume(ferry, id, options, session),
+      ),
+    )
+}
+
+function addDeciding(imports: Command): void {
+  const decision = (name: string, description: string, done: string, decide: Decide) =>
+    of(imports, name, description)
+      .option('--json', 'print one JSON object: the summary')
+      .action((id: bigint, options: Options) =>
+        withFerry(async ({ pool }) => {
+          await decide(pool, id)
+          await tell(pool, id, done, options)
+          return EXIT.done
+        }),
+      )
+  decision(
+    'pause',
+    'stop after the calls in flight',
+    'paused; `ferry imports resume ID` goes on',
+    async (...args) => (await import('#src/imports/control.ts')).pauseImport(...args),
+  )
+  decision('cancel', 'end it for good after the calls in flight', 'cancelled', async (...args) =>
+    (await import('#src/imports/control.ts')).cancelImport(...args),
+  )
+  of(imports, 'purge', 'remove the recipients of an import that is over; numbers and hashes stay')
+    .option('--json', 'print one JSON object')
+    .action((id: bigint, options: Options) =>
+      withFerry(async ({ pool }) => {
+        const { purgeImport } = await import('#src/imports/control.ts')
+        const rows = await purgeImport(pool, id)
+        if (options.json) printJson({ import: id, purgedRows: rows })
+        else print(`Import ${id}: recipients removed from ${counted(rows, 'row')}.`)
+        return EXIT.done
+      }),
+    )
+  of(imports, 'resolve', 'say what became of batches of which nobody knows whether they arrived')
+    .addOption(
+      new Option('--as <what>', 'sent: the platform has them; resend: send them again')
+        .choices(['sent', 'resend'])
+        .makeOptionMandatory(),
+    )
+    .option('--batch <n>', 'only this batch (default: every uncertain one)', idArgument)
+    .option('--json', 'print one JSON object: the summary')
+    .action((id: bigint, options: Options & { as: 'sent' | 'resend'; batch?: bigint }) =>
+      withFerry(async ferry => (await import('./imports/resolve.ts')).resolve(ferry, id, options)),
+    )
+}
+
+type Decide = (pool: Pool, id: bigint) => Promise<ImportStatus>
+
+function of(imports: Command, name: string, description: string): Command {
+  return imports
+    .command(name)
+    .description(description)
+    .argument('<id>', 'the number of the import', idArgument)
+}
+
+async function tell(pool: Pool, id: bigint, done: string, options: Options): Promise<void> {
+  if (!options.json) return print(`Import ${id}: ${done.replaceAll('ID', String(id))}.`)
+  const { loadSummary } = await import('#src/imports/progress.ts')
+  printJson(await loadSummary(pool, id))
+}

@@ -1,0 +1,40 @@
+import { statSync } from 'node:fs'
+import type { Pool } from 'pg'
+import { ImportRefuses } from '#src/imports/errors.ts'
+import { findRow } from '#src/imports/progress.ts'
+import { saveRejects, writeRejects } from '#src/imports/rejects.ts'
+import { UsageError } from '../errors.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { counted, instant, printAside, printJson, shownPath } from '../output.ts'
+
+/** Writes the rejected rows of an import to a new file, or to stdout. */
+export async function writeRejectsOf(
+  pool: Pool,
+  id: bigint,
+  { out, json }: { out?: string; json?: true },
+): Promise<ExitCode> {
+  if (json && out === undefined)
+    throw new UsageError('the rows themselves go to stdout; --json needs --out FILE')
+  const { purged_at } = await findRow(pool, id)
+  if (purged_at !== null) {
+    throw new ImportRefuses(
+      `the rows of import ${id} were purged at ${instant(purged_at)}: there is nothing to write`,
+    )
+  }
+  if (out === undefined) return toStdout(pool, id)
+  if (statSync(out, { throwIfNoEntry: false })?.isFile()) {
+    throw new UsageError(`${shownPath(out)} exists; name a file that does not`)
+  }
+  const rejects = await saveRejects(pool, id, out)
+  if (json) printJson({ import: id, rejects, file: out })
+  else printAside(`${counted(rejects, 'rejected row')} written to ${shownPath(out)}.`)
+  return EXIT.done
+}
+
+/** A reader that has seen enough is no failure. */
+async function toStdout(pool: Pool, id: bigint): Promise<ExitCode> {
+  await writeRejects(pool, id, process.stdout).catch(error => {
+    if (error.code !== 'EPIPE') throw error
+  })
+  return EXIT.done
+}

@@ -1,0 +1,98 @@
+import type { Pool } from 'pg'
+import { type Report, reportImport } from '#src/imports/report.ts'
+import type { BatchRow } from '#src/store/imports/reports.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { pauseInWords, printSummary } from '../import/result.ts'
+import {
+  counted,
+  emphasised,
+  harmless,
+  instant,
+  print,
+  printAside,
+  printJson,
+  printTable,
+} from '../output.ts'
+
+/** Thousands of batches help nobody at a terminal. */
+const SHOWN = 20
+
+/** Prints an import as its rows say it is; what does not add up is an error. */
+export async function showImport(pool: Pool, id: bigint, options: { json?: true }): Promise<ExitCode> {
+  const report = await reportImport(pool, id)
+  if (options.json) printJsonReport(report)
+  else printReport(report)
+  for (const difference of report.differences) {
+    printAside(
+      `ferry: import ${id} does not add up: ${difference}. Please report it with \`ferry imports show ${id} --json\`.`,
+    )
+  }
+  return report.differences.length > 0 ? EXIT.failed : EXIT.done
+}
+
+function printJsonReport({ summary, batches, reasons, ...about }: Report): void {
+  printJson(summary)
+  printJson(about)
+  for (const batch of batches) {
+    const { id, from_line, to_line, claimed_at, sent_at, http_status, error_code, request_ids, ...rest } =
+      batch
+    printJson({
+      batch: id,
+      fromLine: from_line,
+      toLine: to_line,
+      ...rest,
+      claimedAt: claimed_at,
+      sentAt: sent_at,
+      httpStatus: http_status,
+      errorCode: error_code,
+      requestIds: request_ids,
+    })
+  }
+  reasons.forEach(printJson)
+}
+
+function printReport(report: Report): void {
+  const { summary, file, method, createdAt, finishedAt, purgedAt, pause, reasons, batches } = report
+  printSummary(summary)
+  const times = [
+    `created ${instant(createdAt)}`,
+    finishedAt === null ? '' : `ended ${instant(finishedAt)}`,
+    purgedAt === null ? '' : `recipients purged ${instant(purgedAt)}`,
+  ]
+  print('')
+  print(harmless(`${file}, by ${method}; ${times.filter(Boolean).join(', ')}`))
+  if (pause !== null) print(`\n${harmless(pauseInWords(summary, pause))}`)
+  if (reasons.length > 0) {
+    print(`\n${emphasised('Not sent, and why')}`)
+    const rows = reasons.map(({ rows, kind, origin, reason }) => [rows, kind, origin, reason])
+    printTable(['rows', 'what', 'by', 'reason'], rows, '')
+  }
+  printBatches(summary.import, batches)
+}
+
+/** Those that are not simply sent come first. */
+function printBatches(id: bigint | null, batches: readonly BatchRow[]): void {
+  const told = batches.toSorted((a, b) => Number(isPlain(a)) - Number(isPlain(b)))
+  print(`\n${emphasised('Batches')}`)
+  const rows = told
+    .slice(0, SHOWN)
+    .map(batch => [
+      BigInt(batch.id),
+      `${batch.from_line}-${batch.to_line}`,
+      batch.rows,
+      batch.state,
+      batch.resends,
+      batch.sent_at,
+      batch.http_status,
+      batch.error_code,
+      batch.request_ids.join(' '),
+    ])
+  const head = ['batch', 'lines', 'rows', 'state', 'resends', 'sent', 'HTTP', 'error', 'request_id']
+  printTable(head, rows, 'None was made yet.')
+  const more = batches.length - SHOWN
+  if (more > 0) print(`  and ${counted(more, 'batch', 'batches')} more (\`ferry imports show ${id} --json\`)`)
+}
+
+function isPlain({ state, resends }: BatchRow): boolean {
+  return state === 'sent' && resends === 0
+}

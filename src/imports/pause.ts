@@ -1,0 +1,34 @@
+import type { Pause, Said } from '#src/store/imports/outcomes.ts'
+import type { PauseCause } from './outcome.ts'
+
+/** The refusal that led to a pause; its message holds no recipient. */
+export type LastRefusal = Said & { readonly whatToDo?: string }
+
+const CHECK_THE_IMPORT =
+  'Check the status page, the method and the values the message names; nobody was rejected for this. Then resume.'
+
+/** Why an import is paused, in words for a person. */
+export function pauseOf(cause: PauseCause, last: LastRefusal | null): Pause {
+  const { requestId = null, message = '', whatToDo = '' } = last ?? {}
+  const code = last?.errorCode ?? 'Refused'
+  switch (cause) {
+    case 'platform':
+      return { code, requestId, message: message ?? '', whatToDo }
+    case 'failures':
+      return { code, requestId, message: `Ten calls in a row failed. The last: ${message}`, whatToDo }
+    case 'unaccepted':
+      return {
+        code,
+        requestId,
+        message: `The platform refuses one call after another: the fault may not be in a row. The last: ${message}`,
+        whatToDo: CHECK_THE_IMPORT,
+      }
+    case 'rejects':
+      return {
+        code: 'TooManyRejects',
+        requestId: null,
+        message: 'The platform rejects more than 1 % of the rows.',
+        whatToDo: 'Look at the rejects. Resume to go on all the same, or cancel and mend the file.',
+      }
+  }
+}

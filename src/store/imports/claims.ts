@@ -1,0 +1,142 @@
+import type { Pool } from 'pg'
+import { inTransaction } from '../database.ts'
+import type { Lease } from '../leases.ts'
+import type { Limit } from '../throttle.ts'
+
+/** Whose claims these are, and what they need to know of the platform. */
+export type Claimer = {
+  readonly pool: Pool
+  readonly importId: bigint
+  readonly lease: Pick<Lease, 'name' | 'token'>
+  readonly limit: Limit
+  readonly arrivalBoundMs: number
+  /** After so long, a claim without an outcome counts as uncertain. */
+  readonly claimMs: number
+}
+
+/** A batch in hand, with the slot of its call. */
+export type Claim = {
+  readonly batchId: bigint
+  /** By it alone an outcome is recorded: nobody else's claim has the same. */
+  readonly claim: string
+  readonly callId: bigint
+  /** `performance.now()` before the claim was asked for. */
+  readonly askedAtMs: number
+}
+
+export type Claimed =
+  | ({ readonly what: 'claimed' } & Claim)
+  | { readonly what: 'wait'; readonly waitMs: number; readonly sooner: boolean }
+  | { readonly what: 'in flight'; readonly waitMs: number }
+  | { readonly what: 'ended'; readonly status: string }
+  | { readonly what: 'doubted' | 'lost' }
+
+/**
+ * Bytes of JSON in one request, about: a megabyte, since that is what nginx lets through unless told otherwise. A row of
+ * the usual size has 100 bytes, so what bounds a batch is nearly always its number of rows.
+ */
+const MOST_BYTES = 1_000_000
+
+/** Claims the next batch and takes a slot for it, both or neither; see `ferry.claim_batch`. */
+export function claimBatch(by: Claimer): Promise<Claimed> {
+  return claim(by, null)
+}
+
+/** Takes another slot for a claim that gave back the one it had. */
+export function claimAgain(by: Claimer, held: string): Promise<Claimed> {
+  return claim(by, held)
+}
+
+async function claim(by: Claimer, again: string | null): Promise<Claimed> {
+  const askedAtMs = performance.now()
+  const { rows } = await by.pool.query<ClaimRow>(
+    'select * from ferry.claim_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+    [
+      by.importId,
+      by.lease.name,
+      by.lease.token,
+      again,
+      by.limit.limitKey,
+      by.limit.windows.map(window => window.most),
+      by.limit.windows.map(window => window.windowMs),
+      by.arrivalBoundMs,
+      by.claimMs,
+      MOST_BYTES,
+    ],
+  )
+  const [row] = rows
+  switch (row?.what) {
+    case 'claimed':
+      return {
+        what: 'claimed',
+        batchId: BigInt(row.batch_id ?? 0),
+        claim: row.claim ?? '',
+        callId: BigInt(row.call_id ?? 0),
+        askedAtMs,
+      }
+    case 'wait':
+      return { what: 'wait', waitMs: row.wait_ms ?? 0, sooner: row.sooner }
+    case 'in flight':
+      return { what: 'in flight', waitMs: row.wait_ms ?? 0 }
+    case 'ended':
+      return { what: 'ended', status: row.status ?? '' }
+    case 'doubted':
+    case 'lost':
+      return { what: row.what }
+    default:
+      throw new Error('ferry.claim_batch answered no row')
+  }
+}
+
+type ClaimRow = {
+  readonly what: Claimed['what']
+  readonly status: string | null
+  readonly wait_ms: number | null
+  readonly sooner: boolean
+  readonly batch_id: string | null
+  readonly claim: string | null
+  readonly call_id: string | null
+}
+
+/** Gives back the slot of a claim: nothing was sent with it. The claim stays, without a call. */
+export async function giveSlotBack(
+  pool: Pool,
+  { claim, callId }: Pick<Claim, 'claim' | 'callId'>,
+): Promise<void> {
+  await inTransaction(pool, async client => {
+    await client.query('update ferry.import_batches set call_id = null where claim = $1 and call_id = $2', [
+      claim,
+      callId,
+    ])
+    await client.query('delete from ferry.platform_calls where id = $1', [callId])
+  })
+}
+
+/** Gives up a claim whose call was given back: the batch is as if it had never been claimed. */
+export async function giveClaimBack(pool: Pool, claim: string): Promise<void> {
+  await pool.query(
+    `update ferry.import_batches set state = 'ready', claim = null, claimed_at = null, claim_ends_at = null
+     where claim = $1 and state = 'in flight' and call_id is null`,
+    [claim],
+  )
+}
+
+export type BatchRow = {
+  readonly line: bigint
+  readonly recipient: string
+  readonly all: boolean
+  readonly componentIds: readonly string[]
+  readonly locale: string
+}
+
+/** The rows of a batch that are to be sent: those set aside are left out. */
+export async function loadRows(pool: Pool, batchId: bigint): Promise<BatchRow[]> {
+  const { rows } = await pool.query<Omit<BatchRow, 'line'> & { line: string }>(
+    `select r.line, r.recipient, r."all", coalesce(r.component_ids, '{}') as "componentIds", r.locale
+     from ferry.import_batches b
+     join ferry.import_recipients r on r.import_id = b.import_id and r.line between b.from_line and b.to_line
+     where b.id = $1 and r.line <> all (b.set_aside) order by r.line`,
+    [batchId],
+  )
+  return rows.map(row => ({ ...row, line: BigInt(row.line) }))
+}

@@ -1,0 +1,295 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { accountsFile, type Cli, openCli } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
+
+const KEYS = [
+  'import',
+  'account',
+  'page',
+  'status',
+  'read',
+  'sent',
+  'rejected',
+  'duplicate',
+  'suppressed',
+].concat(['alreadyImported', 'uncertain', 'pending', 'batches', 'requests', 'durationMs'])
+
+const DIRECTORY = mkdtempSync(join(tmpdir(), 'ferry-import-'))
+afterAll(() => rmSync(DIRECTORY, { recursive: true }))
+
+/** The path of a file that does not exist yet. */
+const pathOf = (name: string) => join(mkdtempSync(join(DIRECTORY, 'of-')), name)
+
+function file(lines: readonly string[]): string {
+  const path = pathOf('people.csv')
+  writeFileSync(path, `${lines.join('\n')}\n`)
+  return path
+}
+
+const HEADER = 'recipient,all,component_ids,locale'
+
+/** A file of so many people, all good, and then these lines. */
+function people(rows: number, ...more: readonly string[]): string {
+  const good = Array.from({ length: rows }, (_, n) => `p${n}@example.com,true,,en-US`)
+  return file([HEADER, ...good, ...more])
+}
+
+/** The contract's real limit would make each test wait for minutes. */
+const open = (settings = {}) => openCli({}, { FERRY_IMPORT_LIMIT: '50/1s', ...settings })
+
+const PAGE = `--page ${SANDBOX_PAGE_ID}`
+
+const subscribed = (cli: Cli) => cli.sandbox.state.subscribers.count(SANDBOX_PAGE_ID, 'email')
+
+describe('ferry import --dry-run', () => {
+  test('shows what would be sent, stores nothing and calls nothing', async () => {
+    await using cli = await open()
+    const path = people(
+      1200,
+      'p1@example.com,true,,en-US',
+      'nobody,true,,en-US',
+      'x@example.com,false,,en-US',
+    )
+    const ended = await cli.ferryRun(`import ${path} ${PAGE} --dry-run`)
+    expect(ended.code).toBe(3)
+    expect(ended.stdout).toContain('CSV, separated by comma')
+    expect(ended.stdout).toMatch(/^ *1,203 +read/m)
+    expect(ended.stdout).toMatch(/^ *1,200 +to be sent/m)
+    expect(ended.stdout).toMatch(/^ *1 +duplicate/m)
+    expect(ended.stdout).toMatch(/^ *1,203 +read/m)
+    expect(ended.stdout).toMatch(
+      /1,200 rows to page 5750613685214 of account default, in 3 calls: about 0 ms/,
+    )
+    expect(ended.stdout).not.toContain('p1@example.com')
+
+    const lines = jsonLines(await cli.ferryRun(`import ${path} ${PAGE} --dry-run --json`))
+    expect(Object.keys(lines.at(-1)!)).toEqual(KEYS)
+    expect(lines.at(-1)).toMatchObject({
+      import: null,
+      page: `${SANDBOX_PAGE_ID}`,
+      status: 'staging',
+      read: 1203,
+      pending: 1200,
+      duplicate: 1,
+      rejected: 2,
+      batches: 3,
+      requests: 0,
+    })
+    expect(lines[0]).toMatchObject({ staged: { format: 'csv', delimiter: ',', samples: expect.any(Array) } })
+    for (const table of [
+      'imports',
+      'import_recipients',
+      'import_rejects',
+      'import_left_out',
+      'platform_calls',
+    ]) {
+      expect(await cli.query(`select from ferry.${table}`)).toEqual([])
+    }
+  })
+})
+
+describe('ferry import --yes --wait', () => {
+  test('does all of it here; the same file again sends nothing, corrected settings go with --update', async () => {
+    await using cli = await open()
+    const path = people(7)
+    const ended = await cli.ferryRun(`import ${path} ${PAGE} --batch 3 --yes --wait --json`)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    const summary = jsonLines(ended).at(-1)!
+    expect(Object.keys(summary)).toEqual(KEYS)
+    expect(summary).toEqual({
+      import: '1',
+      account: 'default',
+      page: `${SANDBOX_PAGE_ID}`,
+      status: 'completed',
+      read: 7,
+      sent: 7,
+      rejected: 0,
+      duplicate: 0,
+      suppressed: 0,
+      alreadyImported: 0,
+      uncertain: 0,
+      pending: 0,
+      batches: 3,
+      requests: 3,
+      durationMs: expect.any(Number),
+    })
+    expect(subscribed(cli)).toBe(7)
+    const [shown] = jsonLines(await cli.ferryRun('imports show 1 --json'))
+    expect(shown).toEqual(summary)
+
+    const again = await cli.ferryRun(`import ${path} ${PAGE} --yes --wait --json`)
+    expect(again.code).toBe(0)
+    expect(jsonLines(again).at(-1)).toMatchObject({ import: '2', alreadyImported: 7, sent: 0, requests: 0 })
+
+    const corrected = file([HEADER, 'p1@example.com,true,,de-DE', 'p2@example.com,true,,en-US'])
+    const updated = await cli.ferryRun(`import ${corrected} ${PAGE} --yes --wait --update --json`)
+    expect(jsonLines(updated).at(-1)).toMatchObject({ sent: 1, alreadyImported: 1, requests: 1 })
+  })
+
+  test('exits 3 with rejects, which can be written once, corrected and imported', async () => {
+    await using cli = await open()
+    const ended = await cli.ferryRun(`import ${people(2, 'nobody,true,,en-US')} ${PAGE} --yes --wait`)
+    expect(ended.code).toBe(3)
+    expect(ended.stderr).toContain('1 row rejected. `ferry imports rejects 1 --out rejects.csv` writes them')
+
+    const out = pathOf('rejects.csv')
+    expect(await cli.ferryRun(`imports rejects 1 --out ${out}`)).toMatchObject({ code: 0, stdout: '' })
+    expect((await cli.ferryRun('imports rejects 1')).stdout).toBe(readFileSync(out, 'utf8'))
+    expect(await cli.ferryRun(`imports rejects 1 --out ${out}`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('exists; name a file that does not'),
+    })
+    writeFileSync(out, readFileSync(out, 'utf8').replace('nobody', 'somebody@example.com'))
+    expect(await cli.ferryRun(`import ${out} ${PAGE} --yes --wait`)).toMatchObject({ code: 0 })
+    expect(subscribed(cli)).toBe(3)
+  })
+
+  test('exits 4 if the platform refuses the key, and goes on once that is mended', async () => {
+    await using cli = await open()
+    const wrong = { FERRY_APP_KEY: 'wrong' }
+    const refused = await cli.ferryRun(`import ${people(3)} ${PAGE} --yes --wait --json`, wrong)
+    expect(refused.code).toBe(4)
+    expect(jsonLines(refused).at(-1)).toMatchObject({ status: 'paused', sent: 0, pending: 3 })
+    const [{ pause_request_id } = {}] = await cli.query('select pause_request_id from ferry.imports')
+    expect(refused.stderr).toContain('Unauthorized')
+    expect(refused.stderr).toContain(`\`ferry imports resume 1\` goes on. request_id ${pause_request_id}`)
+    const resumed = await cli.ferryRun('imports resume 1 --wait --json')
+    expect(resumed.code).toBe(0)
+    expect(jsonLines(resumed).at(-1)).toMatchObject({ status: 'completed', sent: 3 })
+  })
+
+  test('exits 5 if a person is to decide about an outcome nobody knows', async () => {
+    await using cli = await open()
+    cli.sandbox.state.inject({ kind: 'error', code: 'InternalError', applied: true }, { nth: 1 })
+    const held = await cli.ferryRun(
+      `import ${people(4)} ${PAGE} --batch 2 --on-uncertain hold --yes --wait --json`,
+    )
+    expect(held.code).toBe(5)
+    expect(jsonLines(held).at(-1)).toMatchObject({ status: 'undecided', sent: 2, uncertain: 2 })
+    expect(held.stderr).toContain('`ferry imports resolve 1 --as sent|resend` decides')
+    expect((await cli.ferryRun('imports resolve 1 --as resend')).stdout).toContain('It is queued.')
+    expect((await cli.ferryRun('imports resume 1 --wait')).code).toBe(0)
+    expect(subscribed(cli)).toBe(4)
+  })
+
+  test('pauses after the first rows if that is asked for', async () => {
+    await using cli = await open()
+    const first = await cli.ferryRun(`import ${people(5)} ${PAGE} --first 2 --yes --wait --json`)
+    expect(first.code).toBe(5)
+    expect(jsonLines(first).at(-1)).toMatchObject({ status: 'paused', sent: 2, pending: 3 })
+    expect((await cli.ferryRun('imports resume 1 --wait')).code).toBe(0)
+    expect(subscribed(cli)).toBe(5)
+  })
+
+  test('stops at Ctrl-C after the calls in flight, says how to go on, and nobody is lost', async () => {
+    await using cli = await open()
+    const called = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    cli.sandbox.state.onCall(async () => {
+      called.resolve()
+      await answer.promise
+      return undefined
+    })
+    await using ferry = cli.ferryStart(`import ${people(40)} ${PAGE} --batch 2 --yes --wait --json`)
+    await called.promise
+    ferry.child.kill('SIGINT')
+    await ferry.printed('finishing the calls in flight')
+    answer.resolve()
+    const ended = await ferry.ended
+    expect(ended).toMatchObject({ code: 130, signal: null })
+    expect(ended.stderr).toContain('`ferry imports resume 1 --wait` here')
+    const { sent, pending, uncertain } = jsonLines(ended).at(-1) as Record<string, number>
+    expect({ sum: sent! + pending!, uncertain }).toEqual({ sum: 40, uncertain: 0 })
+    expect(sent).toBeGreaterThan(0)
+    expect(pending).toBeGreaterThan(0)
+    expect(await cli.query('select from ferry.leases')).toEqual([])
+    expect((await cli.ferryRun('imports resume 1 --wait')).code).toBe(0)
+    expect(subscribed(cli)).toBe(40)
+    expect(await cli.query('select count(*)::int as calls from ferry.platform_calls')).toEqual([
+      { calls: 20 },
+    ])
+  })
+
+  test('watches while somebody else is at it, and takes over once it can', async () => {
+    await using cli = await open()
+    await cli.query(
+      `insert into ferry.leases select 'import:default:' || $1 || ':email', gen_random_uuid(), 'somebody else', now(),
+         now() + interval '1 hour'`,
+      [`${SANDBOX_PAGE_ID}`],
+    )
+    await using ferry = cli.ferryStart(`import ${people(3)} ${PAGE} --yes --wait`)
+    await ferry.printed('import 1 queued: 0 of 3 rows')
+    expect(subscribed(cli)).toBe(0)
+    await cli.query('delete from ferry.leases')
+    expect(await ferry.ended).toMatchObject({ code: 0 })
+    expect(subscribed(cli)).toBe(3)
+  })
+})
+
+describe('ferry import --yes', () => {
+  test('queues it and returns; a worker does it, and watch ends as it does', async () => {
+    await using cli = await open()
+    const queued = await cli.ferryRun(`import ${people(3, 'nobody,true,,en-US')} ${PAGE} --yes --json`)
+    expect(queued.code).toBe(0)
+    expect(jsonLines(queued).at(-1)).toMatchObject({ import: '1', status: 'queued', pending: 3 })
+    await using worker = cli.ferryStart('worker')
+    const watched = await cli.ferryRun('imports watch 1 --json')
+    expect(watched.code).toBe(3)
+    expect(jsonLines(watched).at(-1)).toMatchObject({ status: 'completed', sent: 3, rejected: 1 })
+    worker.child.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+  })
+
+  test('with nobody to send is over at once', async () => {
+    await using cli = await open()
+    const ended = await cli.ferryRun(`import ${file([HEADER, 'nobody,true,,en-US'])} ${PAGE} --yes --json`)
+    expect(ended.code).toBe(3)
+    expect(jsonLines(ended).at(-1)).toMatchObject({ status: 'completed', rejected: 1, requests: 0 })
+  })
+})
+
+describe('what cannot be imported', () => {
+  test('is refused before anything is read, sent or stored', async () => {
+    await using cli = await open()
+    const path = people(1)
+    const account = { baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY', limitGroup: 'one' }
+    const several = {
+      FERRY_BASE_URL: '',
+      FERRY_APP_KEY: '',
+      FERRY_ACCOUNTS_FILE: accountsFile({ name: 'eu', ...account }, { name: 'us', ...account }),
+      KEY: 'k',
+    }
+    const ends = await Promise.all([
+      cli.ferryRun(`import ${path} ${PAGE}`),
+      cli.ferryRun(`import ${path} ${PAGE} --yes`, several),
+      cli.ferryRun(`import ${path} ${PAGE} --yes --account other`),
+      cli.ferryRun(`import ${path}.none ${PAGE} --yes`),
+      cli.ferryRun(`import ${path} ${PAGE} --yes`, { FERRY_BASE_URL: '', FERRY_APP_KEY: '' }),
+    ])
+    expect(ends.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+      { code: 2, stderr: expect.stringContaining('add --yes if you are sure') },
+      { code: 2, stderr: expect.stringContaining('say with --account which owns the page: eu, us') },
+      { code: 2, stderr: expect.stringContaining('there is no account "other"; there are: default') },
+      { code: 2, stderr: expect.stringContaining('people.csv.none') },
+      { code: 2, stderr: expect.stringContaining('FERRY_APP_KEY') },
+    ])
+    expect(await cli.query('select from ferry.imports')).toEqual([])
+  })
+
+  test('Ctrl-C while a file is read leaves nothing behind', async () => {
+    await using cli = await open()
+    await using ferry = cli.ferryStart(`import ${people(400_000)} ${PAGE} --yes`)
+    await waitFor(() => cli.query('select from ferry.imports').then(rows => rows.length > 0), {
+      what: 'staging to begin',
+    })
+    ferry.child.kill('SIGINT')
+    expect((await ferry.ended).code).toBe(130)
+    expect(await cli.query('select from ferry.imports')).toEqual([])
+    expect(await cli.query('select from ferry.import_recipients')).toEqual([])
+  })
+})

@@ -1,0 +1,250 @@
+import { describe, expect, test } from 'vitest'
+import { putBatches } from '#test/support/batches.ts'
+import { stageRows } from '#test/support/staged.ts'
+import { type Cli, openCli } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
+
+const KEYS = [
+  'import',
+  'account',
+  'page',
+  'status',
+  'read',
+  'sent',
+  'rejected',
+  'duplicate',
+  'suppressed',
+].concat(['alreadyImported', 'uncertain', 'pending', 'batches', 'requests', 'durationMs'])
+
+/** An import of ten rows, of which four are sent and three uncertain. */
+async function halfDone(cli: Cli, status = 'undecided'): Promise<bigint> {
+  const id = await stageRows(cli.ferry.pool, { rows: 10, batchRows: 3, status })
+  await putBatches(cli.ferry.pool, id, [
+    { lines: 3, state: 'sent', requestId: 'req-a' },
+    { lines: 3, state: 'uncertain', uncertain: true, requestId: 'req-b', errorCode: 'InternalError' },
+    { lines: 1, state: 'sent', resends: 1, requestId: 'req-c' },
+  ])
+  return id
+}
+
+describe('ferry imports list', () => {
+  test('shows the newest first, and says what to do if there is none', async () => {
+    await using cli = await openCli()
+    expect((await cli.ferryRun('imports list')).stdout).toContain('ferry import FILE')
+    await halfDone(cli)
+    await stageRows(cli.ferry.pool, { rows: 1200, pageId: 18446744073709551615n })
+    const lines = jsonLines(await cli.ferryRun('imports list --json'))
+    expect(lines).toMatchObject([
+      { import: '2', page: '18446744073709551615', status: 'queued', pending: 1200, batches: 3 },
+      { import: '1', account: 'default', status: 'undecided', read: 10, sent: 4, uncertain: 3, pending: 3 },
+    ])
+    expect(Object.keys(lines[0]!).slice(0, KEYS.length)).toEqual(KEYS)
+    const { code, stdout } = await cli.ferryRun('imports list --limit 1')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^ +2 +default +18446744073709551615 +queued +1,200/m)
+    expect(stdout).not.toContain('undecided')
+  })
+})
+
+describe('ferry imports show', () => {
+  test('begins with the summary and goes on with batches and reasons', async () => {
+    await using cli = await openCli()
+    await halfDone(cli)
+    await cli.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message)
+       values (1, 12, 'file', 'no recipient', 'm')`,
+    )
+    await cli.query('update ferry.imports set read = 11')
+    const ended = await cli.ferryRun('imports show 1 --json')
+    expect(ended.code).toBe(0)
+    const [summary, about, ...more] = jsonLines(ended)
+    expect(Object.keys(summary!)).toEqual(KEYS)
+    expect(summary).toMatchObject({ import: '1', read: 11, sent: 4, rejected: 1, uncertain: 3, pending: 3 })
+    expect(about).toMatchObject({ file: 'test.csv', differences: [] })
+    expect(more).toMatchObject([
+      { batch: '1', fromLine: '2', toLine: '4', rows: 3, state: 'sent', requestIds: ['req-a'] },
+      { batch: '2', state: 'uncertain', errorCode: 'InternalError', requestIds: ['req-b'] },
+      { batch: '3', state: 'sent', resends: 1 },
+      { kind: 'rejected', origin: 'file', reason: 'no recipient', rows: 1 },
+    ])
+    const { stdout } = await cli.ferryRun('imports show 1')
+    expect(stdout).toMatch(/^ +1 +default +\d+ +undecided +11 +4 +1/m)
+    expect(stdout).toMatch(/^ +2 +5-7 +3 +uncertain .*req-b$/m)
+    expect(stdout).toMatch(/^ +1 +rejected +file +no recipient$/m)
+  })
+
+  test('exits 1 if the rows do not add up, and says by how much', async () => {
+    await using cli = await openCli()
+    await halfDone(cli)
+    await cli.query('delete from ferry.import_recipients where line = 3')
+    const { code, stderr } = await cli.ferryRun('imports show 1')
+    expect(code).toBe(1)
+    expect(stderr).toContain('import 1 does not add up: 10 rows were read, and 9 are accounted for')
+    expect(stderr).toContain('sent: the rows say 3, the sums say 4')
+  })
+
+  test('says why an import is paused, with the request_id and how to go on', async () => {
+    await using cli = await openCli()
+    await stageRows(cli.ferry.pool, { status: 'paused' })
+    await cli.query(
+      `update ferry.imports set pause_code = 'NoLicense', pause_request_id = 'req-9', pause_message = 'The platform \u001b[2J.',
+         pause_what_to_do = 'Get it.'`,
+    )
+    const { stdout } = await cli.ferryRun('imports show 1')
+    expect(stdout).toContain(
+      'paused (NoLicense). The platform \ufffd[2J. Get it. `ferry imports resume 1` goes on. request_id req-9',
+    )
+  })
+})
+
+describe('ferry imports recipients', () => {
+  test('says for everybody, or for one, when and in which call they were sent', async () => {
+    await using cli = await openCli()
+    await halfDone(cli)
+    await cli.query(
+      `insert into ferry.import_left_out (import_id, line, kind, reason, kept_line, recipient)
+       values (1, 12, 'duplicate', 'the same recipient', 3, 'P3@example.com')`,
+    )
+    const all = jsonLines(await cli.ferryRun('imports recipients 1 --json'))
+    expect(all).toHaveLength(11)
+    const sent = { state: 'sent', batch: '1', sentAt: expect.stringMatching(/Z$/), requestId: 'req-a' }
+    expect(all[1]).toEqual({
+      import: '1',
+      line: '3',
+      recipient: 'p3@example.com',
+      reason: null,
+      resends: 0,
+      call: '1',
+      ...sent,
+    })
+    expect(all.map(row => row.state)).toEqual(
+      ['sent', 'sent', 'sent', 'uncertain', 'uncertain', 'uncertain', 'sent'].concat([
+        'pending',
+        'pending',
+        'pending',
+        'duplicate',
+      ]),
+    )
+    const one = await cli.ferryRun('imports recipients 1 P3@EXAMPLE.com')
+    expect(one.code).toBe(0)
+    expect(one.stdout.split('\n')).toEqual([
+      expect.stringMatching(/^line +state +batch/),
+      expect.stringMatching(/^3 +sent +1 .*req-a +p3@example.com$/),
+      expect.stringMatching(/^12 +duplicate .*P3@example.com \(the same recipient: line 3\)$/),
+      '',
+    ])
+    const nobody = await cli.ferryRun('imports recipients 1 x@example.com')
+    expect(nobody.code).toBe(1)
+    expect(nobody.stderr).not.toContain('x@example.com')
+  })
+})
+
+describe('decisions', () => {
+  test('pause, resume and cancel take effect and print the summary', async () => {
+    await using cli = await openCli()
+    await stageRows(cli.ferry.pool, { rows: 2 })
+    const [paused] = jsonLines(await cli.ferryRun('imports pause 1 --json'))
+    expect(Object.keys(paused!)).toEqual(KEYS)
+    expect(paused).toMatchObject({ import: '1', status: 'paused' })
+    expect(await cli.ferryRun('imports pause 1')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^ferry: import 1 is paused: .*`ferry imports resume 1` goes on/),
+    })
+    expect(jsonLines(await cli.ferryRun('imports resume 1 --json'))).toMatchObject([{ status: 'queued' }])
+    const cancelled = await cli.ferryRun('imports cancel 1')
+    expect(cancelled).toMatchObject({ code: 0, stdout: 'Import 1: cancelled.\n' })
+    expect(await cli.ferryRun('imports watch 1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('2 rows not sent'),
+    })
+  })
+
+  test('resolve decides about one batch or all, and purge removes the people of an import that is over', async () => {
+    await using cli = await openCli()
+    await halfDone(cli)
+    await cli.query('delete from ferry.import_recipients where line > 8')
+    await cli.query('update ferry.imports set read = 7, recipients = 7')
+    expect(await cli.ferryRun('imports purge 1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('still needed'),
+    })
+    expect(await cli.ferryRun('imports resolve 1 --as sent --batch 1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('its batch 1 is not uncertain'),
+    })
+    expect((await cli.ferryRun('imports resolve 1 --as sent --batch 2')).stdout).toBe(
+      'Import 1: 1 batch with 3 rows counted as sent. It is completed.\n',
+    )
+    expect((await cli.ferryRun('imports purge 1')).stdout).toBe('Import 1: recipients removed from 7 rows.\n')
+    const { stdout } = await cli.ferryRun('imports recipients 1')
+    expect(stdout).not.toContain('@')
+    expect(stdout.match(/purged/g)).toHaveLength(7)
+    expect(await cli.ferryRun('imports rejects 1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('were purged'),
+    })
+  })
+
+  test('about an import that does not exist exit 2', async () => {
+    await using cli = await openCli()
+    const commands = ['show', 'watch', 'recipients', 'rejects', 'pause', 'resume', 'resume --wait', 'cancel']
+    for (const command of [...commands, 'purge', 'resolve --as sent']) {
+      const [verb, ...more] = command.split(' ')
+      const { code, stdout, stderr } = await cli.ferryRun(['imports', verb, '7', ...more].join(' '))
+      expect({ command, code, stderr }).toEqual({
+        command,
+        code: 2,
+        stderr: 'ferry: there is no import 7; `ferry imports list` shows them\n',
+      })
+      expect(stdout).toBe('')
+    }
+  })
+})
+
+describe('ferry imports watch', () => {
+  test.each<[string, { rejects?: true; pause_code?: string }, number]>([
+    ['completed', {}, 0],
+    ['completed', { rejects: true }, 3],
+    ['paused', { pause_code: 'Unauthorized' }, 4],
+    ['paused', { pause_code: 'NoLicense' }, 5],
+    ['paused', {}, 5],
+    ['undecided', {}, 5],
+    ['cancelled', {}, 1],
+  ])('of an import that is %s %j exits %i', async (status, { rejects, pause_code }, exit) => {
+    await using cli = await openCli()
+    await stageRows(cli.ferry.pool, { rows: 1, status })
+    await cli.query('update ferry.imports set pause_code = $1', [pause_code ?? null])
+    if (rejects) {
+      await cli.query('update ferry.imports set read = 2')
+      await cli.query(
+        `insert into ferry.import_rejects (import_id, line, origin, reason, message) values (1, 9, 'file', 'r', 'm')`,
+      )
+    }
+    const ended = await cli.ferryRun('imports watch 1 --json')
+    expect(ended.code).toBe(exit)
+    const lines = jsonLines(ended)
+    expect(lines.map(line => Object.keys(line))).toEqual([['progress'], KEYS])
+    expect(lines.at(-1)).toMatchObject({ status })
+  })
+
+  test('shows it going on until it ends, and Ctrl-C ends only the watching', async () => {
+    await using cli = await openCli()
+    const id = await stageRows(cli.ferry.pool, { rows: 4, status: 'running' })
+    await using watching = cli.ferryStart('imports watch 1')
+    await using detached = cli.ferryStart('imports watch 1 --json')
+    await watching.printed('import 1 running: 0 of 4 rows (0 %), no worker is at it: start `ferry worker`')
+    await detached.printed('"progress"')
+    detached.child.kill('SIGINT')
+    const left = await detached.ended
+    expect(left.code).toBe(130)
+    expect(left.stderr).toContain('import 1 goes on. `ferry imports watch 1` comes back to it.')
+    expect(jsonLines(left).at(-1)).toMatchObject({ import: '1', status: 'running' })
+    await putBatches(cli.ferry.pool, id, [{ lines: 4, state: 'sent' }])
+    await cli.query(`update ferry.imports set status = 'completed', finished_at = clock_timestamp()`)
+    const { code, stdout } = await watching.ended
+    expect(code).toBe(0)
+    expect(stdout).toContain('import 1 completed: 4 of 4 rows (100 %), 1 of 1 batch')
+    expect(stdout).not.toContain('\u001b')
+  })
+})

@@ -1,0 +1,118 @@
+import type { Ferry } from '#src/ferry.ts'
+import type { WorkEnd } from '#src/imports/work.ts'
+import { workImport } from '#src/imports/work.ts'
+import type { SandboxOptions } from '#src/sandbox/options.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { type StagedImport, stageRows } from '#test/support/staged.ts'
+import { openWorld, type World } from '#test/support/world.ts'
+import { watchSums } from './watch-sums.ts'
+
+export const NEVER = new AbortController().signal
+
+/** Quick limits, and times short enough to be waited for. */
+const QUICK = {
+  FERRY_IMPORT_LIMIT: '50/1s',
+  FERRY_ARRIVAL_BOUND: '500ms',
+  FERRY_REQUEST_TIMEOUT: '1s',
+}
+
+export type ImportWorld = World & {
+  stage(staged?: StagedImport): Promise<bigint>
+  work(
+    id: bigint,
+    options?: { ferry?: Ferry; signal?: AbortSignal; cutOff?: AbortSignal; yieldAfterCalls?: number },
+  ): Promise<WorkEnd>
+  /** How often each recipient of a page was delivered, by recipient. */
+  delivered(pageId?: bigint): Map<string, number>
+  /** How many were delivered once, how many twice and so on. */
+  timesDelivered(pageId?: bigint): Record<string, number>
+  importRow(id: bigint): Promise<ImportRow>
+  batches(id: bigint): Promise<BatchRow[]>
+  rejects(id: bigint): Promise<RejectRow[]>
+  /** How many calls imports have made so far. */
+  calls(): number
+}
+
+export type ImportRow = {
+  status: string
+  read: number
+  recipients: number
+  failures: number
+  unaccepted: number
+  accepted: number
+  most_rows: number | null
+  retry_at: Date | null
+  finished_at: Date | null
+  pause_code: string | null
+  pause_message: string | null
+  pause_what_to_do: string | null
+  pause_request_id: string | null
+}
+
+export type BatchRow = {
+  id: string
+  from_line: string
+  to_line: string
+  rows: number
+  state: string
+  resends: number
+  uncertain: boolean
+  error_code: string | null
+  request_id: string | null
+  message: string | null
+  call_id: string | null
+}
+
+export type RejectRow = {
+  line: string
+  origin: string
+  reason: string
+  message: string
+  error_code: string | null
+  request_id: string | null
+  raw: string | null
+}
+
+/** Ferry, a database and a sandbox; at the end every row of every import is accounted for, or the test fails. */
+export async function setup(
+  sandbox: Partial<SandboxOptions> = {},
+  env: Record<string, string> = {},
+): Promise<ImportWorld> {
+  await using opened = new AsyncDisposableStack()
+  const world = opened.use(await openWorld({ rules: 1, servers: 1, ...sandbox }, { ...QUICK, ...env }))
+  const watch = watchSums(world.ferry.pool)
+  opened.defer(async () => {
+    const wrong = await watch.stop()
+    if (wrong.length > 0) throw new Error(`Not all rows were accounted for: ${wrong.join('; ')}`)
+  })
+  const kept = opened.move()
+  const one = async <Row>(sql: string, id: bigint) => (await world.query<Row>(sql, [id]))[0]!
+  return {
+    ...world,
+    stage: staged => stageRows(world.ferry.pool, staged),
+    work: (id, { ferry = world.ferry, signal = NEVER, ...options } = {}) =>
+      workImport(ferry, id, { signal, ...options }),
+    delivered: (pageId = SANDBOX_PAGE_ID) =>
+      new Map(
+        world.sandbox.state.subscribers.list(pageId, 'email').map(one => [one.recipient, one.deliveries]),
+      ),
+    timesDelivered: (pageId = SANDBOX_PAGE_ID) => {
+      const times: Record<string, number> = {}
+      for (const { deliveries } of world.sandbox.state.subscribers.list(pageId, 'email')) {
+        const word = ['', 'once', 'twice'][deliveries] ?? `${deliveries} times`
+        times[word] = (times[word] ?? 0) + 1
+      }
+      return times
+    },
+    importRow: id => one<ImportRow>('select * from ferry.imports where id = $1', id),
+    batches: id =>
+      world.query<BatchRow>(
+        `select * from ferry.import_batches where import_id = $1 and state <> 'split' order by from_line`,
+        [id],
+      ),
+    rejects: id =>
+      world.query<RejectRow>('select * from ferry.import_rejects where import_id = $1 order by line', [id]),
+    calls: () => world.sandbox.state.received.filter(call => call.operation === 'import-subscribers').length,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { namedIn, withoutRecipients } from '#src/imports/named.ts'
+
+const people = (...recipients: string[]) =>
+  recipients.map((recipient, line) => ({ line: BigInt(line), recipient }))
+
+test.for([
+  ['subscribers[3].recipient: "ann@example.com" is not an e-mail address', 'ann@example.com'],
+  ["recipient 'ann@example.com' is blocked.", 'ann@example.com'],
+  ['ann@example.com', 'ann@example.com'],
+  ['blocked: <ann@example.com>', 'ann@example.com'],
+  ['blocked: ann@example.com.', 'ann@example.com'],
+  ['blocked: ANN@Example.com, and others', 'ann@example.com'],
+  ['no "a\\"b@example.com" here', 'a"b@example.com'],
+  ['not an address: not an address', 'not an address'],
+] as const)('%s names %s', ([message, recipient]) => {
+  expect(namedIn(message, people('bob@example.com', recipient))).toEqual([1n])
+})
+
+test.for([
+  ['joann@example.com is blocked', 'ann@example.com'],
+  ['jo.ann@example.com is blocked', 'ann@example.com'],
+  ['jo-ann@example.com is blocked', 'ann@example.com'],
+  ["o'ann@example.com is blocked", 'ann@example.com'],
+  ['ann@example.com.au is blocked', 'ann@example.com'],
+  ['ann@example.community is blocked', 'ann@example.com'],
+  ['ann@example.com-x.org is blocked', 'ann@example.com'],
+  ['Status page 5 does not exist.', 'ann@example.com'],
+  ['Anything', ''],
+] as const)('%s does not name %s', ([message, recipient]) => {
+  expect(namedIn(message, people(recipient))).toEqual([])
+})
+
+test('words are shown without anybody in them, of this batch or not, of e-mail or not', () => {
+  const message = 'ann@example.com, "Bob Smith" and eve@example.org are blocked; ann@example.com twice.'
+  expect(withoutRecipients(message, people('ann@example.com', 'bob smith'))).toBe(
+    '<recipient>, "<recipient>" and <recipient> are blocked; <recipient> twice.',
+  )
+  expect(withoutRecipients('Status page 5 does not exist.', people('ann@example.com'))).toBe(
+    'Status page 5 does not exist.',
+  )
+})

@@ -1,0 +1,319 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decide, decideDoubted, type Known, type Told } from '#src/imports/outcome.ts'
+import {
+  brokenContract,
+  noAnswer,
+  notSent,
+  type Refusal,
+  refusedByPlatform,
+  refusedWithoutEnvelope,
+} from '#src/platform/refusal.ts'
+
+const KNOWN: Known = {
+  resend: true,
+  accepted: 5,
+  unaccepted: 0,
+  failures: 0,
+  mostRows: null,
+  mostRejects: 10,
+  sent: 2_500,
+  rejected: 0,
+  doubted: 0,
+}
+const BATCH = { rows: 500, setAside: [] }
+const origin = (httpStatus: number, retryAfterMs: number | null = null) => ({
+  httpStatus,
+  requestId: 'r',
+  retryAfterMs,
+})
+const said = (code: string, httpStatus: number) => refusedByPlatform(origin(httpStatus), code, 'No.')
+const refused = (refusal: Refusal, ...named: bigint[]): Told => ({ kind: 'refused', refusal, named })
+const AGAIN = { to: 'ready', setAside: [], resent: false }
+const ACCEPTED: Told = { kind: 'accepted' }
+const BAD_ROWS = refused(said('InvalidParameter', 400))
+const TOO_LARGE = refused(said('EntityTooLarge', 413))
+
+describe('a batch whose call', () => {
+  test.for([
+    ['UndonedOrderExist', 409],
+    ['RequestLocked', 423],
+    ['ServiceUnavailable', 503],
+  ] as const)('is refused for certain with %s is sent again after a while', ([code, status]) => {
+    expect(decide(BATCH, refused(said(code, status)), KNOWN)).toMatchObject({
+      fate: AGAIN,
+      failures: 1,
+      retryAfterMs: 1_000,
+      pause: null,
+    })
+  })
+
+  test('is refused with 429 is sent again, and it costs no failure', () => {
+    const decision = decide(BATCH, refused(said('RequestTooFrequently', 429)), { ...KNOWN, failures: 9 })
+    expect(decision).toMatchObject({ fate: AGAIN, failures: 9, retryAfterMs: null, pause: null })
+  })
+
+  test('was not sent is sent again after a while', () => {
+    expect(decide(BATCH, refused(notSent('refused')), KNOWN)).toMatchObject({ fate: AGAIN, failures: 1 })
+  })
+
+  test.for([
+    ['InternalError with 500', said('InternalError', 500)],
+    ['InternalError with 503', said('InternalError', 503)],
+    ['a code of a refusal with 500', said('InvalidParameter', 500)],
+    ['an unknown code with 502', said('Gateway', 502)],
+    ['an unknown code with 504', said('Gateway', 504)],
+    ['503 and no envelope', refusedWithoutEnvelope(origin(503), 'text/html')],
+    ['404 and no envelope', refusedWithoutEnvelope(origin(404), 'text/html')],
+    ['no answer', noAnswer(null, 'reset')],
+    ['half an answer', noAnswer(200, 'cut short')],
+    ['a 2xx without data', brokenContract(origin(200), 'data is missing')],
+    ['a 2xx with an error', said('InvalidParameter', 200)],
+    ['a 2xx with an error that would pause', said('Unauthorized', 200)],
+  ] as const)('ends with %s is uncertain: sent again, or held', ([, refusal]) => {
+    expect(decide(BATCH, refused(refusal), KNOWN)).toMatchObject({
+      fate: { ...AGAIN, resent: true },
+      failures: 1,
+      pause: null,
+    })
+    expect(decide(BATCH, refused(refusal), { ...KNOWN, resend: false })).toMatchObject({
+      fate: { to: 'uncertain' },
+      failures: 1,
+    })
+  })
+
+  test("ends with a gateway's 429 is uncertain, and it costs no failure", () => {
+    const decision = decide(BATCH, refused(refusedWithoutEnvelope(origin(429), 'text/html')), KNOWN)
+    expect(decision).toMatchObject({ fate: { ...AGAIN, resent: true }, failures: 0 })
+  })
+
+  test.for([
+    ['Unauthorized', 401],
+    ['BalanceNotEnough', 402],
+    ['AccessDenied', 403],
+    ['RouteNotFound', 404],
+    ['MethodNotAllowed', 405],
+    ['RequestVerifyRequired', 428],
+    ['DangerousOperation', 428],
+    ['NoLicense', 400],
+    ['InvalidContentType', 400],
+  ] as const)('is refused with %s pauses the import', ([code, status]) => {
+    expect(decide(BATCH, refused(said(code, status)), KNOWN)).toMatchObject({
+      fate: AGAIN,
+      pause: 'platform',
+    })
+  })
+
+  test.for([
+    ['InvalidParameter', 400],
+    ['BadRequest', 400],
+    ['ResourceNotFound', 400],
+    ['ReferenceExist', 400],
+    ['SomethingNew', 400],
+    ['SomethingNew', 422],
+  ] as const)('is refused with %s and HTTP %s is sent without whom it names, or halved', ([code, status]) => {
+    const refusal = said(code, status)
+    expect(decide(BATCH, refused(refusal, 7n), KNOWN).fate).toEqual({ ...AGAIN, setAside: [7n] })
+    expect(decide(BATCH, refused(refusal), KNOWN).fate).toEqual({ to: 'split' })
+    expect(decide({ rows: 500, setAside: [7n] }, refused(refusal), KNOWN).fate).toEqual({ to: 'split' })
+    expect(decide({ rows: 500, setAside: [7n] }, refused(refusal, 9n), KNOWN).fate).toEqual({
+      ...AGAIN,
+      setAside: [7n, 9n],
+    })
+  })
+
+  test('is accepted is sent, and all that went wrong before is forgotten', () => {
+    const decision = decide(BATCH, ACCEPTED, { ...KNOWN, failures: 9, unaccepted: 11 })
+    expect(decision).toMatchObject({
+      fate: { to: 'sent' },
+      accepted: 6,
+      failures: 0,
+      unaccepted: 0,
+      retryAfterMs: null,
+    })
+  })
+})
+
+describe('failures in a row', () => {
+  const failing = refused(said('ServiceUnavailable', 503))
+
+  test('make it wait longer each time, a minute at most, and pause it at the tenth', () => {
+    const waits = Array.from(
+      { length: 9 },
+      (_, failures) => decide(BATCH, failing, { ...KNOWN, failures }).retryAfterMs,
+    )
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map(seconds => seconds * 1_000))
+    expect(decide(BATCH, failing, { ...KNOWN, failures: 9 })).toMatchObject({
+      fate: AGAIN,
+      pause: 'failures',
+      failures: 0,
+      retryAfterMs: null,
+    })
+  })
+
+  test('make it wait as long as the platform asks, ten minutes at most', () => {
+    const asking = (ms: number) => refused(refusedByPlatform(origin(503, ms), 'ServiceUnavailable', 'No.'))
+    expect(decide(BATCH, asking(30_000), KNOWN).retryAfterMs).toBe(30_000)
+    expect(decide(BATCH, asking(86_400_000), KNOWN).retryAfterMs).toBe(600_000)
+    expect(decide(BATCH, asking(500), KNOWN).retryAfterMs).toBe(1_000)
+  })
+})
+
+describe('a body too large', () => {
+  test('is halved, and its size remembered', () => {
+    expect(decide(BATCH, TOO_LARGE, KNOWN)).toMatchObject({ fate: { to: 'split' }, mostRows: 250 })
+    expect(decide({ rows: 3, setAside: [] }, TOO_LARGE, KNOWN)).toMatchObject({ mostRows: 1 })
+    expect(decide(BATCH, TOO_LARGE, { ...KNOWN, mostRows: 100 })).toMatchObject({ mostRows: 100 })
+  })
+
+  test('of one row is a reject, and says nothing about how many others fit', () => {
+    const decision = decide({ rows: 1, setAside: [] }, TOO_LARGE, { ...KNOWN, mostRows: 1 })
+    expect(decision).toMatchObject({ fate: { to: 'rejected' }, mostRows: null })
+  })
+
+  test('without an envelope is one too', () => {
+    const decision = decide(BATCH, refused(refusedWithoutEnvelope(origin(413), 'text/html')), KNOWN)
+    expect(decision).toMatchObject({ fate: { to: 'split' }, mostRows: 250 })
+  })
+})
+
+describe('a row refused', () => {
+  const ROW = { rows: 1, setAside: [] }
+
+  test('alone and by name is a reject', () => {
+    expect(decide(ROW, refused(said('InvalidParameter', 400), 7n), KNOWN).fate).toEqual({ to: 'rejected' })
+  })
+
+  test('alone and without a name is doubted, and a reject if nothing else is left but calls were accepted', () => {
+    expect(decide(ROW, BAD_ROWS, KNOWN).fate).toEqual({ to: 'doubted' })
+    expect(decideDoubted({ ...KNOWN, doubted: 1 })).toMatchObject({ pause: null })
+    expect(decideDoubted({ ...KNOWN, doubted: 1, accepted: 0 })).toMatchObject({ pause: 'unaccepted' })
+  })
+
+  test('after eleven refusals in a row pauses the import and is no reject', () => {
+    const doubtful = { ...KNOWN, unaccepted: 11 }
+    for (const told of [BAD_ROWS, TOO_LARGE]) {
+      expect(decide(ROW, told, doubtful)).toMatchObject({ fate: AGAIN, pause: 'unaccepted', unaccepted: 0 })
+    }
+  })
+
+  test('by name counts towards the twelve only if nothing was accepted yet, or the batch named others thrice', () => {
+    const naming = refused(said('InvalidParameter', 400), 9n)
+    const counted = (setAside: bigint[], accepted: number) =>
+      decide({ rows: 500, setAside }, naming, { ...KNOWN, accepted }).unaccepted
+    expect(counted([], 5)).toBe(0)
+    expect(counted([1n, 2n, 3n], 5)).toBe(1)
+    expect(counted([], 0)).toBe(1)
+  })
+})
+
+describe('rejects of more than ten rows and 1 %', () => {
+  const nine = { ...KNOWN, sent: 980, rejected: 9 }
+
+  test('pause the import: those proven are rejects all the same', () => {
+    const decision = decide({ rows: 5, setAside: [1n, 2n] }, ACCEPTED, nine)
+    expect(decision).toMatchObject({ fate: { to: 'sent' }, pause: 'rejects', mostRejects: 22 })
+    expect(decide({ rows: 5, setAside: [1n] }, ACCEPTED, nine).pause).toBe(null)
+    expect(decide({ rows: 5, setAside: [1n, 2n] }, ACCEPTED, { ...nine, sent: 1_500 }).pause).toBe(null)
+  })
+
+  test('pause the import, and a batch that is refused as a whole is not rejected', () => {
+    const all = [1n, 2n, 3n]
+    const decision = decide({ rows: 3, setAside: [] }, refused(said('BadRequest', 400), ...all), nine)
+    expect(decision).toMatchObject({ fate: AGAIN, pause: 'rejects', mostRejects: 24 })
+  })
+
+  test('do so again only after as many more, once a person has resumed it', () => {
+    const resumed = { ...nine, rejected: 11, mostRejects: 22 }
+    expect(decide({ rows: 5, setAside: [1n] }, ACCEPTED, resumed).pause).toBe(null)
+  })
+})
+
+test('whatever the platform answers, an import ends or pauses within bounds, with each row sent or rejected once', () => {
+  const answers = [
+    said('ServiceUnavailable', 503),
+    said('RequestTooFrequently', 429),
+    said('InternalError', 500),
+    said('EntityTooLarge', 413),
+    said('InvalidParameter', 400),
+    said('Unauthorized', 401),
+    noAnswer(null, 'reset'),
+    notSent('refused'),
+  ]
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 60 }),
+      fc.uniqueArray(fc.integer({ min: 0, max: 59 }), { maxLength: 12 }),
+      fc.infiniteStream(fc.option(fc.constantFrom(...answers), { freq: 3 })),
+      fc.boolean(),
+      fc.boolean(),
+      (size, poison, trouble, resend, names) => {
+        const rows = Array.from({ length: size }, (_, line) => BigInt(line))
+        const outcome = play(rows, new Set(poison.map(BigInt)), trouble, { resend, names })
+        expect(outcome.everywhere.toSorted(byNumber)).toEqual(rows)
+        for (const line of outcome.rejected) expect(outcome.delivered.has(line)).toBe(false)
+        for (const line of outcome.sent) expect(outcome.delivered.has(line)).toBe(true)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+/** Plays an import of one batch against a platform that refuses bodies with poison in them, and has other troubles. */
+function play(
+  rows: readonly bigint[],
+  poison: ReadonlySet<bigint>,
+  trouble: Iterator<Refusal | null>,
+  { resend, names }: { resend: boolean; names: boolean },
+) {
+  const ready = [{ lines: rows, setAside: [] as readonly bigint[] }]
+  const sent: bigint[] = []
+  const rejected: bigint[] = []
+  const held: bigint[] = []
+  const doubted: bigint[] = []
+  const delivered = new Set<bigint>()
+  let known: Known = { ...KNOWN, resend, accepted: 0, sent: 0 }
+  let paused = false
+  for (let calls = 0; ready.length > 0 && !paused && calls < 2_000; calls++) {
+    const batch = ready.pop()!
+    const body = batch.lines.filter(line => !batch.setAside.includes(line))
+    const bad = body.filter(line => poison.has(line))
+    const fault = trouble.next().value as Refusal | null
+    const works = bad.length === 0 && (fault === null || !fault.certain)
+    if (works) for (const line of body) delivered.add(line)
+    const named = names ? bad.slice(0, 1) : []
+    // A refusal for no reason at all happens to whole batches only: a row it is held against would be a wrong reject.
+    const isUnfair = fault?.kind === 'invalid-request' || fault?.kind === 'too-large'
+    const told: Told =
+      fault && !(isUnfair && body.length < 5)
+        ? refused(fault)
+        : bad.length > 0
+          ? refused(said('InvalidParameter', 400), ...named)
+          : ACCEPTED
+    if (told.kind === 'accepted') for (const line of body) delivered.add(line)
+    const decision = decide({ rows: batch.lines.length, setAside: batch.setAside }, told, known)
+    const { fate } = decision
+    if (fate.to === 'ready') ready.push({ lines: batch.lines, setAside: fate.setAside })
+    if (fate.to === 'uncertain') held.push(...batch.lines)
+    if (fate.to === 'rejected') rejected.push(...batch.lines)
+    if (fate.to === 'doubted') doubted.push(...batch.lines)
+    if (fate.to === 'split') {
+      const half = Math.floor(batch.lines.length / 2)
+      for (const lines of [batch.lines.slice(half), batch.lines.slice(0, half)])
+        ready.push({ lines, setAside: [] })
+    }
+    if (fate.to === 'sent') {
+      sent.push(...body)
+      rejected.push(...batch.setAside, ...doubted.splice(0))
+    }
+    known = { ...known, ...decision, sent: sent.length, rejected: rejected.length, doubted: doubted.length }
+    paused = decision.pause !== null
+  }
+  const left = ready.flatMap(batch => [...batch.lines])
+  if (left.length > 0 && !paused) throw new Error('it never ends')
+  return { sent, rejected, delivered, everywhere: [...sent, ...rejected, ...held, ...doubted, ...left] }
+}
+
+function byNumber(a: bigint, b: bigint): number {
+  return a < b ? -1 : 1
+}

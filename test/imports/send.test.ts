@@ -1,0 +1,375 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import type { CallSeen } from '#src/sandbox/state.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { setup } from './import-world.ts'
+
+const NAMELESS = { kind: 'error', code: 'InvalidParameter', message: 'A recipient is not valid.' } as const
+const bad = (...lines: number[]) => {
+  const recipients = new Set(lines.map(line => `p${line}@example.com`))
+  return ({ body }: CallSeen) => recipientsOf(body).filter(recipient => recipients.has(recipient))
+}
+const recipientsOf = (body: unknown) =>
+  (body as { subscribers: { recipient: string }[] }).subscribers.map(one => one.recipient)
+const resume = `update ferry.imports set status = 'queued', retry_at = null`
+
+test.for([
+  ['answers 500 after it was applied', { kind: 'error', code: 'InternalError', applied: true }],
+  ['closes the connection after it was applied', { kind: 'drop', applied: true }],
+  ['never answers after it was applied', { kind: 'hang', applied: true }],
+  ["answers with a gateway's page after it was applied", { kind: 'html', applied: true }],
+  ['answers half', { kind: 'truncate' }],
+  ['answers an error in a 2xx', { kind: 'error-in-2xx', code: 'InternalError' }],
+  ['answers without data', { kind: 'no-data' }],
+  ['answers nothing in a 2xx', { kind: 'empty' }],
+] as const)('a batch is sent again, and the ledger says so, if the platform %s', async ([, fault]) => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 4, batchRows: 2 })
+  world.sandbox.state.inject(fault, { nth: 2 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 2, twice: 2 })
+  expect(await world.batches(id)).toMatchObject([
+    { state: 'sent', resends: 0 },
+    { state: 'sent', resends: 1, uncertain: false },
+  ])
+})
+
+test.for([
+  ['answers 500 and did nothing', { kind: 'error', code: 'InternalError' }],
+  ['closes the connection and did nothing', { kind: 'drop' }],
+] as const)('a batch is sent again, and the ledger says so, if the platform %s', async ([, fault]) => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 2 })
+  world.sandbox.state.inject(fault, { nth: 1 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 2 })
+  expect(await world.batches(id)).toMatchObject([{ resends: 1 }])
+})
+
+test('an uncertain batch is held for a person if the import wants that, and the others go on', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 6, batchRows: 2, onUncertain: 'hold' })
+  world.sandbox.state.inject({ kind: 'drop', applied: true }, { nth: 2 })
+  expect(await world.work(id)).toBe('undecided')
+  expect(world.timesDelivered()).toEqual({ once: 6 })
+  expect((await world.batches(id)).map(batch => batch.state)).toEqual(['sent', 'uncertain', 'sent'])
+  expect(await world.importRow(id)).toMatchObject({ status: 'undecided', finished_at: null })
+})
+
+test('who was set aside from a batch that is held is sent, for that one was in no call', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 5, onUncertain: 'hold' })
+  world.sandbox.state.inject({ ...NAMELESS, message: 'p4@example.com is not wanted.' }, { nth: 1 })
+  world.sandbox.state.inject({ kind: 'drop', applied: true }, { nth: 2 })
+  expect(await world.work(id)).toBe('undecided')
+  expect(world.timesDelivered()).toEqual({ once: 5 })
+  expect(await world.batches(id)).toMatchObject([
+    { state: 'uncertain', rows: 2 },
+    { state: 'sent', rows: 1, from_line: '4' },
+    { state: 'uncertain', rows: 2 },
+  ])
+})
+
+test.for(['UndonedOrderExist', 'RequestLocked', 'ServiceUnavailable'])(
+  'a batch refused with %s is sent again a second later, once',
+  async code => {
+    await using world = await setup()
+    const id = await world.stage({ rows: 2 })
+    world.sandbox.state.inject({ kind: 'error', code }, { nth: 1 })
+    const before = performance.now()
+    expect(await world.work(id)).toBe('completed')
+    expect(performance.now() - before).toBeGreaterThan(1_000)
+    expect(world.timesDelivered()).toEqual({ once: 2 })
+    expect(await world.batches(id)).toMatchObject([{ resends: 0, uncertain: false }])
+  },
+)
+
+test('ten failures in a row pause it with the reason, and a person may resume it', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 2 })
+  await world.query('update ferry.imports set failures = 9')
+  world.sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' }, { nth: 1 })
+  expect(await world.work(id)).toBe('paused')
+  expect(await world.importRow(id)).toMatchObject({
+    pause_code: 'ServiceUnavailable',
+    pause_message: expect.stringMatching(/^Ten calls in a row failed/),
+    pause_request_id: expect.stringMatching(/./),
+    failures: 0,
+  })
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+})
+
+test('429 for a while loses nothing, costs no failure, and everybody is sent once', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 12, batchRows: 1 })
+  let until = Number.POSITIVE_INFINITY
+  world.sandbox.state.onCall(({ number }) => {
+    if (number === 3) until = performance.now() + 2_500
+    return number >= 3 && performance.now() < until
+      ? { kind: 'error', code: 'RequestTooFrequently' }
+      : undefined
+  })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 12 })
+  expect(await world.importRow(id)).toMatchObject({ failures: 0 })
+  expect(world.calls()).toBeLessThan(24)
+})
+
+test('a platform that cannot be reached was not sent anything', async () => {
+  await using world = await setup()
+  const [address, port] = await unusedPort()
+  const ferry = await world.openFerry({ FERRY_BASE_URL: address })
+  const id = await world.stage({ rows: 2, onUncertain: 'hold' })
+  const working = world.work(id, { ferry })
+  await waitFor(async () => (await world.importRow(id)).failures === 2, { what: 'two failures' })
+  expect(await world.batches(id)).toMatchObject([
+    { state: 'ready', uncertain: false, call_id: null, error_code: 'NotSent' },
+  ])
+  expect(await world.query('select 1 from ferry.platform_calls')).toEqual([])
+  await using _platform = await answering(port)
+  expect(await working).toBe('completed')
+  expect(await world.batches(id)).toMatchObject([{ state: 'sent', resends: 0 }])
+})
+
+test('data may be null or empty', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 2, batchRows: 1 })
+  world.sandbox.state.inject({ kind: 'raw', status: 200, body: '{"request_id":"n","data":null}' }, { nth: 1 })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.batches(id)).map(batch => batch.state)).toEqual(['sent', 'sent'])
+  expect(world.calls()).toBe(2)
+})
+
+test('a platform that takes a hundred rows at most gets no more, after two refusals', async () => {
+  await using world = await setup()
+  world.sandbox.state.onCall(({ body }) =>
+    recipientsOf(body).length > 100 ? { kind: 'error', code: 'EntityTooLarge' } : undefined,
+  )
+  const id = await world.stage({ rows: 1_000, batchRows: 400 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 1_000 })
+  expect(await world.importRow(id)).toMatchObject({ most_rows: 100 })
+  expect(world.calls()).toBe(12)
+})
+
+test('one row too large for the platform is a reject, and the others go on as many at a time as before', async () => {
+  await using world = await setup()
+  world.sandbox.state.onCall(({ body }) =>
+    recipientsOf(body).includes('p2@example.com') ? { kind: 'error', code: 'EntityTooLarge' } : undefined,
+  )
+  const id = await world.stage({ rows: 64, batchRows: 16 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 63 })
+  expect(await world.rejects(id)).toMatchObject([{ line: '2', error_code: 'EntityTooLarge' }])
+  expect((await world.batches(id)).filter(batch => batch.rows === 16)).toHaveLength(3)
+})
+
+test('a recipient that is named costs one call more, and is rejected with the words of the platform', async () => {
+  await using world = await setup()
+  const found = bad(7)
+  world.sandbox.state.onCall(call =>
+    found(call).length > 0 ? { ...NAMELESS, message: `p7@example.com cannot be mailed` } : undefined,
+  )
+  const id = await world.stage({ rows: 20, batchRows: 10 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.calls()).toBe(3)
+  expect(world.timesDelivered()).toEqual({ once: 19 })
+  const refused = world.sandbox.state.received.find(call => call.code === 'InvalidParameter')
+  expect(await world.rejects(id)).toMatchObject([
+    {
+      line: '7',
+      origin: 'platform',
+      error_code: 'InvalidParameter',
+      request_id: refused!.requestId,
+      message: expect.stringContaining('p7@example.com cannot be mailed'),
+      raw: 'p7@example.com',
+    },
+  ])
+  expect(JSON.stringify(await world.batches(id))).not.toContain('@')
+})
+
+test('several that are named one by one are rejected each with its own words', async () => {
+  await using world = await setup()
+  const found = bad(3, 5, 8)
+  world.sandbox.state.onCall(call => {
+    const [first] = found(call)
+    return first ? { ...NAMELESS, message: `${first} cannot be mailed` } : undefined
+  })
+  const id = await world.stage({ rows: 10 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.calls()).toBe(4)
+  expect((await world.rejects(id)).map(row => row.message)).toEqual(
+    [3, 5, 8].map(line => expect.stringContaining(`p${line}@example.com cannot`)),
+  )
+})
+
+test('a recipient that is named for no reason is rejected only if the rest is accepted without', async () => {
+  await using world = await setup()
+  const found = bad(9)
+  world.sandbox.state.onCall(call =>
+    found(call).length > 0 ? { ...NAMELESS, message: 'near p3@example.com' } : undefined,
+  )
+  const id = await world.stage({ rows: 16 })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.rejects(id)).map(row => row.line)).toEqual(['9'])
+  expect(world.timesDelivered()).toEqual({ once: 15 })
+})
+
+test.for([
+  ['the first', [2]],
+  ['the last', [501]],
+  ['some', [2, 3, 77, 300, 499]],
+  ['ten, near each other', [100, 101, 102, 103, 110, 111, 112, 120, 121, 140]],
+] as const)('rows nobody names are found by halving: %s', { timeout: 60_000 }, async ([, lines]) => {
+  await using world = await setup({}, { FERRY_IMPORT_LIMIT: '500/1s' })
+  const found = bad(...lines)
+  world.sandbox.state.onCall(call => (found(call).length > 0 ? NAMELESS : undefined))
+  const id = await world.stage({ rows: 1_000 })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.rejects(id)).map(row => Number(row.line))).toEqual(lines)
+  expect(world.timesDelivered()).toEqual({ once: 1_000 - lines.length })
+  expect(world.calls()).toBeLessThan(3 + 20 * lines.length)
+})
+
+test('a page that does not exist costs few calls, pauses the import with the reason, and rejects nobody', async () => {
+  await using world = await setup()
+  const pageId = 6_000_000_000_002n
+  const id = await world.stage({ rows: 5_000, pageId })
+  expect(await world.work(id)).toBe('paused')
+  expect(world.calls()).toBeLessThanOrEqual(12)
+  expect(await world.rejects(id)).toEqual([])
+  expect(await world.importRow(id)).toMatchObject({
+    pause_code: 'ResourceNotFound',
+    pause_message: expect.stringContaining('does not exist'),
+    pause_what_to_do: expect.stringMatching(/page/),
+    pause_request_id: expect.stringMatching(/./),
+  })
+  world.sandbox.state.subscribers.addPage(pageId)
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered(pageId)).toEqual({ once: 5_000 })
+})
+
+test.for([1, 2, 3, 7])('so does it for a list of %i', async rows => {
+  await using world = await setup()
+  const id = await world.stage({ rows, pageId: 6_000_000_000_002n })
+  expect(await world.work(id)).toBe('paused')
+  expect(world.calls()).toBeLessThanOrEqual(12)
+  expect(await world.rejects(id)).toEqual([])
+  expect(await world.importRow(id)).toMatchObject({ pause_code: 'ResourceNotFound', recipients: rows })
+})
+
+test('a page that is gone half-way pauses the import and rejects nobody', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 400, batchRows: 20 })
+  world.sandbox.state.onCall(({ number }) =>
+    number > 5 ? { kind: 'error', code: 'ResourceNotFound', message: 'Status page gone.' } : undefined,
+  )
+  expect(await world.work(id)).toBe('paused')
+  expect(world.calls()).toBeLessThanOrEqual(5 + 12 + 3)
+  expect(await world.rejects(id)).toEqual([])
+  world.sandbox.state.hook = null
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 400 })
+})
+
+test('more than 1 % rejects pause it, and resumed it goes on', { timeout: 60_000 }, async () => {
+  await using world = await setup({}, { FERRY_IMPORT_LIMIT: '500/1s' })
+  const found = bad(...Array.from({ length: 15 }, (_, n) => 2 + n * 20))
+  world.sandbox.state.onCall(call => {
+    const [first] = found(call)
+    return first ? { ...NAMELESS, message: `${first} is no good` } : undefined
+  })
+  const id = await world.stage({ rows: 600, batchRows: 60 })
+  expect(await world.work(id)).toBe('paused')
+  expect(await world.importRow(id)).toMatchObject({ pause_code: 'TooManyRejects' })
+  const rejected = (await world.rejects(id)).length
+  expect(rejected).toBeGreaterThan(10)
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+  expect(await world.rejects(id)).toHaveLength(15)
+  expect(world.timesDelivered()).toEqual({ once: 585 })
+})
+
+test.for([
+  ['Unauthorized', 401],
+  ['BalanceNotEnough', 402],
+  ['AccessDenied', 403],
+  ['RouteNotFound', 404],
+  ['MethodNotAllowed', 405],
+  ['DangerousOperation', 428],
+  ['NoLicense', 400],
+  ['InvalidContentType', 400],
+] as const)(
+  '%s in the middle pauses it with the reason, and nobody is lost or sent twice',
+  async ([code]) => {
+    await using world = await setup()
+    const id = await world.stage({ rows: 12, batchRows: 2 })
+    let refusing = true
+    world.sandbox.state.onCall(({ number, body }) =>
+      refusing && number >= 3
+        ? { kind: 'error', code, message: `No for ${recipientsOf(body)[0]} and else@example.org.` }
+        : undefined,
+    )
+    expect(await world.work(id)).toBe('paused')
+    const paused = await world.importRow(id)
+    expect(paused).toMatchObject({ pause_code: code, pause_what_to_do: expect.stringMatching(/./) })
+    expect(paused.pause_message).toContain('No for <recipient> and <recipient>.')
+    expect(world.sandbox.state.received.map(call => call.requestId)).toContain(paused.pause_request_id)
+    refusing = false
+    await world.query(resume)
+    expect(await world.work(id)).toBe('completed')
+    expect(world.timesDelivered()).toEqual({ once: 12 })
+  },
+)
+
+test('a batch that was split after an uncertain outcome is called resent in every part', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 8 })
+  world.sandbox.state.inject({ kind: 'drop', applied: true }, { nth: 1 })
+  world.sandbox.state.inject({ kind: 'error', code: 'EntityTooLarge' }, { nth: 2 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ twice: 8 })
+  expect(await world.batches(id)).toMatchObject([
+    { rows: 4, resends: 1, uncertain: false },
+    { rows: 4, resends: 1, uncertain: false },
+  ])
+})
+
+test('an outcome that comes after a cancellation is recorded; an uncertain one is never sent again', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 2 })
+  world.sandbox.state.onCall(async () => {
+    await world.query(`update ferry.imports set status = 'cancelled'`)
+    return { kind: 'drop', applied: true }
+  })
+  expect(await world.work(id)).toBe('cancelled')
+  expect(await world.batches(id)).toMatchObject([{ state: 'uncertain' }])
+})
+
+async function unusedPort(): Promise<[string, number]> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return [`http://127.0.0.1:${port}`, port]
+}
+
+/** A platform that accepts whatever comes. */
+async function answering(port: number) {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"request_id":"r","data":{}}')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
+  return {
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Pool } from 'pg'
+
+export type PutBatch = {
+  /** How many lines it reaches over. */
+  lines?: number
+  state?: string
+  uncertain?: boolean
+  resends?: number
+  /** Milliseconds from now; below 0, the claim has ended. */
+  claimEndsInMs?: number
+  sentSecondsAgo?: number
+  errorCode?: string
+  requestId?: string
+}
+
+/**
+ * Puts batches of a staged import into the tables, one after another from its first line on, as sending would leave
+ * them, each with a call in the call log; returns their ids.
+ */
+export async function putBatches(
+  pool: Pool,
+  id: bigint,
+  batches: readonly PutBatch[],
+  limitKey = 'account:default',
+): Promise<bigint[]> {
+  const ids: bigint[] = []
+  let from = 2
+  for (const batch of batches) {
+    const to = from + (batch.lines ?? 1) - 1
+    ids.push(await putBatch(pool, id, from, to, batch, limitKey))
+    if (batch.state !== 'split') from = to + 1
+  }
+  await pool.query('update ferry.imports set batched_to = $2 where id = $1', [id, from - 1])
+  return ids
+}
+
+async function putBatch(
+  pool: Pool,
+  id: bigint,
+  from: number,
+  to: number,
+  batch: PutBatch,
+  limitKey: string,
+): Promise<bigint> {
+  const { state = 'ready', uncertain = false, resends = 0, claimEndsInMs = null } = batch
+  const { sentSecondsAgo = 0, errorCode = null, requestId = null } = batch
+  const { rows } = await pool.query<{ id: string }>(
+    `with call as (
+       insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, request_id)
+       select $11, account, 'import-subscribers', at, at + interval '5 s', at, $10
+       from ferry.imports, (select clock_timestamp() - $8 * interval '1 s' as at) t
+       where id = $1 and $4 <> 'ready' returning id
+     ), batch as (
+       insert into ferry.import_batches (import_id, from_line, to_line, rows, state, uncertain, resends, claim,
+         claimed_at, claim_ends_at, sent_at, call_id, error_code, request_id)
+       select $1, $2, $3, (select count(*) from ferry.import_recipients where import_id = $1 and line between $2 and $3),
+         $4, $5, $6, case when $4 = 'in flight' then gen_random_uuid() end,
+         case when $4 <> 'ready' then clock_timestamp() end, clock_timestamp() + $7 * interval '1 ms',
+         case when $4 = 'sent' then clock_timestamp() - $8 * interval '1 s' end, (select id from call), $9, $10
+       returning id
+     )
+     select id from batch`,
+    [id, from, to, state, uncertain, resends, claimEndsInMs, sentSecondsAgo, errorCode, requestId, limitKey],
+  )
+  const batchId = rows[0]?.id ?? ''
+  await pool.query(
+    `update ferry.platform_calls set batch_id = $1
+     where id = (select call_id from ferry.import_batches where id = $1)`,
+    [batchId],
+  )
+  return BigInt(batchId)
+}

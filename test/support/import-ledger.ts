@@ -1,0 +1,73 @@
+import type { Pool } from 'pg'
+import type { Delivered } from '#src/sandbox/subscribers.ts'
+
+/** What is wrong with the rows of any import at this moment, one line each; nothing if every row is accounted for. */
+export async function rowsUnaccounted(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<Record<'id' | 'missing' | 'homeless' | 'miscounted', string>>(
+    `with rows_of as (
+       select i.id, i.read, i.recipients as said, i.batched_to,
+         (select count(*) from ferry.import_recipients r where r.import_id = i.id) as recipients,
+         (select count(*) from ferry.import_rejects r where r.import_id = i.id) as rejects,
+         (select count(*) from ferry.import_left_out r where r.import_id = i.id) as left_out
+       from ferry.imports i where i.status <> 'staging'
+     ), homes as (
+       select r.import_id, count(*) filter (where homes <> 1) as homeless
+       from ferry.import_recipients r
+       join ferry.imports i on i.id = r.import_id
+       cross join lateral (
+         select (r.line > i.batched_to)::int + count(*) as homes from ferry.import_batches b
+         where b.import_id = r.import_id and b.state <> 'split' and r.line between b.from_line and b.to_line) h
+       group by r.import_id
+     ), counted as (
+       select b.import_id, count(*) as miscounted from ferry.import_batches b
+       where b.state <> 'split' and b.rows <> (select count(*) from ferry.import_recipients r
+         where r.import_id = b.import_id and r.line between b.from_line and b.to_line)
+       group by b.import_id
+     )
+     select id, read - recipients - rejects - left_out + abs(said - recipients) as missing,
+       coalesce(homeless, 0) as homeless, coalesce(miscounted, 0) as miscounted
+     from rows_of left join homes on homes.import_id = id left join counted on counted.import_id = id
+     where read <> recipients + rejects + left_out or said <> recipients
+       or coalesce(homeless, 0) + coalesce(miscounted, 0) > 0`,
+  )
+  return rows.map(
+    ({ id, missing, homeless, miscounted }) =>
+      `import ${id}: ${missing} rows missing, ${homeless} not in exactly one batch, ${miscounted} batches miscounted`,
+  )
+}
+
+/** What the ledger says of one recipient: the batch that decides, null before there is one. */
+export type Told = {
+  readonly recipient: string
+  readonly state: string | null
+  readonly resends: number
+  readonly uncertain: boolean
+}
+
+/** Every recipient of an import and the batch whose range it lies in. */
+export async function toldOf(pool: Pool, id: bigint): Promise<Told[]> {
+  const { rows } = await pool.query<Told>(
+    `select r.recipient, b.state, coalesce(b.resends, 0) as resends, coalesce(b.uncertain, false) as uncertain
+     from ferry.import_recipients r
+     left join ferry.import_batches b on b.import_id = r.import_id and b.state <> 'split'
+       and r.line between b.from_line and b.to_line
+     where r.import_id = $1 order by r.line`,
+    [id],
+  )
+  return rows
+}
+
+/**
+ * Where the ledger and the platform disagree, one line each: nobody sent is missing there, and nobody was delivered more
+ * often than the ledger admits (once, once more for each resend, and once for an outcome that is still uncertain).
+ */
+export function disagreements(told: readonly Told[], delivered: readonly Delivered[]): string[] {
+  const deliveries = new Map(delivered.map(one => [one.recipient, one.deliveries]))
+  return told.flatMap(({ recipient, state, resends, uncertain }) => {
+    const times = deliveries.get(recipient) ?? 0
+    const least = state === 'sent' ? 1 : 0
+    const most = (state === 'sent' || uncertain || state === 'in flight' ? 1 : 0) + resends
+    if (times >= least && times <= most) return []
+    return [`${recipient}: delivered ${times} times, ${state} with ${resends} resends in the ledger`]
+  })
+}
