@@ -20,7 +20,7 @@ import { type Compression, openSource } from './file/source.ts'
 import { FileRefused } from './file-refused.ts'
 import { type Found, stagedOf } from './found.ts'
 import { PRESETS } from './presets/presets.ts'
-import { openRecipientHash } from './recipient-hash.ts'
+import { openRecipientHashBytes } from './recipient-hash.ts'
 import { openRowSink } from './row-sink.ts'
 import type { ImportOptions, Staged, StagingContext, Watch } from './staged.ts'
 import { copySuppressions } from './suppressions.ts'
@@ -84,7 +84,7 @@ async function stage(
   const { signal } = watch
   const rules = await readRules(options, signal)
   const { id: installationId } = await loadInstallation(pool)
-  const hashOf = openRecipientHash(installationId, options.method)
+  const hashOf = openRecipientHashBytes(installationId, options.method)
 
   await using source = await openSource(path, signal)
   const file = await openFile(source, rules.fields, rules.preset)
