@@ -57,6 +57,9 @@ function warningsAbout({ read, recipients, reasons, file, options }: Found): str
   const rows = (reason: string) => reasons.find(known => known.reason === reason)?.rows ?? 0
   if (read === 0) warnings.push('The file has a header and no rows.')
   else if (recipients === 0) warnings.push('No row of the file is left to be sent.')
+  if (rows('no locale') === read && read > 0) {
+    warnings.push('No row has a locale: give the one for all of them with --default-locale, such as en-US.')
+  }
   const statuses = file.unused.filter(column => STATUS_COLUMN.test(column))
   if (statuses.length > 0 && options.from === null) {
     warnings.push(

@@ -124,6 +124,22 @@ test('a lone quote that a later lone quote closes costs both lines and none betw
   expect(read.rows).toHaveLength(998)
 })
 
+test('a quote closed only after 64 KiB is a lone quote: what it would enclose is read', async () => {
+  const lines = Array.from({ length: 10_000 }, (_, n) => `p${n}@example.com,yes`)
+  lines[2] = '"lone@example.com,yes'
+  lines[9000] = 'last",yes'
+
+  for (const chunk of [500, 1 << 20]) {
+    const read = await readCsv(lines.join('\n'), { chunk })
+
+    expect(read.damaged.map(({ line, reason }) => [line, reason])).toEqual([
+      [3, 'quotes'],
+      [9001, 'quotes'],
+    ])
+    expect(read.rows).toHaveLength(9998)
+  }
+})
+
 test('a record over several lines that fails a check is read again line by line', async () => {
   const content = '"two\nlines",b\n"a,1\nb@example.com,2\nc",3\nd,4\n'
   const accept = (values: readonly unknown[]) => !String(values[0]).startsWith('a,1')
