@@ -179,3 +179,15 @@ test('lines that are too long, not UTF-8 or hold a NUL byte cost themselves', as
     expect(read.damaged[0]?.raw).toBe('x'.repeat(1024))
   }
 })
+
+test.for([1000, 1 << 20])(
+  'a line one byte too long is damaged, one of the longest is not; chunks of %i',
+  async chunk => {
+    const line = (length: number) => `${'x'.repeat(length - 2)},1`
+
+    const read = await readCsv(`a,1\n${line(64 * 1024)}\n${line(64 * 1024 + 1)}\nb,2\n`, { chunk })
+
+    expect(read.rows.map(row => row.line)).toEqual([1, 2, 4])
+    expect(read.damaged).toMatchObject([{ line: 3, reason: 'line too long' }])
+  },
+)
