@@ -111,10 +111,17 @@ async function stage(
     const { read, lastLine } = rows.taken()
     expectNothingMissing(read, recipients, reasons)
     if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients })
+    const { samples, rejects } = await loadSamples(client, staging, SAMPLES)
     const found: Found = {
-      ...{ options, read, recipients, reasons, file: { compression: source.compression, ...file.shape() } },
-      ...(await loadSamples(client, staging, SAMPLES)),
-      ...{ id: isDryRun ? null : staging.id, durationMs: Math.round(performance.now() - startedAtMs) },
+      id: isDryRun ? null : staging.id,
+      options,
+      file: { compression: source.compression, ...file.shape() },
+      read,
+      recipients,
+      reasons,
+      samples,
+      rejects,
+      durationMs: Math.round(performance.now() - startedAtMs),
     }
     return stagedOf(found)
   })
@@ -137,10 +144,9 @@ async function readRules(options: ImportOptions, signal: AbortSignal): Promise<R
     )
   }
   const preset = options.from === null ? null : PRESETS[options.from]
-  return {
-    ...{ method, defaultLocale, all, preset, fields: fieldsOf(preset, options.map) },
-    components: components === null ? null : await readComponentsMap(components, signal),
-  }
+  const fields = fieldsOf(preset, options.map)
+  const map = components === null ? null : await readComponentsMap(components, signal)
+  return { method, defaultLocale, all, preset, fields, components: map }
 }
 
 function newImport(
@@ -149,16 +155,19 @@ function newImport(
   file: OpenFile,
   compression: Compression,
 ): NewImport {
-  const { account, pageId, method, onUncertain, update, batchRows, firstRows } = options
-  const { map, defaultLocale, all, from, components, suppress } = options
+  const { account, pageId, method, onUncertain, update, batchRows, firstRows, ...reading } = options
   const { columns, format, delimiter } = file.shape()
   return {
-    ...{ account, pageId, method, onUncertain, update, batchRows, firstRows, columns },
+    account,
+    pageId,
+    method,
     file: path === '-' ? 'stdin' : path,
-    options: {
-      ...{ map, defaultLocale, all, from, components, suppress },
-      file: { compression, format, delimiter },
-    },
+    columns,
+    options: { ...reading, file: { compression, format, delimiter } },
+    onUncertain,
+    update,
+    batchRows,
+    firstRows,
   }
 }
 

@@ -37,7 +37,7 @@ export type NewImport = {
 /** A staging in its transaction: nothing of it is seen before that ends, and nothing stays if it does not end well. */
 export type Staging = { readonly id: bigint; readonly tables: StagingTables }
 
-/** Begins to stage an import, whose id is null for a dry run. */
+/** Begins to stage an import; a dry run has no id, and 0 stands for it in its tables. */
 export async function beginStaging(
   client: PoolClient,
   newImport: NewImport,
