@@ -1,10 +1,10 @@
-/** 16 MB of bits, in blocks that a processor fetches at once. */
+/** 32 MB of bits, in blocks that a processor fetches at once. */
 const WORDS_A_BLOCK = 16
-const BLOCKS = 2 ** 18
+const BLOCKS = 2 ** 19
 
 /**
  * Returns what says whether a hash may have been asked about before: certain if it says no. Its memory is the same for
- * any number of rows (a blocked Bloom filter): of five million who are all different, some thousand are taken for
+ * any number of rows (a blocked Bloom filter): of five million who are all different, some hundred are taken for
  * repeated, and so Postgres need only look for duplicates of those.
  */
 export function openSeenBefore(): (hash: string) => boolean {

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { inTransaction } from '#src/store/database.ts'
 import { deleteOldStagings, deleteStaging } from '#src/store/imports/expire.ts'
 import {
+  analyzeRecipients,
   countReasons,
   finishStaging,
   leaveOutSuppressed,
@@ -100,6 +101,7 @@ async function stage(
       signal.throwIfAborted()
       const { totalBytes } = source
       watch.onProgress?.({ bytes: source.bytesRead(), totalBytes, rows: rows.taken().read })
+      rows.findRepeated()
       await writer.drain()
     })
     let recipients = await writer.end()
@@ -126,7 +128,7 @@ async function stage(
     return stagedOf(found)
   })
   // Not in the transaction, where it would make others wait who stage too. It only makes the work that follows faster.
-  if (!isDryRun) await pool.query('analyze ferry.import_recipients').catch(() => {})
+  if (!isDryRun) await analyzeRecipients(pool).catch(() => {})
   return staged
 }
 

@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Staging } from './staging.ts'
 
 /** Makes the table for the hashes of recipients who are not to be imported, of this transaction only. */
@@ -32,6 +32,8 @@ export async function leaveOutSuppressed(client: PoolClient, { id, tables }: Sta
  * `import_repeated` has the hashes of every recipient who comes twice, and of some who do not.
  */
 export async function mergeDuplicates(client: PoolClient, { id, tables }: Staging): Promise<number> {
+  const { rowCount } = await client.query('select from pg_temp.import_repeated limit 1')
+  if (rowCount === 0) return 0
   await client.query(`
     create temporary table import_repeats (like ${tables.recipients}) on commit drop;
     alter table import_repeats add kept_line bigint not null;
@@ -155,4 +157,9 @@ export async function finishStaging(
     `update ferry.imports set staged_at = clock_timestamp(), read = $2, recipients = $3, last_line = $4 where id = $1`,
     [id, counts.read, counts.recipients, counts.lastLine],
   )
+}
+
+/** Lets the planner know of the rows just staged; of the columns by which they are looked for, for it takes a while. */
+export async function analyzeRecipients(pool: Pool): Promise<void> {
+  await pool.query('analyze ferry.import_recipients (import_id, line, recipient_hash)')
 }

@@ -80,17 +80,18 @@ async function insertImport(client: PoolClient, row: NewImport): Promise<bigint>
 }
 
 export type StagingWriter = {
-  /** `isNew` is certain: none of the rows before has this hash. Hashes are 16 bytes, as characters of latin1. */
+  /** Hashes are 16 bytes, as characters of latin1. */
   recipient(row: {
     line: number
     hash: string
-    isNew: boolean
     all: boolean
     componentIds: readonly string[]
     locale: string
     recipient: string
     raw: string
   }): void
+  /** A hash that rows before may have had. One that was not told of here is of one row only. */
+  repeated(hash: string): void
   reject(row: { line: number; reason: string; column: string | null; message: string; raw: string }): void
   leftOut(row: { line: number; reason: string; hash: string | null; recipient: string | null }): void
   /** Waits until there is room for more rows. To be called now and then: memory holds what came in between. */
@@ -140,7 +141,7 @@ export function openStagingWriter(client: PoolClient, { id, tables }: Staging): 
   }
 
   return {
-    recipient({ line, hash, isNew, all, componentIds, locale, recipient, raw }) {
+    recipient({ line, hash, all, componentIds, locale, recipient, raw }) {
       recipients.begin(recipientStart)
       recipients.integer(line)
       recipients.uuid(hash)
@@ -149,7 +150,8 @@ export function openStagingWriter(client: PoolClient, { id, tables }: Staging): 
       recipients.text(locale)
       recipients.text(recipient)
       recipients.text(raw)
-      if (isNew) return
+    },
+    repeated(hash) {
       repeated.begin(repeatedStart)
       repeated.uuid(hash)
     },
