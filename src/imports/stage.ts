@@ -20,7 +20,7 @@ import { type Compression, openSource } from './file/source.ts'
 import { FileRefused } from './file-refused.ts'
 import { type Found, stagedOf } from './found.ts'
 import { PRESETS } from './presets/presets.ts'
-import { openRecipientHash } from './recipient-hash.ts'
+import { openRecipientHashBytes } from './recipient-hash.ts'
 import { openRowSink } from './row-sink.ts'
 import type { ImportOptions, Staged, StagingContext, Watch } from './staged.ts'
 import { copySuppressions } from './suppressions.ts'
@@ -82,9 +82,10 @@ async function stage(
 ): Promise<Staged> {
   const startedAtMs = performance.now()
   const { signal } = watch
+  expectOneStdin([path, options.components, options.suppress])
   const rules = await readRules(options, signal)
   const { id: installationId } = await loadInstallation(pool)
-  const hashOf = openRecipientHash(installationId, options.method)
+  const hashOf = openRecipientHashBytes(installationId, options.method)
 
   await using source = await openSource(path, signal)
   const file = await openFile(source, rules.fields, rules.preset)
@@ -120,6 +121,11 @@ async function stage(
   // Not in the transaction, where it would make others wait who stage too. It only makes the work that follows faster.
   if (!isDryRun) await pool.query('analyze ferry.import_recipients').catch(() => {})
   return staged
+}
+
+function expectOneStdin(paths: readonly (string | null)[]): void {
+  if (paths.filter(path => path === '-').length < 2) return
+  throw new FileRefused('stdin is one file, and is named twice.', 'Name the other file by its path.')
 }
 
 async function readRules(options: ImportOptions, signal: AbortSignal): Promise<RowRules> {

@@ -1,4 +1,4 @@
-import type { Ferry } from '#src/ferry.ts'
+import type { ImportContext } from '#src/imports/context.ts'
 import type { WorkEnd } from '#src/imports/work.ts'
 import { workImport } from '#src/imports/work.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
@@ -20,7 +20,7 @@ export type ImportWorld = World & {
   stage(staged?: StagedImport): Promise<bigint>
   work(
     id: bigint,
-    options?: { ferry?: Ferry; signal?: AbortSignal; cutOff?: AbortSignal; yieldAfterCalls?: number },
+    options?: { ferry?: ImportContext; signal?: AbortSignal; cutOff?: AbortSignal; yieldAfterCalls?: number },
   ): Promise<WorkEnd>
   /** How often each recipient of a page was delivered, by recipient. */
   delivered(pageId?: bigint): Map<string, number>

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { discardStaging, expireStagings } from '#src/imports/stage.ts'
+import { loadInstallation } from '#src/store/installation.ts'
 import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
 test('stages the rows of a CSV as an import that waits to be confirmed', async () => {
@@ -67,6 +69,21 @@ test('a dry run counts the same and keeps nothing', async () => {
   const stored = await desk.stage(content, { suppress: await desk.file('ben@example.com\n') })
   expect({ ...stored.summary, import: null, durationMs: 0 }).toEqual({ ...dry.summary, durationMs: 0 })
   expect(stored.reasons).toEqual(dry.reasons)
+})
+
+test('a recipient is found again by the hash of the address, whatever the case of its letters', async () => {
+  await using desk = await openStagingDesk()
+  await desk.stage('email\nAda@Example.com\n')
+  const { id } = await loadInstallation(desk.store.pool)
+
+  const found = await desk.query('select line::int from ferry.import_recipients where recipient_hash = $1', [
+    openRecipientHash(id, 'email')('ada@EXAMPLE.com'),
+  ])
+
+  expect(found).toEqual([{ line: 2 }])
+  expect(openRecipientHash(id, 'im')('ada@example.com')).not.toBe(
+    openRecipientHash(id, 'email')('ada@example.com'),
+  )
 })
 
 test('every row of any file is in exactly one place', async () => {

@@ -38,12 +38,13 @@ export async function mergeDuplicates(client: PoolClient, { id, tables }: Stagin
     analyze pg_temp.import_repeated`)
   const repeats = await client.query(
     `insert into pg_temp.import_repeats
-     select * from (
-       select r.*, min(r.line) over (partition by r.recipient_hash) as kept_line
+     select import_id, line, recipient_hash, "all", component_ids, locale, recipient, raw, kept_line from (
+       select r.*, min(r.line) over same as kept_line, count(*) over same as rows
        from ${tables.recipients} r
        where r.import_id = $1
          and exists (select from pg_temp.import_repeated s where s.recipient_hash = r.recipient_hash)
-     ) same`,
+       window same as (partition by r.recipient_hash)
+     ) repeats where rows > 1`,
     [id],
   )
   if (repeats.rowCount === 0) return 0

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { copyField } from '../copy.ts'
-import { openBinaryRows } from './binary-rows.ts'
+import { openBinaryRows, rowStart } from './binary-rows.ts'
 
 /** Where staged rows go: into Ferry's tables, or for a dry run into tables of this one transaction. */
 export type StagingTables = {
@@ -106,6 +106,8 @@ const COPY_BYTES = 1024 * 1024
 export function openStagingWriter(client: PoolClient, { id, tables }: Staging): StagingWriter {
   const recipients = openBinaryRows(COPY_BYTES * 2)
   const repeated = openBinaryRows(COPY_BYTES / 16)
+  const recipientStart = rowStart(8, id)
+  const repeatedStart = rowStart(1)
   let rejects = ''
   let leftOut = ''
   let written = 0
@@ -139,8 +141,7 @@ export function openStagingWriter(client: PoolClient, { id, tables }: Staging): 
 
   return {
     recipient({ line, hash, isNew, all, componentIds, locale, recipient, raw }) {
-      recipients.begin(8)
-      recipients.bigint(id)
+      recipients.begin(recipientStart)
       recipients.integer(line)
       recipients.uuid(hash)
       recipients.boolean(all)
@@ -149,7 +150,7 @@ export function openStagingWriter(client: PoolClient, { id, tables }: Staging): 
       recipients.text(recipient)
       recipients.text(raw)
       if (isNew) return
-      repeated.begin(1)
+      repeated.begin(repeatedStart)
       repeated.uuid(hash)
     },
     reject({ line, reason, column, message, raw }) {

@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { ImportContext } from '#src/imports/context.ts'
+import type { PlatformClient } from '#src/platform/client.ts'
+import { settleLostClaims } from '#src/store/imports/waiting.ts'
+import { type ImportWorld, setup } from './import-world.ts'
+
+/** Leaves the import's only batch in flight, as a worker does that dies between two statements. */
+async function dieInFlight(world: ImportWorld, id: bigint, before: 'sending' | 'recording'): Promise<void> {
+  await world.query(
+    `with batch as (
+       insert into ferry.import_batches (import_id, from_line, to_line, rows, state, claim, claimed_at, claim_ends_at, call_id)
+       select id, 2, last_line, recipients, 'in flight', gen_random_uuid(), now(), now(), case when $2 then 1 end
+       from ferry.imports where id = $1)
+     update ferry.imports set status = 'running', started_at = now(), batched_to = last_line where id = $1`,
+    [id, before === 'recording'],
+  )
+}
+
+test('a batch whose worker died before it had a slot was never sent', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3, onUncertain: 'hold' })
+  await dieInFlight(world, id, 'sending')
+  expect(await world.work(id)).toBe('completed')
+  expect(await world.batches(id)).toMatchObject([{ state: 'sent', resends: 0 }])
+})
+
+test('a batch whose worker died with a slot is sent again, and the ledger says so', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3 })
+  await dieInFlight(world, id, 'recording')
+  expect(await world.work(id)).toBe('completed')
+  expect(await world.batches(id)).toMatchObject([{ state: 'sent', resends: 1, uncertain: false }])
+})
+
+test('a batch whose worker died with a slot is held if the import wants that', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3, onUncertain: 'hold' })
+  await dieInFlight(world, id, 'recording')
+  expect(await world.work(id)).toBe('undecided')
+  expect(await world.batches(id)).toMatchObject([{ state: 'uncertain', resends: 0, uncertain: true }])
+  expect(world.calls()).toBe(0)
+})
+
+test('a claim is not touched before its time is over, and the import does not end without it', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3 })
+  await dieInFlight(world, id, 'recording')
+  await world.query(`update ferry.import_batches set claim_ends_at = now() + interval '1.2 s'`)
+  const before = performance.now()
+  expect(await world.work(id)).toBe('completed')
+  expect(performance.now() - before).toBeGreaterThan(1_000)
+})
+
+test('what a dead worker left in flight is settled whatever became of the import', async () => {
+  await using world = await setup()
+  for (const [status, onUncertain, state] of [
+    ['paused', 'resend', 'ready'],
+    ['paused', 'hold', 'uncertain'],
+    ['cancelled', 'resend', 'uncertain'],
+  ] as const) {
+    const id = await world.stage({ rows: 3, onUncertain })
+    await dieInFlight(world, id, 'recording')
+    await world.query('update ferry.imports set status = $2 where id = $1', [id, status])
+    expect(await settleLostClaims(world.ferry.pool)).toBe(1)
+    expect(await world.batches(id)).toMatchObject([{ state, uncertain: true }])
+  }
+  expect(await settleLostClaims(world.ferry.pool)).toBe(0)
+})
+
+test('an answer that comes after the claim was settled changes nothing but the call log', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3 })
+  world.sandbox.state.onCall(async ({ number }) => {
+    if (number > 1) return undefined
+    await world.query('update ferry.import_batches set claim_ends_at = clock_timestamp()')
+    await settleLostClaims(world.ferry.pool)
+    return undefined
+  })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ twice: 3 })
+  expect(await world.batches(id)).toMatchObject([{ state: 'sent', resends: 1 }])
+  expect(await world.query('select http_status from ferry.platform_calls')).toEqual([
+    { http_status: 200 },
+    { http_status: 200 },
+  ])
+  expect(await world.importRow(id)).toMatchObject({ accepted: 1 })
+})
+
+test('a slot that grew old before anything was sent is given back, and another one taken', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3, onUncertain: 'hold' })
+  const end = await slowly(world, id, async () => {})
+  expect(end).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 3 })
+  const [batch] = await world.batches(id)
+  expect(await world.query('select id from ferry.platform_calls')).toEqual([{ id: batch!.call_id }])
+  expect(batch!.call_id).not.toBe('1')
+})
+
+test('who pauses an import while a slot grows old keeps the batch from being sent', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3 })
+  const end = await slowly(world, id, () => world.query(`update ferry.imports set status = 'paused'`))
+  expect(end).toBe('paused')
+  expect(world.calls()).toBe(0)
+  expect(await world.batches(id)).toMatchObject([
+    { state: 'ready', call_id: null, resends: 0, uncertain: false },
+  ])
+  expect(await world.query('select 1 from ferry.platform_calls')).toEqual([])
+})
+
+test('who lost its lease while a slot grew old sends nothing', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3 })
+  const end = await slowly(world, id, () => world.query('update ferry.leases set token = gen_random_uuid()'))
+  expect(end).toBe('busy')
+  expect(world.calls()).toBe(0)
+  await world.query('delete from ferry.leases')
+  expect(await world.work(id)).toBe('completed')
+})
+
+test('with all connections cut in the middle everybody is sent once, and the ledger knows', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 10, batchRows: 1 })
+  world.sandbox.state.onCall(async ({ number }) => {
+    if (number === 2 || number === 5) {
+      await world.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid()`,
+      )
+    }
+    return undefined
+  })
+  expect(await world.work(id)).toBe('completed')
+  const resent = (await world.batches(id)).filter(batch => batch.resends > 0).length
+  expect(world.timesDelivered().once).toBeGreaterThanOrEqual(10 - resent)
+  expect(world.delivered().size).toBe(10)
+})
+
+/** Works on an import with a worker that does `meanwhile` between its claim and its call, until its slot is old. */
+async function slowly(world: ImportWorld, id: bigint, meanwhile: () => Promise<unknown>) {
+  const context: ImportContext = world.ferry
+  const account = context.accounts.get('default')!
+  const client: PlatformClient = {
+    ...account.client,
+    async importSubscribers(batch, call) {
+      await meanwhile()
+      await delay(world.ferry.arrivalBoundMs / 5 + 50)
+      return account.client.importSubscribers(batch, call)
+    },
+  }
+  const accounts = new Map([['default', { ...account, client }]])
+  return world.work(id, { ferry: { ...context, accounts } })
+}
