@@ -19,20 +19,18 @@ export type Outcome = {
   readonly call: { readonly callId: bigint; readonly end: CallEnd } | null
 }
 
-/** What the next claim depends on. */
-export type Standing = { readonly accepted: number; readonly failures: number }
-
 /**
  * Writes down the end of a call and what becomes of its batch and its import, all or nothing. If the claim was settled
  * meanwhile, its batch is somebody else's, and only the call log hears of it. May be repeated.
  */
-export function recordOutcome(pool: Pool, outcome: Outcome): Promise<Standing> {
+export function recordOutcome(pool: Pool, outcome: Outcome): Promise<store.Standing> {
   const { importId, claim, rows, answer, call } = outcome
   return inTransaction(pool, async client => {
-    const now = await store.lockForOutcome(client, importId)
+    const standing = await store.lockForOutcome(client, importId)
     if (call) await finishCall(client, call.callId, call.end)
     const batch = await store.findClaimed(client, claim)
-    if (!batch) return now
+    if (!batch) return standing
+    const now = await store.loadNow(client, importId, !answer.ok || batch.setAside.length > 0)
 
     const told: Told = answer.ok
       ? { kind: 'accepted' }
@@ -63,7 +61,8 @@ export function recordOutcome(pool: Pool, outcome: Outcome): Promise<Standing> {
 /** Decides about the rows refused alone, when nothing else is left to send; see `decideDoubted`. */
 export async function recordDoubted(pool: Pool, importId: bigint): Promise<void> {
   await inTransaction(pool, async client => {
-    const now = await store.lockForOutcome(client, importId)
+    await store.lockForOutcome(client, importId)
+    const now = await store.loadNow(client, importId, true)
     const decision = decideDoubted(knownOf(now))
     const said = await store.loadDoubt(client, importId)
     if (!decision.pause) await store.rejectRows(client, importId, 'doubted')

@@ -9,9 +9,10 @@ import {
   giveClaimBack,
   loadRows,
 } from '#src/store/imports/claims.ts'
+import type { Standing } from '#src/store/imports/outcomes.ts'
 import { patiently } from '#src/store/patience.ts'
 import { ClaimGone, type ClaimThrottle, throttleOf } from './claim-throttle.ts'
-import { recordOutcome, type Standing } from './record.ts'
+import { recordOutcome } from './record.ts'
 
 /** What it takes to send the batches of one import. */
 export type Sender = {

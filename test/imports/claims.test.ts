@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { ImportContext } from '#src/imports/context.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
+import { type Claimer, claimBatch } from '#src/store/imports/claims.ts'
 import { settleLostClaims } from '#src/store/imports/waiting.ts'
+import type { Limit } from '#src/store/throttle.ts'
 import { type ImportWorld, setup } from './import-world.ts'
 
 /** Leaves the import's only batch in flight, as a worker does that dies between two statements. */
@@ -137,6 +140,42 @@ test('with all connections cut in the middle everybody is sent once, and the led
   expect(world.timesDelivered().once).toBeGreaterThanOrEqual(10 - resent)
   expect(world.delivered().size).toBe(10)
 })
+
+test('of imports that wait for a slot the one served longest ago goes first, as long as it asks', async () => {
+  await using world = await setup()
+  const limit = { limitKey: 'account:test', windows: [{ most: 1, windowMs: 300 }] }
+  const [first, second] = [await claimerOf(world, limit), await claimerOf(world, limit)]
+  const ended = () =>
+    world.query('update ferry.platform_calls set finished = clock_timestamp() where finished is null')
+  expect(await first.claim()).toBe('claimed')
+  expect([await second.claim(), await first.claim()]).toEqual(['wait', 'wait'])
+  await ended()
+  await delay(350)
+  expect([await first.claim(), await second.claim()]).toEqual(['wait', 'claimed'])
+  await ended()
+  await delay(350)
+  expect(await first.claim()).toBe('claimed')
+
+  expect(await second.claim()).toBe('wait')
+  await ended()
+  await world.query(`update ferry.imports set wants_at = wants_at - interval '2 s'`)
+  await delay(350)
+  expect(await first.claim()).toBe('claimed')
+})
+
+/** Claims batches of an import of its own. */
+async function claimerOf({ ferry, stage, query }: ImportWorld, limit: Limit) {
+  const importId = await stage({ rows: 9, batchRows: 1 })
+  await query(`update ferry.imports set status = 'running' where id = $1`, [importId])
+  const lease = { name: `test:${importId}`, token: randomUUID() }
+  await query(
+    `insert into ferry.leases (name, token, holder, acquired_at, expires_at)
+     values ($1, $2, 'test', now(), now() + interval '1 h')`,
+    [lease.name, lease.token],
+  )
+  const claimer: Claimer = { pool: ferry.pool, importId, lease, limit, arrivalBoundMs: 500, claimMs: 60_000 }
+  return { claim: async () => (await claimBatch(claimer)).what }
+}
 
 /** Works on an import with a worker that does `meanwhile` between its claim and its call, until its slot is old. */
 async function slowly(world: ImportWorld, id: bigint, meanwhile: () => Promise<unknown>) {

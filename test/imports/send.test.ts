@@ -221,6 +221,7 @@ test.for([
   ['the first', [2]],
   ['the last', [501]],
   ['some', [2, 3, 77, 300, 499]],
+  ['ten, far from each other', [20, 70, 120, 170, 220, 270, 320, 370, 420, 470]],
   ['ten, near each other', [100, 101, 102, 103, 110, 111, 112, 120, 121, 140]],
 ] as const)('rows nobody names are found by halving: %s', { timeout: 60_000 }, async ([, lines]) => {
   await using world = await setup({}, { FERRY_IMPORT_LIMIT: '500/1s' })

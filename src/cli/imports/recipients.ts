@@ -24,8 +24,7 @@ export async function showRecipients(
     return EXIT.done
   }
   const { id: installation } = await loadInstallation(pool)
-  const hash = Buffer.from(openRecipientHash(installation, method)(address), 'latin1').toString('hex')
-  const rows = await findRecipient(pool, id, address, hash)
+  const rows = await findRecipient(pool, id, address, openRecipientHash(installation, method)(address))
   if (rows.length === 0) throw new CommandFailed(`no row of import ${id} is of that recipient`)
   await writeLines(rows.map(line))
   return EXIT.done

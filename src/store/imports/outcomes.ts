@@ -18,25 +18,44 @@ export type ImportNow = {
   readonly doubted: number
 }
 
-/** Locks an import until the transaction ends, and returns how it stands. */
-export async function lockForOutcome(client: PoolClient, importId: bigint): Promise<ImportNow> {
-  await client.query('select from ferry.imports where id = $1 for update', [importId])
-  // A second statement: one that locked and counted would count with a snapshot older than the lock.
-  const { rows } = await client.query<ImportNow>(
-    `select i.status, i.on_uncertain as "onUncertain", i.accepted, i.unaccepted, i.failures,
-       i.most_rows as "mostRows", i.most_rejects as "mostRejects", b.sent, b.doubted,
-       (select count(*)::int from ferry.import_rejects r
-        where r.import_id = i.id and r.origin = 'platform') as rejected
-     from ferry.imports i
-     cross join lateral (
-       select coalesce(sum(b.rows) filter (where b.state = 'sent'), 0)::int as sent,
-         coalesce(sum(b.rows) filter (where b.state = 'doubted'), 0)::int as doubted
-       from ferry.import_batches b where b.import_id = i.id) b
-     where i.id = $1`,
+/** What the next claim depends on. */
+export type Standing = Pick<ImportNow, 'accepted' | 'failures'>
+
+/** Locks an import until the transaction ends. */
+export async function lockForOutcome(client: PoolClient, importId: bigint): Promise<Standing> {
+  const { rows } = await client.query<Standing>(
+    'select accepted, failures from ferry.imports where id = $1 for update',
     [importId],
   )
-  const [row] = rows
-  if (!row) throw new Error(`there is no import ${importId}`)
+  return only(rows)
+}
+
+/**
+ * How an import stands that is locked already: a statement that locked and counted would count with a snapshot older
+ * than the lock. A call that was accepted needs the sums of rows sent and rejected only if rows become rejects by it.
+ */
+export async function loadNow(client: PoolClient, importId: bigint, needsSums: boolean): Promise<ImportNow> {
+  const { rows } = await client.query<ImportNow>(
+    `select i.status, i.on_uncertain as "onUncertain", i.accepted, i.unaccepted, i.failures,
+       i.most_rows as "mostRows", i.most_rejects as "mostRejects", d.doubted,
+       case when $2 or d.doubted > 0 then (
+         select coalesce(sum(b.rows), 0)::int from ferry.import_batches b
+         where b.import_id = i.id and b.state = 'sent') else 0 end as sent,
+       case when $2 or d.doubted > 0 then (
+         select count(*)::int from ferry.import_rejects r
+         where r.import_id = i.id and r.origin = 'platform') else 0 end as rejected
+     from ferry.imports i
+     cross join lateral (
+       select coalesce(sum(b.rows), 0)::int as doubted from ferry.import_batches b
+       where b.import_id = i.id and b.state = 'doubted') d
+     where i.id = $1`,
+    [importId, needsSums],
+  )
+  return only(rows)
+}
+
+function only<Row>([row]: readonly Row[]): Row {
+  if (!row) throw new Error('the import is gone')
   return row
 }
 
