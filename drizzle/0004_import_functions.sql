@@ -107,9 +107,10 @@ BEGIN
   ELSE
     PERFORM ferry.settle_claims(p_import);
     -- Smallest first: so the halves of a refused batch follow it at once, and a row that is at fault is alone soon.
+    -- After nine refusals in a row, of the twelve that would pause the import, the largest: it may well be without fault.
     LOOP
       SELECT * INTO v_batch FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'ready'
-        ORDER BY b.rows, b.from_line LIMIT 1;
+        ORDER BY CASE WHEN v.unaccepted < 9 THEN b.rows ELSE -b.rows END, b.from_line LIMIT 1;
       EXIT WHEN v_batch.id IS NULL OR v_batch.rows - cardinality(v_batch.set_aside) <= v.most_rows IS NOT FALSE;
       PERFORM ferry.split_batch(v_batch.id);
     END LOOP;

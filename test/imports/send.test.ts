@@ -234,6 +234,16 @@ test.for([
   expect(world.calls()).toBeLessThan(3 + 20 * lines.length)
 })
 
+test('a row nobody names is found even as the first of ten thousand', async () => {
+  await using world = await setup({}, { FERRY_IMPORT_LIMIT: '500/1s' })
+  const found = bad(2)
+  world.sandbox.state.onCall(call => (found(call).length > 0 ? NAMELESS : undefined))
+  const id = await world.stage({ rows: 9_000, batchRows: 10_000 })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.rejects(id)).map(row => row.line)).toEqual(['2'])
+  expect(world.timesDelivered()).toEqual({ once: 8_999 })
+})
+
 test('a page that does not exist costs few calls, pauses the import with the reason, and rejects nobody', async () => {
   await using world = await setup()
   const pageId = 6_000_000_000_002n
