@@ -23,7 +23,7 @@ import { throttle } from './throttle.ts'
 /*
  * Measures what Ferry promises about speed and size:
  *
- *     npm run bench                         everything, about five minutes
+ *     npm run bench                         everything, about ten minutes
  *     npm run bench -- cold-sync as-of      only these
  *     npm run bench -- --quick              small sizes: shows within a minute that the benches work. Limits are judged,
  *                                           speeds are not

@@ -57,9 +57,10 @@ async function runImport(ferry: Ferry, path: string, options: Options, session: 
     if (!(await ask(question, signal))) return EXIT.failed
   }
   const { confirmImport } = await import('#src/imports/control.ts')
-  await confirmImport(ferry.pool, id)
+  const status = await confirmImport(ferry.pool, id)
   opened.move()
-  const { finishHere, leaveToWorkers } = await import('./import/confirmed.ts')
+  const { finishHere, leaveToWorkers, tellWhatCameOfIt } = await import('./import/confirmed.ts')
+  if (status === 'completed') return tellWhatCameOfIt(ferry, id, options)
   return options.wait ? finishHere(ferry, id, options, session) : leaveToWorkers(ferry, id, options, session)
 }
 

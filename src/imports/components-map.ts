@@ -41,5 +41,6 @@ export async function readComponentsMap(
     }
     read(block)
   }
+  await source.expectUnchanged()
   return components
 }

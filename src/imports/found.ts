@@ -57,6 +57,9 @@ function warningsAbout({ read, recipients, reasons, file, options }: Found): str
   const rows = (reason: string) => reasons.find(known => known.reason === reason)?.rows ?? 0
   if (read === 0) warnings.push('The file has a header and no rows.')
   else if (recipients === 0) warnings.push('No row of the file is left to be sent.')
+  if (rows('no locale') === read && read > 0) {
+    warnings.push('No row has a locale: give the one for all of them with --default-locale, such as en-US.')
+  }
   const statuses = file.unused.filter(column => STATUS_COLUMN.test(column))
   if (statuses.length > 0 && options.from === null) {
     warnings.push(
@@ -65,13 +68,17 @@ function warningsAbout({ read, recipients, reasons, file, options }: Found): str
   }
   if (rows('other locale') > 0) {
     warnings.push(
-      `${rows('other locale')} rows name a recipient again with another locale: that of the first row stays.`,
+      `A recipient comes again with another locale in ${counted(rows('other locale'), 'row')}: that of the first row stays.`,
     )
   }
   if (rows('not UTF-8') > 0) {
     warnings.push(
-      `${rows('not UTF-8')} lines are not UTF-8. If the file is Latin-1, convert it: iconv -f ISO-8859-1 -t UTF-8`,
+      `Not UTF-8: ${counted(rows('not UTF-8'), 'line')}. If the file is Latin-1, convert it: iconv -f ISO-8859-1 -t UTF-8`,
     )
   }
   return warnings
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

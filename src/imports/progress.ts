@@ -48,21 +48,22 @@ export async function loadSummary(pool: Pool, id: bigint): Promise<ImportSummary
 export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null): Promise<Progress> {
   const row = await findRow(pool, id)
   const summary = summaryOf(row)
-  const resting = { summary, batchesLeft: 0, rowsPerMinute: null, etaMs: null, whyWaiting: null }
   const pause = row.status === 'paused' ? pauseOf(row) : null
-  if (row.status !== 'queued' && row.status !== 'running') return { ...resting, pause }
   const pace = await loadPace(pool, id)
   if (!pace) throw new ImportNotFound(id)
+  const batchesLeft = row.finished_at === null ? pace.batchesLeft : 0
+  if (row.status !== 'queued' && row.status !== 'running') {
+    return { summary, batchesLeft, rowsPerMinute: null, etaMs: null, whyWaiting: null, pause }
+  }
   const state = limit && (await loadLimitState(pool, limit))
-  const { batchesLeft } = pace
   const paceMs = Math.max(pace.paceMs, longestWindowMs(limit))
   const rowsPerMinute = pace.rowsSent > 0 ? (pace.rowsSent / paceMs) * 60_000 : null
+  const canTell = limit && state && isWorkedOn(pace)
   return {
     summary,
     batchesLeft,
     rowsPerMinute,
-    etaMs:
-      limit && state && isWorkedOn(pace) ? etaMs(summary.pending, pace, limit, state, rowsPerMinute) : null,
+    etaMs: canTell ? etaMs(summary.pending, pace, limit, state, rowsPerMinute) : null,
     whyWaiting: whyWaiting(pace, state),
     pause,
   }

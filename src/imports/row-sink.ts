@@ -7,6 +7,8 @@ import { openSeenBefore } from './seen-before.ts'
 export type RowSink = Sink & {
   /** How many rows have been taken so far, and the line of the last. */
   taken(): { readonly read: number; readonly lastLine: number }
+  /** Tells the writer which of the recipients taken since the last time may have come before. To be called last too. */
+  findRepeated(): void
 }
 
 /** Returns where a reader leaves rows: each is judged and written to the table it belongs in. */
@@ -17,11 +19,18 @@ export function openRowSink(
   file: OpenFile,
 ): RowSink {
   const seenBefore = openSeenBefore()
+  const hashes: string[] = []
   let read = 0
   let lastLine = 0
 
   return {
     taken: () => ({ read, lastLine }),
+
+    // Many at a time, one right after the other: a processor then waits for several places in memory at once.
+    findRepeated() {
+      for (const hash of hashes) if (seenBefore(hash)) writer.repeated(hash)
+      hashes.length = 0
+    },
 
     row(line, values, raw, mayRefuse) {
       const verdict = check(values)
@@ -31,8 +40,8 @@ export function openRowSink(
       if (verdict.kind === 'good') {
         const { recipient, all, componentIds, locale } = verdict
         const hash = hashOf(recipient)
-        const isNew = !seenBefore(hash)
-        writer.recipient({ line, hash, isNew, all, componentIds, locale, recipient, raw })
+        hashes.push(hash)
+        writer.recipient({ line, hash, all, componentIds, locale, recipient, raw })
       } else if (verdict.kind === 'left out') {
         const { reason, recipient } = verdict
         writer.leftOut({ line, reason, recipient, hash: recipient === null ? null : hashOf(recipient) })

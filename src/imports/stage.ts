@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { inTransaction } from '#src/store/database.ts'
 import { deleteOldStagings, deleteStaging } from '#src/store/imports/expire.ts'
 import {
+  analyzeRecipients,
   countReasons,
   finishStaging,
   leaveOutSuppressed,
@@ -20,7 +21,7 @@ import { type Compression, openSource } from './file/source.ts'
 import { FileRefused } from './file-refused.ts'
 import { type Found, stagedOf } from './found.ts'
 import { PRESETS } from './presets/presets.ts'
-import { openRecipientHash } from './recipient-hash.ts'
+import { openRecipientHashBytes } from './recipient-hash.ts'
 import { openRowSink } from './row-sink.ts'
 import type { ImportOptions, Staged, StagingContext, Watch } from './staged.ts'
 import { copySuppressions } from './suppressions.ts'
@@ -82,9 +83,10 @@ async function stage(
 ): Promise<Staged> {
   const startedAtMs = performance.now()
   const { signal } = watch
+  expectOneStdin([path, options.components, options.suppress])
   const rules = await readRules(options, signal)
   const { id: installationId } = await loadInstallation(pool)
-  const hashOf = openRecipientHash(installationId, options.method)
+  const hashOf = openRecipientHashBytes(installationId, options.method)
 
   await using source = await openSource(path, signal)
   const file = await openFile(source, rules.fields, rules.preset)
@@ -99,6 +101,7 @@ async function stage(
       signal.throwIfAborted()
       const { totalBytes } = source
       watch.onProgress?.({ bytes: source.bytesRead(), totalBytes, rows: rows.taken().read })
+      rows.findRepeated()
       await writer.drain()
     })
     let recipients = await writer.end()
@@ -110,16 +113,28 @@ async function stage(
     const { read, lastLine } = rows.taken()
     expectNothingMissing(read, recipients, reasons)
     if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients })
+    const { samples, rejects } = await loadSamples(client, staging, SAMPLES)
     const found: Found = {
-      ...{ options, read, recipients, reasons, file: { compression: source.compression, ...file.shape() } },
-      ...(await loadSamples(client, staging, SAMPLES)),
-      ...{ id: isDryRun ? null : staging.id, durationMs: Math.round(performance.now() - startedAtMs) },
+      id: isDryRun ? null : staging.id,
+      options,
+      file: { compression: source.compression, ...file.shape() },
+      read,
+      recipients,
+      reasons,
+      samples,
+      rejects,
+      durationMs: Math.round(performance.now() - startedAtMs),
     }
     return stagedOf(found)
   })
   // Not in the transaction, where it would make others wait who stage too. It only makes the work that follows faster.
-  if (!isDryRun) await pool.query('analyze ferry.import_recipients').catch(() => {})
+  if (!isDryRun) await analyzeRecipients(pool).catch(() => {})
   return staged
+}
+
+function expectOneStdin(paths: readonly (string | null)[]): void {
+  if (paths.filter(path => path === '-').length < 2) return
+  throw new FileRefused('stdin is one file, and is named twice.', 'Name the other file by its path.')
 }
 
 async function readRules(options: ImportOptions, signal: AbortSignal): Promise<RowRules> {
@@ -131,10 +146,9 @@ async function readRules(options: ImportOptions, signal: AbortSignal): Promise<R
     )
   }
   const preset = options.from === null ? null : PRESETS[options.from]
-  return {
-    ...{ method, defaultLocale, all, preset, fields: fieldsOf(preset, options.map) },
-    components: components === null ? null : await readComponentsMap(components, signal),
-  }
+  const fields = fieldsOf(preset, options.map)
+  const map = components === null ? null : await readComponentsMap(components, signal)
+  return { method, defaultLocale, all, preset, fields, components: map }
 }
 
 function newImport(
@@ -143,16 +157,19 @@ function newImport(
   file: OpenFile,
   compression: Compression,
 ): NewImport {
-  const { account, pageId, method, onUncertain, update, batchRows, firstRows } = options
-  const { map, defaultLocale, all, from, components, suppress } = options
+  const { account, pageId, method, onUncertain, update, batchRows, firstRows, ...reading } = options
   const { columns, format, delimiter } = file.shape()
   return {
-    ...{ account, pageId, method, onUncertain, update, batchRows, firstRows, columns },
+    account,
+    pageId,
+    method,
     file: path === '-' ? 'stdin' : path,
-    options: {
-      ...{ map, defaultLocale, all, from, components, suppress },
-      file: { compression, format, delimiter },
-    },
+    columns,
+    options: { ...reading, file: { compression, format, delimiter } },
+    onUncertain,
+    update,
+    batchRows,
+    firstRows,
   }
 }
 

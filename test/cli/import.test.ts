@@ -122,6 +122,10 @@ describe('ferry import --yes --wait', () => {
     const [shown] = jsonLines(await cli.ferryRun('imports show 1 --json'))
     expect(shown).toEqual(summary)
 
+    await cli.ferryRun('imports purge 1')
+    const purged = jsonLines(await cli.ferryRun('imports recipients 1 P3@example.com --json'))
+    expect(purged).toMatchObject([{ line: '5', recipient: null, state: 'sent', batch: '2' }])
+
     const again = await cli.ferryRun(`import ${path} ${PAGE} --yes --wait --json`)
     expect(again.code).toBe(0)
     expect(jsonLines(again).at(-1)).toMatchObject({ import: '2', alreadyImported: 7, sent: 0, requests: 0 })

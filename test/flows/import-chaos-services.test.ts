@@ -11,13 +11,13 @@ import { between, seededRandom } from '#src/sandbox/random.ts'
 import { migrate } from '#src/store/migrate.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Chaos, go, kill, openChaos, report } from '#test/support/import-chaos.ts'
-import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
+import { testRedisUrl } from '#test/support/redis.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
 const SEED = Number(process.env.FERRY_TEST_SEED ?? 1)
 
 test('a Postgres restarted, and one that crashed, in the middle of imports costs nobody', {
-  timeout: 180_000,
+  timeout: 300_000,
 }, async () => {
   const random = seededRandom(SEED)
   await using opened = new AsyncDisposableStack()
@@ -45,7 +45,7 @@ test('a Postgres restarted, and one that crashed, in the middle of imports costs
 })
 
 test("workers whose connections are cut over and over lose nobody, and don't give up", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
@@ -74,16 +74,15 @@ test("workers whose connections are cut over and over lose nobody, and don't giv
 
 test.skipIf(!testRedisUrl)(
   'a Redis wiped again and again forgets no import',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const random = seededRandom(SEED)
     await using database = await openTestDatabase()
-    await using redis = await openTestRedis()
-    await using chaos = await openChaos(database.url, { settings: { REDIS_URL: redis.url } })
+    await using chaos = await openChaos(database.url)
     for (let staged = 0; staged < 20; staged++) await chaos.stage()
     const workers = await Promise.all([chaos.startWorker(), chaos.startWorker()])
     workers.forEach(go)
-    const client = new Redis(redis.url)
+    const client = new Redis(chaos.redisUrl!)
     let wiped = 0
     while ((await chaos.unfinished()) > 0) {
       await delay(between(random, 200, 1_500))

@@ -124,6 +124,22 @@ test('a lone quote that a later lone quote closes costs both lines and none betw
   expect(read.rows).toHaveLength(998)
 })
 
+test('a quote closed only after 64 KiB is a lone quote: what it would enclose is read', async () => {
+  const lines = Array.from({ length: 10_000 }, (_, n) => `p${n}@example.com,yes`)
+  lines[2] = '"lone@example.com,yes'
+  lines[9000] = 'last",yes'
+
+  for (const chunk of [500, 1 << 20]) {
+    const read = await readCsv(lines.join('\n'), { chunk })
+
+    expect(read.damaged.map(({ line, reason }) => [line, reason])).toEqual([
+      [3, 'quotes'],
+      [9001, 'quotes'],
+    ])
+    expect(read.rows).toHaveLength(9998)
+  }
+})
+
 test('a record over several lines that fails a check is read again line by line', async () => {
   const content = '"two\nlines",b\n"a,1\nb@example.com,2\nc",3\nd,4\n'
   const accept = (values: readonly unknown[]) => !String(values[0]).startsWith('a,1')
@@ -163,3 +179,15 @@ test('lines that are too long, not UTF-8 or hold a NUL byte cost themselves', as
     expect(read.damaged[0]?.raw).toBe('x'.repeat(1024))
   }
 })
+
+test.for([1000, 1 << 20])(
+  'a line one byte too long is damaged, one of the longest is not; chunks of %i',
+  async chunk => {
+    const line = (length: number) => `${'x'.repeat(length - 2)},1`
+
+    const read = await readCsv(`a,1\n${line(64 * 1024)}\n${line(64 * 1024 + 1)}\nb,2\n`, { chunk })
+
+    expect(read.rows.map(row => row.line)).toEqual([1, 2, 4])
+    expect(read.damaged).toMatchObject([{ line: 3, reason: 'line too long' }])
+  },
+)

@@ -108,6 +108,20 @@ test('a file of only a header has no rows, and a warning', async () => {
   expect(staged.warnings).toEqual([expect.stringContaining('no rows')])
 })
 
+test('a file without locales is warned of where there is no default', async () => {
+  const staged = await desk.stage('email\nada@example.com\n', { defaultLocale: null })
+
+  expect(staged.summary).toMatchObject({ rejected: 1 })
+  expect(staged.warnings).toContainEqual(expect.stringContaining('--default-locale'))
+  const wrong = await desk.refusal('email\nada@example.com\n', { defaultLocale: 'xx-YY' })
+  expect(wrong.message).toContain('--default-locale xx-YY')
+})
+
+test('stdin cannot be two files', async () => {
+  const options = { ...OPTIONS, suppress: '-' }
+  await expect(stageImport(desk.store, '-', options, { signal: NEVER })).rejects.toThrow('named twice')
+})
+
 test('a file of only bad rows is staged with only rejects', async () => {
   const staged = await desk.stage('email,all\nx,yes\n,yes\na@example.com,maybe\nb@example.com\n')
 

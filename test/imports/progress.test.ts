@@ -211,6 +211,7 @@ describe('why it waits', () => {
          pause_what_to_do = 'Make a new one.'`,
     )
     expect(await loadProgress(store.pool, id, LIMIT)).toMatchObject({
+      batchesLeft: 1,
       whyWaiting: null,
       etaMs: null,
       pause: { code: 'Unauthorized', requestId: 'req-1', message: 'The key.', whatToDo: 'Make a new one.' },

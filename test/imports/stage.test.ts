@@ -1,8 +1,11 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { discardStaging, expireStagings } from '#src/imports/stage.ts'
+import { loadInstallation } from '#src/store/installation.ts'
+import { waitFor } from '#test/support/wait-for.ts'
 import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
 test('stages the rows of a CSV as an import that waits to be confirmed', async () => {
@@ -69,6 +72,21 @@ test('a dry run counts the same and keeps nothing', async () => {
   expect(stored.reasons).toEqual(dry.reasons)
 })
 
+test('a recipient is found again by the hash of the address, whatever the case of its letters', async () => {
+  await using desk = await openStagingDesk()
+  await desk.stage('email\nAda@Example.com\n')
+  const { id } = await loadInstallation(desk.store.pool)
+
+  const found = await desk.query('select line::int from ferry.import_recipients where recipient_hash = $1', [
+    openRecipientHash(id, 'email')('ada@EXAMPLE.com'),
+  ])
+
+  expect(found).toEqual([{ line: 2 }])
+  expect(openRecipientHash(id, 'im')('ada@example.com')).not.toBe(
+    openRecipientHash(id, 'email')('ada@example.com'),
+  )
+})
+
 test('every row of any file is in exactly one place', async () => {
   await using desk = await openStagingDesk()
   const suppress = await desk.file('opted-out@example.com\n')
@@ -131,9 +149,29 @@ test('an import that was not confirmed is discarded when told, or after 24 hours
 test('reads stdin, and counts its bytes', async () => {
   await using desk = await openStagingDesk()
 
-  const { stdout } = await staged(desk.store.url, 'email\nada@example.com\n')
+  const { child, ended } = stageProcess(desk.store.url)
+  child.stdin?.end('email\nada@example.com\n')
+  const { stdout } = await ended
 
   expect(JSON.parse(stdout)).toEqual({ pending: 1, file: 'stdin', bytes: 22, totalBytes: null })
+})
+
+test('a process killed while it stages leaves nothing', async () => {
+  await using desk = await openStagingDesk()
+  const { child } = stageProcess(desk.store.url)
+  child.stdin?.write('email\n')
+  for (let n = 0; n < 50_000; n++) child.stdin?.write(`p${n}@example.com\n`)
+  const writes = () =>
+    desk.query(
+      `select from pg_locks where relation = 'ferry.import_recipients'::regclass and mode = 'RowExclusiveLock'`,
+    )
+  await waitFor(async () => (await writes()).length > 0, { what: 'rows to be written' })
+
+  child.kill('SIGKILL')
+
+  await waitFor(async () => (await writes()).length === 0, { what: 'the transaction to end' })
+  expect(await desk.query('select from ferry.imports')).toEqual([])
+  expect(await desk.recipients()).toEqual([])
 })
 
 async function idsIn(desk: StagingDesk, table: string, column: string): Promise<string[]> {
@@ -144,12 +182,13 @@ async function idsIn(desk: StagingDesk, table: string, column: string): Promise<
 }
 
 /** Stages what another process is given on its stdin. */
-function staged(url: string, input: string): Promise<{ stdout: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ stdout: string }>()
+function stageProcess(url: string): { child: ChildProcess; ended: Promise<{ stdout: string }> } {
   const script = fileURLToPath(new URL('stage-stdin.ts', import.meta.url))
+  const { promise: ended, resolve, reject } = Promise.withResolvers<{ stdout: string }>()
   const child = execFile(process.execPath, [script, url], (error, stdout) =>
     error ? reject(error) : resolve({ stdout }),
   )
-  child.stdin?.end(input)
-  return promise
+  ended.catch(() => {}) // one that is killed is not waited for
+  child.stdin?.on('error', () => {})
+  return { child, ended }
 }

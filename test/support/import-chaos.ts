@@ -1,10 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'pg'
 import { confirmImport } from '#src/imports/control.ts'
 import { openSandbox, type Sandbox } from '#src/sandbox/sandbox.ts'
 import { disagreements, rowsUnaccounted, toldOf } from './import-ledger.ts'
+import { openTestRedis, testRedisUrl } from './redis.ts'
 import { stageRows } from './staged.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -24,6 +28,8 @@ const FIRST_PAGE = 7_000_000_000_000n
 export type Chaos = AsyncDisposable & {
   readonly sandbox: Sandbox
   readonly pool: Pool
+  /** Where the queue is, if there is a Redis to test on: else it is in Postgres. */
+  readonly redisUrl: string | null
   /** Puts another import into the tables, as if staged, and confirms it. */
   stage(more?: { rows?: number; onUncertain?: 'resend' | 'hold' }): Promise<bigint>
   /** Starts a process that is ready to work; `go` lets it. */
@@ -51,13 +57,16 @@ export type Verdict = {
 /** `databaseUrl` is a database with Ferry's tables. */
 export async function openChaos(
   databaseUrl: string,
-  { windows = TIGHT, settings = {} }: { windows?: Windows; settings?: Record<string, string> } = {},
+  { windows = TIGHT }: { windows?: Windows } = {},
 ): Promise<Chaos> {
   await using opened = new AsyncDisposableStack()
   const sandbox = opened.use(await openSandbox({ limits: false, rules: 1, servers: 1, answerMs: [0, 60] }))
   const pool = new Pool({ connectionString: databaseUrl, max: 3 })
   pool.on('error', () => {}) // tests cut connections
   opened.defer(() => pool.end())
+  const redisUrl = testRedisUrl ? opened.use(await openTestRedis()).url : null
+  const cache = await mkdtemp(join(tmpdir(), 'ferry-test-compiled-'))
+  opened.defer(() => rm(cache, { recursive: true, force: true }))
   const workers = new Set<ChildProcess>()
   opened.defer(() => endAll(workers))
   const pages = new Map<bigint, bigint>()
@@ -71,7 +80,7 @@ export async function openChaos(
     FERRY_ARRIVAL_BOUND: '1s',
     FERRY_REQUEST_TIMEOUT: '1500ms',
     FERRY_POLL_EVERY: '1h',
-    ...settings,
+    ...(redisUrl && { REDIS_URL: redisUrl }),
   }
   const kept = opened.move()
 
@@ -94,6 +103,7 @@ export async function openChaos(
   return {
     sandbox,
     pool,
+    redisUrl,
     unfinished,
     async stage({ rows = 24, onUncertain = 'resend' } = {}) {
       const pageId = FIRST_PAGE + BigInt(pages.size)
@@ -104,12 +114,14 @@ export async function openChaos(
       return id
     },
     async startWorker() {
-      const worker = fork(SCRIPT, [JSON.stringify(env)])
+      const worker = fork(SCRIPT, [JSON.stringify(env)], {
+        env: { ...process.env, NODE_COMPILE_CACHE: cache },
+      })
       workers.add(worker.once('exit', () => workers.delete(worker)))
       await once(worker, 'message')
       return worker
     },
-    allEnded: async (timeoutMs = 60_000) => {
+    allEnded: async (timeoutMs = 120_000) => {
       await waitFor(async () => (await unfinished()) === 0, { timeoutMs, what: 'all imports to end' })
     },
     look,

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { flushCompileCache } from 'node:module'
 import { pino } from 'pino'
 import { JOBS } from '#jobs/index.ts'
 import { openQueue } from '#src/cli/queue.ts'
@@ -16,6 +17,7 @@ const log = pino({ level: process.env.FERRY_TEST_LOG_LEVEL ?? 'silent' })
 const config = readConfig(JSON.parse(process.argv[2] ?? '{}'))
 const ferry = await openFerry(config, { log, signal })
 const queue = await openQueue(ferry)
+flushCompileCache() // for those that follow; whoever is killed would leave nothing
 process.send?.('ready')
 await once(process, 'message')
 await openWorker(ferry, queue, JOBS)

@@ -17,17 +17,20 @@ export async function leaveToWorkers(
   options: Options,
   session: OneShot,
 ): Promise<ExitCode> {
+  const queued = await loadSummary(ferry.pool, id)
   await ringForImport(ferry, id)
-  const summary = await loadSummary(ferry.pool, id)
-  const isOver = summary.status === 'completed'
-  if (!isOver && process.stdout.isTTY) {
+  if (process.stdout.isTTY) {
     session.detachAtInterrupt()
     return watchToTheEnd(ferry, id, options, session)
   }
-  if (isOver) return endOf({ summary, pause: null }, options)
-  if (options.json) printJson(summary)
+  if (options.json) printJson(queued)
   else print(`Import ${id} is queued: workers do it. \`ferry imports watch ${id}\` shows how it goes on.`)
   return EXIT.done
+}
+
+/** For an import of which nobody was to be sent: it is over. */
+export async function tellWhatCameOfIt(ferry: Ferry, id: bigint, options: Options): Promise<ExitCode> {
+  return endOf({ summary: await loadSummary(ferry.pool, id), pause: null }, options)
 }
 
 /** Does it here, with whatever workers there are; Ctrl-C leaves it to them. */

@@ -24,7 +24,7 @@ export function openView(options: { json?: true }): View {
   return {
     show(progress) {
       shown = true
-      process.stdout.write(CLEAR + fitted(progress, process.stdout.columns))
+      process.stdout.write(CLEAR + fitted(progress, process.stdout.columns || 80))
     },
     end() {
       if (shown) print('')

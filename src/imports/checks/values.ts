@@ -10,20 +10,6 @@ export function isSound(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-/** Whether it has a character that no e-mail address has: spaces, and what cannot be seen or could not be read. */
-export function hasStrangeCharacters(address: string): boolean {
-  return !PRINTABLE_ASCII.test(address) && STRANGE.test(address)
-}
-
-/** Whether it has control characters, or the stand-ins that a file of rejects has for what could not be read. */
-export function isUnreadable(text: string): boolean {
-  return !PRINTABLE_ASCII.test(text) && UNREADABLE.test(text)
-}
-
-const PRINTABLE_ASCII = /^[!-~]*$/
-const STRANGE = /[\p{C}\p{Z}]/u
-const UNREADABLE = /[\p{Cc}\u2400\ufffd]/u
-
 const YES = new Set(['true', 'yes', '1'])
 const NO = new Set(['false', 'no', '0'])
 

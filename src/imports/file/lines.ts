@@ -29,7 +29,7 @@ export async function* readBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator
       ;({ open, tooLong } = lengthened(open, chunk, tooLong))
       continue
     }
-    const bytes = joined(open, chunk.subarray(0, end), tooLong)
+    const bytes = joined(open, chunk.subarray(0, end))
     yield blockOf(first ? withoutMark(bytes) : bytes, tooLong, false)
     first = false
     ;({ open, tooLong } = lengthened(Buffer.alloc(0), Buffer.from(chunk.subarray(end)), false))
@@ -46,9 +46,8 @@ function lengthened(open: Buffer, more: Buffer, tooLong: boolean): { open: Buffe
     : { open: line, tooLong: false }
 }
 
-function joined(open: Buffer, rest: Buffer, tooLong: boolean): Buffer {
-  if (open.length === 0) return rest
-  return Buffer.concat([open, tooLong ? rest.subarray(rest.indexOf(NEWLINE)) : rest])
+function joined(open: Buffer, rest: Buffer): Buffer {
+  return open.length === 0 ? rest : Buffer.concat([open, rest])
 }
 
 function withoutMark(bytes: Buffer): Buffer {

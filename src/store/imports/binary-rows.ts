@@ -13,8 +13,8 @@ const BYTES_A_CHARACTER = 3
 export type BinaryRows = {
   /** How many bytes have been gathered. */
   size(): number
-  begin(columns: number): void
-  bigint(value: bigint): void
+  /** Begins a row with what `rowStart` made. */
+  begin(start: Buffer): void
   /** A number that int8 holds and JavaScript exactly. */
   integer(value: number): void
   boolean(value: boolean): void
@@ -25,6 +25,14 @@ export type BinaryRows = {
   texts(values: readonly string[]): void
   /** What has been gathered, as one COPY. Valid until the one after the next is asked for. */
   take(): Buffer
+}
+
+/** What rows of so many columns have in common: their number, and the int8 that is the first of each. */
+export function rowStart(columns: number, first?: bigint): Buffer {
+  const start = Buffer.alloc(first === undefined ? 2 : 14)
+  start.writeInt16BE(columns)
+  if (first !== undefined) start.writeBigInt64BE(first, start.writeInt32BE(8, 2))
+  return start
 }
 
 /** Opens a place to gather rows in: two buffers that are used in turns and grow to what is gathered at a time. */
@@ -51,14 +59,9 @@ export function openBinaryRows(size: number): BinaryRows {
 
   return {
     size: () => at - SIGNATURE.length,
-    begin(columns) {
-      room(2)
-      at = buffer.writeInt16BE(columns, at)
-    },
-    bigint(value) {
-      room(12)
-      int32(8)
-      at = buffer.writeBigInt64BE(value, at)
+    begin(start) {
+      room(start.length)
+      at += start.copy(buffer, at)
     },
     integer(value) {
       room(12)

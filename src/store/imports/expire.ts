@@ -11,7 +11,7 @@ export async function deleteStaging(pool: Pool, id: bigint): Promise<void> {
 
 /** Removes the imports whose time to be confirmed is over; returns how many. */
 export function deleteOldStagings(pool: Pool): Promise<number> {
-  return deleteStagings(pool, 'created_at < clock_timestamp() - $1::interval', STAGED_FOR)
+  return deleteStagings(pool, 'least(created_at, staged_at) < clock_timestamp() - $1::interval', STAGED_FOR)
 }
 
 function deleteStagings(pool: Pool, which: string, value: bigint | string): Promise<number> {

@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Staging } from './staging.ts'
 
 /** Makes the table for the hashes of recipients who are not to be imported, of this transaction only. */
@@ -32,18 +32,21 @@ export async function leaveOutSuppressed(client: PoolClient, { id, tables }: Sta
  * `import_repeated` has the hashes of every recipient who comes twice, and of some who do not.
  */
 export async function mergeDuplicates(client: PoolClient, { id, tables }: Staging): Promise<number> {
+  const { rowCount } = await client.query('select from pg_temp.import_repeated limit 1')
+  if (rowCount === 0) return 0
   await client.query(`
     create temporary table import_repeats (like ${tables.recipients}) on commit drop;
     alter table import_repeats add kept_line bigint not null;
     analyze pg_temp.import_repeated`)
   const repeats = await client.query(
     `insert into pg_temp.import_repeats
-     select * from (
-       select r.*, min(r.line) over (partition by r.recipient_hash) as kept_line
+     select import_id, line, recipient_hash, "all", component_ids, locale, recipient, raw, kept_line from (
+       select r.*, min(r.line) over same as kept_line, count(*) over same as rows
        from ${tables.recipients} r
        where r.import_id = $1
          and exists (select from pg_temp.import_repeated s where s.recipient_hash = r.recipient_hash)
-     ) same`,
+       window same as (partition by r.recipient_hash)
+     ) repeats where rows > 1`,
     [id],
   )
   if (repeats.rowCount === 0) return 0
@@ -154,4 +157,9 @@ export async function finishStaging(
     `update ferry.imports set staged_at = clock_timestamp(), read = $2, recipients = $3, last_line = $4 where id = $1`,
     [id, counts.read, counts.recipients, counts.lastLine],
   )
+}
+
+/** Lets the planner know of the rows just staged; of the columns by which they are looked for, for it takes a while. */
+export async function analyzeRecipients(pool: Pool): Promise<void> {
+  await pool.query('analyze ferry.import_recipients (import_id, line, recipient_hash)')
 }

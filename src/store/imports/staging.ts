@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { copyField } from '../copy.ts'
-import { openBinaryRows } from './binary-rows.ts'
+import { openBinaryRows, rowStart } from './binary-rows.ts'
 
 /** Where staged rows go: into Ferry's tables, or for a dry run into tables of this one transaction. */
 export type StagingTables = {
@@ -37,7 +37,7 @@ export type NewImport = {
 /** A staging in its transaction: nothing of it is seen before that ends, and nothing stays if it does not end well. */
 export type Staging = { readonly id: bigint; readonly tables: StagingTables }
 
-/** Begins to stage an import, whose id is null for a dry run. */
+/** Begins to stage an import; a dry run has no id, and 0 stands for it in its tables. */
 export async function beginStaging(
   client: PoolClient,
   newImport: NewImport,
@@ -80,17 +80,18 @@ async function insertImport(client: PoolClient, row: NewImport): Promise<bigint>
 }
 
 export type StagingWriter = {
-  /** `isNew` is certain: none of the rows before has this hash. Hashes are 16 bytes, as characters of latin1. */
+  /** Hashes are 16 bytes, as characters of latin1. */
   recipient(row: {
     line: number
     hash: string
-    isNew: boolean
     all: boolean
     componentIds: readonly string[]
     locale: string
     recipient: string
     raw: string
   }): void
+  /** A hash that rows before may have had. One that was not told of here is of one row only. */
+  repeated(hash: string): void
   reject(row: { line: number; reason: string; column: string | null; message: string; raw: string }): void
   leftOut(row: { line: number; reason: string; hash: string | null; recipient: string | null }): void
   /** Waits until there is room for more rows. To be called now and then: memory holds what came in between. */
@@ -106,6 +107,8 @@ const COPY_BYTES = 1024 * 1024
 export function openStagingWriter(client: PoolClient, { id, tables }: Staging): StagingWriter {
   const recipients = openBinaryRows(COPY_BYTES * 2)
   const repeated = openBinaryRows(COPY_BYTES / 16)
+  const recipientStart = rowStart(8, id)
+  const repeatedStart = rowStart(1)
   let rejects = ''
   let leftOut = ''
   let written = 0
@@ -138,9 +141,8 @@ export function openStagingWriter(client: PoolClient, { id, tables }: Staging): 
   }
 
   return {
-    recipient({ line, hash, isNew, all, componentIds, locale, recipient, raw }) {
-      recipients.begin(8)
-      recipients.bigint(id)
+    recipient({ line, hash, all, componentIds, locale, recipient, raw }) {
+      recipients.begin(recipientStart)
       recipients.integer(line)
       recipients.uuid(hash)
       recipients.boolean(all)
@@ -148,8 +150,9 @@ export function openStagingWriter(client: PoolClient, { id, tables }: Staging): 
       recipients.text(locale)
       recipients.text(recipient)
       recipients.text(raw)
-      if (isNew) return
-      repeated.begin(1)
+    },
+    repeated(hash) {
+      repeated.begin(repeatedStart)
       repeated.uuid(hash)
     },
     reject({ line, reason, column, message, raw }) {
