@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { CallSeen } from '#src/sandbox/state.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -336,6 +337,20 @@ test.for([
     expect(world.timesDelivered()).toEqual({ once: 12 })
   },
 )
+
+test('no recipient is in the log, whatever the platform says of them', async () => {
+  await using world = await setup()
+  const lines: string[] = []
+  const log = pino({ level: 'trace' }, { write: line => lines.push(line) })
+  const id = await world.stage({ rows: 6, batchRows: 2 })
+  const message = 'p2@example.com and p3@example.com are not welcome'
+  world.sandbox.state.inject({ ...NAMELESS, message }, { nth: 1 })
+  world.sandbox.state.inject({ kind: 'error', code: 'InternalError', message }, { nth: 2 })
+  world.sandbox.state.inject({ kind: 'error', code: 'AccessDenied', message }, { nth: 3 })
+  expect(await world.work(id, { ferry: { ...world.ferry, log } })).toBe('paused')
+  expect(lines.join('')).toContain('<recipient> and <recipient> are not welcome')
+  expect(lines.join('')).not.toContain('@')
+})
 
 test('a batch that was split after an uncertain outcome is called resent in every part', async () => {
   await using world = await setup()
