@@ -116,3 +116,8 @@ export async function setup(
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }
+
+/** Whom the body of a call holds. */
+export function recipientsOf(body: unknown): string[] {
+  return (body as { subscribers: { recipient: string }[] }).subscribers.map(one => one.recipient)
+}

@@ -1,0 +1,174 @@
+import { expect, test } from 'vitest'
+import type { CallSeen } from '#src/sandbox/state.ts'
+import { recipientsOf, setup } from './import-world.ts'
+
+const NAMELESS = { kind: 'error', code: 'InvalidParameter', message: 'A recipient is not valid.' } as const
+/** Which of the recipients on these lines a call holds. */
+const bad = (...lines: number[]) => {
+  const recipients = new Set(lines.map(line => `p${line}@example.com`))
+  return ({ body }: CallSeen) => recipientsOf(body).filter(recipient => recipients.has(recipient))
+}
+const resume = `update ferry.imports set status = 'queued', retry_at = null`
+
+test('a platform that takes a hundred rows at most gets no more, after two refusals', async () => {
+  await using world = await setup()
+  world.sandbox.state.onCall(({ body }) =>
+    recipientsOf(body).length > 100 ? { kind: 'error', code: 'EntityTooLarge' } : undefined,
+  )
+  const id = await world.stage({ rows: 1_000, batchRows: 400 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 1_000 })
+  expect(await world.importRow(id)).toMatchObject({ most_rows: 100 })
+  expect(world.calls()).toBe(12)
+})
+
+test('one row too large for the platform is a reject, and the others go on as many at a time as before', async () => {
+  await using world = await setup()
+  world.sandbox.state.onCall(({ body }) =>
+    recipientsOf(body).includes('p2@example.com') ? { kind: 'error', code: 'EntityTooLarge' } : undefined,
+  )
+  const id = await world.stage({ rows: 64, batchRows: 16 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 63 })
+  expect(await world.rejects(id)).toMatchObject([{ line: '2', error_code: 'EntityTooLarge' }])
+  expect((await world.batches(id)).filter(batch => batch.rows === 16)).toHaveLength(3)
+})
+
+test('a recipient that is named costs one call more, and is rejected with the words of the platform', async () => {
+  await using world = await setup()
+  const found = bad(7)
+  world.sandbox.state.onCall(call =>
+    found(call).length > 0 ? { ...NAMELESS, message: `p7@example.com cannot be mailed` } : undefined,
+  )
+  const id = await world.stage({ rows: 20, batchRows: 10 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.calls()).toBe(3)
+  expect(world.timesDelivered()).toEqual({ once: 19 })
+  const refused = world.sandbox.state.received.find(call => call.code === 'InvalidParameter')
+  expect(await world.rejects(id)).toMatchObject([
+    {
+      line: '7',
+      origin: 'platform',
+      error_code: 'InvalidParameter',
+      request_id: refused!.requestId,
+      message: expect.stringContaining('p7@example.com cannot be mailed'),
+      raw: 'p7@example.com',
+    },
+  ])
+  expect(JSON.stringify(await world.batches(id))).not.toContain('@')
+})
+
+test('several that are named one by one are rejected each with its own words', async () => {
+  await using world = await setup()
+  const found = bad(3, 5, 8)
+  world.sandbox.state.onCall(call => {
+    const [first] = found(call)
+    return first ? { ...NAMELESS, message: `${first} cannot be mailed` } : undefined
+  })
+  const id = await world.stage({ rows: 10 })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.calls()).toBe(4)
+  expect((await world.rejects(id)).map(row => row.message)).toEqual(
+    [3, 5, 8].map(line => expect.stringContaining(`p${line}@example.com cannot`)),
+  )
+})
+
+test('a recipient that is named for no reason is rejected only if the rest is accepted without', async () => {
+  await using world = await setup()
+  const found = bad(9)
+  world.sandbox.state.onCall(call =>
+    found(call).length > 0 ? { ...NAMELESS, message: 'near p3@example.com' } : undefined,
+  )
+  const id = await world.stage({ rows: 16 })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.rejects(id)).map(row => row.line)).toEqual(['9'])
+  expect(world.timesDelivered()).toEqual({ once: 15 })
+})
+
+test.for([
+  ['the first', [2]],
+  ['the last', [501]],
+  ['some', [2, 3, 77, 300, 499]],
+  ['ten, far from each other', [20, 70, 120, 170, 220, 270, 320, 370, 420, 470]],
+  ['ten, near each other', [100, 101, 102, 103, 110, 111, 112, 120, 121, 140]],
+] as const)('rows nobody names are found by halving: %s', { timeout: 60_000 }, async ([, lines]) => {
+  await using world = await setup({}, { FERRY_IMPORT_LIMIT: '500/1s' })
+  const found = bad(...lines)
+  world.sandbox.state.onCall(call => (found(call).length > 0 ? NAMELESS : undefined))
+  const id = await world.stage({ rows: 1_000 })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.rejects(id)).map(row => Number(row.line))).toEqual(lines)
+  expect(world.timesDelivered()).toEqual({ once: 1_000 - lines.length })
+  expect(world.calls()).toBeLessThan(3 + 20 * lines.length)
+})
+
+test('a row nobody names is found even as the first of ten thousand', async () => {
+  await using world = await setup({}, { FERRY_IMPORT_LIMIT: '500/1s' })
+  const found = bad(2)
+  world.sandbox.state.onCall(call => (found(call).length > 0 ? NAMELESS : undefined))
+  const id = await world.stage({ rows: 9_000, batchRows: 10_000 })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.rejects(id)).map(row => row.line)).toEqual(['2'])
+  expect(world.timesDelivered()).toEqual({ once: 8_999 })
+})
+
+test('a page that does not exist costs few calls, pauses the import with the reason, and rejects nobody', async () => {
+  await using world = await setup()
+  const pageId = 6_000_000_000_002n
+  const id = await world.stage({ rows: 5_000, pageId })
+  expect(await world.work(id)).toBe('paused')
+  expect(world.calls()).toBeLessThanOrEqual(12)
+  expect(await world.rejects(id)).toEqual([])
+  expect(await world.importRow(id)).toMatchObject({
+    pause_code: 'ResourceNotFound',
+    pause_message: expect.stringContaining('does not exist'),
+    pause_what_to_do: expect.stringMatching(/page/),
+    pause_request_id: expect.stringMatching(/./),
+  })
+  world.sandbox.state.subscribers.addPage(pageId)
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered(pageId)).toEqual({ once: 5_000 })
+})
+
+test.for([1, 2, 3, 7])('so does it for a list of %i', async rows => {
+  await using world = await setup()
+  const id = await world.stage({ rows, pageId: 6_000_000_000_002n })
+  expect(await world.work(id)).toBe('paused')
+  expect(world.calls()).toBeLessThanOrEqual(12)
+  expect(await world.rejects(id)).toEqual([])
+  expect(await world.importRow(id)).toMatchObject({ pause_code: 'ResourceNotFound', recipients: rows })
+})
+
+test('a page that is gone half-way pauses the import and rejects nobody', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 400, batchRows: 20 })
+  world.sandbox.state.onCall(({ number }) =>
+    number > 5 ? { kind: 'error', code: 'ResourceNotFound', message: 'Status page gone.' } : undefined,
+  )
+  expect(await world.work(id)).toBe('paused')
+  expect(world.calls()).toBeLessThanOrEqual(5 + 12 + 6) // answers overtake each other
+  expect(await world.rejects(id)).toEqual([])
+  world.sandbox.state.hook = null
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 400 })
+})
+
+test('more than 1 % rejects pause it, and resumed it goes on', { timeout: 60_000 }, async () => {
+  await using world = await setup({}, { FERRY_IMPORT_LIMIT: '500/1s' })
+  const found = bad(...Array.from({ length: 15 }, (_, n) => 2 + n * 20))
+  world.sandbox.state.onCall(call => {
+    const [first] = found(call)
+    return first ? { ...NAMELESS, message: `${first} is no good` } : undefined
+  })
+  const id = await world.stage({ rows: 600, batchRows: 60 })
+  expect(await world.work(id)).toBe('paused')
+  expect(await world.importRow(id)).toMatchObject({ pause_code: 'TooManyRejects' })
+  const rejected = (await world.rejects(id)).length
+  expect(rejected).toBeGreaterThan(10)
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+  expect(await world.rejects(id)).toHaveLength(15)
+  expect(world.timesDelivered()).toEqual({ once: 585 })
+})
