@@ -63,12 +63,7 @@ export function addOptions(command: Command): Command {
         .default('resend'),
     )
     .option('--update', 'send again those whom an earlier import sent with other settings')
-    .addOption(
-      new Option('--dry-run', 'read and check the file, store nothing, call nothing').conflicts([
-        'yes',
-        'wait',
-      ]),
-    )
+    .option('--dry-run', 'read and check the file, store nothing, call nothing, whatever else is said')
     .option('--yes', 'do not ask')
     .option('--wait', 'do the work in this process, to its end')
     .option('--json', 'print JSON objects; the last one is the summary')
