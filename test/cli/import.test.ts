@@ -67,7 +67,7 @@ describe('ferry import --dry-run', () => {
     )
     expect(ended.stdout).not.toContain('p1@example.com')
 
-    const lines = jsonLines(await cli.ferryRun(`import ${path} ${PAGE} --dry-run --json`))
+    const lines = jsonLines(await cli.ferryRun(`import ${path} ${PAGE} --dry-run --yes --wait --json`))
     expect(Object.keys(lines.at(-1)!)).toEqual(KEYS)
     expect(lines.at(-1)).toMatchObject({
       import: null,

@@ -74,10 +74,6 @@ describe('wrong usage exits 2 and says what would be right', () => {
     [['import', 'f.csv', '--page', '1', '--map', 'Email'], 'Write a field and the column that holds it'],
     [['import', 'f.csv', '--page', '1', '--batch', '0'], 'Write a whole number from 1 to '],
     [['import', 'f.csv', '--page', '1', '--from', 'other'], 'Allowed choices are statuspage, instatus,'],
-    [
-      ['import', 'f.csv', '--page', '1', '--dry-run', '--yes'],
-      "'--dry-run' cannot be used with option '--yes'",
-    ],
     [['imports', 'resolve', '1'], "required option '--as <what>' not specified"],
     [['imports', 'resolve', '1', '--as', 'lost'], 'Allowed choices are sent, resend.'],
     [['imports', 'show', 'latest'], 'Write its number, as the list shows it.'],

@@ -155,8 +155,8 @@ test.runIf(process.platform === 'linux').each(['zombie', 'stranger'])(
   async kind => {
     await using place = await setup({ mode: 0o700, copyOf: initialised })
     await (await place.open()).close()
-    // The shell becomes a sleep that never asks after its child: that stays a zombie.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+    // The shell becomes a sleep that never asks after its child, which ends later: that stays a zombie.
+    const parent = spawn('sh', ['-c', 'sleep 1 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const zombie = String(await new Promise(resolve => parent.stdout.once('data', resolve))).trim()
