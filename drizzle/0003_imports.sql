@@ -43,6 +43,7 @@ CREATE TABLE "ferry"."import_recipients" (
 	"locale" text NOT NULL,
 	"recipient" text,
 	"raw" text,
+	"maybe_sent" integer,
 	CONSTRAINT "import_recipients_import_id_line_pk" PRIMARY KEY("import_id","line")
 );
 --> statement-breakpoint

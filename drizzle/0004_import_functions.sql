@@ -164,10 +164,11 @@ BEGIN
 
   IF v_batch.id IS NULL THEN
     -- The names of JSON's members and its punctuation are about 64 bytes a row. One row is always enough.
-    INSERT INTO ferry.import_batches (import_id, from_line, to_line, rows, state)
-      SELECT p_import, min(s.line), max(s.line), count(*), 'ready' FROM (
-        SELECT r.line, row_number() OVER w AS n, sum(r.bytes) OVER w AS bytes FROM (
-          SELECT r.line, 64 + octet_length(r.recipient) + octet_length(r.locale)
+    -- What other imports may have sent is sent again.
+    INSERT INTO ferry.import_batches (import_id, from_line, to_line, rows, state, resends)
+      SELECT p_import, min(s.line), max(s.line), count(*), 'ready', coalesce(max(s.maybe_sent), 0) FROM (
+        SELECT r.line, r.maybe_sent, row_number() OVER w AS n, sum(r.bytes) OVER w AS bytes FROM (
+          SELECT r.line, r.maybe_sent, 64 + octet_length(r.recipient) + octet_length(r.locale)
             + coalesce(octet_length(array_to_string(r.component_ids, '","')), 0) AS bytes
           FROM ferry.import_recipients r WHERE r.import_id = p_import AND r.line > v.batched_to
           ORDER BY r.line LIMIT v_most) r

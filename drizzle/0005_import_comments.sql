@@ -38,7 +38,7 @@ COMMENT ON COLUMN ferry.imports.pause_request_id IS 'The platform''s id of the c
 COMMENT ON COLUMN ferry.imports.pause_message IS 'What happened, in words; null unless it is paused.';
 COMMENT ON COLUMN ferry.imports.pause_what_to_do IS 'What to do about it, in words; null unless it is paused.';
 --> statement-breakpoint
-COMMENT ON TABLE ferry.import_recipients IS 'The people to be imported, one row each, never rewritten while they are sent: the batch whose range of lines a row lies in says what became of it. Holds personal data until the import is purged.';
+COMMENT ON TABLE ferry.import_recipients IS 'The people to be imported, one row each, not rewritten while they are sent: the batch whose range of lines a row lies in says what became of it. Holds personal data until the import is purged.';
 COMMENT ON COLUMN ferry.import_recipients.import_id IS 'The import (imports.id).';
 COMMENT ON COLUMN ferry.import_recipients.line IS 'The number of the row''s first line in the file; 1 is the first line of the file.';
 COMMENT ON COLUMN ferry.import_recipients.recipient_hash IS 'A hash of method and recipient, the same in all imports of this installation; kept when the recipient is purged.';
@@ -47,6 +47,7 @@ COMMENT ON COLUMN ferry.import_recipients.component_ids IS 'The components it co
 COMMENT ON COLUMN ferry.import_recipients.locale IS 'The language tag, for example en-US.';
 COMMENT ON COLUMN ferry.import_recipients.recipient IS 'The address, as it is sent; null once purged.';
 COMMENT ON COLUMN ferry.import_recipients.raw IS 'The row as it stood in the file; null once purged.';
+COMMENT ON COLUMN ferry.import_recipients.maybe_sent IS 'How often other imports may have sent the recipient to the page before, with an outcome nobody knows: its batch counts as sent again. Null if none did.';
 --> statement-breakpoint
 COMMENT ON TABLE ferry.import_rejects IS 'Rows that were not imported because something is wrong with them, by Ferry''s checks or the platform''s. `ferry imports rejects` writes them as a file. Holds personal data until the import is purged.';
 COMMENT ON COLUMN ferry.import_rejects.import_id IS 'The import (imports.id).';
@@ -79,9 +80,9 @@ COMMENT ON COLUMN ferry.import_batches.from_line IS 'The first line of its range
 COMMENT ON COLUMN ferry.import_batches.to_line IS 'The last line of its range.';
 COMMENT ON COLUMN ferry.import_batches.rows IS 'How many recipients are in its range.';
 COMMENT ON COLUMN ferry.import_batches.set_aside IS 'Lines that the platform named as wrong: the batch is sent without them, and they are rejected once the rest is accepted.';
-COMMENT ON COLUMN ferry.import_batches.reasons IS 'What the platform said of lines set aside or doubted: code, message and request_id, by line.';
-COMMENT ON COLUMN ferry.import_batches.state IS 'ready: to be sent; in flight; sent: the platform accepted it; doubted: one row refused alone, a reject once another call is accepted; uncertain: nobody knows, and a person is to say; rejected: all its rows are among the rejects; split: smaller batches took its place.';
-COMMENT ON COLUMN ferry.import_batches.resends IS 'How often it was sent again after an outcome that stayed uncertain: its recipients may have been delivered that much more often.';
+COMMENT ON COLUMN ferry.import_batches.reasons IS 'What the platform said of lines set aside or doubted, without recipients: code, message and request_id, by line.';
+COMMENT ON COLUMN ferry.import_batches.state IS 'ready: to be sent; in flight; sent: the platform accepted it; doubted: one row refused alone, a reject once another call is accepted; uncertain: nobody knows, and a person is to say; rejected: all its rows are among the rejects; left out: other imports had sent all its rows before it was sent; split: smaller batches took its place.';
+COMMENT ON COLUMN ferry.import_batches.resends IS 'How often it was sent again after an outcome that stayed uncertain, its own or that of another import with the same recipients: they may have been delivered that much more often.';
 COMMENT ON COLUMN ferry.import_batches.uncertain IS 'Whether it was sent with an outcome that is not known, and no certain one has followed.';
 COMMENT ON COLUMN ferry.import_batches.claim IS 'The fencing token of the worker that sends it; null unless it is in flight.';
 COMMENT ON COLUMN ferry.import_batches.claimed_at IS 'When it was last taken to be sent; null if it never was.';

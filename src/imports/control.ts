@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { ImportStatus } from '#src/model/import.ts'
 import { inTransaction } from '#src/store/database.ts'
 import * as store from '#src/store/imports/control.ts'
+import { rejectRows } from '#src/store/imports/outcomes.ts'
 import { purgeRows } from '#src/store/imports/purge.ts'
 import { ImportNotFound, ImportRefuses } from './errors.ts'
 
@@ -13,7 +14,8 @@ import { ImportNotFound, ImportRefuses } from './errors.ts'
  *     pause     queued, running ─────────────► paused
  *     resume    paused ──────────────────────► queued
  *     cancel    any that is not over ────────► cancelled
- *     resolve   undecided, its batches too ──► queued, or completed if nothing is left
+ *     resolve   undecided ───────────────────► queued, or completed if nothing is left
+ *               any other but completed ─────► as it was
  *
  * Each throws `ImportNotFound`, or `ImportRefuses` if the import is in no state for it.
  */
@@ -64,22 +66,35 @@ export function cancelImport(pool: Pool, id: bigint): Promise<ImportStatus> {
 
 export type Resolved = { readonly batches: number; readonly rows: number; readonly status: ImportStatus }
 
-/** Records what a person found out about uncertain batches, one or all: they arrived, or they are to be sent again. */
+/**
+ * Records what a person found out about uncertain batches, one or all: they arrived, or they are to be sent again. What
+ * is to be sent again of a cancelled import is sent by the next import of these people.
+ */
 export function resolveUncertain(
   pool: Pool,
   id: bigint,
   as: 'sent' | 'resend',
   batchId: bigint | null,
 ): Promise<Resolved> {
-  return decide(pool, id, async (client, state) => {
-    if (OVER.includes(state.status)) throw refusal(id, state, 'nothing of it can be decided any more')
+  return inTransaction(pool, async client => {
+    await store.openForDecision(client, id)
+    const state = await store.lockImport(client, id)
+    if (!state) throw new ImportNotFound(id)
+    if (state.status === 'completed') throw refusal(id, state, 'nothing of it is uncertain')
     const decided = await store.decideBatches(client, id, as, batchId)
-    if (decided.batches === 0) {
+    if (decided.length === 0) {
       const which = batchId === null ? 'it has no uncertain batch' : `its batch ${batchId} is not uncertain`
       throw refusal(id, state, `${which}; \`ferry imports show ${id}\` shows its batches`)
     }
-    return { ...decided, status: await settle(client, id, state.status) }
+    const rejected = as === 'sent' ? decided.filter(batch => batch.setAside > 0) : []
+    for (const batch of rejected) await rejectRows(client, id, { setAsideOf: batch.id })
+    const rows = sum(decided.map(batch => batch.rows)) - sum(rejected.map(batch => batch.setAside))
+    return { batches: decided.length, rows, status: await settle(client, id, state.status) }
   })
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
 }
 
 /** An undecided import waits for nothing but decisions: after them it goes on, or is over. */
@@ -140,5 +155,6 @@ const WHAT_CAN_BE_DONE: Readonly<Record<ImportStatus, string>> = {
   undecided:
     ' `ferry imports resolve ID --as sent|resend` decides about it, `ferry imports cancel ID` ends it.',
   completed: ' `ferry imports show ID` tells what came of it.',
-  cancelled: ' Import the file again: who was sent already is left out.',
+  cancelled:
+    ' Import the file again: who was sent already is left out; what is uncertain is decided first, by `ferry imports resolve ID --as sent|resend`.',
 }

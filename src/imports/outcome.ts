@@ -8,7 +8,7 @@ import type { Refusal, RefusalKind } from '#src/platform/refusal.ts'
  *   409, 423, 429, 503, not sent               refused for certain: again after a while
  *   500, 502, 504, no JSON, no answer,         uncertain: sent again, or held for a person
  *   an answer that breaks the contract
- *   413                                        halved; one row is a reject
+ *   413                                        halved; one row is a reject, or doubted until a call is accepted
  *   400 that names recipients                  again without them
  *   any other 400                              halved; one row is doubted until another call is accepted
  *   401, 402, 403, 404, 405, 428, ...          again once a person has resumed the import
@@ -149,7 +149,10 @@ function tooLarge(batch: SentBatch, known: Known): Decision {
   const unaccepted = known.unaccepted + 1
   const next = { ...unchanged(known), unaccepted, failures: 0 }
   if (unaccepted >= MOST_UNACCEPTED) return { ...paused(next, 'unaccepted'), fate: again(batch) }
-  if (batch.rows === 1) return rejected(batch, { ...next, mostRows: null }, known)
+  if (batch.rows === 1) {
+    const alone = { ...next, mostRows: null }
+    return known.accepted === 0 ? { ...alone, fate: { to: 'doubted' } } : rejected(batch, alone, known)
+  }
   const mostRows = Math.max(1, Math.min(Math.floor(sent / 2), known.mostRows ?? sent))
   return { ...next, fate: { to: 'split' }, mostRows }
 }

@@ -4,11 +4,8 @@ import type { PauseCause } from './outcome.ts'
 /** The refusal that led to a pause; its message holds no recipient. */
 export type LastRefusal = Said & { readonly whatToDo?: string }
 
-const CHECK_THE_IMPORT =
-  'Check the status page, the method and the values the message names; nobody was rejected for this. Then resume.'
-
-/** Why an import is paused, in words for a person. */
-export function pauseOf(cause: PauseCause, last: LastRefusal | null): Pause {
+/** Why an import is paused, in words for a person; `rejected` of its rows the platform has rejected so far. */
+export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: number): Pause {
   const { requestId = null, message = '', whatToDo = '' } = last ?? {}
   const code = last?.errorCode ?? 'Refused'
   switch (cause) {
@@ -21,7 +18,7 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null): Pause {
         code,
         requestId,
         message: `The platform refuses one call after another: the fault may not be in a row. The last: ${message}`,
-        whatToDo: CHECK_THE_IMPORT,
+        whatToDo: checkTheImport(rejected),
       }
     case 'rejects':
       return {
@@ -31,4 +28,11 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null): Pause {
         whatToDo: 'Look at the rejects. Resume to go on all the same, or cancel and mend the file.',
       }
   }
+}
+
+function checkTheImport(rejected: number): string {
+  const check = 'Check the status page, the method and the values the message names'
+  return rejected === 0
+    ? `${check}; nobody was rejected for this. Then resume.`
+    : `${check}, and whether what was rejected so far (${rejected}) was at fault. Then resume.`
 }

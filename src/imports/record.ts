@@ -38,7 +38,8 @@ export function recordOutcome(pool: Pool, outcome: Outcome): Promise<store.Stand
     const decision = decide(batch, told, knownOf(now))
     const { fate } = decision
     if (told.kind === 'refused') {
-      const { code, message, requestId } = told.refusal
+      const { code, requestId } = told.refusal
+      const message = withoutRecipients(told.refusal.message, rows)
       await store.keepReasons(client, batch.id, linesToBlame(fate, rows), { code, message, requestId })
     }
     const said = saidOf(answer, call, rows)
@@ -53,6 +54,7 @@ export function recordOutcome(pool: Pool, outcome: Outcome): Promise<store.Stand
       importId,
       decision,
       answer.ok ? null : { ...said, whatToDo: answer.refusal.whatToDo },
+      now.rejected,
     )
     return decision
   })
@@ -66,7 +68,7 @@ export async function recordDoubted(pool: Pool, importId: bigint): Promise<void>
     const decision = decideDoubted(knownOf(now))
     const said = await store.loadDoubt(client, importId)
     if (!decision.pause) await store.rejectRows(client, importId, 'doubted')
-    await remember(client, importId, decision, said)
+    await remember(client, importId, decision, said, now.rejected)
   })
 }
 
@@ -94,7 +96,8 @@ async function remember(
   importId: bigint,
   decision: Omit<Decision, 'fate'>,
   last: LastRefusal | null,
+  rejected: number,
 ): Promise<void> {
   await store.rememberOutcome(client, importId, decision)
-  if (decision.pause) await store.pauseRunning(client, importId, pauseOf(decision.pause, last))
+  if (decision.pause) await store.pauseRunning(client, importId, pauseOf(decision.pause, last, rejected))
 }

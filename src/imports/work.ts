@@ -25,7 +25,7 @@ import { lookAgainMs } from './waiting.ts'
  *
  *   completed, undecided, paused, cancelled   the import's own status
  *   yielded   another import waits for its turn
- *   busy      somebody else is at an import of this page
+ *   busy      somebody else is at an import of this page, or was and a call of it may still be under way
  *   waiting   it is not confirmed, an older import of this page goes first, or its account is not known here
  *   stopped   the signal aborted
  */
@@ -75,6 +75,7 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
   if ('heldBy' in lease) return 'busy'
   try {
     const started = await patiently(() => startImport(ferry.pool, id, lease))
+    if (!started) return 'busy'
     const claimer: Claimer = {
       pool: ferry.pool,
       importId: id,

@@ -9,6 +9,7 @@ import {
 } from '#src/imports/control.ts'
 import { ImportNotFound, ImportRefuses } from '#src/imports/errors.ts'
 import { loadSummary } from '#src/imports/progress.ts'
+import { reportImport } from '#src/imports/report.ts'
 import { IMPORT_STATUSES } from '#src/model/import.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -32,7 +33,7 @@ const TABLE = {
   pause: [null, 'paused', 'paused', null, null, null, null],
   resume: [null, null, null, 'queued', null, null, null],
   cancel: ['cancelled', 'cancelled', 'cancelled', 'cancelled', 'cancelled', null, null],
-  resolve: ['staging', 'queued', 'running', 'paused', 'completed', null, null],
+  resolve: ['staging', 'queued', 'running', 'paused', 'completed', null, 'cancelled'],
   purge: [null, null, null, null, null, 'completed', 'cancelled'],
 } as const
 
@@ -190,8 +191,8 @@ describe('resolving', () => {
       'select state, resends, uncertain from ferry.import_batches where id = $1',
       [batches[2]],
     )
-    expect(rows).toEqual([{ state: 'ready', resends: 1, uncertain: true }])
-    expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 2, uncertain: 4, pending: 0 })
+    expect(rows).toEqual([{ state: 'ready', resends: 1, uncertain: false }])
+    expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 2, uncertain: 2, pending: 2 })
   })
 
   test('is refused if nothing is uncertain, and never touches another import', async () => {
@@ -202,5 +203,56 @@ describe('resolving', () => {
       'it has no uncertain batch',
     )
     await expect(resolveUncertain(store.pool, other, 'sent', batches[1]!)).rejects.toThrow(ImportRefuses)
+  })
+
+  test('of a cancelled import decides what a lost worker left in flight, and says what becomes of it', async () => {
+    await using store = await openTestStore()
+    for (const [as, sums] of [
+      ['sent', { sent: 3, uncertain: 0, pending: 1 }],
+      ['resend', { sent: 1, uncertain: 0, pending: 3 }],
+    ] as const) {
+      const id = await stageRows(store.pool, { rows: 4, status: 'running' })
+      const [, lost] = await putBatches(store.pool, id, [
+        { lines: 1, state: 'sent' },
+        { lines: 2, state: 'in flight', claimEndsInMs: -1 },
+      ])
+      await cancelImport(store.pool, id)
+      const { batches } = await reportImport(store.pool, id)
+      expect(batches.map(batch => batch.state)).toEqual(['sent', 'uncertain'])
+      expect(await resolveUncertain(store.pool, id, as, lost!)).toEqual({
+        batches: 1,
+        rows: 2,
+        status: 'cancelled',
+      })
+      expect(await loadSummary(store.pool, id)).toMatchObject({ status: 'cancelled', ...sums })
+      await expect(resolveUncertain(store.pool, id, as, null)).rejects.toThrow('it has no uncertain batch')
+    }
+  })
+
+  test('decides no batch whose call may still be under way', async () => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 2, status: 'cancelled' })
+    await putBatches(store.pool, id, [{ lines: 2, state: 'in flight', claimEndsInMs: 60_000 }])
+    await expect(resolveUncertain(store.pool, id, 'sent', null)).rejects.toThrow('it has no uncertain batch')
+  })
+
+  test('decides a batch that was to be sent again by itself; lines the platform had named of it are rejects', async () => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 3, status: 'paused' })
+    await putBatches(store.pool, id, [{ lines: 3, uncertain: true, resends: 1 }])
+    await store.pool.query(
+      `update ferry.import_batches set set_aside = '{3}', reasons = '{"3": {"code": "c", "message": "m", "requestId": "r"}}'`,
+    )
+    expect(await resolveUncertain(store.pool, id, 'sent', null)).toEqual({
+      batches: 1,
+      rows: 2,
+      status: 'paused',
+    })
+    expect(await loadSummary(store.pool, id)).toMatchObject({
+      sent: 2,
+      rejected: 1,
+      uncertain: 0,
+      pending: 0,
+    })
   })
 })

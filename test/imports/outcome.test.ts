@@ -171,6 +171,11 @@ describe('a body too large', () => {
     expect(decision).toMatchObject({ fate: { to: 'rejected' }, mostRows: null })
   })
 
+  test('of one row is doubted as long as no call was accepted', () => {
+    const decision = decide({ rows: 1, setAside: [] }, TOO_LARGE, { ...KNOWN, mostRows: 1, accepted: 0 })
+    expect(decision).toMatchObject({ fate: { to: 'doubted' }, mostRows: null, unaccepted: 1 })
+  })
+
   test('without an envelope is one too', () => {
     const decision = decide(BATCH, refused(refusedWithoutEnvelope(origin(413), 'text/html')), KNOWN)
     expect(decision).toMatchObject({ fate: { to: 'split' }, mostRows: 250 })

@@ -21,7 +21,7 @@ async function finished(store: Store, daysAgo = 0): Promise<bigint> {
     `with moved as (delete from ferry.import_recipients where import_id = $1 and line in (4, 5) returning *),
      rejected as (
        insert into ferry.import_rejects (import_id, line, origin, reason, message, recipient_hash, raw)
-       select import_id, line, 'platform', 'InvalidParameter', 'bad recipient ' || recipient, recipient_hash, raw
+       select import_id, line, 'platform', 'InvalidParameter', 'bad <recipient>', recipient_hash, raw
        from moved where line = 4
      )
      insert into ferry.import_left_out (import_id, line, kind, reason, recipient_hash, recipient)
@@ -29,13 +29,9 @@ async function finished(store: Store, daysAgo = 0): Promise<bigint> {
     [id],
   )
   await store.pool.query(
-    `update ferry.import_batches set message = $1, reasons = jsonb_build_object('2', $1::text)`,
-    [`${PERSON} is not an address`],
-  )
-  await store.pool.query(
-    `update ferry.imports set recipients = 2, pause_message = $2, finished_at = now() - $3 * interval '1 day'
+    `update ferry.imports set recipients = 2, finished_at = now() - $2 * interval '1 day'
      where id = $1`,
-    [id, `${PERSON} was refused`, daysAgo],
+    [id, daysAgo],
   )
   return id
 }

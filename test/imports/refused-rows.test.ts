@@ -34,6 +34,44 @@ test('one row too large for the platform is a reject, and the others go on as ma
   expect((await world.batches(id)).filter(batch => batch.rows === 16)).toHaveLength(3)
 })
 
+test('rows too large one by one are no rejects before the platform has accepted any', async () => {
+  await using world = await setup()
+  world.sandbox.state.onCall(() => ({ kind: 'error', code: 'EntityTooLarge' }))
+  const id = await world.stage({ rows: 3, batchRows: 1 })
+  expect(await world.work(id)).toBe('paused')
+  expect(await world.rejects(id)).toEqual([])
+  expect(await world.importRow(id)).toMatchObject({
+    pause_code: 'EntityTooLarge',
+    pause_what_to_do: expect.stringContaining('nobody was rejected for this'),
+    recipients: 3,
+  })
+  world.sandbox.state.onCall(({ body }) =>
+    recipientsOf(body).includes('p2@example.com') ? { kind: 'error', code: 'EntityTooLarge' } : undefined,
+  )
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 2 })
+  expect(await world.rejects(id)).toMatchObject([
+    { line: '2', error_code: 'EntityTooLarge', message: expect.stringContaining('413') },
+  ])
+})
+
+test('a pause after rows were rejected does not say that nobody was', async () => {
+  await using world = await setup()
+  world.sandbox.state.onCall(({ number, body }) => {
+    const [first] = recipientsOf(body)
+    if (number === 1) return undefined
+    return number < 5 ? { ...NAMELESS, message: `${first} is no good` } : NAMELESS
+  })
+  const id = await world.stage({ rows: 40, batchRows: 1 })
+  expect(await world.work(id)).toBe('paused')
+  const rejected = (await world.rejects(id)).length
+  expect(rejected).toBe(3)
+  const { pause_what_to_do } = await world.importRow(id)
+  expect(pause_what_to_do).not.toContain('nobody')
+  expect(pause_what_to_do).toContain('rejected so far (3)')
+})
+
 test('a recipient that is named costs one call more, and is rejected with the words of the platform', async () => {
   await using world = await setup()
   const found = bad(7)
@@ -51,11 +89,10 @@ test('a recipient that is named costs one call more, and is rejected with the wo
       origin: 'platform',
       error_code: 'InvalidParameter',
       request_id: refused!.requestId,
-      message: expect.stringContaining('p7@example.com cannot be mailed'),
+      message: expect.stringContaining('<recipient> cannot be mailed'),
       raw: 'p7@example.com',
     },
   ])
-  expect(JSON.stringify(await world.batches(id))).not.toContain('@')
 })
 
 test('several that are named one by one are rejected each with its own words', async () => {
@@ -63,14 +100,40 @@ test('several that are named one by one are rejected each with its own words', a
   const found = bad(3, 5, 8)
   world.sandbox.state.onCall(call => {
     const [first] = found(call)
-    return first ? { ...NAMELESS, message: `${first} cannot be mailed` } : undefined
+    return first ? { ...NAMELESS, message: `${first} cannot be mailed, ${nth++}` } : undefined
   })
+  let nth = 1
   const id = await world.stage({ rows: 10 })
   expect(await world.work(id)).toBe('completed')
   expect(world.calls()).toBe(4)
   expect((await world.rejects(id)).map(row => row.message)).toEqual(
-    [3, 5, 8].map(line => expect.stringContaining(`p${line}@example.com cannot`)),
+    [1, 2, 3].map(nth => expect.stringContaining(`<recipient> cannot be mailed, ${nth}`)),
   )
+})
+
+test('the words of the platform that are kept name nobody, neither before nor after a row is rejected', async () => {
+  await using world = await setup()
+  const found = bad(3, 5)
+  world.sandbox.state.onCall(call => {
+    const [first] = found(call)
+    if (first) return { ...NAMELESS, message: `'${first}' cannot be mailed; someone@else.example can` }
+    return world.calls() === 3 ? { kind: 'error', code: 'Unauthorized' } : undefined
+  })
+  const id = await world.stage({ rows: 10 })
+  const kept = async () =>
+    JSON.stringify(
+      await world.query(
+        `select message, reasons::text from ferry.import_batches union all
+         select message, null from ferry.import_rejects union all select pause_message, null from ferry.imports`,
+      ),
+    )
+  expect(await world.work(id)).toBe('paused')
+  expect(await kept()).toContain('<recipient>')
+  expect(await kept()).not.toContain('@')
+  await world.query(resume)
+  expect(await world.work(id)).toBe('completed')
+  expect(await world.rejects(id)).toHaveLength(2)
+  expect(await kept()).not.toContain('@')
 })
 
 test('a recipient that is named for no reason is rejected only if the rest is accepted without', async () => {

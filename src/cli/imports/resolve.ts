@@ -1,6 +1,7 @@
 import type { Ferry } from '#src/ferry.ts'
 import { resolveUncertain } from '#src/imports/control.ts'
 import { loadSummary } from '#src/imports/progress.ts'
+import type { ImportStatus } from '#src/model/import.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { ringForImport } from '../import/ring.ts'
 import { counted, print, printJson } from '../output.ts'
@@ -19,6 +20,11 @@ export async function resolve(
   }
   const what = options.as === 'sent' ? 'counted as sent' : 'to be sent again'
   const decided = `${counted(batches, 'batch', 'batches')} with ${counted(rows, 'row')} ${what}`
-  print(`Import ${id}: ${decided}. It is ${status}.`)
+  print(`Import ${id}: ${decided}. It is ${status}${options.as === 'resend' ? howSent(status) : '.'}`)
   return EXIT.done
+}
+
+function howSent(status: ImportStatus): string {
+  if (status === 'cancelled') return ': importing the file again sends them.'
+  return status === 'paused' ? ': resuming it sends them.' : '.'
 }

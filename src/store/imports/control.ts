@@ -62,33 +62,58 @@ export async function setStatus(
   )
 }
 
-/** Records what a person found out about uncertain batches, one or all; returns how many and their rows. */
+/**
+ * Ends the lost claims of an import, so that they can be decided about, and has the other imports of its page look anew
+ * at what was sent. All of them are locked, in the order of their ids: two decisions at once do not wait for each other.
+ */
+export async function openForDecision(client: PoolClient, id: bigint): Promise<void> {
+  await client.query(
+    `select from ferry.imports o join ferry.imports i
+       on o.account = i.account and o.page_id = i.page_id and o.method = i.method
+     where i.id = $1 order by o.id for update of o`,
+    [id],
+  )
+  await client.query('select ferry.settle_claims($1)', [id])
+  await client.query(
+    `update ferry.imports o set screened_at = null from ferry.imports i
+     where i.id = $1 and o.account = i.account and o.page_id = i.page_id and o.method = i.method and o.id <> i.id
+       and o.finished_at is null and o.screened_at is not null`,
+    [id],
+  )
+}
+
+export type DecidedBatch = { readonly id: bigint; readonly rows: number; readonly setAside: number }
+
+/**
+ * Records what a person found out about uncertain batches, one or all, those that were to be sent again by themselves
+ * included; returns them. Lines set aside of one that was sent are still to be moved.
+ */
 export async function decideBatches(
   client: PoolClient,
   id: bigint,
   as: 'sent' | 'resend',
   batchId: bigint | null,
-): Promise<{ batches: number; rows: number }> {
-  const { rows } = await client.query<{ batches: number; rows: number }>(
-    `with decided as (${as === 'sent' ? SENT : RESEND} and import_id = $1 and ($2::bigint is null or id = $2)
-       returning rows)
-     select count(*)::int as batches, coalesce(sum(rows), 0)::int as rows from decided`,
+): Promise<DecidedBatch[]> {
+  const { rows } = await client.query<{ id: string; rows: number; setAside: number }>(
+    `${as === 'sent' ? SENT : RESEND}
+     where (state = 'uncertain' or (state in ('ready', 'doubted') and uncertain))
+       and import_id = $1 and ($2::bigint is null or id = $2)
+     returning id, rows, cardinality(set_aside) as "setAside"`,
     [id, batchId],
   )
-  return rows[0] ?? { batches: 0, rows: 0 }
+  return rows.map(row => ({ ...row, id: BigInt(row.id) }))
 }
 
 /** `sent_at` is when the platform was called, if that is known: nobody knows it better. */
 const SENT = `
   update ferry.import_batches b set state = 'sent', uncertain = false, message = 'a person said that it was sent',
     sent_at = coalesce(
-      (select max(c.started) from ferry.platform_calls c where c.id = b.call_id), b.claimed_at, clock_timestamp())
-  where state = 'uncertain'`
+      (select max(c.started) from ferry.platform_calls c where c.id = b.call_id), b.claimed_at, clock_timestamp())`
 
-/** It stays uncertain until an answer to the second sending tells more. */
+/** No more uncertain, since it is decided; but if it arrived all the same, it is the resend that says so. */
 const RESEND = `
-  update ferry.import_batches b set state = 'ready', resends = resends + 1, uncertain = true
-  where state = 'uncertain'`
+  update ferry.import_batches b set state = case state when 'uncertain' then 'ready' else state end,
+    resends = resends + (state = 'uncertain')::int, uncertain = false`
 
 /** What is left to be done with an import. */
 export async function loadLeft(
@@ -96,7 +121,7 @@ export async function loadLeft(
   id: bigint,
 ): Promise<{ toSend: boolean; uncertain: boolean }> {
   const { rows } = await client.query<{ toSend: boolean; uncertain: boolean }>(
-    `select exists (select from ferry.import_batches where import_id = $1 and state not in ('sent', 'rejected', 'split', 'uncertain'))
+    `select exists (select from ferry.import_batches where import_id = $1 and state in ('ready', 'in flight', 'doubted'))
          or exists (select from ferry.import_recipients r
                     where r.import_id = i.id and r.line > i.batched_to) as "toSend",
        exists (select from ferry.import_batches where import_id = $1 and state = 'uncertain') as uncertain

@@ -125,7 +125,7 @@ export async function endClaim(
   }
 }
 
-/** The platform's words about a line, as they came. */
+/** The platform's words about a line; `message` holds no recipient. */
 export type Reason = {
   readonly code: string
   readonly message: string

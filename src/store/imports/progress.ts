@@ -31,12 +31,15 @@ export type SummaryRow = {
   readonly pause_what_to_do: string | null
 }
 
+/** Of a batch in flight: its worker has been silent for longer than the call can last. */
+export const IS_CLAIM_OVER = 'coalesce(b.claim_ends_at <= now(), false)'
+
 /**
  * A batch of which nobody can say whether the platform took it: held for a person, in flight for longer than its call
  * can last, or to be sent again after an outcome that was not certain.
  */
-export const IS_UNCERTAIN = `(b.state not in ('sent', 'rejected', 'split') and (b.uncertain or b.state = 'uncertain'
-  or (b.state = 'in flight' and coalesce(b.claim_ends_at <= now(), false))))`
+export const IS_UNCERTAIN = `(b.state not in ('sent', 'rejected', 'split', 'left out') and (b.uncertain or b.state = 'uncertain'
+  or (b.state = 'in flight' and ${IS_CLAIM_OVER})))`
 
 /**
  * The sums are over batches, of which there are few, not over recipients, of which there may be millions. `batches`
@@ -123,7 +126,7 @@ export async function loadPace(pool: Pool, id: bigint): Promise<Pace | null> {
         where b.import_id = i.id and b.error_code is not null order by b.claimed_at desc limit 1) as "backOffCode"
      from ferry.imports i
      cross join lateral (
-       select count(*) filter (where b.state not in ('sent', 'rejected', 'uncertain'))::int as left,
+       select count(*) filter (where b.state not in ('sent', 'rejected', 'uncertain', 'left out'))::int as left,
          count(*) filter (where b.state = 'in flight')::int as in_flight,
          coalesce(sum(b.rows), 0)::int as rows,
          coalesce(sum(b.rows) filter (where b.sent_at > now() - $2 * interval '1 ms'), 0)::int as recently,

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg'
 
 /**
- * Removes every recipient of an import: the addresses, the lines of the file, and the words of the platform, which may
- * name somebody. Numbers, times, request_ids and hashes stay. Returns of how many rows something was removed.
+ * Removes every recipient of an import: the addresses and the lines of the file. Nothing else holds any: numbers, times,
+ * request_ids, hashes and the words of the platform stay. Returns of how many rows something was removed.
  */
 export async function purgeRows(client: PoolClient, id: bigint): Promise<number> {
   const recipients = await client.query(
@@ -11,21 +11,13 @@ export async function purgeRows(client: PoolClient, id: bigint): Promise<number>
     [id],
   )
   const rejects = await client.query(
-    `update ferry.import_rejects set raw = null,
-       message = case when origin = 'platform' then 'purged' else message end
-     where import_id = $1 and (raw is not null or origin = 'platform')`,
+    'update ferry.import_rejects set raw = null where import_id = $1 and raw is not null',
     [id],
   )
   const leftOut = await client.query(
     'update ferry.import_left_out set recipient = null where import_id = $1 and recipient is not null',
     [id],
   )
-  await client.query(`update ferry.import_batches set message = null, reasons = '{}' where import_id = $1`, [
-    id,
-  ])
-  await client.query(
-    'update ferry.imports set purged_at = clock_timestamp(), pause_message = null where id = $1',
-    [id],
-  )
+  await client.query('update ferry.imports set purged_at = clock_timestamp() where id = $1', [id])
   return [recipients, rejects, leftOut].reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
 }

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { IS_CLAIM_OVER } from './progress.ts'
 
 /** What became of one row of the file. */
 export type RecipientRow = {
@@ -23,7 +24,8 @@ const PAGE = 5_000
 /** The batch of a row is the last unsplit one that begins at or before its line, if it reaches that far. */
 const SENT_OR_TO_BE_SENT = `
   select r.line, r.recipient, r.recipient_hash,
-    case when b.state is null or b.state = 'ready' then 'pending' else b.state end as state,
+    case when b.state is null or b.state = 'ready' then 'pending'
+      when b.state = 'in flight' and ${IS_CLAIM_OVER} then 'uncertain' else b.state end as state,
     null as reason, b.id as batch, b.resends, b.sent_at, b.call_id as call, b.request_id
   from ferry.import_recipients r
   left join lateral (

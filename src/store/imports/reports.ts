@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { ImportCounts } from '#src/model/import.ts'
-import { IS_UNCERTAIN, loadSummaryRow, type SummaryRow } from './progress.ts'
+import { IS_CLAIM_OVER, IS_UNCERTAIN, loadSummaryRow, type SummaryRow } from './progress.ts'
 
 export type BatchRow = {
   readonly id: string
@@ -89,7 +89,8 @@ async function countRows(client: PoolClient, id: bigint): Promise<ImportReport['
 
 async function listBatches(client: PoolClient, id: bigint): Promise<BatchRow[]> {
   const { rows } = await client.query<BatchRow>(
-    `select b.id, b.from_line, b.to_line, b.rows, b.state, b.resends, b.uncertain, b.claimed_at, b.sent_at,
+    `select b.id, b.from_line, b.to_line, b.rows,
+       case when b.state = 'in flight' and ${IS_CLAIM_OVER} then 'uncertain' else b.state end as state, b.resends, b.uncertain, b.claimed_at, b.sent_at,
        b.http_status, b.error_code, b.message,
        array(select c.request_id from ferry.platform_calls c
              where (c.batch_id = b.id or c.id = b.call_id) and c.request_id is not null order by c.id) as request_ids

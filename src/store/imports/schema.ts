@@ -24,6 +24,7 @@ import { count, ferry, identity, instant, int64, uint64 } from '../schema.ts'
  *       │           ├──► ready      refused for certain, or uncertain and to be resent
  *       │           ├──► uncertain  held for a person
  *       ├───────────┼──► doubted    one row refused alone: a reject once another call is accepted
+ *       ├───────────│──► left out   another import has sent all its rows meanwhile
  *       │           ├──► rejected   all its rows are among the rejects
  *       └───────────┴──► split      two smaller batches took its place
  */
@@ -95,6 +96,8 @@ export const importRecipients = ferry.table(
     locale: text('locale').notNull(),
     recipient: text('recipient'),
     raw: text('raw'),
+    /** How often other imports may have sent the row's recipient to the page, before this one did. */
+    maybe_sent: integer('maybe_sent'),
   },
   t => [primaryKey({ columns: [t.import_id, t.line] })],
 )

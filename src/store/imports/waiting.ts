@@ -23,6 +23,22 @@ export async function listWaitingImports(pool: Pool, accounts: readonly string[]
   return rows.map(row => BigInt(row.id))
 }
 
+/**
+ * Ends claims of all imports of a page that nobody will end any more, this one's too. One after another: whoever locks
+ * several imports at once would wait for those who lock them in another order.
+ */
+export async function settleLostClaimsOfPage(pool: Pool, importId: bigint): Promise<void> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select distinct o.id from ferry.imports i
+     join ferry.imports o on o.account = i.account and o.page_id = i.page_id and o.method = i.method
+     join ferry.import_batches b on b.import_id = o.id and b.state = 'in flight'
+       and b.claim_ends_at <= clock_timestamp()
+     where i.id = $1`,
+    [importId],
+  )
+  for (const { id } of rows) await pool.query('select ferry.settle_claims($1)', [id])
+}
+
 /** Ends claims that nobody will end any more, whatever their imports' status; returns how many. */
 export async function settleLostClaims(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ settled: number }>(

@@ -1,0 +1,278 @@
+import { describe, expect, test } from 'vitest'
+import { cancelImport, pauseImport, resolveUncertain, resumeImport } from '#src/imports/control.ts'
+import { loadSummary } from '#src/imports/progress.ts'
+import type { CallHook } from '#src/sandbox/state.ts'
+import { rowsUnaccounted } from '#test/support/import-ledger.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { type ImportWorld, recipientsOf, setup } from './import-world.ts'
+
+/** Two imports of the same people to the same page. */
+
+const APPLIED_AND_LOST = { kind: 'hang', applied: true } as const
+const NAMELESS = { kind: 'error', code: 'InvalidParameter', message: 'A recipient is not valid.' } as const
+
+/** Answers the calls of imports, counted from 1, in its own way. */
+function answer(
+  world: ImportWorld,
+  how: (nth: number, recipients: string[]) => Awaited<ReturnType<CallHook>>,
+): void {
+  const before = world.calls()
+  world.sandbox.state.onCall(({ body }) => how(world.calls() - before, recipientsOf(body)))
+}
+
+const asUsual = (world: ImportWorld) => world.sandbox.state.onCall(() => undefined)
+
+/** What each import says of a recipient, and how often it came. */
+async function ledgerOf(world: ImportWorld, recipient: string) {
+  const rows = await world.query<{ import_id: string; state: string; resends: number }>(
+    `select r.import_id, b.state, b.resends from ferry.import_recipients r
+     join ferry.import_batches b on b.import_id = r.import_id and b.state <> 'split'
+       and r.line between b.from_line and b.to_line
+     where r.recipient = $1 order by r.import_id`,
+    [recipient],
+  )
+  return { delivered: world.delivered().get(recipient) ?? 0, rows }
+}
+
+/** Nobody was delivered more often than the imports together admit. */
+async function deliveredMoreThanTold(world: ImportWorld): Promise<string[]> {
+  const wrong: string[] = []
+  for (const [recipient, times] of world.delivered()) {
+    const { rows } = await ledgerOf(world, recipient)
+    const told = rows.reduce((sum, row) => sum + Number(row.state === 'sent') + row.resends, 0)
+    if (times > told) wrong.push(`${recipient}: delivered ${times} times, told ${told}`)
+  }
+  return wrong
+}
+
+describe('an import that is resumed with a batch already cut', () => {
+  test.for([
+    ['unauthorized', { kind: 'error', code: 'Unauthorized' }],
+    ['unavailable', { kind: 'error', code: 'ServiceUnavailable' }],
+    ['too large, and halved', { kind: 'error', code: 'EntityTooLarge' }],
+  ] as const)('leaves out of it whom another sent meanwhile: %s', async ([, refusal]) => {
+    await using world = await setup()
+    const first = await world.stage({ rows: 20, batchRows: 10 })
+    answer(world, nth => {
+      if (nth === 1) void pauseImport(world.ferry.pool, first).catch(() => {})
+      return refusal
+    })
+    expect(await world.work(first)).toBe('paused')
+    expect((await world.batches(first)).map(batch => batch.state)).toContain('ready')
+    asUsual(world)
+
+    const second = await world.stage({ rows: 7 })
+    expect(await world.work(second)).toBe('completed')
+    await resumeImport(world.ferry.pool, first)
+    expect(await world.work(first)).toBe('completed')
+
+    expect(world.timesDelivered()).toEqual({ once: 20 })
+    expect(await loadSummary(world.ferry.pool, first)).toMatchObject({ sent: 13, alreadyImported: 7 })
+    expect(await rowsUnaccounted(world.ferry.pool)).toEqual([])
+  })
+
+  test('does not send a batch of which nobody is left, and says that it was left out', async () => {
+    await using world = await setup()
+    const first = await world.stage({ rows: 5 })
+    answer(world, () => ({ kind: 'error', code: 'Unauthorized' }))
+    expect(await world.work(first)).toBe('paused')
+    asUsual(world)
+    expect(await world.work(await world.stage({ rows: 5 }))).toBe('completed')
+    await resumeImport(world.ferry.pool, first)
+    const calls = world.calls()
+    expect(await world.work(first)).toBe('completed')
+    expect(world.calls()).toBe(calls)
+    expect(await world.batches(first)).toMatchObject([{ rows: 0, state: 'left out', uncertain: false }])
+    expect(await loadSummary(world.ferry.pool, first)).toMatchObject({
+      sent: 0,
+      alreadyImported: 5,
+      pending: 0,
+    })
+  })
+
+  test('leaves out rows refused alone, and asks again about a row set aside that is alone then', async () => {
+    await using world = await setup()
+    const first = await world.stage({ rows: 3 })
+    answer(world, (_, recipients) =>
+      recipients.includes('p3@example.com')
+        ? { ...NAMELESS, message: 'p3@example.com is no good' }
+        : { kind: 'error', code: 'Unauthorized' },
+    )
+    expect(await world.work(first)).toBe('paused')
+    const [batch] = await world.query('select set_aside from ferry.import_batches')
+    expect(batch).toEqual({ set_aside: ['3'] })
+    asUsual(world)
+    const second = await world.stage({ rows: 2, recipient: line => `p${line * 2 - 2}@example.com` })
+    expect(await world.work(second)).toBe('completed')
+    await resumeImport(world.ferry.pool, first)
+    const bodies: string[][] = []
+    answer(world, (_, recipients) => void bodies.push(recipients))
+    expect(await world.work(first)).toBe('completed')
+    expect(bodies).toEqual([['p3@example.com']])
+    expect(world.timesDelivered()).toEqual({ once: 3 })
+  })
+
+  test('does not overwrite with old settings what a newer import has sent, update or not', async () => {
+    await using world = await setup()
+    const first = await world.stage({ rows: 4, batchRows: 2, update: true })
+    answer(world, () => ({ kind: 'error', code: 'Unauthorized' }))
+    expect(await world.work(first)).toBe('paused')
+    asUsual(world)
+    const second = await world.stage({ rows: 4, update: true })
+    await world.query(`update ferry.import_recipients set locale = 'de-DE' where import_id = $1`, [second])
+    expect(await world.work(second)).toBe('completed')
+    await resumeImport(world.ferry.pool, first)
+    expect(await world.work(first)).toBe('completed')
+    expect(world.timesDelivered()).toEqual({ once: 4 })
+    const third = await world.stage({ rows: 4, update: true })
+    expect(await world.work(third)).toBe('completed')
+    expect(world.timesDelivered()).toEqual({ twice: 4 })
+  })
+})
+
+describe('rows of which nobody knows whether another import sent them', () => {
+  /** An import of which the first three rows have arrived, and nobody knows. */
+  async function unsure(world: ImportWorld, onUncertain: 'hold' | 'resend'): Promise<bigint> {
+    const id = await world.stage({ rows: 3, onUncertain })
+    world.sandbox.state.inject(APPLIED_AND_LOST, { nth: 1 })
+    const [stop, cutOff] = [new AbortController(), new AbortController()]
+    const working = world.work(id, { signal: stop.signal, cutOff: cutOff.signal })
+    await waitFor(() => world.calls() === 1, { what: 'the call' })
+    stop.abort()
+    cutOff.abort()
+    await working
+    return id
+  }
+
+  test.for([
+    ['hold', 'resend', 'cancelled'],
+    ['resend', 'hold', 'cancelled'],
+    ['resend', 'hold', 'paused'],
+    ['hold', 'hold', 'undecided'],
+  ] as const)('are not sent if either is to hold them: %s, then %s, the first %s', async ([of, by, end]) => {
+    await using world = await setup()
+    const first = await unsure(world, of)
+    if (end === 'cancelled') await cancelImport(world.ferry.pool, first)
+    if (end === 'paused') await pauseImport(world.ferry.pool, first)
+    if (end === 'undecided') expect(await world.work(first)).toBe('undecided')
+
+    const second = await world.stage({ rows: 5, onUncertain: by })
+    expect(await world.work(second)).toBe('paused')
+    expect(await world.importRow(second)).toMatchObject({
+      pause_code: 'UncertainElsewhere',
+      pause_message: `3 rows may have been sent by import ${first}, whose outcome nobody knows yet.`,
+      pause_what_to_do: expect.stringContaining(`\`ferry imports resolve ${first} --as sent\``),
+    })
+    await resumeImport(world.ferry.pool, second)
+    expect(await world.work(second)).toBe('paused')
+    expect(world.timesDelivered()).toEqual({ once: 3 })
+
+    expect(await resolveUncertain(world.ferry.pool, first, 'sent', null)).toMatchObject({ rows: 3 })
+    expect(await loadSummary(world.ferry.pool, first)).toMatchObject({ sent: 3, uncertain: 0 })
+    await resumeImport(world.ferry.pool, second)
+    expect(await world.work(second)).toBe('completed')
+    expect(world.timesDelivered()).toEqual({ once: 5 })
+    expect(await loadSummary(world.ferry.pool, second)).toMatchObject({ sent: 2, alreadyImported: 3 })
+  })
+
+  test('are sent and called resent if a person says so', async () => {
+    await using world = await setup()
+    const first = await unsure(world, 'hold')
+    await cancelImport(world.ferry.pool, first)
+    const second = await world.stage({ rows: 5 })
+    expect(await world.work(second)).toBe('paused')
+    expect(await resolveUncertain(world.ferry.pool, first, 'resend', null)).toMatchObject({
+      status: 'cancelled',
+    })
+    expect(await loadSummary(world.ferry.pool, first)).toMatchObject({ sent: 0, uncertain: 0, pending: 3 })
+    await resumeImport(world.ferry.pool, second)
+    expect(await world.work(second)).toBe('completed')
+    expect(world.timesDelivered()).toEqual({ once: 2, twice: 3 })
+    expect(await world.batches(second)).toMatchObject([{ rows: 5, state: 'sent', resends: 1 }])
+  })
+
+  test('are sent and called resent if neither is to hold them, and left out when the first goes on', async () => {
+    await using world = await setup()
+    const first = await unsure(world, 'resend')
+    await pauseImport(world.ferry.pool, first)
+    const second = await world.stage({ rows: 6, batchRows: 3 })
+    expect(await world.work(second)).toBe('completed')
+    expect(await world.batches(second)).toMatchObject([
+      { rows: 3, state: 'sent', resends: 1 },
+      { rows: 3, state: 'sent', resends: 0 },
+    ])
+    await resumeImport(world.ferry.pool, first)
+    expect(await world.work(first)).toBe('completed')
+    expect(await loadSummary(world.ferry.pool, first)).toMatchObject({ alreadyImported: 3, uncertain: 0 })
+    expect(world.timesDelivered()).toEqual({ once: 3, twice: 3 })
+    expect(await deliveredMoreThanTold(world)).toEqual([])
+  })
+
+  test('make a batch that was cut before count as sent again, once however often the import starts', async () => {
+    await using world = await setup()
+    const second = await world.stage({ rows: 5 })
+    answer(world, () => ({ kind: 'error', code: 'Unauthorized' }))
+    expect(await world.work(second)).toBe('paused')
+    const first = await world.stage({ rows: 3 })
+    answer(world, () => APPLIED_AND_LOST)
+    const [stop, cutOff] = [new AbortController(), new AbortController()]
+    const working = world.work(first, { signal: stop.signal, cutOff: cutOff.signal })
+    await waitFor(() => world.delivered().size === 3, { what: 'the delivery' })
+    stop.abort()
+    cutOff.abort()
+    expect(await working).toBe('stopped')
+    await pauseImport(world.ferry.pool, first)
+    for (const _ of [1, 2]) {
+      answer(world, () => ({ kind: 'error', code: 'Unauthorized' }))
+      await resumeImport(world.ferry.pool, second)
+      expect(await world.work(second)).toBe('paused')
+    }
+    asUsual(world)
+    await resumeImport(world.ferry.pool, second)
+    expect(await world.work(second)).toBe('completed')
+    expect(await world.batches(second)).toMatchObject([{ rows: 5, state: 'sent', resends: 1 }])
+    expect(await deliveredMoreThanTold(world)).toEqual([])
+  })
+
+  test('are waited for as long as a call of a lost worker may be under way', async () => {
+    await using world = await setup()
+    const first = await world.stage({ rows: 3, onUncertain: 'hold' })
+    expect(await world.work(first)).toBe('completed')
+    await world.query(
+      `update ferry.import_batches set state = 'in flight', claim = gen_random_uuid(), sent_at = null,
+         claim_ends_at = clock_timestamp() + interval '1 hour'`,
+    )
+    await world.query(`update ferry.imports set status = 'cancelled'`)
+    const second = await world.stage({ rows: 5 })
+    expect(await world.work(second)).toBe('busy')
+    expect(await world.importRow(second)).toMatchObject({ status: 'queued' })
+    await world.query(`update ferry.import_batches set claim_ends_at = clock_timestamp()`)
+    expect(await world.work(second)).toBe('paused')
+    expect(await world.importRow(second)).toMatchObject({ pause_code: 'UncertainElsewhere' })
+    expect(world.timesDelivered()).toEqual({ once: 3 })
+  })
+})
+
+test('leaving out two hundred thousand takes a few seconds', { timeout: 60_000 }, async () => {
+  await using world = await setup()
+  const first = await world.stage({ rows: 200_000 })
+  const second = await world.stage({ rows: 200_000, status: 'paused' })
+  await world.query(
+    `insert into ferry.import_batches (import_id, from_line, to_line, rows, state, sent_at)
+     select $1, n * 500 + 2, n * 500 + 501, 500, 'sent', clock_timestamp() from generate_series(0, 399) n`,
+    [first],
+  )
+  await world.query(
+    `insert into ferry.import_batches (import_id, from_line, to_line, rows, state)
+     select $1, n * 500 + 2, n * 500 + 501, 500, 'ready' from generate_series(0, 9) n`,
+    [second],
+  )
+  await world.query(`update ferry.imports set status = 'completed', batched_to = 200001 where id = $1`, [
+    first,
+  ])
+  await world.query(`update ferry.imports set status = 'queued', batched_to = 5001 where id = $1`, [second])
+  const before = performance.now()
+  expect(await world.work(second)).toBe('completed')
+  expect(performance.now() - before).toBeLessThan(10_000)
+  expect(await loadSummary(world.ferry.pool, second)).toMatchObject({ alreadyImported: 200_000, sent: 0 })
+})
