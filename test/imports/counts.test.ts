@@ -13,7 +13,16 @@ type Fate = (typeof FATES)[number]
 
 const Batch = fc.record({
   lines: fc.integer({ min: 1, max: 4 }),
-  state: fc.constantFrom('ready', 'in flight', 'sent', 'uncertain', 'rejected', 'doubted', 'split'),
+  state: fc.constantFrom(
+    'ready',
+    'in flight',
+    'sent',
+    'uncertain',
+    'rejected',
+    'doubted',
+    'left out',
+    'split',
+  ),
   uncertain: fc.boolean(),
   claimEndsInMs: fc.constantFrom(-60_000, 60_000),
 })

@@ -60,11 +60,12 @@ export async function leaveOutSent(client: PoolClient, importId: bigint): Promis
      ), less as (
        update ferry.imports set recipients = recipients - (select count(*) from gone)
        where id = $1 and exists (select from gone)
+     ), batched as materialized (
+       select g.import_id, g.line from gone g join mine i on g.line <= i.batched_to
      ), thinned as (
        select p.id, count(*) as rows, array_agg(g.line) as lines
-       from mine i
-       join gone g on g.line <= i.batched_to
-       join ferry.import_batches p on p.import_id = i.id and p.state in ('ready', 'doubted', 'split')
+       from batched g
+       join ferry.import_batches p on p.import_id = g.import_id and p.state in ('ready', 'doubted', 'split')
          and g.line between p.from_line and p.to_line
        group by p.id
      ), thinner as (
