@@ -186,6 +186,19 @@ describe('decisions', () => {
     })
   })
 
+  test('resolve decides about a cancelled import too, and says how the rows are sent then', async () => {
+    await using cli = await openCli()
+    await halfDone(cli)
+    expect((await cli.ferryRun('imports cancel 1')).code).toBe(0)
+    expect((await cli.ferryRun('imports resolve 1 --as resend')).stdout).toBe(
+      'Import 1: 1 batch with 3 rows to be sent again. It is cancelled: importing the file again sends them.\n',
+    )
+    expect(await cli.ferryRun('imports resolve 1 --as sent')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Import the file again: who was sent already is left out'),
+    })
+  })
+
   test('about an import that does not exist exit 2', async () => {
     await using cli = await openCli()
     const commands = ['show', 'watch', 'recipients', 'rejects', 'pause', 'resume', 'resume --wait', 'cancel']

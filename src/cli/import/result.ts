@@ -52,7 +52,7 @@ export function explainOutcome({ summary, pause }: Outcome): void {
     )
   }
   if (pause !== null) say(pauseInWords(summary, pause))
-  if (status === 'undecided') {
+  if (status === 'undecided' || (status === 'cancelled' && uncertain > 0)) {
     say(
       `nobody knows whether ${counted(uncertain, 'row')} arrived. \`ferry imports show ${id}\` lists the batches; ` +
         `\`ferry imports resolve ${id} --as sent|resend\` decides.`,
