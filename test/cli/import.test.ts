@@ -219,6 +219,22 @@ describe('ferry import --yes --wait', () => {
     ])
   })
 
+  test('asks for no worker, for it is about to do the work', async () => {
+    await using cli = await open()
+    const client = await cli.ferry.pool.connect()
+    try {
+      await client.query('begin; lock table ferry.leases in exclusive mode')
+      await using ferry = cli.ferryStart(`import ${people(3)} ${PAGE} --yes --wait`)
+      await ferry.printed('import 1 queued: 0 of 3 rows')
+      await client.query('rollback')
+      const { code, stdout } = await ferry.ended
+      expect(code).toBe(0)
+      expect(stdout).not.toContain('no worker')
+    } finally {
+      client.release()
+    }
+  })
+
   test('watches while somebody else is at it, and takes over once it can', async () => {
     await using cli = await open()
     await cli.query(

@@ -218,6 +218,18 @@ describe('decisions', () => {
     })
   })
 
+  test('resume --wait changes nothing if the account of the import is not configured', async () => {
+    await using cli = await openCli()
+    await stageRows(cli.ferry.pool, { account: 'eu', status: 'paused' })
+    const refused = await cli.ferryRun('imports resume 1 --wait')
+    expect(refused).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('account eu, which is not configured here; there are: default'),
+    })
+    expect(await cli.query('select status from ferry.imports')).toEqual([{ status: 'paused' }])
+  })
+
   test('resolve decides about one batch or all, and purge removes the people of an import that is over', async () => {
     await using cli = await openCli()
     await halfDone(cli)
