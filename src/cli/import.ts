@@ -37,6 +37,9 @@ async function runImport(ferry: Ferry, path: string, options: Options, session: 
   const wanted = importOptions(options, session.config)
   const { ask, canAsk } = await import('./import/ask.ts')
   if (!options.yes && !options.dryRun && !canAsk(path)) {
+    // What else is wrong is told first: this is put right last.
+    const { expectStageable } = await import('#src/imports/stage.ts')
+    await expectStageable(path, wanted)
     throw new UsageError(
       'nothing was read, for there is no terminal to ask at before people are subscribed: add --yes if you are sure, ' +
         'or --dry-run to see what would be sent',
