@@ -1,4 +1,5 @@
 import type { StagedReason, StagedSample } from '#src/store/imports/finish-staging.ts'
+import { callsFor } from './estimate.ts'
 import { maskRecipient } from './mask.ts'
 import type { ImportOptions, Staged, StagedFile } from './staged.ts'
 
@@ -11,6 +12,8 @@ export type Found = {
   readonly read: number
   /** Rows to be sent. */
   readonly recipients: number
+  /** On average, in a request. */
+  readonly bytesARow: number
   readonly reasons: readonly StagedReason[]
   readonly samples: readonly StagedSample[]
   readonly rejects: Staged['rejectSamples']
@@ -37,7 +40,7 @@ export function stagedOf(found: Found): Staged {
       alreadyImported: 0,
       uncertain: 0,
       pending: recipients,
-      batches: Math.ceil(recipients / options.batchRows),
+      batches: callsFor(recipients, options.batchRows, found.bytesARow),
       requests: 0,
       durationMs: found.durationMs,
     },

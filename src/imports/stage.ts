@@ -118,7 +118,7 @@ async function stage(
     if (options.suppress !== null) recipients -= await leaveOutSuppressed(client, staging)
     recipients -= await mergeDuplicates(client, staging)
     const reasons = await countReasons(client, staging)
-    const { read, lastLine } = rows.taken()
+    const { read, lastLine, bytesARow } = rows.taken()
     expectNothingMissing(read, recipients, reasons)
     if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients })
     const { samples, rejects } = await loadSamples(client, staging, SAMPLES)
@@ -128,6 +128,7 @@ async function stage(
       file: { compression: source.compression, ...file.shape() },
       read,
       recipients,
+      bytesARow,
       reasons,
       samples,
       rejects,

@@ -93,6 +93,15 @@ describe('ferry import --dry-run', () => {
   })
 })
 
+test('a dry run tells as many calls as are made, where bytes bound a batch too', async () => {
+  await using cli = await open()
+  const ids = Array.from({ length: 100 }, (_, n) => `01HZX00000000000000000${1000 + n}`).join('|')
+  const path = file([HEADER, ...Array.from({ length: 1000 }, (_, n) => `p${n}@example.com,,${ids},en-US`)])
+  const [, dry] = jsonLines(await cli.ferryRun(`import ${path} ${PAGE} --dry-run --json`))
+  const done = jsonLines(await cli.ferryRun(`import ${path} ${PAGE} --yes --wait --json`)).at(-1)
+  expect([dry?.batches, done?.requests, done?.sent]).toEqual([3, 3, 1000])
+})
+
 describe('ferry import --yes --wait', () => {
   test('does all of it here; the same file again sends nothing, corrected settings go with --update', async () => {
     await using cli = await open()
