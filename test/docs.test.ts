@@ -66,6 +66,14 @@ test('the role that only reads can run every query of the pages, and can write n
     expect(queries.length).toBeGreaterThan(20)
     for (const query of queries) await client.query(query)
     await expect(client.query('delete from ferry.sync_runs')).rejects.toThrow('permission denied')
+    const { rows: people } = await client.query(
+      `select c.relname, a.attname, has_column_privilege(c.oid, a.attnum, 'select') as "isRead"
+       from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = 'ferry'::regnamespace and c.relname ~ '^import' and c.relkind in ('r', 'v')
+         and a.attname in ('recipient', 'recipient_hash', 'raw')`,
+    )
+    expect(people.length).toBeGreaterThan(5)
+    expect(people.filter(({ isRead }) => isRead)).toEqual([])
   } finally {
     await client.query(`reset role; drop owned by ${role}; drop role ${role}`)
   }

@@ -37,6 +37,9 @@ async function runImport(ferry: Ferry, path: string, options: Options, session: 
   const wanted = importOptions(options, session.config)
   const { ask, canAsk } = await import('./import/ask.ts')
   if (!options.yes && !options.dryRun && !canAsk(path)) {
+    // What else is wrong is told first: this is put right last.
+    const { expectStageable } = await import('#src/imports/stage.ts')
+    await expectStageable(path, wanted)
     throw new UsageError(
       'nothing was read, for there is no terminal to ask at before people are subscribed: add --yes if you are sure, ' +
         'or --dry-run to see what would be sent',
@@ -49,7 +52,7 @@ async function runImport(ferry: Ferry, path: string, options: Options, session: 
 
   await using opened = new AsyncDisposableStack()
   const id = staged.import
-  opened.defer(() => discard(ferry, id))
+  opened.defer(() => discard(ferry, id, staged, options))
   await showStaged(ferry, path, staged, options)
   signal.throwIfAborted()
   if (!options.yes && staged.summary.pending > 0) {
@@ -90,7 +93,7 @@ async function showStaged(
 }
 
 /** The import was not confirmed. What cannot be discarded now expires by itself. */
-async function discard({ pool, log }: Ferry, id: bigint): Promise<void> {
+async function discard({ pool, log }: Ferry, id: bigint, staged: Staged, options: Options): Promise<void> {
   const { discardStaging } = await import('#src/imports/stage.ts')
   try {
     await discardStaging(pool, id)
@@ -98,4 +101,5 @@ async function discard({ pool, log }: Ferry, id: bigint): Promise<void> {
   } catch (error) {
     log.warn({ error: reasonOf(error) }, 'what was read could not be discarded; it is within a day')
   }
+  if (options.json) printJson({ ...staged.summary, import: null })
 }

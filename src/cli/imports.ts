@@ -33,7 +33,11 @@ function addReading(imports: Command): void {
     .action((id: bigint, options: Options) =>
       withFerry(async ({ pool }) => (await import('./imports/show.ts')).showImport(pool, id, options)),
     )
-  of(imports, 'recipients', 'who was sent, when, in which call and with which request_id')
+  of(
+    imports,
+    'recipients',
+    'what became of every row: when it was sent, in which call and with which request_id, or why not',
+  )
     .argument('[address]', 'only this recipient')
     .option('--json', 'print one JSON object per row')
     .action((id: bigint, address: string | undefined, options: Options) =>

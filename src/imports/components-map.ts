@@ -1,5 +1,5 @@
 import { openCsvReader } from './file/csv.ts'
-import { readHeader } from './file/csv-header.ts'
+import { readHeader, withoutHint } from './file/csv-header.ts'
 import { readBlocks } from './file/lines.ts'
 import { openSource } from './file/source.ts'
 import { FileRefused } from './file-refused.ts'
@@ -35,11 +35,14 @@ export async function readComponentsMap(
   }
   let read: ReturnType<typeof openCsvReader> | undefined
   for await (const block of readBlocks(source.content)) {
-    if (!read) {
-      const { delimiter } = readHeader(block, path, null)
-      read = openCsvReader({ delimiter, width: 2, columns: [0, 1] }, 1, sink)
+    if (read) {
+      read(block)
+      continue
     }
-    read(block)
+    const { delimiter } = readHeader(block, path, null)
+    const { line, rest } = withoutHint(block)
+    read = openCsvReader({ delimiter, width: 2, columns: [0, 1] }, line, sink)
+    read(rest)
   }
   await source.expectUnchanged()
   return components

@@ -1,3 +1,4 @@
+import { MOST_BYTES } from '#src/store/imports/claims.ts'
 import type { Limit } from '#src/store/throttle.ts'
 
 /**
@@ -14,4 +15,15 @@ export function estimateMs(batches: number, limit: Limit): number {
     starts[call] = start
   }
   return starts.at(-1) ?? 0
+}
+
+/** Returns how many bytes a row has in a request, as `ferry.claim_batch` counts them, but letters for bytes. */
+export function bytesOfRow(recipient: string, locale: string, componentIds: readonly string[]): number {
+  return 64 + recipient.length + locale.length + componentIds.join('","').length
+}
+
+/** Returns in how many calls so many rows travel, if all of them have as many bytes as the average of them. */
+export function callsFor(rows: number, batchRows: number, bytesARow: number): number {
+  const mostRows = Math.max(1, Math.floor(MOST_BYTES / Math.max(bytesARow, 1)))
+  return Math.ceil(rows / Math.min(batchRows, mostRows))
 }

@@ -1,5 +1,9 @@
 import type { StagedReason, StagedSample } from '#src/store/imports/finish-staging.ts'
+import { callsFor } from './estimate.ts'
+import { nameOf } from './file/header.ts'
 import { maskRecipient } from './mask.ts'
+import type { Status } from './presets/preset.ts'
+import { PRESETS, type PresetName } from './presets/presets.ts'
 import type { ImportOptions, Staged, StagedFile } from './staged.ts'
 
 /** What staging found in a file, before it is told. */
@@ -11,6 +15,8 @@ export type Found = {
   readonly read: number
   /** Rows to be sent. */
   readonly recipients: number
+  /** On average, in a request. */
+  readonly bytesARow: number
   readonly reasons: readonly StagedReason[]
   readonly samples: readonly StagedSample[]
   readonly rejects: Staged['rejectSamples']
@@ -37,7 +43,7 @@ export function stagedOf(found: Found): Staged {
       alreadyImported: 0,
       uncertain: 0,
       pending: recipients,
-      batches: Math.ceil(recipients / options.batchRows),
+      batches: callsFor(recipients, options.batchRows, found.bytesARow),
       requests: 0,
       durationMs: found.durationMs,
     },
@@ -50,7 +56,8 @@ export function stagedOf(found: Found): Staged {
 }
 
 /** Columns by which products tell who has not confirmed, or wants no mail. */
-const STATUS_COLUMN = /^(?:confirmed|verified|unsubscribed|quarantined|opted|opt|active|state|status)/i
+const STATUS_COLUMN =
+  /^(?:is|email)?(?:confirmed|verified|(?:un)?subscribed|quarantined|opted|opt(?:in|out)|active|state$|status(?!page)|bounced|blocked|deleted|disabled)/
 
 function warningsAbout({ read, recipients, reasons, file, options }: Found): string[] {
   const warnings: string[] = []
@@ -60,12 +67,7 @@ function warningsAbout({ read, recipients, reasons, file, options }: Found): str
   if (rows('no locale') === read && read > 0) {
     warnings.push('No row has a locale: give the one for all of them with --default-locale, such as en-US.')
   }
-  const statuses = file.unused.filter(column => STATUS_COLUMN.test(column))
-  if (statuses.length > 0 && options.from === null) {
-    warnings.push(
-      `Nothing is read from ${statuses.join(', ')}: if that tells who has not confirmed or does not want to be written to, name the product with --from, or take those rows out.`,
-    )
-  }
+  warnings.push(...aboutStatuses(file, options.from))
   if (rows('other locale') > 0) {
     warnings.push(
       `A recipient comes again with another locale in ${counted(rows('other locale'), 'row')}: that of the first row stays.`,
@@ -74,6 +76,26 @@ function warningsAbout({ read, recipients, reasons, file, options }: Found): str
   if (rows('not UTF-8') > 0) {
     warnings.push(
       `Not UTF-8: ${counted(rows('not UTF-8'), 'line')}. If the file is Latin-1, convert it: iconv -f ISO-8859-1 -t UTF-8`,
+    )
+  }
+  return warnings
+}
+
+/** Whoever has unsubscribed or never confirmed may be told by a column that nothing is read from. */
+function aboutStatuses({ unused, mapped }: StagedFile, from: PresetName | null): string[] {
+  const warnings: string[] = []
+  const preset = from === null ? null : PRESETS[from]
+  if (preset && !Object.keys(preset.statuses).some(status => status in mapped)) {
+    const columns = Object.values<Status>(preset.statuses).map(status => status.columns[0])
+    warnings.push(
+      `This does not look like an export of ${preset.product}: it has none of its columns (${columns.join(', ')}), so nobody is left out by them.`,
+    )
+  }
+  const statuses = unused.filter(column => STATUS_COLUMN.test(nameOf(column)))
+  if (statuses.length > 0) {
+    const what = preset ? 'put them on a list for --suppress' : 'name the product with --from'
+    warnings.push(
+      `Nothing is read from ${statuses.join(', ')}: if that tells who has not confirmed or does not want to be written to, ${what}, or take those rows out.`,
     )
   }
   return warnings

@@ -136,12 +136,14 @@ function etaMs(
   return Math.round(Math.max(fresh, followingOn, state.waitMs, pace.backOffMs, atThisRate))
 }
 
+export const NO_WORKER = 'no worker is at it: start `ferry worker` if none is running'
+
 function whyWaiting(pace: Pace, state: LimitState | null): string | null {
   if (pace.behind !== null) {
     const first = `another import of this page goes first (import ${pace.behind})`
     return pace.attended ? first : `${first}, and no worker is at it: start one, or cancel that import`
   }
-  if (!pace.attended) return 'no worker is at it: start `ferry worker` if none is running'
+  if (!pace.attended) return NO_WORKER
   if (pace.backOffMs > 0) {
     return `backing off for ${seconds(pace.backOffMs)}${pace.backOffCode ? ` after ${pace.backOffCode}` : ''}`
   }

@@ -1,12 +1,13 @@
 import type { StagingWriter } from '#src/store/imports/staging.ts'
 import type { Verdict } from './checks/row.ts'
+import { bytesOfRow } from './estimate.ts'
 import type { Sink } from './file/reader.ts'
 import type { OpenFile } from './file/rows.ts'
 import { openSeenBefore } from './seen-before.ts'
 
 export type RowSink = Sink & {
-  /** How many rows have been taken so far, and the line of the last. */
-  taken(): { readonly read: number; readonly lastLine: number }
+  /** How many rows have been taken so far, the line of the last, and what a good one has of bytes on average. */
+  taken(): { readonly read: number; readonly lastLine: number; readonly bytesARow: number }
   /** Tells the writer which of the recipients taken since the last time may have come before. To be called last too. */
   findRepeated(): void
 }
@@ -22,9 +23,11 @@ export function openRowSink(
   const hashes: string[] = []
   let read = 0
   let lastLine = 0
+  let good = 0
+  let bytes = 0
 
   return {
-    taken: () => ({ read, lastLine }),
+    taken: () => ({ read, lastLine, bytesARow: good === 0 ? 0 : bytes / good }),
 
     // Many at a time, one right after the other: a processor then waits for several places in memory at once.
     findRepeated() {
@@ -41,6 +44,8 @@ export function openRowSink(
         const { recipient, all, componentIds, locale } = verdict
         const hash = hashOf(recipient)
         hashes.push(hash)
+        good++
+        bytes += bytesOfRow(recipient, locale, componentIds)
         writer.recipient({ line, hash, all, componentIds, locale, recipient, raw })
       } else if (verdict.kind === 'left out') {
         const { reason, recipient } = verdict

@@ -17,7 +17,7 @@ import { openRowCheck, type RowRules } from './checks/row.ts'
 import { readComponentsMap } from './components-map.ts'
 import { fieldsOf } from './file/header.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
-import { type Compression, openSource } from './file/source.ts'
+import { type Compression, expectFile, openSource } from './file/source.ts'
 import { FileRefused } from './file-refused.ts'
 import { type Found, stagedOf } from './found.ts'
 import { PRESETS } from './presets/presets.ts'
@@ -62,6 +62,14 @@ export function dryRun(
   watch: Watch,
 ): Promise<Staged> {
   return stage(ferry, path, options, watch, true)
+}
+
+/** Throws the `FileRefused` that staging would begin with: no such file, no such field. Reads nothing. */
+export async function expectStageable(path: string, options: ImportOptions): Promise<void> {
+  const paths = [path, options.components, options.suppress]
+  expectOneStdin(paths)
+  for (const path of paths) if (path !== null && path !== '-') await expectFile(path)
+  fieldsBy(options)
 }
 
 /** Removes a staged import that is not to be confirmed, with all its rows. */
@@ -110,7 +118,7 @@ async function stage(
     if (options.suppress !== null) recipients -= await leaveOutSuppressed(client, staging)
     recipients -= await mergeDuplicates(client, staging)
     const reasons = await countReasons(client, staging)
-    const { read, lastLine } = rows.taken()
+    const { read, lastLine, bytesARow } = rows.taken()
     expectNothingMissing(read, recipients, reasons)
     if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients })
     const { samples, rejects } = await loadSamples(client, staging, SAMPLES)
@@ -120,6 +128,7 @@ async function stage(
       file: { compression: source.compression, ...file.shape() },
       read,
       recipients,
+      bytesARow,
       reasons,
       samples,
       rejects,
@@ -138,17 +147,21 @@ function expectOneStdin(paths: readonly (string | null)[]): void {
 }
 
 async function readRules(options: ImportOptions, signal: AbortSignal): Promise<RowRules> {
-  const { method, defaultLocale, all, components } = options
+  const { method, defaultLocale, all, components, from } = options
+  const fields = fieldsBy(options)
+  const map = components === null ? null : await readComponentsMap(components, signal)
+  const preset = from === null ? null : PRESETS[from]
+  return { method, defaultLocale, all, preset, fields, components: map }
+}
+
+function fieldsBy({ defaultLocale, from, map }: ImportOptions): RowRules['fields'] {
   if (defaultLocale !== null && !openLocaleCheck()(defaultLocale)) {
     throw new FileRefused(
       `--default-locale ${defaultLocale} is not a locale.`,
       'Write a language and a region that exist, such as en-US.',
     )
   }
-  const preset = options.from === null ? null : PRESETS[options.from]
-  const fields = fieldsOf(preset, options.map)
-  const map = components === null ? null : await readComponentsMap(components, signal)
-  return { method, defaultLocale, all, preset, fields, components: map }
+  return fieldsOf(from === null ? null : PRESETS[from], map)
 }
 
 function newImport(

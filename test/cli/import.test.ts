@@ -93,6 +93,15 @@ describe('ferry import --dry-run', () => {
   })
 })
 
+test('a dry run tells as many calls as are made, where bytes bound a batch too', async () => {
+  await using cli = await open()
+  const ids = Array.from({ length: 100 }, (_, n) => `01HZX00000000000000000${1000 + n}`).join('|')
+  const path = file([HEADER, ...Array.from({ length: 1000 }, (_, n) => `p${n}@example.com,,${ids},en-US`)])
+  const [, dry] = jsonLines(await cli.ferryRun(`import ${path} ${PAGE} --dry-run --json`))
+  const done = jsonLines(await cli.ferryRun(`import ${path} ${PAGE} --yes --wait --json`)).at(-1)
+  expect([dry?.batches, done?.requests, done?.sent]).toEqual([3, 3, 1000])
+})
+
 describe('ferry import --yes --wait', () => {
   test('does all of it here; the same file again sends nothing, corrected settings go with --update', async () => {
     await using cli = await open()
@@ -219,6 +228,22 @@ describe('ferry import --yes --wait', () => {
     ])
   })
 
+  test('asks for no worker, for it is about to do the work', async () => {
+    await using cli = await open()
+    const client = await cli.ferry.pool.connect()
+    try {
+      await client.query('begin; lock table ferry.leases in exclusive mode')
+      await using ferry = cli.ferryStart(`import ${people(3)} ${PAGE} --yes --wait`)
+      await ferry.printed('import 1 queued: 0 of 3 rows')
+      await client.query('rollback')
+      const { code, stdout } = await ferry.ended
+      expect(code).toBe(0)
+      expect(stdout).not.toContain('no worker')
+    } finally {
+      client.release()
+    }
+  })
+
   test('watches while somebody else is at it, and takes over once it can', async () => {
     await using cli = await open()
     await cli.query(
@@ -270,18 +295,29 @@ describe('what cannot be imported', () => {
     }
     const ends = await Promise.all([
       cli.ferryRun(`import ${path} ${PAGE}`),
+      cli.ferryRun(`import ${path}.none ${PAGE}`),
+      cli.ferryRun(`import ${DIRECTORY} ${PAGE}`),
+      cli.ferryRun(`import ${path} ${PAGE} --suppress ${path}.none`),
+      cli.ferryRun(`import ${path} ${PAGE} --map recipent=Email`),
       cli.ferryRun(`import ${path} ${PAGE} --yes`, several),
       cli.ferryRun(`import ${path} ${PAGE} --yes --account other`),
       cli.ferryRun(`import ${path}.none ${PAGE} --yes`),
       cli.ferryRun(`import ${path} ${PAGE} --yes`, { FERRY_BASE_URL: '', FERRY_APP_KEY: '' }),
     ])
-    expect(ends.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
-      { code: 2, stderr: expect.stringContaining('add --yes if you are sure') },
-      { code: 2, stderr: expect.stringContaining('say with --account which owns the page: eu, us') },
-      { code: 2, stderr: expect.stringContaining('there is no account "other"; there are: default') },
-      { code: 2, stderr: expect.stringContaining('people.csv.none') },
-      { code: 2, stderr: expect.stringContaining('FERRY_APP_KEY') },
-    ])
+    const told = [
+      'add --yes if you are sure',
+      'There is no file',
+      'is a directory',
+      'There is no file',
+      'did you mean recipient?',
+      'say with --account which owns the page: eu, us',
+      'there is no account "other"; there are: default',
+      'people.csv.none',
+      'FERRY_APP_KEY',
+    ]
+    expect(ends.map(({ code, stdout, stderr }) => ({ code, stdout, stderr }))).toEqual(
+      told.map(words => ({ code: 2, stdout: '', stderr: expect.stringContaining(words) })),
+    )
     expect(await cli.query('select from ferry.imports')).toEqual([])
   })
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { openRecipientHash } from '#src/imports/recipient-hash.ts'
+import { loadInstallation } from '#src/store/installation.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { type Cli, openCli } from './open-cli.ts'
@@ -113,6 +115,7 @@ describe('ferry imports recipients', () => {
       line: '3',
       recipient: 'p3@example.com',
       reason: null,
+      message: null,
       resends: 0,
       call: '1',
       ...sent,
@@ -134,8 +137,63 @@ describe('ferry imports recipients', () => {
       '',
     ])
     const nobody = await cli.ferryRun('imports recipients 1 x@example.com')
-    expect(nobody.code).toBe(1)
+    expect(nobody).toMatchObject({ code: 1, stdout: '' })
     expect(nobody.stderr).not.toContain('x@example.com')
+  })
+
+  test('finds who was rejected, by the whole address, until the import is purged', async () => {
+    await using cli = await openCli()
+    await stageRows(cli.ferry.pool, { rows: 1, status: 'completed' })
+    const rejected = [
+      ['4', 'Ada@Example.com,xx'],
+      ['5', 'aada@example.com,xx'],
+      ['6', '{"email":"ada@example.com.au"}'],
+      ['7', '{"email":"ada@example.com","locale":"xx"}'],
+    ]
+    for (const [line, raw] of rejected) {
+      await cli.query(
+        `insert into ferry.import_rejects (import_id, line, origin, reason, message, raw)
+         values (1, $1, 'file', 'not a locale', 'such as en-US', $2)`,
+        [line, raw],
+      )
+    }
+    const { id: installation } = await loadInstallation(cli.ferry.pool)
+    await cli.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message, recipient_hash, request_id, raw)
+       values (1, 9, 'platform', 'refused by the platform', '<recipient> bounces', $1, 'req-9', 'r')`,
+      [openRecipientHash(installation, 'email')('ada@example.com')],
+    )
+    const why = 'not a locale: such as en-US'
+    const found = await cli.ferryRun('imports recipients 1 ada@example.COM')
+    expect(found.stdout.split('\n')).toEqual([
+      expect.stringMatching(/^line +state/),
+      expect.stringMatching(/^4 +rejected +ada@example.COM \(not a locale: such as en-US\)$/),
+      expect.stringMatching(/^7 +rejected +ada@example.COM \(not a locale/),
+      expect.stringMatching(
+        /^9 +rejected +req-9 +ada@example.COM \(refused by the platform: <recipient> bounces\)$/,
+      ),
+      '',
+    ])
+    expect(jsonLines(await cli.ferryRun('imports recipients 1 aada@example.com --json'))).toMatchObject([
+      {
+        line: '5',
+        state: 'rejected',
+        recipient: 'aada@example.com',
+        reason: 'not a locale',
+        message: 'such as en-US',
+      },
+    ])
+    const all = (await cli.ferryRun('imports recipients 1')).stdout
+    expect(all).toMatch(/^4 +rejected +\(not a locale: such as en-US\)$/m)
+    expect(all).not.toContain('purged')
+    expect(all.split('\n').filter(line => line.includes(why))).toHaveLength(4)
+
+    await cli.ferryRun('imports purge 1')
+    const purged = await cli.ferryRun('imports recipients 1 ada@example.com')
+    expect(purged.stdout).toMatch(/^9 +rejected +req-9 +purged \(refused/m)
+    expect((await cli.ferryRun('imports recipients 1 aada@example.com')).stderr).toContain(
+      'it was purged, so rows',
+    )
   })
 })
 
@@ -158,6 +216,18 @@ describe('decisions', () => {
       code: 1,
       stderr: expect.stringContaining('2 rows not sent'),
     })
+  })
+
+  test('resume --wait changes nothing if the account of the import is not configured', async () => {
+    await using cli = await openCli()
+    await stageRows(cli.ferry.pool, { account: 'eu', status: 'paused' })
+    const refused = await cli.ferryRun('imports resume 1 --wait')
+    expect(refused).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('account eu, which is not configured here; there are: default'),
+    })
+    expect(await cli.query('select status from ferry.imports')).toEqual([{ status: 'paused' }])
   })
 
   test('resolve decides about one batch or all, and purge removes the people of an import that is over', async () => {

@@ -109,6 +109,7 @@ test('components are those of the map, and one that is not in it rejects its row
 
 test.for([
   ['a,c1\na,c2\n', 'Line 2'],
+  ['sep=;\na;c1\na;c2\n', 'Line 3'],
   ['a,c1\nb,\n', 'Line 2'],
   ['a,c1\nb\n', 'Line 2'],
   ['a\n', 'Line 1'],

@@ -45,6 +45,8 @@ test.for([
   ['empty lines', `\n${TWO.replaceAll('\n', '\n\n')}`, ','],
   ['semicolons', 'email;name\nada@example.com;A\nben@example.com;"B;b"\n', ';'],
   ['tabs', 'email\tname\nada@example.com\tA\nben@example.com\tB\n', '\t'],
+  ["Excel's hint", 'sep=;\r\nemail;a,b,c\r\nada@example.com;A\r\nben@example.com;B\r\n', ';'],
+  ["Excel's hint about tabs", '\ufeff"sep=\t"\nemail\tname\nada@example.com\tA\nben@example.com\tB\n', '\t'],
   ['quotes', '"email","name"\n"ada@example.com","A"\n"ben@example.com","B ""b"""\n', ','],
 ] as const)('reads a file with %s', async ([, content, delimiter]) => {
   const staged = await desk.stage(content)
@@ -52,6 +54,13 @@ test.for([
   expect(staged.file.delimiter).toBe(delimiter)
   expect((await desk.recipients()).map(row => row.recipient)).toEqual(['ada@example.com', 'ben@example.com'])
   expect(staged.summary.rejected).toBe(0)
+})
+
+test("lines are counted from the first of the file, Excel's hint included", async () => {
+  await desk.stage('sep=;\n\nemail;name\nada@example.com;A\nben;B\n')
+
+  expect((await desk.recipients()).map(({ line }) => line)).toEqual([4])
+  expect(await desk.rejects()).toMatchObject([{ line: 5, column: 'email', raw: 'ben;B' }])
 })
 
 test('a quoted line break is part of its row', async () => {
@@ -83,6 +92,8 @@ test.for([
     /columns are Name, Mailadress/,
     /--map recipient=Mailadress/,
   ],
+  ['columns separated by |', 'email|name\nada@example.com|x\n', /separated by \|/, /comma, semicolon or tab/],
+  ['a hint of such columns', 'sep=|\nemail|name\nada@example.com|x\n', /separated by \|/, /comma, semicolon/],
   ['the recipients twice', 'email,Email\na@example.com,b@example.com\n', /more than once/, /Rename/],
   ['no header', 'ada@example.com,yes\nben@example.com,yes\n', /has no header/, /echo/],
   ['a header that is not UTF-8', Buffer.from([0x65, 0xe9, 0x2c, 0x61, 0x0a]), /header .* not UTF-8/, /iconv/],

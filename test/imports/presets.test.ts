@@ -68,7 +68,8 @@ const SAMPLES: readonly {
 ]
 
 test.for(SAMPLES)('$file is read as --from $from says', async ({ file, from, sent, leftOut, rejected }) => {
-  await desk.stage(await sample(file), { from, all: false })
+  const staged = await desk.stage(await sample(file), { from, all: false })
+  expect(staged.warnings).toEqual([])
 
   const recipients = await desk.recipients()
   expect(Object.fromEntries(recipients.map(row => [row.recipient, row.all ? 'all' : row.ids]))).toEqual(sent)
@@ -105,10 +106,32 @@ test('a file that does not tell who has confirmed is refused, until a column is 
   expect(staged.summary).toMatchObject({ suppressed: 1, pending: 1 })
 })
 
-test('a column that seems to tell who has confirmed is warned of where no preset reads it', async () => {
-  const staged = await desk.stage('email,confirmed\nada@example.com,false\n')
+test.for([
+  [null, 'email,confirmed\nada@example.com,false\n', 'confirmed'],
+  [null, 'email,is_subscribed\nada@example.com,false\n', 'is_subscribed'],
+  ['statuspage', 'mode,email,Unsubscribed At\nemail,ada@example.com,2026-01-01\n', 'Unsubscribed At'],
+  ['instatus', 'email,confirmed,state\nada@example.com,true,unsubscribed\n', 'state'],
+] as const)(
+  'a column that seems to tell who has confirmed, and is not read, is warned of %#',
+  async ([from, content, column]) => {
+    const staged = await desk.stage(content, { from })
 
-  expect(staged.warnings).toEqual([expect.stringContaining('Nothing is read from confirmed')])
+    expect(staged.warnings).toEqual([expect.stringContaining(`Nothing is read from ${column}:`)])
+  },
+)
+
+test('a file without any column of the product it is said to be of is warned of', async () => {
+  const content = 'Email,Name,Locale\nada@example.com,Ada,en-US\n'
+  const staged = await desk.stage(content, { from: 'statuspage' })
+
+  expect(staged.warnings).toEqual([
+    expect.stringContaining(
+      'does not look like an export of Atlassian Statuspage: it has none of its columns (mode, state, ',
+    ),
+  ])
+  expect(
+    (await desk.stage(content, { from: 'statuspage', map: { state: 'Name' } })).warnings,
+  ).not.toContainEqual(expect.stringContaining('does not look like'))
 })
 
 function sample(file: string): Promise<Buffer> {

@@ -24,9 +24,15 @@ describe('the recipients of an import', () => {
        select $1, line, 'suppressed', 'unsubscribed', 'x' from generate_series(12002, 18000) line`,
       [id],
     )
+    await store.pool.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message)
+       select $1, line, 'file', 'not a locale', 'm' from generate_series(18001, 24000) line`,
+      [id],
+    )
     const rows = await everybody(store, id)
-    expect(rows.map(row => Number(row.line))).toEqual(Array.from({ length: 17_999 }, (_, index) => index + 2))
+    expect(rows.map(row => Number(row.line))).toEqual(Array.from({ length: 23_999 }, (_, index) => index + 2))
     expect(rows.filter(row => row.state === 'suppressed')).toHaveLength(5_999)
+    expect(rows.filter(row => row.state === 'rejected')).toHaveLength(6_000)
   })
 
   test('are told by the batch they are in now, not by those it was split from', async () => {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ImportContext } from '#src/imports/context.ts'
-import { loadProgress, loadSummary, type Progress } from '#src/imports/progress.ts'
+import { loadProgress, loadSummary, NO_WORKER, type Progress } from '#src/imports/progress.ts'
 import { workImport } from '#src/imports/work.ts'
-import type { ImportStatus } from '#src/model/import.ts'
+import type { ImportStatus, ImportSummary } from '#src/model/import.ts'
 import { patiently } from '#src/store/patience.ts'
 import { UsageError } from '../errors.ts'
 import { printAside } from '../output.ts'
@@ -52,10 +52,7 @@ export async function workHere(
   view: View,
   signal: AbortSignal,
 ): Promise<Progress> {
-  const { account } = await loadSummary(ferry.pool, id)
-  if (!ferry.accounts.has(account)) {
-    throw new UsageError(`import ${id} is of account ${account}, which is not configured here`)
-  }
+  expectAccount(ferry, await loadSummary(ferry.pool, id))
   const over = new AbortController()
   const onAbort = () => {
     view.end()
@@ -63,7 +60,7 @@ export async function workHere(
   }
   signal.addEventListener('abort', onAbort, { once: true })
   // Whether it can be shown or not, the work goes on.
-  const followed = Promise.allSettled([followImport(ferry, id, view, over.signal)])
+  const followed = Promise.allSettled([followImport(ferry, id, asWorker(view), over.signal)])
   try {
     await workToTheEnd(ferry, id, signal)
   } finally {
@@ -72,6 +69,23 @@ export async function workHere(
     await followed
   }
   return look(ferry, id)
+}
+
+/** Throws `UsageError` unless the account of an import is configured: without it nothing of it can be sent here. */
+export function expectAccount({ accounts }: ImportContext, { import: id, account }: ImportSummary): void {
+  if (accounts.has(account)) return
+  throw new UsageError(
+    `import ${id} is of account ${account}, which is not configured here; there are: ${[...accounts.keys()].join(', ')}`,
+  )
+}
+
+/** The view of one who is about to do the work: between two attempts no worker is at it, and none is needed. */
+function asWorker(view: View): View {
+  return {
+    ...view,
+    show: progress =>
+      view.show(progress.whyWaiting === NO_WORKER ? { ...progress, whyWaiting: null } : progress),
+  }
 }
 
 async function workToTheEnd(ferry: ImportContext, id: bigint, signal: AbortSignal): Promise<void> {

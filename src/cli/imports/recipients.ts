@@ -1,54 +1,51 @@
 import type { Pool } from 'pg'
 import { findRow } from '#src/imports/progress.ts'
-import { openRecipientHash } from '#src/imports/recipient-hash.ts'
-import { findRecipient, listRecipients, type RecipientRow } from '#src/store/imports/recipients.ts'
-import { loadInstallation } from '#src/store/installation.ts'
+import { findRecipient } from '#src/imports/recipients.ts'
+import { listRecipients, type RecipientRow } from '#src/store/imports/recipients.ts'
 import { CommandFailed } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { harmless, instant, writeLines } from '../output.ts'
 
-/** Prints what became of every row that is no reject, or of every row of one recipient. */
+/** Prints what became of every row, or of every row of one recipient. */
 export async function showRecipients(
   pool: Pool,
   id: bigint,
   address: string | undefined,
   options: { json?: true },
 ): Promise<ExitCode> {
-  const { method } = await findRow(pool, id)
-  const line = options.json ? (row: RecipientRow) => jsonOf(id, row) : textOf
-  if (!options.json) await writeLines([columns(HEAD)])
+  const found = await findRow(pool, id)
+  const isPurged = found.purged_at !== null
+  const line = (row: RecipientRow) => (options.json ? jsonOf(id, row) : textOf(row, isPurged))
   if (address === undefined) {
+    if (!options.json) await writeLines([columns(HEAD)])
     for await (const rows of listRecipients(pool, id)) {
       if (!(await writeLines(rows.map(line)))) break
     }
     return EXIT.done
   }
-  const { id: installation } = await loadInstallation(pool)
-  const rows = await findRecipient(pool, id, address, openRecipientHash(installation, method)(address))
-  if (rows.length === 0) throw new CommandFailed(`no row of import ${id} is of that recipient`)
-  await writeLines(rows.map(line))
+  const rows = await findRecipient(pool, found, address)
+  if (rows.length === 0) throw new CommandFailed(nobodyFound(id, isPurged))
+  await writeLines([...(options.json ? [] : [columns(HEAD)]), ...rows.map(line)])
   return EXIT.done
+}
+
+function nobodyFound(id: bigint, isPurged: boolean): string {
+  const nobody = `no row of import ${id} is of that recipient`
+  return isPurged
+    ? `${nobody}; it was purged, so rows that were rejected from its file cannot be searched any more`
+    : nobody
 }
 
 /** The recipient is last: it alone has no natural width. */
 const HEAD = ['line', 'state', 'batch', 'sent', 'call', 'request_id', 'recipient']
 
-function textOf({
-  line,
-  state,
-  reason,
-  batch,
-  resends,
-  sent_at,
-  call,
-  request_id,
-  recipient,
-}: RecipientRow): string {
+function textOf(row: RecipientRow, isPurged: boolean): string {
+  const { line, state, batch, resends, sent_at, call, request_id } = row
   const again = resends !== null && resends > 0 ? `, resent ${resends}` : ''
-  const why = reason === null ? '' : ` (${reason})`
-  return harmless(
-    columns([line, state + again, batch, instant(sent_at), call, request_id, (recipient ?? 'purged') + why]),
-  )
+  const recipient = row.recipient ?? (isPurged ? 'purged' : '')
+  const why = [row.reason, row.message].filter(words => words !== null).join(': ')
+  const whose = [recipient, why && `(${why})`].filter(Boolean).join(' ')
+  return harmless(columns([line, state + again, batch, instant(sent_at), call, request_id, whose]))
 }
 
 const WIDTHS = [9, 18, 9, 21, 9, 34]
@@ -58,13 +55,14 @@ function columns(cells: readonly (string | null)[]): string {
 }
 
 function jsonOf(id: bigint, row: RecipientRow): string {
-  const { line, recipient, state, reason, batch, resends, sent_at, call, request_id } = row
+  const { line, recipient, state, reason, message, batch, resends, sent_at, call, request_id } = row
   return JSON.stringify({
     import: id.toString(),
     line,
     recipient,
     state,
     reason,
+    message,
     batch,
     resends,
     sentAt: sent_at,

@@ -4,6 +4,7 @@ import { loadSummary } from '#src/imports/progress.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { finishHere } from '../import/confirmed.ts'
 import { ringForImport } from '../import/ring.ts'
+import { expectAccount } from '../import/watch.ts'
 import { print, printJson } from '../output.ts'
 import type { OneShot } from '../session.ts'
 
@@ -14,7 +15,9 @@ export async function resume(
   options: { wait?: true; json?: true },
   session: OneShot,
 ): Promise<ExitCode> {
-  const { status } = await loadSummary(ferry.pool, id)
+  const summary = await loadSummary(ferry.pool, id)
+  if (options.wait) expectAccount(ferry, summary)
+  const { status } = summary
   const goesOn = status === 'queued' || status === 'running'
   if (!(options.wait && goesOn)) await resumeImport(ferry.pool, id)
   if (options.wait) return finishHere(ferry, id, options, session)

@@ -21,10 +21,39 @@ const DELIMITERS: readonly Delimiter[] = [',', ';', '\t']
 const MOST_COLUMNS = 4096
 
 /**
- * Reads the header out of a file's first block. The delimiter is the one that makes most columns of it.
- * Throws `FileRefused` if there is none: its first line is damaged, or holds somebody's address.
+ * Reads the header out of a file's first block. The delimiter is the one that makes most columns of it, or the one that
+ * a line above it names. Throws `FileRefused` if there is none: its first line is damaged, or holds somebody's address.
  */
 export function readHeader(block: Block, name: string, preset: Preset | null): CsvHeader {
+  const { delimiters, line, rest } = withoutHint(block)
+  const header = headerIn(rest, name, preset, delimiters)
+  return { ...header, firstLine: header.firstLine + line - 1 }
+}
+
+/**
+ * Takes Excel's hint off a file's first block, a line such as `sep=;`. Returns the delimiters that may be, the line that
+ * the rest begins with, and the rest; all of them, 1 and the block itself if there is no hint.
+ */
+export function withoutHint(block: Block): {
+  readonly delimiters: readonly Delimiter[]
+  readonly line: number
+  readonly rest: Block
+} {
+  const [hint = '', named] = /^"?sep=([,;\t])"?[,;\t]*\r?\n/i.exec(block.text) ?? []
+  if (hint === '') return { delimiters: DELIMITERS, line: 1, rest: block }
+  return {
+    delimiters: DELIMITERS.filter(delimiter => delimiter === named),
+    line: 2,
+    rest: withoutStart(block, hint.length),
+  }
+}
+
+function headerIn(
+  block: Block,
+  name: string,
+  preset: Preset | null,
+  delimiters: readonly Delimiter[],
+): CsvHeader {
   const { text, damaged } = block
   const blank = /^(?:[ \t]*\r?\n)*/.exec(text)?.[0] ?? ''
   if (text.trim() === '') throw empty(name)
@@ -37,7 +66,7 @@ export function readHeader(block: Block, name: string, preset: Preset | null): C
     )
   }
   if (damage) throw noHeader(name, damage)
-  const parsed = DELIMITERS.flatMap(delimiter => headerBy(delimiter, text, blank.length) ?? [])
+  const parsed = delimiters.flatMap(delimiter => headerBy(delimiter, text, blank.length) ?? [])
   const [header] = parsed.sort((a, b) => b.columns.length - a.columns.length)
   if (!header) throw noHeader(name, 'a lone quote')
   const { columns, delimiter, end } = header

@@ -72,6 +72,13 @@ export function matchColumns(header: readonly string[], fields: readonly Field[]
 export function columnMissing(header: readonly string[], field: Field): FileRefused {
   const shown = header.map(shownColumn)
   const wanted = field.columns.map(nameOf)
+  const [only = ''] = header.length === 1 ? header : []
+  if (only.includes('|')) {
+    return new FileRefused(
+      `No column of the file is the ${field.name}: they seem to be separated by |.`,
+      'Export it again, or convert it: Ferry reads columns separated by comma, semicolon or tab.',
+    )
+  }
   const near = header.find(column => wanted.includes(nameOf(column))) ?? nearest(header, field)
   return new FileRefused(
     `No column of the file is the ${field.name}; its columns are ${shown.join(', ')}.`,

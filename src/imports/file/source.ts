@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { access, constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { reasonOf } from '#src/model/reason.ts'
@@ -30,7 +30,7 @@ export async function openSource(path: string, signal: AbortSignal): Promise<Sou
   const before = handle ? await handle.stat({ bigint: true }) : null
   if (before?.isDirectory()) {
     await handle?.close()
-    throw new FileRefused(`${path} is a directory.`, 'Name the file in it.')
+    throw isDirectory(path)
   }
   // A pipe that is named as a file has neither a size nor a time that says anything.
   const isFile = before?.isFile() ?? false
@@ -65,17 +65,33 @@ export async function openSource(path: string, signal: AbortSignal): Promise<Sou
   }
 }
 
+/** Throws the `FileRefused` with which it would not be opened. Opens nothing: a pipe could not be opened again. */
+export async function expectFile(path: string): Promise<void> {
+  await access(path, constants.R_OK).catch(error => {
+    throw cannotOpen(path, error)
+  })
+  if ((await stat(path)).isDirectory()) throw isDirectory(path)
+}
+
 async function openFile(path: string): Promise<FileHandle> {
   try {
     return await open(path)
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    throw new FileRefused(
-      missing ? `There is no file ${path}.` : `${path} cannot be read: ${reasonOf(error)}.`,
-      missing ? 'See that the path is right; `-` reads from stdin.' : 'Give this user the right to read it.',
-      { cause: error },
-    )
+    throw cannotOpen(path, error)
   }
+}
+
+function cannotOpen(path: string, error: unknown): FileRefused {
+  const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return new FileRefused(
+    missing ? `There is no file ${path}.` : `${path} cannot be read: ${reasonOf(error)}.`,
+    missing ? 'See that the path is right; `-` reads from stdin.' : 'Give this user the right to read it.',
+    { cause: error },
+  )
+}
+
+function isDirectory(path: string): FileRefused {
+  return new FileRefused(`${path} is a directory.`, 'Name the file in it.')
 }
 
 async function* counted(

@@ -6,7 +6,7 @@ import { FINE, leftOut, type Preset, UNKNOWN } from './preset.ts'
  * left out.
  */
 export const platform: Preset = {
-  product: "the platform's own export",
+  product: 'the platform itself',
   columns: {
     recipient: ['recipient'],
     all: ['subscribe all', 'all'],

@@ -35,7 +35,7 @@ export type Claimed =
  * Bytes of JSON in one request, about: a megabyte, since that is what nginx lets through unless told otherwise. A row of
  * the usual size has 100 bytes, so what bounds a batch is nearly always its number of rows.
  */
-const MOST_BYTES = 1_000_000
+export const MOST_BYTES = 1_000_000
 
 /** Claims the next batch and takes a slot for it, both or neither; see `ferry.claim_batch`. */
 export function claimBatch(by: Claimer): Promise<Claimed> {
