@@ -35,12 +35,13 @@ export async function mergeDuplicates(client: PoolClient, { id, tables }: Stagin
   const { rowCount } = await client.query('select from pg_temp.import_repeated limit 1')
   if (rowCount === 0) return 0
   await client.query(`
-    create temporary table import_repeats (like ${tables.recipients}) on commit drop;
-    alter table import_repeats add kept_line bigint not null;
+    create temporary table import_repeats (
+      line bigint, recipient_hash uuid, "all" boolean, component_ids text[], locale text, recipient text, kept_line bigint
+    ) on commit drop;
     analyze pg_temp.import_repeated`)
   const repeats = await client.query(
     `insert into pg_temp.import_repeats
-     select import_id, line, recipient_hash, "all", component_ids, locale, recipient, raw, kept_line from (
+     select line, recipient_hash, "all", component_ids, locale, recipient, kept_line from (
        select r.*, min(r.line) over same as kept_line, count(*) over same as rows
        from ${tables.recipients} r
        where r.import_id = $1
