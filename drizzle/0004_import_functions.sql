@@ -16,8 +16,8 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- Puts smaller batches in the place of an uncertain one of which lines had been set aside: those were not in the call, so
--- they are to be sent, and what lies between them stays uncertain.
-CREATE FUNCTION ferry.carve_batch(p_batch bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- they are to be sent, as uncertain as they were before it, and what lies between them stays uncertain.
+CREATE FUNCTION ferry.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v ferry.import_batches;
 BEGIN
@@ -25,7 +25,10 @@ BEGIN
   INSERT INTO ferry.import_batches (import_id, parent_id, from_line, to_line, rows, state, resends, uncertain,
       claimed_at, call_id, http_status, error_code, request_id, message)
     SELECT v.import_id, v.id, min(r.line), max(r.line), count(*), CASE WHEN r.aside THEN 'ready' ELSE v.state END,
-      v.resends, v.uncertain, v.claimed_at, v.call_id, v.http_status, v.error_code, v.request_id, v.message
+      v.resends, CASE WHEN r.aside THEN p_was_uncertain ELSE v.uncertain END,
+      CASE WHEN NOT r.aside THEN v.claimed_at END, CASE WHEN NOT r.aside THEN v.call_id END,
+      CASE WHEN NOT r.aside THEN v.http_status END, CASE WHEN NOT r.aside THEN v.error_code END,
+      CASE WHEN NOT r.aside THEN v.request_id END, CASE WHEN NOT r.aside THEN v.message END
     FROM (
       SELECT r.line, r.aside, count(*) FILTER (WHERE r.aside) OVER (ORDER BY r.line) AS asides_before FROM (
         SELECT r.line, r.line = ANY (v.set_aside) AS aside FROM ferry.import_recipients r
@@ -40,21 +43,28 @@ END $$;
 CREATE FUNCTION ferry.settle_claims(p_import bigint) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_resend boolean;
-  v_settled int;
+  v_lost record;
+  v_settled int := 0;
 BEGIN
   SELECT i.on_uncertain = 'resend' AND i.status <> 'cancelled' INTO v_resend
     FROM ferry.imports i WHERE i.id = p_import FOR UPDATE;
-  UPDATE ferry.import_batches b SET
-      state = CASE WHEN b.call_id IS NULL OR v_resend THEN 'ready' ELSE 'uncertain' END,
-      resends = b.resends + (b.call_id IS NOT NULL AND v_resend)::int,
-      uncertain = b.uncertain OR b.call_id IS NOT NULL,
-      error_code = 'WorkerLost', http_status = NULL, request_id = NULL,
-      message = 'Its worker was lost before the outcome was recorded.',
-      claim = NULL, claim_ends_at = NULL
-    WHERE b.import_id = p_import AND b.state = 'in flight' AND b.claim_ends_at <= clock_timestamp();
-  GET DIAGNOSTICS v_settled = ROW_COUNT;
-  PERFORM ferry.carve_batch(b.id) FROM ferry.import_batches b
-    WHERE b.import_id = p_import AND b.state = 'uncertain' AND b.set_aside <> '{}';
+  FOR v_lost IN
+    SELECT b.id, b.uncertain, b.set_aside, b.call_id IS NOT NULL AS called FROM ferry.import_batches b
+    WHERE b.import_id = p_import AND b.state = 'in flight' AND b.claim_ends_at <= clock_timestamp() FOR UPDATE
+  LOOP
+    UPDATE ferry.import_batches b SET
+        state = CASE WHEN v_lost.called AND NOT v_resend THEN 'uncertain' ELSE 'ready' END,
+        resends = b.resends + (v_lost.called AND v_resend)::int,
+        uncertain = b.uncertain OR v_lost.called,
+        error_code = 'WorkerLost', http_status = NULL, request_id = NULL,
+        message = 'Its worker was lost before the outcome was recorded.',
+        claim = NULL, claim_ends_at = NULL
+      WHERE b.id = v_lost.id;
+    IF v_lost.called AND NOT v_resend AND v_lost.set_aside <> '{}' THEN
+      PERFORM ferry.carve_batch(v_lost.id, v_lost.uncertain);
+    END IF;
+    v_settled := v_settled + 1;
+  END LOOP;
   RETURN v_settled;
 END $$;
 --> statement-breakpoint
@@ -195,6 +205,7 @@ CREATE FUNCTION ferry.end_import(p_import bigint, p_more boolean, OUT what text,
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_ends timestamptz;
+  v_unsure int;
 BEGIN
   SELECT min(b.claim_ends_at) INTO v_ends FROM ferry.import_batches b
     WHERE b.import_id = p_import AND b.state = 'in flight';
@@ -208,12 +219,19 @@ BEGIN
     RETURN;
   END IF;
   what := 'ended';
+  SELECT coalesce(sum(b.rows), 0) INTO v_unsure FROM ferry.import_batches b
+    WHERE b.import_id = p_import AND b.state = 'uncertain';
   IF p_more THEN
     UPDATE ferry.imports i SET status = 'paused', pause_code = 'FirstRowsSent', pause_request_id = NULL,
-        pause_message = 'The first ' || i.first_rows || ' rows have been sent.',
-        pause_what_to_do = 'Look at the status page; then resume the import, or cancel it.', first_rows = NULL
+        pause_message = 'The first ' || i.first_rows || CASE WHEN v_unsure > 0
+            THEN ' rows have been tried; whether ' || v_unsure || ' of them arrived is not known.'
+            ELSE ' rows have been sent.' END,
+        pause_what_to_do = CASE WHEN v_unsure > 0
+            THEN 'Look at the status page, say what arrived with `ferry imports resolve ' || i.id
+              || ' --as sent` (or `--as resend`); then resume the import, or cancel it.'
+            ELSE 'Look at the status page; then resume the import, or cancel it.' END, first_rows = NULL
       WHERE i.id = p_import RETURNING i.status INTO status;
-  ELSIF EXISTS (SELECT FROM ferry.import_batches b WHERE b.import_id = p_import AND b.state = 'uncertain') THEN
+  ELSIF v_unsure > 0 THEN
     UPDATE ferry.imports i SET status = 'undecided' WHERE i.id = p_import RETURNING i.status INTO status;
   ELSE
     UPDATE ferry.imports i SET status = 'completed', finished_at = clock_timestamp()

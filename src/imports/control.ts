@@ -4,6 +4,7 @@ import { inTransaction } from '#src/store/database.ts'
 import * as store from '#src/store/imports/control.ts'
 import { rejectRows } from '#src/store/imports/outcomes.ts'
 import { purgeRows } from '#src/store/imports/purge.ts'
+import { settleLostClaimsOfPage } from '#src/store/imports/waiting.ts'
 import { ImportNotFound, ImportRefuses } from './errors.ts'
 
 /*
@@ -70,17 +71,20 @@ export type Resolved = { readonly batches: number; readonly rows: number; readon
  * Records what a person found out about uncertain batches, one or all: they arrived, or they are to be sent again. What
  * is to be sent again of a cancelled import is sent by the next import of these people.
  */
-export function resolveUncertain(
+export async function resolveUncertain(
   pool: Pool,
   id: bigint,
   as: 'sent' | 'resend',
   batchId: bigint | null,
 ): Promise<Resolved> {
+  // By itself: what it changes is to be seen even if nothing can be decided then.
+  await settleLostClaimsOfPage(pool, id)
   return inTransaction(pool, async client => {
     await store.openForDecision(client, id)
     const state = await store.lockImport(client, id)
     if (!state) throw new ImportNotFound(id)
-    if (state.status === 'completed') throw refusal(id, state, 'nothing of it is uncertain')
+    if (state.status === 'completed')
+      throw refusal(id, state, 'nothing of it is uncertain; an import that was paused for it can be resumed')
     const decided = await store.decideBatches(client, id, as, batchId)
     if (decided.length === 0) {
       const which = batchId === null ? 'it has no uncertain batch' : `its batch ${batchId} is not uncertain`

@@ -63,8 +63,7 @@ export async function setStatus(
 }
 
 /**
- * Ends the lost claims of an import, so that they can be decided about, and has the other imports of its page look anew
- * at what was sent. All of them are locked, in the order of their ids: two decisions at once do not wait for each other.
+ * Has the other imports of a page look anew at what was sent, for a decision about one of them. All of them are locked, in the order of their ids: two decisions at once do not wait for each other.
  */
 export async function openForDecision(client: PoolClient, id: bigint): Promise<void> {
   await client.query(
@@ -73,7 +72,6 @@ export async function openForDecision(client: PoolClient, id: bigint): Promise<v
      where i.id = $1 order by o.id for update of o`,
     [id],
   )
-  await client.query('select ferry.settle_claims($1)', [id])
   await client.query(
     `update ferry.imports o set screened_at = null from ferry.imports i
      where i.id = $1 and o.account = i.account and o.page_id = i.page_id and o.method = i.method and o.id <> i.id

@@ -97,6 +97,10 @@ export async function endClaim(
   const resent = end.to === 'ready' && end.resent
   const becomesUncertain = resent || end.to === 'uncertain'
   const isDecided = end.to === 'sent' || end.to === 'rejected'
+  const before = await client.query<{ uncertain: boolean }>(
+    'select uncertain from ferry.import_batches where id = $1',
+    [batchId],
+  )
   await client.query(
     `update ferry.import_batches set state = $2, claim = null, claim_ends_at = null,
        set_aside = coalesce($3::bigint[], set_aside), resends = resends + $4::int,
@@ -119,8 +123,8 @@ export async function endClaim(
   if (end.to === 'split') await client.query('select ferry.split_batch($1)', [batchId])
   if (end.to === 'uncertain') {
     await client.query(
-      `select ferry.carve_batch(id) from ferry.import_batches where id = $1 and set_aside <> '{}'`,
-      [batchId],
+      `select ferry.carve_batch(id, $2) from ferry.import_batches where id = $1 and set_aside <> '{}'`,
+      [batchId, before.rows[0]?.uncertain ?? false],
     )
   }
 }

@@ -27,7 +27,8 @@ export async function isAnotherInFlight(client: PoolClient, importId: bigint): P
 
 /**
  * Moves rows not sent yet, whose recipients other imports have sent to this page, to those left out; with `--update`
- * only if the latest of these sent the same settings, or is the newer import. Only if any has sent since the last time.
+ * only if the latest of these is the newer import, or sent the same settings and no other may have sent some since. Only
+ * if any has sent since the last time.
  * A batch of which no row is left is `left out`; a row that is left alone with what was held against it is asked again.
  */
 export async function leaveOutSent(client: PoolClient, importId: bigint): Promise<void> {
@@ -40,7 +41,9 @@ export async function leaveOutSent(client: PoolClient, importId: bigint): Promis
        join ferry.imports o on o.account = i.account and o.page_id = i.page_id and o.method = i.method and o.id <> i.id
        join ferry.import_batches b on b.import_id = o.id and b.state = 'sent'
        where i.screened_at is null or exists (
-         select from ferry.import_batches n where n.import_id = o.id and n.sent_at > i.screened_at)
+         select from ferry.imports a join ferry.import_batches n on n.import_id = a.id
+         where a.account = i.account and a.page_id = i.page_id and a.method = i.method and a.id <> i.id
+           and n.sent_at > i.screened_at)
      ), latest as (
        select distinct on (s.recipient_hash) s.recipient_hash, s.import_id, s."all", s.component_ids, s.locale
        from others b
@@ -49,7 +52,7 @@ export async function leaveOutSent(client: PoolClient, importId: bigint): Promis
      ), gone as (
        delete from ferry.import_recipients r using latest l, mine i
        where r.import_id = i.id and r.recipient_hash = l.recipient_hash and ${IS_UNSENT}
-         and (not i.update_existing or l.import_id > i.id or (
+         and (not i.update_existing or l.import_id > i.id or (r.maybe_sent is null and
            r.locale = l.locale and r."all" = l."all" and (r."all" or (
              r.component_ids @> l.component_ids and r.component_ids <@ l.component_ids))))
        returning r.import_id, r.line, r.recipient_hash, r.recipient, l.import_id as earlier_import
@@ -85,7 +88,8 @@ export async function leaveOutSent(client: PoolClient, importId: bigint): Promis
 
 /**
  * The rows to be sent whose recipients another import of the page may have sent, how often, and whether that is still
- * to be decided. A batch that a person had sent again, or that was cancelled before it was, may have arrived too. Empty
+ * to be decided. A batch that a person had sent again, or that was cancelled before it was, may have arrived too, and so may
+ * a row that was rejected after an outcome that stayed uncertain. Empty
  * unless another import has been sent to this page since the last time.
  */
 const MAYBE_SENT = `
@@ -103,6 +107,12 @@ const MAYBE_SENT = `
     from unsure u
     join ferry.import_recipients s on s.import_id = u.import_id and s.line between u.from_line and u.to_line
     where exists (select from unsure n, mine i where (n.claimed_at <= i.screened_at) is not true)
+    union all
+    select o.id, o.on_uncertain, false, j.recipient_hash, b.resends
+    from mine i
+    join ferry.imports o on o.account = i.account and o.page_id = i.page_id and o.method = i.method and o.id <> i.id
+    join ferry.import_batches b on b.import_id = o.id and b.resends > 0 and (b.claimed_at <= i.screened_at) is not true
+    join ferry.import_rejects j on j.import_id = o.id and j.batch_id = b.id
   ), maybe_sent as materialized (
     select r.line, r.maybe_sent, e.import_id, e.times,
       e.undecided and 'hold' in (e.on_uncertain, i.on_uncertain) as is_held

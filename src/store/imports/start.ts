@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { ImportStatus } from '#src/model/import.ts'
 import { inTransaction } from '../database.ts'
 import { fenceWithLease, type Lease } from '../leases.ts'
-import { pauseRunning } from './outcomes.ts'
+import { type Pause, pauseRunning } from './outcomes.ts'
 import { findHeldElsewhere, isAnotherInFlight, leaveOutSent, markMaybeSent } from './screen.ts'
 import { settleLostClaimsOfPage } from './waiting.ts'
 
@@ -69,9 +69,7 @@ export async function startImport(pool: Pool, importId: bigint, lease: Lease): P
   return inTransaction(pool, async client => {
     await client.query('select from ferry.imports where id = $1 for update', [importId])
     if (await isAnotherInFlight(client, importId)) return null
-    await leaveOutSent(client, importId)
-    const held = await findHeldElsewhere(client, importId)
-    if (!held) await markMaybeSent(client, importId)
+    const held = await screen(client, importId)
     await fenceWithLease(client, lease)
     await client.query(
       `update ferry.import_batches b set state = 'ready', set_aside = '{}', reasons = '{}' from ferry.imports i
@@ -88,6 +86,24 @@ export async function startImport(pool: Pool, importId: bigint, lease: Lease): P
     if (held) await pauseRunning(client, importId, held)
     return readStarted(client, importId)
   })
+}
+
+/**
+ * Leaves out whom others have sent, and calls resent whom they may have; returns why the import is to be paused instead,
+ * or null. With `--update` the uncertain come first: settings that may have arrived decide whether others are the latest.
+ */
+async function screen(client: PoolClient, importId: bigint): Promise<Pause | null> {
+  const { rows } = await client.query<{ update_existing: boolean }>(
+    'select update_existing from ferry.imports where id = $1',
+    [importId],
+  )
+  const isUpdate = rows[0]?.update_existing ?? false
+  if (!isUpdate) await leaveOutSent(client, importId)
+  const held = await findHeldElsewhere(client, importId)
+  if (held) return held
+  await markMaybeSent(client, importId)
+  if (isUpdate) await leaveOutSent(client, importId)
+  return null
 }
 
 async function readStarted(client: PoolClient, importId: bigint): Promise<Started> {

@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest'
+import { resolveUncertain, resumeImport } from '#src/imports/control.ts'
+import { loadSummary } from '#src/imports/progress.ts'
+import type { FaultInput } from '#src/sandbox/faults.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { type ImportWorld, setup } from './import-world.ts'
+
+/** Rows of which nobody knows whether they arrived, amid all else that may happen to them. */
+
+const APPLIED_AND_FAILED = { kind: 'error', code: 'InternalError', applied: true } as const
+const NAMING = {
+  kind: 'error',
+  code: 'InvalidParameter',
+  message: 'recipient p3@example.com is on a block list',
+} as const
+const UNAUTHORIZED = { kind: 'error', code: 'Unauthorized' } as const
+
+/** The next calls go wrong like this, one after the other. */
+function faults(world: ImportWorld, ...faults: readonly FaultInput[]): void {
+  let nth = 0
+  world.sandbox.state.onCall(() => faults[nth++])
+}
+
+function localeOf(world: ImportWorld, recipient: string): string | undefined {
+  return world.sandbox.state.subscribers.get(SANDBOX_PAGE_ID, 'email', recipient)?.locale
+}
+
+async function giveLocale(world: ImportWorld, id: bigint, locale: string): Promise<bigint> {
+  await world.query('update ferry.import_recipients set locale = $2 where import_id = $1', [id, locale])
+  return id
+}
+
+test('a row set aside from a call is not taken for sent with it', async () => {
+  await using world = await setup()
+  const { pool } = world.ferry
+  const id = await world.stage({ rows: 3, onUncertain: 'hold' })
+  faults(world, NAMING, APPLIED_AND_FAILED, UNAUTHORIZED)
+  expect(await world.work(id)).toBe('paused')
+  expect(await loadSummary(pool, id)).toMatchObject({ uncertain: 2, pending: 1 })
+
+  expect(await resolveUncertain(pool, id, 'sent', null)).toMatchObject({ rows: 2 })
+  await resumeImport(pool, id)
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 3 })
+})
+
+test('a claim that is lost is settled even if what was to be decided about it cannot be', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3, onUncertain: 'hold', status: 'paused' })
+  const [batch] = await world.query<{ id: string }>(
+    `insert into ferry.import_batches (import_id, from_line, to_line, rows, set_aside, state, claim, claim_ends_at, call_id)
+     values ($1, 2, 4, 3, '{3}', 'in flight', gen_random_uuid(), clock_timestamp(), 1) returning id`,
+    [id],
+  )
+  await world.query('update ferry.imports set batched_to = 4 where id = $1', [id])
+  const decision = resolveUncertain(world.ferry.pool, id, 'sent', BigInt(batch!.id))
+  await expect(decision).rejects.toThrow(`its batch ${batch!.id} is not uncertain`)
+  const states = (await world.batches(id)).map(({ from_line, state, uncertain }) => [
+    from_line,
+    state,
+    uncertain,
+  ])
+  expect(states.sort()).toEqual([
+    ['2', 'uncertain', true],
+    ['3', 'ready', false],
+    ['4', 'uncertain', true],
+  ])
+})
+
+test('the first rows are not called sent when nobody knows whether they arrived', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3, firstRows: 2, onUncertain: 'hold' })
+  faults(world, APPLIED_AND_FAILED)
+  expect(await world.work(id)).toBe('paused')
+  expect(await world.importRow(id)).toMatchObject({
+    pause_code: 'FirstRowsSent',
+    pause_message: 'The first 2 rows have been tried; whether 2 of them arrived is not known.',
+    pause_what_to_do: expect.stringContaining(`ferry imports resolve ${id} --as sent`),
+  })
+})
+
+test('a row that may have arrived before it was rejected is called resent by the import that sends it', async () => {
+  await using world = await setup()
+  const first = await world.stage({ rows: 2 })
+  faults(world, APPLIED_AND_FAILED, NAMING)
+  expect(await world.work(first)).toBe('completed')
+  expect(await loadSummary(world.ferry.pool, first)).toMatchObject({ sent: 1, rejected: 1 })
+
+  const second = await world.stage({ rows: 2 })
+  expect(await world.work(second)).toBe('completed')
+  expect(world.delivered().get('p3@example.com')).toBe(2)
+  expect(await world.batches(second)).toMatchObject([{ rows: 1, state: 'sent', resends: 1 }])
+})
+
+test('an update is compared with what was sent last, by whichever import', async () => {
+  await using world = await setup()
+  const { pool } = world.ferry
+  const [oldest, other, newest] = [
+    await world.stage({ rows: 2, firstRows: 1 }),
+    await giveLocale(world, await world.stage({ rows: 1, update: true }), 'de-DE'),
+    await world.stage({
+      rows: 2,
+      firstRows: 1,
+      update: true,
+      recipient: line => (line === 2 ? 'z@example.com' : 'p2@example.com'),
+    }),
+  ]
+  expect(await world.work(oldest)).toBe('paused')
+  expect(await world.work(other)).toBe('completed')
+  expect(await world.work(newest)).toBe('paused')
+  await resumeImport(pool, oldest)
+  expect(await world.work(oldest)).toBe('completed')
+  await resumeImport(pool, newest)
+  expect(await world.work(newest)).toBe('completed')
+  expect(localeOf(world, 'p2@example.com')).toBe('en-US')
+})
+
+test('an update waits for what nobody knows to have been sent last', async () => {
+  await using world = await setup()
+  const { pool } = world.ferry
+  expect(await world.work(await world.stage({ rows: 1 }))).toBe('completed')
+  const unsure = await giveLocale(
+    world,
+    await world.stage({ rows: 1, update: true, onUncertain: 'hold' }),
+    'de-DE',
+  )
+  faults(world, APPLIED_AND_FAILED)
+  expect(await world.work(unsure)).toBe('undecided')
+
+  const last = await world.stage({ rows: 1, update: true, onUncertain: 'hold' })
+  expect(await world.work(last)).toBe('paused')
+  expect(await world.importRow(last)).toMatchObject({ pause_code: 'UncertainElsewhere' })
+  await resolveUncertain(pool, unsure, 'sent', null)
+  await resumeImport(pool, last)
+  expect(await world.work(last)).toBe('completed')
+  expect(localeOf(world, 'p2@example.com')).toBe('en-US')
+})
+
+test('an update is sent after what may have been sent last, and called resent', async () => {
+  await using world = await setup()
+  expect(await world.work(await world.stage({ rows: 1 }))).toBe('completed')
+  const unsure = await giveLocale(world, await world.stage({ rows: 1, update: true }), 'de-DE')
+  faults(world, APPLIED_AND_FAILED, UNAUTHORIZED)
+  expect(await world.work(unsure)).toBe('paused')
+
+  const last = await world.stage({ rows: 1, update: true })
+  expect(await world.work(last)).toBe('completed')
+  expect(localeOf(world, 'p2@example.com')).toBe('en-US')
+  expect(await world.batches(last)).toMatchObject([{ state: 'sent', resends: 1 }])
+})
