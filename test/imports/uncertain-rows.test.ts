@@ -48,11 +48,11 @@ test('a claim that is lost is settled even if what was to be decided about it ca
   await using world = await setup()
   const id = await world.stage({ rows: 3, onUncertain: 'hold', status: 'paused' })
   const [batch] = await world.query<{ id: string }>(
-    `insert into ferry.import_batches (import_id, from_line, to_line, rows, set_aside, state, claim, claim_ends_at, call_id)
+    `with batched as (update ferry.imports set batched_to = 4 where id = $1)
+     insert into ferry.import_batches (import_id, from_line, to_line, rows, set_aside, state, claim, claim_ends_at, call_id)
      values ($1, 2, 4, 3, '{3}', 'in flight', gen_random_uuid(), clock_timestamp(), 1) returning id`,
     [id],
   )
-  await world.query('update ferry.imports set batched_to = 4 where id = $1', [id])
   const decision = resolveUncertain(world.ferry.pool, id, 'sent', BigInt(batch!.id))
   await expect(decision).rejects.toThrow(`its batch ${batch!.id} is not uncertain`)
   const states = (await world.batches(id)).map(({ from_line, state, uncertain }) => [
