@@ -114,28 +114,29 @@ test('an import that another worker is at is left to it', async () => {
 test('a pause stops it within one batch, and it goes on where it was', async () => {
   await using world = await setup()
   const id = await world.stage({ rows: 40, batchRows: 1 })
-  let seen = 0
+  let [seen, seenBefore] = [0, 0]
   world.sandbox.state.onCall(async () => {
     seen += 1
-    if (seen === 5) await world.query(`update ferry.imports set status = 'paused' where id = $1`, [id])
+    if (seen !== 5) return undefined
+    await world.query(`update ferry.imports set status = 'paused' where id = $1`, [id])
+    seenBefore = seen
     return undefined
   })
   expect(await world.work(id)).toBe('paused')
-  expect(seen).toBeLessThanOrEqual(8)
+  // Of four calls this one was there already.
+  expect(seen - seenBefore).toBeLessThanOrEqual(3)
   await world.query(`update ferry.imports set status = 'queued' where id = $1`, [id])
   expect(await world.work(id)).toBe('completed')
   expect(world.timesDelivered()).toEqual({ once: 40 })
 })
 
-test('a pause is noticed within a second while it waits for a slot', async () => {
+test('a cancellation is noticed while it waits for a slot that is a minute away', async () => {
   await using world = await setup({}, { FERRY_IMPORT_LIMIT: '1/60s' })
   const id = await world.stage({ rows: 2, batchRows: 1 })
   const working = world.work(id)
   await waitFor(async () => (await world.importRow(id)).accepted === 1, { what: 'the first call' })
   await world.query(`update ferry.imports set status = 'cancelled' where id = $1`, [id])
-  const before = performance.now()
   expect(await working).toBe('cancelled')
-  expect(performance.now() - before).toBeLessThan(1_500)
 })
 
 test('a stop lets calls in flight end, and claims nothing more', async () => {
