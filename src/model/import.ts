@@ -18,8 +18,7 @@ export const IMPORT_STATUSES = [
 export type ImportStatus = (typeof IMPORT_STATUSES)[number]
 
 /** What happens to a batch of which nobody knows whether the platform took it. */
-export const ON_UNCERTAIN = ['resend', 'hold'] as const
-export type OnUncertain = (typeof ON_UNCERTAIN)[number]
+export type OnUncertain = 'resend' | 'hold'
 
 /**
  * An import in numbers of rows. At every moment, after any crash,
