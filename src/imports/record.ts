@@ -43,7 +43,7 @@ export function recordOutcome(pool: Pool, outcome: Outcome): Promise<store.Stand
       await store.keepReasons(client, batch.id, linesToBlame(fate, rows), { code, message, requestId })
     }
     const said = saidOf(answer, call, rows)
-    await store.endClaim(client, batch.id, fate, said)
+    await store.endClaim(client, batch, fate, said)
     if (fate.to === 'rejected') await store.rejectRows(client, importId, { allOf: batch.id })
     if (fate.to === 'sent' && batch.setAside.length > 0) {
       await store.rejectRows(client, importId, { setAsideOf: batch.id })

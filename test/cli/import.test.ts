@@ -5,19 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { accountsFile, type Cli, openCli } from './open-cli.ts'
-import { jsonLines } from './run-ferry.ts'
-
-const KEYS = [
-  'import',
-  'account',
-  'page',
-  'status',
-  'read',
-  'sent',
-  'rejected',
-  'duplicate',
-  'suppressed',
-].concat(['alreadyImported', 'uncertain', 'pending', 'batches', 'requests', 'durationMs'])
+import { jsonLines, SUMMARY_KEYS } from './run-ferry.ts'
 
 const DIRECTORY = mkdtempSync(join(tmpdir(), 'ferry-import-'))
 afterAll(() => rmSync(DIRECTORY, { recursive: true }))
@@ -68,7 +56,7 @@ describe('ferry import --dry-run', () => {
     expect(ended.stdout).not.toContain('p1@example.com')
 
     const lines = jsonLines(await cli.ferryRun(`import ${path} ${PAGE} --dry-run --yes --wait --json`))
-    expect(Object.keys(lines.at(-1)!)).toEqual(KEYS)
+    expect(Object.keys(lines.at(-1)!)).toEqual(SUMMARY_KEYS)
     expect(lines.at(-1)).toMatchObject({
       import: null,
       page: `${SANDBOX_PAGE_ID}`,
@@ -109,7 +97,7 @@ describe('ferry import --yes --wait', () => {
     const ended = await cli.ferryRun(`import ${path} ${PAGE} --batch 3 --yes --wait --json`)
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     const summary = jsonLines(ended).at(-1)!
-    expect(Object.keys(summary)).toEqual(KEYS)
+    expect(Object.keys(summary)).toEqual(SUMMARY_KEYS)
     expect(summary).toEqual({
       import: '1',
       account: 'default',

@@ -4,19 +4,7 @@ import { loadInstallation } from '#src/store/installation.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { type Cli, openCli } from './open-cli.ts'
-import { jsonLines } from './run-ferry.ts'
-
-const KEYS = [
-  'import',
-  'account',
-  'page',
-  'status',
-  'read',
-  'sent',
-  'rejected',
-  'duplicate',
-  'suppressed',
-].concat(['alreadyImported', 'uncertain', 'pending', 'batches', 'requests', 'durationMs'])
+import { jsonLines, SUMMARY_KEYS } from './run-ferry.ts'
 
 /** An import of ten rows, of which four are sent and three uncertain. */
 async function halfDone(cli: Cli, status = 'undecided'): Promise<bigint> {
@@ -40,7 +28,7 @@ describe('ferry imports list', () => {
       { import: '2', page: '18446744073709551615', status: 'queued', pending: 1200, batches: 3 },
       { import: '1', account: 'default', status: 'undecided', read: 10, sent: 4, uncertain: 3, pending: 3 },
     ])
-    expect(Object.keys(lines[0]!).slice(0, KEYS.length)).toEqual(KEYS)
+    expect(Object.keys(lines[0]!).slice(0, SUMMARY_KEYS.length)).toEqual(SUMMARY_KEYS)
     const { code, stdout } = await cli.ferryRun('imports list --limit 1')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^ +2 +default +18446744073709551615 +queued +1,200/m)
@@ -60,7 +48,7 @@ describe('ferry imports show', () => {
     const ended = await cli.ferryRun('imports show 1 --json')
     expect(ended.code).toBe(0)
     const [summary, about, ...more] = jsonLines(ended)
-    expect(Object.keys(summary!)).toEqual(KEYS)
+    expect(Object.keys(summary!)).toEqual(SUMMARY_KEYS)
     expect(summary).toMatchObject({ import: '1', read: 11, sent: 4, rejected: 1, uncertain: 3, pending: 3 })
     expect(about).toMatchObject({ file: 'test.csv', differences: [] })
     expect(more).toMatchObject([
@@ -202,7 +190,7 @@ describe('decisions', () => {
     await using cli = await openCli()
     await stageRows(cli.ferry.pool, { rows: 2 })
     const [paused] = jsonLines(await cli.ferryRun('imports pause 1 --json'))
-    expect(Object.keys(paused!)).toEqual(KEYS)
+    expect(Object.keys(paused!)).toEqual(SUMMARY_KEYS)
     expect(paused).toMatchObject({ import: '1', status: 'paused' })
     expect(await cli.ferryRun('imports pause 1')).toMatchObject({
       code: 1,
@@ -307,7 +295,7 @@ describe('ferry imports watch', () => {
     const ended = await cli.ferryRun('imports watch 1 --json')
     expect(ended.code).toBe(exit)
     const lines = jsonLines(ended)
-    expect(lines.map(line => Object.keys(line))).toEqual([['progress'], KEYS])
+    expect(lines.map(line => Object.keys(line))).toEqual([['progress'], SUMMARY_KEYS])
     expect(lines.at(-1)).toMatchObject({ status })
   })
 

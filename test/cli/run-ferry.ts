@@ -71,3 +71,16 @@ export function jsonLines({ stdout }: Pick<Ended, 'stdout'>): Record<string, unk
     .filter(Boolean)
     .map(line => JSON.parse(line))
 }
+
+/** The keys of an import's summary in JSON, in the order that is promised to scripts. */
+export const SUMMARY_KEYS = [
+  'import',
+  'account',
+  'page',
+  'status',
+  'read',
+  'sent',
+  'rejected',
+  'duplicate',
+  'suppressed',
+].concat(['alreadyImported', 'uncertain', 'pending', 'batches', 'requests', 'durationMs'])

@@ -63,16 +63,19 @@ export type BatchInFlight = {
   readonly id: bigint
   readonly rows: number
   readonly setAside: readonly bigint[]
+  /** Whether it was uncertain before this call. */
+  readonly uncertain: boolean
 }
 
 /** The batch of a claim; null if the claim was settled meanwhile, so that its outcome changes nothing. */
 export async function findClaimed(client: PoolClient, claim: string): Promise<BatchInFlight | null> {
-  const { rows } = await client.query<{ id: string; rows: number; set_aside: string[] }>(
-    `select id, rows, set_aside from ferry.import_batches where claim = $1 and state = 'in flight' for update`,
+  const { rows } = await client.query<{ id: string; rows: number; set_aside: string[]; uncertain: boolean }>(
+    `select id, rows, set_aside, uncertain from ferry.import_batches where claim = $1 and state = 'in flight' for update`,
     [claim],
   )
   const [row] = rows
-  return row ? { id: BigInt(row.id), rows: row.rows, setAside: row.set_aside.map(BigInt) } : null
+  if (!row) return null
+  return { ...row, id: BigInt(row.id), setAside: row.set_aside.map(BigInt) }
 }
 
 /** What was said of a batch at the end of its call; `message` holds no recipient. */
@@ -90,17 +93,13 @@ export type BatchEnd =
 /** Ends a claim: the batch's new state, and what was said. Lines to be rejected are still to be moved. */
 export async function endClaim(
   client: PoolClient,
-  batchId: bigint,
+  batch: BatchInFlight,
   end: BatchEnd,
   said: Said,
 ): Promise<void> {
   const resent = end.to === 'ready' && end.resent
   const becomesUncertain = resent || end.to === 'uncertain'
   const isDecided = end.to === 'sent' || end.to === 'rejected'
-  const before = await client.query<{ uncertain: boolean }>(
-    'select uncertain from ferry.import_batches where id = $1',
-    [batchId],
-  )
   await client.query(
     `update ferry.import_batches set state = $2, claim = null, claim_ends_at = null,
        set_aside = coalesce($3::bigint[], set_aside), resends = resends + $4::int,
@@ -108,7 +107,7 @@ export async function endClaim(
        sent_at = case when $2 = 'sent' then clock_timestamp() end
      where id = $1`,
     [
-      batchId,
+      batch.id,
       end.to,
       end.to === 'ready' ? end.setAside : null,
       resent ? 1 : 0,
@@ -120,11 +119,11 @@ export async function endClaim(
       said.message,
     ],
   )
-  if (end.to === 'split') await client.query('select ferry.split_batch($1)', [batchId])
+  if (end.to === 'split') await client.query('select ferry.split_batch($1)', [batch.id])
   if (end.to === 'uncertain') {
     await client.query(
       `select ferry.carve_batch(id, $2) from ferry.import_batches where id = $1 and set_aside <> '{}'`,
-      [batchId, before.rows[0]?.uncertain ?? false],
+      [batch.id, batch.uncertain],
     )
   }
 }
