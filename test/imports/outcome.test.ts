@@ -82,9 +82,15 @@ describe('a batch whose call', () => {
     })
   })
 
-  test("ends with a gateway's 429 is uncertain, and it costs no failure", () => {
-    const decision = decide(BATCH, refused(refusedWithoutEnvelope(origin(429), 'text/html')), KNOWN)
-    expect(decision).toMatchObject({ fate: { ...AGAIN, resent: true }, failures: 0 })
+  test.for([
+    ["a gateway's page", refusedWithoutEnvelope(origin(429), 'text/html')],
+    ['another code', said('InternalError', 429)],
+    ['half an answer', noAnswer(429, 'cut short')],
+  ] as const)('is refused with 429 and %s is not uncertain, and it costs no failure', ([, refusal]) => {
+    for (const resend of [true, false]) {
+      const decision = decide(BATCH, refused(refusal), { ...KNOWN, resend, failures: 9 })
+      expect(decision).toMatchObject({ fate: AGAIN, failures: 9, retryAfterMs: null, pause: null })
+    }
   })
 
   test.for([
