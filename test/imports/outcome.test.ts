@@ -28,7 +28,12 @@ const origin = (httpStatus: number, retryAfterMs: number | null = null) => ({
   retryAfterMs,
 })
 const said = (code: string, httpStatus: number) => refusedByPlatform(origin(httpStatus), code, 'No.')
-const refused = (refusal: Refusal, ...named: bigint[]): Told => ({ kind: 'refused', refusal, named })
+const refused = (refusal: Refusal, ...named: bigint[]): Told => ({
+  kind: 'refused',
+  refusal,
+  named,
+  isWrongPage: false,
+})
 const AGAIN = { to: 'ready', setAside: [], resent: false }
 const ACCEPTED: Told = { kind: 'accepted' }
 const BAD_ROWS = refused(said('InvalidParameter', 400))
@@ -186,6 +191,17 @@ describe('a body too large', () => {
     const decision = decide(BATCH, refused(refusedWithoutEnvelope(origin(413), 'text/html')), KNOWN)
     expect(decision).toMatchObject({ fate: { to: 'split' }, mostRows: 250 })
   })
+})
+
+test('a page that does not exist pauses the import at once, unless calls were accepted, or refused before', () => {
+  const told: Told = { ...refused(said('ResourceNotFound', 400)), isWrongPage: true } as Told
+  const nothing = { ...KNOWN, accepted: 0, failures: 3 }
+  expect(decide(BATCH, told, nothing)).toMatchObject({ fate: AGAIN, pause: 'page', failures: 0 })
+  expect(decide(BATCH, told, { ...nothing, unaccepted: 1 })).toMatchObject({
+    fate: { to: 'split' },
+    pause: null,
+  })
+  expect(decide(BATCH, told, KNOWN)).toMatchObject({ fate: { to: 'split' }, pause: null, unaccepted: 1 })
 })
 
 describe('a row refused', () => {

@@ -204,7 +204,12 @@ const withoutEnvelope: [what: string, kind: string, certain: boolean, ReturnType
   ['nothing', 'no-envelope', false, plain(200, json, '')],
   ['half an envelope', 'no-envelope', false, plain(200, json, '{"request_id":"a","da')],
   ['JSON of a gateway', 'no-envelope', false, plain(404, json, '{"message":"no Route matched"}')],
-  ['JSON of a gateway with 429', 'too-frequent', true, plain(429, json, '{"message":"API rate limit exceeded"}')],
+  [
+    'JSON of a gateway with 429',
+    'too-frequent',
+    true,
+    plain(429, json, '{"message":"API rate limit exceeded"}'),
+  ],
   ['JSON of a gateway with 503', 'no-envelope', false, plain(503, json, '{"message":"no Route matched"}')],
   ['a success without data', 'contract-violation', false, plain(200, json, '{"request_id":"a"}')],
   ['a bare array', 'contract-violation', false, plain(200, json, '[]')],
