@@ -57,6 +57,19 @@ test('data that comes back to what it was once is compared with what is stored n
   expect(await syncListed(world, [LISTED])).toMatchObject({ changed: 5 })
 })
 
+test('of several folders, one that is the same does not stand for the others', async () => {
+  await using world = await openWorld(SMALL)
+  const inTwo = [...LISTED, ...rules([31, 32], { folder: 2n })]
+  const folders = { folders: [1n, 2n] }
+  await syncListed(world, [inTwo], folders)
+  for (const changedFolder of [1n, 2n]) {
+    const renamed = inTwo.map(rule => (rule.folder === changedFolder ? { ...rule, name: 'renamed' } : rule))
+    const changed = changedFolder === 1n ? 5 : 2
+    expect(await syncListed(world, [renamed], folders)).toMatchObject({ seen: 7, changed })
+    expect(await syncListed(world, [inTwo], folders)).toMatchObject({ seen: 7, changed })
+  }
+})
+
 test('a run that failed or applied nothing in between does not stand in the way of trust', async () => {
   await using world = await openWorld(SMALL)
   await syncListed(world, [LISTED])
