@@ -141,13 +141,17 @@ const BY_STATUS: Readonly<Record<number, RefusalKind>> = {
 
 type Origin = Pick<Refusal, 'httpStatus' | 'requestId' | 'retryAfterMs'>
 
-/** The platform said no. The code decides; one the contract does not know falls back to the HTTP status. */
+/**
+ * The platform said no. The code decides; one the contract does not know falls back to the HTTP status. But a 429 is
+ * one whatever stands in it: whoever gives it, a gateway too, counts the call and does nothing else.
+ */
 export function refusedByPlatform(
   origin: Origin & { httpStatus: number },
   code: string,
   message: string,
 ): Refusal {
-  const kind = (Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined) ?? kindOfStatus(origin.httpStatus)
+  const known = Object.hasOwn(BY_CODE, code) && origin.httpStatus !== 429 ? BY_CODE[code] : undefined
+  const kind = known ?? kindOfStatus(origin.httpStatus)
   const said = message === '' ? '' : `: ${message}`
   return refusal(kind, {
     ...origin,
@@ -158,13 +162,13 @@ export function refusedByPlatform(
 
 /**
  * An answer that is no JSON or no envelope: a gateway's page. Whether the platform ever saw the call is unknown,
- * except for a body too large to pass.
+ * except for a body too large to pass and a limit that was reached.
  */
 export function refusedWithoutEnvelope(origin: Origin & { httpStatus: number }, what: string): Refusal {
   const { httpStatus } = origin
   const kind = httpStatus === 413 ? 'too-large' : httpStatus === 429 ? 'too-frequent' : 'no-envelope'
   const message = `The answer (HTTP ${httpStatus}) is ${what}`
-  return { ...refusal(kind, { ...origin, code: 'NoEnvelope', message }), certain: kind === 'too-large' }
+  return refusal(kind, { ...origin, code: 'NoEnvelope', message })
 }
 
 /** A 2xx that is not what the contract says. `what` names fields and types, never a value. */
@@ -194,11 +198,12 @@ export function redirected(
   return { ...refusal('redirected', { ...origin, code: 'Redirected', message }), certain: httpStatus !== 303 }
 }
 
-/** The call was sent, and no whole answer came. */
+/** The call was sent, and no whole answer came. `httpStatus` is that of an answer that began. */
 export function lost(origin: Origin, { kind, words }: Fault): Refusal {
-  if (kind === 'too-large') return answerTooLarge(origin, words)
+  if (origin.httpStatus !== 429 && kind === 'too-large') return answerTooLarge(origin, words)
   const message = `The call got no whole answer: ${words}`
-  return refusal('no-answer', { ...origin, code: 'NoAnswer', message })
+  const known = origin.httpStatus === 429 ? 'too-frequent' : 'no-answer'
+  return refusal(known, { ...origin, code: 'NoAnswer', message })
 }
 
 /** Nothing of the call reached the platform. */
