@@ -37,7 +37,7 @@ export async function sendBatch(sender: Sender, claim: Claim): Promise<Standing 
     const rows = await patiently(() => loadRows(pool, claim.batchId))
     const body: ImportBody = { page_id: pageId, method, subscribers: rows.map(subscriberOf) }
     const answer = await client.importSubscribers(body, { runId: null, signal: cutOff, throttle })
-    const outcome = { importId, claim: claim.claim, rows, answer, call: throttle.ended }
+    const outcome = { importId, claim: claim.claim, pageId, rows, answer, call: throttle.ended }
     return await patiently(() => recordOutcome(pool, outcome))
   } catch (error) {
     const expected = error instanceof ClaimGone || cutOff.aborted

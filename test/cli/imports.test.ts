@@ -52,7 +52,7 @@ describe('ferry imports show', () => {
     expect(summary).toMatchObject({ import: '1', read: 11, sent: 4, rejected: 1, uncertain: 3, pending: 3 })
     expect(about).toMatchObject({ file: 'test.csv', differences: [] })
     expect(more).toMatchObject([
-      { batch: '1', fromLine: '2', toLine: '4', rows: 3, state: 'sent', requestIds: ['req-a'] },
+      { batch: '1', fromLine: '2', toLine: '4', rows: 3, state: 'sent', calls: 1, requestIds: ['req-a'] },
       { batch: '2', state: 'uncertain', errorCode: 'InternalError', requestIds: ['req-b'] },
       { batch: '3', state: 'sent', resends: 1 },
       { kind: 'rejected', origin: 'file', reason: 'no recipient', rows: 1 },

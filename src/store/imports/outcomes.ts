@@ -57,17 +57,21 @@ export type BatchInFlight = {
   readonly setAside: readonly bigint[]
   /** Whether it was uncertain before this call. */
   readonly uncertain: boolean
+  /** What its last call was refused with; null if it had none, or is a half of another. */
+  readonly lastCode: string | null
 }
 
 /** The batch of a claim; null if the claim was settled meanwhile, so that its outcome changes nothing. */
 export async function findClaimed(client: PoolClient, claim: string): Promise<BatchInFlight | null> {
-  const { rows } = await client.query<{ id: string; rows: number; set_aside: string[]; uncertain: boolean }>(
-    `select id, rows, set_aside, uncertain from ferry.import_batches where claim = $1 and state = 'in flight' for update`,
+  const { rows } = await client.query<
+    Omit<BatchInFlight, 'id' | 'setAside'> & { id: string; setAside: string[] }
+  >(
+    `select id, rows, set_aside as "setAside", uncertain, error_code as "lastCode" from ferry.import_batches
+     where claim = $1 and state = 'in flight' for update`,
     [claim],
   )
   const [row] = rows
-  if (!row) return null
-  return { ...row, id: BigInt(row.id), setAside: row.set_aside.map(BigInt) }
+  return row ? { ...row, id: BigInt(row.id), setAside: row.setAside.map(BigInt) } : null
 }
 
 /** What was said of a batch at the end of its call; `message` holds no recipient. */
