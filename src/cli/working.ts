@@ -21,7 +21,9 @@ export async function openWorking(
   const { openWorker } = await import('#src/queue/worker.ts')
   const { JOBS } = await import('#jobs/index.ts')
   const { openQueue } = await import('./queue.ts')
-  const ferry = opened.use(await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS }))
+  const ferry = opened.use(
+    await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS, schema: 'update' }),
+  )
   const worker = await openWorker(ferry, await openQueue(ferry), JOBS)
   opened.defer(() => {
     printAside('ferry: finishing what is under way; a second signal ends it at once')

@@ -121,7 +121,7 @@ async function stage(
     const reasons = await countReasons(client, staging)
     const { read, lastLine, bytesARow, tally } = rows.taken()
     expectNothingMissing(read, recipients, reasons)
-    if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients })
+    if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
     const { samples, rejects } = await loadSamples(client, staging, SAMPLES)
     const found: Found = {
       id: isDryRun ? null : staging.id,

@@ -67,13 +67,16 @@ const SAME_TROUBLE_MS = 60_000
 
 const SCHEMA = 'ferry_queue'
 
+/** The queue lives in Postgres, and was not made there yet. Under the same name as any other refusal. */
+export class QueueHasNoTables extends QueueRefused {}
+
 /** Says where the queue lives and what of it was checked, in words. Throws `QueueRefused`. */
 export async function checkQueue({ databaseUrl, redisUrl }: BackendSettings): Promise<string> {
   if (redisUrl) return checkRedis(redisUrl)
   const version = await withClient(databaseUrl, client => assertSchemaCompatibility(client, SCHEMA)).catch(
     error => {
       if (!(error instanceof SchemaMigrationRequiredError)) throw error
-      throw new QueueRefused('The queue has no tables in this database yet. Run `ferry migrate`.', {
+      throw new QueueHasNoTables('The queue has no tables in this database yet. Run `ferry migrate`.', {
         cause: error,
       })
     },
