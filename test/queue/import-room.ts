@@ -30,6 +30,7 @@ export async function openImportRoom(kind: (typeof BACKENDS)[number], env: Recor
   const queueSettings = { ...world.ferry.backend, installation: id, log: world.ferry.log }
   const backend = openBackend(queueSettings)
   const queue = openRawQueue(queueSettings, 'import') as unknown as Queue<ImportBell>
+  queue.on('error', () => {})
   opened.defer(() => queue.close())
   const kept = opened.move()
   return {

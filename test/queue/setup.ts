@@ -70,6 +70,7 @@ export async function setup(
   const { id } = await loadInstallation(ferry.pool)
   const open = () => openBackend({ ...backend, installation: id, log: ferry.log })
   const queue = openRawQueue({ ...backend, installation: id }, 'sync') as unknown as Queue<Bell>
+  queue.on('error', () => {})
   opened.defer(() => queue.close())
   const workers = new Set<FerryWorker>()
   opened.defer(async () => {
