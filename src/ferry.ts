@@ -11,7 +11,7 @@ import { OPERATIONS, type Operation } from './platform/operations.ts'
 import type { BackendSettings } from './queue/backend.ts'
 import type { JobContext } from './queue/job.ts'
 import { openDatabase } from './store/database.ts'
-import { migrate } from './store/migrate.ts'
+import { migrate, type SchemaPolicy } from './store/migrate.ts'
 import { type Limit, openThrottle } from './store/throttle.ts'
 
 /*
@@ -39,19 +39,24 @@ export type OpenOptions = {
   readonly signal: AbortSignal
   /** How long a Postgres that does not answer is waited for. */
   readonly patienceMs?: number
+  /** What may be done to the schema; `create` unless said otherwise. */
+  readonly schema?: SchemaPolicy
 }
 
 /** Enough for a Postgres that is being restarted. */
 const PATIENCE_MS = 3_000
 
-/** Opens everything. Throws `PostgresUnusable`, `PostgresNotRunning`, `PostgresBinariesMissing` or `DatabaseIsNewer`. */
+/**
+ * Opens everything. Throws `PostgresUnusable`, `PostgresNotRunning`, `PostgresBinariesMissing`, `DatabaseIsNewer`,
+ * `SchemaIsOlder`, and to `read` also `NoPostgresYet` or `SchemaMissing`.
+ */
 export async function openFerry(config: Config, options: OpenOptions): Promise<Ferry> {
-  const { log, signal, patienceMs = PATIENCE_MS } = options
+  const { log, signal, patienceMs = PATIENCE_MS, schema = 'create' } = options
   await using opened = new AsyncDisposableStack()
 
-  const { databaseUrl, embedded } = await openPostgres(config, log, opened)
+  const { databaseUrl, embedded } = await openPostgres(config, { log, create: schema !== 'read' }, opened)
   await reachPostgres(databaseUrl, { patienceMs, signal, log })
-  const migrated = await migrate(databaseUrl).catch(explainRights(databaseUrl))
+  const migrated = await migrate(databaseUrl, schema).catch(explainRights(databaseUrl))
   const { pool } = opened.use(openDatabase(databaseUrl, log))
 
   const limitOf = limitsOf(config.accounts)
@@ -65,6 +70,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
       openPlatformClient({
         account: account.name,
         baseUrl: account.baseUrl,
+        baseUrlSetting: account.baseUrlSetting,
         appKey: account.appKey,
         requestTimeoutMs: config.requestTimeoutMs,
         proxy: config.proxy,
@@ -98,9 +104,13 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   }
 }
 
-async function openPostgres(config: Config, log: Logger, opened: AsyncDisposableStack) {
+async function openPostgres(
+  config: Config,
+  options: { log: Logger; create: boolean },
+  opened: AsyncDisposableStack,
+) {
   if (config.databaseUrl !== null) return { databaseUrl: config.databaseUrl, embedded: null }
-  const postgres = opened.use(await openEmbeddedPostgres({ dataDir: config.dataDir, log }))
+  const postgres = opened.use(await openEmbeddedPostgres({ dataDir: config.dataDir, ...options }))
   return { databaseUrl: postgres.url, embedded: postgres.how }
 }
 

@@ -49,7 +49,10 @@ async function* findings(session: Session): AsyncGenerator<Finding> {
   const { checkQueueOf, checkRedisAlone } = await import('./doctor/queue.ts')
   const { platformFindings } = await import('./doctor/platform.ts')
   await using opened = new AsyncDisposableStack()
-  const ferry = await openFerry(config, session).then(ferry => opened.use(ferry), failed('postgres'))
+  const ferry = await openFerry(config, { ...session, schema: 'read' }).then(
+    ferry => opened.use(ferry),
+    failed('postgres'),
+  )
   if ('status' in ferry) {
     yield ferry
     // Redis needs no Postgres to be looked at.

@@ -56,6 +56,8 @@ const WRONG_USAGE = new Set([
   'UnknownSchedule',
   'NoSuchSnapshot',
   'DataDirUnusable',
+  'NoPostgresYet',
+  'SchemaMissing',
   'FileRefused',
   'ImportNotFound',
 ])

@@ -29,7 +29,7 @@ export function addImport(program: Command): void {
         '5 paused or undecided, 1 failed or cancelled.',
     )
     .action((path: string, options: Options) =>
-      withAccounts((ferry, session) => runImport(ferry, path, options, session)),
+      withAccounts('create', (ferry, session) => runImport(ferry, path, options, session)),
     )
 }
 

@@ -22,7 +22,7 @@ function addReading(imports: Command): void {
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per import')
     .action((options: Options & { limit: number }) =>
-      withFerry(async ({ pool }) => (await import('./imports/list.ts')).listImports(pool, options)),
+      withFerry('read', async ({ pool }) => (await import('./imports/list.ts')).listImports(pool, options)),
     )
   of(
     imports,
@@ -31,7 +31,9 @@ function addReading(imports: Command): void {
   )
     .option('--json', 'print JSON objects: first the summary, then its batches and reasons')
     .action((id: bigint, options: Options) =>
-      withFerry(async ({ pool }) => (await import('./imports/show.ts')).showImport(pool, id, options)),
+      withFerry('read', async ({ pool }) =>
+        (await import('./imports/show.ts')).showImport(pool, id, options),
+      ),
     )
   of(
     imports,
@@ -41,7 +43,7 @@ function addReading(imports: Command): void {
     .argument('[address]', 'only this recipient')
     .option('--json', 'print one JSON object per row')
     .action((id: bigint, address: string | undefined, options: Options) =>
-      withFerry(async ({ pool }) =>
+      withFerry('read', async ({ pool }) =>
         (await import('./imports/recipients.ts')).showRecipients(pool, id, address, options),
       ),
     )
@@ -53,7 +55,9 @@ function addReading(imports: Command): void {
     .option('--out <file>', 'write them there instead of on stdout; never over a file that exists')
     .option('--json', 'print one JSON object: how many were written, and where (only with --out)')
     .action((id: bigint, options: Options & { out?: string }) =>
-      withFerry(async ({ pool }) => (await import('./imports/rejects.ts')).writeRejectsOf(pool, id, options)),
+      withFerry('read', async ({ pool }) =>
+        (await import('./imports/rejects.ts')).writeRejectsOf(pool, id, options),
+      ),
     )
 }
 
@@ -61,7 +65,7 @@ function addWatching(imports: Command): void {
   of(imports, 'watch', 'show how it goes on, until it ends; Ctrl-C only ends the watching')
     .option('--json', 'print JSON objects; the last one is the summary')
     .action((id: bigint, options: Options) =>
-      withKnownAccounts(async (ferry, session) =>
+      withKnownAccounts('read', async (ferry, session) =>
         (await import('./import/confirmed.ts')).watchToTheEnd(ferry, id, options, session),
       ),
     )
@@ -69,7 +73,7 @@ function addWatching(imports: Command): void {
     .option('--wait', 'do the work in this process, to its end')
     .option('--json', 'print JSON objects; the last one is the summary')
     .action((id: bigint, options: Options & { wait?: true }) =>
-      (options.wait ? withAccounts : withFerry)(async (ferry, session) =>
+      (options.wait ? withAccounts : withFerry)('read', async (ferry, session) =>
         (await import('./imports/resume.ts')).resume(ferry, id, options, session),
       ),
     )
@@ -80,7 +84,7 @@ function addDeciding(imports: Command): void {
     of(imports, name, description)
       .option('--json', 'print one JSON object: the summary')
       .action((id: bigint, options: Options) =>
-        withFerry(async ({ pool }) => {
+        withFerry('read', async ({ pool }) => {
           await decide(pool, id)
           await tell(pool, id, done, options)
           return EXIT.done
@@ -98,7 +102,7 @@ function addDeciding(imports: Command): void {
   of(imports, 'purge', 'remove the recipients of an import that is over; numbers and hashes stay')
     .option('--json', 'print one JSON object')
     .action((id: bigint, options: Options) =>
-      withFerry(async ({ pool }) => {
+      withFerry('read', async ({ pool }) => {
         const { purgeImport } = await import('#src/imports/control.ts')
         const rows = await purgeImport(pool, id)
         if (options.json) printJson({ import: id, purgedRows: rows })
@@ -115,7 +119,7 @@ function addDeciding(imports: Command): void {
     .option('--batch <n>', 'only this batch (default: every uncertain one)', idArgument)
     .option('--json', 'print one JSON object: the summary')
     .action((id: bigint, options: Options & { as: 'sent' | 'resend'; batch?: bigint }) =>
-      withFerry(async ferry => (await import('./imports/resolve.ts')).resolve(ferry, id, options)),
+      withFerry('read', async ferry => (await import('./imports/resolve.ts')).resolve(ferry, id, options)),
     )
 }
 

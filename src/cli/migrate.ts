@@ -9,7 +9,7 @@ export function addMigrate(program: Command): void {
     .description('bring the database up to this version; safe from any number of machines at once')
     .option('--json', 'print one JSON object')
     .action((options: { json?: true }) =>
-      withFerry(async ferry => {
+      withFerry('update', async ferry => {
         const { migrateQueue } = await import('#src/queue/backend.ts')
         await migrateQueue(ferry.backend)
         const { migrated } = ferry

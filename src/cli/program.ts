@@ -32,7 +32,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 done in part\n' +
-        'or with rejects, 4 refused by the platform, 5 needs a decision, 130 interrupted.',
+        'or with rejects, 4 refused by the platform, 5 needs a decision, 130 interrupted.\n' +
+        'Only up, worker and migrate bring an older database up to date; what only reads changes nothing.',
     )
 
   addUp(program)

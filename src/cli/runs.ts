@@ -16,20 +16,20 @@ export function addRuns(program: Command): void {
     .description('the newest runs first')
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per run')
-    .action((options: Options) => withFerry(ferry => list(ferry.pool, options)))
+    .action((options: Options) => withFerry('read', ferry => list(ferry.pool, options)))
   runs
     .command('show')
     .description('one run: its counts, calls, rows set aside, removals held')
     .argument('<id>', 'the number of the run', idArgument)
     .option('--json', 'print one JSON object')
-    .action((id: bigint, options: Options) => withFerry(ferry => show(ferry.pool, id, options)))
+    .action((id: bigint, options: Options) => withFerry('read', ferry => show(ferry.pool, id, options)))
   runs
     .command('approve')
     .description('remove what a held run would have removed, if it is still gone')
     .argument('<id>', 'the number of the held run', idArgument)
     .option('--json', 'print one JSON object, that of the run this sets off')
     .action((id: bigint, options: Options) =>
-      withAccounts(async (ferry, { signal }) => {
+      withAccounts('read', async (ferry, { signal }) => {
         const { approveRun } = await import('#src/inventory/approve.ts')
         const { exitCodeOf, explainRun, printJsonRun, printRuns } = await import('./run-result.ts')
         await findRun(ferry.pool, id)

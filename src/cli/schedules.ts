@@ -13,7 +13,7 @@ export function addSchedules(program: Command): void {
     .command('list')
     .description('each schedule of each account, with its next time')
     .option('--json', 'print one JSON object per schedule')
-    .action((options: Options) => withAccounts(ferry => list(ferry, options)))
+    .action((options: Options) => withAccounts('read', ferry => list(ferry, options)))
 
   const each = (verb: string, description: string, act: Act, done: string) =>
     schedules
@@ -23,7 +23,7 @@ export function addSchedules(program: Command): void {
       .option('--account <name>', 'only for this account (default: every account)')
       .option('--json', 'print one JSON object per schedule')
       .action((name: string, options: Options) =>
-        withAccounts(async (ferry, session) => {
+        withAccounts('create', async (ferry, session) => {
           if (options.account !== undefined) accountsOf(session.config, options.account)
           const keys = await act(ferry, name, options.account)
           for (const key of keys) {
@@ -72,8 +72,8 @@ function inWords(account: string): string {
 async function runNow(ferry: Ferry, name: string, account: string | undefined): Promise<ScheduleKey[]> {
   const { runSchedule } = await import('#src/queue/schedules.ts')
   const { JOBS } = await import('#jobs/index.ts')
-  const { openQueue } = await import('./queue.ts')
-  return runSchedule(ferry, await openQueue(ferry), JOBS, name, account)
+  const { openQueueToEnqueue } = await import('./queue.ts')
+  return runSchedule(ferry, await openQueueToEnqueue(ferry), JOBS, name, account)
 }
 
 async function pause(ferry: Ferry, name: string, account: string | undefined): Promise<ScheduleKey[]> {

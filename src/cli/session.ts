@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Account, Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
+import type { SchemaPolicy } from '#src/store/migrate.ts'
 import { explain, UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { printAside } from './output.ts'
@@ -49,37 +50,41 @@ export async function openSession(level: 'info' | 'warn', signal: AbortSignal): 
   return { config, log: openLog(config.logLevel ?? level), signal }
 }
 
-/** Runs one command's work on an open Ferry. */
-export function withFerry(work: (ferry: Ferry, session: OneShot) => Promise<ExitCode>): Promise<void> {
-  return oneShot(async session => {
-    const { openFerry } = await import('#src/ferry.ts')
-    await using ferry = await openFerry(session.config, session)
-    return await work(ferry, session)
-  })
+type Work = (ferry: Ferry, session: OneShot) => Promise<ExitCode>
+
+/** Runs one command's work on an open Ferry. Only `migrate` and what serves bring an older schema up to date. */
+export function withFerry(schema: SchemaPolicy, work: Work): Promise<void> {
+  return withAccountsOf(async config => config, schema, work)
 }
 
 /** The same for work that needs an account: those configured, or the sandbox of a `ferry up` that runs here. */
-export function withAccounts(work: (ferry: Ferry, session: OneShot) => Promise<ExitCode>): Promise<void> {
-  return withAccountsOf(needAccounts, work)
+export function withAccounts(schema: SchemaPolicy, work: Work): Promise<void> {
+  return withAccountsOf(needAccounts, schema, work)
 }
 
 /** The same for work that knows more with accounts, and does without: the limits of an import that is watched. */
-export function withKnownAccounts(
-  work: (ferry: Ferry, session: OneShot) => Promise<ExitCode>,
-): Promise<void> {
-  return withAccountsOf(findAccounts, work)
+export function withKnownAccounts(schema: SchemaPolicy, work: Work): Promise<void> {
+  return withAccountsOf(findAccounts, schema, work)
 }
 
 function withAccountsOf(
   accountsIn: (config: Config) => Promise<Config>,
-  work: (ferry: Ferry, session: OneShot) => Promise<ExitCode>,
+  schema: SchemaPolicy,
+  work: Work,
 ): Promise<void> {
   return oneShot(async session => {
     const config = await accountsIn(session.config)
     const { openFerry } = await import('#src/ferry.ts')
-    await using ferry = await openFerry(config, session)
+    await using ferry = await openFerry(config, { ...session, schema })
+    if (schema === 'create' && ferry.migrated > 0) await makeQueue(ferry)
     return await work(ferry, { ...session, config })
   })
+}
+
+/** The queue's tables come with Ferry's own: else `doctor` would miss them until a worker has run. */
+async function makeQueue(ferry: Ferry): Promise<void> {
+  const { migrateQueue } = await import('#src/queue/backend.ts')
+  await migrateQueue(ferry.backend)
 }
 
 export const HOW_TO_CONFIGURE = {

@@ -15,13 +15,13 @@ export function addSnapshots(program: Command): void {
     .description('sync both inventories and name the instant')
     .option('--account <name>', 'only this account (default: every account)')
     .option('--json', 'print one JSON object per account')
-    .action((options: Options) => withAccounts((ferry, session) => take(ferry, options, session)))
+    .action((options: Options) => withAccounts('create', (ferry, session) => take(ferry, options, session)))
   snapshots
     .command('list')
     .description('the newest first')
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per snapshot')
-    .action((options: Options) => withFerry(ferry => list(ferry, options)))
+    .action((options: Options) => withFerry('read', ferry => list(ferry, options)))
   snapshots
     .command('diff')
     .description('what was added, changed and removed between two snapshots')
@@ -29,7 +29,7 @@ export function addSnapshots(program: Command): void {
     .argument('<b>', 'the newer snapshot', idArgument)
     .option('--json', 'print one JSON object per difference')
     .action((a: bigint, b: bigint, options: Options) =>
-      withFerry(async ferry => {
+      withFerry('read', async ferry => {
         const { diffSnapshots } = await import('#src/store/snapshots.ts')
         const differences = await diffSnapshots(ferry.pool, a, b)
         if (options.json) differences.forEach(printJson)

@@ -28,7 +28,7 @@ export function addSync(program: Command): void {
     .option('--accept-removals', 'remove what is gone, however much it is')
     .option('--json', 'print one JSON object per inventory')
     .action((inventory: Resource | 'all', options: SyncOptions) =>
-      withAccounts((ferry, session) => {
+      withAccounts('create', (ferry, session) => {
         if (inventory === 'mcp-servers' && options.folder) {
           throw new UsageError('MCP servers are in no folder; leave out --folder')
         }

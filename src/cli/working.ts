@@ -23,7 +23,9 @@ export async function openWorking(
   const { reachQueue } = await import('#src/queue/check.ts')
   const { openBackend } = await import('#src/queue/backend.ts')
   const { loadInstallation } = await import('#src/store/installation.ts')
-  const ferry = opened.use(await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS }))
+  const ferry = opened.use(
+    await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS, schema: 'update' }),
+  )
   const { id: installation } = await loadInstallation(ferry.pool)
   const settings = { ...ferry.backend, installation, log: ferry.log }
   await reachQueue(settings, { ...session, patienceMs: PATIENCE_MS })

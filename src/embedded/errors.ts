@@ -21,6 +21,17 @@ export class PostgresNotRunning extends Error {
   }
 }
 
+/** There is no Postgres in the data directory, and what was asked for makes none. */
+export class NoPostgresYet extends Error {
+  override readonly name = 'NoPostgresYet'
+  readonly whatToDo =
+    '`ferry migrate` makes it, and so does `ferry up` or the first `ferry sync`. If there should be one already, set ' +
+    'FERRY_DATA_DIR to its directory, or DATABASE_URL to a Postgres of your own.'
+  constructor(dataDir: string) {
+    super(`There is no database in ${dataDir} yet; nothing was read or written.`)
+  }
+}
+
 /** The directory for Ferry's files cannot be used. */
 export class DataDirUnusable extends Error {
   override readonly name = 'DataDirUnusable'

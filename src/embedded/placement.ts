@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -55,6 +56,11 @@ export async function choosePlacement(dataDir: string, installed: Binaries): Pro
     return { home: join(place, 'postgres'), binaries, runAs, how: `${runAs.inWords}, in ${place} (${why})` }
   }
   throw nobodyCanReach(place)
+}
+
+/** Whether a Postgres was made for `dataDir`, there or where its link leads. */
+export function isPostgresIn(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'postgres'))
 }
 
 /** The users to try: the owner of what is there, the two usual ones, and two numbers that need no entry. */

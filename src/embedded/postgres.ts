@@ -6,9 +6,9 @@ import { closeEmbeddedPostgres } from './closing.ts'
 import { ensureCluster, filesIn, loadPassword, ROLE } from './cluster.ts'
 import { connect, PRESENT, urlOf } from './connection.ts'
 import { makeDataDir } from './data-dir.ts'
-import { PostgresNotRunning } from './errors.ts'
+import { NoPostgresYet, PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
-import { choosePlacement, type Placement } from './placement.ts'
+import { choosePlacement, isPostgresIn, type Placement } from './placement.ts'
 import { findPostmaster, startServer } from './server.ts'
 
 /*
@@ -46,14 +46,17 @@ export type EmbeddedPostgres = {
 /**
  * A running Postgres with its files in `dataDir` and a database `ferry`, empty at first.
  *
- * It is made, started or found running, as need be; any number of processes may open the same directory at once.
- * Throws `PostgresBinariesMissing`, `PostgresNotRunning` or `DataDirUnusable`; all say what to do.
+ * It is made (unless `create` is false), started or found running, as need be; any number of processes may open the
+ * same directory at once. Throws `NoPostgresYet`, `PostgresBinariesMissing`, `PostgresNotRunning` or
+ * `DataDirUnusable`; all say what to do.
  */
 export async function openEmbeddedPostgres(options: {
   dataDir: string
   log: Logger
+  create?: boolean
 }): Promise<EmbeddedPostgres> {
-  const { log } = options
+  const { log, create = true } = options
+  if (!create && !isPostgresIn(options.dataDir)) throw new NoPostgresYet(options.dataDir)
   const binaries = await findBinaries()
   const dataDir = await makeDataDir(options.dataDir)
 

@@ -16,7 +16,7 @@ import {
 } from './backend.ts'
 import { type AnyQueue, CHECK } from './producer.ts'
 import { adviceOnReply, checkRedis, hostOf } from './redis.ts'
-import { QueueRefused } from './refused.ts'
+import { QueueHasNoTables, QueueRefused } from './refused.ts'
 
 /** `installation` is null if it is not known, since its database is out of reach: then nothing is tried out. */
 export type CheckSettings = BackendSettings & { readonly installation: string | null }
@@ -77,7 +77,7 @@ async function checkTables(databaseUrl: string): Promise<string> {
   const version = await withClient(databaseUrl, client => assertSchemaCompatibility(client, SCHEMA)).catch(
     error => {
       if (!(error instanceof SchemaMigrationRequiredError)) throw error
-      throw new QueueRefused('The queue has no tables in this database yet. Run `ferry migrate`.', {
+      throw new QueueHasNoTables('The queue has no tables in this database yet. Run `ferry migrate`.', {
         cause: error,
       })
     },

@@ -8,3 +8,6 @@ export class QueueRefused extends Error {
     this.mayPass = options.mayPass ?? false
   }
 }
+
+/** The queue lives in Postgres, and was not made there yet. Under the same name as any other refusal. */
+export class QueueHasNoTables extends QueueRefused {}

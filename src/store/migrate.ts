@@ -18,18 +18,47 @@ export class DatabaseIsNewer extends Error {
   }
 }
 
+/** Ferry has no tables in the database, and what was asked for makes none. */
+export class SchemaMissing extends Error {
+  override readonly name = 'SchemaMissing'
+  readonly whatToDo =
+    '`ferry migrate` makes them, and so does `ferry up` or the first `ferry sync`. If there should be some already, ' +
+    'DATABASE_URL (or FERRY_DATA_DIR) points at another database than they are in.'
+  constructor() {
+    super('The database has no tables of Ferry yet; nothing was read or written.')
+  }
+}
+
+/** The schema is older than this code, and what was asked for does not change it. */
+export class SchemaIsOlder extends Error {
+  override readonly name = 'SchemaIsOlder'
+  readonly whatToDo = 'Run `ferry migrate`, or restart `ferry up` or a `ferry worker` with this version.'
+  constructor(pending: number) {
+    const lacks = pending === 1 ? 'one migration' : `${pending} migrations`
+    super(`The database is older than this Ferry: it lacks ${lacks}. Nothing was read or written.`)
+  }
+}
+
 /**
- * Brings the database up to the schema of this code; returns how many migrations ran.
+ * What may be done to the schema: `read` changes nothing, `create` makes it where there is none, and `update` brings an
+ * older one up to date too.
+ */
+export type SchemaPolicy = 'read' | 'create' | 'update'
+
+/**
+ * Brings the database up to the schema of this code, as far as `policy` allows; returns how many migrations ran.
  *
  * Safe from any number of processes at once (an advisory lock of the session lets one through at a time).
- * Without anything to do it needs no right to create. Throws `DatabaseIsNewer`.
+ * Without anything to do it needs no right to create. Throws `DatabaseIsNewer`, `SchemaMissing` or `SchemaIsOlder`.
  */
-export async function migrate(databaseUrl: string): Promise<number> {
+export async function migrate(databaseUrl: string, policy: SchemaPolicy = 'update'): Promise<number> {
   const client = new Client({ connectionString: databaseUrl, application_name: 'ferry migrate' })
   await client.connect()
   try {
+    expectAllowed(policy, await loadSchemaState(client))
+    if (policy === 'read') return 0
     await client.query('select pg_advisory_lock($1)', [LOCK])
-    const pending = await countPending(client)
+    const { pending } = await loadSchemaState(client)
     if (pending > 0) {
       await runPending(client)
     }
@@ -37,6 +66,12 @@ export async function migrate(databaseUrl: string): Promise<number> {
   } finally {
     await client.end()
   }
+}
+
+/** `create` goes on where another process has just begun to create: it finds an empty schema, or a complete one. */
+function expectAllowed(policy: SchemaPolicy, { exists, pending }: SchemaState): void {
+  if (!exists && policy === 'read') throw new SchemaMissing()
+  if (exists && pending > 0 && policy !== 'update') throw new SchemaIsOlder(pending)
 }
 
 /** Drizzle is loaded here only: it costs a third of a second and 60 MB, and most starts have nothing to migrate. */
@@ -50,7 +85,9 @@ async function runPending(client: Client): Promise<void> {
   })
 }
 
-async function countPending(client: Client): Promise<number> {
+type SchemaState = { readonly exists: boolean; readonly pending: number }
+
+async function loadSchemaState(client: Client): Promise<SchemaState> {
   const journal: { entries: { when: number }[] } = JSON.parse(
     readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8'),
   )
@@ -58,11 +95,12 @@ async function countPending(client: Client): Promise<number> {
   const { rows } = await client.query<{ there: boolean }>(
     `select to_regclass('ferry.migrations') is not null as there`,
   )
-  if (!rows[0]?.there) return known.length
+  if (!rows[0]?.there) return { exists: false, pending: known.length }
   const applied = await client.query<{ newest: string | null }>(
     'select max(created_at) as newest from ferry.migrations',
   )
   const newest = Number(applied.rows[0]?.newest ?? 0)
   if (newest > Math.max(...known)) throw new DatabaseIsNewer()
-  return known.filter(when => when > newest).length
+  // Drizzle makes its table before it runs the first migration: an empty one is no schema yet.
+  return { exists: newest > 0, pending: known.filter(when => when > newest).length }
 }

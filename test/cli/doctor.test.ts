@@ -6,6 +6,7 @@ import { jsonLines, runFerry } from './run-ferry.ts'
 describe('ferry doctor', () => {
   test('finds everything well and exits 0', async () => {
     await using cli = await openCli({ rules: 3, servers: 2 })
+    await cli.ferryRun('migrate')
     const ended = await cli.ferryRun('doctor --json')
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     const findings = jsonLines(ended)
@@ -24,6 +25,14 @@ describe('ferry doctor', () => {
     const said = findings.map(finding => finding.found).join('\n')
     expect(said).toMatch(/the platform lists 2 MCP servers \(request_id \w+\)/)
     expect(said).toMatch(/a worker takes up to \d+: room for \d+ workers/)
+  })
+
+  test('makes no tables for the queue, and does not call it a fault that there are none', async () => {
+    await using cli = await openCli()
+    const { code, stdout } = await cli.ferryRun('doctor')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^warn {2}queue .*no tables there yet\n.*`ferry migrate`/m)
+    expect(await cli.query(`select from pg_namespace where nspname = 'ferry_queue'`)).toEqual([])
   })
 
   test('goes through the throttle: its calls are in the log', async () => {
@@ -113,6 +122,7 @@ describe('ferry doctor', () => {
 
   test('names the tables a role may not use, and the grant that helps', async () => {
     await using cli = await openCli()
+    await cli.ferryRun('migrate')
     const { role, url } = await poorRole(cli)
     const shutOut = await cli.ferryRun('runs list', { DATABASE_URL: url })
     expect(shutOut).toMatchObject({

@@ -65,7 +65,7 @@ describe('ferry up without any setting', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('FERRY_BASE_URL')
     // Finds the Postgres that the killed process may have left, and ends it.
-    expect((await runFerry(['runs', 'list'], { FERRY_DATA_DIR: dataDir })).code).toBe(0)
+    expect((await runFerry(['migrate'], { FERRY_DATA_DIR: dataDir })).code).toBe(0)
     expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
   })
 })

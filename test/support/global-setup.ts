@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
-import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
-import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
-import { findPostmaster } from '#src/embedded/server.ts'
 import { onServer, withDatabase } from './database.ts'
+import { openServer } from './server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -14,9 +9,6 @@ declare module 'vitest' {
     database: { serverUrl: string; template: string }
   }
 }
-
-/** What the directories of this user's test runs are called; the number of the process follows. */
-const OURS = `ferry-test-run-${userInfo().username}-`
 
 /** One Postgres and one migrated template database for the whole run; both are gone at its end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -30,37 +22,4 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('database', { serverUrl, template })
   const kept = opened.move()
   return () => kept.disposeAsync()
-}
-
-/** The embedded Postgres in a directory of its own; without fsync, for nothing in it needs to survive. */
-async function openServer(opened: AsyncDisposableStack): Promise<string> {
-  await removeLeftovers()
-  const directory = await mkdtemp(join(tmpdir(), `${OURS}${process.pid}-`))
-  opened.defer(() => rm(directory, { recursive: true, force: true }))
-  await chmod(directory, 0o755)
-  const postgres = opened.use(
-    await openEmbeddedPostgres({ dataDir: directory, log: pino({ level: 'silent' }) }),
-  )
-  await onServer(postgres.url, 'alter system set fsync = off')
-  await onServer(postgres.url, 'select pg_reload_conf()')
-  return postgres.url
-}
-
-/** Ends the servers of test runs that were killed before they could do it themselves, and removes their files. */
-async function removeLeftovers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    if (!name.startsWith(OURS) || isAlive(Number.parseInt(name.slice(OURS.length), 10))) continue
-    const directory = join(tmpdir(), name)
-    const server = await findPostmaster(join(directory, 'postgres'))
-    if (server) process.kill(server.pid, 'SIGQUIT')
-    await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
 }

@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { openTestDatabase } from './database.ts'
 import { openTestRedis, testRedisUrl } from './redis.ts'
+import { openSilentProxy } from './silent-proxy.ts'
 import { waitFor } from './wait-for.ts'
 
 test('test databases are migrated, apart from each other and gone afterwards', async () => {
@@ -55,4 +56,28 @@ test('waiting in vain says for what', async () => {
     message: 'Waited 50 ms in vain for the train',
     cause: new Error('not there'),
   })
+})
+
+test('a proxy that falls silent forwards nothing and closes nothing, and serves new connections once it has recovered', async () => {
+  await using proxy = await openSilentProxy(inject('database').serverUrl, 5432)
+  const url = proxy.through(inject('database').serverUrl)
+  const silent = new Client({ connectionString: url })
+  const broken = Promise.withResolvers<string>()
+  silent.on('error', () => broken.resolve('closed'))
+  await silent.connect()
+  await silent.query('select 1')
+
+  proxy.fallSilent()
+  const late = new Client({ connectionString: url, connectionTimeoutMillis: 300 })
+  await expect(late.connect()).rejects.toThrow('timeout')
+  const answered = silent.query('select 1').then(
+    () => 'answered',
+    () => 'failed',
+  )
+  proxy.recover()
+  const next = new Client({ connectionString: url })
+  await next.connect()
+  await next.query('select pg_sleep(0.3)')
+  expect(await Promise.race([answered, broken.promise, 'nothing'])).toBe('nothing')
+  await next.end()
 })

@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { openServer } from '#test/support/server.ts'
+import { type Lane, openLane, type Verdict } from './lane.ts'
+import { type Mutant, readTables } from './table.ts'
+
+/*
+ * Do the tests notice? Changes the code in one place, runs the tests that are to notice, and says which changes none
+ * of them did:
+ *
+ *     npm run mutate                        all, some minutes
+ *     npm run mutate -- leases claims/turn  those whose names begin so
+ *     npm run mutate -- --lanes 4           so many at a time, instead of one for each core
+ *
+ * The changes stand in the tables beside this file (`table.ts` says how they are written). They are made in copies of
+ * the tree, never here. One embedded Postgres serves all.
+ *
+ * Ends with 1 if fewer than nine of ten mutants are noticed, if the code of one has changed so that it cannot be tried,
+ * or if one that is called harmless is noticed.
+ */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const LEAST_SHARE = 0.9
+
+const { values, positionals } = parseArgs({
+  options: { lanes: { type: 'string', default: `${availableParallelism()}` } },
+  allowPositionals: true,
+})
+const mutants = readTables().filter(
+  ({ name }) => positionals.length === 0 || positionals.some(begin => name.startsWith(begin)),
+)
+process.exitCode = await main(mutants, Number(values.lanes))
+
+async function main(mutants: readonly Mutant[], laneCount: number): Promise<number> {
+  await using opened = new AsyncDisposableStack()
+  const databaseUrl = process.env.FERRY_TEST_DATABASE_URL || (await openServer(opened))
+  const directory = await mkdtemp(join(tmpdir(), 'ferry-mutants-'))
+  opened.defer(() => rm(directory, { recursive: true, force: true }))
+  const lanes = await Promise.all(
+    Array.from({ length: Math.max(1, laneCount) }, (_, n) =>
+      openLane(ROOT, join(directory, `${n}`), databaseUrl),
+    ),
+  )
+  await lanes[0]?.proveSound([...new Set(mutants.flatMap(mutant => mutant.tests))])
+  return judge(await tryAll(lanes, mutants))
+}
+
+type Tried = { readonly mutant: Mutant; readonly verdict: Verdict }
+
+async function tryAll(lanes: readonly Lane[], mutants: readonly Mutant[]): Promise<Tried[]> {
+  const queue = [...mutants]
+  const tried: Tried[] = []
+  const work = async (lane: Lane) => {
+    for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
+      const beganMs = performance.now()
+      const verdict = await lane.try(mutant)
+      tried.push({ mutant, verdict })
+      const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
+      say(
+        `${verdict.kind.padEnd(8)} ${mutant.name.padEnd(44)} ${seconds.padStart(5)} s  ${detailOf(verdict)}`,
+      )
+    }
+  }
+  await Promise.all(lanes.map(work))
+  return tried
+}
+
+/** Prints what the mutants came to; returns the exit code. */
+function judge(tried: readonly Tried[]): number {
+  const named = (wanted: (one: Tried) => boolean) => tried.filter(wanted).map(({ mutant }) => mutant)
+  const killed = named(({ mutant, verdict }) => !mutant.harmless && verdict.kind === 'killed')
+  const survived = named(({ mutant, verdict }) => !mutant.harmless && verdict.kind === 'survived')
+  const harmless = named(({ mutant, verdict }) => mutant.harmless !== null && verdict.kind === 'survived')
+  const noticed = named(({ mutant, verdict }) => mutant.harmless !== null && verdict.kind === 'killed')
+  const useless = named(({ verdict }) => verdict.kind === 'stale' || verdict.kind === 'broken')
+  for (const mutant of survived) say(`\nsurvived: ${mutant.name}\n- ${mutant.find}\n+ ${mutant.replacement}`)
+  for (const mutant of harmless) say(`\nharmless: ${mutant.name}\n  ${mutant.harmless}`)
+  for (const mutant of noticed) say(`\n${mutant.name} is called harmless, but was noticed`)
+  for (const mutant of useless) say(`\n${mutant.name} could not be tried`)
+  const share = killed.length / Math.max(1, killed.length + survived.length)
+  say(
+    `\n${tried.length} mutants: ${killed.length} killed, ${survived.length} survived (${(share * 100).toFixed(1)} % ` +
+      `killed), ${harmless.length} harmless, ${useless.length} not tried`,
+  )
+  return share >= LEAST_SHARE && useless.length === 0 && noticed.length === 0 ? 0 : 1
+}
+
+function detailOf(verdict: Verdict): string {
+  if (verdict.kind === 'killed') return verdict.by.split('\n')[0]?.slice(0, 100) ?? ''
+  return verdict.kind === 'survived' ? '' : verdict.why
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
