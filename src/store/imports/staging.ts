@@ -49,7 +49,8 @@ export async function beginStaging(
     set local idle_in_transaction_session_timeout = 0;
     set local enable_nestloop = off;
     set local work_mem = '64MB';
-    create temporary table import_repeated (recipient_hash uuid not null) on commit drop`)
+    create temporary table import_repeated (recipient_hash uuid not null) on commit drop;
+    create temporary table import_sent_before (line bigint not null) on commit drop`)
   if (!isDryRun) return { id: await insertImport(client, newImport), tables: STORED }
   await client.query(`
     create temporary table import_recipients (like ferry.import_recipients including all) on commit drop;
