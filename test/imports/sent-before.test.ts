@@ -146,3 +146,23 @@ test('an update sends those again of whom nobody knows what arrived last, and sa
   expect(said.summary).toMatchObject({ alreadyImported: 1, pending: 1 })
   await resolveUncertain(world.ferry.pool, id, 'sent', null)
 })
+
+test('counting two hundred thousand takes seconds, whoever they were sent by', {
+  timeout: 120_000,
+}, async () => {
+  await using world = await setup()
+  const path = await fileOf(Array.from({ length: 200_000 }, (_, n) => [`p${n}@example.com`] as const))
+  const { import: id } = await stageImport(world.ferry, path, optionsOf({}), { signal: NEVER })
+  await world.query(
+    `with b as (
+       insert into ferry.import_batches (import_id, from_line, to_line, rows, state, sent_at)
+       select $1, n * 100 + 2, n * 100 + 101, 100, 'sent', clock_timestamp() from generate_series(0, 1999) n)
+     update ferry.imports set status = 'completed', batched_to = last_line where id = $1`,
+    [id],
+  )
+  for (const update of [false, true]) {
+    // Rows times rows, or rows times batches, would take longer than this test may.
+    const said = await dryRun(world.ferry, path, optionsOf({ update }), { signal: NEVER })
+    expect(said.summary).toMatchObject({ alreadyImported: 200_000, pending: 0 })
+  }
+})
