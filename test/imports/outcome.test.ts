@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { decide, decideDoubted, type Known, type Told } from '#src/imports/outcome.ts'
 import {
   brokenContract,
-  noAnswer,
+  lost,
   notSent,
   type Refusal,
   refusedByPlatform,
@@ -21,6 +21,9 @@ const KNOWN: Known = {
   rejected: 0,
   doubted: 0,
 }
+const UNSENT = notSent({ kind: 'network', words: 'refused' })
+const noAnswer = (httpStatus: number | null, words: string) =>
+  lost({ httpStatus, requestId: null, retryAfterMs: null }, { kind: 'network', words })
 const BATCH = { rows: 500, setAside: [] }
 const origin = (httpStatus: number, retryAfterMs: number | null = null) => ({
   httpStatus,
@@ -59,7 +62,7 @@ describe('a batch whose call', () => {
   })
 
   test('was not sent is sent again after a while', () => {
-    expect(decide(BATCH, refused(notSent('refused')), KNOWN)).toMatchObject({ fate: AGAIN, failures: 1 })
+    expect(decide(BATCH, refused(UNSENT), KNOWN)).toMatchObject({ fate: AGAIN, failures: 1 })
   })
 
   test.for([
@@ -265,7 +268,7 @@ test('whatever the platform answers, an import ends or pauses within bounds, wit
     said('InvalidParameter', 400),
     said('Unauthorized', 401),
     noAnswer(null, 'reset'),
-    notSent('refused'),
+    UNSENT,
   ]
   fc.assert(
     fc.property(
