@@ -151,7 +151,10 @@ function sentences(...texts: readonly (string | null)[]): string | null {
   return texts.filter(text => text !== null).join(' ') || null
 }
 
-/** Warns once when two accounts of Ferry turn out to be one account of the platform: it counts their calls together. */
+/**
+ * Warns once when two accounts of Ferry turn out to be one account of the platform, which counts their calls together,
+ * and Ferry does not.
+ */
 async function reportSharedAccounts(
   context: InventoryContext,
   client: PoolClient,
@@ -162,7 +165,10 @@ async function reportSharedAccounts(
   for (const row of rows as readonly { account_id: bigint | null }[]) {
     if (row.account_id !== null) accountIds.add(row.account_id)
   }
-  const others = await savePlatformAccounts(client, step, [...accountIds])
+  const groupOf = (name: string) => context.accounts.get(name)?.limitGroup
+  const sharing = await savePlatformAccounts(client, step, [...accountIds])
+  // An account that is not configured any more makes no calls.
+  const others = sharing.filter(name => context.accounts.has(name) && groupOf(name) !== groupOf(step.account))
   if (others.length > 0) {
     context.log.warn(
       { account: step.account, others },
