@@ -33,7 +33,7 @@ export function recordOutcome(pool: Pool, outcome: Outcome): Promise<store.Stand
     if (call) await finishCall(client, call.callId, call.end)
     const batch = await store.findClaimed(client, claim)
     if (!batch) return standing
-    const now = await store.loadNow(client, importId, !answer.ok || batch.setAside.length > 0)
+    const now = await store.loadNow(client, importId)
 
     const told = toldBy(outcome, batch.lastCode)
     const decision = decide(batch, told, knownOf(now))
@@ -65,7 +65,7 @@ export function recordOutcome(pool: Pool, outcome: Outcome): Promise<store.Stand
 export async function recordDoubted(pool: Pool, importId: bigint): Promise<void> {
   await inTransaction(pool, async client => {
     await store.lockForOutcome(client, importId)
-    const now = await store.loadNow(client, importId, true)
+    const now = await store.loadNow(client, importId)
     const decision = decideDoubted(knownOf(now))
     const said = await store.loadDoubt(client, importId)
     if (!decision.pause) await store.rejectRows(client, importId, 'doubted')

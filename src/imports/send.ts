@@ -50,10 +50,9 @@ export async function sendBatch(sender: Sender, claim: Claim): Promise<Standing 
   }
 }
 
-async function letGo({ pool }: Claimer, { claim }: Claim, throttle: ClaimThrottle): Promise<void> {
+async function letGo(claimer: Claimer, { claim }: Claim, throttle: ClaimThrottle): Promise<void> {
   if (!throttle.isUnsent || throttle.ended) return
-  await throttle.discard()
-  await patiently(() => giveClaimBack(pool, claim))
+  await patiently(() => giveClaimBack(claimer, claim))
 }
 
 /** `component_ids` goes with `all: false` only. */

@@ -93,7 +93,8 @@ export async function failWorkerLostRuns(
 
 /**
  * The instant at which this run's changes take effect: the database's clock, and later than that of every run before
- * it, even if that clock was set back. Kept as text, since a JavaScript Date has no microseconds.
+ * it and every snapshot, even if that clock was set back: what a snapshot shows never changes. Kept as text, since a
+ * JavaScript Date has no microseconds.
  */
 export async function chooseInstant(
   client: PoolClient,
@@ -101,9 +102,10 @@ export async function chooseInstant(
   resource: Resource,
 ): Promise<string> {
   const { rows } = await client.query<{ at: string }>(
-    `select greatest(clock_timestamp(), (
-       select applied_at + interval '1 microsecond' from ferry.sync_runs
-       where account = $1 and resource = $2 and applied_at is not null order by id desc limit 1))::text as at`,
+    `select greatest(clock_timestamp(), interval '1 microsecond' + greatest(
+       (select applied_at from ferry.sync_runs
+        where account = $1 and resource = $2 and applied_at is not null order by id desc limit 1),
+       (select max(taken_at) from ferry.snapshots where account = $1)))::text as at`,
     [account, resource],
   )
   const [row] = rows
