@@ -303,6 +303,7 @@ export const scheduleSlots = ferry.table(
     retry_at: instant('retry_at'),
     done_at: instant('done_at'),
     outcome: text('outcome'),
+    manual: boolean('manual').notNull().default(false),
   },
   t => [
     primaryKey({ columns: [t.account, t.schedule, t.slot] }),
