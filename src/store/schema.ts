@@ -209,8 +209,13 @@ export const quarantinedRows = ferry.table(
     id: text('id'),
     reason: text('reason').notNull(),
     raw: jsonb('raw'),
+    fingerprint: uuid('fingerprint'),
+    until_run: int64('until_run'),
   },
-  t => [primaryKey({ columns: [t.run_id, t.position] })],
+  t => [
+    primaryKey({ columns: [t.run_id, t.position] }),
+    index('quarantined_rows_until').on(t.until_run).where(sql`${t.fingerprint} is not null`),
+  ],
 )
 
 export const contractDrift = ferry.table(
