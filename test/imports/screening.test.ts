@@ -37,10 +37,10 @@ async function start(
 /** A pool of which the connections wait for `meddle` once, before the first query that matches. */
 function meddling(pool: Pool, before?: RegExp, meddle?: () => Promise<unknown>): Pool {
   let left = meddle
-  const watched = (client: PoolClient): PoolClient =>
+  const meddlingClient = (client: PoolClient): PoolClient =>
     new Proxy(client, {
       get(target, key) {
-        if (key !== 'query') return Reflect.get(target, key).bind?.(target) ?? Reflect.get(target, key)
+        if (key !== 'query') return memberOf(target, key)
         return async (text: string, values?: unknown[]) => {
           const now = before?.test(text) ? left : undefined
           if (now) left = undefined
@@ -51,10 +51,13 @@ function meddling(pool: Pool, before?: RegExp, meddle?: () => Promise<unknown>):
     })
   return new Proxy(pool, {
     get: (target, key) =>
-      key === 'connect'
-        ? async () => watched(await target.connect())
-        : (Reflect.get(target, key).bind?.(target) ?? Reflect.get(target, key)),
+      key === 'connect' ? async () => meddlingClient(await target.connect()) : memberOf(target, key),
   })
+}
+
+function memberOf<T extends object>(target: T, key: string | symbol): unknown {
+  const member: unknown = Reflect.get(target, key)
+  return typeof member === 'function' ? member.bind(target) : member
 }
 
 test('whoever pauses an import need not wait while it looks for whom others have sent', async () => {
