@@ -93,7 +93,8 @@ export function readConfig(env: Env = process.env): Config {
 
 /** Returns the same configuration with one account more, which takes the defaults: the built-in sandbox. */
 export function withAccount(config: Config, name: string, baseUrl: string, appKey: string): Config {
-  const account = accountOf(config.accountDefaults, { name, baseUrl, appKey: new Secret(appKey) })
+  const source = { name, baseUrl, baseUrlSetting: 'the built-in sandbox', appKey: new Secret(appKey) }
+  const account = accountOf(config.accountDefaults, source)
   return Object.freeze({ ...config, accounts: [...config.accounts, account] })
 }
 

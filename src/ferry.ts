@@ -70,6 +70,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
       openPlatformClient({
         account: account.name,
         baseUrl: account.baseUrl,
+        baseUrlSetting: account.baseUrlSetting,
         appKey: account.appKey,
         requestTimeoutMs: config.requestTimeoutMs,
         proxy: config.proxy,

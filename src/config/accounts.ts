@@ -17,6 +17,8 @@ export type Account = AccountDefaults & {
   readonly name: string
   /** Without a slash at its end; it may have a path. */
   readonly baseUrl: string
+  /** Where the address was set, in words. */
+  readonly baseUrlSetting: string
   readonly appKey: Secret
   /** Says whether two keys are the same without saying what they are. */
   readonly keyHash: string
@@ -25,7 +27,9 @@ export type Account = AccountDefaults & {
 }
 
 type Given = Readonly<Record<string, string>>
-type Source = Pick<Account, 'name' | 'baseUrl' | 'appKey'> & { readonly limitGroup?: string | undefined } & {
+type Source = Pick<Account, 'name' | 'baseUrl' | 'baseUrlSetting' | 'appKey'> & {
+  readonly limitGroup?: string | undefined
+} & {
   readonly [Key in keyof AccountDefaults]?: AccountDefaults[Key] | undefined
 }
 
@@ -34,6 +38,7 @@ export function accountOf(defaults: AccountDefaults, source: Source): Account {
   return Object.freeze({
     name: source.name,
     baseUrl: source.baseUrl,
+    baseUrlSetting: source.baseUrlSetting,
     appKey: source.appKey,
     // 64 bits: enough to tell keys apart, too few to be the key's fingerprint anywhere else.
     keyHash: createHash('sha256').update(source.appKey.reveal()).digest('hex').slice(0, 16),
@@ -89,7 +94,9 @@ function defaultAccount(given: Given, settings: Environment, mistakes: string[])
   const appKey =
     file === undefined ? keyOf(key, 'FERRY_APP_KEY', mistakes) : keyFrom(file, 'FERRY_APP_KEY_FILE', mistakes)
   checkPlainHttp(baseUrl, 'FERRY_BASE_URL: account default', settings, mistakes)
-  return appKey && baseUrl !== undefined ? [{ name: 'default', baseUrl, appKey }] : []
+  return appKey && baseUrl !== undefined
+    ? [{ name: 'default', baseUrl, baseUrlSetting: 'FERRY_BASE_URL', appKey }]
+    : []
 }
 
 /** Of an entry with mistakes, the rest is checked all the same; it makes no account. */
@@ -109,7 +116,8 @@ function fromFile(
     const appKey =
       file === undefined ? keyOf(key, `${setting}: ${variable}`, mistakes) : keyFrom(file, setting, mistakes)
     checkPlainHttp(entry.baseUrl, setting, settings, mistakes)
-    return appKey && whole ? [{ ...entry, appKey }] : []
+    if (!appKey || !whole) return []
+    return [{ ...entry, baseUrlSetting: `baseUrl of account ${entry.name} in FERRY_ACCOUNTS_FILE`, appKey }]
   })
 }
 

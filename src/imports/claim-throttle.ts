@@ -14,8 +14,6 @@ export type ClaimThrottle = Throttle & {
   readonly isUnsent: boolean
   /** Returns how the call ended; null if it was not sent. */
   readonly ended: { readonly callId: bigint; readonly end: CallEnd } | null
-  /** Gives back the slot if nobody was handed it. */
-  discard(): Promise<void>
 }
 
 /**
@@ -45,15 +43,11 @@ export function throttleOf(claimer: Claimer, claim: Claim): ClaimThrottle {
       return { callId, call, askedAtMs }
     },
     async giveBack({ callId }) {
-      await patiently(() => giveSlotBack(claimer.pool, { claim: claim.claim, callId }))
+      await patiently(() => giveSlotBack(claimer, { claim: claim.claim, callId }))
       handedOut = null
     },
     async finish({ callId }, end) {
       ended = { callId, end }
-    },
-    async discard() {
-      if (kept) await patiently(() => giveSlotBack(claimer.pool, claim))
-      kept = null
     },
   }
 }
@@ -61,7 +55,7 @@ export function throttleOf(claimer: Claimer, claim: Claim): ClaimThrottle {
 async function another(claimer: Claimer, claim: string, signal: AbortSignal): Promise<Claim> {
   for (;;) {
     signal.throwIfAborted()
-    const claimed = await patiently(() => claimAgain(claimer, claim))
+    const claimed = await claimAgain(claimer, claim)
     if (claimed.what === 'claimed') return claimed
     if (claimed.what !== 'wait') throw new ClaimGone('the claim does not stand any more')
     await delay(lookAgainMs(claimed), undefined, { signal })

@@ -1,5 +1,5 @@
 /*
- * Recipients in the platform's words: who is named, and the words without them.
+ * The platform's words: whom or what they name, and the words without recipients.
  */
 
 export type Addressee = { readonly line: bigint; readonly recipient: string }
@@ -10,6 +10,24 @@ export function namedIn(message: string, addressees: readonly Addressee[]): bigi
   return addressees
     .filter(({ recipient }) => spellings(recipient).some(spelling => hasToken(text, spelling)))
     .map(({ line }) => line)
+}
+
+/**
+ * Whether `message` names the page and nothing that only some rows have, a recipient or a component: then it is about what
+ * all rows have in common.
+ */
+export function isAboutPage(
+  message: string,
+  pageId: bigint,
+  rows: readonly (Addressee & { readonly componentIds: readonly string[] })[],
+): boolean {
+  const text = message.toLowerCase()
+  const components = new Set(rows.flatMap(row => row.componentIds.map(id => id.toLowerCase())))
+  return (
+    hasToken(text, String(pageId)) &&
+    namedIn(message, rows).length === 0 &&
+    ![...components].some(component => component !== '' && hasToken(text, component))
+  )
 }
 
 /** Returns `message` with `<recipient>` for everybody it may name: it is shown and logged. */

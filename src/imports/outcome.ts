@@ -10,6 +10,8 @@ import type { Refusal, RefusalKind } from '#src/platform/refusal.ts'
  *   an answer that breaks the contract
  *   413                                        halved; one row is a reject, or doubted until a call is accepted
  *   400 that names recipients                  again without them
+ *   400 that names the page, and nothing yet   again once a person has resumed the import; after that as any other
+ *   was accepted
  *   any other 400                              halved; one row is doubted until another call is accepted
  *   401, 402, 403, 404, 405, 428, ...          again once a person has resumed the import
  */
@@ -34,10 +36,17 @@ const LONGEST_RETRY_AFTER_MS = 600_000
 /** A batch that was sent without those of its rows that are set aside. */
 export type SentBatch = { readonly rows: number; readonly setAside: readonly bigint[] }
 
-/** What the platform said; `named` are the lines sent whose recipient its message names. */
+/** What the platform said. */
 export type Told =
   | { readonly kind: 'accepted' }
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly named: readonly bigint[] }
+  | {
+      readonly kind: 'refused'
+      readonly refusal: Refusal
+      /** The lines sent whose recipient its message names. */
+      readonly named: readonly bigint[]
+      /** Whether it says that there is no such page, and has not said so of this batch before. */
+      readonly isWrongPage: boolean
+    }
 
 /** What is known of the import before the answer. */
 export type Known = {
@@ -60,7 +69,7 @@ export type Fate =
   | { readonly to: 'uncertain' | 'split' | 'doubted' | 'rejected' }
 
 /** `platform`: what it said is the reason. The others are told in words by `pause.ts`. */
-export type PauseCause = 'platform' | 'failures' | 'unaccepted' | 'rejects'
+export type PauseCause = 'platform' | 'page' | 'failures' | 'unaccepted' | 'rejects'
 
 export type Decision = {
   readonly fate: Fate
@@ -76,7 +85,7 @@ export type Decision = {
 
 export function decide(batch: SentBatch, told: Told, known: Known): Decision {
   if (told.kind === 'accepted') return accepted(batch, known)
-  const { refusal, named } = told
+  const { refusal } = told
   switch (natureOf(refusal)) {
     case 'for-now':
       return refusedForNow(again(batch), refusal, known)
@@ -89,7 +98,10 @@ export function decide(batch: SentBatch, told: Told, known: Known): Decision {
     case 'too-large':
       return tooLarge(batch, known)
     case 'rows':
-      return refusedForRows(batch, named, known)
+      // Whoever resumes it all the same says that there is the page: then the fault may be in a row after all.
+      return told.isWrongPage && known.accepted + known.unaccepted === 0
+        ? { ...paused(unchanged(known), 'page'), fate: again(batch) }
+        : refusedForRows(batch, told.named, known)
     case 'import':
       return { ...paused(unchanged(known), 'platform'), fate: again(batch) }
   }

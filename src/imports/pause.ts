@@ -11,6 +11,14 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
   switch (cause) {
     case 'platform':
       return { code, requestId, message: message ?? '', whatToDo }
+    case 'page':
+      return {
+        code,
+        requestId,
+        message: message ?? '',
+        whatToDo:
+          'Check --page: nobody was sent or rejected for this. Cancel and import again with the right page, or resume once there is this one.',
+      }
     case 'failures':
       return { code, requestId, message: `Ten calls in a row failed. The last: ${message}`, whatToDo }
     case 'unaccepted':

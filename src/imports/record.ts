@@ -4,14 +4,17 @@ import { inTransaction } from '#src/store/database.ts'
 import type { BatchRow } from '#src/store/imports/claims.ts'
 import * as store from '#src/store/imports/outcomes.ts'
 import { type CallEnd, finishCall } from '#src/store/throttle.ts'
-import { namedIn, withoutRecipients } from './named.ts'
+import { isAboutPage, namedIn, withoutRecipients } from './named.ts'
 import { type Decision, decide, decideDoubted, type Fate, type Known, type Told } from './outcome.ts'
 import { type LastRefusal, pauseOf } from './pause.ts'
+
+const NOT_FOUND = 'ResourceNotFound'
 
 /** A call that is over. */
 export type Outcome = {
   readonly importId: bigint
   readonly claim: string
+  readonly pageId: bigint
   /** The rows that were sent. */
   readonly rows: readonly BatchRow[]
   readonly answer: Answer<null>
@@ -30,11 +33,9 @@ export function recordOutcome(pool: Pool, outcome: Outcome): Promise<store.Stand
     if (call) await finishCall(client, call.callId, call.end)
     const batch = await store.findClaimed(client, claim)
     if (!batch) return standing
-    const now = await store.loadNow(client, importId, !answer.ok || batch.setAside.length > 0)
+    const now = await store.loadNow(client, importId)
 
-    const told: Told = answer.ok
-      ? { kind: 'accepted' }
-      : { kind: 'refused', refusal: answer.refusal, named: namedIn(answer.refusal.message, rows) }
+    const told = toldBy(outcome, batch.lastCode)
     const decision = decide(batch, told, knownOf(now))
     const { fate } = decision
     if (told.kind === 'refused') {
@@ -64,12 +65,21 @@ export function recordOutcome(pool: Pool, outcome: Outcome): Promise<store.Stand
 export async function recordDoubted(pool: Pool, importId: bigint): Promise<void> {
   await inTransaction(pool, async client => {
     await store.lockForOutcome(client, importId)
-    const now = await store.loadNow(client, importId, true)
+    const now = await store.loadNow(client, importId)
     const decision = decideDoubted(knownOf(now))
     const said = await store.loadDoubt(client, importId)
     if (!decision.pause) await store.rejectRows(client, importId, 'doubted')
     await remember(client, importId, decision, said, now.rejected)
   })
+}
+
+function toldBy({ answer, rows, pageId }: Outcome, lastCode: string | null): Told {
+  if (answer.ok) return { kind: 'accepted' }
+  const { refusal } = answer
+  // The status, which Ferry put there, is no page.
+  const words = refusal.message.replace(`(HTTP ${refusal.httpStatus})`, '')
+  const isWrongPage = refusal.code === NOT_FOUND && lastCode !== NOT_FOUND && isAboutPage(words, pageId, rows)
+  return { kind: 'refused', refusal, named: namedIn(words, rows), isWrongPage }
 }
 
 function knownOf(now: store.ImportNow): Known {

@@ -37,7 +37,7 @@ export async function sendBatch(sender: Sender, claim: Claim): Promise<Standing 
     const rows = await patiently(() => loadRows(pool, claim.batchId))
     const body: ImportBody = { page_id: pageId, method, subscribers: rows.map(subscriberOf) }
     const answer = await client.importSubscribers(body, { runId: null, signal: cutOff, throttle })
-    const outcome = { importId, claim: claim.claim, rows, answer, call: throttle.ended }
+    const outcome = { importId, claim: claim.claim, pageId, rows, answer, call: throttle.ended }
     return await patiently(() => recordOutcome(pool, outcome))
   } catch (error) {
     const expected = error instanceof ClaimGone || cutOff.aborted
@@ -50,10 +50,9 @@ export async function sendBatch(sender: Sender, claim: Claim): Promise<Standing 
   }
 }
 
-async function letGo({ pool }: Claimer, { claim }: Claim, throttle: ClaimThrottle): Promise<void> {
+async function letGo(claimer: Claimer, { claim }: Claim, throttle: ClaimThrottle): Promise<void> {
   if (!throttle.isUnsent || throttle.ended) return
-  await throttle.discard()
-  await patiently(() => giveClaimBack(pool, claim))
+  await patiently(() => giveClaimBack(claimer, claim))
 }
 
 /** `component_ids` goes with `all: false` only. */

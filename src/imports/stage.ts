@@ -12,12 +12,13 @@ import {
 } from '#src/store/imports/finish-staging.ts'
 import { beginStaging, type NewImport, openStagingWriter } from '#src/store/imports/staging.ts'
 import { loadInstallation } from '#src/store/installation.ts'
-import { openLocaleCheck } from './checks/locale.ts'
+import { localeKey, openLocaleCheck } from './checks/locale.ts'
 import { openRowCheck, type RowRules } from './checks/row.ts'
 import { readComponentsMap } from './components-map.ts'
 import { fieldsOf } from './file/header.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
-import { type Compression, expectFile, openSource } from './file/source.ts'
+import { expectFile, openSource } from './file/source.ts'
+import type { Compression } from './file/unpack.ts'
 import { FileRefused } from './file-refused.ts'
 import { type Found, stagedOf } from './found.ts'
 import { PRESETS } from './presets/presets.ts'
@@ -118,9 +119,9 @@ async function stage(
     if (options.suppress !== null) recipients -= await leaveOutSuppressed(client, staging)
     recipients -= await mergeDuplicates(client, staging)
     const reasons = await countReasons(client, staging)
-    const { read, lastLine, bytesARow } = rows.taken()
+    const { read, lastLine, bytesARow, tally } = rows.taken()
     expectNothingMissing(read, recipients, reasons)
-    if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients })
+    if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
     const { samples, rejects } = await loadSamples(client, staging, SAMPLES)
     const found: Found = {
       id: isDryRun ? null : staging.id,
@@ -129,6 +130,7 @@ async function stage(
       read,
       recipients,
       bytesARow,
+      tally,
       reasons,
       samples,
       rejects,
@@ -147,17 +149,22 @@ function expectOneStdin(paths: readonly (string | null)[]): void {
 }
 
 async function readRules(options: ImportOptions, signal: AbortSignal): Promise<RowRules> {
-  const { method, defaultLocale, all, components, from } = options
+  const { method, lenientAddresses, defaultLocale, mapLocale, all, components, from } = options
   const fields = fieldsBy(options)
   const map = components === null ? null : await readComponentsMap(components, signal)
   const preset = from === null ? null : PRESETS[from]
-  return { method, defaultLocale, all, preset, fields, components: map }
+  const locales = new Map(Object.entries(mapLocale).map(([said, locale]) => [localeKey(said), locale]))
+  return { method, lenientAddresses, defaultLocale, locales, all, preset, fields, components: map }
 }
 
-function fieldsBy({ defaultLocale, from, map }: ImportOptions): RowRules['fields'] {
-  if (defaultLocale !== null && !openLocaleCheck()(defaultLocale)) {
+function fieldsBy({ defaultLocale, mapLocale, from, map }: ImportOptions): RowRules['fields'] {
+  const isLocale = openLocaleCheck()
+  const named = Object.entries(mapLocale).map(([said, locale]) => [`--map-locale ${said}=`, locale])
+  if (defaultLocale !== null) named.push(['--default-locale ', defaultLocale])
+  for (const [option = '', locale = ''] of named) {
+    if (isLocale(locale)) continue
     throw new FileRefused(
-      `--default-locale ${defaultLocale} is not a locale.`,
+      `${option}${locale}: ${locale} is not a locale.`,
       'Write a language and a region that exist, such as en-US.',
     )
   }

@@ -128,7 +128,7 @@ async function sendBatches(
   }
 
   async function claimNext(): Promise<WorkEnd | null> {
-    const claimed = await patiently(() => claimBatch(claimer))
+    const claimed = await claimBatch(claimer)
     switch (claimed.what) {
       case 'claimed': {
         calls += 1

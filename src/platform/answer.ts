@@ -1,9 +1,17 @@
 import type { z } from 'zod'
+import { mayHoldTooMany, TOO_MUCH } from './answer-size.ts'
 import { cleanString, mayNeedCleaning } from './clean-text.ts'
 import { FailureEnvelope, SuccessEnvelope } from './contract.ts'
 import { parseLossless } from './lossless-json.ts'
 import type { Answered } from './post.ts'
-import { brokenContract, type Refusal, refusedByPlatform, refusedWithoutEnvelope } from './refusal.ts'
+import {
+  answerTooLarge,
+  brokenContract,
+  type Refusal,
+  redirected,
+  refusedByPlatform,
+  refusedWithoutEnvelope,
+} from './refusal.ts'
 
 /** What an answer says. */
 export type Verdict<T> =
@@ -23,16 +31,17 @@ const MOST_TEXT_LENGTH = 1_000
 
 /** Reads an answer and checks its envelope and its `data`. Whatever the platform sent, this is a value. */
 export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub): Verdict<Delivered<T>> {
-  const tidy = (text: string) => cleanString(scrub(text)).slice(0, MOST_TEXT_LENGTH)
+  const tidy = (text: string) => tidied(text, scrub)
   const origin: Origin = {
     httpStatus: answer.httpStatus,
-    requestId: mapped(header(answer, 'service-request-id'), tidy),
+    requestId: requestIdOf(answer, scrub),
     retryAfterMs: retryAfterMs(header(answer, 'retry-after')),
   }
   const contentType = header(answer, 'content-type')
   if (!isJson(contentType)) {
     return refused(refusedWithoutEnvelope(origin, `${tidy(contentType ?? '')}, not JSON`))
   }
+  if (mayHoldTooMany(answer.body)) return refused(answerTooLarge(origin, TOO_MUCH.values))
   const text = answer.body.toString('utf8')
   let body: unknown
   try {
@@ -47,8 +56,10 @@ export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub
     return { ...verdict, data: { value: checked.data, mayBeDirty: mayNeedCleaning(text) } }
   }
   const [issue] = checked.error.issues
+  const about = { ...origin, requestId: verdict.requestId }
+  if (issue?.code === 'too_big') return refused(answerTooLarge(about, issue.message))
   const field = ['data', ...(issue?.path ?? [])].join('.')
-  return refused(brokenContract({ ...origin, requestId: verdict.requestId }, `${field} ${issue?.message}`))
+  return refused(brokenContract(about, `${field} ${issue?.message}`))
 }
 
 /** Section 2.1. A code other than `OK` is a failure whatever the status. */
@@ -81,9 +92,36 @@ export function isJson(contentType: string | null): boolean {
   return contentType === null || /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType)
 }
 
+/**
+ * The request_id in the headers. The contract calls it `Service-Request-Id`; it has been seen under other names, all of
+ * which end alike.
+ */
+export function requestIdOf({ headers }: Pick<Answered, 'headers'>, scrub: Scrub): string | null {
+  const names = ['service-request-id', ...Object.keys(headers).filter(name => /(^|-)request-id$/.test(name))]
+  const found = names.map(name => header({ headers }, name)).find(id => id !== null && id !== '') ?? null
+  return mapped(found, id => tidied(id, scrub))
+}
+
+/**
+ * A call that was sent elsewhere (3xx): it is not followed, since the key would go along. Names the host alone: the rest
+ * of the address may hold the key.
+ */
+export function readRedirect(answer: Answered, where: string, origin: string, scrub: Scrub): Refusal {
+  const location = header(answer, 'location')
+  // The key is taken out first: written as a host it would come back in small letters.
+  const target = location === null ? null : URL.parse(scrub(location), origin)
+  const { httpStatus } = answer
+  const about = { httpStatus, requestId: requestIdOf(answer, scrub), retryAfterMs: null }
+  return redirected(about, where, target === null ? null : target.host || null)
+}
+
+export function isRedirect(httpStatus: number): boolean {
+  return httpStatus >= 300 && httpStatus < 400
+}
+
 /** Returns a header of an answer, the first of several. */
-export function header(answer: Answered, name: string): string | null {
-  const value = answer.headers[name]
+export function header({ headers }: Pick<Answered, 'headers'>, name: string): string | null {
+  const value = headers[name]
   return (Array.isArray(value) ? value[0] : value) ?? null
 }
 
@@ -97,6 +135,10 @@ export function retryAfterMs(retryAfter: string | null): number | null {
 
 function refused(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {
   return { ok: false, refusal }
+}
+
+function tidied(text: string, scrub: Scrub): string {
+  return cleanString(scrub(text)).slice(0, MOST_TEXT_LENGTH)
 }
 
 function mapped(text: string | null, map: (text: string) => string): string | null {

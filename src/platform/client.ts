@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Secret } from '#src/model/secret.ts'
-import { readAnswer, type Scrub, type Verdict } from './answer.ts'
+import { isRedirect, readAnswer, readRedirect, requestIdOf, type Scrub, type Verdict } from './answer.ts'
 import { ImportBody, ImportData, McpPageData } from './contract.ts'
-import { openDispatcher, type ProxyChoice } from './dispatcher.ts'
+import { openRoute, type ProxyChoice } from './dispatcher.ts'
 import { stringifyLossless } from './lossless-json.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
 import { type Answered, type Exchange, post } from './post.ts'
-import { noAnswer, notSent, type Refusal } from './refusal.ts'
+import { lost, notSent, type Refusal } from './refusal.ts'
 import { type AlertRulesBody, readAlertRules } from './rule-listing.ts'
 import type { CallEnd, Throttle } from './throttle.ts'
 
@@ -33,6 +33,8 @@ export type ClientOptions = {
   readonly account: string
   /** May have a path. */
   readonly baseUrl: string
+  /** Where `baseUrl` was set, for messages. */
+  readonly baseUrlSetting: string
   readonly appKey: Secret
   readonly throttle: Throttle
   /** From the moment a request is sent to the last byte of its answer. */
@@ -80,10 +82,21 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
   const { origin, pathname } = new URL(options.baseUrl)
   const key = options.appKey.reveal()
   const query = `?app_key=${encodeURIComponent(key)}`
-  const dispatcher = openDispatcher(origin, options.proxy, requestTimeoutMs)
-  const line = { dispatcher, origin, requestTimeoutMs }
+  const route = openRoute(origin, options.baseUrlSetting, options.proxy, requestTimeoutMs)
+  const line = { ...route, origin, requestTimeoutMs }
   const scrub: Scrub = text =>
     text.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>')
+
+  function verdictOn<T>(exchange: Exchange, read: Request<T>['read']): Verdict<T> {
+    if (exchange.kind === 'unsent') return { ok: false, refusal: notSent(exchange.fault) }
+    if (exchange.kind === 'lost') {
+      const { httpStatus, fault } = exchange
+      const about = { httpStatus, requestId: requestIdOf(exchange, scrub), retryAfterMs: null }
+      return { ok: false, refusal: lost(about, fault) }
+    }
+    if (!isRedirect(exchange.httpStatus)) return read(exchange)
+    return { ok: false, refusal: readRedirect(exchange, route.where, origin, scrub) }
+  }
 
   async function attempt<T>(request: Request<T>, context: CallContext): Promise<Answer<T>> {
     const { operation, body, read } = request
@@ -95,7 +108,7 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
       { call: { account, operation, runId }, path, body },
       signal,
     )
-    const verdict = exchange.kind === 'answered' ? read(exchange) : unanswered(exchange)
+    const verdict = verdictOn(exchange, read)
     const end = endOf(exchange, verdict)
     log.debug({ account, operation, ...end, ms: Math.round(performance.now() - startedAtMs) }, 'call ended')
     if (exchange.kind === 'unsent') return { ...verdict, requests: 0 }
@@ -155,7 +168,7 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
         },
         context,
       ),
-    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+    [Symbol.asyncDispose]: () => route.dispatcher.destroy(),
   }
 }
 
@@ -171,16 +184,8 @@ function endOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
     return { answered: true, httpStatus, errorCode: null, requestId: verdict.requestId, retryAfterMs: null }
   }
   const { kind, httpStatus, code, requestId, retryAfterMs } = verdict.refusal
-  const answered = httpStatus !== null && kind !== 'no-envelope'
+  const answered = httpStatus !== null && kind !== 'no-envelope' && kind !== 'redirected'
   return { answered, httpStatus, errorCode: code, requestId, retryAfterMs }
-}
-
-function unanswered(exchange: Exclude<Exchange, Answered>): {
-  readonly ok: false
-  readonly refusal: Refusal
-} {
-  const { kind, why } = exchange
-  return { ok: false, refusal: kind === 'lost' ? noAnswer(exchange.httpStatus, why) : notSent(why) }
 }
 
 function jsonBytes(value: unknown): Buffer {

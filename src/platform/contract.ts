@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MOST_ROWS, TOO_MUCH } from './answer-size.ts'
 
 /*
  * The platform's contract as it travels: what must be there, and of which type. Fields it does not declare are
@@ -50,6 +51,7 @@ export const McpToolWire = z.object(
   { name: text.nullish(), description: text.nullish() },
   { error: 'must be an object' },
 )
+export type McpToolWire = z.infer<typeof McpToolWire>
 
 /** MCP server, section 2.4. Nothing is marked as required there; without its id a server cannot be carried. */
 export const McpServerWire = z.object({
@@ -73,14 +75,20 @@ export const McpServerWire = z.object({
 })
 export type McpServerWire = z.infer<typeof McpServerWire>
 
-/** The `data` of section 4.1. Rows are read one by one: a bad one must not cost the good ones. */
-export const AlertRulesData = z.array(z.unknown(), { error: 'must be an array' })
+/**
+ * Rows are read one by one: a bad one must not cost the good ones. Null is an empty list: the platform's published
+ * examples carry it where the contract says array.
+ */
+const rows = z.array(z.unknown(), { error: 'must be an array' }).max(MOST_ROWS, TOO_MUCH.rows).nullable()
+
+/** The `data` of section 4.1. */
+export const AlertRulesData = rows.transform(list => list ?? [])
 
 /** The `data` of section 4.3. */
 export const McpPageData = z.object(
   {
     total: z.int({ error: 'must be an integer' }).nonnegative('must not be negative'),
-    servers: z.array(z.unknown(), { error: 'must be an array' }),
+    servers: rows.transform(list => list ?? []),
   },
   { error: 'must be an object' },
 )

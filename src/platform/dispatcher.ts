@@ -1,4 +1,5 @@
-import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+import { type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { isExcepted } from './no-proxy.ts'
 
 /** Proxies by the scheme of the platform's address, and the hosts reached without, as in `NO_PROXY`. */
 export type ProxyChoice = {
@@ -7,28 +8,42 @@ export type ProxyChoice = {
   readonly except: string | null
 }
 
+/** The way to the platform. */
+export type Route = {
+  readonly dispatcher: Dispatcher
+  /** Where it leads, for messages: hosts, ports and the settings they came from, no password. */
+  readonly where: string
+}
+
 /** At 50 calls a second it is enough for answers that take two seconds. */
 const MOST_CONNECTIONS = 100
 const LONGEST_CONNECT_MS = 10_000
 
-/** Opens kept-alive connections to one origin, through a proxy if there is one for it. */
-export function openDispatcher(
+/** Opens kept-alive connections to one origin, through a proxy if there is one for it. `setting` names the origin. */
+export function openRoute(
   origin: string,
+  setting: string,
   proxy: ProxyChoice | undefined,
   requestTimeoutMs: number,
-): Dispatcher {
+): Route {
   const options = {
     connections: MOST_CONNECTIONS,
     connectTimeout: Math.min(LONGEST_CONNECT_MS, requestTimeoutMs),
     allowH2: false, // see `post`
   }
-  const address = origin.startsWith('https:') ? proxy?.https : proxy?.http
-  if (!address) return new Pool(origin, options)
-  // Every name is given, if only as '': undici would read those left out from the environment.
-  return new EnvHttpProxyAgent({
-    ...options,
-    httpProxy: address,
-    httpsProxy: address,
-    noProxy: proxy?.except ?? '',
-  })
+  const url = new URL(origin)
+  const where = `at ${hostAndPort(url)} (${setting})`
+  const address = url.protocol === 'https:' ? proxy?.https : proxy?.http
+  if (!address || isExcepted(url, proxy?.except ?? '')) {
+    return { dispatcher: new Pool(origin, options), where }
+  }
+  const by = `the proxy ${hostAndPort(new URL(address))} (${url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'})`
+  return {
+    dispatcher: new ProxyAgent({ ...options, uri: address }),
+    where: `${where}, through ${by}`,
+  }
+}
+
+export function hostAndPort({ protocol, hostname, port }: URL): string {
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
 }

@@ -1,6 +1,7 @@
+import { MOST_ROWS, TOO_MUCH } from './answer-size.ts'
 import type { CallContext, McpPage, PlatformClient } from './client.ts'
 import type { RawRow } from './declared.ts'
-import type { Refusal } from './refusal.ts'
+import { answerTooLarge, type Refusal } from './refusal.ts'
 
 export type ListPage = PlatformClient['listMcpPage']
 
@@ -34,11 +35,17 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
     /** No page after this one is worth asking for. */
     end: Number.POSITIVE_INFINITY,
     requests: 0,
+    rows: 0,
     tooDeep: null as number | null,
     refusal: null as Refusal | null,
   }
   const givingUp = new AbortController()
   const signal = AbortSignal.any([context.signal, givingUp.signal])
+
+  function giveUp(refusal: Refusal): void {
+    progress.refusal ??= refusal
+    givingUp.abort()
+  }
 
   async function fetchNext(limit: number): Promise<void> {
     const page = progress.next++
@@ -48,6 +55,8 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
     )
     progress.requests += answer.requests
     if (answer.ok) {
+      progress.rows += answer.data.servers.length
+      if (progress.rows > MOST_ROWS) return giveUp(tooManyRows(answer.requestId))
       byNumber.set(page, answer.data)
       const fresh = answer.data.servers.map(idOf).filter(id => !seen.has(id))
       for (const id of fresh) seen.add(id)
@@ -56,8 +65,7 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
       progress.tooDeep = Math.min(progress.tooDeep ?? page, page)
       progress.end = Math.min(progress.end, page)
     } else {
-      progress.refusal ??= answer.refusal
-      givingUp.abort()
+      giveUp(answer.refusal)
     }
   }
   const mayGoOn = () => progress.refusal === null && progress.next <= progress.end
@@ -83,6 +91,10 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
   const { requests, tooDeep, refusal } = progress
   const pages = [...byNumber].sort(([a], [b]) => a - b).map(([, page]) => page)
   return { pages, requests, tooDeep, refusal }
+}
+
+function tooManyRows(requestId: string): Refusal {
+  return answerTooLarge({ httpStatus: 200, requestId, retryAfterMs: null }, TOO_MUCH.rows)
 }
 
 function idOf(server: unknown): unknown {

@@ -1,12 +1,11 @@
 import type { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
-import { faultInWords } from './fault.ts'
+import type { Route } from './dispatcher.ts'
+import { type Fault, faultOf } from './fault.ts'
 import { readBody } from './read-body.ts'
 import { keepSlot } from './slot-keeper.ts'
 import type { Call, Slot, Throttle } from './throttle.ts'
 
-export type Line = {
-  readonly dispatcher: Dispatcher
+export type Line = Route & {
   readonly origin: string
   readonly throttle: Throttle
   readonly requestTimeoutMs: number
@@ -28,15 +27,23 @@ export type Post = { readonly call: Call; readonly path: string; readonly body: 
 export type Exchange =
   | Answered
   /** Sent, at least in part. `httpStatus` is known if an answer began. */
-  | { readonly kind: 'lost'; readonly slot: Slot; readonly httpStatus: number | null; readonly why: string }
+  | {
+      readonly kind: 'lost'
+      readonly slot: Slot
+      readonly httpStatus: number | null
+      readonly headers: Headers
+      readonly fault: Fault
+    }
   /** Certainly not sent: it does not count. */
-  | { readonly kind: 'unsent'; readonly why: string }
+  | { readonly kind: 'unsent'; readonly fault: Fault }
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 export type Answered = {
   readonly kind: 'answered'
   readonly slot: Slot
   readonly httpStatus: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly headers: Headers
   readonly body: Buffer
 }
 
@@ -51,14 +58,16 @@ export type Answered = {
  * `writeIterable`, `AsyncWriter.write`; over HTTP/2 headers would go out earlier, so the client speaks HTTP/1).
  */
 export async function post(line: Line, { call, path, body }: Post, signal: AbortSignal): Promise<Exchange> {
-  const { dispatcher, origin, throttle, requestTimeoutMs } = line
+  const { dispatcher, where, origin, throttle, requestTimeoutMs } = line
   const slots = keepSlot(throttle, call)
-  const progress: Progress = { sentWith: null, httpStatus: null, throttleFault: null }
+  const progress: Progress = { sentWith: null, httpStatus: null, headers: {}, throttleFault: null }
   const stopping = new AbortController()
   const stop = (why: string) => stopping.abort(new Error(why))
   const onAbort = () => stop('Ferry was told to stop')
-  const deadline = timer(() => stop(`it took longer than ${requestTimeoutMs} ms`))
-  const arrival = timer(() => stop('the request could not be handed over in time'))
+  const deadline = timer(() =>
+    stop(`it took longer than ${requestTimeoutMs} ms (FERRY_REQUEST_TIMEOUT) ${where}`),
+  )
+  const arrival = timer(() => stop(`the request could not be handed over in time ${where}`))
 
   async function freshSlot(): Promise<Slot> {
     deadline.stop()
@@ -92,21 +101,23 @@ export async function post(line: Line, { call, path, body }: Post, signal: Abort
       bodyTimeout: 0,
     })
     progress.httpStatus = response.statusCode
+    progress.headers = response.headers
     const answer = await readBody(response)
     // Who answers before anything was sent closes an idle connection.
     if (progress.sentWith === null) throw new Error('the connection was closed')
     const { statusCode: httpStatus, headers } = response
     return { kind: 'answered', slot: progress.sentWith, httpStatus, headers, body: answer }
   } catch (error) {
-    const why = stopping.signal.aborted ? stopping.signal.reason.message : faultInWords(error)
-    if (progress.sentWith !== null) {
-      return { kind: 'lost', slot: progress.sentWith, httpStatus: progress.httpStatus, why }
-    }
-    stop(why) // a generator that still waits for a slot must not get one
+    const fault = stopping.signal.aborted ? stoppedFor(stopping.signal.reason) : faultAt(where, error)
+    const { sentWith: slot, httpStatus, headers } = progress
+    // A proxy that wants credentials passes nothing on.
+    if (slot !== null && fault.kind !== 'proxy-auth')
+      return { kind: 'lost', slot, httpStatus, headers, fault }
+    stop(fault.words) // a generator that still waits for a slot must not get one
     await slots.giveBack()
     if (progress.throttleFault) throw progress.throttleFault.error
     signal.throwIfAborted()
-    return { kind: 'unsent', why }
+    return { kind: 'unsent', fault }
   } finally {
     signal.removeEventListener('abort', onAbort)
     deadline.stop()
@@ -117,7 +128,17 @@ export async function post(line: Line, { call, path, body }: Post, signal: Abort
 type Progress = {
   sentWith: Slot | null
   httpStatus: number | null
+  headers: Headers
   throttleFault: { readonly error: unknown } | null
+}
+
+function stoppedFor(reason: Error): Fault {
+  return { kind: 'network', words: reason.message }
+}
+
+function faultAt(where: string, error: unknown): Fault {
+  const { kind, words } = faultOf(error)
+  return { kind, words: kind === 'too-large' ? words : `${words} ${where}` }
 }
 
 function timer(onEnd: () => void) {

@@ -1,9 +1,8 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Dispatcher } from 'undici'
+import { MOST_BODY_BYTES } from './answer-size.ts'
 
-/** No listing comes near it (100,000 rules are 46 MB); whatever does is not read into memory. */
-export const MOST_BODY_BYTES = 256 * 1024 * 1024
 /** zlib's own 16 KiB would cost thousands of round trips to its thread. */
 const GUNZIP_CHUNK_BYTES = 1024 * 1024
 

@@ -1,3 +1,5 @@
+import type { Fault } from './fault.ts'
+
 /*
  * Why a call did not succeed, as a value: what the platform said (section 7 of the contract), or what became of the
  * call if it said nothing.
@@ -5,7 +7,7 @@
 
 export type Refusal = {
   readonly kind: RefusalKind
-  /** The platform's `error.code`, or one of Ferry's: `NoAnswer`, `NotSent`, `NoEnvelope`, `ContractViolation`. */
+  /** The platform's `error.code`, or one of Ferry's: `NoAnswer`, `NotSent`, `Redirected`, ... */
   readonly code: string
   /** Null if no answer came. */
   readonly httpStatus: number | null
@@ -70,7 +72,29 @@ const NATURES = {
     ...unknown,
     whatToDo: 'Try again later; if it stays, check the network and raise the request timeout.',
   },
-  'not-sent': { ...later, whatToDo: 'Check the base address, the network, the proxy and the certificates.' },
+  'not-sent': { ...later, whatToDo: 'Check the base address, the network and the proxy.' },
+  'proxy-auth': {
+    ...onceMended,
+    whatToDo:
+      'Write the credentials into the address of the proxy, http://user:password@host:port, or correct them.',
+  },
+  certificate: {
+    ...onceMended,
+    whatToDo:
+      'If it comes from a certificate authority of your own, name a file with its certificate (PEM) in ' +
+      'NODE_EXTRA_CA_CERTS and start Ferry again; else check the base address and what stands in between.',
+  },
+  redirected: {
+    ...onceMended,
+    whatToDo:
+      'Check the base address: write the one that answers itself. Ferry follows no redirect, since the key is in the address.',
+  },
+  'answer-too-large': {
+    retryable: false,
+    certain: false,
+    whatToDo:
+      'Ask for less at once: single folders in FERRY_FOLDERS; for MCP servers, a smaller FERRY_PAGE_LIMIT.',
+  },
   'contract-violation': {
     ...unknown,
     whatToDo: 'Tell the platform, with the request_id: its answer breaks its own contract.',
@@ -117,13 +141,17 @@ const BY_STATUS: Readonly<Record<number, RefusalKind>> = {
 
 type Origin = Pick<Refusal, 'httpStatus' | 'requestId' | 'retryAfterMs'>
 
-/** The platform said no. The code decides; one the contract does not know falls back to the HTTP status. */
+/**
+ * The platform said no. The code decides; one the contract does not know falls back to the HTTP status. But a 429 is
+ * one whatever stands in it: whoever gives it, a gateway too, counts the call and does nothing else.
+ */
 export function refusedByPlatform(
   origin: Origin & { httpStatus: number },
   code: string,
   message: string,
 ): Refusal {
-  const kind = (Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined) ?? kindOfStatus(origin.httpStatus)
+  const known = Object.hasOwn(BY_CODE, code) && origin.httpStatus !== 429 ? BY_CODE[code] : undefined
+  const kind = known ?? kindOfStatus(origin.httpStatus)
   const said = message === '' ? '' : `: ${message}`
   return refusal(kind, {
     ...origin,
@@ -134,13 +162,13 @@ export function refusedByPlatform(
 
 /**
  * An answer that is no JSON or no envelope: a gateway's page. Whether the platform ever saw the call is unknown,
- * except for a body too large to pass.
+ * except for a body too large to pass and a limit that was reached.
  */
 export function refusedWithoutEnvelope(origin: Origin & { httpStatus: number }, what: string): Refusal {
   const { httpStatus } = origin
   const kind = httpStatus === 413 ? 'too-large' : httpStatus === 429 ? 'too-frequent' : 'no-envelope'
   const message = `The answer (HTTP ${httpStatus}) is ${what}`
-  return { ...refusal(kind, { ...origin, code: 'NoEnvelope', message }), certain: kind === 'too-large' }
+  return refusal(kind, { ...origin, code: 'NoEnvelope', message })
 }
 
 /** A 2xx that is not what the contract says. `what` names fields and types, never a value. */
@@ -152,22 +180,41 @@ export function brokenContract(origin: Origin, what: string): Refusal {
   })
 }
 
-/** The call was sent, and no whole answer came. */
-export function noAnswer(httpStatus: number | null, why: string): Refusal {
-  const message = `The call got no whole answer: ${why}`
-  return refusal('no-answer', { httpStatus, requestId: null, retryAfterMs: null, code: 'NoAnswer', message })
+/** An answer beyond what is taken into memory: asked again, it would be as large. */
+export function answerTooLarge(origin: Origin, what: string): Refusal {
+  const message = `The answer is too large: ${what}`
+  return refusal('answer-too-large', { ...origin, code: 'AnswerTooLarge', message })
 }
 
-/** Nothing of the call left this machine, or nothing but the attempt to connect. */
-export function notSent(why: string): Refusal {
-  const message = `The platform could not be reached: ${why}`
-  return refusal('not-sent', {
-    httpStatus: null,
-    requestId: null,
-    retryAfterMs: null,
-    code: 'NotSent',
-    message,
-  })
+/** The call was sent elsewhere. Only "see other" (303) may mean that it was done. */
+export function redirected(
+  origin: Origin & { httpStatus: number },
+  where: string,
+  to: string | null,
+): Refusal {
+  const { httpStatus } = origin
+  const target = to === null ? 'but the answer names no address' : `to ${to}`
+  const message = `The call was redirected (HTTP ${httpStatus}) ${target}, ${where}`
+  return { ...refusal('redirected', { ...origin, code: 'Redirected', message }), certain: httpStatus !== 303 }
+}
+
+/** The call was sent, and no whole answer came. `httpStatus` is that of an answer that began. */
+export function lost(origin: Origin, { kind, words }: Fault): Refusal {
+  if (origin.httpStatus !== 429 && kind === 'too-large') return answerTooLarge(origin, words)
+  const message = `The call got no whole answer: ${words}`
+  const known = origin.httpStatus === 429 ? 'too-frequent' : 'no-answer'
+  return refusal(known, { ...origin, code: 'NoAnswer', message })
+}
+
+/** Nothing of the call reached the platform. */
+export function notSent({ kind, words }: Fault): Refusal {
+  const origin = { httpStatus: null, requestId: null, retryAfterMs: null }
+  const message = `The platform could not be reached: ${words}`
+  if (kind === 'proxy-auth') {
+    return refusal(kind, { ...origin, code: 'ProxyAuthenticationRequired', message })
+  }
+  if (kind === 'certificate') return refusal(kind, { ...origin, code: 'CertificateNotTrusted', message })
+  return refusal('not-sent', { ...origin, code: 'NotSent', message })
 }
 
 function refusal(kind: RefusalKind, told: Omit<Refusal, 'kind' | keyof Nature>): Refusal {

@@ -1,5 +1,5 @@
 import type { AlertRule } from '#src/model/alert-rule.ts'
-import type { McpServer } from '#src/model/mcp-server.ts'
+import type { McpServer, McpTool } from '#src/model/mcp-server.ts'
 import { AlertRuleWire, isUint64, McpServerWire, McpToolWire } from './contract.ts'
 import type { RowKind } from './read-rows.ts'
 
@@ -54,16 +54,17 @@ export const MCP_SERVERS: RowKind<McpServer, McpServerWire> = {
     connect_timeout: exact(wire.connect_timeout),
     call_timeout: exact(wire.call_timeout),
     tool_count: exact(wire.tool_count),
-    tools:
-      wire.tools?.map(({ name, description }) => ({
-        name: name ?? null,
-        description: description ?? null,
-      })) ?? null,
+    tools: wire.tools === undefined ? null : (wire.tools ?? []).map(toTool),
     auth_mode: wire.auth_mode ?? null,
     created_by: exact(wire.created_by),
     created_at: exact(wire.created_at),
     updated_at: exact(wire.updated_at),
   }),
+}
+
+/** A list that is null is an empty one: saying so in another way is no change of the server. */
+function toTool({ name, description }: McpToolWire): McpTool {
+  return { name: name ?? null, description: description ?? null }
 }
 
 function exact(integer: number | bigint | null | undefined): bigint | null {

@@ -111,6 +111,7 @@ export const CONTROLS: Readonly<Record<string, Control>> = {
       retryAfter: z.boolean().exactOptional(),
       maxSubscribers: z.int().nullable().exactOptional(),
       freezeTotalAt: z.int().nullable().exactOptional(),
+      emptyAsNull: z.boolean().exactOptional(),
     },
     (state, { limits, ...settings }) => {
       Object.assign(state, settings, limits && { limits: { ...CONTRACT_LIMITS, ...limits } })

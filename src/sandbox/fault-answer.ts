@@ -1,6 +1,6 @@
 import { type Answer, envelope, jsonHeaders, type Result } from './answer.ts'
 import { ERRORS, isErrorCode, type Refusal } from './errors.ts'
-import type { Fault } from './faults.ts'
+import type { Applied, Fault } from './faults.ts'
 import { wireJson } from './json.ts'
 import { Payload } from './payload.ts'
 
@@ -10,16 +10,20 @@ export type Silence = 'drop' | 'hang'
 const GATEWAY_PAGE = '<html><head><title>Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>'
 const MIB = 1024 * 1024
 
-/** What goes out instead of the real answer, or of it. `perform` does the work and says its result. */
-export function faultAnswer(fault: Fault, requestId: string, perform: () => Result): Answer | Silence {
+/** What goes out instead of the real answer, or of it. `perform` does the work, all or half, and says its result. */
+export function faultAnswer(
+  fault: Fault,
+  requestId: string,
+  perform: (applied: true | 'half') => Result,
+): Answer | Silence {
   if ('applied' in fault) {
-    if (fault.applied) perform()
+    if (fault.applied !== false) perform(fault.applied)
     return withoutWork(fault, requestId)
   }
-  return spoilt(fault, requestId, perform())
+  return spoilt(fault, requestId, perform(true))
 }
 
-type InsteadOfWork = Extract<Fault, { applied: boolean }>
+type InsteadOfWork = Extract<Fault, { applied: Applied }>
 
 function withoutWork(fault: InsteadOfWork, requestId: string): Answer | Silence {
   if (fault.kind === 'error') return envelope(requestId, refusalOf(fault))

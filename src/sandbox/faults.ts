@@ -1,8 +1,12 @@
 import { z } from 'zod'
 import type { Operation } from '#src/platform/operations.ts'
 
-/** Whether the work is done all the same, so that the caller cannot know that it was. */
-const applied = z.boolean().default(false)
+/**
+ * Whether the work is done all the same, so that the caller cannot know that it was. Of a batch of subscribers it may be
+ * the first `half`: no contract says that a batch is taken as a whole or not at all.
+ */
+const applied = z.union([z.boolean(), z.literal('half')]).default(false)
+export type Applied = z.output<typeof applied>
 
 /**
  * A way of going wrong. `late`, `truncate`, `huge` and the broken 2xx do the work first, as a platform

@@ -21,5 +21,5 @@ export function listRules(state: SandboxState, key: AppKey, body: unknown): Resu
     `${key.accountId} ${folderId}`,
     rule => rule.account_id === key.accountId && (folderId === 0n || rule.folder_id === folderId),
   )
-  return { ok: true, data }
+  return { ok: true, data: state.emptyAsNull && data.bytes.length === 2 ? new Payload('null') : data }
 }

@@ -31,7 +31,11 @@ export function listServers(state: SandboxState, key: AppKey, body: unknown): Re
     .filter(server => read.fields.include_account || server.team_id !== 0n)
   const total = Math.min(visible.length, state.freezeTotalAt ?? visible.length)
   const servers = visible.slice((page - 1) * size, page * size)
-  return { ok: true, data: new Payload(wireJson({ total, servers })) }
+  const isNull = state.emptyAsNull && servers.length === 0
+  return {
+    ok: true,
+    data: new Payload(isNull ? `{"total":${total},"servers":null}` : wireJson({ total, servers })),
+  }
 }
 
 function clamp(value: bigint, max: number): number {

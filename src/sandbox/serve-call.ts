@@ -4,7 +4,7 @@ import { type Answer, envelope, type Result } from './answer.ts'
 import { type Refusal, refuse } from './errors.ts'
 import { faultAnswer, type Silence } from './fault-answer.ts'
 import { Fault } from './faults.ts'
-import { importSubscribers } from './import-subscribers.ts'
+import { firstHalf, importSubscribers } from './import-subscribers.ts'
 import { parseJson } from './json.ts'
 import { type AppKey, type Permission, validKey } from './keys.ts'
 import { listRules } from './list-rules.ts'
@@ -50,9 +50,10 @@ async function decide(state: SandboxState, call: Call, signal: AbortSignal): Pro
   if (refusal !== null) return envelope(requestId, refusal)
   const body = call.text === null ? undefined : tryParse(call.text)
   call.record.body = summarise(body)
-  const perform = () => work(state, call, key, body)
+  const perform = (applied: true | 'half') =>
+    work(state, call, key, applied === 'half' ? firstHalf(body) : body)
   const fault = await faultFor(state, call.operation, key, body)
-  if (fault === null) return envelope(requestId, perform())
+  if (fault === null) return envelope(requestId, perform(true))
   const answer = faultAnswer(fault, requestId, perform)
   if (fault.kind === 'late') await sleep(fault.ms, undefined, { signal })
   return answer

@@ -57,6 +57,8 @@ export class SandboxState {
   maxSubscribers: number | null
   /** MCP listings say no greater `total` than this, however many servers there are. */
   freezeTotalAt: number | null = null
+  /** An empty list is answered as null, as in the platform's published examples. */
+  emptyAsNull = false
   rulesBody: string | null = null
   serversBody: string | null = null
   hook: CallHook | null = null

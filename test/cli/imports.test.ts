@@ -44,7 +44,7 @@ describe('ferry imports show', () => {
       `insert into ferry.import_rejects (import_id, line, origin, reason, message)
        values (1, 12, 'file', 'no recipient', 'm')`,
     )
-    await cli.query('update ferry.imports set read = 11')
+    await cli.query('update ferry.imports set read = 11, rejected = 1')
     const ended = await cli.ferryRun('imports show 1 --json')
     expect(ended.code).toBe(0)
     const [summary, about, ...more] = jsonLines(ended)
@@ -52,7 +52,7 @@ describe('ferry imports show', () => {
     expect(summary).toMatchObject({ import: '1', read: 11, sent: 4, rejected: 1, uncertain: 3, pending: 3 })
     expect(about).toMatchObject({ file: 'test.csv', differences: [] })
     expect(more).toMatchObject([
-      { batch: '1', fromLine: '2', toLine: '4', rows: 3, state: 'sent', requestIds: ['req-a'] },
+      { batch: '1', fromLine: '2', toLine: '4', rows: 3, state: 'sent', calls: 1, requestIds: ['req-a'] },
       { batch: '2', state: 'uncertain', errorCode: 'InternalError', requestIds: ['req-b'] },
       { batch: '3', state: 'sent', resends: 1 },
       { kind: 'rejected', origin: 'file', reason: 'no recipient', rows: 1 },
@@ -287,7 +287,7 @@ describe('ferry imports watch', () => {
     await stageRows(cli.ferry.pool, { rows: 1, status })
     await cli.query('update ferry.imports set pause_code = $1', [pause_code ?? null])
     if (rejects) {
-      await cli.query('update ferry.imports set read = 2')
+      await cli.query('update ferry.imports set read = 2, rejected = 1')
       await cli.query(
         `insert into ferry.import_rejects (import_id, line, origin, reason, message) values (1, 9, 'file', 'r', 'm')`,
       )

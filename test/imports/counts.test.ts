@@ -42,7 +42,11 @@ async function meetFates(pool: Pool, id: bigint, fates: readonly Fate[]): Promis
           'insert into ferry.import_left_out (import_id, line, kind, reason) values ($1, $2, $3, $3)',
           [id, line, fate],
         ))
-    await pool.query('update ferry.imports set recipients = recipients - 1 where id = $1', [id])
+    const count = fate.replace(' ', '_')
+    await pool.query(
+      `update ferry.imports set recipients = recipients - 1, ${count} = ${count} + 1 where id = $1`,
+      [id],
+    )
   }
 }
 
@@ -57,7 +61,8 @@ async function rejectRows(pool: Pool, id: bigint): Promise<void> {
        insert into ferry.import_rejects (import_id, line, origin, reason, message, batch_id)
        select $1, line, 'platform', 'r', 'm', id from rejected
      )
-     update ferry.imports set recipients = recipients - (select count(*) from rejected) where id = $1`,
+     update ferry.imports set recipients = recipients - r.rows, rejected = rejected + r.rows
+     from (select count(*) as rows from rejected) r where id = $1`,
     [id],
   )
   await pool.query(`update ferry.import_batches set rows = 0 where import_id = $1 and state = 'rejected'`, [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { namedIn, withoutRecipients } from '#src/imports/named.ts'
+import { isAboutPage, namedIn, withoutRecipients } from '#src/imports/named.ts'
 
 const people = (...recipients: string[]) =>
   recipients.map((recipient, line) => ({ line: BigInt(line), recipient }))
@@ -39,4 +39,22 @@ test('words are shown without anybody in them, of this batch or not, of e-mail o
   expect(withoutRecipients('Status page 5 does not exist.', people('ann@example.com'))).toBe(
     'Status page 5 does not exist.',
   )
+})
+
+test.for([
+  ['Status page 5750613685214 does not exist.', true],
+  ['page_id=5750613685214: not found', true],
+  ['Status page 57506136852141 does not exist.', false],
+  ['Status page does not exist.', false],
+  ['ann@example.com is not on page 5750613685214.', false],
+  ['Component 01HZX of page 5750613685214 does not exist.', false],
+  ['component "01hzx" of page 5750613685214 does not exist.', false],
+  ['Component 01HZY of page 5750613685214 does not exist.', true],
+] as const)('%s is about the page alone: %s', ([message, isIt]) => {
+  const [ann, bob] = people('ann@example.com', 'bob@example.com')
+  const rows = [
+    { ...ann!, componentIds: [] },
+    { ...bob!, componentIds: ['01HZX', ''] },
+  ]
+  expect(isAboutPage(message, 5750613685214n, rows)).toBe(isIt)
 })

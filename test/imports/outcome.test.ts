@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { decide, decideDoubted, type Known, type Told } from '#src/imports/outcome.ts'
 import {
   brokenContract,
-  noAnswer,
+  lost,
   notSent,
   type Refusal,
   refusedByPlatform,
@@ -21,6 +21,9 @@ const KNOWN: Known = {
   rejected: 0,
   doubted: 0,
 }
+const UNSENT = notSent({ kind: 'network', words: 'refused' })
+const noAnswer = (httpStatus: number | null, words: string) =>
+  lost({ httpStatus, requestId: null, retryAfterMs: null }, { kind: 'network', words })
 const BATCH = { rows: 500, setAside: [] }
 const origin = (httpStatus: number, retryAfterMs: number | null = null) => ({
   httpStatus,
@@ -28,7 +31,12 @@ const origin = (httpStatus: number, retryAfterMs: number | null = null) => ({
   retryAfterMs,
 })
 const said = (code: string, httpStatus: number) => refusedByPlatform(origin(httpStatus), code, 'No.')
-const refused = (refusal: Refusal, ...named: bigint[]): Told => ({ kind: 'refused', refusal, named })
+const refused = (refusal: Refusal, ...named: bigint[]): Told => ({
+  kind: 'refused',
+  refusal,
+  named,
+  isWrongPage: false,
+})
 const AGAIN = { to: 'ready', setAside: [], resent: false }
 const ACCEPTED: Told = { kind: 'accepted' }
 const BAD_ROWS = refused(said('InvalidParameter', 400))
@@ -54,7 +62,7 @@ describe('a batch whose call', () => {
   })
 
   test('was not sent is sent again after a while', () => {
-    expect(decide(BATCH, refused(notSent('refused')), KNOWN)).toMatchObject({ fate: AGAIN, failures: 1 })
+    expect(decide(BATCH, refused(UNSENT), KNOWN)).toMatchObject({ fate: AGAIN, failures: 1 })
   })
 
   test.for([
@@ -82,9 +90,15 @@ describe('a batch whose call', () => {
     })
   })
 
-  test("ends with a gateway's 429 is uncertain, and it costs no failure", () => {
-    const decision = decide(BATCH, refused(refusedWithoutEnvelope(origin(429), 'text/html')), KNOWN)
-    expect(decision).toMatchObject({ fate: { ...AGAIN, resent: true }, failures: 0 })
+  test.for([
+    ["a gateway's page", refusedWithoutEnvelope(origin(429), 'text/html')],
+    ['another code', said('InternalError', 429)],
+    ['half an answer', noAnswer(429, 'cut short')],
+  ] as const)('is refused with 429 and %s is not uncertain, and it costs no failure', ([, refusal]) => {
+    for (const resend of [true, false]) {
+      const decision = decide(BATCH, refused(refusal), { ...KNOWN, resend, failures: 9 })
+      expect(decision).toMatchObject({ fate: AGAIN, failures: 9, retryAfterMs: null, pause: null })
+    }
   })
 
   test.for([
@@ -182,6 +196,17 @@ describe('a body too large', () => {
   })
 })
 
+test('a page that does not exist pauses the import at once, unless calls were accepted, or refused before', () => {
+  const told: Told = { ...refused(said('ResourceNotFound', 400)), isWrongPage: true } as Told
+  const nothing = { ...KNOWN, accepted: 0, failures: 3 }
+  expect(decide(BATCH, told, nothing)).toMatchObject({ fate: AGAIN, pause: 'page', failures: 0 })
+  expect(decide(BATCH, told, { ...nothing, unaccepted: 1 })).toMatchObject({
+    fate: { to: 'split' },
+    pause: null,
+  })
+  expect(decide(BATCH, told, KNOWN)).toMatchObject({ fate: { to: 'split' }, pause: null, unaccepted: 1 })
+})
+
 describe('a row refused', () => {
   const ROW = { rows: 1, setAside: [] }
 
@@ -243,7 +268,7 @@ test('whatever the platform answers, an import ends or pauses within bounds, wit
     said('InvalidParameter', 400),
     said('Unauthorized', 401),
     noAnswer(null, 'reset'),
-    notSent('refused'),
+    UNSENT,
   ]
   fc.assert(
     fc.property(

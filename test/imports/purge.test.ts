@@ -29,7 +29,7 @@ async function finished(store: Store, daysAgo = 0): Promise<bigint> {
     [id],
   )
   await store.pool.query(
-    `update ferry.imports set recipients = 2, finished_at = now() - $2 * interval '1 day'
+    `update ferry.imports set recipients = 2, rejected = 1, suppressed = 1, finished_at = now() - $2 * interval '1 day'
      where id = $1`,
     [id, daysAgo],
   )

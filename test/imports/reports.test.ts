@@ -103,7 +103,7 @@ test('a report lists batches with every request_id, and what was not sent by rea
      select $1, line, 'file', 'no recipient', 'm' from generate_series(20, 22) line`,
     [id],
   )
-  await store.pool.query(`update ferry.imports set read = 8`)
+  await store.pool.query('update ferry.imports set read = 8, rejected = 3, requests = requests + 1')
   const report = await reportImport(store.pool, id)
   expect(report.batches).toMatchObject([{ id: `${second}`, rows: 3, request_ids: ['req-2', 'req-3'] }])
   expect(report.reasons).toEqual([{ kind: 'rejected', origin: 'file', reason: 'no recipient', rows: 3 }])

@@ -111,6 +111,15 @@ test('429 for a while loses nothing, costs no failure, and everybody is sent onc
   expect(world.calls()).toBeLessThan(24)
 })
 
+test("a gateway's 429 leaves nothing for a person, not even where the uncertain is held", async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 6, batchRows: 2, onUncertain: 'hold' })
+  for (const nth of [2, 3]) world.sandbox.state.inject({ kind: 'html', status: 429 }, { nth })
+  expect(await world.work(id)).toBe('completed')
+  expect(world.timesDelivered()).toEqual({ once: 6 })
+  expect(await world.batches(id)).toMatchObject(Array(3).fill({ state: 'sent', resends: 0 }))
+})
+
 test('a platform that cannot be reached was not sent anything', async () => {
   await using world = await setup()
   const [address, port] = await unusedPort()

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { resolveUncertain, resumeImport } from '#src/imports/control.ts'
 import { loadSummary } from '#src/imports/progress.ts'
+import { reportImport } from '#src/imports/report.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { type ImportWorld, setup } from './import-world.ts'
@@ -148,3 +149,19 @@ test('an update is sent after what may have been sent last, and called resent', 
   expect(localeOf(world, 'p2@example.com')).toBe('en-US')
   expect(await world.batches(last)).toMatchObject([{ state: 'sent', resends: 1 }])
 })
+
+test.for(['ServiceUnavailable', 'UndonedOrderExist', 'InvalidParameter'])(
+  'a refusal with %s that did half of the work is sent again even with hold; that there were two calls stays known',
+  async code => {
+    await using world = await setup()
+    const id = await world.stage({ rows: 4, onUncertain: 'hold' })
+    faults(world, { kind: 'error', code, applied: 'half' })
+    expect(await world.work(id)).toBe('completed')
+    expect(world.timesDelivered()).toEqual({ once: 2, twice: 2 })
+    const { batches, differences } = await reportImport(world.ferry.pool, id)
+    expect(differences).toEqual([])
+    expect(batches.map(({ state, resends, calls }) => ({ state, resends, calls }))).toEqual(
+      Array(code === 'InvalidParameter' ? 2 : 1).fill({ state: 'sent', resends: 0, calls: 2 }),
+    )
+  },
+)

@@ -18,6 +18,7 @@ async function setup(options: Partial<SandboxOptions> = {}) {
     openPlatformClient({
       account: 'sandbox',
       baseUrl: sandbox.baseUrl,
+      baseUrlSetting: 'FERRY_BASE_URL',
       appKey: new Secret(sandbox.appKey),
       throttle,
       requestTimeoutMs: 1_000,

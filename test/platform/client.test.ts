@@ -167,6 +167,9 @@ const envelopes: [code: string, status: number, kind: string, retryable: boolean
   ['Novel', 400, 'invalid-request', false, true],
   ['Novel', 401, 'unauthorized', false, true],
   ['Novel', 429, 'too-frequent', true, true],
+  // A 429 is one whatever the code: whoever gave it did nothing but count.
+  ['InternalError', 429, 'too-frequent', true, true],
+  ['InvalidParameter', 429, 'too-frequent', true, true],
   ['Novel', 418, 'invalid-request', false, true],
   ['Novel', 503, 'unavailable', true, true],
   ['Novel', 507, 'server-error', true, false],
@@ -194,13 +197,18 @@ const withoutEnvelope: [what: string, kind: string, certain: boolean, ReturnType
   ['a page with 502', 'no-envelope', false, plain(502, 'text/html', '<html>')],
   ['a page with 503', 'no-envelope', false, plain(503, 'text/html', '<html>')],
   ['a page with 401', 'no-envelope', false, plain(401, 'text/html', '<html>')],
-  ['a page with 302', 'no-envelope', false, plain(302, 'text/html', '')],
   ['a page with 413', 'too-large', true, plain(413, 'text/html', '<html>')],
-  ['a page with 429', 'too-frequent', false, plain(429, 'text/html', '<html>')],
+  ['a page with 429', 'too-frequent', true, plain(429, 'text/html', '<html>')],
   ['a page called JSON', 'no-envelope', false, plain(200, json, '<html>')],
   ['nothing', 'no-envelope', false, plain(200, json, '')],
   ['half an envelope', 'no-envelope', false, plain(200, json, '{"request_id":"a","da')],
   ['JSON of a gateway', 'no-envelope', false, plain(404, json, '{"message":"no Route matched"}')],
+  [
+    'JSON of a gateway with 429',
+    'too-frequent',
+    true,
+    plain(429, json, '{"message":"API rate limit exceeded"}'),
+  ],
   ['JSON of a gateway with 503', 'no-envelope', false, plain(503, json, '{"message":"no Route matched"}')],
   ['a success without data', 'contract-violation', false, plain(200, json, '{"request_id":"a"}')],
   ['a bare array', 'contract-violation', false, plain(200, json, '[]')],
@@ -211,6 +219,15 @@ test.each(withoutEnvelope)('%s is %s', async (_what, kind, certain, answer) => {
   const refusal = await refusalOf(platform.client)
   expect(refusal).toMatchObject({ kind, certain })
   expect(refusal.requestId).toMatch(/^(req-3|a)$/)
+})
+
+test('a 429 of which only the beginning arrived is certain all the same', async () => {
+  await using platform = await openScriptedPlatform((_request, response) => {
+    response.writeHead(429, { 'content-type': json, 'content-length': 100 })
+    response.write('{"request_id"', () => response.destroy())
+  })
+  const refusal = await refusalOf(platform.client)
+  expect(refusal).toMatchObject({ kind: 'too-frequent', code: 'NoAnswer', httpStatus: 429, certain: true })
 })
 
 test('a success is one without a request_id in the body if the header has it, and with the code OK', async () => {
@@ -230,7 +247,7 @@ test('a success is one without a request_id in the body if the header has it, an
 
 test('data of another type breaks the contract: tried three times, then refused, naming the field', async () => {
   await using platform = await openScriptedPlatform((request, response) =>
-    answerJson(response, success(request.url.includes('mcp') ? { total: '5', servers: [] } : null)),
+    answerJson(response, success(request.url.includes('mcp') ? { total: '5', servers: [] } : {})),
   )
   const answers = await Promise.all([
     platform.client.listAlertRules(0n, context),

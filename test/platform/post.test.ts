@@ -72,7 +72,7 @@ test('a platform that hangs, before or in the answer, is given up after the requ
   answers.push(await platform.client.importSubscribers(batch, context))
   expect(answers).toMatchObject([uncertain, uncertain])
   expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual(
-    Array(2).fill('The call got no whole answer: it took longer than 150 ms.'),
+    Array(2).fill(expect.stringContaining('it took longer than 150 ms')),
   )
 })
 
@@ -83,8 +83,11 @@ test('an answer that unpacks to more than fits is not unpacked', async () => {
     response.end(bomb)
   })
   const answer = await platform.client.importSubscribers(batch, context)
-  expect(answer).toMatchObject(uncertain)
-  expect(!answer.ok && answer.refusal.message).toContain('the answer was too large')
+  expect(answer).toMatchObject({
+    ok: false,
+    requests: 1,
+    refusal: { kind: 'answer-too-large', retryable: false, certain: false, httpStatus: 200 },
+  })
 })
 
 test('what cannot be reached was certainly not sent, and its slot is given back', async () => {

@@ -63,6 +63,22 @@ test('without a number every call fails until the faults are cleared', async () 
   expect(await list(sandbox)).toMatchObject({ status: 200 })
 })
 
+test('a refusal may have applied the first half of a batch, and says nothing of it', async () => {
+  await using sandbox = await unlimited()
+  const subscribed = () =>
+    sandbox.state.subscribers.list(SANDBOX_PAGE_ID, 'email').map(one => [one.recipient, one.deliveries])
+  const people = ['a', 'b', 'c', 'd', 'e'].map(name => `${name}@example.com`)
+  sandbox.state.inject({ kind: 'error', code: 'InvalidParameter', applied: 'half' }, { nth: 1 })
+  const refused = await call(sandbox, 'import-subscribers', importOf(...people))
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: 'InvalidParameter' } } })
+  expect(subscribed()).toEqual(people.slice(0, 3).map(recipient => [recipient, 1]))
+  sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable', applied: 'half' })
+  expect(await list(sandbox)).toMatchObject({ status: 503 })
+  expect(await call(sandbox, 'import-subscribers', { page_id: 1 })).toMatchObject({ status: 503 })
+  await call(sandbox, 'import-subscribers', importOf('a@example.com'))
+  expect(subscribed()[0]).toEqual(['a@example.com', 2])
+})
+
 test.for<FaultInput>([{ kind: 'error', code: 'InternalError' }, { kind: 'drop' }, { kind: 'html' }])(
   '%o leaves the import undone, and done if it strikes after applying',
   async fault => {

@@ -64,9 +64,12 @@ async function putBatch(
   )
   const batchId = rows[0]?.id ?? ''
   await pool.query(
-    `update ferry.platform_calls set batch_id = $1
-     where id = (select call_id from ferry.import_batches where id = $1)`,
-    [batchId],
+    `with call as (
+       update ferry.platform_calls set batch_id = $1
+       where id = (select call_id from ferry.import_batches where id = $1) returning id
+     )
+     update ferry.imports set requests = requests + (select count(*) from call) where id = $2`,
+    [batchId, id],
   )
   return BigInt(batchId)
 }

@@ -57,7 +57,7 @@ export type Verdict = {
 /** `databaseUrl` is a database with Ferry's tables. */
 export async function openChaos(
   databaseUrl: string,
-  { windows = TIGHT }: { windows?: Windows } = {},
+  { windows = TIGHT, ...judged }: { windows?: Windows; refusedMayBeApplied?: boolean } = {},
 ): Promise<Chaos> {
   await using opened = new AsyncDisposableStack()
   const sandbox = opened.use(await openSandbox({ limits: false, rules: 1, servers: 1, answerMs: [0, 60] }))
@@ -91,7 +91,7 @@ export async function openChaos(
     return rows[0]?.n ?? Number.NaN
   }
   async function look(): Promise<Verdict> {
-    const { wrong, ...counts } = await compare(pool, sandbox, pages)
+    const { wrong, ...counts } = await compare(pool, sandbox, pages, judged)
     return {
       wrong: [...watch.found.wrong, ...wrong, ...overTheLimit(sandbox, windows)],
       looks: watch.found.looks,
@@ -181,7 +181,12 @@ function watchSums(pool: Pool) {
 
 const LOOK_EVERY_MS = 100
 
-async function compare(pool: Pool, sandbox: Sandbox, pages: ReadonlyMap<bigint, bigint>) {
+async function compare(
+  pool: Pool,
+  sandbox: Sandbox,
+  pages: ReadonlyMap<bigint, bigint>,
+  judged: { refusedMayBeApplied?: boolean },
+) {
   const wrong = await rowsUnaccounted(pool)
   let recipients = 0
   let deliveries = 0
@@ -192,7 +197,7 @@ async function compare(pool: Pool, sandbox: Sandbox, pages: ReadonlyMap<bigint, 
     recipients += told.length
     deliveries += delivered.reduce((sum, one) => sum + one.deliveries, 0)
     deliveredAgain += delivered.filter(one => one.deliveries > 1).length
-    wrong.push(...disagreements(told, delivered).map(text => `import ${id}: ${text}`))
+    wrong.push(...disagreements(told, delivered, judged).map(text => `import ${id}: ${text}`))
   }
   const { rows } = await pool.query<{ n: number }>(
     'select count(*)::int as n from ferry.import_batches where resends > 0',

@@ -36,22 +36,39 @@ export async function rowsUnaccounted(pool: Pool): Promise<string[]> {
   )
 }
 
-/** What the ledger says of one recipient: the batch that decides, null before there is one. */
+/** What the ledger says of one recipient: the batch that decides, null before there is one; or that it is rejected. */
 export type Told = {
   readonly recipient: string
   readonly state: string | null
   readonly resends: number
   readonly uncertain: boolean
+  /** In how many calls it may have been: those of its batch and of the batches that was split from. */
+  readonly calls: number
 }
 
-/** Every recipient of an import and the batch whose range it lies in. */
+/** Every recipient of an import, those the platform rejected too, and the batch whose range it lies in. */
 export async function toldOf(pool: Pool, id: bigint): Promise<Told[]> {
   const { rows } = await pool.query<Told>(
-    `select r.recipient, b.state, coalesce(b.resends, 0) as resends, coalesce(b.uncertain, false) as uncertain
-     from ferry.import_recipients r
-     left join ferry.import_batches b on b.import_id = r.import_id and b.state <> 'split'
-       and r.line between b.from_line and b.to_line
-     where r.import_id = $1 order by r.line`,
+    `with recursive source as (
+       select b.id as leaf, b.id, b.parent_id from ferry.import_batches b where b.import_id = $1
+       union all
+       select s.leaf, p.id, p.parent_id from source s join ferry.import_batches p on p.id = s.parent_id
+     ), calls as (
+       select s.leaf, count(*)::int as calls from source s join ferry.platform_calls c on c.batch_id = s.id group by s.leaf
+     ), people as (
+       select r.line, r.recipient, null as state, b.id as batch
+       from ferry.import_recipients r
+       left join ferry.import_batches b on b.import_id = r.import_id and b.state <> 'split'
+         and r.line between b.from_line and b.to_line
+       where r.import_id = $1
+       union all
+       select j.line, j.raw, 'rejected', j.batch_id from ferry.import_rejects j
+       where j.import_id = $1 and j.origin = 'platform'
+     )
+     select p.recipient, coalesce(p.state, b.state) as state, coalesce(b.resends, 0) as resends,
+       coalesce(b.uncertain, false) as uncertain, coalesce(c.calls, 0) as calls
+     from people p left join ferry.import_batches b on b.id = p.batch left join calls c on c.leaf = p.batch
+     order by p.line`,
     [id],
   )
   return rows
@@ -59,15 +76,22 @@ export async function toldOf(pool: Pool, id: bigint): Promise<Told[]> {
 
 /**
  * Where the ledger and the platform disagree, one line each: nobody sent is missing there, and nobody was delivered more
- * often than the ledger admits (once, once more for each resend, and once for an outcome that is still uncertain).
+ * often than the ledger admits (once, once more for each resend, and once for an outcome that is still uncertain). If a
+ * refused call may have been applied in part, it admits one delivery for each call.
  */
-export function disagreements(told: readonly Told[], delivered: readonly Delivered[]): string[] {
+export function disagreements(
+  told: readonly Told[],
+  delivered: readonly Delivered[],
+  { refusedMayBeApplied = false } = {},
+): string[] {
   const deliveries = new Map(delivered.map(one => [one.recipient, one.deliveries]))
-  return told.flatMap(({ recipient, state, resends, uncertain }) => {
+  return told.flatMap(({ recipient, state, resends, uncertain, calls }) => {
     const times = deliveries.get(recipient) ?? 0
     const least = state === 'sent' ? 1 : 0
     const most = (state === 'sent' || uncertain || state === 'in flight' ? 1 : 0) + resends
-    if (times >= least && times <= most) return []
-    return [`${recipient}: delivered ${times} times, ${state} with ${resends} resends in the ledger`]
+    if (times >= least && times <= (refusedMayBeApplied ? calls : most)) return []
+    return [
+      `${recipient}: delivered ${times} times, ${state} with ${resends} resends and ${calls} calls in the ledger`,
+    ]
   })
 }

@@ -37,6 +37,7 @@ export async function openScriptedPlatform(script: Script, options: Partial<Clie
   const client: PlatformClient = openPlatformClient({
     account: 'default',
     baseUrl: origin,
+    baseUrlSetting: 'FERRY_BASE_URL',
     appKey: new Secret(CANARY),
     throttle,
     requestTimeoutMs: 5_000,

@@ -81,13 +81,14 @@ function printBatches(id: bigint | null, batches: readonly BatchRow[]): void {
       `${batch.from_line}-${batch.to_line}`,
       batch.rows,
       batch.state,
+      batch.calls,
       batch.resends,
       batch.sent_at,
       batch.http_status,
       batch.error_code,
       batch.request_ids.join(' '),
     ])
-  const head = ['batch', 'lines', 'rows', 'state', 'resends', 'sent', 'HTTP', 'error', 'request_id']
+  const head = ['batch', 'lines', 'rows', 'state', 'calls', 'resends', 'sent', 'HTTP', 'error', 'request_id']
   printTable(head, rows, 'None was made yet.')
   const more = batches.length - SHOWN
   if (more > 0) print(`  and ${counted(more, 'batch', 'batches')} more (\`ferry imports show ${id} --json\`)`)

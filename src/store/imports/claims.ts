@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inTransaction } from '../database.ts'
 import type { Lease } from '../leases.ts'
+import { patiently } from '../patience.ts'
 import type { Limit } from '../throttle.ts'
 
 /** Whose claims these are, and what they need to know of the platform. */
@@ -20,7 +22,7 @@ export type Claim = {
   /** By it alone an outcome is recorded: nobody else's claim has the same. */
   readonly claim: string
   readonly callId: bigint
-  /** `performance.now()` before the claim was asked for. */
+  /** `performance.now()` before the claim was first asked for. */
   readonly askedAtMs: number
 }
 
@@ -37,25 +39,30 @@ export type Claimed =
  */
 export const MOST_BYTES = 1_000_000
 
-/** Claims the next batch and takes a slot for it, both or neither; see `ferry.claim_batch`. */
+/**
+ * Claims the next batch and takes a slot for it, both or neither; see `ferry.claim_batch`. While Postgres is away it is
+ * asked again, for the same claim: one that was made though its answer was lost is the caller's.
+ */
 export function claimBatch(by: Claimer): Promise<Claimed> {
-  return claim(by, null)
+  const [claim, askedAtMs] = [randomUUID(), performance.now()]
+  return patiently(() => askFor(by, claim, false, askedAtMs))
 }
 
 /** Takes another slot for a claim that gave back the one it had. */
 export function claimAgain(by: Claimer, held: string): Promise<Claimed> {
-  return claim(by, held)
+  const askedAtMs = performance.now()
+  return patiently(() => askFor(by, held, true, askedAtMs))
 }
 
-async function claim(by: Claimer, again: string | null): Promise<Claimed> {
-  const askedAtMs = performance.now()
+async function askFor(by: Claimer, claim: string, isAgain: boolean, askedAtMs: number): Promise<Claimed> {
   const { rows } = await by.pool.query<ClaimRow>(
-    'select * from ferry.claim_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+    'select * from ferry.claim_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     [
       by.importId,
       by.lease.name,
       by.lease.token,
-      again,
+      claim,
+      isAgain,
       by.limit.limitKey,
       by.limit.windows.map(window => window.most),
       by.limit.windows.map(window => window.windowMs),
@@ -70,7 +77,7 @@ async function claim(by: Claimer, again: string | null): Promise<Claimed> {
       return {
         what: 'claimed',
         batchId: BigInt(row.batch_id ?? 0),
-        claim: row.claim ?? '',
+        claim,
         callId: BigInt(row.call_id ?? 0),
         askedAtMs,
       }
@@ -94,31 +101,30 @@ type ClaimRow = {
   readonly wait_ms: number | null
   readonly sooner: boolean
   readonly batch_id: string | null
-  readonly claim: string | null
   readonly call_id: string | null
 }
 
 /** Gives back the slot of a claim: nothing was sent with it. The claim stays, without a call. */
 export async function giveSlotBack(
-  pool: Pool,
+  { pool, importId }: Pick<Claimer, 'pool' | 'importId'>,
   { claim, callId }: Pick<Claim, 'claim' | 'callId'>,
 ): Promise<void> {
   await inTransaction(pool, async client => {
+    await client.query('select from ferry.imports where id = $1 for update', [importId])
     await client.query('update ferry.import_batches set call_id = null where claim = $1 and call_id = $2', [
       claim,
       callId,
     ])
-    await client.query('delete from ferry.platform_calls where id = $1', [callId])
+    await client.query('select ferry.release_call($1, $2)', [importId, callId])
   })
 }
 
-/** Gives up a claim whose call was given back: the batch is as if it had never been claimed. */
-export async function giveClaimBack(pool: Pool, claim: string): Promise<void> {
-  await pool.query(
-    `update ferry.import_batches set state = 'ready', claim = null, claimed_at = null, claim_ends_at = null
-     where claim = $1 and state = 'in flight' and call_id is null`,
-    [claim],
-  )
+/** Gives up a claim with which nothing was sent, and its slot: the batch is as if it had never been claimed. */
+export async function giveClaimBack(
+  { pool, importId }: Pick<Claimer, 'pool' | 'importId'>,
+  claim: string,
+): Promise<void> {
+  await pool.query('select ferry.release_claim($1, $2)', [importId, claim])
 }
 
 export type BatchRow = {

@@ -120,8 +120,8 @@ export async function loadLeft(
 ): Promise<{ toSend: boolean; uncertain: boolean }> {
   const { rows } = await client.query<{ toSend: boolean; uncertain: boolean }>(
     `select exists (select from ferry.import_batches where import_id = $1 and state in ('ready', 'in flight', 'doubted'))
-         or exists (select from ferry.import_recipients r
-                    where r.import_id = i.id and r.line > i.batched_to) as "toSend",
+         or (select r.line from ferry.import_recipients r where r.import_id = i.id and r.line > i.batched_to
+             order by r.line limit 1) is not null as "toSend",
        exists (select from ferry.import_batches where import_id = $1 and state = 'uncertain') as uncertain
      from ferry.imports i where i.id = $1`,
     [id],

@@ -152,11 +152,23 @@ export async function loadSamples(
 export async function finishStaging(
   client: PoolClient,
   { id }: Staging,
-  counts: { read: number; recipients: number; lastLine: number },
+  counts: { read: number; recipients: number; lastLine: number; reasons: readonly StagedReason[] },
 ): Promise<void> {
+  const rowsOf = (kind: StagedReason['kind']) =>
+    counts.reasons.filter(reason => reason.kind === kind).reduce((sum, { rows }) => sum + rows, 0)
   await client.query(
-    `update ferry.imports set staged_at = clock_timestamp(), read = $2, recipients = $3, last_line = $4 where id = $1`,
-    [id, counts.read, counts.recipients, counts.lastLine],
+    `update ferry.imports set staged_at = clock_timestamp(), read = $2, recipients = $3, last_line = $4, rejected = $5,
+       duplicate = $6, suppressed = $7
+     where id = $1`,
+    [
+      id,
+      counts.read,
+      counts.recipients,
+      counts.lastLine,
+      rowsOf('rejected'),
+      rowsOf('duplicate'),
+      rowsOf('suppressed'),
+    ],
   )
 }
 

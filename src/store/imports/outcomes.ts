@@ -4,7 +4,7 @@ import type { PoolClient } from 'pg'
  * Writes outcomes down. All of it happens in the transaction that has locked the import's row.
  */
 
-/** The import as an outcome finds it; sums are of rows. */
+/** The import as an outcome finds it; `sent`, `rejected` by the platform and `doubted` are rows. */
 export type ImportNow = {
   readonly status: string
   readonly onUncertain: 'resend' | 'hold'
@@ -32,24 +32,16 @@ export async function lockForOutcome(client: PoolClient, importId: bigint): Prom
 
 /**
  * How an import stands that is locked already: a statement that locked and counted would count with a snapshot older
- * than the lock. A call that was accepted needs the sums of rows sent and rejected only if rows become rejects by it.
+ * than the lock.
  */
-export async function loadNow(client: PoolClient, importId: bigint, needsSums: boolean): Promise<ImportNow> {
+export async function loadNow(client: PoolClient, importId: bigint): Promise<ImportNow> {
   const { rows } = await client.query<ImportNow>(
     `select i.status, i.on_uncertain as "onUncertain", i.accepted, i.unaccepted, i.failures,
-       i.most_rows as "mostRows", i.most_rejects as "mostRejects", d.doubted,
-       case when $2 or d.doubted > 0 then (
-         select coalesce(sum(b.rows), 0)::int from ferry.import_batches b
-         where b.import_id = i.id and b.state = 'sent') else 0 end as sent,
-       case when $2 or d.doubted > 0 then (
-         select count(*)::int from ferry.import_rejects r
-         where r.import_id = i.id and r.origin = 'platform') else 0 end as rejected
-     from ferry.imports i
-     cross join lateral (
-       select coalesce(sum(b.rows), 0)::int as doubted from ferry.import_batches b
-       where b.import_id = i.id and b.state = 'doubted') d
-     where i.id = $1`,
-    [importId, needsSums],
+       i.most_rows as "mostRows", i.most_rejects as "mostRejects", i.sent, i.rejected_by_platform as rejected,
+       (select coalesce(sum(b.rows), 0)::int from ferry.import_batches b
+        where b.import_id = i.id and b.state = 'doubted') as doubted
+     from ferry.imports i where i.id = $1`,
+    [importId],
   )
   return only(rows)
 }
@@ -65,17 +57,21 @@ export type BatchInFlight = {
   readonly setAside: readonly bigint[]
   /** Whether it was uncertain before this call. */
   readonly uncertain: boolean
+  /** What its last call was refused with; null if it had none, or is a half of another. */
+  readonly lastCode: string | null
 }
 
 /** The batch of a claim; null if the claim was settled meanwhile, so that its outcome changes nothing. */
 export async function findClaimed(client: PoolClient, claim: string): Promise<BatchInFlight | null> {
-  const { rows } = await client.query<{ id: string; rows: number; set_aside: string[]; uncertain: boolean }>(
-    `select id, rows, set_aside, uncertain from ferry.import_batches where claim = $1 and state = 'in flight' for update`,
+  const { rows } = await client.query<
+    Omit<BatchInFlight, 'id' | 'setAside'> & { id: string; setAside: string[] }
+  >(
+    `select id, rows, set_aside as "setAside", uncertain, error_code as "lastCode" from ferry.import_batches
+     where claim = $1 and state = 'in flight' for update`,
     [claim],
   )
   const [row] = rows
-  if (!row) return null
-  return { ...row, id: BigInt(row.id), setAside: row.set_aside.map(BigInt) }
+  return row ? { ...row, id: BigInt(row.id), setAside: row.setAside.map(BigInt) } : null
 }
 
 /** What was said of a batch at the end of its call; `message` holds no recipient. */
@@ -159,9 +155,10 @@ export async function rejectRows(
   const chosen = which === 'doubted' ? null : 'allOf' in which ? which.allOf : which.setAsideOf
   const onlySetAside = which !== 'doubted' && 'setAsideOf' in which
   await client.query(
-    `with b as (
-       select * from ferry.import_batches
-       where import_id = $1 and case when $2::bigint is null then state = 'doubted' else id = $2 end
+    `with recursive b as (
+       select * from ferry.import_batches where id = $2
+       union all
+       select * from ferry.import_batches where import_id = $1 and state = 'doubted' and $2::bigint is null
      ), gone as (
        delete from ferry.import_recipients r using b
        where r.import_id = $1 and r.line between b.from_line and b.to_line
@@ -174,7 +171,16 @@ export async function rejectRows(
          why ->> 'code', why ->> 'requestId', raw
        from gone
      ), less as (
-       update ferry.imports set recipients = recipients - (select count(*) from gone) where id = $1
+       update ferry.imports set recipients = recipients - g.rows, rejected = rejected + g.rows,
+         rejected_by_platform = rejected_by_platform + g.rows
+       from (select count(*) as rows from gone) g where id = $1
+     ), fewer as (
+       select batch_id as id, count(*) as rows from gone group by batch_id
+     ), around as (
+       select f.id as leaf, f.id, f.rows from fewer f
+       union all
+       select a.leaf, p.parent_id, a.rows from around a join ferry.import_batches p on p.id = a.id
+       where p.parent_id is not null
      )
      -- The batches that were split into these have the rows of them in their range too.
      update ferry.import_batches p set rows = p.rows - n.rows,
@@ -182,9 +188,8 @@ export async function rejectRows(
        set_aside = case when p.id = n.leaf then '{}' else p.set_aside end,
        reasons = case when p.id = n.leaf then '{}' else p.reasons end
      from (
-       select p.id, max(g.batch_id) filter (where g.batch_id = p.id) as leaf, count(*) as rows
-       from gone g join ferry.import_batches p on p.import_id = $1 and g.line between p.from_line and p.to_line
-       group by p.id) n
+       select a.id, max(a.leaf) filter (where a.leaf = a.id) as leaf, sum(a.rows) as rows from around a group by a.id
+     ) n
      where p.id = n.id`,
     [importId, chosen, onlySetAside],
   )

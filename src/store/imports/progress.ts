@@ -42,38 +42,27 @@ export const IS_UNCERTAIN = `(b.state not in ('sent', 'rejected', 'split', 'left
   or (b.state = 'in flight' and ${IS_CLAIM_OVER})))`
 
 /**
- * The sums are over batches, of which there are few, not over recipients, of which there may be millions. `batches`
- * counts those made, without the ones split since, and, until the import is over, those to come.
+ * From the counts that are kept with the import, and the few batches whose claim is over and not settled yet. `batches`
+ * are those made, without the ones split since, and, until the import is over, those to come.
  */
 const SUMMARIES = `
   select i.id, i.account, i.page_id, i.method, i.status, i.file, i.created_at, i.finished_at, i.purged_at, i.read,
-    b.sent, r.rejected, l.duplicate, l.suppressed, l.already_imported, b.uncertain,
-    i.recipients - b.sent - b.uncertain as pending,
-    b.batches + case when i.finished_at is null
-      then ceil((i.recipients - b.rows)::numeric / least(i.batch_rows, i.most_rows))::int else 0 end as batches,
-    c.requests,
+    i.sent, i.rejected, i.duplicate, i.suppressed, i.already_imported, i.uncertain + b.lost as uncertain,
+    i.recipients - i.sent - i.uncertain - b.lost as pending,
+    i.batches + case when i.finished_at is null
+      then ceil((i.recipients - i.batched)::numeric / least(i.batch_rows, i.most_rows))::int else 0 end as batches,
+    i.requests,
     round(extract(epoch from coalesce(i.finished_at, case when i.confirmed_at is null then i.staged_at end, now())
       - coalesce(i.confirmed_at, i.created_at)) * 1000)::float8 as duration_ms,
-    i.pause_code, p.http_status as pause_http_status, i.pause_request_id, i.pause_message, i.pause_what_to_do
+    i.pause_code,
+    (select b.http_status from ferry.import_batches b
+     where b.import_id = i.id and b.state in ('ready', 'doubted', 'uncertain') and b.request_id = i.pause_request_id
+     limit 1) as pause_http_status,
+    i.pause_request_id, i.pause_message, i.pause_what_to_do
   from ferry.imports i
   cross join lateral (
-    select coalesce(sum(b.rows) filter (where b.state = 'sent'), 0)::int as sent,
-      coalesce(sum(b.rows) filter (where ${IS_UNCERTAIN}), 0)::int as uncertain,
-      coalesce(sum(b.rows), 0)::int as rows, count(*)::int as batches
-    from ferry.import_batches b where b.import_id = i.id and b.state <> 'split') b
-  cross join lateral (
-    select count(*)::int as rejected from ferry.import_rejects r where r.import_id = i.id) r
-  cross join lateral (
-    select count(*) filter (where l.kind = 'duplicate')::int as duplicate,
-      count(*) filter (where l.kind = 'suppressed')::int as suppressed,
-      count(*) filter (where l.kind = 'already imported')::int as already_imported
-    from ferry.import_left_out l where l.import_id = i.id) l
-  cross join lateral (
-    select count(*)::int as requests from ferry.import_batches b
-    join ferry.platform_calls c on c.batch_id = b.id where b.import_id = i.id) c
-  left join lateral (
-    select c.http_status from ferry.import_batches b join ferry.platform_calls c on c.batch_id = b.id
-    where b.import_id = i.id and c.request_id = i.pause_request_id limit 1) p on true`
+    select coalesce(sum(b.rows), 0)::int as lost from ferry.import_batches b
+    where b.import_id = i.id and b.state = 'in flight' and not b.uncertain and ${IS_CLAIM_OVER}) b`
 
 /** Null if there is no import of that id. */
 export async function loadSummaryRow(client: Pool | PoolClient, id: bigint): Promise<SummaryRow | null> {
@@ -108,14 +97,14 @@ export type Pace = {
 /** Long enough to even out the bursts the limit allows, short enough to notice a change. */
 const PACE_OVER_MS = 180_000
 
-/** How fast an import goes, and what it may be waiting for. */
+/** How fast an import goes, and what it may be waiting for; by indexes, for it may have tens of thousands of batches. */
 export async function loadPace(pool: Pool, id: bigint): Promise<Pace | null> {
   const { rows } = await pool.query<Pace>(
     `select
-       b.left + ceil(greatest(i.recipients - b.rows, 0)::numeric / least(i.batch_rows, i.most_rows))::int
+       b.left + ceil(greatest(i.recipients - i.batched, 0)::numeric / least(i.batch_rows, i.most_rows))::int
          as "batchesLeft",
-       b.recently as "rowsSent", b.in_flight as "inFlight",
-       coalesce(extract(epoch from now() - b.recent)::float8 * 1000, 0) as "paceMs",
+       s.rows as "rowsSent", b.in_flight as "inFlight",
+       coalesce(extract(epoch from now() - s.since)::float8 * 1000, 0) as "paceMs",
        exists (select from ferry.leases l where l.name = $3 || i.account || ':' || i.page_id || ':' || i.method
                and l.expires_at > now()) as attended,
        (select min(e.id) from ferry.imports e
@@ -123,15 +112,16 @@ export async function loadPace(pool: Pool, id: bigint): Promise<Pace | null> {
           and e.status in ('queued', 'running')) as behind,
        greatest(extract(epoch from i.retry_at - now())::float8 * 1000, 0) as "backOffMs",
        (select b.error_code from ferry.import_batches b
-        where b.import_id = i.id and b.error_code is not null order by b.claimed_at desc limit 1) as "backOffCode"
+        where b.import_id = i.id and b.error_code is not null and b.claimed_at is not null
+        order by b.claimed_at desc limit 1) as "backOffCode"
      from ferry.imports i
      cross join lateral (
-       select count(*) filter (where b.state not in ('sent', 'rejected', 'uncertain', 'left out'))::int as left,
-         count(*) filter (where b.state = 'in flight')::int as in_flight,
-         coalesce(sum(b.rows), 0)::int as rows,
-         coalesce(sum(b.rows) filter (where b.sent_at > now() - $2 * interval '1 ms'), 0)::int as recently,
-         min(b.sent_at) filter (where b.sent_at > now() - $2 * interval '1 ms') as recent
-       from ferry.import_batches b where b.import_id = i.id and b.state <> 'split') b
+       select count(*)::int as left, count(*) filter (where b.state = 'in flight')::int as in_flight
+       from ferry.import_batches b where b.import_id = i.id and b.state in ('ready', 'in flight', 'doubted')) b
+     cross join lateral (
+       select coalesce(sum(b.rows), 0)::int as rows, min(b.sent_at) as since
+       from ferry.import_batches b
+       where b.import_id = i.id and b.state = 'sent' and b.sent_at > now() - $2 * interval '1 ms') s
      where i.id = $1`,
     [id, PACE_OVER_MS, LEASE_PREFIX],
   )

@@ -17,6 +17,8 @@ export type BatchRow = {
   readonly message: string | null
   /** Of every call made for it that was answered, in the order they were made. */
   readonly request_ids: readonly string[]
+  /** How many calls had rows of it in them, those of the batches it was split from too. */
+  readonly calls: number
 }
 
 export type ReasonRow = {
@@ -93,7 +95,12 @@ async function listBatches(client: PoolClient, id: bigint): Promise<BatchRow[]> 
        case when b.state = 'in flight' and ${IS_CLAIM_OVER} then 'uncertain' else b.state end as state, b.resends, b.uncertain, b.claimed_at, b.sent_at,
        b.http_status, b.error_code, b.message,
        array(select c.request_id from ferry.platform_calls c
-             where (c.batch_id = b.id or c.id = b.call_id) and c.request_id is not null order by c.id) as request_ids
+             where (c.batch_id = b.id or c.id = b.call_id) and c.request_id is not null order by c.id) as request_ids,
+       (with recursive source as (
+          select b.id, b.parent_id
+          union all
+          select p.id, p.parent_id from source s join ferry.import_batches p on p.id = s.parent_id)
+        select count(*)::int from source s join ferry.platform_calls c on c.batch_id = s.id) as calls
      from ferry.import_batches b where b.import_id = $1 and b.state <> 'split' order by b.from_line`,
     [id],
   )

@@ -55,6 +55,20 @@ export const imports = ferry.table(
     read: count('read'),
     /** How many rows are in `import_recipients`. */
     recipients: count('recipients'),
+    // Running counts of rows: what moves rows keeps them in the same transaction. Those of batches are kept by a trigger.
+    rejected: count('rejected'),
+    rejected_by_platform: count('rejected_by_platform'),
+    duplicate: count('duplicate'),
+    suppressed: count('suppressed'),
+    already_imported: count('already_imported'),
+    sent: count('sent'),
+    /** Without those of claims that nobody has settled yet, though they are over. */
+    uncertain: count('uncertain'),
+    /** Batches that are not split, and the rows in them. */
+    batches: count('batches'),
+    batched: count('batched'),
+    /** Calls made for its batches. */
+    requests: count('requests'),
     last_line: int64('last_line').notNull().default(sql`0`),
     /** Up to this line batches have been made. */
     batched_to: int64('batched_to').notNull().default(sql`0`),
@@ -62,6 +76,8 @@ export const imports = ferry.table(
     most_rows: integer('most_rows'),
     /** When rows that other imports of the page had sent were last left out. */
     screened_at: instant('screened_at'),
+    /** When a screening began that is not over; null if none is, or if a decision has made it void. */
+    screening_at: instant('screening_at'),
     /** Calls the platform accepted. */
     accepted: count('accepted'),
     /** Calls in a row that it refused for what is in them. */
@@ -73,6 +89,8 @@ export const imports = ferry.table(
     most_rejects: integer('most_rejects').notNull().default(10),
     /** When it last had to wait for a slot, and when it last got one. */
     wants_at: instant('wants_at'),
+    /** The limit it waited for: imports of several accounts may share one. */
+    wants_limit: text('wants_limit'),
     served_at: instant('served_at'),
     pause_code: text('pause_code'),
     pause_request_id: text('pause_request_id'),
@@ -118,10 +136,7 @@ export const importRejects = ferry.table(
     request_id: text('request_id'),
     raw: text('raw'),
   },
-  t => [
-    primaryKey({ columns: [t.import_id, t.line] }),
-    index('import_rejects_of_platform').on(t.import_id).where(sql`${t.origin} = 'platform'`),
-  ],
+  t => [primaryKey({ columns: [t.import_id, t.line] })],
 )
 
 export const importLeftOut = ferry.table(
@@ -175,6 +190,10 @@ export const importBatches = ferry.table(
     index('import_batches_by_range').on(t.import_id, t.from_line),
     index('import_batches_open').on(t.import_id, t.state).where(sql`${t.state} not in ('sent', 'split')`),
     index('import_batches_in_flight').on(t.claim_ends_at).where(sql`${t.state} = 'in flight'`),
+    // What is claimed next, however many are ready.
+    index('import_batches_ready').on(t.import_id, t.rows, t.from_line).where(sql`${t.state} = 'ready'`),
+    index('import_batches_sent').on(t.import_id, t.sent_at).where(sql`${t.state} = 'sent'`),
+    index('import_batches_failed').on(t.import_id, t.claimed_at).where(sql`${t.error_code} is not null`),
     uniqueIndex('import_batches_claim').on(t.claim).where(sql`${t.claim} is not null`),
     check('import_batches_range', sql`${t.to_line} >= ${t.from_line}`),
   ],

@@ -61,8 +61,8 @@ export async function leaveOutSent(client: PoolClient, importId: bigint): Promis
        select import_id, line, 'already imported', 'already imported', recipient_hash, earlier_import, recipient
        from gone
      ), less as (
-       update ferry.imports set recipients = recipients - (select count(*) from gone)
-       where id = $1 and exists (select from gone)
+       update ferry.imports set recipients = recipients - g.rows, already_imported = already_imported + g.rows
+       from (select count(*) as rows from gone) g where id = $1 and g.rows > 0
      ), batched as materialized (
        select g.import_id, g.line from gone g join mine i on g.line <= i.batched_to
      ), thinned as (
