@@ -14,6 +14,7 @@ import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 import type { Bell, ImportBell } from './job.ts'
+import { expectSessions } from './pooler.ts'
 import { checkRedis, QueueRefused } from './redis.ts'
 
 /*
@@ -73,6 +74,7 @@ export class QueueHasNoTables extends QueueRefused {}
 /** Says where the queue lives and what of it was checked, in words. Throws `QueueRefused`. */
 export async function checkQueue({ databaseUrl, redisUrl }: BackendSettings): Promise<string> {
   if (redisUrl) return checkRedis(redisUrl)
+  await expectSessions(databaseUrl)
   const version = await withClient(databaseUrl, client => assertSchemaCompatibility(client, SCHEMA)).catch(
     error => {
       if (!(error instanceof SchemaMigrationRequiredError)) throw error
@@ -147,6 +149,7 @@ function postgresBackend(url: string, log: Logger): QueueBackend {
     max,
     application_name: 'ferry queue',
     connectionTimeoutMillis: 10_000,
+    options: '-c default_transaction_isolation=read\\ committed',
   })
   return {
     openQueue<Name extends QueueName>(name: Name) {
