@@ -24,4 +24,6 @@ export type InventoryAccount = {
   readonly includeAccount: boolean
   /** A hash of the app_key: a different key may see different rows, so it is part of a run's scope. */
   readonly keyHash: string
+  /** Accounts of one group are counted together. */
+  readonly limitGroup: string
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Client, DatabaseError } from 'pg'
-import { QueueRefused } from './redis.ts'
+import { QueueRefused } from './refused.ts'
 
 /** A notification within one server takes milliseconds. */
 const NOTIFIED_WITHIN_MS = 3_000

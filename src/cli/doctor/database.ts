@@ -77,7 +77,7 @@ async function* openHolds(pool: Pool): AsyncGenerator<Finding> {
       check: 'holds',
       status: 'warn',
       found: `account ${account}, ${resource}: the removal of ${counted(held, 'row')} waits for a decision`,
-      whatToDo: `\`ferry runs show ${last_run}\`, then \`ferry runs approve ${last_run}\` if they are gone indeed.`,
+      whatToDo: `\`ferry runs show ${last_run}\`, then \`ferry runs approve ${last_run}\` if they are gone indeed, \`ferry runs reject ${last_run}\` if not.`,
     }
   }
   if (rows.length === 0) yield { check: 'holds', status: 'ok', found: 'no removal waits for a decision' }
