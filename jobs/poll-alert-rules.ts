@@ -8,5 +8,8 @@ export const pollAlertRules: QueuedJob = {
   timing: ({ pollEveryMs }) => ({ everyMs: pollEveryMs }),
   retryAfterMs: [],
   skippedAgainAfterMs: null,
-  run: (ferry, call, signal) => syncInventory(ferry, { ...call, resource: 'alert-rules' }, signal),
+  async run(ferry, call, signal) {
+    const run = await syncInventory(ferry, { ...call, resource: 'alert-rules' }, signal)
+    return { status: run.status, runs: [run] }
+  },
 }

@@ -3,8 +3,8 @@ import type { WorkerJob } from '#src/queue/job.ts'
 /**
  * Rings for whatever is due, unfinished or left by a dead worker.
  *
- * Each worker runs it by its own timer: a queue that was wiped cannot be what notices that the queue was wiped.
- * 5 s, so that work goes on within seconds; a look costs two small queries and one question to the queue.
+ * Each worker runs it by its own timer, which a queue that was wiped cannot stop. It looks again when something is due, and
+ * every 5 s at least, so that work goes on within seconds after a worker died; a look costs a few small queries.
  */
 export const reconcile: WorkerJob = {
   name: 'reconcile',

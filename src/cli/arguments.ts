@@ -67,3 +67,16 @@ export function mapArgument(
   if (Object.hasOwn(earlier, field)) throw new InvalidArgumentError(`${field} is mapped twice.`)
   return { ...earlier, [field]: column }
 }
+
+/** `said=locale`, any number of them. */
+export function mapLocaleArgument(
+  text: string,
+  earlier: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, said, locale] = /^([^=]+)=([^=]+)$/.exec(text) ?? []
+  if (said === undefined || locale === undefined) {
+    throw new InvalidArgumentError('Write what the file has, and the locale it means: de=de-DE.')
+  }
+  if (Object.hasOwn(earlier, said)) throw new InvalidArgumentError(`${said} is mapped twice.`)
+  return { ...earlier, [said]: locale }
+}

@@ -46,7 +46,7 @@ async function* findings(session: Session): AsyncGenerator<Finding> {
   const { openFerry } = await import('#src/ferry.ts')
   const { databaseFindings } = await import('./doctor/database.ts')
   const { checkClock } = await import('./doctor/clock.ts')
-  const { checkQueueOf } = await import('./doctor/queue.ts')
+  const { checkQueueOf, checkRedisAlone } = await import('./doctor/queue.ts')
   const { platformFindings } = await import('./doctor/platform.ts')
   await using opened = new AsyncDisposableStack()
   const ferry = await openFerry(config, { ...session, schema: 'read' }).then(
@@ -57,12 +57,12 @@ async function* findings(session: Session): AsyncGenerator<Finding> {
     yield ferry
     // Redis needs no Postgres to be looked at.
     const { redisUrl } = config
-    if (redisUrl !== null) yield await checkQueueOf({ databaseUrl: '', redisUrl })
+    if (redisUrl !== null) yield await checkRedisAlone(redisUrl)
     return
   }
   yield* databaseFindings(ferry)
   yield await checkClock(ferry.pool).catch(failed('clock'))
-  yield await checkQueueOf(ferry.backend)
+  yield await checkQueueOf(ferry)
   yield* orFailed('platform', platformFindings(ferry, session.signal))
 }
 

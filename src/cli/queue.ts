@@ -1,5 +1,6 @@
 import type { Ferry } from '#src/ferry.ts'
-import { checkQueue, migrateQueue, openBackend, type QueueBackend } from '#src/queue/backend.ts'
+import { migrateQueue, openBackend, type QueueBackend } from '#src/queue/backend.ts'
+import { checkQueue } from '#src/queue/check.ts'
 import { loadInstallation } from '#src/store/installation.ts'
 
 /** The queue of this database, brought up to date. */
@@ -10,7 +11,8 @@ export async function openQueue(ferry: Ferry): Promise<QueueBackend> {
 
 /** The queue of this database, made where there is none; an older one stays as it is. */
 export async function openQueueToEnqueue(ferry: Ferry): Promise<QueueBackend> {
-  await checkQueue(ferry.backend).catch(() => migrateQueue(ferry.backend))
+  const { backend } = ferry
+  await checkQueue({ ...backend, installation: null }).catch(() => migrateQueue(backend))
   return openBackendOf(ferry)
 }
 

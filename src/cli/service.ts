@@ -6,8 +6,13 @@ import { openSession, type Session } from './session.ts'
 /** From the signal to the end, at most: what is under way has had its time by then. */
 const END_WITHIN_MS = 29_500
 
+/** A terminal that is closed sends SIGHUP. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+const LEFT_OVER_MS = 500
+
 /**
- * Opens a service and keeps it until Ctrl-C or SIGTERM, then closes what was opened, newest first, and exits 0.
+ * Opens a service and keeps it until Ctrl-C, SIGTERM or SIGHUP, then closes what was opened, newest first, and exits 0.
  *
  * A second signal exits at once, and so does a closing that takes too long: nothing is lost by that, for what
  * was under way is found unfinished in Postgres and taken up again.
@@ -23,7 +28,7 @@ export async function serve(
     stopped.resolve()
     setTimeout(endLate, END_WITHIN_MS).unref()
   }
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  for (const name of SIGNALS) process.on(name, onSignal)
   try {
     await using opened = new AsyncDisposableStack()
     await open(await openSession('info', stop.signal), opened)
@@ -32,7 +37,9 @@ export async function serve(
     // Told to stop while it was still starting: that is an end as good as any.
     process.exitCode = isStop(error, stop.signal) ? EXIT.done : explain(error)
   } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+    for (const name of SIGNALS) process.off(name, onSignal)
+    // A connection to a queue that does not answer must not keep a process up that has nothing left to do.
+    setTimeout(() => process.exit(), LEFT_OVER_MS).unref()
   }
 }
 

@@ -5,7 +5,7 @@ import { print, printAside, printJson, shownPath } from './output.ts'
 import { printSchedules, schedulesOf } from './schedules.ts'
 import type { Session } from './session.ts'
 
-/** Containers start in any order: their Postgres is waited for as long as this. */
+/** Containers start in any order: Postgres, and then Redis, are waited for as long as this. */
 const PATIENCE_MS = 30_000
 
 /** From the signal: at 5/6 of it, what is still under way is aborted and given back. */
@@ -20,11 +20,16 @@ export async function openWorking(
   const { openFerry } = await import('#src/ferry.ts')
   const { openWorker } = await import('#src/queue/worker.ts')
   const { JOBS } = await import('#jobs/index.ts')
-  const { openQueue } = await import('./queue.ts')
+  const { reachQueue } = await import('#src/queue/check.ts')
+  const { openBackend } = await import('#src/queue/backend.ts')
+  const { loadInstallation } = await import('#src/store/installation.ts')
   const ferry = opened.use(
     await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS, schema: 'update' }),
   )
-  const worker = await openWorker(ferry, await openQueue(ferry), JOBS)
+  const { id: installation } = await loadInstallation(ferry.pool)
+  const settings = { ...ferry.backend, installation, log: ferry.log }
+  await reachQueue(settings, { ...session, patienceMs: PATIENCE_MS })
+  const worker = await openWorker(ferry, openBackend(settings), JOBS)
   opened.defer(() => {
     printAside('ferry: finishing what is under way; a second signal ends it at once')
     return worker.drain(DRAIN_WITHIN_MS)

@@ -27,23 +27,18 @@ export async function readComponentsMap(
       if (before !== undefined && before !== next)
         throw refuse(line, 'maps a component that was mapped before')
       components.set(old, next)
-      return true
     },
+    faultOf: () => null,
     damaged(line: number, _reason: string, message: string) {
       throw refuse(line, `is no pair of ids: ${message}`)
     },
   }
-  let read: ReturnType<typeof openCsvReader> | undefined
-  for await (const block of readBlocks(source.content)) {
-    if (read) {
-      read(block)
-      continue
-    }
-    const { delimiter } = readHeader(block, path, null)
-    const { line, rest } = withoutHint(block)
-    read = openCsvReader({ delimiter, width: 2, columns: [0, 1] }, line, sink)
-    read(rest)
-  }
+  const blocks = readBlocks(source.content)
+  const { delimiter, head } = await readHeader(blocks, path, [], null)
+  const { line, rest } = withoutHint(head)
+  const read = openCsvReader({ delimiter, width: 2, columns: [0, 1] }, line, sink)
+  read(rest)
+  for await (const block of blocks) read(block)
   await source.expectUnchanged()
   return components
 }

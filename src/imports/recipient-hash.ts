@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
+import { canonicalSpelling } from './spellings.ts'
 
 /**
- * Returns what hashes recipients: equal whatever the case of their letters, different in every installation. The hash is
- * 16 bytes, in hexadecimal digits, as Postgres reads a uuid.
+ * Returns what hashes recipients: equal however they are spelled (see `spellings.ts`), different in every installation.
+ * The hash is 16 bytes, in hexadecimal digits, as Postgres reads a uuid.
  */
 export function openRecipientHash(installationId: string, method: string): (recipient: string) => string {
   const bytesOf = openRecipientHashBytes(installationId, method)
@@ -15,5 +16,5 @@ export function openRecipientHashBytes(
   method: string,
 ): (recipient: string) => string {
   const before = `${installationId}\n${method}\n`
-  return recipient => hash('sha256', before + recipient.toLowerCase(), 'latin1').slice(0, 16)
+  return recipient => hash('sha256', before + canonicalSpelling(recipient, method), 'latin1').slice(0, 16)
 }

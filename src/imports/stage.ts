@@ -10,14 +10,16 @@ import {
   mergeDuplicates,
   type StagedReason,
 } from '#src/store/imports/finish-staging.ts'
+import { noteSentBefore } from '#src/store/imports/sent-before.ts'
 import { beginStaging, type NewImport, openStagingWriter } from '#src/store/imports/staging.ts'
 import { loadInstallation } from '#src/store/installation.ts'
-import { openLocaleCheck } from './checks/locale.ts'
+import { localeKey, openLocaleCheck } from './checks/locale.ts'
 import { openRowCheck, type RowRules } from './checks/row.ts'
 import { readComponentsMap } from './components-map.ts'
 import { fieldsOf } from './file/header.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
-import { type Compression, expectFile, openSource } from './file/source.ts'
+import { expectFile, openSource } from './file/source.ts'
+import type { Compression } from './file/unpack.ts'
 import { FileRefused } from './file-refused.ts'
 import { type Found, stagedOf } from './found.ts'
 import { PRESETS } from './presets/presets.ts'
@@ -36,6 +38,8 @@ export type { ImportOptions, Staged, StagedFile, StagingContext, StagingProgress
  *     source ──► lines ──► records ──► checks ──┬──► import_recipients ──► without the suppressed, duplicates merged
  *     (bytes,    (whole,   (CSV or              ├──► import_rejects
  *      unpacked)  sound?)   NDJSON)             └──► import_left_out
+ *
+ * What other imports have sent to the page is counted here, for whoever confirms it, and left out when the work begins.
  *
  * All of it in one transaction: a crash, a file that changes while it is read or a signal to stop leaves nothing. Only
  * some blocks of the file are in memory at a time; what needs to see all rows (duplicates, suppressions) is Postgres's.
@@ -118,17 +122,20 @@ async function stage(
     if (options.suppress !== null) recipients -= await leaveOutSuppressed(client, staging)
     recipients -= await mergeDuplicates(client, staging)
     const reasons = await countReasons(client, staging)
-    const { read, lastLine, bytesARow } = rows.taken()
+    const { read, lastLine, bytesARow, tally } = rows.taken()
     expectNothingMissing(read, recipients, reasons)
     if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
-    const { samples, rejects } = await loadSamples(client, staging, SAMPLES)
+    const alreadyImported = await noteSentBefore(client, staging, options)
+    const { samples, rejects } = await loadSamples(client, staging, SAMPLES, alreadyImported)
     const found: Found = {
       id: isDryRun ? null : staging.id,
       options,
       file: { compression: source.compression, ...file.shape() },
       read,
-      recipients,
+      recipients: recipients - alreadyImported,
+      alreadyImported,
       bytesARow,
+      tally,
       reasons,
       samples,
       rejects,
@@ -147,17 +154,22 @@ function expectOneStdin(paths: readonly (string | null)[]): void {
 }
 
 async function readRules(options: ImportOptions, signal: AbortSignal): Promise<RowRules> {
-  const { method, defaultLocale, all, components, from } = options
+  const { method, lenientAddresses, defaultLocale, mapLocale, all, components, from } = options
   const fields = fieldsBy(options)
   const map = components === null ? null : await readComponentsMap(components, signal)
   const preset = from === null ? null : PRESETS[from]
-  return { method, defaultLocale, all, preset, fields, components: map }
+  const locales = new Map(Object.entries(mapLocale).map(([said, locale]) => [localeKey(said), locale]))
+  return { method, lenientAddresses, defaultLocale, locales, all, preset, fields, components: map }
 }
 
-function fieldsBy({ defaultLocale, from, map }: ImportOptions): RowRules['fields'] {
-  if (defaultLocale !== null && !openLocaleCheck()(defaultLocale)) {
+function fieldsBy({ defaultLocale, mapLocale, from, map }: ImportOptions): RowRules['fields'] {
+  const isLocale = openLocaleCheck()
+  const named = Object.entries(mapLocale).map(([said, locale]) => [`--map-locale ${said}=`, locale])
+  if (defaultLocale !== null) named.push(['--default-locale ', defaultLocale])
+  for (const [option = '', locale = ''] of named) {
+    if (isLocale(locale)) continue
     throw new FileRefused(
-      `--default-locale ${defaultLocale} is not a locale.`,
+      `${option}${locale}: ${locale} is not a locale.`,
       'Write a language and a region that exist, such as en-US.',
     )
   }

@@ -11,7 +11,11 @@ export type ImportOptions = {
   readonly method: string
   /** Which column of the file holds a field: recipient, all, component_ids, locale, or a status the preset knows. */
   readonly map: Readonly<Record<string, string>>
+  /** Addresses that break the rules of e-mail as some real mailboxes do are taken. */
+  readonly lenientAddresses: boolean
   readonly defaultLocale: string | null
+  /** From what the file has for a locale to one: `de` to `de-DE`. */
+  readonly mapLocale: Readonly<Record<string, string>>
   /** Rows that say neither all nor components are for all. */
   readonly all: boolean
   readonly from: PresetName | null
@@ -56,7 +60,7 @@ export type Staged = {
   readonly summary: ImportSummary
   readonly file: StagedFile
   readonly reasons: readonly {
-    readonly kind: 'rejected' | 'duplicate' | 'suppressed'
+    readonly kind: 'rejected' | 'duplicate' | 'suppressed' | 'already imported'
     readonly reason: string
     readonly rows: number
   }[]

@@ -1,7 +1,8 @@
 import type { PoolClient } from 'pg'
 import { createSuppressions } from '#src/store/imports/finish-staging.ts'
 import { copyInto, hexOf } from '#src/store/imports/staging.ts'
-import { openRecipientCheck, type RecipientCheck } from './checks/recipient.ts'
+import { cleanAddress } from './checks/clean-address.ts'
+import { openRecipientCheck } from './checks/recipient.ts'
 import { textOf } from './checks/values.ts'
 import { openCsvReader } from './file/csv.ts'
 import { fieldsOf, RECIPIENT } from './file/header.ts'
@@ -17,7 +18,7 @@ const COPY_LINES = 10_000
 
 /**
  * Reads the list given by `--suppress` into a table of hashes: one recipient a line, or a file with a column of them.
- * Throws `FileRefused` at the first line that cannot be read: somebody whose opt-out is on it would be subscribed again.
+ * Throws `FileRefused` with the lines that cannot be read: somebody whose opt-out is on one would be subscribed again.
  */
 export async function copySuppressions(
   client: PoolClient,
@@ -28,7 +29,8 @@ export async function copySuppressions(
 ): Promise<void> {
   await using source = await openSource(path, signal)
   const target = await createSuppressions(client)
-  const check = openRecipientCheck(method)
+  const recipientOf = openRecipientReader(method)
+  const unreadable = openUnreadable(source.name)
   let hashes: string[] = []
   const flush = async () => {
     const lines = hashes
@@ -37,27 +39,30 @@ export async function copySuppressions(
   }
   const sink: Sink = {
     row(line, values) {
-      const recipient = textOf(values[RECIPIENT]) ?? ''
-      const trouble = check(recipient)
-      if (trouble) throw unreadable(source.name, line, trouble.message)
-      hashes.push(hexOf(hashOf(recipient)))
-      return true
+      const { recipient, trouble } = recipientOf(values[RECIPIENT])
+      if (trouble === null) hashes.push(hexOf(hashOf(recipient)))
+      else unreadable.add(line, trouble)
     },
-    damaged(line, _reason, message) {
-      throw unreadable(source.name, line, message)
-    },
+    faultOf: values => (recipientOf(values[RECIPIENT]).trouble === null ? null : RECIPIENT),
+    damaged: (line, _reason, message) => unreadable.add(line, message),
   }
-  await readRecipients(source, check, sink, async () => {
-    signal.throwIfAborted()
-    if (hashes.length >= COPY_LINES) await flush()
-  })
+  await readRecipients(
+    source,
+    text => recipientOf(text).trouble === null,
+    sink,
+    async () => {
+      signal.throwIfAborted()
+      if (hashes.length >= COPY_LINES) await flush()
+    },
+  )
+  unreadable.expectNone()
   await flush()
   await source.expectUnchanged()
 }
 
 async function readRecipients(
   source: Source,
-  check: RecipientCheck,
+  isRecipient: (text: string) => boolean,
   sink: Sink,
   between: () => Promise<void>,
 ): Promise<void> {
@@ -66,7 +71,7 @@ async function readRecipients(
   const format = sniffFormat(bytes, source.name)
   const [firstLine = ''] = bytes.toString('utf8').trimStart().split('\n', 1)
   const isHeader = fields.some(field => field.columns.includes(firstLine.trim().toLowerCase()))
-  if (format === 'csv' && !isHeader && check(firstLine.trim()) === null) {
+  if (format === 'csv' && !isHeader && isRecipient(firstLine)) {
     await readAll(
       readBlocks(all),
       openCsvReader({ delimiter: ',', width: 1, columns: [0] }, 1, sink),
@@ -78,9 +83,36 @@ async function readRecipients(
   }
 }
 
-function unreadable(name: string, line: number, message: string): FileRefused {
-  return new FileRefused(
-    `Line ${line} of ${name} cannot be read (${message}): nobody is imported while it is not known who is not to be.`,
-    'Correct the line, or take it out.',
-  )
+/** Reads recipients as rows do, and leniently: who was written to once must be found, whatever the address. */
+function openRecipientReader(method: string) {
+  const check = openRecipientCheck(method, true)
+  return (value: unknown): { readonly recipient: string; readonly trouble: string | null } => {
+    const written = textOf(value) ?? ''
+    const recipient = method === 'email' ? cleanAddress(written).address : written
+    return { recipient, trouble: check(recipient)?.message ?? null }
+  }
+}
+
+/** So many lines are named. */
+const LINES_NAMED = 20
+
+/** Gathers the lines of a list that cannot be read, to tell of all of them at once. */
+function openUnreadable(name: string) {
+  const named: string[] = []
+  let count = 0
+  return {
+    add(line: number, why: string) {
+      count++
+      if (named.length < LINES_NAMED) named.push(`line ${line} (${why})`)
+    },
+    expectNone() {
+      if (count === 0) return
+      const more = count > named.length ? `, and ${count - named.length} more` : ''
+      throw new FileRefused(
+        `${count === 1 ? '1 line' : `${count} lines`} of ${name} cannot be read: ${named.join(', ')}${more}. ` +
+          'Nobody is imported while it is not known who is not to be.',
+        count === 1 ? 'Correct the line, or take it out.' : 'Correct these lines, or take them out.',
+      )
+    },
+  }
 }

@@ -2,7 +2,6 @@ import {
   assertSchemaCompatibility,
   createPostgresBackend,
   createRedisBackend,
-  type JobsOptions,
   LATEST_SCHEMA_VERSION,
   type Processor,
   Queue,
@@ -14,7 +13,9 @@ import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 import type { Bell, ImportBell } from './job.ts'
-import { checkRedis, QueueRefused } from './redis.ts'
+import { createOutage, type Outage } from './outage.ts'
+import { withBackOff } from './patient-backend.ts'
+import { type AnyQueue, openProducer, type Producer } from './producer.ts'
 
 /*
  * Where the queue lives: in Redis if there is one, else in Ferry's own Postgres. Nothing else knows which it is.
@@ -28,61 +29,39 @@ export type BackendSettings = {
 }
 
 export type QueueBackend = {
-  /** Fails soon if the queue is out of reach, and works again once it is back. */
-  openQueue<Name extends QueueName>(name: Name): BellQueue<Payloads[Name]>
-  /** Waits as long as it takes for a queue that is out of reach. Begins with `run`. */
-  openWorker<Name extends QueueName>(name: Name, answer: Answerer<Payloads[Name]>): BellWorker
+  readonly outage: Outage
+  /** Answers soon, whether the queue is in reach or not, and works again once it is back. */
+  openQueue<Name extends QueueName>(name: Name): Producer<Payloads[Name]>
+  /** A worker that has yet to become ready, and to run. It takes `concurrency` jobs at once. */
+  openWorker<Name extends QueueName>(
+    name: Name,
+    answer: Answerer<Payloads[Name]>,
+    concurrency: number,
+  ): BellWorker
 }
 
 /** What travels through each queue. Two in all, however many accounts: every queue costs connections. */
 type Payloads = { readonly sync: Bell; readonly import: ImportBell }
 export type QueueName = keyof Payloads
+export const QUEUE_NAMES: readonly QueueName[] = ['sync', 'import']
 
 export type Answerer<Payload> = Processor<Payload, void, string>
-
-export type BellQueue<Payload = Bell> = Pick<
-  Queue<Bell, void, string>,
-  | 'close'
-  | 'getJobScheduler'
-  | 'getJobSchedulers'
-  | 'getJobSchedulersCount'
-  | 'getWaitingCount'
-  | 'removeJobScheduler'
-  | 'upsertJobScheduler'
-> & { add(name: string, payload: Payload, options: JobsOptions): Promise<unknown> }
 
 export type BellWorker = Pick<
   Worker<unknown, void, string>,
   'cancelAllJobs' | 'close' | 'pause' | 'run' | 'waitUntilReady'
 >
 
-/** Several accounts, or imports, side by side; each is bound by the platform's answers, not by this machine. */
-const CONCURRENCY = 4
-
 /** The events of the queue are read by nobody; BullMQ would keep 10,000. */
 const FEW_EVENTS = { events: { maxLen: 100 } }
 
-/** While the queue is out of reach, each attempt to reach it fails alike: one line is enough. */
-const SAME_TROUBLE_MS = 60_000
+/** BullMQ's own pause after a connection was refused, besides the one of `withBackOff`. */
+const RUN_RETRY_MS = 1_000
 
-const SCHEMA = 'ferry_queue'
+/** The same trouble again within this time is no news. */
+const SAME_TROUBLE_MS = 600_000
 
-/** The queue lives in Postgres, and was not made there yet. Under the same name as any other refusal. */
-export class QueueHasNoTables extends QueueRefused {}
-
-/** Says where the queue lives and what of it was checked, in words. Throws `QueueRefused`. */
-export async function checkQueue({ databaseUrl, redisUrl }: BackendSettings): Promise<string> {
-  if (redisUrl) return checkRedis(redisUrl)
-  const version = await withClient(databaseUrl, client => assertSchemaCompatibility(client, SCHEMA)).catch(
-    error => {
-      if (!(error instanceof SchemaMigrationRequiredError)) throw error
-      throw new QueueHasNoTables('The queue has no tables in this database yet. Run `ferry migrate`.', {
-        cause: error,
-      })
-    },
-  )
-  return `in Postgres, schema ${SCHEMA}, version ${version}`
-}
+export const SCHEMA = 'ferry_queue'
 
 /** Brings the queue's own tables up to date, if it lives in Postgres. Safe from any number of processes at once. */
 export async function migrateQueue({ databaseUrl, redisUrl }: BackendSettings): Promise<void> {
@@ -97,15 +76,31 @@ export async function migrateQueue({ databaseUrl, redisUrl }: BackendSettings): 
   })
 }
 
-/** Chooses Redis or Postgres and checks that it will do. Throws `QueueRefused`. */
-export async function openBackend(
-  settings: BackendSettings & { readonly installation: string; readonly log: Logger },
-): Promise<QueueBackend> {
-  const found = await checkQueue(settings)
-  settings.log.debug({ queue: found }, 'the queue was checked')
-  return settings.redisUrl
-    ? redisBackend(settings.redisUrl, settings.installation, settings.log)
-    : postgresBackend(settings.databaseUrl, settings.log)
+export type OpenSettings = BackendSettings & { readonly installation: string; readonly log: Logger }
+
+/** Chooses Redis or Postgres. Connects to nothing yet. */
+export function openBackend(settings: OpenSettings): QueueBackend {
+  const { log } = settings
+  const outage = createOutage(log)
+  const from =
+    settings.redisUrl === null ? inPostgres(settings.databaseUrl) : inRedis(settings.redisUrl, settings)
+  return {
+    outage,
+    openQueue<Name extends QueueName>(name: Name) {
+      const open = () => reporting(from.openQueue(name), `${name}: add`, outage, log)
+      return openProducer<Payloads[Name]>(name, open, outage)
+    },
+    openWorker<Name extends QueueName>(name: Name, answer: Answerer<Payloads[Name]>, concurrency: number) {
+      const worker = from.openWorker(name, answer as Answerer<unknown>, concurrency, outage)
+      return reporting(worker, `${name}: fetch`, outage, log)
+    },
+  }
+}
+
+/** BullMQ's own queue, for what Ferry does not do in its daily work: checks and tests. */
+export function openRawQueue(settings: Omit<OpenSettings, 'log'>, name: QueueName): AnyQueue {
+  const { databaseUrl, redisUrl } = settings
+  return (redisUrl === null ? inPostgres(databaseUrl) : inRedis(redisUrl, settings)).openQueue(name)
 }
 
 /** The connections a worker's queues take at most. */
@@ -113,70 +108,132 @@ export function connectionBudget({ redisUrl }: BackendSettings): {
   readonly postgres: number
   readonly redis: number
 } {
+  const queues = QUEUE_NAMES.length
   return redisUrl
-    ? { postgres: 0, redis: 3 * QUEUES }
-    : { postgres: (PRODUCER_POOL + WORKER_POOL + 1) * QUEUES, redis: 0 }
+    ? { postgres: 0, redis: 3 * queues }
+    : { postgres: (PRODUCER_POOL + WORKER_POOL + 1) * queues, redis: 0 }
 }
 
-function redisBackend(url: string, installation: string, log: Logger): QueueBackend {
-  // In braces, so that a Redis Cluster keeps all of one installation in one place.
-  const prefix = `{ferry:${installation}}`
+type Kind = {
+  openQueue(name: QueueName): AnyQueue
+  openWorker(
+    name: QueueName,
+    answer: Answerer<unknown>,
+    concurrency: number,
+    outage: Outage,
+  ): BellWorker & { on(event: 'error', listener: (error: Error) => void): unknown }
+}
+
+/** All keys of one installation begin with this. In braces, so that they are in one place even in a cluster. */
+export function prefixOf(installation: string): string {
+  return `{ferry:${installation}}`
+}
+
+/** A connection that does not answer is dead: longer than BullMQ ever waits for a job. */
+const SILENT_MS = 20_000
+
+function inRedis(url: string, { installation }: { readonly installation: string }): Kind {
+  const prefix = prefixOf(installation)
+  const connection = {
+    url,
+    socketTimeout: SILENT_MS,
+    keepAlive: 10_000,
+    // After a failover the master is elsewhere: the name of REDIS_URL is looked up anew.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  }
   return {
-    openQueue<Name extends QueueName>(name: Name) {
-      const connection = { url, maxRetriesPerRequest: 1 }
-      const options = { connection, prefix, streams: FEW_EVENTS }
-      return reporting(new Queue(name, options, createRedisBackend), log)
-    },
-    openWorker<Name extends QueueName>(name: Name, answer: Answerer<Payloads[Name]>) {
-      const connection = { url, maxRetriesPerRequest: null }
-      const options = { connection, prefix, autorun: false, concurrency: CONCURRENCY }
-      return reporting(new Worker(name, answer, options, createRedisBackend), log)
-    },
+    openQueue: name =>
+      new Queue(
+        name,
+        { connection: { ...connection, maxRetriesPerRequest: 1 }, prefix, streams: FEW_EVENTS },
+        createRedisBackend,
+      ),
+    openWorker: (name, answer, concurrency, outage) =>
+      new Worker(
+        name,
+        answer,
+        {
+          connection: { ...connection, maxRetriesPerRequest: null },
+          prefix,
+          autorun: false,
+          concurrency,
+          runRetryDelay: RUN_RETRY_MS,
+        },
+        withBackOff(createRedisBackend, outage),
+      ),
   }
 }
 
-const QUEUES = 2
 const PRODUCER_POOL = 1
-/** Besides one connection that listens. Four jobs at once share these: what the queue asks is short. */
+/** Besides one connection that listens. All jobs of a worker share these: what the queue asks is short. */
 const WORKER_POOL = 2
 
-function postgresBackend(url: string, log: Logger): QueueBackend {
+function inPostgres(url: string): Kind {
   const connectionOf = (max: number) => ({
     connectionString: url,
     schema: SCHEMA,
     max,
     application_name: 'ferry queue',
     connectionTimeoutMillis: 10_000,
+    options: '-c default_transaction_isolation=read\\ committed',
+    query_timeout: SILENT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   })
   return {
-    openQueue<Name extends QueueName>(name: Name) {
-      const options = { connection: connectionOf(PRODUCER_POOL), streams: FEW_EVENTS }
-      return reporting(new Queue(name, options, createPostgresBackend), log)
-    },
-    openWorker<Name extends QueueName>(name: Name, answer: Answerer<Payloads[Name]>) {
-      const options = { connection: connectionOf(WORKER_POOL), autorun: false, concurrency: CONCURRENCY }
-      return reporting(new Worker(name, answer, options, createPostgresBackend), log)
-    },
+    openQueue: name =>
+      new Queue(
+        name,
+        { connection: connectionOf(PRODUCER_POOL), streams: FEW_EVENTS },
+        createPostgresBackend,
+      ),
+    openWorker: (name, answer, concurrency, outage) =>
+      new Worker(
+        name,
+        answer,
+        {
+          connection: connectionOf(WORKER_POOL),
+          autorun: false,
+          concurrency,
+          runRetryDelay: RUN_RETRY_MS,
+        },
+        withBackOff(createPostgresBackend, outage),
+      ),
   }
 }
 
 /** Without a listener an error would end the process. */
 function reporting<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   source: T,
+  what: string,
+  outage: Outage,
   log: Logger,
 ): T {
-  let last = { reason: '', at: 0 }
+  let last = { reason: '', at: Number.NEGATIVE_INFINITY }
   source.on('error', error => {
     const reason = reasonOf(error)
+    if (isConnectionLost(error)) return outage.begins(what, error)
+    // A job whose lock ran out was handed to another worker, which finds its work taken or done.
+    const isNews = !/\block for job\b|Missing (lock|key) for job/i.test(reason) && !outage.lasts(what)
     const again = reason === last.reason && performance.now() - last.at < SAME_TROUBLE_MS
-    log[again ? 'debug' : 'warn']({ error: reason }, 'the queue has trouble')
+    log[isNews && !again ? 'warn' : 'debug']({ what, error: reason }, 'The queue reports trouble.')
     last = { reason, at: performance.now() }
   })
   return source
 }
 
-async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, application_name: 'ferry queue' })
+function isConnectionLost(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : ''
+  return /^(E[A-Z_]+|08...|57P..)$/.test(code) || /connection|socket/i.test(error.message)
+}
+
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'ferry queue',
+    connectionTimeoutMillis: 10_000,
+  })
+  client.on('error', () => {})
   await client.connect()
   try {
     return await work(client)

@@ -1,9 +1,9 @@
 import { reasonOf } from '#src/model/reason.ts'
 import { listWaitingImports, settleLostClaims } from '#src/store/imports/waiting.ts'
 import type { Answer } from './answer.ts'
-import type { BellQueue, QueueBackend } from './backend.ts'
+import type { QueueBackend } from './backend.ts'
 import type { ImportBell, ImportJob, JobContext } from './job.ts'
-import { within } from './within.ts'
+import type { Producer } from './producer.ts'
 
 /*
  * Bells for imports. Each says "look at this import": whether there is anything to do, and whether it is this worker's
@@ -13,19 +13,16 @@ import { within } from './within.ts'
  *     reconciler ────────────▲
  */
 
-export type ImportQueue = Pick<BellQueue<ImportBell>, 'add' | 'getWaitingCount'>
+export type ImportQueue = Pick<Producer<ImportBell>, 'add' | 'getWaitingCount'>
 
 /** Several workers find the same import waiting at about the same time: one bell is enough then. */
 const ONE_BELL_MS = 1_000
-
-/** A queue never reached yet would be waited for for ever. */
-const RING_MS = 3_000
 
 /** Has a worker look at an import; false if the queue is out of reach: then a worker finds the import by itself soon. */
 export async function ringImport(backend: QueueBackend, importId: bigint): Promise<boolean> {
   const queue = backend.openQueue('import')
   try {
-    return await within(RING_MS, ring(queue, importId))
+    return await ring(queue, importId)
   } finally {
     await queue.close()
   }
@@ -65,19 +62,14 @@ export async function reconcileImports(ferry: JobContext, queue: ImportQueue): P
 /** While all hands are busy bells would pile up: as many as there are imports waiting are enough. */
 async function ringWaiting(ferry: JobContext, queue: ImportQueue): Promise<void> {
   const waiting = await listWaitingImports(ferry.pool, [...ferry.accounts.keys()])
-  if (waiting.length === 0 || (await queue.getWaitingCount()) >= waiting.length) return
+  if (waiting.length === 0) return
+  const there = await queue.getWaitingCount()
+  if (there === null || there >= waiting.length) return
   for (const id of waiting) await ring(queue, id)
 }
 
-/** A fresh id each time: a dead worker's job may block its id for a minute. */
-async function ring(queue: ImportQueue, importId: bigint): Promise<void> {
-  await queue.add(
-    'import-subscribers',
-    { import: `${importId}` },
-    {
-      removeOnComplete: true,
-      removeOnFail: true,
-      deduplication: { id: `import/${importId}`, ttl: ONE_BELL_MS },
-    },
-  )
+/** A fresh id every second: a dead worker's job may block its id for a minute. */
+function ring(queue: ImportQueue, importId: bigint): Promise<boolean> {
+  const moment = Math.floor(Date.now() / ONE_BELL_MS)
+  return queue.add('import-subscribers', { import: `${importId}` }, `import/${importId}/${moment}`)
 }

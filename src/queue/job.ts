@@ -2,6 +2,7 @@ import type { ImportContext } from '#src/imports/context.ts'
 import type { WorkEnd, WorkOptions } from '#src/imports/work.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import type { RunResult, Trigger } from '#src/model/run.ts'
+import type { ScheduleKey } from '#src/store/schedules.ts'
 import type { Reconciler } from './reconcile.ts'
 
 /*
@@ -10,8 +11,8 @@ import type { Reconciler } from './reconcile.ts'
  *   job        what is done: a name, a schedule and one call (the files of `jobs/`)
  *   schedule   a job of one account (or of none): what is listed, paused and run by hand
  *   slot       one time a schedule was due: a row in Postgres, done once, whoever does it
- *   bell       a message in the queue that says "look at this slot", or "at this import": it carries no work, and may
- *              get lost or come twice
+ *   bell       a message in the queue that says "look at this schedule", or "at this import": it carries no work, and
+ *              may get lost or come twice
  *   hold       one worker's claim on a slot, renewed while it works
  */
 
@@ -27,8 +28,16 @@ export type JobSettings = {
   readonly catchUpMs: number
 }
 
-/** Every so many milliseconds since 1970 (so that slots do not depend on when somebody started), or at a cron time. */
-export type Timing = { readonly everyMs: number } | { readonly cron: string; readonly timezone: string }
+/**
+ * Every so many milliseconds since 1970, and an offset (so that slots do not depend on when somebody started), or at a
+ * cron time.
+ */
+export type Timing =
+  | { readonly everyMs: number; readonly offsetMs?: number }
+  | { readonly cron: string; readonly timezone: string }
+
+/** A schedule with the times it is due at. */
+export type TimedSchedule = ScheduleKey & { readonly timing: Timing; readonly beginsAtOnce: boolean }
 
 /** A job that bells of the queue set off. */
 export type QueuedJob = {
@@ -36,6 +45,8 @@ export type QueuedJob = {
   /** Whether each account has its own, or there is one for all. */
   readonly perAccount: boolean
   readonly timing: (settings: JobSettings) => Timing
+  /** Whether a schedule that never ran is due at once, not at its first time. One that runs every so often always is. */
+  readonly beginsAtOnce?: true
   /** How long to wait before each further attempt at a slot that failed. None: one attempt, then the next slot. */
   readonly retryAfterMs: readonly number[]
   /** When a slot is tried again that met another run at work. Null: the slot is skipped for good. */
@@ -71,19 +82,19 @@ export type JobCall = {
   readonly slot?: Date
 }
 
-/** Only `failed` is tried again (see `retryAfterMs`); all that runs of inventories return is a `JobResult`. */
-export type JobResult = Pick<RunResult, 'status'>
+/** What a job came to; only `failed` is tried again (see `retryAfterMs`). */
+export type JobResult = Pick<RunResult, 'status'> & {
+  /** The runs of inventories it made: what became of them is logged. */
+  readonly runs?: readonly RunResult[]
+}
 
 /** Stands for the account of a job that is not per account; no account can be named so. */
 export const EVERY_ACCOUNT = '*'
 
-/** All that travels through the queue. */
+/** All that travels through the queue: which slot is due is for Postgres to say. */
 export type Bell = {
   readonly job: string
   readonly account: string
-  /** ISO time; null if the queue rang by itself: then it is the slot at which it was to ring. */
-  readonly slot: string | null
-  readonly trigger: Trigger
 }
 
 /** All that travels through the queue of imports: ids, not people. */

@@ -1,11 +1,18 @@
 import { closest } from 'fastest-levenshtein'
+import { readClock } from '#src/store/clock.ts'
 import * as store from '#src/store/schedules.ts'
 import { addManualSlot } from '#src/store/slots.ts'
 import type { QueueBackend } from './backend.ts'
-import { ring, type TimedSchedule } from './bells.ts'
-import { EVERY_ACCOUNT, isQueued, type Job, type JobContext, type JobSettings } from './job.ts'
-import { slotAfter } from './timing.ts'
-import { within } from './within.ts'
+import { ring } from './bells.ts'
+import {
+  EVERY_ACCOUNT,
+  isQueued,
+  type Job,
+  type JobContext,
+  type JobSettings,
+  type TimedSchedule,
+} from './job.ts'
+import { slotAfter, spread } from './timing.ts'
 
 export type { ScheduleKey } from '#src/store/schedules.ts'
 
@@ -32,18 +39,23 @@ export class UnknownSchedule extends Error {
   override readonly name = 'UnknownSchedule'
 }
 
-/** A queue never reached yet would be waited for for ever. */
-const RING_MS = 3_000
-
 type Selection = Pick<JobContext, 'accounts'> & JobSettings
 type Stored = Selection & Pick<JobContext, 'pool'>
 
-/** Every schedule there is: each job, for each account if it is per account. */
+/**
+ * Every schedule there is: each job, for each account if it is per account. What runs every so often does so at another
+ * moment for each account, the same on every worker.
+ */
 export function schedulesOf(ferry: Selection, jobs: readonly Job[]): TimedSchedule[] {
   return jobs.filter(isQueued).flatMap(job => {
     const timing = job.timing(ferry)
     const accounts = job.perAccount ? [...ferry.accounts.keys()] : [EVERY_ACCOUNT]
-    return accounts.map(account => ({ schedule: job.name, account, timing }))
+    return accounts.map(account => ({
+      schedule: job.name,
+      account,
+      timing: job.perAccount ? spread(timing, `${job.name}/${account}`) : timing,
+      beginsAtOnce: job.beginsAtOnce ?? false,
+    }))
   })
 }
 
@@ -51,6 +63,7 @@ export function schedulesOf(ferry: Selection, jobs: readonly Job[]): TimedSchedu
 export async function listSchedules(ferry: Stored, jobs: readonly Job[]): Promise<ScheduleRow[]> {
   const pauses = new Set((await store.loadPauses(ferry.pool)).map(idOf))
   const last = new Map((await store.loadLastSlots(ferry.pool)).map(slot => [idOf(slot), slot]))
+  const { now } = await readClock(ferry.pool)
   return schedulesOf(ferry, jobs).map(schedule => {
     const { timing } = schedule
     const paused = pauses.has(idOf(schedule))
@@ -61,7 +74,7 @@ export async function listSchedules(ferry: Stored, jobs: readonly Job[]): Promis
       cron: 'cron' in timing ? timing.cron : null,
       timezone: 'cron' in timing ? timing.timezone : null,
       paused,
-      nextAt: paused ? null : slotAfter(timing, new Date()),
+      nextAt: paused ? null : slotAfter(timing, now),
       lastSlot: last.get(idOf(schedule))?.slot ?? null,
       lastOutcome: last.get(idOf(schedule))?.outcome ?? null,
     }
@@ -85,13 +98,7 @@ export async function runSchedule(
   try {
     for (const key of keys) {
       const slot = await addManualSlot(ferry.pool, key)
-      const bell = {
-        job: key.schedule,
-        account: key.account,
-        slot: slot.toISOString(),
-        trigger: 'manual',
-      } as const
-      if (await within(RING_MS, ring(queue, bell))) continue
+      if (await ring(queue, key, slot)) continue
       ferry.log.warn(key, 'the queue is out of reach; a worker begins once it is back')
     }
   } finally {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
 import type { Timing } from './job.ts'
 
@@ -8,12 +9,26 @@ const CLOCK_CHANGE_MS = 2 * 3_600_000
 const LOOK_BACK_MS = 60_000
 const FARTHER = 8
 
-/** The latest time at or before `at` that the timing names. */
-export function slotAt(timing: Timing, at: Date): Date {
-  if ('everyMs' in timing) return new Date(Math.floor(at.getTime() / timing.everyMs) * timing.everyMs)
-  return lastTick(timing, at.getTime())
+/** Fine enough to spread the accounts of one second, coarse enough to read. */
+const OFFSET_STEP_MS = 100
+
+/**
+ * The same timing, shifted by a part of its interval that depends on nothing but `key`: schedules of many accounts are
+ * due one after another, and every worker knows when. A cron time is left as somebody wrote it.
+ */
+export function spread(timing: Timing, key: string): Timing {
+  if (!('everyMs' in timing)) return timing
+  const steps = Math.max(1, Math.floor(timing.everyMs / OFFSET_STEP_MS))
+  const offsetMs = (createHash('sha256').update(key).digest().readUInt32BE(0) % steps) * OFFSET_STEP_MS
+  return { everyMs: timing.everyMs, offsetMs }
 }
 
+/** The latest time at or before `at` that the timing names. */
+export function slotAt(timing: Timing, at: Date): Date {
+  if (!('everyMs' in timing)) return lastTick(timing, at.getTime())
+  const { everyMs, offsetMs = 0 } = timing
+  return new Date(Math.floor((at.getTime() - offsetMs) / everyMs) * everyMs + offsetMs)
+}
 /** The first time after `after` that the timing names. */
 export function slotAfter(timing: Timing, after: Date): Date {
   if ('everyMs' in timing) return new Date(slotAt(timing, after).getTime() + timing.everyMs)

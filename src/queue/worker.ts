@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import type { RunResult } from '#src/model/run.ts'
+import { loadInstallation } from '#src/store/installation.ts'
 import { answerBell } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
-import { alignSchedulers, rungAt } from './bells.ts'
 import { openDesk } from './desk.ts'
+import { createFindDue } from './due.ts'
 import { answerImportBell } from './imports.ts'
 import {
   type Bell,
@@ -15,7 +17,8 @@ import {
   type JobContext,
   type WorkerJob,
 } from './job.ts'
-import { openReconciler, type Reconciler } from './reconcile.ts'
+import { createReconciler, type Reconciler } from './reconcile.ts'
+import { createRunReport } from './run-report.ts'
 import { schedulesOf } from './schedules.ts'
 import { within } from './within.ts'
 
@@ -27,38 +30,52 @@ export type FerryWorker = {
   drain(deadlineMs: number): Promise<void>
 }
 
-/** Begins to work: puts the schedules into the queue, answers bells, and runs the jobs that keep their own time. */
+/**
+ * As many jobs of one account, and as many of its imports, are under way in one worker at most. They are counted apart for
+ * each account, so one whose platform hangs keeps no other waiting. They mostly wait for the platform: how many of them
+ * work at once is another setting (`FERRY_WORKER_CONCURRENCY`).
+ */
+const HANDS_PER_ACCOUNT = 4
+
+/** Begins to work: answers bells, and runs the jobs that keep their own time. `onRun` is told how each run ends. */
 export async function openWorker(
   ferry: JobContext,
   backend: QueueBackend,
   jobs: readonly Job[],
+  onRun: (run: RunResult) => void = () => {},
 ): Promise<FerryWorker> {
   const { log } = ferry
   const queued = jobs.filter(isQueued)
   const importJob = jobs.find(isImportJob)
-  const schedules = schedulesOf(ferry, queued)
+  const { createdAt } = await loadInstallation(ferry.pool)
+  const findDue = createFindDue(ferry, createdAt)
   const queue = backend.openQueue('sync')
   const importQueue = importJob ? backend.openQueue('import') : null
-  const reconciler = await openReconciler(ferry, queue, schedules, importQueue)
-  await alignSchedulers(queue, schedules).catch(error => {
-    log.warn({ error: reasonOf(error) }, 'the schedules could not be put into the queue yet')
-  })
+  const reconciler = createReconciler(ferry, findDue, queue, schedulesOf(ferry, queued), importQueue)
+  const report = createRunReport(log)
 
   const draining = new AbortController()
+  const concurrency = HANDS_PER_ACCOUNT * ferry.accounts.size + 1
   const desks = [
     await openDesk<Bell>(
-      answer => backend.openWorker('sync', answer),
-      (bell, stop) => answerBell(ferry, queued, bell.data, rungAt(bell), stop),
-      log,
+      'sync: worker',
+      answer => backend.openWorker('sync', answer, concurrency),
+      (bell, stop) =>
+        answerBell(ferry, queued, findDue, bell.data, stop, run => {
+          report(run)
+          onRun(run)
+        }),
+      backend.outage,
     ),
   ]
   if (importJob && importQueue) {
     desks.push(
       await openDesk<ImportBell>(
-        answer => backend.openWorker('import', answer),
+        'import: worker',
+        answer => backend.openWorker('import', answer, concurrency),
         (bell, cutOff) =>
           answerImportBell(ferry, importQueue, importJob, bell.data, { signal: draining.signal, cutOff }),
-        log,
+        backend.outage,
       ),
     )
   }
@@ -77,7 +94,7 @@ export async function openWorker(
       }
       // With Redis out of reach BullMQ would wait for it for ever, here and in a close that is not forced.
       if (!(await within(deadlineMs / 12, Promise.all([...idle, ...clocksStopped])))) {
-        log.warn('the queue is out of reach: the worker leaves without a goodbye')
+        log.warn('The queue did not answer in time; the worker exits without closing it.')
       }
       await Promise.all(desks.map(desk => desk.close()))
       await queue.close()

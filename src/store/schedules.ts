@@ -8,8 +8,10 @@ export type ScheduleState = {
   readonly paused: boolean
   /** Whether the slot asked about has a row: somebody took it, whatever came of it. */
   readonly taken: boolean
-  /** The latest unfinished slot. */
-  readonly open: { readonly slot: Date; readonly freeInMs: number } | null
+  /** Whether it never had a slot. */
+  readonly isNew: boolean
+  /** The latest unfinished slot; `manual` if a person asked for it, which a pause does not keep from running. */
+  readonly open: { readonly slot: Date; readonly freeInMs: number; readonly manual: boolean } | null
 }
 
 /** Answers in the order asked, in one query. */
@@ -20,6 +22,8 @@ export async function loadScheduleStates(
   const { rows } = await pool.query<{
     paused: boolean
     taken: boolean
+    is_new: boolean
+    manual: boolean
     slot: Date | null
     free_in_ms: number | null
   }>(
@@ -27,7 +31,9 @@ export async function loadScheduleStates(
        exists (select from ferry.schedule_pauses p where p.schedule = a.schedule and p.account = a.account) as paused,
        exists (select from ferry.schedule_slots t
                where t.account = a.account and t.schedule = a.schedule and t.slot = a.slot) as taken,
-       o.slot, extract(epoch from o.retry_at - clock_timestamp())::float8 * 1000 as free_in_ms
+       not exists (select from ferry.schedule_slots t
+                   where t.account = a.account and t.schedule = a.schedule) as is_new,
+       o.slot, o.manual, extract(epoch from o.retry_at - clock_timestamp())::float8 * 1000 as free_in_ms
      from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as a (schedule, account, slot, position)
      left join lateral (
        select * from ferry.schedule_slots u
@@ -36,10 +42,11 @@ export async function loadScheduleStates(
      order by a.position`,
     [asked.map(a => a.schedule), asked.map(a => a.account), asked.map(a => a.slot)],
   )
-  return rows.map(({ paused, taken, slot, free_in_ms }) => ({
+  return rows.map(({ paused, taken, is_new, slot, manual, free_in_ms }) => ({
     paused,
     taken,
-    open: slot && { slot, freeInMs: free_in_ms ?? 0 },
+    isNew: is_new,
+    open: slot && { slot, freeInMs: free_in_ms ?? 0, manual },
   }))
 }
 

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import { inTransaction } from './database.ts'
 import type { ScheduleKey } from './schedules.ts'
 
 /*
@@ -131,14 +132,32 @@ function keepSlot(
 /** Records that a person wants `key` to run now; returns the slot this makes: its time is now, and nobody has it yet. */
 export async function addManualSlot(pool: Pool, key: ScheduleKey): Promise<Date> {
   const { rows } = await pool.query<{ slot: Date }>(
-    `insert into ferry.schedule_slots (account, schedule, slot, retry_at)
-     values ($1, $2, ${inMs('0')}, clock_timestamp())
+    `insert into ferry.schedule_slots (account, schedule, slot, retry_at, manual)
+     values ($1, $2, ${inMs('0')}, clock_timestamp(), true)
      on conflict (account, schedule, slot) do update set slot = excluded.slot returning slot`,
     [key.account, key.schedule],
   )
   const [row] = rows
   if (!row) throw new Error('the slot was not recorded')
   return row.slot
+}
+
+/**
+ * Records the first slot of a schedule: its time is now. Null if the schedule has one, or had one. Of many workers that
+ * try at once, one does: the row of the installation is their lock.
+ */
+export function addFirstSlot(pool: Pool, key: ScheduleKey): Promise<Date | null> {
+  return inTransaction(pool, async client => {
+    await client.query('select from ferry.installation for update')
+    const { rows } = await client.query<{ slot: Date }>(
+      `insert into ferry.schedule_slots (account, schedule, slot, retry_at)
+       select $1, $2, ${inMs('0')}, clock_timestamp()
+       where not exists (select from ferry.schedule_slots where account = $1 and schedule = $2)
+       returning slot`,
+      [key.account, key.schedule],
+    )
+    return rows[0]?.slot ?? null
+  })
 }
 
 /** Whole milliseconds, as a JavaScript Date has: `retry_at` makes the way there and back. */

@@ -71,17 +71,20 @@ describe('ferry up without any setting', () => {
 })
 
 describe('ferry worker', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('syncs on schedule until %s, then exits 0', async signal => {
-    await using cli = await openCli({ rules: 3 })
-    await using worker = cli.ferryStart('worker', { FERRY_POLL_EVERY: '1s' })
-    const polled = () =>
-      cli.query(`select from ferry.sync_runs where trigger = 'schedule' and status = 'succeeded'`)
-    await waitFor(async () => (await polled()).length >= 2, { what: 'two polls', timeoutMs: 20_000 })
-    worker.child.kill(signal)
-    expect(await worker.ended).toMatchObject({ code: 0, signal: null })
-    expect(await cli.query('select from ferry.sync_runs where finished_at is null')).toEqual([])
-    expect(await cli.query('select from ferry.leases')).toEqual([])
-  })
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'syncs on schedule until %s, then exits 0',
+    async signal => {
+      await using cli = await openCli({ rules: 3 })
+      await using worker = cli.ferryStart('worker', { FERRY_POLL_EVERY: '1s' })
+      const polled = () =>
+        cli.query(`select from ferry.sync_runs where trigger = 'schedule' and status = 'succeeded'`)
+      await waitFor(async () => (await polled()).length >= 2, { what: 'two polls', timeoutMs: 20_000 })
+      worker.child.kill(signal)
+      expect(await worker.ended).toMatchObject({ code: 0, signal: null })
+      expect(await cli.query('select from ferry.sync_runs where finished_at is null')).toEqual([])
+      expect(await cli.query('select from ferry.leases')).toEqual([])
+    },
+  )
 
   test('a second signal ends it at once', async () => {
     await using cli = await openCli()
@@ -143,8 +146,9 @@ describe('ferry schedules', () => {
     expect(await cli.ferryRun('schedules run snapshot-inventory', { FERRY_POLL_EVERY: '6h' })).toMatchObject({
       code: 0,
     })
-    const taken = () => cli.query('select from ferry.snapshots')
-    await waitFor(async () => (await taken()).length === 1, { what: 'the snapshot', timeoutMs: 20_000 })
+    const taken = () =>
+      cli.query(`select from ferry.sync_runs where trigger = 'manual' and status = 'succeeded'`)
+    await waitFor(async () => (await taken()).length === 2, { what: 'the snapshot', timeoutMs: 20_000 })
     worker.child.kill('SIGTERM')
     expect((await worker.ended).code).toBe(0)
   })

@@ -24,11 +24,11 @@ async function readCsv(
   const read: Read = { rows: [], damaged: [] }
   const columns = Array.from({ length: width }, (_, n) => n)
   const reader = openCsvReader({ delimiter, width, columns }, 1, {
-    row(line, values, raw, mayRefuse) {
-      if (!accept(values) && mayRefuse) return false
-      read.rows.push({ line, values: [...values], raw })
-      return true
+    row(line, values, raw) {
+      if (accept(values)) read.rows.push({ line, values: [...values], raw })
+      else read.damaged.push({ line, reason: 'check', raw })
     },
+    faultOf: values => (accept(values) ? null : 0),
     damaged: (line, reason, _, raw) => read.damaged.push({ line, reason, raw }),
   })
   for await (const block of readBlocks(chunks(Buffer.from(content), chunk))) reader(block)
@@ -44,28 +44,44 @@ const table = fc
   .integer({ min: 1, max: 4 })
   .chain(width => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 20 }))
 
-function written(rows: string[][], newline: string, delimiter: string): string {
-  const quoted = (value: string) => `"${value.replaceAll('"', '""')}"`
-  return rows.map(row => row.map(quoted).join(delimiter) + newline).join('')
+/** Quotes every cell that must be, and of the others those that `isQuoted` says. */
+function written(
+  rows: string[][],
+  newline: string,
+  delimiter: string,
+  isQuoted: (n: number) => boolean,
+): string {
+  let cells = 0
+  const cellOf = (value: string, width: number) => {
+    const needsQuotes = value.includes(delimiter) || /["\r\n]/.test(value) || (width === 1 && value === '')
+    return isQuoted(cells++) || needsQuotes ? `"${value.replaceAll('"', '""')}"` : value
+  }
+  return rows.map(row => row.map(value => cellOf(value, row.length)).join(delimiter) + newline).join('')
 }
 
-test('agrees with csv-parse on every valid file, however it is cut into chunks', async () => {
+const ALL_QUOTED = () => true
+
+test('agrees with csv-parse on every valid file, quoted or not, ended or not, however it is cut into chunks', async () => {
   const property = fc.asyncProperty(
     table,
     fc.constantFrom('\n', '\r\n'),
     fc.constantFrom<Delimiter>(',', ';', '\t'),
     fc.integer({ min: 1, max: 50 }),
-    async (rows, newline, delimiter, chunk) => {
-      const content = written(rows, newline, delimiter)
+    fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }),
+    fc.boolean(),
+    async (rows, newline, delimiter, chunk, quoted, isEnded) => {
+      const whole = written(rows, newline, delimiter, n => quoted[n % quoted.length] ?? true)
+      const content = isEnded ? whole : whole.slice(0, whole.length - (rows.length > 0 ? newline.length : 0))
       const theirs: string[][] = parse(content, { delimiter, record_delimiter: newline })
 
       const ours = await readCsv(content, { width: rows[0]?.length ?? 1, delimiter, chunk })
 
       expect(ours.damaged).toEqual([])
       expect(ours.rows.map(row => row.values)).toEqual(theirs)
+      expect(theirs).toEqual(rows)
     },
   )
-  await fc.assert(property, { numRuns: 300 })
+  await fc.assert(property, { numRuns: 1000 })
 })
 
 const anyLine = fc.string({
@@ -85,7 +101,7 @@ test('every line of any file is in exactly one row or one damaged line', async (
 
       const covered = [
         ...read.rows.flatMap(row => row.raw.split('\n').map((_, n) => row.line + n)),
-        ...read.damaged.map(({ line }) => line),
+        ...read.damaged.flatMap(({ line, raw }) => raw.split('\n').map((_, n) => line + n)),
       ].sort((a, b) => a - b)
       const full = lines.flatMap((line, n) => (line === '' || line === '\r' ? [] : [n + 1]))
       // A row over several lines may hold empty ones.
@@ -140,21 +156,110 @@ test('a quote closed only after 64 KiB is a lone quote: what it would enclose is
   }
 })
 
-test('a record over several lines that fails a check is read again line by line', async () => {
-  const content = '"two\nlines",b\n"a,1\nb@example.com,2\nc",3\nd,4\n'
-  const accept = (values: readonly unknown[]) => !String(values[0]).startsWith('a,1')
+/** A check as that of subscribers: the first cell is an address. */
+const isAddress = (values: readonly unknown[]) => /^\S+@\S+$/.test(String(values[0]))
 
-  const read = await readCsv(content, { accept })
+test('a record over several lines that fails a check is one reject, whatever its lines look like', async () => {
+  const content =
+    'ada@example.com,"two\nlines"\n' +
+    '(none),"Asked to be removed, contact instead:\nboss@corp.example, assistant\nthanks"\n' +
+    '"a\nb@example.com,2\nc@example.com,3\n",4\n' +
+    'ben@example.com,5\n'
+
+  const read = await readCsv(content, { accept: isAddress })
 
   expect(read.rows.map(row => [row.line, row.values])).toEqual([
-    [1, ['two\nlines', 'b']],
-    [4, ['b@example.com', '2']],
-    [6, ['d', '4']],
+    [1, ['ada@example.com', 'two\nlines']],
+    [10, ['ben@example.com', '5']],
   ])
   expect(read.damaged).toEqual([
-    { line: 3, reason: 'quotes', raw: '"a,1' },
-    { line: 5, reason: 'quotes', raw: 'c",3' },
+    {
+      line: 3,
+      reason: 'check',
+      raw: '(none),"Asked to be removed, contact instead:\nboss@corp.example, assistant\nthanks"',
+    },
+    { line: 6, reason: 'check', raw: '"a\nb@example.com,2\nc@example.com,3\n",4' },
   ])
+})
+
+test.for([
+  ['too many fields', '(none),x,"ask\nboss@corp.example,assistant\nthanks"', 'number of fields'],
+  ['text after its quote', '(none),"ask\nboss@corp.example,assistant\nthanks" x', 'quotes'],
+  ['a NUL on its second line', 'ada@example.com,"a\0sk\nboss@corp.example,assistant\nthanks"', 'NUL byte'],
+  [
+    'damage on its second line',
+    'ada@example.com,"ask\nin\0stead:\nboss@corp.example,assistant\n"',
+    'NUL byte',
+  ],
+  ['no end', '(none),"ask\nboss@corp.example,assistant', 'quotes'],
+  [
+    'a list of contacts',
+    `(none),"former team:\n${'boss@corp.example,assistant\n'.repeat(8)}thanks"`,
+    'check',
+  ],
+] as const)('no line of a record over several lines with %s becomes a row', async ([, record, reason]) => {
+  const content = `${record}\n`
+  for (const chunk of [1, 30, 1 << 16]) {
+    const read = await readCsv(content, { accept: isAddress, chunk })
+
+    expect(read.rows).toEqual([])
+    expect(read.damaged).toEqual([{ line: 1, reason, raw: record }])
+  }
+})
+
+test('a note that goes on beyond 64 KiB is one reject up to there', async () => {
+  const note = 'what was said at length\n'
+  const content = `(none),"ask\nboss@corp.example,assistant\n${note.repeat(3000)}",\n${'ben@example.com,5\n'.repeat(12)}`
+  for (const chunk of [100, 1 << 20]) {
+    const read = await readCsv(content, { accept: isAddress, chunk })
+
+    expect(read.rows.map(({ values }) => values[0])).toEqual(Array(12).fill('ben@example.com'))
+    expect(read.damaged[0]).toMatchObject({ line: 1, reason: 'quotes' })
+    expect(read.damaged[0]?.raw.length).toBeGreaterThan(65_000)
+    expect(read.damaged[0]?.raw.length).toBeLessThan(65_537)
+  }
+})
+
+test('a lone quote that swallowed rows costs its line, wherever it closes', async () => {
+  const rows = Array.from({ length: 12 }, (_, n) => `p${n}@example.com,yes`)
+  for (const end of ['last@example.com,yes"', 'last",yes', '"last@example.com",yes', '', 'last,"x" y']) {
+    const content = ['ada@example.com,yes', '"lone@example.com,yes', ...rows, end].join('\n')
+    const read = await readCsv(content, { accept: isAddress })
+
+    expect(read.damaged[0]).toEqual({ line: 2, reason: 'quotes', raw: '"lone@example.com,yes' })
+    expect(read.rows.map(({ line }) => line).slice(0, 13)).toEqual([1, ...rows.map((_, n) => n + 3)])
+  }
+})
+
+const noteLine = fc.oneof(
+  fc.constantFrom('boss@corp.example,assistant', 'boss@corp.example,"the ""boss"""', 'thanks', '', ',', '"'),
+  fc.string({ maxLength: 10 }),
+)
+
+test('nobody is found in a sound file but in the column of addresses', async () => {
+  const row = fc.record({
+    first: fc.constantFrom('ada@example.com', '(none)', '', 'ben@example.com'),
+    note: fc.array(noteLine, { maxLength: 9 }).map(lines => lines.join('\n').replaceAll('\0', '')),
+    extra: fc.constantFrom([], [], ['x']),
+  })
+  const property = fc.asyncProperty(
+    fc.array(row, { maxLength: 6 }),
+    fc.integer({ min: 1, max: 60 }),
+    async (rows, chunk) => {
+      const content = written(
+        rows.map(({ first, note, extra }) => [first, note, ...extra]),
+        '\n',
+        ',',
+        ALL_QUOTED,
+      )
+      const read = await readCsv(content, { accept: isAddress, chunk })
+
+      const good = rows.filter(({ first, extra }) => first.includes('@') && extra.length === 0)
+      expect(read.rows.map(({ values }) => values)).toEqual(good.map(({ first, note }) => [first, note]))
+      expect(read.rows.length + read.damaged.length).toBe(rows.length)
+    },
+  )
+  await fc.assert(property, { numRuns: 500 })
 })
 
 test('lines that are too long, not UTF-8 or hold a NUL byte cost themselves', async () => {

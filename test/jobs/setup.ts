@@ -8,7 +8,7 @@ import { loadInstallation } from '#src/store/installation.ts'
 export async function work(ferry: Ferry, jobs: readonly Job[]) {
   await migrateQueue(ferry.backend)
   const { id } = await loadInstallation(ferry.pool)
-  const backend = await openBackend({ ...ferry.backend, installation: id, log: ferry.log })
+  const backend = openBackend({ ...ferry.backend, installation: id, log: ferry.log })
   const worker = await openWorker(ferry, backend, jobs)
   let drained: Promise<void> | undefined
   const drain = (deadlineMs: number) => {

@@ -11,13 +11,13 @@ export type Verdict =
 
 /** A copy of the code, in which one mutant at a time is tried. */
 export type Lane = {
-  /** Runs tests on the code as it is; throws if they fail: then they could not tell a mutant. */
-  proveSound(tests: readonly string[]): Promise<void>
+  /** Runs the tests of these mutants on the code as it is; throws if one fails: then it could tell no mutant. */
+  proveSound(mutants: readonly Mutant[]): Promise<void>
   try(mutant: Mutant): Promise<Verdict>
 }
 
 /** A mutant may well never end. */
-const LONGEST_MS = 180_000
+const LONGEST_MS = 240_000
 
 /** What a run of vitest leaves behind, as far as it is of interest here. */
 type Report = {
@@ -32,7 +32,12 @@ type Report = {
 }
 
 /** Copies the code of `root` to `directory`, where tests then run on the Postgres at `databaseUrl`. */
-export async function openLane(root: string, directory: string, databaseUrl: string): Promise<Lane> {
+export async function openLane(
+  root: string,
+  directory: string,
+  databaseUrl: string,
+  signal: AbortSignal,
+): Promise<Lane> {
   const left = ['node_modules', '.git', '.ferry', `bench${sep}results`].map(name => join(root, name))
   await cp(root, directory, { recursive: true, filter: source => !left.includes(source) })
   // Packages are shared, but what vitest keeps among them is the lane's own.
@@ -49,28 +54,31 @@ export async function openLane(root: string, directory: string, databaseUrl: str
     const report = join(directory, 'report.json')
     await rm(report, { force: true })
     const titles = only === null ? [] : ['-t', only]
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', '--reporter=json', '--retry=0']
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', '--retry=0', '--reporter=json']
     const args = [...vitest, `--outputFile=${report}`, ...titles, ...tests]
     // A group of its own: a mutant may leave processes that ignore everything else.
     const child = spawn(process.execPath, args, { cwd: directory, env, detached: true, stdio: 'ignore' })
-    const stop = () => child.pid && process.kill(-child.pid, 'SIGKILL')
+    const stop = () => endGroup(child.pid)
     const timer = setTimeout(stop, LONGEST_MS)
+    signal.addEventListener('abort', stop)
     await new Promise(resolve => child.once('exit', resolve))
+    signal.removeEventListener('abort', stop)
     clearTimeout(timer)
-    try {
-      stop()
-    } catch {
-      // Nothing was left, as it should be.
-    }
+    stop()
     return readFile(report, 'utf8').then(JSON.parse, () => null)
   }
 
   return {
-    async proveSound(tests) {
-      const report = await run(tests, null)
-      const verdict = report ? verdictOf(report) : null
-      if (verdict?.kind === 'survived') return
-      throw new Error(`the tests fail without any mutant: ${JSON.stringify(verdict)}`)
+    async proveSound(mutants) {
+      for (const [only, sharing] of Map.groupBy(mutants, mutant => mutant.only)) {
+        const report = await run([...new Set(sharing.flatMap(mutant => mutant.tests))], only)
+        signal.throwIfAborted()
+        const verdict = report ? verdictOf(report) : NO_END
+        if (verdict.kind === 'survived') continue
+        throw new Error(
+          `The tests fail on the code as it is, so they say nothing: ${JSON.stringify(verdict)}`,
+        )
+      }
     },
     async try(mutant) {
       const applied = applyMutant(directory, mutant)
@@ -78,12 +86,28 @@ export async function openLane(root: string, directory: string, databaseUrl: str
       const path = join(directory, applied.file)
       await writeFile(path, applied.after)
       try {
-        const report = await run(mutant.tests, mutant.only)
-        return report ? verdictOf(report) : { kind: 'killed', by: 'no end, or none of the tests could begin' }
+        // One file after another: most are noticed by the first.
+        for (const test of mutant.tests) {
+          const report = await run([test], mutant.only)
+          signal.throwIfAborted()
+          const verdict = report ? verdictOf(report) : NO_END
+          if (verdict.kind !== 'survived') return verdict
+        }
+        return { kind: 'survived' }
       } finally {
         await writeFile(path, applied.before)
       }
     },
+  }
+}
+
+const NO_END = { kind: 'killed', by: 'no end, or none of the tests could begin' } as const
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left, as it should be.
   }
 }
 
@@ -93,6 +117,7 @@ function verdictOf(report: Report): Verdict {
     if (failed) return { kind: 'killed', by: failed.fullName }
     if (file.status === 'failed') return { kind: 'killed', by: `${file.name}: ${file.message}` }
   }
-  if (report.numPassedTests === 0) return { kind: 'broken', why: 'no test ran' }
+  if (report.numPassedTests === 0)
+    return { kind: 'broken', why: 'no test ran: the file is gone, or no title matches' }
   return { kind: 'survived' }
 }

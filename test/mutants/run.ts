@@ -14,6 +14,7 @@ import { type Mutant, readTables } from './table.ts'
  *     npm run mutate                        all, some minutes
  *     npm run mutate -- leases claims/turn  those whose names begin so
  *     npm run mutate -- --lanes 4           so many at a time, instead of one for each core
+ *     npm run mutate -- --unproven          without first seeing that the tests succeed on the code as it is
  *
  * The changes stand in the tables beside this file (`table.ts` says how they are written). They are made in copies of
  * the tree, never here. One embedded Postgres serves all.
@@ -26,13 +27,21 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LEAST_SHARE = 0.9
 
 const { values, positionals } = parseArgs({
-  options: { lanes: { type: 'string', default: `${availableParallelism()}` } },
+  options: {
+    lanes: { type: 'string', default: `${availableParallelism()}` },
+    unproven: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 const mutants = readTables().filter(
   ({ name }) => positionals.length === 0 || positionals.some(begin => name.startsWith(begin)),
 )
-process.exitCode = await main(mutants, Number(values.lanes))
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(signal))
+process.exitCode = await main(mutants, Number(values.lanes)).catch(error => {
+  if (!stop.signal.aborted) throw error
+  return 130
+})
 
 async function main(mutants: readonly Mutant[], laneCount: number): Promise<number> {
   await using opened = new AsyncDisposableStack()
@@ -41,10 +50,10 @@ async function main(mutants: readonly Mutant[], laneCount: number): Promise<numb
   opened.defer(() => rm(directory, { recursive: true, force: true }))
   const lanes = await Promise.all(
     Array.from({ length: Math.max(1, laneCount) }, (_, n) =>
-      openLane(ROOT, join(directory, `${n}`), databaseUrl),
+      openLane(ROOT, join(directory, `${n}`), databaseUrl, stop.signal),
     ),
   )
-  await lanes[0]?.proveSound([...new Set(mutants.flatMap(mutant => mutant.tests))])
+  if (!values.unproven) await lanes[0]?.proveSound(mutants)
   return judge(await tryAll(lanes, mutants))
 }
 

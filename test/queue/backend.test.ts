@@ -1,19 +1,23 @@
 import { createServer } from 'node:net'
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
-import { checkQueue, migrateQueue } from '#src/queue/backend.ts'
-import { checkRedis, QueueRefused, readInfo } from '#src/queue/redis.ts'
+import { migrateQueue } from '#src/queue/backend.ts'
+import { checkQueue } from '#src/queue/check.ts'
+import { checkRedis, readInfo } from '#src/queue/redis.ts'
+import { QueueRefused } from '#src/queue/refused.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { testRedisUrl } from '../support/redis.ts'
 
 describe('the queue in Postgres', () => {
   test('is migrated by four processes at once, into a schema of its own', async () => {
     await using database = await openTestDatabase()
-    const settings = { databaseUrl: database.url, redisUrl: null }
+    const settings = { databaseUrl: database.url, redisUrl: null, installation: 'test' }
     await expect(checkQueue(settings)).rejects.toThrow('Run `ferry migrate`')
     await Promise.all([1, 2, 3, 4].map(() => migrateQueue(settings)))
     await migrateQueue(settings)
-    expect(await checkQueue(settings)).toMatch(/^in Postgres, schema ferry_queue, version \d+$/)
+    expect(await checkQueue(settings)).toMatch(
+      /^in Postgres, schema ferry_queue, version \d+; a job can be added$/,
+    )
   })
 
   test('needs no right to create once it is migrated', async () => {
@@ -56,7 +60,7 @@ describe('Redis', () => {
   test('that says it is Valkey is judged by the version of Valkey', async () => {
     const info =
       'redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.0\r\nmaxmemory_policy:noeviction'
-    expect(readInfo(info)).toEqual({ server: 'Valkey', version: '8.1.0', policy: 'noeviction' })
+    expect(readInfo(info)).toMatchObject({ server: 'Valkey', version: '8.1.0', policy: 'noeviction' })
     await using redis = await openImpostor(info)
     expect(await checkRedis(redis.url)).toMatch(/^Valkey 8\.1\.0 at/)
   })

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { JOBS } from '#jobs/index.ts'
-import { migrateQueue, openBackend } from '#src/queue/backend.ts'
+import { migrateQueue, openBackend, openRawQueue, type QueueName } from '#src/queue/backend.ts'
 import type { ImportBell } from '#src/queue/job.ts'
 import { loadInstallation } from '#src/store/installation.ts'
 import { openTestRedis } from '#test/support/redis.ts'
@@ -27,8 +27,10 @@ export async function openImportRoom(kind: (typeof BACKENDS)[number], env: Recor
   const world = opened.use(await openImports({ answerMs: 30 }, settings))
   await migrateQueue(world.ferry.backend)
   const { id } = await loadInstallation(world.ferry.pool)
-  const backend = await openBackend({ ...world.ferry.backend, installation: id, log: world.ferry.log })
-  const queue = backend.openQueue('import') as unknown as Queue<ImportBell>
+  const queueSettings = { ...world.ferry.backend, installation: id, log: world.ferry.log }
+  const backend = openBackend(queueSettings)
+  const queue = openRawQueue(queueSettings, 'import') as unknown as Queue<ImportBell>
+  queue.on('error', () => {})
   opened.defer(() => queue.close())
   const kept = opened.move()
   return {
@@ -39,11 +41,11 @@ export async function openImportRoom(kind: (typeof BACKENDS)[number], env: Recor
       const isOver = async () => (await world.importRow(importId)).status === status
       await waitFor(isOver, { what: `import ${importId} to be ${status}`, timeoutMs: 25_000 })
     },
-    /** The queue of schedules, which a reconciler needs too. */
-    async syncQueue() {
-      const syncQueue = backend.openQueue('sync')
-      kept.defer(() => syncQueue.close())
-      return syncQueue
+    /** A queue as a worker uses it. */
+    openQueue<Name extends QueueName>(name: Name) {
+      const producer = backend.openQueue(name)
+      kept.defer(() => producer.close())
+      return producer
     },
     /** Resolves once every bell was answered. */
     async answered() {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { createFindDue } from '#src/queue/due.ts'
 import { ringImport } from '#src/queue/imports.ts'
-import { openReconciler } from '#src/queue/reconcile.ts'
+import { createReconciler } from '#src/queue/reconcile.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { work } from '../jobs/setup.ts'
@@ -54,7 +55,9 @@ describe.each(BACKENDS)('imports on %s', kind => {
       const id = await world.stage({ rows: 1, pageId })
       await world.queue.add('import-subscribers', { import: `${id}` })
     }
-    const reconciler = await openReconciler(world.ferry, await world.syncQueue(), [], world.queue)
+    const [syncQueue, importQueue] = [world.openQueue('sync'), world.openQueue('import')]
+    const findDue = createFindDue(world.ferry, new Date())
+    const reconciler = createReconciler(world.ferry, findDue, syncQueue, [], importQueue)
     await reconciler.look()
     expect(await world.queue.getWaitingCount()).toBe(2)
     await world.wipe()

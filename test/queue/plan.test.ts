@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { planBell, slotOfBell } from '#src/queue/plan.ts'
+import { planBell } from '#src/queue/plan.ts'
 import { slotAt } from '#src/queue/timing.ts'
 
 const HOUR = 3_600_000
@@ -8,38 +8,8 @@ const nightly = { cron: '30 3 * * *', timezone: 'UTC' }
 const night = new Date('2026-11-20T03:30:00Z')
 const at = (time: string) => new Date(`2026-11-20T${time}Z`)
 
-describe('a bell that the queue rings', () => {
-  test('stands for the slot it was rung for, though the next has begun', () => {
-    const due = slotOfBell(everyMinute, at('12:00:00.001'), 6 * HOUR, at('12:01:05'))
-    expect(due).toEqual({ slot: at('12:01:00'), trigger: 'schedule' })
-    expect(slotOfBell(everyMinute, at('12:00:59.001'), 6 * HOUR, at('12:01:05'))?.slot).toEqual(
-      at('12:00:00'),
-    )
-  })
-
-  test('stands for the latest slot if it comes hours late, so that many become one', () => {
-    expect(slotOfBell(everyMinute, at('10:00:00.001'), 6 * HOUR, at('12:34:56'))?.slot).toEqual(
-      at('12:34:00'),
-    )
-  })
-
-  test('is a catch-up if it is late, and nothing if it is later than that', () => {
-    expect(slotOfBell(nightly, night, 6 * HOUR, at('03:30:00.2'))).toEqual({
-      slot: night,
-      trigger: 'schedule',
-    })
-    expect(slotOfBell(nightly, night, 6 * HOUR, at('09:29:59'))).toEqual({ slot: night, trigger: 'catch-up' })
-    expect(slotOfBell(nightly, night, 6 * HOUR, at('09:30:01'))).toBeNull()
-  })
-
-  test('is on time for half a minute, even if nothing is to be caught up with', () => {
-    expect(slotOfBell(nightly, night, 1, at('03:30:29'))?.slot).toEqual(night)
-    expect(slotOfBell(nightly, night, 1, at('03:30:31'))).toBeNull()
-  })
-})
-
 describe('the reconciler', () => {
-  const untouched = { paused: false, taken: false, open: null }
+  const untouched = { paused: false, taken: false, isNew: false, open: null }
   const longAgo = new Date('2026-01-01T00:00:00Z')
   const plan = (
     timing: Parameters<typeof planBell>[0],
@@ -53,8 +23,14 @@ describe('the reconciler', () => {
     expect(plan(everyMinute, {}, at('05:00:50'))).toEqual({ slot: at('05:00:00'), trigger: 'schedule' })
   })
 
-  test('gives the queue two seconds first', () => {
-    expect(plan(nightly, {}, at('03:30:01'))).toBeNull()
+  test('is on time for half a minute, even if nothing is to be caught up with', () => {
+    const barely = (now: Date) => planBell(nightly, night, untouched, longAgo, 1, now)
+    expect(barely(at('03:30:29'))).toEqual({ slot: night, trigger: 'schedule' })
+    expect(barely(at('03:30:31'))).toBeNull()
+  })
+
+  test('makes one run of a hundred missed slots, and no catch-up of what runs every so often', () => {
+    expect(plan(everyMinute, {}, at('12:34:56'))).toEqual({ slot: at('12:34:00'), trigger: 'schedule' })
   })
 
   test('lets a slot pass that is older than FERRY_CATCH_UP', () => {
@@ -75,7 +51,7 @@ describe('the reconciler', () => {
 
   test('rings for an unfinished slot once it is free, and not long after', () => {
     const waiting = (freeInMs: number) =>
-      plan(nightly, { taken: true, open: { slot: night, freeInMs } }, at('04:00:00'))
+      plan(nightly, { taken: true, open: { slot: night, freeInMs, manual: false } }, at('04:00:00'))
     expect(waiting(1)).toBeNull()
     expect(waiting(0)).toEqual({ slot: night, trigger: 'schedule' })
     expect(waiting(-5 * HOUR)?.slot).toEqual(night)
@@ -83,18 +59,24 @@ describe('the reconciler', () => {
   })
 
   test('rings for the latest slot only, if an older one is unfinished too', () => {
-    const open = { slot: at('10:00:00'), freeInMs: -2 * HOUR }
+    const open = { slot: at('10:00:00'), freeInMs: -2 * HOUR, manual: false }
     expect(plan(everyMinute, { open }, at('12:00:30'))?.slot).toEqual(at('12:00:00'))
   })
 
   test('rings for nothing that is paused, except what a person asked for', () => {
     expect(plan(nightly, { paused: true }, at('05:00:00'))).toBeNull()
-    const open = { slot: night, freeInMs: 0 }
+    const open = { slot: night, freeInMs: 0, manual: false }
     expect(plan(nightly, { paused: true, taken: true, open }, at('05:00:00'))).toBeNull()
-    const byHand = { slot: at('04:56:07.891'), freeInMs: 0 }
+    const byHand = { slot: at('04:56:07.891'), freeInMs: 0, manual: true }
     expect(plan(nightly, { paused: true, open: byHand }, at('05:00:00'))).toEqual({
       slot: byHand.slot,
       trigger: 'manual',
     })
+  })
+
+  test('takes a slot of a changed interval for what it is, not for one that a person asked for', () => {
+    const open = { slot: at('04:56:07.891'), freeInMs: 0, manual: false }
+    expect(plan(everyMinute, { paused: true, taken: true, open }, at('05:00:00'))).toBeNull()
+    expect(plan(everyMinute, { taken: true, open }, at('05:00:00'))?.trigger).toBe('schedule')
   })
 })

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
-import { type BackendSettings, migrateQueue, openBackend } from '#src/queue/backend.ts'
+import { type BackendSettings, migrateQueue, openBackend, openRawQueue } from '#src/queue/backend.ts'
 import type {
   Bell,
   Job,
@@ -69,7 +69,8 @@ export async function setup(
   const ferry = contextOf(settings, opened.use(openDatabase(database.url, SILENT)).pool)
   const { id } = await loadInstallation(ferry.pool)
   const open = () => openBackend({ ...backend, installation: id, log: ferry.log })
-  const queue = (await open()).openQueue('sync') as unknown as Queue<Bell>
+  const queue = openRawQueue({ ...backend, installation: id }, 'sync') as unknown as Queue<Bell>
+  queue.on('error', () => {})
   opened.defer(() => queue.close())
   const workers = new Set<FerryWorker>()
   opened.defer(async () => {
@@ -81,7 +82,7 @@ export async function setup(
     backend,
     queue,
     async ringAgain(bell) {
-      const data = { account: 'default', slot: null, trigger: 'schedule', ...bell } as const
+      const data = { account: 'default', ...bell }
       await queue.add(bell.job, data, { removeOnComplete: true, removeOnFail: true })
     },
     async answered(active = 0) {
@@ -91,7 +92,7 @@ export async function setup(
     },
     openBackend: open,
     async work(jobs) {
-      const worker = await openWorker(ferry, await open(), jobs)
+      const worker = await openWorker(ferry, open(), jobs)
       const tracked = { drain: (ms: number) => worker.drain(ms).finally(() => workers.delete(tracked)) }
       workers.add(tracked)
       return tracked

@@ -1,6 +1,8 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { takeSlot } from '#src/store/slots.ts'
+import { loadInstallation } from '#src/store/installation.ts'
+import { pauseSchedules } from '#src/store/schedules.ts'
+import { addFirstSlot, takeSlot } from '#src/store/slots.ts'
 import { openTestStore, type TestStore } from '../support/store.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -65,4 +67,63 @@ test('work that succeeded closes the older slots that wait, but not one that som
   await newest!.settle('succeeded', true)
   expect((await rowsOf(store)).map(row => row.outcome)).toEqual(['superseded', null, 'succeeded'])
   await atWork!.settle('failed', false)
+})
+
+test('work that succeeded closes no newer slot, none of another account, and none of another schedule', async () => {
+  await using store = await openTestStore()
+  const later = new Date(NOON.getTime() + 60_000)
+  const others = [
+    { key: KEY, slot: later },
+    { key: { ...KEY, account: 'other' }, slot: new Date(NOON.getTime() - 60_000) },
+    { key: { ...KEY, schedule: 'other' }, slot: new Date(NOON.getTime() - 60_000) },
+  ]
+  for (const { key, slot } of others) {
+    const hold = await takeSlot(store.pool, key, slot, { evenIfPaused: false, log })
+    await hold!.reopen(0, true)
+  }
+  const hold = await take(store)
+  await hold!.settle('succeeded', true)
+  expect((await rowsOf(store)).filter(row => row.outcome !== null)).toHaveLength(1)
+})
+
+test('work that did not succeed closes no other slot', async () => {
+  await using store = await openTestStore()
+  const older = await take(store, new Date(NOON.getTime() - 60_000))
+  await older!.reopen(0, true)
+  const hold = await take(store)
+  await hold!.settle('failed', false)
+  expect((await rowsOf(store)).map(row => row.outcome)).toEqual([null, 'failed'])
+})
+
+test('a paused schedule keeps its slots, except what a person asked for; that of another account does not', async () => {
+  await using store = await openTestStore()
+  await pauseSchedules(store.pool, [{ ...KEY, account: 'other' }])
+  expect(
+    await takeSlot(store.pool, { ...KEY, account: 'other' }, NOON, { evenIfPaused: false, log }),
+  ).toBeNull()
+  const byHand = await takeSlot(store.pool, { ...KEY, account: 'other' }, NOON, { evenIfPaused: true, log })
+  const free = await take(store)
+  await byHand!.settle('succeeded', true)
+  await free!.settle('succeeded', true)
+})
+
+test("a slot that waits for its next attempt is nobody's, one that is done never again", async () => {
+  await using store = await openTestStore()
+  const hold = await take(store)
+  await hold!.reopen(60_000, true)
+  expect(await take(store)).toBeNull()
+  await store.pool.query('update ferry.schedule_slots set retry_at = clock_timestamp()')
+  const again = await take(store)
+  expect(again!.attempts).toBe(2)
+  await again!.settle('failed', false)
+  expect(await take(store)).toBeNull()
+})
+
+test('the first slot of a schedule is recorded once, whoever tries, and never again', async () => {
+  await using store = await openTestStore()
+  await loadInstallation(store.pool)
+  const tries = await Promise.all(Array.from({ length: 10 }, () => addFirstSlot(store.pool, KEY)))
+  expect(tries.filter(slot => slot !== null)).toHaveLength(1)
+  expect(await addFirstSlot(store.pool, KEY)).toBeNull()
+  expect(await addFirstSlot(store.pool, { ...KEY, account: 'other' })).not.toBeNull()
 })

@@ -35,7 +35,7 @@ const job = testJob({
     })
   },
 })
-const backend = await openBackend({ databaseUrl, redisUrl, installation: id, log: ferry.log })
+const backend = openBackend({ databaseUrl, redisUrl, installation: id, log: ferry.log })
 const worker = await openWorker(ferry, backend, [job, reconcileOften])
 
 process.on('SIGTERM', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { slotAfter, slotAt } from '#src/queue/timing.ts'
+import { slotAfter, slotAt, spread } from '#src/queue/timing.ts'
 
 describe('a job that runs every so often', () => {
   test('has its slots at multiples of the interval since 1970', () => {
@@ -8,6 +8,32 @@ describe('a job that runs every so often', () => {
     expect(slotAt(timing, new Date('2026-11-20T12:34:56.789Z'))).toEqual(new Date('2026-11-20T12:34:00Z'))
     expect(slotAt(timing, new Date('2026-11-20T12:34:00Z'))).toEqual(new Date('2026-11-20T12:34:00Z'))
     expect(slotAfter(timing, new Date('2026-11-20T12:34:00Z'))).toEqual(new Date('2026-11-20T12:35:00Z'))
+  })
+})
+
+describe('a job of many accounts', () => {
+  const names = Array.from({ length: 60 }, (_, index) => `poll/account-${index}`)
+  const minute = { everyMs: 60_000 }
+
+  test('is due at another moment for each, the same whoever works it out, and once in every interval', () => {
+    const noon = new Date('2026-11-20T12:00:00Z')
+    for (const name of names) {
+      const timing = spread(minute, name)
+      expect(spread(minute, name)).toEqual(timing)
+      const first = slotAfter(timing, noon)
+      expect(slotAt(timing, first)).toEqual(first)
+      expect(slotAt(timing, new Date(first.getTime() - 1)).getTime()).toBe(first.getTime() - 60_000)
+      expect(slotAfter(timing, first).getTime()).toBe(first.getTime() + 60_000)
+    }
+    const seconds = new Set(
+      names.map(name => Math.floor(slotAfter(spread(minute, name), noon).getTime() / 1_000)),
+    )
+    expect(seconds.size).toBeGreaterThan(25)
+  })
+
+  test('keeps its cron time', () => {
+    const nightly = { cron: '30 3 * * *', timezone: 'UTC' }
+    expect(spread(nightly, 'any')).toBe(nightly)
   })
 })
 

@@ -1,9 +1,23 @@
-import { type BackendSettings, checkQueue, QueueHasNoTables } from '#src/queue/backend.ts'
+import type { Ferry } from '#src/ferry.ts'
+import { checkQueue } from '#src/queue/check.ts'
+import { QueueHasNoTables } from '#src/queue/refused.ts'
+import { findInstallation } from '#src/store/installation.ts'
 import { type Finding, failed } from './finding.ts'
 
-/** On Redis: its version, and that it never evicts; in Postgres: its tables. Makes none. */
-export function checkQueueOf(backend: BackendSettings): Promise<Finding> {
-  return checkQueue(backend).then(found => ({ check: 'queue', status: 'ok', found }), notMade)
+/** Its version and rules, its tables in Postgres, and that it takes a job. Makes no tables. */
+export function checkQueueOf({ backend, pool }: Pick<Ferry, 'backend' | 'pool'>): Promise<Finding> {
+  const checked = async () =>
+    checkQueue({ ...backend, installation: (await findInstallation(pool))?.id ?? null })
+  return checked().then(ok, notMade)
+}
+
+/** While the database is out of reach, whose installation's queue it is remains unknown. */
+export function checkRedisAlone(redisUrl: string): Promise<Finding> {
+  return checkQueue({ databaseUrl: '', redisUrl, installation: null }).then(ok, failed('queue'))
+}
+
+function ok(found: string): Finding {
+  return { check: 'queue', status: 'ok', found }
 }
 
 /** Nothing is wrong with a queue that no worker has made yet. */

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { ImportOptions, PresetName } from '#src/imports/stage.ts'
 import type { OnUncertain } from '#src/model/import.ts'
-import { countFrom, mapArgument, pageArgument } from '../arguments.ts'
+import { countFrom, mapArgument, mapLocaleArgument, pageArgument } from '../arguments.ts'
 import { UsageError } from '../errors.ts'
 import { accountsOf } from '../session.ts'
 
@@ -12,7 +12,9 @@ export type Options = {
   account?: string
   method: string
   map?: Readonly<Record<string, string>>
+  lenientAddresses?: true
   defaultLocale?: string
+  mapLocale?: Readonly<Record<string, string>>
   all?: true
   from?: PresetName
   components?: string
@@ -42,7 +44,16 @@ export function addOptions(command: Command): Command {
       'which column holds recipient, all, component_ids or locale; repeatable',
       mapArgument,
     )
+    .option(
+      '--lenient-addresses',
+      'accept addresses that break a rule as some real mailboxes do: john..doe@docomo.ne.jp',
+    )
     .option('--default-locale <tag>', 'for rows that have none: en-US')
+    .option(
+      '--map-locale <said=tag>',
+      'which locale is meant by what the file has: de=de-DE; repeatable',
+      mapLocaleArgument,
+    )
     .option('--all', 'rows that name no components get all of them')
     .addOption(
       new Option('--from <product>', 'the file is the export of this product').choices([
@@ -81,7 +92,9 @@ export function importOptions(options: Options, config: Config): ImportOptions {
     pageId: options.page,
     method: options.method,
     map: options.map ?? {},
+    lenientAddresses: options.lenientAddresses ?? false,
     defaultLocale: options.defaultLocale ?? null,
+    mapLocale: options.mapLocale ?? {},
     all: options.all ?? false,
     from: options.from ?? null,
     components: options.components ?? null,

@@ -12,8 +12,22 @@ const STRANGE = /[\p{C}\p{Z}]/u
 
 /** Whether it is an e-mail address: strictly, without quoted local parts, comments or the numbers of machines. */
 export function isEmail(address: string): boolean {
-  const at = address.indexOf('@')
-  if (PLAIN.test(address)) return at <= LONGEST_LOCAL
-  if (Buffer.byteLength(address.slice(0, at)) > LONGEST_LOCAL || STRANGE.test(address)) return false
-  return isEmailValid(address, { ignoreLength: true })
+  return hasFormOfEmail(address) && Buffer.byteLength(address.slice(0, address.indexOf('@'))) <= LONGEST_LOCAL
+}
+
+/**
+ * Whether it is an address but for what real mailboxes have against the rules: dots at the ends of the local part or
+ * several in a row (docomo gave out such ones), a longer local part, an underscore in the domain.
+ */
+export function isLenientEmail(address: string): boolean {
+  const at = address.lastIndexOf('@')
+  const local = address.slice(0, at).replace(/^\.+|\.+$|\.(?=\.)/g, '')
+  const labels = address.slice(at + 1).split('.')
+  const domain = labels.map((label, n) => (n < labels.length - 1 ? label.replaceAll('_', 'x') : label))
+  return hasFormOfEmail(`${local}@${domain.join('.')}`)
+}
+
+function hasFormOfEmail(address: string): boolean {
+  if (PLAIN.test(address)) return true
+  return !STRANGE.test(address) && isEmailValid(address, { ignoreLength: true })
 }

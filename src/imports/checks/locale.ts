@@ -23,3 +23,8 @@ export function openLocaleCheck(): (locale: string) => boolean {
     return real
   }
 }
+
+/** What files say for a locale, as they are compared: `EN_us` is `en-us`. */
+export function localeKey(said: string): string {
+  return said.toLowerCase().replaceAll('_', '-')
+}

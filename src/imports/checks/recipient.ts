@@ -1,9 +1,13 @@
-import { isEmail } from './email.ts'
+import { asciiForm } from '../spellings.ts'
+import { isEmail, isLenientEmail } from './email.ts'
 
 const LONGEST = 255
 
 /** Control characters, and the stand-ins that a file of rejects has for what could not be read. */
 const UNREADABLE = /[\p{Cc}\u2400\ufffd]/u
+
+/** The reason of addresses that `--lenient-addresses` takes. */
+export const UNUSUAL = 'unusual e-mail address'
 
 /** Says what is wrong with a recipient, without naming it; null for nothing. */
 export type RecipientCheck = (
@@ -11,17 +15,30 @@ export type RecipientCheck = (
 ) => { readonly reason: string; readonly message: string } | null
 
 /** Returns the check for recipients of `method`: an e-mail address, or for another method anything that is there. */
-export function openRecipientCheck(method: string): RecipientCheck {
+export function openRecipientCheck(method: string, isLenient: boolean): RecipientCheck {
+  const tooLong = method === 'email' ? hasTooManyOctets : (text: string) => text.length > LONGEST
+  const unit = method === 'email' ? 'octets' : 'characters'
   return recipient => {
     if (recipient === '') return { reason: 'no recipient', message: 'the row has no recipient' }
-    if (recipient.length > LONGEST) {
-      return { reason: 'recipient too long', message: `the recipient is longer than ${LONGEST} characters` }
+    if (tooLong(recipient)) {
+      return { reason: 'recipient too long', message: `the recipient is longer than ${LONGEST} ${unit}` }
     }
     if (UNREADABLE.test(recipient)) {
       const message = 'the recipient holds a character that could not be read'
       return { reason: 'unreadable recipient', message }
     }
     if (method !== 'email' || isEmail(recipient)) return null
-    return { reason: 'not an e-mail address', message: 'the recipient is not an e-mail address' }
+    if (!isLenientEmail(recipient)) {
+      return { reason: 'not an e-mail address', message: 'the recipient is not an e-mail address' }
+    }
+    if (isLenient) return null
+    const message =
+      'the recipient breaks a rule of e-mail addresses that some real mailboxes break: --lenient-addresses accepts it'
+    return { reason: UNUSUAL, message }
   }
+}
+
+/** As it is written, or with its domain in ASCII, which is what goes over the wire of mail. */
+function hasTooManyOctets(address: string): boolean {
+  return Buffer.byteLength(address) > LONGEST || Buffer.byteLength(asciiForm(address)) > LONGEST
 }

@@ -1,6 +1,7 @@
 import { ALL, COMPONENT_IDS, type Field, LOCALE, RECIPIENT } from '../file/header.ts'
 import type { Preset } from '../presets/preset.ts'
-import { openLocaleCheck } from './locale.ts'
+import { type CleanAddress, cleanAddress } from './clean-address.ts'
+import { localeKey, openLocaleCheck } from './locale.ts'
 import { openRecipientCheck } from './recipient.ts'
 import { booleanOf, componentsOf, isSound, textOf } from './values.ts'
 
@@ -12,25 +13,37 @@ export type Verdict =
       /** Empty if `all`. */
       readonly componentIds: readonly string[]
       readonly locale: string
+      readonly cleaned: CleanAddress['cleaned']
     }
-  /** `message` never holds the recipient. */
-  | { readonly kind: 'rejected'; readonly reason: string; readonly field: number; readonly message: string }
+  /** `message` never holds the recipient. `value` is there of what is no person's: a locale. */
+  | {
+      readonly kind: 'rejected'
+      readonly reason: string
+      readonly field: number
+      readonly message: string
+      readonly value?: string
+    }
   | { readonly kind: 'left out'; readonly reason: string; readonly recipient: string | null }
 
 export type RowRules = {
   readonly fields: readonly Field[]
   readonly preset: Preset | null
   readonly method: string
+  readonly lenientAddresses: boolean
   readonly defaultLocale: string | null
+  /** From what files say to a locale, as `--map-locale` gives it; the keys as `localeKey` makes them. */
+  readonly locales: ReadonlyMap<string, string>
   readonly all: boolean
   /** From the components of the old product to the platform's; null to take them as they are. */
   readonly components: ReadonlyMap<string, string> | null
 }
 
+type Who = { readonly recipient: string; readonly cleaned: CleanAddress['cleaned'] }
+
 /** Returns what judges a row by the values of its fields. A value that is undefined has no column in the file. */
 export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => Verdict {
   const { fields, preset, method } = rules
-  const checkRecipient = openRecipientCheck(method)
+  const checkRecipient = openRecipientCheck(method, rules.lenientAddresses)
   const isLocale = openLocaleCheck()
   const statuses = fields.flatMap(({ name }, field) => {
     const status = preset?.statuses[name]
@@ -39,10 +52,12 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
   const others = fields.flatMap(({ name }, field) => (preset?.others?.includes(name) ? [field] : []))
 
   return values => {
-    const recipient = textOf(values[RECIPIENT])
-    if (recipient === null || !isSound(recipient)) {
+    const written = textOf(values[RECIPIENT])
+    if (written === null || !isSound(written)) {
       return rejected('not text', RECIPIENT, 'the recipient holds what is no text')
     }
+    const { address: recipient, cleaned } =
+      method === 'email' ? cleanAddress(written) : { address: written, cleaned: null }
     for (const { field, name, status } of statuses) {
       const value = values[field]
       if (value === undefined && !status.required) continue
@@ -57,26 +72,26 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
     }
     const trouble = checkRecipient(recipient)
     if (trouble) return rejected(trouble.reason, RECIPIENT, trouble.message)
-    return settingsOf(recipient, values)
+    return settingsOf({ recipient, cleaned }, values)
   }
 
-  function settingsOf(recipient: string, values: readonly unknown[]): Verdict {
+  function settingsOf(who: Who, values: readonly unknown[]): Verdict {
     const said = textOf(values[LOCALE])
-    const locale = said === '' ? rules.defaultLocale : said
+    const locale = said === '' ? rules.defaultLocale : said && (rules.locales.get(localeKey(said)) ?? said)
     if (said === '' && locale === null) {
       return rejected('no locale', LOCALE, 'the row has no locale, and --default-locale was not given')
     }
     if (locale === null || !isLocale(locale)) {
-      return rejected('not a locale', LOCALE, 'a locale is a language and a region that exist, such as en-US')
+      return { ...NOT_A_LOCALE, value: locale ?? '' }
     }
-    return scopeOf(recipient, locale, values)
+    return scopeOf(who, locale, values)
   }
 
-  function scopeOf(recipient: string, locale: string, values: readonly unknown[]): Verdict {
+  function scopeOf(who: Who, locale: string, values: readonly unknown[]): Verdict {
     const said = textOf(values[ALL])
     const all = said === '' ? null : said === null ? undefined : (booleanOf(said) ?? undefined)
     if (all === undefined) return rejected('not yes or no', ALL, 'all is true or false (yes, no, 1, 0)')
-    if (all) return { kind: 'good', recipient, all, componentIds: [], locale }
+    if (all) return { kind: 'good', ...who, all, componentIds: [], locale }
     const components = componentsOf(values[COMPONENT_IDS], preset?.componentKey)
     if (components === null || !components.ids.every(isSound)) {
       return rejected(
@@ -86,9 +101,9 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
       )
     }
     const { ids, isList } = components
-    if (ids.length > 0) return mapped(recipient, locale, ids)
+    if (ids.length > 0) return mapped(who, locale, ids)
     const coversAll = all === null && (rules.all || (isList && preset?.emptyListIsAll === true))
-    if (coversAll) return { kind: 'good', recipient, all: true, componentIds: [], locale }
+    if (coversAll) return { kind: 'good', ...who, all: true, componentIds: [], locale }
     return rejected(
       'neither all nor components',
       all === null ? COMPONENT_IDS : ALL,
@@ -98,9 +113,9 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
     )
   }
 
-  function mapped(recipient: string, locale: string, ids: readonly string[]): Verdict {
+  function mapped(who: Who, locale: string, ids: readonly string[]): Verdict {
     const { components } = rules
-    if (!components) return { kind: 'good', recipient, all: false, componentIds: ids, locale }
+    if (!components) return { kind: 'good', ...who, all: false, componentIds: ids, locale }
     const unmapped = ids.filter(id => !components.has(id))
     if (unmapped.length > 0) {
       // An id of a product has no @; of other methods nobody knows what a recipient looks like.
@@ -113,9 +128,17 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
       )
     }
     const componentIds = [...new Set(ids.map(id => components.get(id) ?? id))]
-    return { kind: 'good', recipient, all: false, componentIds, locale }
+    return { kind: 'good', ...who, all: false, componentIds, locale }
   }
 }
+
+const NOT_A_LOCALE = {
+  kind: 'rejected',
+  reason: 'not a locale',
+  field: LOCALE,
+  message:
+    'a locale is a language and a region that exist, such as en-US; --map-locale de=de-DE says which one is meant by de',
+} as const
 
 function rejected(reason: string, field: number, message: string): Verdict {
   return { kind: 'rejected', reason, field, message }

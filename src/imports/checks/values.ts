@@ -1,8 +1,10 @@
+import { parseLossless } from '#src/platform/lossless-json.ts'
+
 /** The text of a cell without outer white space; '' for none, null for what is no text (an object, say). */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value.trim()
   if (value === null || value === undefined) return ''
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
+  return isPlain(value) ? String(value) : null
 }
 
 /** Whether Postgres takes it and it can be sent: no U+0000, no lone surrogate. */
@@ -43,9 +45,13 @@ export function componentsOf(value: unknown, key: string | undefined): Component
 function listOf(list: readonly unknown[], key: string | undefined): ComponentList | null {
   const ids = list.map(member => {
     const id = key !== undefined && isRecord(member) ? member[key] : member
-    return typeof id === 'string' || typeof id === 'number' ? String(id).trim() : ''
+    return typeof id !== 'boolean' && isPlain(id) ? String(id).trim() : ''
   })
   return ids.includes('') ? null : { ids: unique(ids), isList: true }
+}
+
+function isPlain(value: unknown): boolean {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
 }
 
 function unique(ids: readonly string[]): readonly string[] {
@@ -58,7 +64,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseLossless(text)
   } catch {
     return undefined
   }

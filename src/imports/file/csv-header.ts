@@ -3,7 +3,9 @@ import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { Delimiter } from './csv.ts'
 import { fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
+import { columnsOfRejects, type Field, nameOf, REJECT_COLUMNS } from './header.ts'
 import type { Block } from './lines.ts'
+import { unescapeCell } from './reject-cells.ts'
 import { empty } from './sniff.ts'
 
 export type CsvHeader = {
@@ -11,23 +13,50 @@ export type CsvHeader = {
   readonly delimiter: Delimiter
   /** The line after the header. */
   readonly firstLine: number
-  /** What of the block comes after it. */
+  /** What of the blocks read comes after it. */
   readonly rest: Block
+  /** The blocks read, as one. */
+  readonly head: Block
 }
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t']
 
-/** More columns than this and the first line is no header. */
+/** More columns than this and the first line is no header. A file of rejects adds its own. */
 const MOST_COLUMNS = 4096
 
+/** A header that goes on for longer is a lone quote. */
+const LONGEST_HEADER = 1024 * 1024
+
 /**
- * Reads the header out of a file's first block. The delimiter is the one that makes most columns of it, or the one that
- * a line above it names. Throws `FileRefused` if there is none: its first line is damaged, or holds somebody's address.
+ * Reads the header out of a file's first blocks, as many as it takes. The delimiter is the one under which the columns
+ * of the `fields` are found, else the one that makes most columns, or the one that a line above it names. Throws
+ * `FileRefused` if there is no header: one of its lines is damaged, or the first holds somebody's address.
  */
-export function readHeader(block: Block, name: string, preset: Preset | null): CsvHeader {
-  const { delimiters, line, rest } = withoutHint(block)
-  const header = headerIn(rest, name, preset, delimiters)
-  return { ...header, firstLine: header.firstLine + line - 1 }
+export async function readHeader(
+  blocks: AsyncGenerator<Block>,
+  name: string,
+  fields: readonly Field[],
+  preset: Preset | null,
+): Promise<CsvHeader> {
+  let head: Block = { text: '', damaged: new Map(), last: false }
+  for (;;) {
+    const block = await blocks.next()
+    if (block.done) throw new Error('a file without a last block')
+    head = joined(head, block.value)
+    const { delimiters, line, rest } = withoutHint(head)
+    const header = headerIn(rest, name, fields, preset, delimiters)
+    if (header) return { ...header, head, firstLine: header.firstLine + line - 1 }
+  }
+}
+
+function joined(before: Block, block: Block): Block {
+  const lines = before.text.split('\n').length - 1
+  const damaged = [...block.damaged].map(([line, damage]) => [line + lines, damage] as const)
+  return {
+    text: before.text + block.text,
+    damaged: new Map([...before.damaged, ...damaged]),
+    last: block.last,
+  }
 }
 
 /**
@@ -48,36 +77,39 @@ export function withoutHint(block: Block): {
   }
 }
 
+/** Null if more must be read to know. */
 function headerIn(
   block: Block,
   name: string,
+  fields: readonly Field[],
   preset: Preset | null,
   delimiters: readonly Delimiter[],
-): CsvHeader {
-  const { text, damaged } = block
+): Omit<CsvHeader, 'head'> | null {
+  const { text } = block
+  const mayGoOn = !block.last && text.length < LONGEST_HEADER
   const blank = /^(?:[ \t]*\r?\n)*/.exec(text)?.[0] ?? ''
-  if (text.trim() === '') throw empty(name)
-  const blankLines = blank.split('\n').length - 1
-  const damage = damaged.get(blankLines)
-  if (damage === 'not UTF-8') {
-    throw new FileRefused(
-      `The header of ${name} is not UTF-8 text.`,
-      'Convert the file, from Latin-1 say: iconv -f ISO-8859-1 -t UTF-8 FILE > utf8.csv',
-    )
+  if (text.trim() === '') {
+    if (mayGoOn) return null
+    throw empty(name)
   }
-  if (damage) throw noHeader(name, damage)
-  const parsed = delimiters.flatMap(delimiter => headerBy(delimiter, text, blank.length) ?? [])
-  const [header] = parsed.sort((a, b) => b.columns.length - a.columns.length)
+  const blankLines = blank.split('\n').length - 1
+  refuseDamage(block, blankLines, 1, name)
+  const parsed = delimiters.map(delimiter => headerBy(delimiter, text, blank.length, fields, preset))
+  const [header] = parsed
+    .filter(candidate => candidate !== 'open' && candidate !== 'damaged')
+    .sort(
+      (a, b) =>
+        // The names of our own columns are proof.
+        Number(b.isOfRejects) - Number(a.isOfRejects) ||
+        Number(b.hasAll) - Number(a.hasAll) ||
+        b.found - a.found ||
+        b.columns.length - a.columns.length,
+    )
+  if (mayGoOn && parsed.includes('open') && !header?.hasAll) return null
   if (!header) throw noHeader(name, 'a lone quote')
-  const { columns, delimiter, end } = header
-  const invented = preset?.headerOf?.(columns) ?? null
-  if (invented) {
-    return {
-      columns: invented,
-      delimiter,
-      firstLine: 1 + blankLines,
-      rest: withoutStart(block, blank.length),
-    }
+  const { columns, delimiter, end, isInvented } = header
+  if (isInvented) {
+    return { columns, delimiter, firstLine: 1 + blankLines, rest: withoutStart(block, blank.length) }
   }
   if (columns.some(column => isEmailValid(column))) {
     throw new FileRefused(
@@ -86,6 +118,7 @@ function headerIn(
     )
   }
   const headerLines = text.slice(blank.length, end).split('\n').length - 1
+  refuseDamage(block, blankLines, headerLines, name)
   return {
     columns,
     delimiter,
@@ -94,12 +127,47 @@ function headerIn(
   }
 }
 
-function headerBy(delimiter: Delimiter, text: string, at: number) {
-  const fields = fieldsFor(MOST_COLUMNS)
-  if (scanRecord(text, at, delimiter.charCodeAt(0), fields) !== null || fields.count > MOST_COLUMNS)
-    return null
-  const columns = Array.from({ length: fields.count }, (_, n) => fieldAt(text, fields, n).trim())
-  return { columns, delimiter, end: fields.end }
+function refuseDamage({ damaged }: Block, from: number, lines: number, name: string): void {
+  for (let line = from; line < from + lines; line++) {
+    const damage = damaged.get(line)
+    if (damage === 'not UTF-8') {
+      throw new FileRefused(
+        `The header of ${name} is not UTF-8 text.`,
+        'Convert the file, from Latin-1 say: iconv -f ISO-8859-1 -t UTF-8 FILE > utf8.csv',
+      )
+    }
+    if (damage) throw noHeader(name, damage)
+  }
+}
+
+function headerBy(
+  delimiter: Delimiter,
+  text: string,
+  at: number,
+  fields: readonly Field[],
+  preset: Preset | null,
+) {
+  const cells = fieldsFor(MOST_COLUMNS + REJECT_COLUMNS.length)
+  const fault = scanRecord(text, at, delimiter.charCodeAt(0), cells)
+  if (fault !== null) return fault === 'open' ? 'open' : 'damaged'
+  if (cells.count > cells.starts.length) return 'damaged'
+  const written = Array.from({ length: cells.count }, (_, n) => fieldAt(text, cells, n).trim())
+  const ofRejects = columnsOfRejects(written)
+  if (written.length - ofRejects > MOST_COLUMNS) return 'damaged'
+  const invented = preset?.headerOf?.(written) ?? null
+  const columns = invented ?? written
+  const names = new Set(columns.map(column => nameOf(ofRejects > 0 ? unescapeCell(column) : column)))
+  const found = fields.filter(field => field.columns.some(column => names.has(nameOf(column))))
+  const hasAll = fields.every(field => !field.required || found.includes(field))
+  return {
+    columns,
+    delimiter,
+    end: cells.end,
+    isInvented: invented !== null,
+    isOfRejects: ofRejects > 0,
+    hasAll,
+    found: found.length,
+  }
 }
 
 function withoutStart(block: Block, end: number): Block {
@@ -112,7 +180,7 @@ function withoutStart(block: Block, end: number): Block {
 
 function noHeader(name: string, why: string): FileRefused {
   return new FileRefused(
-    `The first line of ${name} is no header of a CSV (${why}).`,
+    `${name} does not begin with the header of a CSV (${why}).`,
     'The first line names the columns, separated by commas, semicolons or tabs.',
   )
 }

@@ -7,7 +7,7 @@
 export type Fields = {
   /** How many there are; those beyond the arrays' length are counted only. */
   count: number
-  /** Where the next record begins. */
+  /** Where the next record begins, or where the scan met a fault. */
   end: number
   /** Whether any of them was quoted: only those may go over several lines. */
   quoted: boolean
@@ -59,15 +59,24 @@ export function scanRecord(text: string, from: number, delimiter: number, fields
         kind = WITH_QUOTES
         end = text.indexOf('"', end + 2)
       }
-      if (end === -1) return 'open'
+      if (end === -1) {
+        fields.end = length
+        return 'open'
+      }
       at = end + 1
       stop = text.charCodeAt(at)
       if (stop === CR && (at + 1 === length || text.charCodeAt(at + 1) === LF)) stop = text.charCodeAt(++at)
-      if (stop !== delimiter && stop !== LF && at < length) return 'text after a quote'
+      if (stop !== delimiter && stop !== LF && at < length) {
+        fields.end = at
+        return 'text after a quote'
+      }
     } else {
       stop = text.charCodeAt(at)
       while (stop !== delimiter && stop !== LF && at < length) {
-        if (stop === QUOTE) return 'quote in a field'
+        if (stop === QUOTE) {
+          fields.end = at
+          return 'quote in a field'
+        }
         stop = text.charCodeAt(++at)
       }
       end = stop !== delimiter && at > start && text.charCodeAt(at - 1) === CR ? at - 1 : at

@@ -1,5 +1,6 @@
 import { type Fault, fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
 import { type Damage, LONGEST_LINE } from './lines.ts'
+import { openLoneQuoteTest } from './lone-quote.ts'
 import { DAMAGE_IN_WORDS, type Reader, type Sink } from './reader.ts'
 
 export type Delimiter = ',' | ';' | '\t'
@@ -12,16 +13,15 @@ export type CsvShape = {
   readonly columns: readonly number[]
 }
 
-/** `refused`: a record over several lines that fails a check. */
-type Trouble = Fault | Damage | 'refused'
+type Trouble = Fault | 'too long' | 'lone'
 
-const QUOTES: Readonly<Record<Fault | 'refused', string>> = {
+const TROUBLE_IN_WORDS: Readonly<Record<Trouble, string>> = {
   open: 'a quote is opened on this line and never closed',
-  refused: 'a quote is opened on this line, and what it would enclose with the lines below is no valid row',
+  'too long': `a quote is opened on this line and not closed within ${LONGEST_LINE} characters`,
+  lone: 'a quote is opened on this line, and what it would enclose with the lines below are rows',
   'quote in a field': 'a quote stands inside a field that does not begin with one',
   'text after a quote': 'text follows a closing quote',
 }
-const TROUBLE_IN_WORDS: Readonly<Record<Trouble, string>> = { ...QUOTES, ...DAMAGE_IN_WORDS }
 
 const LF = 10
 const CR = 13
@@ -29,70 +29,119 @@ const CR = 13
 /**
  * Reads the records of a CSV out of its blocks, from line `firstLine` on.
  *
- * A damaged line costs itself and nothing else. Where a quoted field goes on over several lines nobody can know
- * whether that was meant, or whether a lone quote swallows rows: so if anything at all is wrong with such a record,
- * its first line alone is damaged, and reading goes on at the second.
+ * A damaged line costs itself and nothing else. What is wrong with a record over several lines costs that record: a line
+ * of somebody's note must not become a person because it looks like a row. Only where the lines that the quote encloses
+ * are rows indeed is it a lone quote: then the line it is on is damaged, and reading goes on at the next.
  */
 export function openCsvReader(shape: CsvShape, firstLine: number, sink: Sink): Reader {
+  const { width, columns } = shape
   const delimiter = shape.delimiter.charCodeAt(0)
-  const fields = fieldsFor(shape.width)
-  const values: (string | undefined)[] = shape.columns.map(() => undefined)
+  const fields = fieldsFor(width)
+  const values: (string | undefined)[] = columns.map(() => undefined)
+  const isLoneQuote = openLoneQuoteTest({ delimiter, width, columns }, row => sink.faultOf(row))
   let line = firstLine
-  /** A record begun in the last block and not ended there. None of its lines is damaged. */
+  /** A record begun in the last block and not ended there. */
   let open = ''
+  /** By the number of the line. */
+  let damaged: ReadonlyMap<number, Damage> = new Map()
 
-  /** Leaves the record at `at` with the sink, or says what is wrong with its first line. */
-  function take(text: string, at: number, damageOf: (line: number) => Damage | undefined): Trouble | null {
-    const fault = damageOf(line) ?? scanRecord(text, at, delimiter, fields)
-    if (fault !== null) return fault
-    const isWhole = fields.count === shape.width
-    const lines = fields.quoted ? linesIn(text, at, fields.end) : 1
-    if (lines > 1) {
-      if (!isWhole || fields.end - at > LONGEST_LINE) return 'refused'
-      for (let n = line + 1; n < line + lines; n++) if (damageOf(n)) return 'refused'
+  /** Leaves the record at `at` with the sink; returns where the next begins, or null if that has not been read yet. */
+  function take(text: string, at: number, isLast: boolean): number | null {
+    const fault = scanRecord(text, at, delimiter, fields)
+    if (fault === 'open' && !isLast && text.length - at <= LONGEST_LINE) return null
+    const firstEnd = fault === null && !fields.quoted ? fields.end : lineEnd(text, at)
+    let end = fault === null ? fields.end : lineEnd(text, fields.end)
+    let trouble: Trouble | null = fault
+    if (end > firstEnd && end - at > LONGEST_LINE) {
+      trouble = 'too long'
+      end = Math.max(firstEnd, text.lastIndexOf('\n', at + LONGEST_LINE - 1) + 1)
     }
-    const raw = withoutNewline(text, at, fields.end)
-    if (!isWhole) {
-      const message = `the line has ${fields.count} fields, the header has ${shape.width}`
-      sink.damaged(line, 'number of fields', message, raw)
-    } else {
-      for (let n = 0; n < values.length; n++) {
-        const column = shape.columns[n] ?? -1
-        if (column !== -1) values[n] = fieldAt(text, fields, column)
+    const lines = end === firstEnd ? 1 : linesIn(text, at, end)
+    let damage = damagedIn(lines)
+    if (trouble === null && fields.count === width) loadValues(text)
+    const isSound = trouble === null && damage === undefined && fields.count === width
+    const wrong = lines > 1 && isSound ? sink.faultOf(values) : null
+    if (lines > 1 && (!isSound || wrong !== null)) {
+      const enclosed = {
+        text: text.slice(firstEnd, end),
+        firstLine: line + 1,
+        isNote: wrong !== null && !String(values[wrong]).includes('\n'),
+        endsInFault: trouble !== null && trouble === fault && fault !== 'open',
       }
-      if (!sink.row(line, values, raw, lines > 1)) return 'refused'
+      if (isLoneQuote(enclosed, damaged)) {
+        damage = damaged.get(line)
+        leaveDamaged(damage ?? 'lone', withoutNewline(text, at, firstEnd))
+        line++
+        return firstEnd
+      }
     }
+    const raw = withoutNewline(text, at, end)
+    if (isSound) sink.row(line, values, raw)
+    else leaveDamaged(damage ?? trouble, raw)
     line += lines
-    return null
+    return end
+  }
+
+  function loadValues(text: string): void {
+    for (let n = 0; n < values.length; n++) {
+      const column = columns[n] ?? -1
+      if (column !== -1) values[n] = fieldAt(text, fields, column)
+    }
+  }
+
+  function damagedIn(lines: number): Damage | undefined {
+    if (damaged.size === 0) return undefined
+    for (let n = line; n < line + lines; n++) if (damaged.has(n)) return damaged.get(n)
+    return undefined
+  }
+
+  /** `what` is null for a record of which nothing is wrong but the number of its fields. */
+  function leaveDamaged(what: Damage | Trouble | null, raw: string): void {
+    if (what === null) {
+      const message = `the line has ${fields.count} fields, the header has ${width}`
+      sink.damaged(line, 'number of fields', message, raw)
+    } else if (what in TROUBLE_IN_WORDS) {
+      sink.damaged(line, 'quotes', TROUBLE_IN_WORDS[what as Trouble], raw)
+    } else {
+      sink.damaged(line, what, DAMAGE_IN_WORDS[what as Damage], raw)
+    }
   }
 
   return block => {
     const text = open + block.text
-    const blockLine = line + linesIn(open, 0, open.length)
-    const damageOf = (n: number) => block.damaged.get(n - blockLine)
-    const damageFrom = (n: number) => [...block.damaged.keys()].some(key => blockLine + key >= n)
+    damaged = shifted(block.damaged, line + linesIn(open, 0, open.length), open === '' ? new Map() : damaged)
     open = ''
     for (let at = 0; at < text.length; ) {
       const empty = emptyLineAt(text, at)
-      const trouble = empty > 0 ? null : take(text, at, damageOf)
       if (empty > 0) {
         at += empty
         line++
-      } else if (trouble === null) {
-        at = fields.end
-      } else if (trouble === 'open' && !block.last && text.length - at <= LONGEST_LINE && !damageFrom(line)) {
+        continue
+      }
+      const next = take(text, at, block.last)
+      if (next === null) {
         open = text.slice(at)
         return
-      } else {
-        const newline = text.indexOf('\n', at)
-        const end = newline === -1 ? text.length : newline + 1
-        const reason = trouble in QUOTES ? 'quotes' : trouble
-        sink.damaged(line, reason, TROUBLE_IN_WORDS[trouble], withoutNewline(text, at, end))
-        at = end
-        line++
       }
+      at = next
     }
   }
+}
+
+/** The damaged lines of a block by their numbers, added to those known `before`. */
+function shifted(
+  block: ReadonlyMap<number, Damage>,
+  by: number,
+  before: ReadonlyMap<number, Damage>,
+): ReadonlyMap<number, Damage> {
+  if (block.size === 0) return before
+  return new Map([...before, ...[...block].map(([n, damage]) => [n + by, damage] as const)])
+}
+
+/** Where the line that holds the place `at` ends, newline included. */
+function lineEnd(text: string, at: number): number {
+  const newline = text.indexOf('\n', at)
+  return newline === -1 ? text.length : newline + 1
 }
 
 /** How long the line at `at` is, newline included, if there is nothing on it; else 0. */

@@ -8,6 +8,8 @@ export type Field = {
   /** The columns it may be in; the first that is there is taken. */
   readonly columns: readonly string[]
   readonly required: boolean
+  /** Its column was named by `--map`. */
+  readonly isMapped?: true
 }
 
 /** The first four fields, in this order. */
@@ -47,8 +49,14 @@ export function fieldsOf(preset: Preset | null, map: Readonly<Record<string, str
   }
   return fields.map(field => {
     const column = map[field.name]
-    return column === undefined ? field : { ...field, columns: [column], required: true }
+    return column === undefined ? field : { ...field, columns: [column], required: true, isMapped: true }
   })
+}
+
+/** How many of the last columns are those of a file of rejects: all four or none. */
+export function columnsOfRejects(columns: readonly string[]): number {
+  const last = columns.slice(-REJECT_COLUMNS.length)
+  return last.join() === REJECT_COLUMNS.join() ? REJECT_COLUMNS.length : 0
 }
 
 /** Returns by field in which column of the header it is, or -1. Throws `FileRefused` where that is doubtful. */
@@ -62,11 +70,15 @@ export function matchColumns(header: readonly string[], fields: readonly Field[]
     }
     const column = names.indexOf(name)
     if (names.lastIndexOf(name) === column) return column
-    throw new FileRefused(
-      `The header has the column ${shownColumn(header[column])} more than once, and ${field.name} is read from it.`,
-      'Rename all but one of them in the file.',
-    )
+    throw columnTwice('header', header[column], field)
   })
+}
+
+export function columnTwice(where: string, column: string | undefined, field: Field): FileRefused {
+  return new FileRefused(
+    `The ${where} has the column ${shownColumn(column)} more than once, and ${field.name} is read from it.`,
+    'Rename all but one of them in the file.',
+  )
 }
 
 export function columnMissing(header: readonly string[], field: Field): FileRefused {
@@ -77,6 +89,13 @@ export function columnMissing(header: readonly string[], field: Field): FileRefu
     return new FileRefused(
       `No column of the file is the ${field.name}: they seem to be separated by |.`,
       'Export it again, or convert it: Ferry reads columns separated by comma, semicolon or tab.',
+    )
+  }
+  if (field.isMapped) {
+    const [column] = field.columns
+    return new FileRefused(
+      `--map ${field.name}=${column}: the file has no column ${shownColumn(column)}; its columns are ${shown.join(', ')}.`,
+      `Name one of these: --map ${field.name}=${quotedForShell(nearest(header, field))}`,
     )
   }
   const near = header.find(column => wanted.includes(nameOf(column))) ?? nearest(header, field)

@@ -1,7 +1,7 @@
-import { type Field, nameOf } from './header.ts'
+import { columnTwice, type Field, nameOf } from './header.ts'
 
 export type JsonFields = {
-  /** The values of the fields in a row. The array is used again for the next. */
+  /** The values of the fields in a row. The array is used again for the next. Throws `FileRefused` for two of one field. */
   valuesOf(row: Readonly<Record<string, unknown>>): readonly unknown[]
   /** By field: the key it was found under first; undefined for one no row had. */
   readonly keys: (string | undefined)[]
@@ -20,6 +20,7 @@ export function openJsonFields(fields: readonly Field[], inside: string | undefi
   const values: unknown[] = fields.map(() => undefined)
   const ranks: number[] = fields.map(() => Number.POSITIVE_INFINITY)
   const keys: (string | undefined)[] = fields.map(() => undefined)
+  const twice: (string | undefined)[] = fields.map(() => undefined)
   const unused = new Set<string>()
   const known = new Map<string, readonly { field: number; rank: number }[]>()
   const candidates = fields.map(field => field.columns.map(nameOf))
@@ -47,14 +48,20 @@ export function openJsonFields(fields: readonly Field[], inside: string | undefi
       const row = isRecord(nested) ? nested : outer
       values.fill(undefined)
       ranks.fill(Number.POSITIVE_INFINITY)
+      twice.fill(undefined)
       for (const key of Object.keys(row)) {
         for (const { field, rank } of usesOf(key)) {
-          if (rank >= (ranks[field] ?? 0)) continue
+          const best = ranks[field] ?? 0
+          if (rank === best) twice[field] = key
+          if (rank >= best) continue
           ranks[field] = rank
+          twice[field] = undefined
           values[field] = row[key]
           keys[field] ??= key
         }
       }
+      const field = fields.find((_, n) => twice[n] !== undefined)
+      if (field) throw columnTwice('file', twice[fields.indexOf(field)], field)
       return values
     },
   }

@@ -1,3 +1,4 @@
+import { parseLossless } from '#src/platform/lossless-json.ts'
 import { DAMAGE_IN_WORDS, type Reader, type Sink } from './reader.ts'
 
 /** Reads one JSON object a line; `valuesOf` picks the fields asked for out of it. */
@@ -23,7 +24,7 @@ export function openNdjsonReader(
 
   function takeLine(at: number, raw: string): void {
     const row = objectIn(raw)
-    if (row) sink.row(at, valuesOf(row), raw, false)
+    if (row) sink.row(at, valuesOf(row), raw)
     else sink.damaged(at, 'not JSON', 'the line is not one JSON object', raw)
   }
 }
@@ -32,7 +33,7 @@ const CR = 13
 
 function objectIn(raw: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(raw)
+    const value = parseLossless(raw)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : null

@@ -7,10 +7,12 @@ export type Reader = (block: Block) => void
 export type Sink = {
   /**
    * Takes a row: the values of the fields asked for, in their order, undefined for what the file does not have; the
-   * array is used again for the next row. A row that `mayRefuse` is refused by answering false if it fails a check: it is then read again line by line.
+   * array is used again for the next row.
    */
-  row(line: number, values: readonly unknown[], raw: string, mayRefuse: boolean): boolean
-  /** Takes a line of which no row could be made. */
+  row(line: number, values: readonly unknown[], raw: string): void
+  /** By which of its fields such a row would be rejected; null if it would not be. Takes nothing. */
+  faultOf(values: readonly unknown[]): number | null
+  /** Takes what stands from a line on, of which no row could be made. */
   damaged(line: number, reason: string, message: string, raw: string): void
 }
 

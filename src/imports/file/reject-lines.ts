@@ -1,7 +1,7 @@
+import { parseLossless, stringifyLossless } from '#src/platform/lossless-json.ts'
 import { parseRecord } from './csv-record.ts'
-import { nameOf, REJECT_COLUMNS } from './header.ts'
+import { columnsOfRejects, nameOf, REJECT_COLUMNS } from './header.ts'
 import { escapeCell } from './reject-cells.ts'
-import { columnsOfRejects } from './rows.ts'
 
 type Reject = {
   readonly line: string
@@ -30,7 +30,7 @@ export function csvOfRejects(columns: readonly string[], delimiter: string): Rej
   }
 
   return {
-    header: `${record([...own.map(safe), ...REJECT_COLUMNS])}\n`,
+    header: `${[...own.map(safe).map(quotedName), ...REJECT_COLUMNS].join(delimiter)}\n`,
     lineOf({ line, reason, message, request_id, raw }) {
       const told = [line, reason, message, request_id ?? ''].map(escapeCell)
       return `${record([...cellsOf(raw), ...told])}\n`
@@ -59,16 +59,21 @@ function membersOf(raw: string): string {
     return raw.trim().slice(1, -1).trim()
   }
   const own = Object.entries(row).filter(([key]) => !names.includes(nameOf(key)))
-  return JSON.stringify(Object.fromEntries(own)).slice(1, -1)
+  return stringifyLossless(Object.fromEntries(own)).slice(1, -1)
 }
 
 function quoted(cell: string, delimiter: string): string {
   return cell.includes(delimiter) || /["\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
+/** A name of a column: whatever it holds, no other delimiter and no other kind of file is seen in it. */
+function quotedName(name: string): string {
+  return /^\w[\w .'/()-]*$/.test(name) && name === name.trim() ? name : `"${name.replaceAll('"', '""')}"`
+}
+
 function parsed(json: string): unknown {
   try {
-    return JSON.parse(json)
+    return parseLossless(json)
   } catch {
     return undefined
   }

@@ -3,7 +3,15 @@ import type { Preset } from '../presets/preset.ts'
 import type { StagedFile } from '../staged.ts'
 import { openCsvReader } from './csv.ts'
 import { readHeader } from './csv-header.ts'
-import { columnMissing, type Field, matchColumns, nameOf, REJECT_COLUMNS, shownColumn } from './header.ts'
+import {
+  columnMissing,
+  columnsOfRejects,
+  type Field,
+  matchColumns,
+  nameOf,
+  REJECT_COLUMNS,
+  shownColumn,
+} from './header.ts'
 import { openJsonFields } from './json-fields.ts'
 import { readBlocks } from './lines.ts'
 import { openNdjsonReader } from './ndjson.ts'
@@ -47,9 +55,7 @@ async function openCsv(
   fields: readonly Field[],
   preset: Preset | null,
 ): Promise<OpenFile> {
-  const first = await blocks.next()
-  if (first.done) throw new Error('a file without a block')
-  const header = readHeader(first.value, source.name, preset)
+  const header = await readHeader(blocks, source.name, fields, preset)
   const { delimiter } = header
   const rejectColumns = columnsOfRejects(header.columns)
   const columns = rejectColumns > 0 ? header.columns.map(unescapeCell) : header.columns
@@ -97,7 +103,7 @@ async function openNdjson(
         ...sink,
         row(...row) {
           rows++
-          return sink.row(...row)
+          sink.row(...row)
         },
       }
       await readAll(blocks, openNdjsonReader(json.valuesOf, counting), between)
@@ -128,12 +134,6 @@ function mappedTo(
   return Object.fromEntries(pairs)
 }
 
-/** How many of the last columns are those of a file of rejects: all four or none. */
-export function columnsOfRejects(columns: readonly string[]): number {
-  const last = columns.slice(-REJECT_COLUMNS.length)
-  return last.join() === REJECT_COLUMNS.join() ? REJECT_COLUMNS.length : 0
-}
-
 function withoutRejectColumns(keys: readonly string[]): readonly string[] {
   const names = REJECT_COLUMNS.map(nameOf)
   if (!names.every(name => keys.some(key => nameOf(key) === name))) return keys
@@ -142,14 +142,11 @@ function withoutRejectColumns(keys: readonly string[]): readonly string[] {
 
 /** The sink for a file of rejects, whose cells were kept from being run by a spreadsheet. */
 function unescaping(sink: Sink): Sink {
+  const plain = (values: readonly unknown[]) =>
+    values.map(value => (typeof value === 'string' ? unescapeCell(value) : value))
   return {
     ...sink,
-    row: (line, values, raw, mayRefuse) =>
-      sink.row(
-        line,
-        values.map(value => (typeof value === 'string' ? unescapeCell(value) : value)),
-        raw,
-        mayRefuse,
-      ),
+    row: (line, values, raw) => sink.row(line, plain(values), raw),
+    faultOf: values => sink.faultOf(plain(values)),
   }
 }

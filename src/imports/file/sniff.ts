@@ -53,7 +53,7 @@ function wideEncoding(head: Buffer): string | null {
 }
 
 function refuseBinary(head: Buffer, name: string): void {
-  const known = MAGIC.find(({ bytes }) => head.subarray(0, bytes.length).equals(bytes))
+  const known = MAGIC.find(({ bytes, at = 0 }) => head.subarray(at, at + bytes.length).equals(bytes))
   if (known) throw new FileRefused(`${name} is ${known.what}, not text.`, known.whatToDo)
   let controls = 0
   for (const byte of head) if (byte < 32 && byte !== 9 && byte !== 10 && byte !== 13) controls++
@@ -72,7 +72,8 @@ const MAGIC = [
     what: 'an old Excel file',
     whatToDo: 'Save the sheet as "CSV UTF-8".',
   },
-  { bytes: Buffer.from('BZh', 'latin1'), what: 'a bzip2 file', whatToDo: 'bzip2 -dc FILE | ferry import -' },
+  // `BZh` alone may begin the name of a column.
+  { bytes: Buffer.from('1AY&SY'), at: 4, what: 'a bzip2 file', whatToDo: 'bzip2 -dc FILE | ferry import -' },
   {
     bytes: Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]),
     what: 'an xz file',

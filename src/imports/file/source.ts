@@ -1,10 +1,8 @@
 import { access, constants, type FileHandle, open, stat } from 'node:fs/promises'
-import { pipeline, Readable, type Transform } from 'node:stream'
-import { createGunzip, createZstdDecompress } from 'node:zlib'
+import type { Readable } from 'node:stream'
 import { reasonOf } from '#src/model/reason.ts'
 import { FileRefused } from '../file-refused.ts'
-
-export type Compression = 'none' | 'gzip' | 'zstd'
+import { type Compression, compressionOf, unpacked } from './unpack.ts'
 
 /** A file being read from its beginning to its end, once. */
 export type Source = AsyncDisposable & {
@@ -48,7 +46,7 @@ export async function openSource(path: string, signal: AbortSignal): Promise<Sou
     compression,
     totalBytes: before && isFile ? Number(before.size) : null,
     bytesRead: () => bytes,
-    content: decompressed(first.all, compression, name),
+    content: compression === 'none' ? first.all : unpacked(first.all, compression, name),
     async expectUnchanged() {
       if (!handle || !before || !isFile) return
       const now = await handle.stat({ bigint: true })
@@ -131,46 +129,4 @@ export async function peek(
     for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value
   }
   return { bytes, all: all() }
-}
-
-function compressionOf(bytes: Buffer): Compression {
-  if (bytes.length >= 2 && bytes.readUInt16BE() === 0x1f8b) return 'gzip'
-  // RFC 8878; 0x184D2A5? are frames to be skipped, with which some tools begin a file.
-  if (bytes.length >= 4) {
-    const magic = bytes.readUInt32LE()
-    if (magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50) return 'zstd'
-  }
-  return 'none'
-}
-
-function decompressed(
-  chunks: AsyncGenerator<Buffer>,
-  compression: Compression,
-  name: string,
-): AsyncGenerator<Buffer> {
-  if (compression === 'none') return chunks
-  const options = { chunkSize: CHUNK }
-  return unpacked(chunks, compression === 'gzip' ? createGunzip(options) : createZstdDecompress(options), {
-    compression,
-    name,
-  })
-}
-
-async function* unpacked(
-  chunks: AsyncGenerator<Buffer>,
-  unpacker: Transform,
-  { compression, name }: { compression: Compression; name: string },
-): AsyncGenerator<Buffer> {
-  // The error comes out of the unpacker, whose end it is.
-  pipeline(Readable.from(chunks, { objectMode: false }), unpacker, () => {})
-  try {
-    yield* unpacker as AsyncIterable<Buffer>
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && /^(Z_|ZSTD_)/.test(String(error.code)))) throw error
-    throw new FileRefused(
-      `The ${compression} data of ${name} is damaged or cut off (${error.message}): nothing was stored.`,
-      `Fetch the file again; \`${compression === 'gzip' ? 'gzip' : 'zstd'} --test\` says whether it is whole.`,
-      { cause: error },
-    )
-  }
 }

@@ -1,0 +1,88 @@
+import type { Logger } from 'pino'
+import type { RunResult } from '#src/model/run.ts'
+
+/** The same failure again within this time is counted, not repeated. */
+const SAME_FAILURE_MS = 60_000
+
+/**
+ * Says on the log how runs end, one line a run: failed ones as errors, partial and held ones as warnings, the others at
+ * `info`, or at `debug` if nothing changed. What ends as it did a moment ago is counted until a minute has passed.
+ */
+export function createRunReport(
+  log: Logger,
+  now: () => number = () => performance.now(),
+): (run: RunResult) => void {
+  const last = new Map<
+    string,
+    { readonly what: string; readonly saidAtMs: number; readonly unsaid: number }
+  >()
+
+  return run => {
+    const inventory = `${run.account}/${run.resource}`
+    const line = describe(run)
+    const before = last.get(inventory)
+    if (line.level === 'info' || line.level === 'debug') {
+      // A poll that is skipped since another run is at work ends no trouble.
+      if (run.status !== 'skipped') last.delete(inventory)
+      const isBack = before !== undefined && run.status === 'succeeded'
+      log[isBack ? 'info' : line.level](line.details, line.text)
+      return
+    }
+    const what = `${run.status} ${run.errorCode} ${run.message}`
+    if (before?.what === what && now() - before.saidAtMs < SAME_FAILURE_MS) {
+      last.set(inventory, { ...before, unsaid: before.unsaid + 1 })
+      log.debug(line.details, line.text)
+      return
+    }
+    const again = before?.what === what && before.unsaid > 0 ? { timesSince: before.unsaid + 1 } : {}
+    last.set(inventory, { what, saidAtMs: now(), unsaid: 0 })
+    log[line.level]({ ...line.details, ...again }, line.text)
+  }
+}
+
+type Line = {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly text: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+function describe(run: RunResult): Line {
+  const { added, changed, removed, seen, quarantined, errorCode, requestId, message } = run
+  const details = {
+    run: String(run.run),
+    account: run.account,
+    resource: run.resource,
+    status: run.status,
+    seen,
+    added,
+    changed,
+    removed,
+    ...(quarantined > 0 && { quarantined }),
+    ...(errorCode !== null && { errorCode }),
+    ...(requestId !== null && { requestId }),
+  }
+  const said = message === null ? '' : ` ${message}`
+  switch (run.status) {
+    case 'failed':
+      // Whoever interrupted it knows, and it goes on elsewhere.
+      return {
+        level: errorCode === 'Interrupted' ? 'info' : 'error',
+        text: `A sync failed; nothing was applied.${said}`,
+        details,
+      }
+    case 'held':
+      return {
+        level: 'warn',
+        text: `Removals wait for a decision: \`ferry runs show ${run.run}\`.${said}`,
+        details,
+      }
+    case 'partial':
+      return { level: 'warn', text: `A sync is partial; nothing was removed.${said}`, details }
+    case 'skipped':
+      return { level: 'debug', text: `A sync was skipped.${said}`, details }
+    case 'succeeded': {
+      const isNews = added + changed + removed > 0
+      return { level: isNews ? 'info' : 'debug', text: `A sync succeeded.${said}`, details }
+    }
+  }
+}

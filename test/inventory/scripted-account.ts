@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import type { InventoryAccount, InventoryContext } from '#src/inventory/context.ts'
+import { type SyncRequest, syncInventory } from '#src/inventory/sync.ts'
+import type { AlertRule } from '#src/model/alert-rule.ts'
+import type { RunResult } from '#src/model/run.ts'
+import type { PlatformClient } from '#src/platform/client.ts'
+import type { World } from '#test/support/world.ts'
+
+/** What an alert rule listing is to say of one rule. */
+export type Listed = {
+  readonly id: bigint
+  readonly folder: bigint
+  readonly name: string
+  readonly firing?: boolean
+  /** Delivered, but it does not parse: set aside under its id, or under none. */
+  readonly broken?: 'with its id' | 'without an id'
+}
+
+const NEVER_ASKED = () => Promise.reject(new Error('not part of this test'))
+
+/**
+ * An account whose n-th listing, counted from 1, is what `script` says; a folder's shows what is in it. Its MCP servers,
+ * called by these ids, are one page.
+ */
+export function scriptedAccount(
+  name: string,
+  script: (n: number) => readonly Listed[],
+  keyHash = 'key',
+  servers: readonly string[] = [],
+): InventoryAccount {
+  let calls = 0
+  const client: PlatformClient = {
+    async listAlertRules(folder) {
+      const rows = script(++calls).filter(row => folder === 0n || row.folder === folder)
+      return { ok: true, requestId: 'r', requests: 1, data: bodyOf(rows) }
+    },
+    async listMcpPage({ page }) {
+      const rows = page === 1 ? servers.map(id => ({ server_id: id, server_name: `server ${id}` })) : []
+      return {
+        ok: true,
+        requestId: 'r',
+        requests: 1,
+        data: { total: servers.length, servers: rows, mayBeDirty: false },
+      }
+    },
+    importSubscribers: NEVER_ASKED,
+    [Symbol.asyncDispose]: async () => {},
+  }
+  return { name, client, folders: [0n], pageLimit: 100, includeAccount: true, keyHash, limitGroup: name }
+}
+
+/** A context in which the accounts are what scripts say. */
+export function withAccounts(world: World, ...accounts: readonly InventoryAccount[]): InventoryContext {
+  return { ...world.ferry, accounts: new Map(accounts.map(account => [account.name, account])) }
+}
+
+/** Syncs the alert rules of an account that lists these, one after another; the last of them again and again. */
+export function syncListed(
+  world: World,
+  listings: readonly (readonly Listed[])[],
+  { keyHash, ...request }: Partial<SyncRequest> & { readonly keyHash?: string } = {},
+): Promise<RunResult> {
+  const account = request.account ?? 'default'
+  const script = (n: number) => listings[Math.min(n, listings.length) - 1] ?? []
+  return syncInventory(
+    withAccounts(world, scriptedAccount(account, script, keyHash)),
+    { resource: 'alert-rules', trigger: 'manual', ...request, account },
+    new AbortController().signal,
+  )
+}
+
+/** Rules with these ids, in one folder. */
+export function rules(ids: readonly number[], fields: Partial<Listed> = {}): Listed[] {
+  return ids.map(id => ({ id: BigInt(id), folder: 1n, name: `rule ${id}`, ...fields }))
+}
+
+/** The numbers from 1 to `count`. */
+export function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, n) => n + 1)
+}
+
+/** The ids stored as current, in order. */
+export async function currentIds(world: World, account = 'default'): Promise<number[]> {
+  const rows = await world.query<{ id: number }>(
+    'select id::int as id from ferry.alert_rules where account = $1 order by id',
+    [account],
+  )
+  return rows.map(row => row.id)
+}
+
+function bodyOf(rows: readonly Listed[]) {
+  const text = JSON.stringify(rows.map(row => ({ ...row, id: `${row.id}`, folder: `${row.folder}` })))
+  return {
+    dataHash: createHash('sha256').update(text).digest('hex'),
+    listing: () => ({
+      rows: rows.filter(row => !row.broken).map(ruleOf),
+      altered: new Map(),
+      quarantined: rows.flatMap((row, position) =>
+        row.broken
+          ? [{ position, id: row.broken === 'with its id' ? `${row.id}` : null, reason: 'broken', raw: null }]
+          : [],
+      ),
+      drift: [],
+    }),
+  }
+}
+
+function ruleOf({ id, folder, name, firing = false }: Listed): AlertRule {
+  return {
+    id,
+    account_id: 1n,
+    folder_id: folder,
+    name,
+    labels: null,
+    ds_type: 'prometheus',
+    enabled: true,
+    debug_log_enabled: false,
+    cron_pattern: '* * * * *',
+    timezone: null,
+    delay_seconds: 0n,
+    creator_id: 1n,
+    creator_name: 'Ada',
+    updater_id: 1n,
+    updater_name: 'Ada',
+    created_at: 0n,
+    updated_at: 0n,
+    triggered: firing,
+  }
+}
