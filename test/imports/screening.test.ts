@@ -51,8 +51,16 @@ function meddling(pool: Pool, before?: RegExp, meddle?: () => Promise<unknown>):
     })
   return new Proxy(pool, {
     get: (target, key) =>
-      key === 'connect' ? async () => meddlingClient(await target.connect()) : memberOf(target, key),
+      key === 'use'
+        ? (work: (client: PoolClient) => Promise<unknown>) =>
+            useOf(target)(client => work(meddlingClient(client)))
+        : memberOf(target, key),
   })
+}
+
+/** What lends a connection for a transaction. */
+function useOf(pool: Pool) {
+  return memberOf(pool, 'use') as (work: (client: PoolClient) => Promise<unknown>) => Promise<unknown>
 }
 
 function memberOf<T extends object>(target: T, key: string | symbol): unknown {

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
+import { inTransaction } from '../database.ts'
 
 /** So many rows are changed at once: tenths of a second, for which a pause may have to wait. */
 const PAGE_ROWS = 10_000
@@ -47,23 +48,11 @@ export async function look<Row extends object>(
  * Does some reading with plans that suit it, whatever is known of the tables: millions of rows are met by their hashes,
  * and looked up by ranges of lines.
  */
-async function reading<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  const broken = () => {}
-  client.on('error', broken)
-  let failure: Error | undefined
-  try {
+function reading<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return inTransaction(pool, async client => {
     await client.query(`
-      begin isolation level repeatable read read only;
       set local enable_nestloop = off; set local enable_seqscan = off; set local jit = off;
       set local work_mem = '64MB'; set local cursor_tuple_fraction = 1`)
-    return await work(client)
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error))
-    throw error
-  } finally {
-    await client.query('rollback').catch(() => {})
-    client.off('error', broken)
-    client.release(failure)
-  }
+    return work(client)
+  })
 }
