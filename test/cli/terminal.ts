@@ -1,0 +1,31 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { FERRY } from './run-ferry.ts'
+
+/** Whether this machine has the `script` of util-linux, which gives a program a terminal. */
+export const canOpenTerminal = /util-linux/.test(
+  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '',
+)
+
+export type Shown = { readonly code: number | null; readonly shown: string }
+
+/** Runs the command line in a terminal, with this typed into it; `shown` is all that the terminal was told to show. */
+export async function inTerminal(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  { input = '', columns = 80 } = {},
+): Promise<Shown> {
+  const command = [process.execPath, FERRY, ...args].map(word => `'${word}'`).join(' ')
+  const child = spawn('script', ['-qec', `stty cols ${columns} rows 24; exec ${command}`, '/dev/null'], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TERM: 'xterm', SHELL: '/bin/sh', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let shown = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    shown += text
+    // What is typed before anybody reads would be taken for the end of what is typed.
+    if (input !== '' && shown.includes('[y/N]') && child.stdin.writable) child.stdin.end(input)
+  })
+  const [code] = await once(child, 'close')
+  return { code, shown: shown.replaceAll('\r\n', '\n') }
+}
