@@ -11,6 +11,8 @@ export type InventoryContext = {
   /** Who works here, for leases: host and process, in words. */
   readonly holder: string
   readonly log: Logger
+  /** How long the leases of its runs live, if not as long as usual. */
+  readonly leaseMs?: number
 }
 
 export type InventoryAccount = {
@@ -22,4 +24,6 @@ export type InventoryAccount = {
   readonly includeAccount: boolean
   /** A hash of the app_key: a different key may see different rows, so it is part of a run's scope. */
   readonly keyHash: string
+  /** Accounts of one group are counted together. */
+  readonly limitGroup: string
 }
