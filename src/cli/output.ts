@@ -2,13 +2,11 @@ import { createRequire } from 'node:module'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
 import type Table from 'cli-table3'
+import { fittingWidths, wrapped } from './wrap.ts'
 
 const require = createRequire(import.meta.url)
 
 export type Cell = string | number | bigint | boolean | Date | null
-
-/** Longer cells are cut: a table that wraps is none. */
-const WIDEST_CELL = 60
 
 const NO_BORDERS = Object.fromEntries(
   ['top', 'bottom', 'left', 'right', 'mid'].flatMap(side => [
@@ -21,7 +19,11 @@ const NO_BORDERS = Object.fromEntries(
 
 /** Prints one result as one line of JSON: ids (bigint) as strings, instants in ISO 8601. */
 export function printJson(result: object): void {
-  print(JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
+  print(jsonOf(result))
+}
+
+export function jsonOf(result: object): string {
+  return JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 export function print(line: string): void {
@@ -52,17 +54,28 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
     print(none)
     return
   }
+  print(tableOf(head, rows, process.stdout.isTTY ? process.stdout.columns : null))
+}
+
+/** The table as text. In a terminal its words go on below each other, where they fit so; nothing is ever cut. */
+export function tableOf(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  columns: number | null,
+): string {
   // Only what prints a table waits for it to load.
   const TableOf: typeof Table = require('cli-table3')
   const numbers = head.map((_, column) => rows.every(row => isNumber(row[column])))
+  const cells = rows.map(row => row.map(cellText))
+  const widths = columns === null ? null : fittingWidths([head, ...cells], columns)
   const table = new TableOf({
     head: head.map(emphasised),
     colAligns: numbers.map(number => (number ? 'right' : 'left')),
     chars: { ...NO_BORDERS, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   })
-  table.push(...rows.map(row => row.map(cellText)))
-  print(table.toString().replaceAll(/ +$/gm, ''))
+  for (const row of cells) table.push(widths ? row.map((text, n) => wrapped(text, widths[n] ?? 0)) : row)
+  return table.toString().replaceAll(/ +$/gm, '')
 }
 
 /** Bold on a terminal, unless NO_COLOR says otherwise. */
@@ -118,6 +131,5 @@ function cellText(cell: Cell): string {
   if (cell instanceof Date) return instant(cell)
   if (typeof cell === 'number') return count(cell)
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
-  const text = harmless(String(cell ?? ''))
-  return text.length > WIDEST_CELL ? `${text.slice(0, WIDEST_CELL - 1)}…` : text
+  return harmless(String(cell ?? ''))
 }
