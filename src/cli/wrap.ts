@@ -15,7 +15,7 @@ export function fittingWidths(lines: readonly (readonly string[])[], columns: nu
   const least = widest(lines, text =>
     Math.max(...text.split(' ').map(word => Math.min(widthOf(word), LONGEST_WORD))),
   )
-  let excess = sum(widths) + BETWEEN_COLUMNS * (widths.length - 1) - columns
+  let excess = tableWidth(lines) - columns
   while (excess > 0) {
     const givesWay = indexOfWidest(widths, least)
     if (givesWay === undefined) return widths
@@ -25,9 +25,15 @@ export function fittingWidths(lines: readonly (readonly string[])[], columns: nu
   return widths
 }
 
+/** How wide a table of these lines of cells is. */
+export function tableWidth(lines: readonly (readonly string[])[]): number {
+  const widths = widest(lines, widthOf)
+  return sum(widths) + BETWEEN_COLUMNS * (widths.length - 1)
+}
+
 /** The text on as many lines as it takes, none wider than `width`, broken between words where that is possible. */
-export function wrapped(text: string, width: number): string {
-  if (widthOf(text) <= width) return text
+export function wrapped(text: string, width: number): string[] {
+  if (widthOf(text) <= width) return [text]
   const lines: string[] = []
   let line = ''
   for (const word of text.split(' ').flatMap(word => pieces(word, width))) {
@@ -37,7 +43,7 @@ export function wrapped(text: string, width: number): string {
       line = word
     } else line = longer
   }
-  return [...lines, line].join('\n')
+  return [...lines, line]
 }
 
 function pieces(word: string, width: number): string[] {

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
-import { placeOf } from '#src/ferry/reach-postgres.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { POOL_SIZE } from '#src/store/database.ts'
+import { placeOf } from '#src/store/place.ts'
 import { counted } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
 
