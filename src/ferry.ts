@@ -6,6 +6,7 @@ import { openEmbeddedPostgres } from './embedded/postgres.ts'
 import { explainRights, reachPostgres } from './ferry/reach-postgres.ts'
 import type { ImportAccount, ImportContext } from './imports/context.ts'
 import type { InventoryAccount } from './inventory/context.ts'
+import { createWorkLimit } from './model/work-limit.ts'
 import { openPlatformClient } from './platform/client.ts'
 import { OPERATIONS, type Operation } from './platform/operations.ts'
 import type { BackendSettings } from './queue/backend.ts'
@@ -91,6 +92,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     arrivalBoundMs: config.arrivalBoundMs,
     requestTimeoutMs: config.requestTimeoutMs,
     removalGuard: config.removalGuard,
+    limitWork: createWorkLimit(config.workerConcurrency),
     holder: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
     log,
     pollEveryMs: config.pollEveryMs,

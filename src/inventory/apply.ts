@@ -36,7 +36,7 @@ export function applyPlan<Row>(
   removals: Removals,
   note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>,
 ): Promise<RunEnd> {
-  return fenced(context.pool, source, run, async (client, at) => {
+  return context.limitWork(() => fenced(context.pool, source, run, async (client, at) => {
     const step = { account: run.account, runId: run.id, at, resource: source.resource }
     const removed = removals.kind === 'remove' ? removals.ids : []
     const { listing } = plan
