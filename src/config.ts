@@ -3,6 +3,7 @@ import { closest } from 'fastest-levenshtein'
 import { type Account, type AccountDefaults, accountOf, readAccounts } from './config/accounts.ts'
 import { readText } from './config/accounts-file.ts'
 import { Environment, type LOG_LEVELS, RESERVED, SETTINGS } from './config/settings.ts'
+import { quoted } from './config/values.ts'
 import { Secret } from './model/secret.ts'
 
 export type { Account, AccountDefaults } from './config/accounts.ts'
@@ -68,7 +69,7 @@ export function readConfig(env: Env = process.env): Config {
   const { settings, mistakes } = parseSettings(given)
   const { accounts, defaults, variables } = readAccounts(given, settings, mistakes)
   const databaseUrl = readDatabaseUrl(settings, mistakes)
-  mistakes.push(...unknownSettings(given, variables))
+  mistakes.push(...unknownSettings(given, variables), ...tellingDebug(given.NODE_DEBUG ?? ''))
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
     databaseUrl,
@@ -133,6 +134,19 @@ function readDatabaseUrl(settings: Environment, mistakes: string[]): string | nu
   const password = readText(file, 'DATABASE_PASSWORD_FILE', mistakes)?.replace(/\r?\n$/, '') ?? ''
   url.password = encodeURIComponent(password)
   return url.href
+}
+
+/** What Node and undici print under these names holds the addresses of calls, and so the key, or what is sent. */
+const TELLING = ['undici', 'fetch', 'websocket', 'stream']
+
+/** `NODE_DEBUG` takes names with commas between, in either case, and `*` for any characters. */
+function tellingDebug(nodeDebug: string): string[] {
+  const patterns = nodeDebug.split(',').map(name => RegExp.escape(name.trim()).replaceAll('\\*', '.*'))
+  const telling = TELLING.filter(name => patterns.some(pattern => new RegExp(`^${pattern}$`, 'i').test(name)))
+  if (telling.length === 0) return []
+  return [
+    `NODE_DEBUG: ${quoted(nodeDebug)} would print the app_key with every call; unset it, or leave out ${telling.join(', ')}`,
+  ]
 }
 
 /** `variables` are those the accounts file refers to. */

@@ -1,19 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
-import type { Account, Config } from './config.ts'
+import type { Config } from './config.ts'
 import { openEmbeddedPostgres } from './embedded/postgres.ts'
+import { limitsOf } from './ferry/limits.ts'
 import { explainRights, reachPostgres } from './ferry/reach-postgres.ts'
 import type { ImportAccount, ImportContext } from './imports/context.ts'
 import type { InventoryAccount } from './inventory/context.ts'
 import { createWorkLimit } from './model/work-limit.ts'
 import { openPlatformClient } from './platform/client.ts'
-import { OPERATIONS, type Operation } from './platform/operations.ts'
+import type { Operation } from './platform/operations.ts'
 import type { BackendSettings } from './queue/backend.ts'
 import type { JobContext } from './queue/job.ts'
-import { openDatabase } from './store/database.ts'
+import { openDatabase, poolSizeOf } from './store/database.ts'
 import { migrate, type SchemaPolicy } from './store/migrate.ts'
-import { type Limit, openThrottle } from './store/throttle.ts'
+import { openThrottle } from './store/throttle.ts'
 
 /*
  * Builds what every command and every worker needs, and takes it down again in the reverse order:
@@ -57,8 +58,10 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
 
   const { databaseUrl, embedded } = await openPostgres(config, { log, create: schema !== 'read' }, opened)
   await reachPostgres(databaseUrl, { patienceMs, signal, log })
-  const migrated = await migrate(databaseUrl, schema).catch(explainRights(databaseUrl))
-  const { pool } = opened.use(openDatabase(databaseUrl, log))
+  const migrated = await migrate(databaseUrl, schema, { signal }).catch(explainRights(databaseUrl))
+  const { pool } = opened.use(
+    openDatabase(databaseUrl, log, { poolSize: poolSizeOf(config.workerConcurrency) }),
+  )
 
   const limitOf = limitsOf(config.accounts)
   const throttle = openThrottle<Operation>(pool, {
@@ -79,9 +82,18 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
         log,
       }),
     )
-    const { name, folders, pageLimit, includeAccount, keyHash } = account
+    const { name, folders, pageLimit, includeAccount, keyHash, limitGroup } = account
     const importLimit = limitOf(name, 'import-subscribers')
-    accounts.set(name, { name, client, folders, pageLimit, includeAccount, keyHash, importLimit })
+    accounts.set(name, {
+      name,
+      client,
+      folders,
+      pageLimit,
+      includeAccount,
+      keyHash,
+      limitGroup,
+      importLimit,
+    })
   }
 
   const kept = opened.move()
@@ -114,20 +126,4 @@ async function openPostgres(
   if (config.databaseUrl !== null) return { databaseUrl: config.databaseUrl, embedded: null }
   const postgres = opened.use(await openEmbeddedPostgres({ dataDir: config.dataDir, ...options }))
   return { databaseUrl: postgres.url, embedded: postgres.how }
-}
-
-/** The platform counts some operations by account and some by key; accounts of one group count as one. */
-function limitsOf(accounts: readonly Account[]): (name: string, operation: Operation) => Limit {
-  const byName = new Map(accounts.map(account => [account.name, account]))
-  return (name, operation) => {
-    const account = byName.get(name)
-    if (!account) throw new Error(`no account is called ${name}`)
-    return {
-      limitKey:
-        OPERATIONS[operation].countedPer === 'app_key'
-          ? `key:${account.keyHash}`
-          : `account:${account.limitGroup}`,
-      windows: operation === 'import-subscribers' ? account.importLimit : account.listLimit,
-    }
-  }
 }

@@ -83,6 +83,25 @@ describe('how settings are written', () => {
     ])
   })
 
+  test('NODE_DEBUG that would print the app_key is refused, and any other is not', () => {
+    expect(mistakesOf({ NODE_DEBUG: 'undici' })).toEqual([
+      'NODE_DEBUG: "undici" would print the app_key with every call; unset it, or leave out undici',
+    ])
+    for (const text of ['http,fetch', 'UNDICI', 'und*', '*', 'websocket, net', 'stream', '*e*']) {
+      expect(mistakesOf({ NODE_DEBUG: text }), text).toHaveLength(1)
+    }
+    for (const text of ['http', 'net,tls', 'undicix', 'fetch.', 'h*', '']) {
+      expect(mistakesOf({ NODE_DEBUG: text }), text).toEqual([])
+    }
+  })
+
+  test('the arrival bound leaves time to hand a request over', () => {
+    expect(readConfig({ FERRY_ARRIVAL_BOUND: '500ms' }).arrivalBoundMs).toBe(500)
+    expect(mistakesOf({ FERRY_ARRIVAL_BOUND: '499ms' })).toEqual([
+      'FERRY_ARRIVAL_BOUND: is too short for a request to be handed over; write 500ms or more',
+    ])
+  })
+
   test('a limit has a window or several', () => {
     expect(readConfig({ FERRY_IMPORT_LIMIT: '3/500ms' }).accountDefaults.importLimit).toEqual([
       { most: 3, windowMs: 500 },

@@ -44,8 +44,8 @@ export const Environment = z.object({
   FERRY_LIST_LIMIT: value.Limit.prefault('50/1s,1000/60s').describe(
     'Calls of each listing the platform allows, as calls/window.',
   ),
-  FERRY_ARRIVAL_BOUND: value.Duration.prefault('5s').describe(
-    'The longest a request may be under way before the platform counts it.',
+  FERRY_ARRIVAL_BOUND: value.ArrivalBound.prefault('5s').describe(
+    'The longest a request may be under way before the platform counts it; `500ms` or more.',
   ),
   FERRY_IMPORT_BATCH: value.BatchRows.prefault('500').describe('Subscribers sent in one import call.'),
   FERRY_REQUEST_TIMEOUT: value.Duration.prefault('20s').describe('How long one request may take in all.'),

@@ -17,6 +17,12 @@ export const Duration = text(durationMs, value =>
 /** The same for what is done over and over: more often than each second would only load the platform. */
 export const Period = Duration.refine(ms => ms >= 1_000, 'is too often; write 1s or more')
 
+/** A permit is good for a fifth of it: less than a tenth of a second is gone before a request is out. */
+export const ArrivalBound = Duration.refine(
+  ms => ms >= 500,
+  'is too short for a request to be handed over; write 500ms or more',
+)
+
 /** At most `most` calls in any `windowMs`, for each window of the list. */
 export const Limit = text(
   value => all(value.split(',').map(windowOf)),

@@ -16,8 +16,9 @@ export type Found = {
   readonly options: ImportOptions
   readonly file: StagedFile
   readonly read: number
-  /** Rows to be sent. */
+  /** Rows to be sent, without those that other imports have sent. */
   readonly recipients: number
+  readonly alreadyImported: number
   /** On average, in a request. */
   readonly bytesARow: number
   readonly tally: Tally
@@ -29,7 +30,9 @@ export type Found = {
 
 /** Tells what was found: counts, samples that name nobody, and what somebody should know before they confirm. */
 export function stagedOf(found: Found): Staged {
-  const { id, options, read, recipients, reasons, file } = found
+  const { id, options, read, recipients, alreadyImported, file } = found
+  const sentBefore = { kind: 'already imported', reason: 'already imported', rows: alreadyImported } as const
+  const reasons = alreadyImported > 0 ? [...found.reasons, sentBefore] : found.reasons
   const rowsOf = (kind: StagedReason['kind']) =>
     reasons.reduce((sum, reason) => (reason.kind === kind ? sum + reason.rows : sum), 0)
   return {
@@ -44,7 +47,7 @@ export function stagedOf(found: Found): Staged {
       rejected: rowsOf('rejected'),
       duplicate: rowsOf('duplicate'),
       suppressed: rowsOf('suppressed'),
-      alreadyImported: 0,
+      alreadyImported,
       uncertain: 0,
       pending: recipients,
       batches: callsFor(recipients, options.batchRows, found.bytesARow),

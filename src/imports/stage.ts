@@ -10,6 +10,7 @@ import {
   mergeDuplicates,
   type StagedReason,
 } from '#src/store/imports/finish-staging.ts'
+import { noteSentBefore } from '#src/store/imports/sent-before.ts'
 import { beginStaging, type NewImport, openStagingWriter } from '#src/store/imports/staging.ts'
 import { loadInstallation } from '#src/store/installation.ts'
 import { localeKey, openLocaleCheck } from './checks/locale.ts'
@@ -37,6 +38,8 @@ export type { ImportOptions, Staged, StagedFile, StagingContext, StagingProgress
  *     source ──► lines ──► records ──► checks ──┬──► import_recipients ──► without the suppressed, duplicates merged
  *     (bytes,    (whole,   (CSV or              ├──► import_rejects
  *      unpacked)  sound?)   NDJSON)             └──► import_left_out
+ *
+ * What other imports have sent to the page is counted here, for whoever confirms it, and left out when the work begins.
  *
  * All of it in one transaction: a crash, a file that changes while it is read or a signal to stop leaves nothing. Only
  * some blocks of the file are in memory at a time; what needs to see all rows (duplicates, suppressions) is Postgres's.
@@ -122,13 +125,15 @@ async function stage(
     const { read, lastLine, bytesARow, tally } = rows.taken()
     expectNothingMissing(read, recipients, reasons)
     if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
-    const { samples, rejects } = await loadSamples(client, staging, SAMPLES)
+    const alreadyImported = await noteSentBefore(client, staging, options)
+    const { samples, rejects } = await loadSamples(client, staging, SAMPLES, alreadyImported)
     const found: Found = {
       id: isDryRun ? null : staging.id,
       options,
       file: { compression: source.compression, ...file.shape() },
       read,
-      recipients,
+      recipients: recipients - alreadyImported,
+      alreadyImported,
       bytesARow,
       tally,
       reasons,

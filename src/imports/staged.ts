@@ -60,7 +60,7 @@ export type Staged = {
   readonly summary: ImportSummary
   readonly file: StagedFile
   readonly reasons: readonly {
-    readonly kind: 'rejected' | 'duplicate' | 'suppressed'
+    readonly kind: 'rejected' | 'duplicate' | 'suppressed' | 'already imported'
     readonly reason: string
     readonly rows: number
   }[]

@@ -3,9 +3,9 @@ import type { RunStatus } from '#src/model/run.ts'
 import { inTransaction } from '#src/store/database.ts'
 import { saveDrift, savePlatformAccounts, saveQuarantined } from '#src/store/findings.ts'
 import { applyFirings } from '#src/store/firings.ts'
-import { endHold, holdRemovals } from '#src/store/holds.ts'
+import { endHold, holdRemovals, narrowRejection } from '#src/store/holds.ts'
 import { fenceWithLease, type Lease, LeaseLost } from '#src/store/leases.ts'
-import { chooseInstant, finishRun, type RunEnd } from '#src/store/runs.ts'
+import { chooseInstant, finishRun, type RunEnd, type TrustedData } from '#src/store/runs.ts'
 import { closeVersions, type NewVersion, openVersions } from '#src/store/versions.ts'
 import type { InventoryContext } from './context.ts'
 import { type Plan, rowAt } from './plan.ts'
@@ -47,7 +47,7 @@ export function applyPlan<Row>(
     const ended = source.isFiring ? [...plan.ended, ...removed] : []
     await applyFirings(client, step, plan.began, ended)
 
-    await saveQuarantined(client, run.id, listing.quarantined)
+    const stored = await saveQuarantined(client, { ...step, scope: source.scope }, listing.quarantined)
     for (const found of await saveDrift(client, step, listing.drift)) {
       context.log.warn(
         { ...step, ...found },
@@ -60,12 +60,16 @@ export function applyPlan<Row>(
       await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
     }
 
+    if (!(removals.kind === 'keep' && removals.partial)) {
+      await narrowRejection(client, step, source.scope, removals.kind === 'remove' ? [] : plan.absent)
+    }
+
     return {
       ...note,
       // While absent rows are kept, the same data is no reason to stop looking at them.
       dataHashes: removals.kind === 'remove' ? note.dataHashes : null,
       status: statusOf(removals),
-      message: messageOf(removals, run.id),
+      message: sentences(messageOf(removals, run.id), unstoredIn(listing.quarantined.length, stored)),
       seen: listing.rows.length + listing.quarantined.length,
       added: plan.added.length,
       changed: plan.changed.length,
@@ -78,22 +82,22 @@ export function applyPlan<Row>(
   })
 }
 
-/** Closes a run whose data is, byte for byte, what the last run applied: `seen` rows, none of them changed. */
+/** Closes a run whose data is, byte for byte, what the last run applied: it set the same rows aside, and changed none. */
 export function applyIdentical<Row>(
   context: InventoryContext,
   source: Source<Row>,
   run: OpenRun,
-  trusted: { hashes: readonly string[]; seen: number },
+  trusted: TrustedData,
 ): Promise<RunEnd> {
   return fenced(context, source, run, async () => ({
     status: 'succeeded',
-    message: null,
+    message: trusted.message,
     seen: trusted.seen,
     added: 0,
     changed: 0,
     removed: 0,
-    unchanged: trusted.seen,
-    quarantined: 0,
+    unchanged: trusted.seen - trusted.quarantined,
+    quarantined: trusted.quarantined,
     fired: 0,
     recovered: 0,
     dataHashes: trusted.hashes,
@@ -141,10 +145,21 @@ function statusOf(removals: Removals): Exclude<RunStatus, 'running' | 'skipped'>
 function messageOf(removals: Removals, runId: bigint): string | null {
   if (removals.kind === 'remove') return null
   if (removals.kind === 'keep') return `${removals.why}.`
-  return `${removals.why}; nothing was removed. See \`ferry runs show ${runId}\`, then \`ferry runs approve ${runId}\`.`
+  return `${removals.why}; nothing was removed. See \`ferry runs show ${runId}\`, then \`ferry runs approve ${runId}\` or \`ferry runs reject ${runId}\`.`
 }
 
-/** Warns once when two accounts of Ferry turn out to be one account of the platform: it counts their calls together. */
+function unstoredIn(quarantined: number, stored: number): string | null {
+  return stored < quarantined ? `Of ${quarantined} rows that could not be read, ${stored} are stored.` : null
+}
+
+function sentences(...texts: readonly (string | null)[]): string | null {
+  return texts.filter(text => text !== null).join(' ') || null
+}
+
+/**
+ * Warns once when two accounts of Ferry turn out to be one account of the platform, which counts their calls together,
+ * and Ferry does not.
+ */
 async function reportSharedAccounts(
   context: InventoryContext,
   client: PoolClient,
@@ -155,7 +170,10 @@ async function reportSharedAccounts(
   for (const row of rows as readonly { account_id: bigint | null }[]) {
     if (row.account_id !== null) accountIds.add(row.account_id)
   }
-  const others = await savePlatformAccounts(client, step, [...accountIds])
+  const groupOf = (name: string) => context.accounts.get(name)?.limitGroup
+  const sharing = await savePlatformAccounts(client, step, [...accountIds])
+  // An account that is not configured any more makes no calls.
+  const others = sharing.filter(name => context.accounts.has(name) && groupOf(name) !== groupOf(step.account))
   if (others.length > 0) {
     context.log.warn(
       { account: step.account, others },

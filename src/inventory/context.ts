@@ -14,6 +14,8 @@ export type InventoryContext = {
   readonly log: Logger
   /** Comparing and storing need memory and a connection: so many do that at once. Waiting for the platform needs neither. */
   readonly limitWork: WorkLimit
+  /** How long the leases of its runs live, if not as long as usual. */
+  readonly leaseMs?: number
 }
 
 export type InventoryAccount = {
@@ -25,4 +27,6 @@ export type InventoryAccount = {
   readonly includeAccount: boolean
   /** A hash of the app_key: a different key may see different rows, so it is part of a run's scope. */
   readonly keyHash: string
+  /** Accounts of one group are counted together. */
+  readonly limitGroup: string
 }

@@ -72,6 +72,7 @@ export type McpPage = {
 }
 
 const MOST_ATTEMPTS = 3
+const STALE_BEFORE_WARNING = 10
 const FIRST_BACK_OFF_MS = 500
 /** A `Retry-After` beyond it is not waited for: a run has ten minutes. */
 const LONGEST_BACK_OFF_MS = 60_000
@@ -86,6 +87,20 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
   const line = { ...route, origin, requestTimeoutMs }
   const scrub: Scrub = text =>
     text.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>')
+
+  let staleInARow = 0
+
+  /** Without a word, nothing at all would be sent. */
+  function noteStale(operation: Operation, throttle: Throttle): void {
+    staleInARow += 1
+    if (staleInARow % STALE_BEFORE_WARNING !== 0) return
+    log.warn(
+      { account, operation, staleInARow },
+      `${staleInARow} permits in a row grew too old before a request could be sent with them, so nothing is sent. ` +
+        `A permit is good for ${throttle.slotGoodForMs} ms, a fifth of FERRY_ARRIVAL_BOUND. ` +
+        'Give this machine and the database less to do, or raise FERRY_ARRIVAL_BOUND.',
+    )
+  }
 
   function verdictOn<T>(exchange: Exchange, read: Request<T>['read']): Verdict<T> {
     if (exchange.kind === 'unsent') return { ok: false, refusal: notSent(exchange.fault) }
@@ -104,10 +119,11 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
     const path = pathname.replace(/\/+$/, '') + OPERATIONS[operation].path + query
     const startedAtMs = performance.now()
     const exchange = await post(
-      { ...line, throttle },
+      { ...line, throttle, onStale: () => noteStale(operation, throttle) },
       { call: { account, operation, runId }, path, body },
       signal,
     )
+    if (exchange.kind !== 'unsent') staleInARow = 0
     const verdict = verdictOn(exchange, read)
     const end = endOf(exchange, verdict)
     log.debug({ account, operation, ...end, ms: Math.round(performance.now() - startedAtMs) }, 'call ended')

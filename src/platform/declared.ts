@@ -40,16 +40,17 @@ export function openDrift(declared: Declared): { look(raw: unknown): void; found
 }
 
 /**
- * Returns what the contract declares of a delivered row, as JSON that Postgres can hold; null if it is no object.
+ * Returns what the contract declares of a delivered row, as JSON that Postgres can hold; null if it is no object. The
+ * same content is the same text, whatever the order of its keys.
  *
  * What stands where the contract has no such thing (an object in place of a name) is named, not kept: it may hold
  * secrets as much as an unknown field may.
  */
 export function declaredJson(declared: Declared, raw: unknown): string | null {
   if (!isObject(raw)) return null
-  const kept = Object.entries(raw)
-    .filter(([field]) => declared.fields.has(field))
-    .map(([field, value]) => [field, declaredValue(value, declared.nested.get(field))])
+  const kept = [...declared.fields]
+    .filter(field => Object.hasOwn(raw, field))
+    .map(field => [field, declaredValue(raw[field], declared.nested.get(field))])
   return stringifyLossless(cleanText(Object.fromEntries(kept)).value)
 }
 
@@ -68,7 +69,9 @@ function declaredValue(value: unknown, nested: 'text by key' | ReadonlySet<strin
 }
 
 function mapMembers(object: RawRow, fields?: ReadonlySet<string>): RawRow {
-  const members = Object.entries(object).filter(([key]) => fields?.has(key) ?? true)
+  const members = Object.entries(object)
+    .filter(([key]) => fields?.has(key) ?? true)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(members.map(([key, value]) => [key, single(value)]))
 }
 

@@ -9,6 +9,8 @@ export type Line = Route & {
   readonly origin: string
   readonly throttle: Throttle
   readonly requestTimeoutMs: number
+  /** Hears of each slot that was too old before the request could be sent. */
+  onStale(): void
 }
 
 /** Messages in English, whoever runs Ferry: they end in ledgers. */
@@ -59,7 +61,7 @@ export type Answered = {
  */
 export async function post(line: Line, { call, path, body }: Post, signal: AbortSignal): Promise<Exchange> {
   const { dispatcher, where, origin, throttle, requestTimeoutMs } = line
-  const slots = keepSlot(throttle, call)
+  const slots = keepSlot(throttle, call, line.onStale)
   const progress: Progress = { sentWith: null, httpStatus: null, headers: {}, throttleFault: null }
   const stopping = new AbortController()
   const stop = (why: string) => stopping.abort(new Error(why))

@@ -8,7 +8,8 @@ export type SlotKeeper = {
   giveBack(): Promise<void>
 }
 
-export function keepSlot(throttle: Throttle, call: Call): SlotKeeper {
+/** `onStale` hears of each slot that was too old before it was used. */
+export function keepSlot(throttle: Throttle, call: Call, onStale: () => void): SlotKeeper {
   let held: Slot | null = null
 
   async function giveBack(): Promise<void> {
@@ -20,6 +21,7 @@ export function keepSlot(throttle: Throttle, call: Call): SlotKeeper {
     giveBack,
     async fresh(signal) {
       while (held === null || performance.now() - held.askedAtMs > throttle.slotGoodForMs) {
+        if (held !== null) onStale()
         await giveBack()
         held = await throttle.take(call, signal)
         // Whoever aborted may have looked already, and found nothing to give back.

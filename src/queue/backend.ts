@@ -175,6 +175,7 @@ function inPostgres(url: string): Kind {
     max,
     application_name: 'ferry queue',
     connectionTimeoutMillis: 10_000,
+    options: '-c default_transaction_isolation=read\\ committed',
     query_timeout: SILENT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -221,9 +222,11 @@ function reporting<T extends { on(event: 'error', listener: (error: Error) => vo
   return source
 }
 
-function isConnectionLost(error: Error): boolean {
+/** Also that there are too many connections already. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  return /^(E[A-Z_]+|08...|57P..)$/.test(code) || /connection|socket/i.test(error.message)
+  return /^(E[A-Z_]+|08...|53300|57P..)$/.test(code) || /connection|socket/i.test(error.message)
 }
 
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {

@@ -36,7 +36,8 @@ export async function prune(pool: Pool): Promise<Pruned> {
 
 /**
  * Runs that changed nothing, with their quarantined rows. The latest complete run of each scope stays, however
- * old: it is how the next one knows that its scope is not new, and what the platform said last.
+ * old: it is how the next one knows that its scope is not new, and what the platform said last. A run also stays while
+ * rows it was the first to set aside hold for a run that stays.
  */
 const PRUNE_RUNS = `
   with idle as (
@@ -59,6 +60,12 @@ const PRUNE_RUNS = `
       and not exists (select from ferry.removal_holds h where h.last_run = r.id)
       and not exists (select from ferry.contract_drift d where d.first_run = r.id)
       and not exists (select from ferry.platform_accounts p where p.first_run = r.id)
+      and not exists (
+        select from ferry.quarantined_rows q, ferry.sync_runs later
+        where later.account = r.account and later.resource = r.resource and later.scope = r.scope and q.run_id = r.id and q.fingerprint is not null
+          and later.id > r.id and coalesce(later.id < q.until_run, true)
+          and (later.finished_at >= clock_timestamp() - $1 * interval '1 day' or later.finished_at is null
+            or later.added + later.changed + later.removed + later.fired + later.recovered > 0))
     returning r.id
   ), quarantined as (
     delete from ferry.quarantined_rows q using idle where q.run_id = idle.id returning q.run_id

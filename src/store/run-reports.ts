@@ -56,16 +56,28 @@ export type CallRow = {
   readonly request_id: string | null
 }
 
+/**
+ * The rows that run $1 set aside, as far as they are stored: those it met first, and those of runs before it in the same
+ * scope that held until after it. A row without a fingerprint holds for its own run alone.
+ */
+const QUARANTINED_IN_RUN = `
+  select q.position, q.id, q.reason, q.raw from ferry.quarantined_rows q where q.run_id = $1
+  union all
+  select q.position, q.id, q.reason, q.raw
+  from ferry.quarantined_rows q
+  join ferry.sync_runs first on first.id = q.run_id
+  join ferry.sync_runs run using (account, resource, scope)
+  where run.id = $1 and run.applied_at is not null
+    and q.fingerprint is not null and q.run_id < $1 and (q.until_run is null or q.until_run > $1)
+  order by position`
+
 /** Everything known of one run, or null if there is none of that id. */
 export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
   const { rows } = await pool.query<RunRow>(`select ${COLUMNS} from ferry.sync_runs where id = $1`, [id])
   const [run] = rows
   if (!run) return null
   const [quarantined, drift, hold, calls] = await Promise.all([
-    pool.query<RunDetails['quarantined'][number]>(
-      'select position, id, reason, raw from ferry.quarantined_rows where run_id = $1 order by position',
-      [id],
-    ),
+    pool.query<RunDetails['quarantined'][number]>(QUARANTINED_IN_RUN, [id]),
     pool.query<RunDetails['drift'][number]>(
       'select field, type from ferry.contract_drift where first_run = $1 order by field, type',
       [id],

@@ -77,15 +77,22 @@ const MARK_WORKER_LOST = `
     message = 'worker lost: it died or was suspended past its lease; nothing of this run was applied'
   where finished_at is null`
 
-/** Marks every unfinished run whose lease has run out; returns what they were about. */
+/**
+ * Marks every unfinished run whose lease has run out; returns what they were about. A lease that is locked is in use: its
+ * run is being applied, for longer than the lease lives. (`for key share` meets nothing but that lock, so looking here
+ * keeps nobody from taking or renewing a lease.)
+ */
 export async function failWorkerLostRuns(
   pool: Pool,
 ): Promise<{ id: string; account: string; resource: Resource }[]> {
   const { rows } = await pool.query<{ id: string; account: string; resource: Resource }>(
-    `${MARK_WORKER_LOST} and not exists (
-       select from ferry.leases l
-       where l.name = 'sync:' || account || ':' || resource and l.token = lease_token
-         and l.expires_at > clock_timestamp())
+    `with dead as (
+       select name, token from ferry.leases where expires_at <= clock_timestamp() for key share skip locked
+     )
+     ${MARK_WORKER_LOST} and (
+       not exists (select from ferry.leases l
+                   where l.name = 'sync:' || account || ':' || resource and l.token = lease_token)
+       or exists (select from dead d where d.name = 'sync:' || account || ':' || resource and d.token = lease_token))
      returning id, account, resource`,
   )
   return rows
@@ -184,18 +191,25 @@ export const NO_COUNTS: Omit<RunEnd, 'status'> = {
   message: null,
 }
 
-/** The hashes of the data that the last applied run found, and its rows, if this run may rely on them; else none. */
-export async function loadTrustedData(
-  pool: Pool,
-  run: NewRun,
-): Promise<{ hashes: readonly string[]; seen: number }> {
-  const { rows } = await pool.query<{ hashes: string[] | null; seen: number }>(
-    `select seen, case when status = 'succeeded' and scope = $3 and guard = $4 and fingerprint_version = $5
-                        and quarantined = 0 then data_hashes end as hashes
+/** What the last applied run found: by its hashes the same data is known again. */
+export type TrustedData = {
+  /** None, if this run may not rely on them. */
+  readonly hashes: readonly string[]
+  readonly seen: number
+  readonly quarantined: number
+  readonly message: string | null
+}
+
+export async function loadTrustedData(pool: Pool, run: NewRun): Promise<TrustedData> {
+  const { rows } = await pool.query<Omit<TrustedData, 'hashes'> & { hashes: string[] | null }>(
+    `select seen, quarantined, message,
+       case when status = 'succeeded' and scope = $3 and guard = $4 and fingerprint_version = $5
+         then data_hashes end as hashes
      from ferry.sync_runs where account = $1 and resource = $2 and applied_at is not null order by id desc limit 1`,
     [run.account, run.resource, JSON.stringify(run.scope), run.guard, run.fingerprintVersion],
   )
-  return { hashes: rows[0]?.hashes ?? [], seen: rows[0]?.seen ?? 0 }
+  const [last = { hashes: null, seen: 0, quarantined: 0, message: null }] = rows
+  return { ...last, hashes: last.hashes ?? [] }
 }
 
 /** Whether a complete listing was ever applied in this scope. */

@@ -91,6 +91,24 @@ describe('the app_key appears in no output and no table', { timeout: 120_000 }, 
     expect(await everythingStored(cli)).not.toContain(CANARY)
   })
 
+  test('when Node is told to print what it does', async () => {
+    await using cli = await openCli({ appKey: KEY, rules: 3, servers: 3 })
+    for (const names of ['undici', 'fetch', 'websocket', 'stream', 'undici,http', '*']) {
+      for (const command of ['sync all', 'worker']) {
+        const { code, stdout, stderr } = await cli.ferryRun(command, { NODE_DEBUG: names })
+        expect(code, names).toBe(2)
+        expect(stdout + stderr).toContain('NODE_DEBUG')
+        expect(stdout + stderr).not.toContain(CANARY)
+      }
+    }
+    const { code, stdout, stderr } = await cli.ferryRun('sync all', {
+      NODE_DEBUG: 'http,https,http2,net,tls,dns',
+    })
+    expect(code).toBe(0)
+    expect(stderr).toContain('NET ')
+    expect(stdout + stderr).not.toContain(CANARY)
+  })
+
   test('when the platform is down, or something else answers for it', async () => {
     await using cli = await openCli({ appKey: KEY, rules: 3, servers: 3 })
     const down = await everythingPrinted(cli, ['sync all', 'doctor'], {

@@ -123,6 +123,53 @@ describe('resuming', () => {
   })
 })
 
+describe('the time an import took', () => {
+  const hours = (ms: number) => Math.round(ms / 360_000) / 10
+  const took = async (store: Awaited<ReturnType<typeof openTestStore>>, id: bigint) =>
+    hours((await loadSummary(store.pool, id)).durationMs)
+  /** Lets an hour pass: all that is remembered was an hour earlier. */
+  const anHourLater = (store: Awaited<ReturnType<typeof openTestStore>>) =>
+    store.pool.query(
+      `update ferry.imports set confirmed_at = confirmed_at - interval '1 h', rests_since = rests_since - interval '1 h',
+         finished_at = finished_at - interval '1 h'`,
+    )
+
+  test('stands still while it is paused, and goes on when it is resumed', async () => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 2 })
+    await anHourLater(store)
+    for (const taken of [1, 2]) {
+      await pauseImport(store.pool, id)
+      await anHourLater(store)
+      await anHourLater(store)
+      expect(await took(store, id)).toBe(taken)
+      const before = await loadSummary(store.pool, id)
+      expect(await loadSummary(store.pool, id)).toEqual(before)
+      await resumeImport(store.pool, id)
+      expect(await took(store, id)).toBe(taken)
+      await anHourLater(store)
+      expect(await took(store, id)).toBe(taken + 1)
+    }
+    await pauseImport(store.pool, id)
+    await anHourLater(store)
+    await cancelImport(store.pool, id)
+    await anHourLater(store)
+    expect(await took(store, id)).toBe(3)
+  })
+
+  test('stands still while a person is to decide', async () => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 2, status: 'running' })
+    await putBatches(store.pool, id, [{ lines: 2, state: 'uncertain', uncertain: true }])
+    await anHourLater(store)
+    await store.pool.query(`update ferry.imports set status = 'undecided'`)
+    await anHourLater(store)
+    expect(await took(store, id)).toBe(1)
+    expect((await resolveUncertain(store.pool, id, 'sent', null)).status).toBe('completed')
+    expect(await took(store, id)).toBe(1)
+  })
+})
+
 describe('cancelling', () => {
   test('leaves those not sent pending, and the sum whole', async () => {
     await using store = await openTestStore()

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
@@ -51,7 +52,7 @@ test('accounts keep to their own rows, keys and limits', async () => {
   ])
 })
 
-test('accounts of one limit group share one limit; MCP calls are limited by key all the same', async () => {
+test('accounts of one limit group share one limit, for calls that are counted by key too', async () => {
   await using world = await openWorld({ rules: 5 })
   world.sandbox.state.addKey({ key: 'the-on-call-key' })
   const ferry = await openWithAccounts(world, [
@@ -68,7 +69,30 @@ test('accounts of one limit group share one limit; MCP calls are limited by key 
   )
   expect(keys).toEqual([
     { operation: 'list-alert-rules', keys: 1 },
-    { operation: 'list-mcp-servers', keys: 2 },
+    { operation: 'list-mcp-servers', keys: 1 },
+  ])
+})
+
+test('accounts that are one on the platform are told to share a limit, unless they do', async () => {
+  await using world = await openWorld({ rules: 2 })
+  for (const key of ['second', 'third', 'fourth']) world.sandbox.state.addKey({ key })
+  const ferry = await openWithAccounts(world, [
+    { name: 'one', key: world.sandbox.appKey, limitGroup: 'acme' },
+    { name: 'two', key: 'second', limitGroup: 'acme' },
+    { name: 'three', key: 'third' },
+  ])
+  const warnings: object[] = []
+  const log = pino({ level: 'warn' }, { write: line => warnings.push(JSON.parse(line)) })
+  const sync = (account: string) =>
+    syncInventory({ ...ferry, log }, { account, resource: 'alert-rules', trigger: 'manual' }, NEVER)
+  // An account of an earlier configuration.
+  await world.sync()
+  await sync('one')
+  await sync('two')
+  expect(warnings).toEqual([])
+  await sync('three')
+  expect(warnings).toMatchObject([
+    { account: 'three', others: ['one', 'two'], msg: expect.stringContaining('give them one limitGroup') },
   ])
 })
 

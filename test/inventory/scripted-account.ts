@@ -46,7 +46,7 @@ export function scriptedAccount(
     importSubscribers: NEVER_ASKED,
     [Symbol.asyncDispose]: async () => {},
   }
-  return { name, client, folders: [0n], pageLimit: 100, includeAccount: true, keyHash }
+  return { name, client, folders: [0n], pageLimit: 100, includeAccount: true, keyHash, limitGroup: name }
 }
 
 /** A context in which the accounts are what scripts say. */

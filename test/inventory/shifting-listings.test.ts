@@ -90,6 +90,7 @@ test('over 1,000 listings that shift while they are read, no server that was the
               pageLimit: size,
               includeAccount: true,
               keyHash: 'key',
+              limitGroup: name,
             },
           ],
         ])

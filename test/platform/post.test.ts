@@ -123,6 +123,21 @@ test('a slot that grew old before it could be sent is given back, and a fresh on
   expect(platform.received).toHaveLength(1)
 })
 
+test('permits that keep growing old before they can be used are warned of, and forgotten once one is used', async () => {
+  const throttle = openThrottle({ onTake: async n => (n <= 25 || (n > 26 && n <= 34) ? 1_500 : 0) })
+  await using platform = await openScriptedPlatform(
+    (_request, response) => answerJson(response, success({})),
+    { throttle },
+  )
+  const warnings = () => platform.logs.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
+  expect(await platform.client.importSubscribers(batch, context)).toMatchObject({ ok: true })
+  expect(warnings()).toMatchObject([{ staleInARow: 10 }, { staleInARow: 20 }])
+  expect(warnings()[0].msg).toContain('FERRY_ARRIVAL_BOUND')
+  expect(await platform.client.importSubscribers(batch, context)).toMatchObject({ ok: true })
+  expect(throttle.calls).toHaveLength(35)
+  expect(warnings()).toHaveLength(2)
+})
+
 test('a worker that slept while it connected sends nothing, not even headers, before it has a fresh slot', async () => {
   const secondSlot = Promise.withResolvers<number>()
   const throttle = openThrottle({ slotGoodForMs: 100, onTake: async n => (n === 1 ? 0 : secondSlot.promise) })
@@ -183,6 +198,7 @@ test('a slot that comes although the call was given up meanwhile is given back',
       },
     },
     call,
+    () => {},
   )
   await expect(keeper.fresh(stop.signal)).rejects.toThrow('shutting down')
   expect(throttle.calls.map(({ state }) => state)).toEqual(['given back'])

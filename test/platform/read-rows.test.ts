@@ -142,7 +142,7 @@ test('of unknown fields only names and types are kept, each once', () => {
       id: 'c',
       reason:
         'url must be text, not an array; status must be text, not an object; tools[0].name must be text, not a number',
-      raw: '{"server_id":"c","tools":[{"name":1}],"status":"(object, not kept)","url":"(array, not kept)"}',
+      raw: '{"server_id":"c","url":"(array, not kept)","status":"(object, not kept)","tools":[{"name":1}]}',
     },
   ])
   const plain = JSON.stringify(listing, (_key, value) => (typeof value === 'bigint' ? `${value}` : value))

@@ -91,7 +91,7 @@ export async function mergeDuplicates(client: PoolClient, { id, tables }: Stagin
 
 /** Why rows are not to be sent, and how many; the most frequent first. */
 export type StagedReason = {
-  readonly kind: 'rejected' | 'duplicate' | 'suppressed'
+  readonly kind: 'rejected' | 'duplicate' | 'suppressed' | 'already imported'
   readonly reason: string
   readonly rows: number
 }
@@ -121,15 +121,18 @@ export type StagedSample = {
 
 export type RejectSample = { readonly line: bigint; readonly column: string | null; readonly message: string }
 
-/** The first rows of both kinds. */
+/** The first rows to be sent and the first rejected ones. `sentBefore` is how many are in `import_sent_before`. */
 export async function loadSamples(
   client: PoolClient,
   { id, tables }: Staging,
   most: number,
+  sentBefore: number,
 ): Promise<{ samples: StagedSample[]; rejects: RejectSample[] }> {
   const samples = await client.query<Record<string, never>>(
-    `select line, recipient, "all", component_ids, locale from ${tables.recipients}
-     where import_id = $1 order by line limit $2`,
+    `select line, recipient, "all", component_ids, locale from ${tables.recipients} r
+     where import_id = $1
+       ${sentBefore > 0 ? 'and not exists (select from pg_temp.import_sent_before s where s.line = r.line)' : ''}
+     order by line limit $2`,
     [id, most],
   )
   const rejects = await client.query<{ line: string; column: string | null; message: string }>(

@@ -52,8 +52,9 @@ const SUMMARIES = `
     i.batches + case when i.finished_at is null
       then ceil((i.recipients - i.batched)::numeric / least(i.batch_rows, i.most_rows))::int else 0 end as batches,
     i.requests,
-    round(extract(epoch from coalesce(i.finished_at, case when i.confirmed_at is null then i.staged_at end, now())
-      - coalesce(i.confirmed_at, i.created_at)) * 1000)::float8 as duration_ms,
+    round(extract(epoch from
+        coalesce(i.finished_at, i.rests_since, case when i.confirmed_at is null then i.staged_at end, now())
+        - coalesce(i.confirmed_at, i.created_at)) * 1000 - i.rested_ms)::float8 as duration_ms,
     i.pause_code,
     (select b.http_status from ferry.import_batches b
      where b.import_id = i.id and b.state in ('ready', 'doubted', 'uncertain') and b.request_id = i.pause_request_id

@@ -51,6 +51,9 @@ export const imports = ferry.table(
     /** When already imported rows had been left out: the work began. */
     started_at: instant('started_at'),
     finished_at: instant('finished_at'),
+    /** Since when it waits for a person, and for how long it has before. */
+    rests_since: instant('rests_since'),
+    rested_ms: int64('rested_ms').notNull().default(sql`0`),
     purged_at: instant('purged_at'),
     read: count('read'),
     /** How many rows are in `import_recipients`. */

@@ -44,12 +44,15 @@ export async function beginStaging(
   isDryRun: boolean,
 ): Promise<Staging> {
   // Rows may come from a pipe, slowly; and the tables' statistics, which know nothing of the rows just written, would
-  // let the planner choose a nested loop over a million of them.
+  // let the planner choose a nested loop over a million of them. A loop it must do is thought to cost so much then that
+  // it would be compiled, for longer than it takes.
   await client.query(`
     set local idle_in_transaction_session_timeout = 0;
     set local enable_nestloop = off;
+    set local jit = off;
     set local work_mem = '64MB';
-    create temporary table import_repeated (recipient_hash uuid not null) on commit drop`)
+    create temporary table import_repeated (recipient_hash uuid not null) on commit drop;
+    create temporary table import_sent_before (line bigint not null) on commit drop`)
   if (!isDryRun) return { id: await insertImport(client, newImport), tables: STORED }
   await client.query(`
     create temporary table import_recipients (like ferry.import_recipients including all) on commit drop;

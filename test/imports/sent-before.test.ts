@@ -1,0 +1,169 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { cancelImport, confirmImport, resolveUncertain } from '#src/imports/control.ts'
+import { loadSummary } from '#src/imports/progress.ts'
+import { dryRun, type ImportOptions, type Staged, stageImport } from '#src/imports/stage.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { type ImportWorld, NEVER, setup } from './import-world.ts'
+import { OPTIONS } from './options.ts'
+import { openStagingDesk } from './staging-desk.ts'
+
+/** What is known of earlier imports before an import is confirmed. */
+
+const OTHER_PAGE = 6_000_000_000_001n
+
+type Person = readonly [recipient: string, settings?: string]
+
+/** A file of people: `all` and `en-US` unless they have settings of their own. */
+async function fileOf(people: readonly Person[]): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'ferry-sent-before-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const path = join(directory, 'people.csv')
+  const rows = people.map(([recipient, settings = 'true,,en-US']) => `${recipient},${settings}`)
+  await writeFile(path, ['recipient,all,component_ids,locale', ...rows].join('\n'))
+  return path
+}
+
+const named = (...names: readonly string[]) => names.map(name => [`${name}@example.com`] as const)
+
+/** Imports people up to the end. */
+async function imported(world: ImportWorld, people: readonly Person[], options: Partial<ImportOptions> = {}) {
+  const path = await fileOf(people)
+  const { import: id } = await stageImport(world.ferry, path, optionsOf(options), { signal: NEVER })
+  await confirmImport(world.ferry.pool, id!)
+  return { id: id!, end: await world.work(id!) }
+}
+
+function optionsOf(options: Partial<ImportOptions>): ImportOptions {
+  return { ...OPTIONS, pageId: SANDBOX_PAGE_ID, all: false, ...options }
+}
+
+/** A dry run says what the import then does, in every count; returns what it said. */
+async function foretold(world: ImportWorld, people: readonly Person[], options: Partial<ImportOptions> = {}) {
+  const said = await dryRun(world.ferry, await fileOf(people), optionsOf(options), { signal: NEVER })
+  const { id } = await imported(world, people, options)
+  const done = await loadSummary(world.ferry.pool, id)
+  const { read, rejected, duplicate, suppressed, alreadyImported, pending, batches } = said.summary
+  expect(done).toMatchObject({ read, rejected, duplicate, suppressed, alreadyImported, sent: pending })
+  expect(done.requests).toBe(batches)
+  return said
+}
+
+test('who was sent already is counted before anybody is asked, and not among the samples', async () => {
+  await using world = await setup()
+  await imported(world, named('ann', 'bob', 'cy'))
+  const people = [...named('ANN', 'bob', 'dee', 'eve', 'eve'), ['nobody'] as const]
+  const said = await foretold(world, people, { batchRows: 1 })
+  expect(said.summary).toMatchObject({
+    read: 6,
+    rejected: 1,
+    duplicate: 1,
+    alreadyImported: 2,
+    pending: 2,
+    batches: 2,
+  })
+  expect(said.reasons).toContainEqual({ kind: 'already imported', reason: 'already imported', rows: 2 })
+  expect(said.samples.map(sample => sample.recipient)).toEqual(['d…@example.com', 'e…@example.com'])
+  expect(world.timesDelivered()).toEqual({ once: 5 })
+})
+
+test('a staged import says the same as a dry run, and leaves nobody out before it starts', async () => {
+  await using world = await setup()
+  await imported(world, named('ann', 'bob'))
+  const path = await fileOf(named('ann', 'bob', 'cy'))
+  const [dry, staged] = [
+    await dryRun(world.ferry, path, optionsOf({}), { signal: NEVER }),
+    await stageImport(world.ferry, path, optionsOf({}), { signal: NEVER }),
+  ]
+  const counts = ({ summary: { import: _id, durationMs: _ms, ...counts } }: Staged) => counts
+  expect(counts(staged)).toEqual(counts(dry))
+  expect(await loadSummary(world.ferry.pool, staged.import!)).toMatchObject({
+    alreadyImported: 0,
+    pending: 3,
+  })
+  // Somebody else was sent meanwhile: the exclusion that counts is that at the start.
+  await imported(world, named('cy'))
+  await confirmImport(world.ferry.pool, staged.import!)
+  expect(await world.work(staged.import!)).toBe('completed')
+  expect(await loadSummary(world.ferry.pool, staged.import!)).toMatchObject({ alreadyImported: 3, sent: 0 })
+})
+
+test('a file of nobody new says so', async () => {
+  await using world = await setup()
+  await imported(world, named('ann', 'bob'))
+  const said = await foretold(world, named('ann', 'bob'))
+  expect(said.summary).toMatchObject({ alreadyImported: 2, pending: 0, batches: 0 })
+  expect(said.warnings).toContain('No row of the file is left to be sent.')
+  expect(said.samples).toEqual([])
+})
+
+test('only what was sent counts, by whatever import of the page, by this method, for this account', async () => {
+  await using world = await setup()
+  world.sandbox.state.subscribers.addPage(OTHER_PAGE)
+  await imported(world, named('ann'), { pageId: OTHER_PAGE })
+  await imported(world, named('bob'), { method: 'im' })
+  await world.stage({ account: 'eu', rows: 1, status: 'completed' })
+  const { id: half } = await imported(world, named('cy', 'dee'), { firstRows: 1, batchRows: 1 })
+  await cancelImport(world.ferry.pool, half)
+  await stageImport(world.ferry, await fileOf(named('eve')), optionsOf({}), { signal: NEVER })
+  world.sandbox.state.inject(
+    { kind: 'error', code: 'InvalidParameter', message: 'fay@example.com is bad' },
+    { nth: 1 },
+  )
+  await imported(world, named('fay', 'gus'))
+  const said = await foretold(world, named('ann', 'bob', 'cy', 'dee', 'eve', 'fay', 'gus'))
+  // Of those only cy and gus have been sent to this page.
+  expect(said.summary).toMatchObject({ alreadyImported: 2, pending: 5 })
+})
+
+test('an update counts those whose settings were sent last, in whatever order components are named', async () => {
+  await using world = await setup()
+  await imported(world, [['ann@example.com', 'false,A|B,en-US'], ...named('bob', 'cy', 'dee')])
+  await imported(world, [['bob@example.com', 'true,,de-DE']], { update: true })
+  const said = await foretold(
+    world,
+    [
+      ['ann@example.com', 'false,B|A,en-US'],
+      ['bob@example.com', 'true,,en-US'],
+      ['cy@example.com', 'true,,de-DE'],
+      ['dee@example.com', 'true,,en-US'],
+      ['eve@example.com', 'true,,en-US'],
+    ],
+    { update: true },
+  )
+  expect(said.summary).toMatchObject({ alreadyImported: 2, pending: 3 })
+})
+
+test('an update sends those again of whom nobody knows what arrived last, and says so before', async () => {
+  await using world = await setup()
+  await imported(world, named('ann', 'bob'))
+  world.sandbox.state.inject({ kind: 'error', code: 'InternalError', applied: true }, { nth: 1 })
+  world.sandbox.state.inject({ kind: 'error', code: 'Unauthorized' }, { nth: 2 })
+  const { id, end } = await imported(world, [['ann@example.com', 'true,,de-DE']], { update: true })
+  expect(end).toBe('paused')
+  const said = await foretold(world, named('ann', 'bob'), { update: true })
+  expect(said.summary).toMatchObject({ alreadyImported: 1, pending: 1 })
+  await resolveUncertain(world.ferry.pool, id, 'sent', null)
+})
+
+test('counting two hundred thousand takes seconds, whoever they were sent by', {
+  timeout: 120_000,
+}, async () => {
+  await using desk = await openStagingDesk()
+  const people = ['recipient', ...Array.from({ length: 200_000 }, (_, n) => `p${n}@example.com`)].join('\n')
+  const { import: id } = await desk.stage(people)
+  await desk.query(
+    `with b as (
+       insert into ferry.import_batches (import_id, from_line, to_line, rows, state, sent_at)
+       select $1, n * 100 + 2, n * 100 + 101, 100, 'sent', clock_timestamp() from generate_series(0, 1999) n)
+     update ferry.imports set status = 'completed', batched_to = last_line where id = $1`,
+    [id],
+  )
+  for (const update of [false, true]) {
+    // Rows times rows, or rows times batches, would take longer than this test may.
+    const said = await desk.dryRun(people, { update })
+    expect(said.summary).toMatchObject({ alreadyImported: 200_000, pending: 0 })
+  }
+})
