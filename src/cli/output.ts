@@ -2,13 +2,13 @@ import { createRequire } from 'node:module'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
 import type Table from 'cli-table3'
+import { fittingWidths, tableWidth, wrapped } from './wrap.ts'
 
 const require = createRequire(import.meta.url)
 
 export type Cell = string | number | bigint | boolean | Date | null
 
-/** Longer cells are cut: a table that wraps is none. */
-const WIDEST_CELL = 60
+const GAP = '  '
 
 const NO_BORDERS = Object.fromEntries(
   ['top', 'bottom', 'left', 'right', 'mid'].flatMap(side => [
@@ -21,7 +21,11 @@ const NO_BORDERS = Object.fromEntries(
 
 /** Prints one result as one line of JSON: ids (bigint) as strings, instants in ISO 8601. */
 export function printJson(result: object): void {
-  print(JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
+  print(jsonOf(result))
+}
+
+export function jsonOf(result: object): string {
+  return JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 export function print(line: string): void {
@@ -46,23 +50,48 @@ export function printAside(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** Prints a table without borders, numbers to the right; `none` is said if it has no rows. */
+/**
+ * Prints a table without borders, numbers to the right; `none` is said if it has no rows. On a terminal it is made to fit:
+ * the last column, in which there are sentences if there are any, goes on over several lines.
+ */
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): void {
   if (rows.length === 0) {
     print(none)
     return
   }
+  print(tableOf(head, rows, process.stdout.isTTY ? columnsShown() : null))
+}
+
+/** The table as text. In a terminal its words go on below each other, where they fit so; nothing is ever cut. */
+export function tableOf(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  columns: number | null,
+): string {
   // Only what prints a table waits for it to load.
   const TableOf: typeof Table = require('cli-table3')
   const numbers = head.map((_, column) => rows.every(row => isNumber(row[column])))
+  const cells = rows.map(row => row.map(cellText))
+  const widths = columns === null ? null : fittingWidths([head, ...cells], columns)
   const table = new TableOf({
     head: head.map(emphasised),
     colAligns: numbers.map(number => (number ? 'right' : 'left')),
-    chars: { ...NO_BORDERS, middle: '  ' },
+    chars: { ...NO_BORDERS, middle: GAP },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   })
-  table.push(...rows.map(row => row.map(cellText)))
-  print(table.toString().replaceAll(/ +$/gm, ''))
+  for (const row of cells) {
+    table.push(widths ? row.map((text, n) => wrapped(text, widths[n] ?? 0).join('\n')) : row)
+  }
+  return table.toString().replaceAll(/ +$/gm, '')
+}
+
+/** Whether a table can be shown as it is: to a program, or at a terminal wide enough. */
+export function fits(head: readonly string[], rows: readonly (readonly Cell[])[]): boolean {
+  return !process.stdout.isTTY || tableWidth([head, ...rows.map(row => row.map(cellText))]) <= columnsShown()
+}
+
+export function columnsShown(): number {
+  return process.stdout.columns || 80
 }
 
 /** Bold on a terminal, unless NO_COLOR says otherwise. */
@@ -114,10 +143,10 @@ function isNumber(cell: Cell | undefined): boolean {
   return typeof cell === 'number' || typeof cell === 'bigint' || cell === null
 }
 
-function cellText(cell: Cell): string {
+/** A value as a table shows it. */
+export function cellText(cell: Cell): string {
   if (cell instanceof Date) return instant(cell)
   if (typeof cell === 'number') return count(cell)
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
-  const text = harmless(String(cell ?? ''))
-  return text.length > WIDEST_CELL ? `${text.slice(0, WIDEST_CELL - 1)}…` : text
+  return harmless(String(cell ?? ''))
 }
