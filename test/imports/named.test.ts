@@ -58,3 +58,9 @@ test.for([
   ]
   expect(isAboutPage(message, 5750613685214n, rows)).toBe(isIt)
 })
+
+test('who is named as a whole is found, even after being a part of somebody else', () => {
+  const message = 'joann@example.com.au and xann@example.com are fine, ann@example.com is not'
+  expect(namedIn(message, people('bob@example.com', 'ann@example.com'))).toEqual([1n])
+  expect(withoutRecipients(message, people('ann@example.com'))).not.toContain(' ann@example.com')
+})
