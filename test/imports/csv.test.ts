@@ -198,6 +198,16 @@ test.for([
     'check',
   ],
   [
+    'too many fields, and lines with as many commas as rows',
+    `(none),x,"${'it was said,and heard\n'.repeat(6)}boss@corp.example,assistant\nthanks"`,
+    'number of fields',
+  ],
+  [
+    'a damaged line among its contacts',
+    `(none),"ask\n${'boss@corp.example,assistant\n'.repeat(2)}bo\0ss@corp.example,assistant\nthanks"`,
+    'NUL byte',
+  ],
+  [
     'too many fields, and contacts among its lines',
     `(none),x,"${'as we said:\nboss@corp.example,assistant\n'.repeat(6)}thanks"`,
     'number of fields',

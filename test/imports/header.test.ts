@@ -22,6 +22,7 @@ test.for([
   ['Name; Vorname,Ort; Land,a;b;c,email\nL;A,B;C,x;y;z,ada@example.com\n', ',', {}],
   ['a,b,c,d\tMail\n1,2,3,4\tada@example.com\n', '\t', { recipient: 'Mail' }],
   ['email,note;a;b;c;d\nada@example.com,1;2;3;4;5\n', ',', {}],
+  ['locale,all,x;Mail\nx;ada@example.com\n', ';', { recipient: 'Mail' }],
   ['email;locale,x,y\nada@example.com;en-GB,,\n', ';', {}],
 ] as const)(
   'the delimiter is the one under which the needed columns are found %#',
