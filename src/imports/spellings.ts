@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url'
 
-const BEYOND_ASCII = /[^\0-\x7f]/
+export const BEYOND_ASCII = /[^\0-\x7f]/
 /** What would end the host of a URL: `domainToASCII` reads no further. */
 const ENDS_HOST = /[/\\?#:@]/
 
