@@ -19,6 +19,6 @@ export function asciiForm(address: string): string {
  */
 export function canonicalSpelling(recipient: string, method: string): string {
   if (!BEYOND_ASCII.test(recipient)) return recipient.toLowerCase()
-  const composed = recipient.normalize('NFC').toLowerCase().normalize('NFC')
+  const composed = recipient.toLowerCase().normalize('NFC')
   return method === 'email' ? asciiForm(composed) : composed
 }
