@@ -6,9 +6,9 @@ import { expect, test } from 'vitest'
 import { DiskFull } from '#src/imports/disk-full.ts'
 import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
 
-test('a disk that is full to the last byte gets back what a staging wrote, and the next one finds room', async ({
-  skip,
-}) => {
+test('a disk that is full to the last byte gets back what a staging wrote, and the next one finds room', {
+  timeout: 120_000,
+}, async ({ skip }) => {
   await using desk = await openStagingDesk()
   const directory = await smallDisk(desk)
   if (directory === null) {
@@ -23,7 +23,7 @@ test('a disk that is full to the last byte gets back what a staging wrote, and t
     const content = (rows: number) =>
       `email\n${Array.from({ length: rows }, (_, n) => `p${n}@example.com`).join('\n')}\n`
 
-    const failed = await desk.stage(content(200_000)).catch(error => error)
+    const failed = await desk.stage(content(80_000)).catch(error => error)
 
     expect(failed).toBeInstanceOf(DiskFull)
     expect(failed.message).toMatch(/, and \d+ MB were given back\.$/)
@@ -31,7 +31,7 @@ test('a disk that is full to the last byte gets back what a staging wrote, and t
       `select pg_table_size('ferry.import_recipients')::int as bytes`,
     )
     expect(left?.bytes).toBeLessThan(1_000_000)
-    expect((await desk.stage(content(20_000))).summary.pending).toBe(20_000)
+    expect((await desk.stage(content(5_000))).summary.pending).toBe(5_000)
   } finally {
     await desk.query(
       'drop table ferry.import_recipients, ferry.import_rejects, ferry.import_left_out cascade',
@@ -42,13 +42,13 @@ test('a disk that is full to the last byte gets back what a staging wrote, and t
   }
 })
 
-/** A disk of 16 MB that the server may write to; null where there can be none. */
+/** A disk of 8 MB that the server may write to; null where there can be none. */
 async function smallDisk(desk: StagingDesk): Promise<string | null> {
   const [server] = await desk.query<{ data_directory: string }>('show data_directory')
   const owner = await stat(server?.data_directory ?? '').catch(() => null)
   if (!owner) return null
   const directory = await mkdtemp(join(tmpdir(), 'ferry-small-disk-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=700', 'tmpfs', directory])
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', directory])
   if (mounted.status === 0) {
     await chown(directory, owner.uid, owner.gid)
     return directory
