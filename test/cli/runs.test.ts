@@ -72,7 +72,7 @@ describe('ferry runs', () => {
     expect(JSON.stringify(run) + people.stdout).not.toContain('a secret')
   })
 
-  test('show lists the removals a run holds', async () => {
+  test('show lists the removals a run holds', { timeout: 120_000 }, async () => {
     await using cli = await openCli({ rules: 12 })
     await cli.sync()
     const ids = cli.sandbox.state.rules.ids()
