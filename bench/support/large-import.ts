@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { analyzeRecipients } from '#src/store/imports/finish-staging.ts'
 
 export type LargeImport = {
   readonly rows: number
@@ -44,6 +45,6 @@ export async function putLargeImport(pool: Pool, large: LargeImport): Promise<bi
       [id],
     )
   }
-  await pool.query('analyze ferry.import_recipients (import_id, line, recipient_hash)')
+  await analyzeRecipients(pool)
   return BigInt(id)
 }
