@@ -57,7 +57,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
 
   const { databaseUrl, embedded } = await openPostgres(config, { log, create: schema !== 'read' }, opened)
   await reachPostgres(databaseUrl, { patienceMs, signal, log })
-  const migrated = await migrate(databaseUrl, schema).catch(explainRights(databaseUrl))
+  const migrated = await migrate(databaseUrl, schema, { signal }).catch(explainRights(databaseUrl))
   const { pool } = opened.use(openDatabase(databaseUrl, log))
 
   const limitOf = limitsOf(config.accounts)

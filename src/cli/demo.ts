@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
@@ -20,6 +21,9 @@ import { oneShot, type Session } from './session.ts'
 
 /** What a day does to the sandbox: two rounds of its usual mix. */
 const CHANGES = 24
+
+/** As it can be typed whether it was linked into the PATH or not. */
+const COMMAND = fileURLToPath(new URL('../../bin/ferry', import.meta.url))
 
 type Options = { json?: true }
 
@@ -75,9 +79,10 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
   )
   say(`It took ${duration(performance.now() - startedAtMs)}; nothing is left running.\n`)
   say('The data stays. To look at it:')
-  say(`  FERRY_DATA_DIR=${shownPath(dataDir)} npx ferry runs list`)
-  say(`  FERRY_DATA_DIR=${shownPath(dataDir)} npx ferry imports show ${imported.import}`)
-  say(`  FERRY_DATA_DIR=${shownPath(dataDir)} npx ferry up      (says how to open it with psql)`)
+  const ferryThere = `  FERRY_DATA_DIR=${shownPath(dataDir)} ${shownPath(COMMAND)}`
+  say(`${ferryThere} runs list`)
+  say(`${ferryThere} imports show ${imported.import}`)
+  say(`${ferryThere} up      (says how to open it with psql)`)
   return EXIT.done
 }
 

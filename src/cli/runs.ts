@@ -1,10 +1,11 @@
+import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { RunDetails, RunRow } from '#src/store/run-reports.ts'
 import { countArgument, idArgument } from './arguments.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { duration, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
+import { counted, duration, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
 import { withAccounts, withFerry } from './session.ts'
 
 type Options = { json?: true; limit: number }
@@ -40,6 +41,35 @@ export function addRuns(program: Command): void {
         return exitCodeOf(ferry.pool, result)
       }),
     )
+  runs
+    .command('reject')
+    .description('say that what a held run would have removed is not gone: it is kept')
+    .argument('<id>', 'the number of the held run', idArgument)
+    .option('--json', 'print one JSON object')
+    .action((id: bigint, options: Options) =>
+      withFerry('read', async ferry => {
+        const { rejectRun } = await import('#src/inventory/approve.ts')
+        await findRun(ferry.pool, id)
+        const kept = await rejectRun(ferry, id, whoDecides())
+        if (options.json) printJson({ run: id, outcome: 'rejected', kept })
+        else {
+          print(`The hold of run ${id} is ended: ${counted(kept, 'row')} stay as they were.`)
+          print('They are kept until the platform lists them again. If they turn out to be gone after all,')
+          print('`ferry sync` with --accept-removals removes them.')
+        }
+        return EXIT.done
+      }),
+    )
+}
+
+/** Who sits here, for the record of a decision. */
+function whoDecides(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`
+  } catch {
+    // A container may run as a number that has no name.
+    return `uid ${process.getuid?.()}@${hostname()}`
+  }
 }
 
 async function list(pool: Pool, options: Options): Promise<ExitCode> {

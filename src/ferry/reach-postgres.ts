@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import { placeOf } from '#src/store/place.ts'
 
 /** The database cannot be used. The message names server and database, never the password. */
 export class PostgresUnusable extends Error {
@@ -37,12 +38,6 @@ export async function reachPostgres(
     said = true
     await delay(TRY_EVERY_MS, undefined, { signal })
   }
-}
-
-/** `host:port/database`, for people. */
-export function placeOf(url: string): string {
-  const { hostname, port, pathname, searchParams } = new URL(url)
-  return `${searchParams.get('host') ?? (hostname || 'localhost')}:${port || 5432}${pathname}`
 }
 
 /** Tells a migration that lacks a right from one that fails; for `catch`. */

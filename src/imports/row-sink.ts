@@ -1,4 +1,5 @@
 import type { StagingWriter } from '#src/store/imports/staging.ts'
+import { localeKey } from './checks/locale.ts'
 import type { Verdict } from './checks/row.ts'
 import { bytesOfRow } from './estimate.ts'
 import type { Sink } from './file/reader.ts'
@@ -13,7 +14,7 @@ export type Tally = {
   /** Good rows that name components, and one that they name. */
   readonly withComponents: number
   readonly component: string | null
-  /** What rejected rows have for a locale, and how many. Of many different ones the first are counted. */
+  /** What rejected rows have for a locale (as `localeKey` makes it), and how many. Of many different ones the first are counted. */
   readonly wrongLocales: ReadonlyMap<string, number>
 }
 
@@ -65,8 +66,9 @@ export function openRowSink(
     tally.component ??= componentIds.find(id => /^[\w-]{1,64}$/.test(id)) ?? null
   }
 
-  function countLocale(locale: string): void {
-    if (!LIKE_A_LOCALE.test(locale)) return
+  function countLocale(said: string): void {
+    if (!LIKE_A_LOCALE.test(said)) return
+    const locale = localeKey(said)
     const before = wrongLocales.get(locale)
     if (before !== undefined || wrongLocales.size < LOCALES_COUNTED)
       wrongLocales.set(locale, (before ?? 0) + 1)

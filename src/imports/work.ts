@@ -74,8 +74,8 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
   const lease = await acquireLease(ferry.pool, leaseNameOf(head), ferry.holder, log, LEASE_MS)
   if ('heldBy' in lease) return 'busy'
   try {
-    const started = await patiently(() => startImport(ferry.pool, id, lease))
-    if (!started) return 'busy'
+    const started = await patiently(() => startImport(ferry.pool, id, lease, options.signal))
+    if (!started) return options.signal.aborted ? 'stopped' : 'busy'
     const claimer: Claimer = {
       pool: ferry.pool,
       importId: id,

@@ -3,7 +3,7 @@ import type { RunStatus } from '#src/model/run.ts'
 import { inTransaction } from '#src/store/database.ts'
 import { saveDrift, savePlatformAccounts, saveQuarantined } from '#src/store/findings.ts'
 import { applyFirings } from '#src/store/firings.ts'
-import { endHold, holdRemovals } from '#src/store/holds.ts'
+import { endHold, holdRemovals, narrowRejection } from '#src/store/holds.ts'
 import { fenceWithLease, type Lease, LeaseLost } from '#src/store/leases.ts'
 import { chooseInstant, finishRun, type RunEnd, type TrustedData } from '#src/store/runs.ts'
 import { closeVersions, type NewVersion, openVersions } from '#src/store/versions.ts'
@@ -58,6 +58,10 @@ export function applyPlan<Row>(
     if (removals.kind === 'hold') await holdRemovals(client, step, source.scope, removals.ids)
     if (removals.kind === 'remove') {
       await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
+    }
+
+    if (!(removals.kind === 'keep' && removals.partial)) {
+      await narrowRejection(client, step, source.scope, removals.kind === 'remove' ? [] : plan.absent)
     }
 
     return {
@@ -140,7 +144,7 @@ function statusOf(removals: Removals): Exclude<RunStatus, 'running' | 'skipped'>
 function messageOf(removals: Removals, runId: bigint): string | null {
   if (removals.kind === 'remove') return null
   if (removals.kind === 'keep') return `${removals.why}.`
-  return `${removals.why}; nothing was removed. See \`ferry runs show ${runId}\`, then \`ferry runs approve ${runId}\`.`
+  return `${removals.why}; nothing was removed. See \`ferry runs show ${runId}\`, then \`ferry runs approve ${runId}\` or \`ferry runs reject ${runId}\`.`
 }
 
 function unstoredIn(quarantined: number, stored: number): string | null {

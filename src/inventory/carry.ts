@@ -1,4 +1,5 @@
 import type { Refusal } from '#src/platform/refusal.ts'
+import { loadRejectedIds } from '#src/store/holds.ts'
 import {
   finishRun,
   loadTrustedData,
@@ -10,7 +11,7 @@ import {
 import { applyIdentical, applyPlan, type OpenRun } from './apply.ts'
 import type { InventoryContext } from './context.ts'
 import { knownSetCheck, type Plan, planChanges } from './plan.ts'
-import { decideRemovals, type Removals } from './removals.ts'
+import { decideRemovals, isRejected, keptAsRejected, type Removals } from './removals.ts'
 import type { Reading, Source } from './source.ts'
 
 /*
@@ -49,11 +50,15 @@ export async function carry<Row>(
   if (needsKnownScope && !(await scopeIsKnown(context.pool, newRun))) {
     return applyPlan(context, source, run, plan, keptInNewScope(plan.absent), note)
   }
+  const rejected = await loadRejectedIds(context.pool, newRun)
+  if (run.policy.kind === 'guarded' && isRejected(plan.absent, rejected)) {
+    return applyPlan(context, source, run, plan, keptAsRejected(plan.absent), note)
+  }
   if (plan.absent.length === 0 || first.confirmed) {
-    const removals = decideRemovals(plan.absent, plan.current, run.policy)
+    const removals = decideRemovals(plan.absent, plan.current, run.policy, rejected)
     return applyPlan(context, source, run, plan, removals, note)
   }
-  return applySecondListing(context, source, run, plan, signal)
+  return applySecondListing(context, source, run, plan, rejected, signal)
 }
 
 /** Rows are absent from the first listing: reads again, and removes what neither listing has. */
@@ -62,6 +67,7 @@ async function applySecondListing<Row>(
   source: Source<Row>,
   run: OpenRun,
   firstPlan: Plan<Row>,
+  rejected: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const second = await read(context, source, run, [], signal)
@@ -78,7 +84,7 @@ async function applySecondListing<Row>(
   const absentTwice = plan.absent.filter(id => absentBefore.has(id))
   // What only the second listing lacks is looked at again by the next run: its data must not pass as applied.
   const dataHashes = absentTwice.length === plan.absent.length ? second.dataHashes : null
-  const removals = decideRemovals(absentTwice, plan.current, run.policy)
+  const removals = decideRemovals(absentTwice, plan.current, run.policy, rejected)
   return applyPlan(context, source, run, plan, removals, { dataHashes, errorCode: null, requestId: null })
 }
 

@@ -11,6 +11,8 @@ export type InventoryContext = {
   /** Who works here, for leases: host and process, in words. */
   readonly holder: string
   readonly log: Logger
+  /** How long the leases of its runs live, if not as long as usual. */
+  readonly leaseMs?: number
 }
 
 export type InventoryAccount = {

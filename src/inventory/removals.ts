@@ -12,16 +12,39 @@ export type RemovalPolicy =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'approved'; readonly ids: ReadonlySet<string> }
 
-/** Decides about rows that two complete listings agree are absent. */
-export function decideRemovals(absent: readonly string[], current: number, policy: RemovalPolicy): Removals {
+/**
+ * Decides about rows that two complete listings agree are absent. `rejected` are those of which a person said that they
+ * are not gone: while any of them is absent the listing is known to be wrong, so whatever else is absent is held too.
+ */
+export function decideRemovals(
+  absent: readonly string[],
+  current: number,
+  policy: RemovalPolicy,
+  rejected: ReadonlySet<string>,
+): Removals {
   switch (policy.kind) {
     case 'accepted':
       return { kind: 'remove', ids: absent }
     case 'approved':
       return { kind: 'remove', ids: absent.filter(id => policy.ids.has(id)) }
     case 'guarded':
-      return isSuspicious(absent.length, current, policy.guard)
+      if (isRejected(absent, rejected)) return keptAsRejected(absent)
+      return isSuspicious(absent.length, current, policy.guard) || absent.some(id => rejected.has(id))
         ? { kind: 'hold', ids: absent, why: `${absent.length} of ${current} rows are gone from the listing` }
         : { kind: 'remove', ids: absent }
+  }
+}
+
+/** Whether a person has said of every absent row that it is not gone. */
+export function isRejected(absent: readonly string[], rejected: ReadonlySet<string>): boolean {
+  return absent.length > 0 && absent.every(id => rejected.has(id))
+}
+
+export function keptAsRejected(absent: readonly string[]): Removals {
+  const rows = absent.length === 1 ? 'one row is' : `${absent.length} rows are`
+  return {
+    kind: 'keep',
+    partial: false,
+    why: `${rows} not listed and kept, because their removal was rejected; \`--accept-removals\` would remove them`,
   }
 }

@@ -95,7 +95,7 @@ async function acquireInventory(
   const name = leaseNameOf(request.account, resource)
   const untilMs = performance.now() + (request.patient ? RUN_TIMEOUT_MS : 0)
   for (;;) {
-    const lease = await acquireLease(context.pool, name, context.holder, context.log)
+    const lease = await acquireLease(context.pool, name, context.holder, context.log, context.leaseMs)
     if (!('heldBy' in lease) || signal.aborted || performance.now() >= untilMs) return lease
     await delay(LOOK_AGAIN_MS, undefined, { signal }).catch(() => {})
   }

@@ -175,6 +175,7 @@ function inPostgres(url: string): Kind {
     max,
     application_name: 'ferry queue',
     connectionTimeoutMillis: 10_000,
+    options: '-c default_transaction_isolation=read\\ committed',
     query_timeout: SILENT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

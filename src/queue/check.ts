@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assertSchemaCompatibility, SchemaMigrationRequiredError } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -14,6 +13,7 @@ import {
   SCHEMA,
   withClient,
 } from './backend.ts'
+import { expectSessions } from './pooler.ts'
 import { type AnyQueue, CHECK } from './producer.ts'
 import { adviceOnReply, checkRedis, hostOf } from './redis.ts'
 import { QueueHasNoTables, QueueRefused } from './refused.ts'
@@ -30,10 +30,10 @@ const ANSWER_WITHIN_MS = 5_000
  */
 export async function checkQueue(settings: CheckSettings): Promise<string> {
   const { redisUrl, databaseUrl, installation } = settings
+  if (redisUrl === null) await expectSessions(databaseUrl)
   const found = redisUrl === null ? await checkTables(databaseUrl) : await checkRedis(redisUrl)
   if (installation === null) return found
-  if (redisUrl === null) await checkNotifications(databaseUrl)
-  else await checkBlockingRead(redisUrl, prefixOf(installation))
+  if (redisUrl !== null) await checkBlockingRead(redisUrl, prefixOf(installation))
   for (const name of QUEUE_NAMES) await addAndRemove({ ...settings, installation }, name)
   return `${found}; a job can be added`
 }
@@ -83,22 +83,6 @@ async function checkTables(databaseUrl: string): Promise<string> {
     },
   )
   return `in Postgres, schema ${SCHEMA}, version ${version}`
-}
-
-/** Behind a pooler of transactions, a notification never arrives. */
-async function checkNotifications(databaseUrl: string): Promise<void> {
-  const channel = `ferry_check_${randomUUID().replaceAll('-', '')}`
-  await withClient(databaseUrl, async client => {
-    const heard = new Promise(resolve => client.once('notification', resolve))
-    await client.query(`listen ${channel}`)
-    await client.query(`notify ${channel}`)
-    await answered(heard, () => {
-      throw new QueueRefused(
-        'The queue in Postgres is told nothing of new jobs: a notification did not arrive. ' +
-          'Point DATABASE_URL at Postgres itself, or at a pooler of sessions; or set REDIS_URL.',
-      )
-    })
-  })
 }
 
 /** A worker waits for jobs by a read that blocks. */

@@ -68,3 +68,57 @@ export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | nu
   )
   return rows[0] ?? null
 }
+
+/**
+ * Ends the open hold that a held run made or brought up to date: its rows are not gone, and are kept for as long as they
+ * stay absent. Takes the place of an earlier rejection. Returns how many rows it holds, or null if there is no such hold.
+ */
+export async function rejectHold(pool: Pool, runId: bigint, by: string): Promise<number | null> {
+  const { rows } = await pool.query<{ kept: number }>(
+    `with rejected as (
+       update ferry.removal_holds h set ended_at = clock_timestamp(), outcome = 'rejected', rejected_by = $2,
+         rejected_ids = h.ids
+       from ferry.sync_runs r
+       where r.id = $1 and r.status = 'held' and h.account = r.account and h.resource = r.resource
+         and h.ended_at is null and r.id between h.opened_by_run and h.last_run
+       returning h.id, h.account, h.resource, cardinality(h.ids) as kept
+     ), replaced as (
+       update ferry.removal_holds h set rejected_ids = null from rejected
+       where h.account = rejected.account and h.resource = rejected.resource and h.id <> rejected.id
+         and h.rejected_ids is not null
+     )
+     select kept from rejected`,
+    [runId, by],
+  )
+  return rows[0]?.kept ?? null
+}
+
+/** The ids whose removal a person rejected and that no complete listing has had since. */
+export async function loadRejectedIds(
+  pool: Pool,
+  { account, resource }: { account: string; resource: Resource },
+): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select unnest(rejected_ids) as id from ferry.removal_holds
+     where account = $1 and resource = $2 and rejected_ids is not null`,
+    [account, resource],
+  )
+  return new Set(rows.map(row => row.id))
+}
+
+/** Narrows a rejection to what is still absent, if this scope covers its folders: what was listed again may be held anew. */
+export async function narrowRejection(
+  client: PoolClient,
+  run: { account: string; resource: Resource },
+  scope: Scope,
+  absent: readonly string[],
+): Promise<void> {
+  await client.query(
+    `update ferry.removal_holds h
+     set rejected_ids = nullif(array(select id from unnest(h.rejected_ids) id where id = any ($4)), '{}')
+     from ferry.sync_runs r
+     where h.account = $1 and h.resource = $2 and h.rejected_ids is not null and r.id = h.last_run
+       and $3::jsonb -> 'folders' in (r.scope -> 'folders', '["0"]')`,
+    [run.account, run.resource, JSON.stringify(scope), absent],
+  )
+}

@@ -2,11 +2,16 @@ import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import { queryWithin } from './database.ts'
+import { isPassing } from './patience.ts'
 
 /**
  * A lease says who works: one row a name, with a token that only its holder knows and a time by the database's
  * clock. A worker that dies leaves a lease that runs out; one that was suspended finds that its token no longer
  * counts, and its work is refused (the token is checked inside the transaction that applies the work).
+ *
+ * That transaction keeps the row locked, and a lease whose row is locked is in use, whatever its time says: it is not
+ * taken over, and its work is not called lost. Nobody waits for such a lock, which may be held for minutes.
  *
  * 15 s: long enough that a pause for garbage or a heavy parse costs nothing, short enough that work goes on soon
  * after a crash. Renewed every 5 s, so two renewals may fail.
@@ -15,6 +20,8 @@ export const LEASE_MS = 15_000
 
 /** A lease is renewed three times in its life. */
 const RENEWALS = 3
+/** One that could not be renewed, or was locked at that moment, is tried again sooner. */
+const TRIES = 15
 
 export type Lease = {
   readonly name: string
@@ -40,11 +47,19 @@ export async function acquireLease(
 ): Promise<Lease | { readonly heldBy: string }> {
   const token = randomUUID()
   const taken = await pool.query(
-    `insert into ferry.leases as l (name, token, holder, acquired_at, expires_at)
-     values ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 ms')
-     on conflict (name) do update set token = excluded.token, holder = excluded.holder,
-       acquired_at = excluded.acquired_at, expires_at = excluded.expires_at
-     where l.expires_at <= clock_timestamp()`,
+    `with free as (
+       select name from ferry.leases where name = $1 and expires_at <= clock_timestamp()
+       for no key update skip locked
+     ), taken as (
+       update ferry.leases l set token = $2, holder = $3, acquired_at = clock_timestamp(),
+         expires_at = clock_timestamp() + $4 * interval '1 ms'
+       from free where l.name = free.name returning 1
+     ), added as (
+       insert into ferry.leases (name, token, holder, acquired_at, expires_at)
+       select $1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 ms'
+       where not exists (select from taken) on conflict do nothing returning 1
+     )
+     select from taken union all select from added`,
     [name, token, holder, lifeMs],
   )
   if (taken.rowCount === 1) return keepLease(pool, name, token, lifeMs, log)
@@ -54,25 +69,38 @@ export async function acquireLease(
 
 function keepLease(pool: Pool, name: string, token: string, lifeMs: number, log: Logger): Lease {
   const lost = new AbortController()
-  const timer = setInterval(() => {
-    renewLease(pool, name, token, lifeMs).then(
-      kept => {
-        if (!kept) lost.abort(new LeaseLost(`the lease ${name} ran out`))
-      },
+  let released = false
+  let timer = setTimeout(renewAgain, lifeMs / RENEWALS)
+
+  /** One at a time: renewals that wait for an answer must not take one connection after another. */
+  async function renewAgain(): Promise<void> {
+    let waitMs = lifeMs / RENEWALS
+    try {
+      const state = await renewLease(pool, name, token, lifeMs)
+      if (state === 'lost') return lost.abort(new LeaseLost(`the lease ${name} ran out`))
+      if (state === 'in use') waitMs = lifeMs / TRIES
+    } catch (error) {
       // The database may be back before the lease is out; if not, the check at the end refuses the work.
-      error => log.warn({ error: reasonOf(error), lease: name }, 'a lease could not be renewed'),
-    )
-  }, lifeMs / RENEWALS)
+      log[isPassing(error) ? 'debug' : 'warn'](
+        { error: reasonOf(error), lease: name },
+        'a lease could not be renewed',
+      )
+      waitMs = lifeMs / TRIES
+    }
+    if (!released) timer = setTimeout(renewAgain, waitMs)
+  }
+
   return {
     name,
     token,
     signal: lost.signal,
     async release() {
-      clearInterval(timer)
+      released = true
+      clearTimeout(timer)
       try {
         await pool.query('delete from ferry.leases where name = $1 and token = $2', [name, token])
       } catch (error) {
-        log.warn(
+        log[isPassing(error) ? 'debug' : 'warn'](
           { error: reasonOf(error), lease: name },
           'a lease could not be given up; it runs out by itself',
         )
@@ -81,17 +109,32 @@ function keepLease(pool: Pool, name: string, token: string, lifeMs: number, log:
   }
 }
 
-async function renewLease(pool: Pool, name: string, token: string, lifeMs: number): Promise<boolean> {
-  const renewed = await pool.query(
-    `update ferry.leases set expires_at = clock_timestamp() + $3 * interval '1 ms'
-     where name = $1 and token = $2 and expires_at > clock_timestamp()`,
+/** `in use`: its row is locked, by the work it is for or for a moment by others. */
+async function renewLease(
+  pool: Pool,
+  name: string,
+  token: string,
+  lifeMs: number,
+): Promise<'renewed' | 'in use' | 'lost'> {
+  const { rows } = await queryWithin<{ state: 'renewed' | 'in use' | 'lost' }>(
+    pool,
+    lifeMs / RENEWALS,
+    `with mine as (
+       select name, expires_at > clock_timestamp() as is_alive from ferry.leases where name = $1 and token = $2
+       for no key update skip locked
+     ), renewed as (
+       update ferry.leases l set expires_at = clock_timestamp() + $3 * interval '1 ms'
+       from mine where l.name = mine.name and mine.is_alive returning 1
+     )
+     select case when exists (select from renewed) then 'renewed' when exists (select from mine) then 'lost'
+       when exists (select from ferry.leases where name = $1 and token = $2) then 'in use' else 'lost' end as state`,
     [name, token, lifeMs],
   )
-  return renewed.rowCount === 1
+  return rows[0]?.state ?? 'lost'
 }
 
 /**
- * Locks the lease's row until the transaction ends, so that nobody takes it over meanwhile.
+ * Locks the lease's row until the transaction ends, so that nobody takes it over meanwhile, however long that takes.
  * Throws `LeaseLost` if the token no longer counts.
  */
 export async function fenceWithLease(

@@ -1,11 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Client } from 'pg'
+import { DatabaseError } from 'pg'
+import { transact } from './database.ts'
+import { placeOf } from './place.ts'
+import { WatchedClient } from './watched-client.ts'
 
 const FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
 
 /** Any number that no other program locks in this database: the letters "ferry". */
 const LOCK = 0x6665727279
+
+/** Others that migrate, or use a table that is to be changed, are waited for as long as this. */
+const WAIT_MS = 60_000
 
 /** The database was written by a newer Ferry than this one: old code must not touch what it does not know. */
 export class DatabaseIsNewer extends Error {
@@ -39,55 +45,102 @@ export class SchemaIsOlder extends Error {
   }
 }
 
+/** Somebody else held a lock that the migration needs, for too long. */
+export class MigrationBlocked extends Error {
+  override readonly name = 'MigrationBlocked'
+  readonly whatToDo =
+    'If another Ferry is migrating it, wait until that is done and start this one again. If none is, something holds a ' +
+    'lock: `select pid, state, application_name, query from pg_stat_activity where datname = current_database()` shows who.'
+  constructor(url: string, waitedMs: number, cause: unknown) {
+    const seconds = Math.round(waitedMs / 1000)
+    super(
+      `The database at ${placeOf(url)} needs to be migrated, but others have locked it for ${seconds} s.`,
+      { cause },
+    )
+  }
+}
+
 /**
  * What may be done to the schema: `read` changes nothing, `create` makes it where there is none, and `update` brings an
  * older one up to date too.
  */
 export type SchemaPolicy = 'read' | 'create' | 'update'
 
+type Options = {
+  /** Ends the wait for others, and undoes what was begun. */
+  readonly signal?: AbortSignal
+  readonly waitMs?: number
+}
+
 /**
- * Brings the database up to the schema of this code, as far as `policy` allows; returns how many migrations ran.
+ * Brings the database up to the schema of this code, as far as `policy` allows; returns how many migrations ran: all
+ * that were pending, or none.
  *
- * Safe from any number of processes at once (an advisory lock of the session lets one through at a time).
- * Without anything to do it needs no right to create. Throws `DatabaseIsNewer`, `SchemaMissing` or `SchemaIsOlder`.
+ * Safe from any number of processes at once and behind any pooler: a lock of the one transaction in which all
+ * migrations run lets one through at a time. With nothing to do it takes no lock and needs no right to create.
+ * Throws `DatabaseIsNewer`, `SchemaMissing`, `SchemaIsOlder` or `MigrationBlocked`.
  */
-export async function migrate(databaseUrl: string, policy: SchemaPolicy = 'update'): Promise<number> {
-  const client = new Client({ connectionString: databaseUrl, application_name: 'ferry migrate' })
-  await client.connect()
+export async function migrate(
+  databaseUrl: string,
+  policy: SchemaPolicy = 'update',
+  { signal, waitMs = WAIT_MS }: Options = {},
+): Promise<number> {
+  signal?.throwIfAborted()
+  const client = new WatchedClient({
+    connectionString: databaseUrl,
+    application_name: 'ferry migrate',
+    connectionTimeoutMillis: 10_000,
+  })
+  const stop = () => client.connection.stream.destroy()
+  signal?.addEventListener('abort', stop)
   try {
-    expectAllowed(policy, await loadSchemaState(client))
-    if (policy === 'read') return 0
-    await client.query('select pg_advisory_lock($1)', [LOCK])
-    const { pending } = await loadSchemaState(client)
-    if (pending > 0) {
-      await runPending(client)
-    }
-    return pending
+    await client.connect()
+    const state = await loadSchemaState(client)
+    expectAllowed(policy, state)
+    return state.pending.length === 0 ? 0 : await runPending(client, waitMs)
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw isLockTimeout(error) ? new MigrationBlocked(databaseUrl, waitMs, error) : error
   } finally {
+    signal?.removeEventListener('abort', stop)
     await client.end()
   }
 }
 
-/** `create` goes on where another process has just begun to create: it finds an empty schema, or a complete one. */
 function expectAllowed(policy: SchemaPolicy, { exists, pending }: SchemaState): void {
   if (!exists && policy === 'read') throw new SchemaMissing()
-  if (exists && pending > 0 && policy !== 'update') throw new SchemaIsOlder(pending)
+  if (exists && pending.length > 0 && policy !== 'update') throw new SchemaIsOlder(pending.length)
 }
 
-/** Drizzle is loaded here only: it costs a third of a second and 60 MB, and most starts have nothing to migrate. */
-async function runPending(client: Client): Promise<void> {
-  const { drizzle } = await import('drizzle-orm/node-postgres')
-  const { migrate: runMigrations } = await import('drizzle-orm/node-postgres/migrator')
-  await runMigrations(drizzle(client), {
-    migrationsFolder: FOLDER,
-    migrationsSchema: 'ferry',
-    migrationsTable: 'migrations',
+/** A process suspended in the middle of it is cut off by the server after a minute, and all it did is undone. */
+function runPending(client: WatchedClient, waitMs: number): Promise<number> {
+  return transact(client, async () => {
+    await client.query(`set local lock_timeout = ${waitMs}`)
+    await client.query('select pg_advisory_xact_lock($1)', [LOCK])
+    // Whoever had the lock before has probably done it all.
+    const { pending } = await loadSchemaState(client)
+    if (pending.length === 0) return 0
+    await client.query(`
+      create schema if not exists ferry;
+      create table if not exists ferry.migrations (id serial primary key, hash text not null, created_at bigint)`)
+    // Loaded here only: most starts have nothing to migrate.
+    const { readMigrationFiles } = await import('drizzle-orm/migrator')
+    for (const { hash, folderMillis, sql } of readMigrationFiles({ migrationsFolder: FOLDER })) {
+      if (!pending.includes(folderMillis)) continue
+      for (const statement of sql) await client.query(statement)
+      await client.query('insert into ferry.migrations (hash, created_at) values ($1, $2)', [
+        hash,
+        folderMillis,
+      ])
+    }
+    return pending.length
   })
 }
 
-type SchemaState = { readonly exists: boolean; readonly pending: number }
+/** `pending` are the times of the migrations that have not run. */
+type SchemaState = { readonly exists: boolean; readonly pending: readonly number[] }
 
-async function loadSchemaState(client: Client): Promise<SchemaState> {
+async function loadSchemaState(client: WatchedClient): Promise<SchemaState> {
   const journal: { entries: { when: number }[] } = JSON.parse(
     readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8'),
   )
@@ -95,12 +148,15 @@ async function loadSchemaState(client: Client): Promise<SchemaState> {
   const { rows } = await client.query<{ there: boolean }>(
     `select to_regclass('ferry.migrations') is not null as there`,
   )
-  if (!rows[0]?.there) return { exists: false, pending: known.length }
+  if (!rows[0]?.there) return { exists: false, pending: known }
   const applied = await client.query<{ newest: string | null }>(
     'select max(created_at) as newest from ferry.migrations',
   )
   const newest = Number(applied.rows[0]?.newest ?? 0)
   if (newest > Math.max(...known)) throw new DatabaseIsNewer()
-  // Drizzle makes its table before it runs the first migration: an empty one is no schema yet.
-  return { exists: newest > 0, pending: known.filter(when => when > newest).length }
+  return { exists: newest > 0, pending: known.filter(when => when > newest) }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '55P03'
 }

@@ -77,15 +77,22 @@ const MARK_WORKER_LOST = `
     message = 'worker lost: it died or was suspended past its lease; nothing of this run was applied'
   where finished_at is null`
 
-/** Marks every unfinished run whose lease has run out; returns what they were about. */
+/**
+ * Marks every unfinished run whose lease has run out; returns what they were about. A lease that is locked is in use: its
+ * run is being applied, for longer than the lease lives. (`for key share` meets nothing but that lock, so looking here
+ * keeps nobody from taking or renewing a lease.)
+ */
 export async function failWorkerLostRuns(
   pool: Pool,
 ): Promise<{ id: string; account: string; resource: Resource }[]> {
   const { rows } = await pool.query<{ id: string; account: string; resource: Resource }>(
-    `${MARK_WORKER_LOST} and not exists (
-       select from ferry.leases l
-       where l.name = 'sync:' || account || ':' || resource and l.token = lease_token
-         and l.expires_at > clock_timestamp())
+    `with dead as (
+       select name, token from ferry.leases where expires_at <= clock_timestamp() for key share skip locked
+     )
+     ${MARK_WORKER_LOST} and (
+       not exists (select from ferry.leases l
+                   where l.name = 'sync:' || account || ':' || resource and l.token = lease_token)
+       or exists (select from dead d where d.name = 'sync:' || account || ':' || resource and d.token = lease_token))
      returning id, account, resource`,
   )
   return rows

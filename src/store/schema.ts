@@ -120,6 +120,9 @@ export const alertRuleVersions = ferry.table(
       t.valid_from,
       sql`coalesce(${t.valid_to}, 'infinity')`,
     ),
+    // What began and what ended lately, however long the history is.
+    index('alert_rule_versions_by_start').on(t.valid_from),
+    index('alert_rule_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
     check('alert_rule_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
   ],
 )
@@ -157,6 +160,8 @@ export const mcpServerVersions = ferry.table(
     primaryKey({ columns: [t.server_id, t.account, t.valid_from] }),
     // With INCLUDE (fingerprint), see above.
     uniqueIndex('mcp_server_versions_current').on(t.server_id, t.account).where(sql`${t.valid_to} is null`),
+    index('mcp_server_versions_by_start').on(t.valid_from),
+    index('mcp_server_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
     check('mcp_server_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
   ],
 )
@@ -190,6 +195,8 @@ export const removalHolds = ferry.table(
     opened_at: instant('opened_at').notNull().default(sql`clock_timestamp()`),
     ended_at: instant('ended_at'),
     outcome: text('outcome'),
+    rejected_by: text('rejected_by'),
+    rejected_ids: text('rejected_ids').array(),
   },
   t => [uniqueIndex('removal_holds_open').on(t.account, t.resource).where(sql`${t.ended_at} is null`)],
 )

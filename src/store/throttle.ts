@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
+import { patiently } from './patience.ts'
 
 /** At most `most` calls in any rolling window of `windowMs`. */
 export type LimitWindow = { readonly most: number; readonly windowMs: number }
@@ -54,7 +55,8 @@ export function openThrottle<Operation extends string>(pool: Pool, options: Thro
     for (;;) {
       signal.throwIfAborted()
       const askedAtMs = performance.now()
-      const taken = await takeSlot(pool, call, limit, options.arrivalBoundMs)
+      // Repeated, it may take a second slot, which then counts for nothing sent: fewer calls, never more.
+      const taken = await patiently(() => takeSlot(pool, call, limit, options.arrivalBoundMs), { signal })
       if (taken.callId !== null) {
         const slot = { callId: taken.callId, call, askedAtMs }
         if (!signal.aborted) return slot

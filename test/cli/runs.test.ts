@@ -63,7 +63,24 @@ describe('ferry runs', () => {
     expect(new Set(run?.heldIds as string[])).toEqual(new Set(ids.map(String)))
   })
 
-  test.each(['show', 'approve'])('%s of a run that does not exist exits 2', async verb => {
+  test('reject ends a hold as wrong; the next run keeps its rows', async () => {
+    await using cli = await openCli({ rules: 12 })
+    await cli.sync()
+    for (const id of cli.sandbox.state.rules.ids()) cli.sandbox.state.removeRule(id)
+    await cli.sync()
+    expect(jsonLines(await cli.ferryRun('runs reject 2 --json'))).toEqual([
+      { run: '2', outcome: 'rejected', kept: 12 },
+    ])
+    const again = await cli.ferryRun('runs reject 2')
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('run 2 holds no removals') })
+    expect(await cli.ferryRun('sync alert-rules')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('their removal was rejected'),
+    })
+    expect(await cli.query('select from ferry.alert_rules')).toHaveLength(12)
+  })
+
+  test.each(['show', 'approve', 'reject'])('%s of a run that does not exist exits 2', async verb => {
     await using cli = await openCli()
     const { code, stderr } = await cli.ferryRun(`runs ${verb} 99`)
     expect({ code, stderr }).toEqual({

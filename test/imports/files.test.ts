@@ -251,3 +251,39 @@ test('NDJSON is read by its keys, in each row anew', async () => {
     [10, 'no recipient'],
   ])
 })
+
+test('component ids beyond 2^53 are exact, in NDJSON and in the lists of a CSV', async () => {
+  const ids = ['9007199254740993', '18446744073709551615', '12']
+  const rows = [
+    `{"email":"a@example.com","component_ids":[${ids.join()}]}`,
+    `{"email":"b@example.com","component_ids":9007199254740993}`,
+    `{"email":"c@example.com","component_ids":"[${ids.join()}]"}`,
+  ]
+
+  await desk.stage(rows.join('\n'))
+  expect((await desk.recipients()).map(row => row.ids)).toEqual([ids, ['9007199254740993'], ids])
+
+  await desk.stage(`email,component_ids\nd@example.com,"[${ids.join()}]"\n`)
+  expect((await desk.recipients()).at(-1)?.ids).toEqual(ids)
+
+  const components = await desk.file('9007199254740993,big\n9007199254740992,rounded\n')
+  await desk.stage('{"email":"e@example.com","component_ids":[9007199254740993]}', { components })
+  expect((await desk.recipients()).at(-1)?.ids).toEqual(['big'])
+})
+
+test.for([
+  '{"email":"a@example.com","Email":"b@example.com"}',
+  '{"x":1}\n{"E-Mail":"a@example.com","e_mail":"a@example.com"}',
+  '{"email":"a@example.com","Locale":"en-US","locale":"de-DE"}',
+])('two keys of a row for one field are refused in NDJSON as in CSV %#', async content => {
+  const refused = await desk.refusal(content)
+
+  expect(refused.message).toMatch(/^The file has the column \S+ more than once, and \w+ is read from it\.$/)
+  expect(refused.whatToDo).toContain('Rename')
+})
+
+test('two names for one field are no such trouble: the better one counts', async () => {
+  await desk.stage('{"mail":"a@example.com","Mail":"b@example.com","email":"c@example.com"}')
+
+  expect((await desk.recipients()).map(({ recipient }) => recipient)).toEqual(['c@example.com'])
+})

@@ -85,6 +85,41 @@ test('of an NDJSON file it is NDJSON, which can be imported again', async () => 
   ).toEqual([1, 1, 1])
 })
 
+test('rejects hold tabs, backslashes and line breaks as the file does, and no digit is lost on the way', async () => {
+  const raw = 'a\\tb\tc\\,"x\\N\r\n\\.\\\ny",1'
+  const staged = await desk.stage(`email,note,n\n${raw}\n`)
+  expect(await desk.rejects()).toMatchObject([{ line: 2, raw }])
+  expect(parse((await rejectsOf(staged.import)).text, { from_line: 2 })[0]?.slice(0, 3)).toEqual([
+    'a\\tb\tc\\',
+    'x\\N\r\n\\.\\\ny',
+    '1',
+  ])
+
+  const tabs = await desk.stage('email\tnote\nx\\\ty\\t\n')
+  expect((await desk.rejects()).at(-1)).toMatchObject({ raw: 'x\\\ty\\t' })
+  expect((await rejectsOf(tabs.import)).text).toContain('\nx\\\ty\\t\t2\t')
+
+  const first = await desk.stage('{"email":"x","id":18446744073709551615,"n":[9007199254740993]}\n')
+  const again = await desk.stage((await rejectsOf(first.import)).text)
+  expect((await rejectsOf(again.import)).text).toContain('"id":18446744073709551615,"n":[9007199254740993]')
+})
+
+test('a note with an address in it is one reject, and nobody when it is imported again', async () => {
+  const note = '(none),"Asked to be removed, contact instead:\nboss@corp.example, assistant\nthanks"'
+  const staged = await desk.stage(`email,note\n${note}\nada@example.com,x\n`)
+  expect(staged.summary).toMatchObject({ read: 2, rejected: 1, pending: 1 })
+  expect(await desk.rejects()).toMatchObject([{ line: 2, reason: 'not an e-mail address', raw: note }])
+
+  const { text } = await rejectsOf(staged.import)
+  const again = await desk.stage(text)
+  expect(again.summary).toMatchObject({ read: 1, rejected: 1, pending: 0 })
+  const repaired = await desk.stage(text.replace('(none)', 'ben@example.com'))
+  expect(repaired.summary).toMatchObject({ read: 1, pending: 1 })
+  const wrongWidth = await desk.stage(`email,note\nx,${note}\n`)
+  const third = await desk.stage((await rejectsOf(wrongWidth.import)).text)
+  expect(third.summary).toMatchObject({ read: 1, rejected: 1, pending: 0 })
+})
+
 test('an import without rejects gives a header, of one that does not exist nothing', async () => {
   const staged = await desk.stage('email;name\nada@example.com;A\n')
 

@@ -1,11 +1,24 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { inTransaction } from '#src/store/database.ts'
+import { startImport } from '#src/store/imports/start.ts'
 import { acquireLease, fenceWithLease, type Lease, LeaseLost } from '#src/store/leases.ts'
+import { failWorkerLostRuns, finishRun, type NewRun, NO_COUNTS, startRun } from '#src/store/runs.ts'
+import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
 const log = pino({ level: 'silent' })
+
+const RUN: NewRun = {
+  account: 'a',
+  resource: 'alert-rules',
+  trigger: 'manual',
+  slot: null,
+  scope: { folders: ['0'], includeAccount: null, keyHash: 'x' },
+  guard: '10,20%',
+  fingerprintVersion: 1,
+}
 
 async function acquired(store: Awaited<ReturnType<typeof openTestStore>>, holder: string): Promise<Lease> {
   const lease = await acquireLease(store.pool, 'sync:a:alert-rules', holder, log)
@@ -40,35 +53,119 @@ test('a lease that ran out goes to the next, and the work of its old holder is r
   await next.release()
 })
 
-test('nobody takes a lease over while its work is being applied, even if it runs out meanwhile', async () => {
+test('a lease that ran out is no good any more, even if nobody has taken it over', async () => {
   await using store = await openTestStore()
-  const lease = await acquired(store, 'slow')
-  const takeover = await inTransaction(store.pool, async client => {
+  const lease = await acquired(store, 'suspended')
+  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
+  await expect(inTransaction(store.pool, client => fenceWithLease(client, lease))).rejects.toThrow(LeaseLost)
+  await lease.release()
+})
+
+test('work that takes longer than its lease lives keeps it: nobody takes it over, nobody calls the run lost', async () => {
+  await using store = await openTestStore()
+  const lifeMs = 1_000
+  const lease = await acquireLease(store.pool, 'sync:a:alert-rules', 'slow', log, lifeMs)
+  if ('heldBy' in lease) throw new Error('held')
+  const run = await startRun(store.pool, RUN, lease)
+
+  await inTransaction(store.pool, async client => {
     await fenceWithLease(client, lease)
-    await client.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
-    const asked = acquireLease(store.pool, lease.name, 'impatient', log)
-    const first = await Promise.race([
-      asked,
-      client.query('select pg_sleep(0.2)').then(() => 'still waiting'),
-    ])
-    expect(first).toBe('still waiting')
-    return { asked }
+    await client.query('select pg_sleep($1)', [(4 * lifeMs) / 1000])
+    const { rows } = await store.pool.query(
+      'select expires_at < clock_timestamp() as is_over from ferry.leases',
+    )
+    expect(rows).toEqual([{ is_over: true }])
+    expect(await acquireLease(store.pool, lease.name, 'impatient', log)).toEqual({ heldBy: 'slow' })
+    expect(await failWorkerLostRuns(store.pool)).toEqual([])
+    expect(lease.signal.aborted).toBe(false)
+    // Its own connection and one for whoever asks, not one more for each renewal that was due.
+    expect(store.pool.totalCount).toBeLessThanOrEqual(3)
+    expect(await finishRun(client, run, { ...NO_COUNTS, status: 'succeeded' })).toBe(true)
   })
-  const next = await takeover.asked
-  expect('heldBy' in next).toBe(false)
-  if (!('heldBy' in next)) await next.release()
+  await lease.release()
+})
+
+test('a lease that ran out without work under way is taken over, and its run called lost', async () => {
+  await using store = await openTestStore()
+  const dead = await acquired(store, 'dead')
+  await startRun(store.pool, RUN, dead)
+  expect(await failWorkerLostRuns(store.pool)).toEqual([])
+  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
+  expect(await failWorkerLostRuns(store.pool)).toMatchObject([{ account: 'a', resource: 'alert-rules' }])
+  await (await acquired(store, 'next')).release()
+  await dead.release()
+})
+
+test('a run whose lease has another holder is called lost', async () => {
+  await using store = await openTestStore()
+  const first = await acquired(store, 'first')
+  await startRun(store.pool, RUN, first)
+  await store.pool.query('update ferry.leases set token = gen_random_uuid()')
+  expect(await failWorkerLostRuns(store.pool)).toHaveLength(1)
+  await first.release()
+})
+
+test('looking for lost runs keeps nobody from a lease that is free', async () => {
+  await using store = await openTestStore()
+  const dead = await acquired(store, 'dead')
+  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
+  const next = await inTransaction(store.pool, async client => {
+    await client.query('select from ferry.leases for key share')
+    return acquired(store, 'next')
+  })
+  await dead.release()
+  await next.release()
+})
+
+test('a lease locked when it was to be renewed is renewed as soon as it is free', async () => {
+  await using store = await openTestStore()
+  const lease = await acquireLease(store.pool, 'short', 'worker', log, 3_000)
+  if ('heldBy' in lease) throw new Error('held')
+  const expiry = async () =>
+    (await store.pool.query('select expires_at from ferry.leases')).rows[0].expires_at
+  const first = await expiry()
+  await inTransaction(store.pool, async client => {
+    await client.query('select from ferry.leases for share')
+    await client.query('select pg_sleep(1.5)')
+    expect(await expiry()).toEqual(first)
+  })
+  await waitFor(async () => (await expiry()) > first, { what: 'the lease to be renewed' })
+  expect(lease.signal.aborted).toBe(false)
+  await lease.release()
+})
+
+test('the holder of a lease learns that another has it', async () => {
+  await using store = await openTestStore()
+  const lease = await acquireLease(store.pool, 'short', 'worker', log, 300)
+  if ('heldBy' in lease) throw new Error('held')
+  await store.pool.query('update ferry.leases set token = gen_random_uuid()')
+  await waitFor(() => lease.signal.aborted, { what: 'the lease to be lost' })
+  expect(lease.signal.reason).toBeInstanceOf(LeaseLost)
   await lease.release()
 })
 
 test('a lease lives as long as was asked for, and is renewed in time', async () => {
   await using store = await openTestStore()
-  const lease = await acquireLease(store.pool, 'short', 'worker', log, 300)
+  const lease = await acquireLease(store.pool, 'short', 'worker', log, 3_000)
   if ('heldBy' in lease) throw new Error('held')
   const expiry = async () =>
     (await store.pool.query('select expires_at from ferry.leases')).rows[0].expires_at
   const first = await expiry()
-  expect(first.getTime() - Date.now()).toBeLessThanOrEqual(300)
-  await waitFor(async () => (await expiry()) > first, { what: 'the lease to be renewed', timeoutMs: 1_000 })
+  expect(first.getTime() - Date.now()).toBeLessThanOrEqual(3_000)
+  await waitFor(async () => (await expiry()) > first, { what: 'the lease to be renewed', timeoutMs: 20_000 })
   expect(lease.signal.aborted).toBe(false)
+  await lease.release()
+})
+
+test.each([
+  ['ran out', "expires_at = clock_timestamp() - interval '1 s'"],
+  ['has another holder', 'token = gen_random_uuid()'],
+])('an import is not begun once its lease %s', async (_, change) => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool)
+  const lease = await acquired(store, 'suspended')
+  await store.pool.query(`update ferry.leases set ${change}`)
+  await expect(startImport(store.pool, id, lease, new AbortController().signal)).rejects.toThrow(LeaseLost)
+  expect((await store.pool.query('select status from ferry.imports')).rows).toEqual([{ status: 'queued' }])
   await lease.release()
 })

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
-import { placeOf } from '#src/ferry/reach-postgres.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { POOL_SIZE } from '#src/store/database.ts'
+import { placeOf } from '#src/store/place.ts'
 import { counted } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
 
@@ -77,7 +77,7 @@ async function* openHolds(pool: Pool): AsyncGenerator<Finding> {
       check: 'holds',
       status: 'warn',
       found: `account ${account}, ${resource}: the removal of ${counted(held, 'row')} waits for a decision`,
-      whatToDo: `\`ferry runs show ${last_run}\`, then \`ferry runs approve ${last_run}\` if they are gone indeed.`,
+      whatToDo: `\`ferry runs show ${last_run}\`, then \`ferry runs approve ${last_run}\` if they are gone indeed, \`ferry runs reject ${last_run}\` if not.`,
     }
   }
   if (rows.length === 0) yield { check: 'holds', status: 'ok', found: 'no removal waits for a decision' }

@@ -56,12 +56,13 @@ export const CONFIRMED = oneOf({
 /** Judges a time that is there once something has happened. */
 export function atSomeTime({ never, once }: { never: Judgement; once: Judgement }): Status['judge'] {
   return value => {
-    if (NO_TIME.has(value)) return never
+    if (NO_TIME.has(value) || ZERO_TIME.test(value)) return never
     return TIME.test(value) ? once : UNKNOWN
   }
 }
 
 /** As databases and scripts write that there is none. */
-const NO_TIME = new Set(['', 'null', '\\n', 'none', 'nil', '0000-00-00 00:00:00'])
-/** A date, or seconds or milliseconds since 1970. */
-const TIME = /^(?:\d{4}-\d{2}-\d{2}(?:[t ].*)?|\d{9,13})$/
+const NO_TIME = new Set(['', 'null', '\\n', 'none', 'nil'])
+const ZERO_TIME = /^0000-00-00(?:[t ]00:00:00(?:\.0+)?)?$/
+/** A date that can be, or seconds or milliseconds since 1970. */
+const TIME = /^(?:\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[t ]\d\d:.*)?|\d{9,13})$/

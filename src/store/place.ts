@@ -1,0 +1,6 @@
+/** `host:port/database`, for people: never user or password. */
+export function placeOf(url: string): string {
+  const { hostname, port, pathname, searchParams } = new URL(url)
+  const host = searchParams.get('host') ?? decodeURIComponent(hostname || 'localhost')
+  return `${host}:${searchParams.get('port') ?? (port || 5432)}${pathname}`
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { jsonLines, runFerry, startFerry } from '#test/cli/run-ferry.ts'
+import { onServer, withDatabase } from '#test/support/database.ts'
+import { hasPgBouncer, openPgBouncer } from '#test/support/pgbouncer.ts'
+import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { openWorld, type World } from '#test/support/world.ts'
+
+/* Skipped where no PgBouncer is installed. */
+
+const LONG = { timeout: 120_000 }
+
+function envOf(world: World, databaseUrl: string) {
+  return {
+    DATABASE_URL: databaseUrl,
+    FERRY_DATA_DIR: join(tmpdir(), `ferry-pgbouncer-nowhere-${process.pid}`),
+    FERRY_BASE_URL: world.sandbox.baseUrl,
+    FERRY_APP_KEY: world.sandbox.appKey,
+    FERRY_POLL_EVERY: '1s',
+    FERRY_IMPORT_LIMIT: '20/1s',
+  }
+}
+
+function people(count: number): string {
+  const directory = mkdtempSync(join(tmpdir(), 'ferry-pgbouncer-people-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const rows = Array.from({ length: count }, (_, n) => `p${n}@example.com`)
+  const path = join(directory, 'people.csv')
+  writeFileSync(path, ['email', ...rows, 'p0@example.com'].join('\n'))
+  return path
+}
+
+describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
+  test(
+    'that pools transactions, an empty database is migrated by many at once, and each ends',
+    LONG,
+    async () => {
+      const { serverUrl, template } = inject('database')
+      const name = `${template}_${randomBytes(4).toString('hex')}`
+      await onServer(serverUrl, `create database ${name}`)
+      try {
+        await using pooler = await openPgBouncer(serverUrl, 'transaction', { default_pool_size: '2' })
+        const env = {
+          DATABASE_URL: pooler.through(withDatabase(serverUrl, name)),
+          REDIS_URL: 'redis://127.0.0.1:9',
+        }
+        const first = await Promise.all(Array.from({ length: 4 }, () => runFerry(['migrate', '--json'], env)))
+        expect(first.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+          Array(4).fill({ code: 0, stderr: '' }),
+        )
+        expect(first.filter(ended => jsonLines(ended)[0]?.migrations !== 0)).toHaveLength(1)
+        expect((await runFerry(['runs', 'list'], env)).code).toBe(0)
+      } finally {
+        await onServer(serverUrl, `drop database ${name} with (force)`)
+      }
+    },
+  )
+
+  test.each(['transaction', 'session'] as const)(
+    'that pools by %s, syncs and imports work',
+    LONG,
+    async mode => {
+      await using world = await openWorld({ rules: 500, servers: 30 })
+      await using pooler = await openPgBouncer(world.databaseUrl, mode)
+      const env = envOf(world, pooler.through(world.databaseUrl))
+      const sync = await runFerry(['sync', 'all', '--json'], env)
+      expect(sync).toMatchObject({ code: 0, stderr: '' })
+      expect(jsonLines(sync)).toMatchObject([{ added: 500 }, { added: 30 }])
+      const imported = await runFerry(
+        [
+          'import',
+          people(2_000),
+          '--page',
+          `${SANDBOX_PAGE_ID}`,
+          '--all',
+          '--default-locale',
+          'en-US',
+          '--batch',
+          '100',
+          '--yes',
+          '--wait',
+          '--json',
+        ],
+        env,
+      )
+      expect(jsonLines(imported).at(-1)).toMatchObject({ status: 'completed', sent: 2_000, duplicate: 1 })
+    },
+  )
+
+  test.skipIf(!testRedisUrl)(
+    'that pools transactions, a worker with its queue in Redis works',
+    LONG,
+    async () => {
+      await using world = await openWorld({ rules: 50 })
+      await using redis = await openTestRedis()
+      await using pooler = await openPgBouncer(world.databaseUrl, 'transaction')
+      const env = { ...envOf(world, pooler.through(world.databaseUrl)), REDIS_URL: redis.url }
+      await using worker = startFerry(['worker', '--json'], env)
+      await worker.printed('"queue":"redis"')
+      const queued = await runFerry(
+        [
+          'import',
+          people(300),
+          '--page',
+          `${SANDBOX_PAGE_ID}`,
+          '--all',
+          '--default-locale',
+          'en-US',
+          '--batch',
+          '100',
+          '--yes',
+          '--json',
+        ],
+        env,
+      )
+      expect(queued.code).toBe(0)
+      const done = async () => {
+        const [polls] = await world.query(
+          "select count(*)::int as n from ferry.sync_runs where status = 'succeeded'",
+        )
+        const [ended] = await world.query(
+          "select count(*)::int as n from ferry.imports where status = 'completed'",
+        )
+        return (polls?.n as number) >= 2 && ended?.n === 1
+      }
+      await waitFor(done, { what: 'two polls and the import', timeoutMs: 60_000 })
+      worker.child.kill('SIGTERM')
+      expect((await worker.ended).code).toBe(0)
+    },
+  )
+
+  test.each([
+    ['session', {}, 'unsupported startup parameter: options'],
+    ['session', { ignore_startup_parameters: 'options' }, 'drops the settings'],
+    ['transaction', { ignore_startup_parameters: 'options' }, 'drops the settings'],
+  ] as const)(
+    'that pools by %s (%j), a queue in Postgres is refused by name',
+    LONG,
+    async (mode, settings, why) => {
+      await using world = await openWorld()
+      await using pooler = await openPgBouncer(world.databaseUrl, mode, settings)
+      const ended = await runFerry(['worker'], envOf(world, pooler.through(world.databaseUrl)))
+      expect(ended.code).toBe(1)
+      expect(ended.stderr).toContain('does not work through the connection pooler')
+      expect(ended.stderr).toContain(why)
+      expect(ended.stderr).toContain('Set REDIS_URL')
+      expect(ended.stderr).not.toContain('report')
+    },
+  )
+
+  test(
+    'that drops the settings of a session, a queue in Postgres works if the database has them and sessions are pooled',
+    LONG,
+    async () => {
+      await using world = await openWorld()
+      const settings = { ignore_startup_parameters: 'options' }
+      const [database] = await world.query('select current_database() as name')
+      await world.query(`alter database ${database?.name} set search_path = ferry_queue`)
+
+      await using transactions = await openPgBouncer(world.databaseUrl, 'transaction', settings)
+      const refused = await runFerry(['worker'], envOf(world, transactions.through(world.databaseUrl)))
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('loses notifications') })
+
+      await using sessions = await openPgBouncer(world.databaseUrl, 'session', settings)
+      await using worker = startFerry(['worker', '--json'], envOf(world, sessions.through(world.databaseUrl)))
+      await worker.printed('"queue":"postgres"')
+      const polled = () => world.query("select from ferry.sync_runs where status = 'succeeded'")
+      await waitFor(async () => (await polled()).length >= 2, { what: 'two polls', timeoutMs: 60_000 })
+      worker.child.kill('SIGTERM')
+      expect((await worker.ended).code).toBe(0)
+    },
+  )
+})
