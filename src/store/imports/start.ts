@@ -32,19 +32,6 @@ export async function findImport(pool: Pool, importId: bigint): Promise<ImportHe
   return { account, pageId: BigInt(page_id), method, status, isBehind }
 }
 
-/** Why an import is paused, in words without recipients. */
-export async function loadPause(
-  pool: Pool,
-  importId: bigint,
-): Promise<{ code: string | null; requestId: string | null; message: string | null } | undefined> {
-  const { rows } = await pool.query(
-    `select pause_code as code, pause_request_id as "requestId", pause_message as message
-     from ferry.imports where id = $1`,
-    [importId],
-  )
-  return rows[0]
-}
-
 /** Imports of one page go one after another. */
 export function leaseNameOf({ account, pageId, method }: ImportHead): string {
   return `import:${account}:${pageId}:${method}`
