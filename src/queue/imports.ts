@@ -1,5 +1,6 @@
 import { reasonOf } from '#src/model/reason.ts'
 import { listWaitingImports, settleLostClaims } from '#src/store/imports/waiting.ts'
+import { isPassing } from '#src/store/patience.ts'
 import type { Answer } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
 import type { ImportBell, ImportJob, JobContext } from './job.ts'
@@ -47,7 +48,10 @@ export async function answerImportBell(
     await ringWaiting(ferry, queue)
     return end === 'yielded' ? 'later' : 'done'
   } catch (error) {
-    ferry.log.error({ import: importId, error: reasonOf(error) }, 'the work on an import broke')
+    ferry.log[isPassing(error) ? 'debug' : 'error'](
+      { import: importId, error: reasonOf(error) },
+      'the work on an import broke',
+    )
     return 'later'
   }
 }
