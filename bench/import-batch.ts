@@ -32,7 +32,7 @@ export const importBatch: Bench = async lab => {
   const lease = await acquireLease(pool, leaseNameOf(head), holder, log)
   if ('heldBy' in lease) throw new Error('somebody else is at it')
   lab.defer(() => lease.release())
-  await startImport(pool, importId, lease)
+  await startImport(pool, importId, lease, NEVER)
   const claimMs = arrivalBoundMs + requestTimeoutMs
   const claimer = { pool, importId, lease, limit: account.importLimit, arrivalBoundMs, claimMs }
   const page = { client: account.client, pageId: SANDBOX_PAGE_ID, method: 'email' }

@@ -33,6 +33,8 @@ export type Config = {
   /** Subscribers sent in one call, if `import` is not told otherwise. */
   readonly importBatch: number
   readonly requestTimeoutMs: number
+  /** How many inventories a worker compares and stores at once. */
+  readonly workerConcurrency: number
   readonly removalGuard: { readonly rows: number; readonly share: number }
   readonly proxy: Proxy
   /** Null leaves it to the command. */
@@ -82,6 +84,7 @@ export function readConfig(env: Env = process.env): Config {
     arrivalBoundMs: settings.FERRY_ARRIVAL_BOUND,
     importBatch: settings.FERRY_IMPORT_BATCH,
     requestTimeoutMs: settings.FERRY_REQUEST_TIMEOUT,
+    workerConcurrency: settings.FERRY_WORKER_CONCURRENCY,
     removalGuard: settings.FERRY_REMOVAL_GUARD,
     proxy: {
       https: settings.HTTPS_PROXY ?? null,

@@ -7,11 +7,12 @@ import { limitsOf } from './ferry/limits.ts'
 import { explainRights, reachPostgres } from './ferry/reach-postgres.ts'
 import type { ImportAccount, ImportContext } from './imports/context.ts'
 import type { InventoryAccount } from './inventory/context.ts'
+import { createWorkLimit } from './model/work-limit.ts'
 import { openPlatformClient } from './platform/client.ts'
 import type { Operation } from './platform/operations.ts'
 import type { BackendSettings } from './queue/backend.ts'
 import type { JobContext } from './queue/job.ts'
-import { openDatabase } from './store/database.ts'
+import { openDatabase, poolSizeOf } from './store/database.ts'
 import { migrate, type SchemaPolicy } from './store/migrate.ts'
 import { openThrottle } from './store/throttle.ts'
 
@@ -58,7 +59,9 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   const { databaseUrl, embedded } = await openPostgres(config, { log, create: schema !== 'read' }, opened)
   await reachPostgres(databaseUrl, { patienceMs, signal, log })
   const migrated = await migrate(databaseUrl, schema, { signal }).catch(explainRights(databaseUrl))
-  const { pool } = opened.use(openDatabase(databaseUrl, log))
+  const { pool } = opened.use(
+    openDatabase(databaseUrl, log, { poolSize: poolSizeOf(config.workerConcurrency) }),
+  )
 
   const limitOf = limitsOf(config.accounts)
   const throttle = openThrottle<Operation>(pool, {
@@ -101,6 +104,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     arrivalBoundMs: config.arrivalBoundMs,
     requestTimeoutMs: config.requestTimeoutMs,
     removalGuard: config.removalGuard,
+    limitWork: createWorkLimit(config.workerConcurrency),
     holder: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
     log,
     pollEveryMs: config.pollEveryMs,

@@ -34,6 +34,7 @@ describe('without any setting', () => {
       arrivalBoundMs: 5_000,
       importBatch: 500,
       requestTimeoutMs: 20_000,
+      workerConcurrency: 4,
       removalGuard: { rows: 10, share: 0.2 },
       proxy: { https: null, http: null, except: null },
       logLevel: null,

@@ -6,6 +6,7 @@ import { reasonOf } from '#src/model/reason.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { addOptions, importOptions, type Options } from './import/options.ts'
+import { columnsOfProducts } from './import/products.ts'
 import { counted, print, printAside, printJson } from './output.ts'
 import { type OneShot, withAccounts } from './session.ts'
 
@@ -24,7 +25,9 @@ export function addImport(program: Command): void {
   )
     .addHelpText(
       'after',
-      '\nShows what would be sent and asks first: imported people are active at once.\n' +
+      () =>
+        `\n${columnsOfProducts()}` +
+        '\nShows what would be sent and asks first: imported people are active at once.\n' +
         'Exit codes: 0 done or queued, 3 done with rejects, 4 paused because the platform refused (401, 402, 403),\n' +
         '5 paused or undecided, 1 failed or cancelled.',
     )

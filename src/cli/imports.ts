@@ -1,9 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Pool } from 'pg'
-import type { ImportStatus } from '#src/model/import.ts'
 import { countArgument, idArgument } from './arguments.ts'
-import { EXIT } from './exit.ts'
-import { counted, print, printJson } from './output.ts'
 import { withAccounts, withFerry, withKnownAccounts } from './session.ts'
 
 type Options = { json?: true }
@@ -80,35 +76,26 @@ function addWatching(imports: Command): void {
 }
 
 function addDeciding(imports: Command): void {
-  const decision = (name: string, description: string, done: string, decide: Decide) =>
-    of(imports, name, description)
-      .option('--json', 'print one JSON object: the summary')
-      .action((id: bigint, options: Options) =>
-        withFerry('read', async ({ pool }) => {
-          await decide(pool, id)
-          await tell(pool, id, done, options)
-          return EXIT.done
-        }),
-      )
-  decision(
-    'pause',
-    'stop after the calls in flight',
-    'paused; `ferry imports resume ID` goes on',
-    async (...args) => (await import('#src/imports/control.ts')).pauseImport(...args),
-  )
-  decision('cancel', 'end it for good after the calls in flight', 'cancelled', async (...args) =>
-    (await import('#src/imports/control.ts')).cancelImport(...args),
-  )
-  of(imports, 'purge', 'remove the recipients of an import that is over; numbers and hashes stay')
-    .option('--json', 'print one JSON object')
+  of(imports, 'pause', 'stop after the calls in flight')
+    .option('--json', 'print one JSON object: the summary')
     .action((id: bigint, options: Options) =>
-      withFerry('read', async ({ pool }) => {
-        const { purgeImport } = await import('#src/imports/control.ts')
-        const rows = await purgeImport(pool, id)
-        if (options.json) printJson({ import: id, purgedRows: rows })
-        else print(`Import ${id}: recipients removed from ${counted(rows, 'row')}.`)
-        return EXIT.done
-      }),
+      withFerry('read', async ({ pool }) => (await import('./imports/pause.ts')).pause(pool, id, options)),
+    )
+  of(imports, 'cancel', 'end it for good after the calls in flight')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print one JSON object: the summary')
+    .action((id: bigint, options: Options & { yes?: true }) =>
+      withFerry('read', async ({ pool }, { signal }) =>
+        (await import('./imports/end.ts')).cancel(pool, id, options, signal),
+      ),
+    )
+  of(imports, 'purge', 'remove the recipients of an import that is over; numbers and hashes stay')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print one JSON object')
+    .action((id: bigint, options: Options & { yes?: true }) =>
+      withFerry('read', async ({ pool }, { signal }) =>
+        (await import('./imports/end.ts')).purge(pool, id, options, signal),
+      ),
     )
   of(imports, 'resolve', 'say what became of batches of which nobody knows whether they arrived')
     .addOption(
@@ -123,17 +110,9 @@ function addDeciding(imports: Command): void {
     )
 }
 
-type Decide = (pool: Pool, id: bigint) => Promise<ImportStatus>
-
 function of(imports: Command, name: string, description: string): Command {
   return imports
     .command(name)
     .description(description)
     .argument('<id>', 'the number of the import', idArgument)
-}
-
-async function tell(pool: Pool, id: bigint, done: string, options: Options): Promise<void> {
-  if (!options.json) return print(`Import ${id}: ${done.replaceAll('ID', String(id))}.`)
-  const { loadSummary } = await import('#src/imports/progress.ts')
-  printJson(await loadSummary(pool, id))
 }

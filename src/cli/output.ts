@@ -7,8 +7,13 @@ const require = createRequire(import.meta.url)
 
 export type Cell = string | number | bigint | boolean | Date | null
 
-/** Longer cells are cut: a table that wraps is none. */
+/** On a terminal, longer cells are cut, but for those of the last column: a table that wraps is none. */
 const WIDEST_CELL = 60
+
+/** So much the last column gets on a terminal, however little is left for it. */
+const NARROWEST_LAST = 24
+
+const GAP = '  '
 
 const NO_BORDERS = Object.fromEntries(
   ['top', 'bottom', 'left', 'right', 'mid'].flatMap(side => [
@@ -46,7 +51,10 @@ export function printAside(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** Prints a table without borders, numbers to the right; `none` is said if it has no rows. */
+/**
+ * Prints a table without borders, numbers to the right; `none` is said if it has no rows. On a terminal it is made to fit:
+ * the last column, in which there are sentences if there are any, goes on over several lines.
+ */
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): void {
   if (rows.length === 0) {
     print(none)
@@ -58,11 +66,59 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
   const table = new TableOf({
     head: head.map(emphasised),
     colAligns: numbers.map(number => (number ? 'right' : 'left')),
-    chars: { ...NO_BORDERS, middle: '  ' },
+    chars: { ...NO_BORDERS, middle: GAP },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   })
-  table.push(...rows.map(row => row.map(cellText)))
+  table.push(...fitted(head, rows))
   print(table.toString().replaceAll(/ +$/gm, ''))
+}
+
+/** Whether a table can be shown as it is: to a program, or at a terminal wide enough. */
+export function fits(head: readonly string[], rows: readonly (readonly Cell[])[]): boolean {
+  return !process.stdout.isTTY || widthOf(head, rows.map(cut)) <= columnsShown()
+}
+
+/** The lines of `text`, none longer than `width`; a word is broken only if it is. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = ''
+    }
+    line += line === '' ? word : ` ${word}`
+    for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width))
+  }
+  return [...lines, line]
+}
+
+export function columnsShown(): number {
+  return process.stdout.columns || 80
+}
+
+function fitted(head: readonly string[], rows: readonly (readonly Cell[])[]): string[][] {
+  if (!process.stdout.isTTY) return rows.map(row => row.map(cellText))
+  const cells = rows.map(cut)
+  const room = columnsShown() - widthOf(head.slice(0, -1), cells) - GAP.length
+  const last = Math.max(room, NARROWEST_LAST)
+  return cells.map(row => [...row.slice(0, -1), wrapped(row.at(-1) ?? '', last).join('\n')])
+}
+
+function cut(row: readonly Cell[]): string[] {
+  return row.map((cell, index) => {
+    const text = cellText(cell)
+    const isTooWide = text.length > WIDEST_CELL && index < row.length - 1
+    return isTooWide ? `${text.slice(0, WIDEST_CELL - 1)}…` : text
+  })
+}
+
+/** How wide the columns of `head` are, together. */
+function widthOf(head: readonly string[], rows: readonly (readonly string[])[]): number {
+  const widths = head.map((name, column) =>
+    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), name.length),
+  )
+  return widths.reduce((sum, width) => sum + width, GAP.length * Math.max(head.length - 1, 0))
 }
 
 /** Bold on a terminal, unless NO_COLOR says otherwise. */
@@ -114,10 +170,10 @@ function isNumber(cell: Cell | undefined): boolean {
   return typeof cell === 'number' || typeof cell === 'bigint' || cell === null
 }
 
-function cellText(cell: Cell): string {
+/** A value as a table shows it. */
+export function cellText(cell: Cell): string {
   if (cell instanceof Date) return instant(cell)
   if (typeof cell === 'number') return count(cell)
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
-  const text = harmless(String(cell ?? ''))
-  return text.length > WIDEST_CELL ? `${text.slice(0, WIDEST_CELL - 1)}…` : text
+  return harmless(String(cell ?? ''))
 }

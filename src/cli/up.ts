@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
+import type { RunResult } from '#src/model/run.ts'
 import { UsageError } from './errors.ts'
-import { print, printAside } from './output.ts'
+import { harmless, print, printAside } from './output.ts'
 import { leaveSandboxNote, readSandboxNote, SANDBOX_NOTICE } from './sandbox-note.ts'
 import { serve } from './service.ts'
 import { openWorking } from './working.ts'
@@ -17,10 +18,41 @@ export function addUp(program: Command): void {
           session.config.accounts.length > 0
             ? session.config
             : await withSandbox(session.config, opened, options)
-        await openWorking({ ...session, config }, opened, options)
+        const first = options.json ? undefined : createFirstRuns()
+        await openWorking({ ...session, config }, opened, { ...options, ...(first && { onRun: first.tell }) })
         if (!options.json) print('\nFerry is up. Ctrl-C ends it.')
+        first?.show()
       }),
     )
+}
+
+/** Shows what the first sync of each inventory of each account came to: whoever has just set Ferry up waits for that. */
+function createFirstRuns(): { tell(run: RunResult): void; show(): void } {
+  const seen = new Set<string>()
+  const early: string[] = []
+  let isShown = false
+  return {
+    tell(run) {
+      const inventory = `${run.account} ${run.resource}`
+      if (run.status === 'skipped' || seen.has(inventory)) return
+      seen.add(inventory)
+      const line = firstLine(run)
+      if (isShown) print(line)
+      else early.push(line)
+    },
+    show() {
+      isShown = true
+      for (const line of early) print(line)
+    },
+  }
+}
+
+function firstLine(run: RunResult): string {
+  const { account, resource, status, message, requestId } = run
+  const counts = `${run.seen} listed, ${run.added} added, ${run.changed} changed, ${run.removed} removed`
+  const why = message === null ? '' : `. ${message}`
+  const asked = requestId === null || status === 'succeeded' ? '' : ` (request_id ${requestId})`
+  return harmless(`First sync of ${resource}, account ${account}: ${status}, ${counts}${why}${asked}`)
 }
 
 /** Starts the sandbox and tells other commands on this data directory where it is. Not beside another. */

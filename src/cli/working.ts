@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
+import type { RunResult } from '#src/model/run.ts'
 import { openHeartbeat } from './heartbeat.ts'
 import { print, printAside, printJson, shownPath } from './output.ts'
 import { printSchedules, schedulesOf } from './schedules.ts'
@@ -15,7 +16,7 @@ const DRAIN_WITHIN_MS = 28_000
 export async function openWorking(
   session: Session,
   opened: AsyncDisposableStack,
-  options: { json?: true },
+  options: { json?: true; onRun?: (run: RunResult) => void },
 ): Promise<void> {
   const { openFerry } = await import('#src/ferry.ts')
   const { openWorker } = await import('#src/queue/worker.ts')
@@ -29,7 +30,7 @@ export async function openWorking(
   const { id: installation } = await loadInstallation(ferry.pool)
   const settings = { ...ferry.backend, installation, log: ferry.log }
   await reachQueue(settings, { ...session, patienceMs: PATIENCE_MS })
-  const worker = await openWorker(ferry, openBackend(settings), JOBS)
+  const worker = await openWorker(ferry, openBackend(settings), JOBS, options.onRun)
   opened.defer(() => {
     printAside('ferry: finishing what is under way; a second signal ends it at once')
     return worker.drain(DRAIN_WITHIN_MS)

@@ -49,6 +49,9 @@ export const Environment = z.object({
   ),
   FERRY_IMPORT_BATCH: value.BatchRows.prefault('500').describe('Subscribers sent in one import call.'),
   FERRY_REQUEST_TIMEOUT: value.Duration.prefault('20s').describe('How long one request may take in all.'),
+  FERRY_WORKER_CONCURRENCY: value.Concurrency.prefault('4').describe(
+    'How many inventories a worker compares and stores at once; each takes a database connection. Waiting for the platform does not count.',
+  ),
   FERRY_REMOVAL_GUARD: value.Guard.prefault('10,20%').describe(
     'More rows than this gone at once, and more than this share, is held for a person.',
   ),

@@ -96,6 +96,12 @@ export const PageLimitText = text(sizeOf, PAGE_LIMIT)
 /** Rows of one import call. The platform does not say how many it takes: a batch that is too large is halved. */
 export const BatchRows = text(sizeOf, 'is not a number of rows; write a whole number from 1 to 10000')
 
+/** More would need more connections than a Postgres commonly allows. */
+export const Concurrency = text(
+  value => (/^[1-9]\d?$/.test(value) && Number(value) <= 64 ? Number(value) : undefined),
+  'is not a number of jobs; write a whole number from 1 to 64',
+)
+
 export function quoted(value: unknown): string {
   return JSON.stringify(value)
 }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 import type { Limit } from '#src/store/throttle.ts'
 
@@ -10,6 +11,8 @@ export type ImportContext = {
   /** Who works here, for leases: host and process, in words. */
   readonly holder: string
   readonly log: Logger
+  /** The start of an import holds a connection for as long as it takes: so many do that at once. */
+  readonly limitWork: WorkLimit
   /** `FERRY_ARRIVAL_BOUND` and `FERRY_REQUEST_TIMEOUT`. */
   readonly arrivalBoundMs: number
   readonly requestTimeoutMs: number

@@ -10,12 +10,14 @@ import {
   mergeDuplicates,
   type StagedReason,
 } from '#src/store/imports/finish-staging.ts'
+import { isDiskFull } from '#src/store/imports/full-disk.ts'
 import { noteSentBefore } from '#src/store/imports/sent-before.ts'
 import { beginStaging, type NewImport, openStagingWriter } from '#src/store/imports/staging.ts'
 import { loadInstallation } from '#src/store/installation.ts'
 import { localeKey, openLocaleCheck } from './checks/locale.ts'
 import { openRowCheck, type RowRules } from './checks/row.ts'
 import { readComponentsMap } from './components-map.ts'
+import { afterDiskFull } from './disk-full.ts'
 import { fieldsOf } from './file/header.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
 import { expectFile, openSource } from './file/source.ts'
@@ -142,6 +144,8 @@ async function stage(
       durationMs: Math.round(performance.now() - startedAtMs),
     }
     return stagedOf(found)
+  }).catch(async error => {
+    throw isDiskFull(error) ? await afterDiskFull(pool, error, isDryRun) : error
   })
   // Not in the transaction, where it would make others wait who stage too. It only makes the work that follows faster.
   if (!isDryRun) await analyzeRecipients(pool).catch(() => {})

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Claimed, type Claimer, claimBatch } from '#src/store/imports/claims.ts'
 import type { Standing } from '#src/store/imports/outcomes.ts'
-import { findImport, leaseNameOf, loadPause, type Started, startImport } from '#src/store/imports/start.ts'
+import { findImport, leaseNameOf, type Started, startImport } from '#src/store/imports/start.ts'
 import { listWaitingImports } from '#src/store/imports/waiting.ts'
 import { acquireLease, type Lease, LeaseLost } from '#src/store/leases.ts'
 import { patiently } from '#src/store/patience.ts'
@@ -74,8 +74,10 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
   const lease = await acquireLease(ferry.pool, leaseNameOf(head), ferry.holder, log, LEASE_MS)
   if ('heldBy' in lease) return 'busy'
   try {
-    const started = await patiently(() => startImport(ferry.pool, id, lease))
-    if (!started) return 'busy'
+    const started = await ferry.limitWork(() =>
+      patiently(() => startImport(ferry.pool, id, lease, options.signal)),
+    )
+    if (!started) return options.signal.aborted ? 'stopped' : 'busy'
     const claimer: Claimer = {
       pool: ferry.pool,
       importId: id,
@@ -88,8 +90,7 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
     const { pageId, method } = head
     const sender = { claimer, client, pageId, method, cutOff: options.cutOff ?? NEVER, log }
     const end = await sendBatches(ferry, sender, started, lease, options)
-    if (end === 'paused') log.info(await loadPause(ferry.pool, id), 'an import is paused')
-    else log.info({ end }, 'the work on an import ended for now')
+    log.debug({ end }, 'the work on an import ended for now')
     return end
   } catch (error) {
     if (error instanceof LeaseLost) return 'busy'

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import type { RunStatus } from '#src/model/run.ts'
 import { inTransaction } from '#src/store/database.ts'
 import { saveDrift, savePlatformAccounts, saveQuarantined } from '#src/store/findings.ts'
@@ -36,7 +36,7 @@ export function applyPlan<Row>(
   removals: Removals,
   note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>,
 ): Promise<RunEnd> {
-  return fenced(context.pool, source, run, async (client, at) => {
+  return fenced(context, source, run, async (client, at) => {
     const step = { account: run.account, runId: run.id, at, resource: source.resource }
     const removed = removals.kind === 'remove' ? removals.ids : []
     const { listing } = plan
@@ -89,7 +89,7 @@ export function applyIdentical<Row>(
   run: OpenRun,
   trusted: TrustedData,
 ): Promise<RunEnd> {
-  return fenced(context.pool, source, run, async () => ({
+  return fenced(context, source, run, async () => ({
     status: 'succeeded',
     message: trusted.message,
     seen: trusted.seen,
@@ -108,18 +108,19 @@ export function applyIdentical<Row>(
 
 /** One transaction under the lease's token, with the instant it takes effect, that ends by closing the ledger row. */
 function fenced<Row>(
-  pool: Pool,
+  { pool, limitWork }: InventoryContext,
   source: Source<Row>,
   run: OpenRun,
   work: (client: PoolClient, at: string) => Promise<Omit<RunEnd, 'appliedAt' | 'requests' | 'pages'>>,
 ): Promise<RunEnd> {
-  return inTransaction(pool, async client => {
+  const apply = async (client: PoolClient) => {
     await fenceWithLease(client, run.lease)
     const at = await chooseInstant(client, run.account, source.resource)
     const end = { ...(await work(client, at)), appliedAt: at, requests: run.requests, pages: run.pages }
     if (!(await finishRun(client, run.id, end))) throw new LeaseLost(`run ${run.id} was taken for lost`)
     return end
-  })
+  }
+  return limitWork(() => inTransaction(pool, apply))
 }
 
 function* newVersions<Row>(source: Source<Row>, plan: Plan<Row>): Generator<NewVersion<Row>> {

@@ -36,7 +36,8 @@ export async function carry<Row>(
   if (first.kind === 'refused') return failRun(context, run, first.refusal)
   if (first.kind === 'identical') return applyIdentical(context, source, run, trusted)
 
-  const plan = await planChanges(context.pool, source, run.account, first.listing)
+  const { listing } = first
+  const plan = await context.limitWork(() => planChanges(context.pool, source, run.account, listing))
   const note = { dataHashes: first.dataHashes, errorCode: null, requestId: null }
   if (first.incomplete !== null) {
     const removals: Removals = {
@@ -79,7 +80,8 @@ async function applySecondListing<Row>(
       requestId: refusal?.requestId ?? null,
     })
   }
-  const plan = await planChanges(context.pool, source, run.account, second.listing)
+  const { listing } = second
+  const plan = await context.limitWork(() => planChanges(context.pool, source, run.account, listing))
   const absentBefore = new Set(firstPlan.absent)
   const absentTwice = plan.absent.filter(id => absentBefore.has(id))
   // What only the second listing lacks is looked at again by the next run: its data must not pass as applied.

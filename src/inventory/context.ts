@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import type { RemovalGuard } from '#src/model/removal-guard.ts'
+import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 
 /** What the inventory room needs of the outside; `ferry.ts` builds it. */
@@ -11,6 +12,8 @@ export type InventoryContext = {
   /** Who works here, for leases: host and process, in words. */
   readonly holder: string
   readonly log: Logger
+  /** Comparing and storing need memory and a connection: so many do that at once. Waiting for the platform needs neither. */
+  readonly limitWork: WorkLimit
   /** How long the leases of its runs live, if not as long as usual. */
   readonly leaseMs?: number
 }

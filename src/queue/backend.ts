@@ -16,6 +16,7 @@ import type { Bell, ImportBell } from './job.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { withBackOff } from './patient-backend.ts'
 import { type AnyQueue, openProducer, type Producer } from './producer.ts'
+import { adviceOnReply } from './redis.ts'
 
 /*
  * Where the queue lives: in Redis if there is one, else in Ferry's own Postgres. Nothing else knows which it is.
@@ -218,7 +219,7 @@ function reporting<T extends { on(event: 'error', listener: (error: Error) => vo
   let last = { reason: '', at: Number.NEGATIVE_INFINITY }
   source.on('error', error => {
     const reason = reasonOf(error)
-    if (isConnectionLost(error)) return outage.begins(what, error)
+    if (isConnectionLost(error) || adviceOnReply(reason)) return outage.begins(what, error)
     // A job whose lock ran out was handed to another worker, which finds its work taken or done.
     const isNews = !/\block for job\b|Missing (lock|key) for job/i.test(reason) && !outage.lasts(what)
     const again = reason === last.reason && performance.now() - last.at < SAME_TROUBLE_MS
@@ -228,9 +229,11 @@ function reporting<T extends { on(event: 'error', listener: (error: Error) => vo
   return source
 }
 
-function isConnectionLost(error: Error): boolean {
+/** Also that there are too many connections already. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  return /^(E[A-Z_]+|08...|57P..)$/.test(code) || /connection|socket/i.test(error.message)
+  return /^(E[A-Z_]+|08...|53300|57P..)$/.test(code) || /connection|socket/i.test(error.message)
 }
 
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {

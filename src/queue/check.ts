@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 import {
   type BackendSettings,
+  isConnectionLost,
   migrateQueue,
   openRawQueue,
   prefixOf,
@@ -56,9 +57,9 @@ export async function reachQueue(
       await forgetSchedulers(settings)
       return found
     } catch (error) {
-      const mayPass = error instanceof QueueRefused && error.mayPass
+      const mayPass = error instanceof QueueRefused ? error.mayPass : isConnectionLost(error)
       if (!mayPass || performance.now() > giveUpAt) throw error
-      if (!said) log.info({ error: error.message }, 'waiting for the queue')
+      if (!said) log.info({ error: reasonOf(error) }, 'waiting for the queue')
       said = true
     }
     await delay(TRY_EVERY_MS, undefined, { signal })

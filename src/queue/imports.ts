@@ -1,8 +1,11 @@
+import type { WorkEnd } from '#src/imports/work.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import { findImport } from '#src/store/imports/start.ts'
 import { listWaitingImports, settleLostClaims } from '#src/store/imports/waiting.ts'
 import { isPassing } from '#src/store/patience.ts'
 import type { Answer } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
+import type { Hands } from './hands.ts'
 import type { ImportBell, ImportJob, JobContext } from './job.ts'
 import type { Producer } from './producer.ts'
 
@@ -13,6 +16,14 @@ import type { Producer } from './producer.ts'
  *     confirmed, resumed ──► bell ──► a spell of work ──► bells for whatever waits then
  *     reconciler ────────────▲
  */
+
+/** What the bells for imports are answered with. */
+export type ImportDesk = {
+  readonly queue: ImportQueue
+  readonly hands: Hands
+  /** Is told how each spell of work ended. */
+  readonly report: (importId: bigint, end: WorkEnd) => Promise<void>
+}
 
 export type ImportQueue = Pick<Producer<ImportBell>, 'add' | 'getWaitingCount'>
 
@@ -35,14 +46,18 @@ export async function ringImport(backend: QueueBackend, importId: bigint): Promi
  */
 export async function answerImportBell(
   ferry: JobContext,
-  queue: ImportQueue,
+  { queue, hands, report }: ImportDesk,
   job: ImportJob,
   bell: ImportBell,
   signals: { readonly signal: AbortSignal; readonly cutOff: AbortSignal },
 ): Promise<Answer> {
   const importId = BigInt(bell.import)
+  const head = await findImport(ferry.pool, importId)
+  const free = head && hands.take(head.account)
+  if (!free) return 'nothing to do'
   try {
     const end = await job.work(ferry, importId, signals)
+    if (head.status === 'queued' || head.status === 'running') await report(importId, end)
     if (end === 'stopped') return 'given back'
     if (end === 'busy' || end === 'waiting') return 'nothing to do'
     await ringWaiting(ferry, queue)
@@ -53,6 +68,8 @@ export async function answerImportBell(
       'the work on an import broke',
     )
     return 'later'
+  } finally {
+    free()
   }
 }
 

@@ -3,10 +3,12 @@ import { reasonOf } from '#src/model/reason.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { loadInstallation } from '#src/store/installation.ts'
 import { isPassing } from '#src/store/patience.ts'
-import { answerBell } from './answer.ts'
+import { type Answer, answerBell, answerBell } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
 import { openDesk } from './desk.ts'
 import { createFindDue } from './due.ts'
+import { createHands, type Hands } from './hands.ts'
+import { createImportReport } from './import-report.ts'
 import { answerImportBell } from './imports.ts'
 import {
   type Bell,
@@ -54,6 +56,9 @@ export async function openWorker(
   const importQueue = importJob ? backend.openQueue('import') : null
   const reconciler = createReconciler(ferry, findDue, queue, schedulesOf(ferry, queued), importQueue)
   const report = createRunReport(log)
+  const reportImport = createImportReport(ferry)
+  const syncHands = createHands(HANDS_PER_ACCOUNT)
+  const importHands = createHands(HANDS_PER_ACCOUNT)
 
   const draining = new AbortController()
   const concurrency = HANDS_PER_ACCOUNT * ferry.accounts.size + 1
@@ -62,10 +67,12 @@ export async function openWorker(
       'sync: worker',
       answer => backend.openWorker('sync', answer, concurrency),
       (bell, stop) =>
-        answerBell(ferry, queued, findDue, bell.data, stop, run => {
-          report(run)
-          onRun(run)
-        }),
+        withHand(syncHands, bell.data.account, () =>
+          answerBell(ferry, queued, findDue, bell.data, stop, run => {
+            report(run)
+            onRun(run)
+          }),
+        ),
       backend.outage,
     ),
   ]
@@ -75,7 +82,13 @@ export async function openWorker(
         'import: worker',
         answer => backend.openWorker('import', answer, concurrency),
         (bell, cutOff) =>
-          answerImportBell(ferry, importQueue, importJob, bell.data, { signal: draining.signal, cutOff }),
+          answerImportBell(
+            ferry,
+            { queue: importQueue, hands: importHands, report: reportImport },
+            importJob,
+            bell.data,
+            { signal: draining.signal, cutOff },
+          ),
         backend.outage,
       ),
     )
@@ -137,6 +150,17 @@ function keepTime(job: WorkerJob, reconciler: Reconciler, log: Logger): { stop()
       clearTimeout(timer)
       await running
     },
+  }
+}
+
+/** An account that has its hands full is looked at again by the reconciler. */
+async function withHand(hands: Hands, account: string, work: () => Promise<Answer>): Promise<Answer> {
+  const free = hands.take(account)
+  if (!free) return 'nothing to do'
+  try {
+    return await work()
+  } finally {
+    free()
   }
 }
 

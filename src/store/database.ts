@@ -8,17 +8,27 @@ import { WatchedClient } from './watched-client.ts'
 export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<void> }
 
 /**
- * Opens a pool on `url`; connections are made when first needed and made anew after the server was restarted.
- * `setting` is where the address comes from, for errors.
- *
- * Sixteen connections: four jobs at once, of which a snapshot syncs two inventories, make eight syncs that hold one
- * each while they apply, and four imports hold one each while they begin; the throttle, leases and slots, and the
- * claims and outcomes of imports, milliseconds each, share the rest. `doctor` adds up what a process takes.
+ * How many connections a process needs that does so many things at once which hold one for long (they compare or apply an
+ * inventory, or begin an import). The throttle, leases and slots, and the claims and outcomes of imports, milliseconds
+ * each, share the others. `doctor` adds up what a process takes.
  */
-export const POOL_SIZE = 16
+export function poolSizeOf(workerConcurrency: number): number {
+  return 12 + workerConcurrency
+}
 
-export function openDatabase(url: string, log: Logger, setting = 'DATABASE_URL'): Database {
-  const pool = new FerryPool({ url, setting }, log)
+export type DatabaseOptions = {
+  /** Where the address comes from, for errors. */
+  readonly setting?: string
+  readonly poolSize?: number
+}
+
+/** Opens a pool on `url`; connections are made when first needed and made anew after the server was restarted. */
+export function openDatabase(
+  url: string,
+  log: Logger,
+  { setting = 'DATABASE_URL', poolSize = poolSizeOf(4) }: DatabaseOptions = {},
+): Database {
+  const pool = new FerryPool({ url, setting }, poolSize, log)
   return { pool, [Symbol.asyncDispose]: () => pool.end() }
 }
 
@@ -52,10 +62,10 @@ class FerryPool extends Pool {
   readonly #awayLog: ReturnType<typeof openAwayLog>
   readonly #found = new WeakMap<PoolClient, Found & { readonly openedAtMs: number }>()
 
-  constructor(address: DatabaseAddress, log: Logger) {
+  constructor(address: DatabaseAddress, max: number, log: Logger) {
     super({
       connectionString: address.url,
-      max: POOL_SIZE,
+      max,
       application_name: 'ferry',
       connectionTimeoutMillis: 10_000,
       Client: WatchedClient,

@@ -157,7 +157,7 @@ describe('a recipient appears where recipients are asked for, and nowhere else',
       'watch',
       'pause',
       'resume',
-      'cancel',
+      'cancel --yes',
       'resolve --as sent',
       'recipients x@example.com',
     ]

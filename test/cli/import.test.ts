@@ -119,7 +119,7 @@ describe('ferry import --yes --wait', () => {
     const [shown] = jsonLines(await cli.ferryRun('imports show 1 --json'))
     expect(shown).toEqual(summary)
 
-    await cli.ferryRun('imports purge 1')
+    await cli.ferryRun('imports purge 1 --yes')
     const purged = jsonLines(await cli.ferryRun('imports recipients 1 P3@example.com --json'))
     expect(purged).toMatchObject([{ line: '5', recipient: null, state: 'sent', batch: '2' }])
 

@@ -5,6 +5,7 @@ import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { type Cli, openCli } from './open-cli.ts'
 import { jsonLines, SUMMARY_KEYS } from './run-ferry.ts'
+import { canOpenTerminal, inTerminal } from './terminal.ts'
 
 /** An import of ten rows, of which four are sent and three uncertain. */
 async function halfDone(cli: Cli, status = 'undecided'): Promise<bigint> {
@@ -176,7 +177,7 @@ describe('ferry imports recipients', () => {
     expect(all).not.toContain('purged')
     expect(all.split('\n').filter(line => line.includes(why))).toHaveLength(4)
 
-    await cli.ferryRun('imports purge 1')
+    await cli.ferryRun('imports purge 1 --yes')
     const purged = await cli.ferryRun('imports recipients 1 ada@example.com')
     expect(purged.stdout).toMatch(/^9 +rejected +req-9 +purged \(refused/m)
     expect((await cli.ferryRun('imports recipients 1 aada@example.com')).stderr).toContain(
@@ -198,7 +199,7 @@ describe('decisions', () => {
       stderr: expect.stringMatching(/^ferry: import 1 is paused: .*`ferry imports resume 1` goes on/),
     })
     expect(jsonLines(await cli.ferryRun('imports resume 1 --json'))).toMatchObject([{ status: 'queued' }])
-    const cancelled = await cli.ferryRun('imports cancel 1')
+    const cancelled = await cli.ferryRun('imports cancel 1 --yes')
     expect(cancelled).toMatchObject({ code: 0, stdout: 'Import 1: cancelled.\n' })
     expect(await cli.ferryRun('imports watch 1')).toMatchObject({
       code: 1,
@@ -234,7 +235,9 @@ describe('decisions', () => {
     expect((await cli.ferryRun('imports resolve 1 --as sent --batch 2')).stdout).toBe(
       'Import 1: 1 batch with 3 rows counted as sent. It is completed.\n',
     )
-    expect((await cli.ferryRun('imports purge 1')).stdout).toBe('Import 1: recipients removed from 7 rows.\n')
+    expect((await cli.ferryRun('imports purge 1 --yes')).stdout).toBe(
+      'Import 1: recipients removed from 7 rows.\n',
+    )
     const { stdout } = await cli.ferryRun('imports recipients 1')
     expect(stdout).not.toContain('@')
     expect(stdout.match(/purged/g)).toHaveLength(7)
@@ -247,7 +250,7 @@ describe('decisions', () => {
   test('resolve decides about a cancelled import too, and says how the rows are sent then', async () => {
     await using cli = await openCli()
     await halfDone(cli)
-    expect((await cli.ferryRun('imports cancel 1')).code).toBe(0)
+    expect((await cli.ferryRun('imports cancel 1 --yes')).code).toBe(0)
     expect((await cli.ferryRun('imports resolve 1 --as resend')).stdout).toBe(
       'Import 1: 1 batch with 3 rows to be sent again. It is cancelled: importing the file again sends them.\n',
     )
@@ -256,6 +259,57 @@ describe('decisions', () => {
       stderr: expect.stringContaining('Import the file again: who was sent already is left out'),
     })
   })
+
+  test('cancel and purge change nothing where nobody can be asked and --yes is missing', async () => {
+    await using cli = await openCli()
+    await stageRows(cli.ferry.pool, { rows: 2, status: 'paused' })
+    await stageRows(cli.ferry.pool, { rows: 2, status: 'completed' })
+    for (const command of ['cancel 1', 'cancel 1 --json', 'purge 2']) {
+      expect(await cli.ferryRun(`imports ${command}`)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(/^ferry: nothing was changed, .* add --yes if you are sure\n$/),
+      })
+    }
+    expect(await cli.query('select status, purged_at from ferry.imports order by id')).toEqual([
+      { status: 'paused', purged_at: null },
+      { status: 'completed', purged_at: null },
+    ])
+    // What is refused in any case is refused at once.
+    expect(await cli.ferryRun('imports cancel 2')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('nothing left to cancel'),
+    })
+    expect((await cli.ferryRun('imports purge 2 --yes')).code).toBe(0)
+    expect((await cli.ferryRun('imports purge 2')).stdout).toBe('Import 2: recipients removed from 0 rows.\n')
+  })
+
+  test.skipIf(!canOpenTerminal)(
+    'cancel and purge ask at a terminal, and only a clear yes is one',
+    async () => {
+      await using cli = await openCli()
+      await stageRows(cli.ferry.pool, { rows: 1200, status: 'paused' })
+      const statusOf = () => cli.query('select status, purged_at is not null as purged from ferry.imports')
+      for (const answer of ['\n', 'no\n', 'yess\n']) {
+        const kept = await inTerminal(['imports', 'cancel', '1'], cli.env, { input: answer })
+        expect(kept.code).toBe(1)
+        expect(kept.shown).toContain(
+          'Cancel import 1? It has 1,200 rows left to send, and cannot be resumed. [y/N]',
+        )
+        expect(kept.shown).toContain('nothing was changed')
+      }
+      expect(await statusOf()).toEqual([{ status: 'paused', purged: false }])
+      expect((await inTerminal(['imports', 'cancel', '1'], cli.env, { input: 'y\n' })).code).toBe(0)
+      expect(await statusOf()).toEqual([{ status: 'cancelled', purged: false }])
+      const asked = await inTerminal(['imports', 'purge', '1'], cli.env, { input: 'n\n' })
+      expect(asked.shown).toContain(
+        'Remove the recipients of import 1? Their addresses are gone for good. [y/N]',
+      )
+      expect(await statusOf()).toEqual([{ status: 'cancelled', purged: false }])
+      expect((await inTerminal(['imports', 'purge', '1'], cli.env, { input: 'YES\n' })).code).toBe(0)
+      expect(await statusOf()).toEqual([{ status: 'cancelled', purged: true }])
+    },
+  )
 
   test('about an import that does not exist exit 2', async () => {
     await using cli = await openCli()
@@ -318,4 +372,74 @@ describe('ferry imports watch', () => {
     expect(stdout).toContain('import 1 completed: 4 of 4 rows (100 %), 1 of 1 batch')
     expect(stdout).not.toContain('\u001b')
   })
+})
+
+const LONG_REASON =
+  'the component is not in the file that --components names: add a line for it there, or leave it out of the row, then import again'
+
+/** What a terminal shows, line by line: without what colours it. */
+const linesOf = ({ shown }: { shown: string }) =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to be removed
+  shown.replaceAll(/\u001b\[[\d;]*[mJA]/g, '').split(/[\r\n]+/)
+
+const inOneLine = (shown: { shown: string }) => linesOf(shown).join(' ').replaceAll(/ +/g, ' ')
+
+describe('what is shown is whole', () => {
+  async function withLongReason(cli: Cli): Promise<void> {
+    await halfDone(cli)
+    await cli.query('update ferry.imports set read = 11, rejected = 1')
+    await cli.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message) values (1, 12, 'file', $1, 'm')`,
+      [LONG_REASON],
+    )
+  }
+
+  test('where it is read by a program', async () => {
+    await using cli = await openCli()
+    await withLongReason(cli)
+    const { stdout, code } = await cli.ferryRun('imports show 1')
+    expect(stdout).toMatch(new RegExp(`^ +1 +rejected +file +${LONG_REASON}$`, 'm'))
+    expect(code).toBe(0)
+  })
+
+  test.skipIf(!canOpenTerminal)('at a terminal of 80 columns, over several lines if need be', async () => {
+    await using cli = await openCli()
+    await withLongReason(cli)
+    const show = await inTerminal(['imports', 'show', '1'], cli.env)
+    expect(inOneLine(show)).toContain(LONG_REASON)
+    expect(linesOf(show)).toContainEqual(expect.stringMatching(/^uncertain +3$/))
+    const list = await inTerminal(['imports', 'list'], cli.env)
+    expect(inOneLine(list)).toMatch(
+      /import page status read sent rejected uncertain pending 1 \d+ undecided 11 4 1 3 3 /,
+    )
+    for (const line of [...linesOf(show), ...linesOf(list)]) expect(line.length, line).toBeLessThanOrEqual(80)
+    const wide = await inTerminal(['imports', 'list'], cli.env, { columns: 220 })
+    expect(inOneLine(wide)).toContain('already imported')
+  })
+
+  test.skipIf(!canOpenTerminal)(
+    'and a bar shows how far an import is, beside all that there is to do',
+    async () => {
+      await using cli = await openCli()
+      const id = await stageRows(cli.ferry.pool, { rows: 1000, batchRows: 100, status: 'running' })
+      await putBatches(cli.ferry.pool, id, [{ lines: 500, state: 'sent' }])
+      const shown = await inTerminal(['imports', 'watch', '1'], cli.env, {
+        once: 'rows/min',
+        act: () =>
+          cli.query(
+            `update ferry.imports set status = 'paused', pause_message = 'It was paused by a person.'`,
+          ),
+      })
+      expect(shown.code).toBe(5)
+      expect(inOneLine(shown)).toContain(
+        'import 1 running [############............] 500 of 1,000 rows (50 %)',
+      )
+      expect(inOneLine(shown)).toContain(
+        'no worker is at it: start `ferry worker` if none is running, 1 of 6 batches',
+      )
+      for (const line of linesOf(shown).filter(line => !line.startsWith('ferry:'))) {
+        expect(line.length, line).toBeLessThanOrEqual(80)
+      }
+    },
+  )
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { waitFor } from '#test/support/wait-for.ts'
 
-const FERRY = fileURLToPath(new URL('../../src/cli/ferry.ts', import.meta.url))
+export const FERRY = fileURLToPath(new URL('../../src/cli/ferry.ts', import.meta.url))
 
 export type Env = Readonly<Record<string, string>>
 

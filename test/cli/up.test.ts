@@ -27,6 +27,8 @@ describe('ferry up without any setting', () => {
       /^No platform account is configured: .* SANDBOX .* "sandbox"/,
     )
     expect(up.output.stdout).toMatch(/^poll-alert-rules +sandbox +every 1 min/m)
+    await up.printed('First sync of alert-rules, account sandbox: succeeded, 40 listed, 40 added')
+    await up.printed('First sync of mcp-servers, account sandbox: succeeded, 25 listed, 25 added')
     expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600)
 
     const second = await runFerry(['up'], env)

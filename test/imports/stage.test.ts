@@ -2,6 +2,7 @@ import { type ChildProcess, execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DiskFull } from '#src/imports/disk-full.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { discardStaging, expireStagings } from '#src/imports/stage.ts'
 import { loadInstallation } from '#src/store/installation.ts'
@@ -146,6 +147,32 @@ test('an import that was not confirmed is discarded when told, or after 24 hours
   for (const table of ['import_recipients', 'import_rejects', 'import_left_out']) {
     expect(await idsIn(desk, table, 'import_id')).toEqual(left)
   }
+})
+
+test('a staging that fills the disk gives its space back at once, and says so', async () => {
+  await using desk = await openStagingDesk()
+  await desk.stage('email\nada@example.com\n')
+  const size = () =>
+    desk.query<{ bytes: number }>(`select pg_table_size('ferry.import_recipients')::int as bytes`)
+  const [before] = await size()
+  // Postgres says that a disk is full in whatever statement comes upon it.
+  await desk.query(`
+    create function ferry.full() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$;
+    create trigger full_disk before insert on ferry.import_recipients for each row when (new.line = 100000)
+      execute function ferry.full()`)
+  const content = `email\n${Array.from({ length: 120_000 }, (_, n) => `p${n}@example.com`).join('\n')}\n`
+
+  const failed = await desk.stage(content).catch(error => error)
+
+  expect(failed).toBeInstanceOf(DiskFull)
+  expect(failed.message).toMatch(
+    /disk of Postgres is full: nothing of the file was stored, and \d+ MB were given back/,
+  )
+  expect(failed.whatToDo).toContain('Make room')
+  const [after] = await size()
+  expect(after?.bytes).toBeLessThan((before?.bytes ?? 0) + 100_000)
+  expect(await desk.recipients()).toHaveLength(1)
 })
 
 test('reads stdin, and counts its bytes', async () => {

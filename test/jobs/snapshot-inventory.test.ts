@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
+import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
 import { reconcile } from '#jobs/reconcile.ts'
 import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -67,6 +68,23 @@ test('takes the snapshot when the platform is back before the last attempt', asy
   await waitFor(async () => (await slotOf(world))?.outcome, { what: 'the second attempt' })
   expect(await slotOf(world)).toMatchObject({ attempts: 2, outcome: 'succeeded' })
   expect(await world.query('select slot from ferry.snapshots')).toEqual([{ slot: NIGHT }])
+})
+
+test('takes the first snapshot at once where there was none, one for all workers, and none when they start again', async () => {
+  await using world = await openWorld({ rules: 5, servers: 3 }, { FERRY_NIGHTLY_CRON: '0 0 1 1 *' })
+  const taken = () => world.query<{ status: string }>('select status from ferry.snapshots')
+  {
+    await using _one = await work(world.ferry, NIGHTLY)
+    await using _two = await work(world.ferry, NIGHTLY)
+    await waitFor(async () => (await slotOf(world))?.outcome, { what: 'the snapshot' })
+  }
+  await using _again = await work(world.ferry, [...NIGHTLY, { ...pollAlertRules }])
+  const polled = () =>
+    world.query(
+      `select from ferry.schedule_slots where schedule = 'poll-alert-rules' and done_at > now() - interval '1 hour'`,
+    )
+  await waitFor(async () => (await polled()).length > 0, { what: 'the worker to work' })
+  expect(await taken()).toEqual([{ status: 'succeeded' }])
 })
 
 test('is one of the jobs a worker does', () => {

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { applyMutant, type Mutant } from './table.ts'
 
-/** Whether the tests noticed; `by` is the title of the first test that did. */
+/** Whether the tests noticed; `witness` is the first that did, null if a file could not even be loaded or never ended. */
 export type Verdict =
-  | { readonly kind: 'killed'; readonly by: string }
+  | { readonly kind: 'killed'; readonly by: string; readonly witness: Witness | null }
   | { readonly kind: 'survived' }
   | { readonly kind: 'stale' | 'broken'; readonly why: string }
 
@@ -13,8 +13,12 @@ export type Verdict =
 export type Lane = {
   /** Runs the tests of these mutants on the code as it is; throws if one fails: then it could tell no mutant. */
   proveSound(mutants: readonly Mutant[]): Promise<void>
-  try(mutant: Mutant): Promise<Verdict>
+  /** Tries a mutant; who noticed it the last time is asked first. */
+  try(mutant: Mutant, last: Witness | undefined): Promise<Verdict>
 }
+
+/** A test that noticed a mutant. */
+export type Witness = { readonly file: string; readonly title: string }
 
 /** A mutant may well never end. */
 const LONGEST_MS = 240_000
@@ -22,7 +26,6 @@ const LONGEST_MS = 240_000
 /** What a run of vitest leaves behind, as far as it is of interest here. */
 type Report = {
   readonly numPassedTests: number
-  readonly numFailedTests: number
   readonly testResults: readonly {
     readonly name: string
     readonly status: string
@@ -68,6 +71,24 @@ export async function openLane(
     return readFile(report, 'utf8').then(JSON.parse, () => null)
   }
 
+  async function verdictBy(file: string, only: string | null): Promise<Verdict> {
+    const report = await run([file], only)
+    signal.throwIfAborted()
+    return report ? verdictOf(report) : NO_END
+  }
+
+  /** What a report says, its files named as in this tree. */
+  function verdictOf({ testResults, numPassedTests }: Report): Verdict {
+    for (const { name, status, message, assertionResults } of testResults) {
+      const file = relative(directory, name)
+      const failed = assertionResults.find(test => test.status === 'failed')
+      if (failed) return { kind: 'killed', by: failed.fullName, witness: { file, title: failed.fullName } }
+      if (status === 'failed') return { kind: 'killed', by: `${file}: ${message}`, witness: null }
+    }
+    if (numPassedTests > 0) return { kind: 'survived' }
+    return { kind: 'broken', why: 'no test ran: the file is gone, or no title matches' }
+  }
+
   return {
     async proveSound(mutants) {
       for (const [only, sharing] of Map.groupBy(mutants, mutant => mutant.only)) {
@@ -80,17 +101,19 @@ export async function openLane(
         )
       }
     },
-    async try(mutant) {
+    async try(mutant, last) {
       const applied = applyMutant(directory, mutant)
       if ('stale' in applied) return { kind: 'stale', why: applied.stale }
       const path = join(directory, applied.file)
       await writeFile(path, applied.after)
       try {
+        if (last) {
+          const verdict = await verdictBy(last.file, RegExp.escape(last.title))
+          if (verdict.kind === 'killed') return verdict
+        }
         // One file after another: most are noticed by the first.
-        for (const test of mutant.tests) {
-          const report = await run([test], mutant.only)
-          signal.throwIfAborted()
-          const verdict = report ? verdictOf(report) : NO_END
+        for (const file of mutant.tests) {
+          const verdict = await verdictBy(file, mutant.only)
           if (verdict.kind !== 'survived') return verdict
         }
         return { kind: 'survived' }
@@ -101,7 +124,7 @@ export async function openLane(
   }
 }
 
-const NO_END = { kind: 'killed', by: 'no end, or none of the tests could begin' } as const
+const NO_END = { kind: 'killed', by: 'no end, or none of the tests could begin', witness: null } as const
 
 function endGroup(pid: number | undefined): void {
   try {
@@ -109,15 +132,4 @@ function endGroup(pid: number | undefined): void {
   } catch {
     // Nobody is left, as it should be.
   }
-}
-
-function verdictOf(report: Report): Verdict {
-  for (const file of report.testResults) {
-    const failed = file.assertionResults.find(test => test.status === 'failed')
-    if (failed) return { kind: 'killed', by: failed.fullName }
-    if (file.status === 'failed') return { kind: 'killed', by: `${file.name}: ${file.message}` }
-  }
-  if (report.numPassedTests === 0)
-    return { kind: 'broken', why: 'no test ran: the file is gone, or no title matches' }
-  return { kind: 'survived' }
 }

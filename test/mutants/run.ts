@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openServer } from '#test/support/server.ts'
-import { type Lane, openLane, type Verdict } from './lane.ts'
+import { type Lane, openLane, type Verdict, type Witness } from './lane.ts'
 import { type Mutant, readTables } from './table.ts'
 
 /*
@@ -25,6 +25,9 @@ import { type Mutant, readTables } from './table.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LEAST_SHARE = 0.9
+
+/** Who noticed which mutant the last time: asked first, a test answers sooner than all of its file. */
+const WITNESSES = join(ROOT, 'node_modules/.cache/ferry-mutants.json')
 
 const { values, positionals } = parseArgs({
   options: {
@@ -60,13 +63,17 @@ async function main(mutants: readonly Mutant[], laneCount: number): Promise<numb
 type Tried = { readonly mutant: Mutant; readonly verdict: Verdict }
 
 async function tryAll(lanes: readonly Lane[], mutants: readonly Mutant[]): Promise<Tried[]> {
+  const witnesses: Record<string, Witness> = await readFile(WITNESSES, 'utf8').then(JSON.parse, () => ({}))
+  await mkdir(dirname(WITNESSES), { recursive: true })
   const queue = [...mutants]
   const tried: Tried[] = []
   const work = async (lane: Lane) => {
     for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
       const beganMs = performance.now()
-      const verdict = await lane.try(mutant)
+      const verdict = await lane.try(mutant, witnesses[mutant.name])
       tried.push({ mutant, verdict })
+      if (verdict.kind === 'killed' && verdict.witness) witnesses[mutant.name] = verdict.witness
+      await writeFile(WITNESSES, JSON.stringify(witnesses, null, 2))
       const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
       say(
         `${verdict.kind.padEnd(8)} ${mutant.name.padEnd(44)} ${seconds.padStart(5)} s  ${detailOf(verdict)}`,

@@ -64,3 +64,16 @@ test('a body that may hold such text is told from one that cannot', () => {
     false,
   ])
 })
+
+test('an escape may be written in capitals or not, wherever: U+0000 and each half of a pair', () => {
+  for (const half of ['d800', 'd8ff', 'daBc', 'dBFf', 'dC00', 'ddDd', 'deEE', 'dfff', 'd9aB']) {
+    for (const digits of [half, half.toUpperCase(), half.toLowerCase()]) {
+      const body = `"\\u${digits}"`
+      expect([digits, mayNeedCleaning(body)]).toEqual([digits, true])
+      expect(cleanText(JSON.parse(body)).value).toBe('\ufffd')
+    }
+  }
+  for (const harmless of ['d7ff', 'e000', '0001', 'D7FF', '00d8']) {
+    expect([harmless, mayNeedCleaning(`"\\u${harmless}"`)]).toEqual([harmless, false])
+  }
+})

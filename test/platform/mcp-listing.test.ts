@@ -246,3 +246,34 @@ test('a fault of ours ends the reading with that fault', async () => {
   )
   await expect(reading).rejects.toThrow('the database is gone')
 })
+
+test('a list that is steadily one short of its total is partial, even if the ids that came are those known', async () => {
+  for (const known of [true, false]) {
+    const list = openMcpList(names(5), { total: rows => rows.length + 1 })
+    expect(await readMcpServers(list, ask, () => known, context)).toMatchObject({
+      status: 'partial',
+      why: 'of 6 servers only 5 came',
+    })
+  }
+})
+
+test('a reading agrees with one before it only if it has the same servers: not more, not fewer, not others', async () => {
+  const changes: readonly ((rows: unknown[]) => unknown)[] = [
+    rows => rows.push(server('new')),
+    rows => rows.pop(),
+    rows => rows.splice(0, 1, server('other')),
+  ]
+  for (const change of changes) {
+    let lists = 0
+    const list = openMcpList(names(5), {
+      before: ({ page }) => {
+        if (page === 1 && ++lists === 2) change(list.rows)
+        return undefined
+      },
+    })
+    const reading = await readMcpServers(list, { ...ask, limit: 100 }, nothingKnown, context)
+    expect(lists).toBe(3)
+    expect(reading).toMatchObject({ status: 'complete' })
+    expect(idsOf(reading)).toEqual(list.rows.map(row => (row as { server_id: string }).server_id))
+  }
+})

@@ -183,3 +183,15 @@ test('a row nested a hundred thousand deep is set aside like any other', () => {
   )
   expect(quarantined.map(({ id }) => id)).toEqual(['1', '2'])
 })
+
+test('what was altered is told of the row it was altered in, whatever was set aside before it', () => {
+  const { rows, altered, quarantined } = readRules(
+    alertRuleWire({ id: 1 }),
+    alertRuleWire({ id: 2, enabled: 'yes' }),
+    alertRuleWire({ id: 1 }),
+    alertRuleWire({ id: 3, name: 'a\0b' }),
+  )
+  expect(quarantined.map(row => row.position)).toEqual([1, 2])
+  expect(rows.map(row => row.id)).toEqual([1n, 3n])
+  expect([...altered]).toEqual([[1, ['name']]])
+})

@@ -36,7 +36,7 @@ test('a schedule whose time cannot be worked out stops no other, and is reported
   await using reconciler = openReconciler(room, [never, scheduleOf('poll', ONCE)], { ...room.ferry, log })
   await reconciler.look()
   await reconciler.look()
-  expect(await rungFor(room)).toEqual(['default'])
+  expect(await rungFor(room)).toContain('default')
   expect(lines).toEqual([expect.stringContaining('cannot be worked out')])
 })
 

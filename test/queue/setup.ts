@@ -131,6 +131,7 @@ export function contextOf(
     pool,
     accounts: new Map(accounts.map(name => [name, { name } as InventoryAccount & ImportAccount])),
     removalGuard: { rows: 10, share: 0.2 },
+    limitWork: work => work(),
     holder: 'test',
     arrivalBoundMs: 5_000,
     requestTimeoutMs: 20_000,

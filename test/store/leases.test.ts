@@ -180,7 +180,7 @@ test.each([
   const id = await stageRows(store.pool)
   const lease = await acquired(store, 'suspended')
   await store.pool.query(`update ferry.leases set ${change}`)
-  await expect(startImport(store.pool, id, lease)).rejects.toThrow(LeaseLost)
+  await expect(startImport(store.pool, id, lease, new AbortController().signal)).rejects.toThrow(LeaseLost)
   expect((await store.pool.query('select status from ferry.imports')).rows).toEqual([{ status: 'queued' }])
   await lease.release()
 })

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
-import { POOL_SIZE } from '#src/store/database.ts'
+import { poolSizeOf } from '#src/store/database.ts'
 import { placeOf } from '#src/store/place.ts'
 import { counted } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
@@ -89,8 +89,9 @@ const LACKING_RIGHTS = `
   ) l order by place, lacks`
 
 /** What the server, the database and the role allow, less what others use, against what one worker may take. */
-async function checkConnections({ pool, backend, embedded }: Ferry): Promise<Finding> {
-  const perWorker = POOL_SIZE + connectionBudget(backend).postgres + (embedded === null ? 0 : 1)
+async function checkConnections({ pool, backend, embedded, config }: Ferry): Promise<Finding> {
+  const perWorker =
+    poolSizeOf(config.workerConcurrency) + connectionBudget(backend).postgres + (embedded === null ? 0 : 1)
   const { rows } = await pool.query<{ allowed: number; others: number }>(
     `select least(
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 
-/** Whether a person can be asked: sits at a terminal, and stdin is not the file. */
-export function canAsk(path: string): boolean {
+/** Whether a person can be asked: sits at a terminal, and stdin is not the file at `path`. */
+export function canAsk(path?: string): boolean {
   return path !== '-' && Boolean(process.stdin.isTTY) && Boolean(process.stderr.isTTY)
 }
 

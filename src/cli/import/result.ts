@@ -1,7 +1,17 @@
 import type { Pause } from '#src/imports/progress.ts'
 import { type ImportSummary, missingOf } from '#src/model/import.ts'
 import { EXIT, type ExitCode, gravest } from '../exit.ts'
-import { type Cell, counted, duration, harmless, printAside, printTable } from '../output.ts'
+import {
+  type Cell,
+  cellText,
+  counted,
+  duration,
+  fits,
+  harmless,
+  print,
+  printAside,
+  printTable,
+} from '../output.ts'
 import { isRefusal } from '../run-result.ts'
 
 /** How an import ended, or how it stands if it is still going on. */
@@ -37,9 +47,19 @@ export function cellsOf(summary: ImportSummary): Cell[] {
   return [...about, ...counts, summary.batches, summary.requests, duration(summary.durationMs)]
 }
 
+/** In one row, or where that is too wide, in one column. */
 export function printSummary(summary: ImportSummary): void {
-  printTable(SUMMARY_HEAD, [cellsOf(summary)], '')
+  const cells = cellsOf(summary)
+  if (fits(SUMMARY_HEAD, [cells])) {
+    printTable(SUMMARY_HEAD, [cells], '')
+    return
+  }
+  for (const [index, name] of SUMMARY_HEAD.entries()) {
+    print(`${name.padEnd(NAME_WIDTH)}  ${cellText(cells[index] ?? null)}`)
+  }
 }
+
+const NAME_WIDTH = Math.max(...SUMMARY_HEAD.map(name => name.length))
 
 /** Says on stderr why an import is not simply done, and what to do. */
 export function explainOutcome({ summary, pause }: Outcome): void {

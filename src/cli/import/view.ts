@@ -1,5 +1,5 @@
 import type { Progress } from '#src/imports/progress.ts'
-import { count, counted, duration, print, printJson } from '../output.ts'
+import { columnsShown, count, counted, duration, print, printJson, wrapped } from '../output.ts'
 
 /** Where the progress of an import is shown. */
 export type View = {
@@ -14,33 +14,46 @@ const SILENCE_MS = 60_000
 const PACE_MS = 5_000
 
 const LONGEST_BAR = 24
-const CLEAR = '\r\u001b[K'
+const SHORTEST_BAR = 10
+const INDENT = '  '
 
 /** Objects for programs, a bar that moves on a terminal, lines elsewhere. */
 export function openView(options: { json?: true }): View {
   if (options.json) return lines(progress => printJson({ progress: jsonOf(progress) }))
-  if (!process.stdout.isTTY) return lines(progress => print(inWords(progress)))
-  let shown = false
+  if (!process.stdout.isTTY) return lines(progress => print(inWords(progress).join(', ')))
+  let shown = 0
   return {
     show(progress) {
-      shown = true
-      process.stdout.write(CLEAR + fitted(progress, process.stdout.columns || 80))
+      const drawn = barred(progress, columnsShown())
+      process.stdout.write(clear(shown) + drawn.join('\n'))
+      shown = drawn.length
     },
     end() {
-      if (shown) print('')
-      shown = false
+      if (shown > 0) print('')
+      shown = 0
     },
   }
 }
 
-/** The bar takes what room the words leave; what is too long loses its end, where the least important words are. */
-function fitted({ summary, ...pace }: Progress, columns: number): string {
-  const words = inWords({ summary, ...pace })
-  const width = Math.min(LONGEST_BAR, columns - words.length - 4)
+/** Takes back so many lines, of which the cursor is in the last. */
+function clear(lines: number): string {
+  const up = lines > 1 ? `\u001b[${lines - 1}A` : ''
+  return lines === 0 ? '' : `\r${up}\u001b[J`
+}
+
+/** The bar in the first line takes what room the words leave; what else there is to say follows, whole. */
+function barred({ summary, ...pace }: Progress, columns: number): string[] {
+  const { import: id, status, sent } = summary
   const all = toBeSent(summary)
-  const filled = all === 0 ? width : Math.floor((summary.sent / all) * width)
-  const bar = width < 4 ? '' : `[${'#'.repeat(filled)}${'.'.repeat(width - filled)}] `
-  return (bar + words).slice(0, Math.max(columns - 1, 1))
+  const [how = '', ...more] = inWords({ summary, ...pace })
+  const counts = how.slice(how.indexOf(':') + 2)
+  const name = `import ${id} ${status} `
+  const room = columns - 1 - name.length - counts.length - '[] '.length
+  const width = Math.max(SHORTEST_BAR, Math.min(LONGEST_BAR, room))
+  const filled = all === 0 ? width : Math.floor((sent / all) * width)
+  const first = `${name}[${'#'.repeat(filled)}${'.'.repeat(width - filled)}] ${counts}`
+  const rest = more.length === 0 ? [] : wrapped(more.join(', '), columns - 1 - INDENT.length)
+  return [...wrapped(first, columns - 1), ...rest.map(line => INDENT + line)]
 }
 
 /** A line whenever the status changes, and for the rest now and then. */
@@ -67,7 +80,8 @@ function jsonOf({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Prog
   return { import: id, status, ...counts, rowsPerMinute: rate, etaMs, whyWaiting }
 }
 
-function inWords({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Progress): string {
+/** The most important first. */
+function inWords({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Progress): string[] {
   const { import: id, status, sent, rejected, uncertain, batches } = summary
   const all = toBeSent(summary)
   return [
@@ -78,9 +92,7 @@ function inWords({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Pro
     rowsPerMinute === null ? '' : `${count(Math.round(rowsPerMinute))} rows/min`,
     rejected > 0 ? `${count(rejected)} rejected` : '',
     uncertain > 0 ? `${count(uncertain)} uncertain` : '',
-  ]
-    .filter(Boolean)
-    .join(', ')
+  ].filter(Boolean)
 }
 
 function toBeSent({ sent, uncertain, pending }: Progress['summary']): number {

@@ -3,7 +3,7 @@ import { summaryOf } from '#src/imports/progress.ts'
 import { listSummaryRows } from '#src/store/imports/progress.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { cellsOf, SUMMARY_HEAD } from '../import/result.ts'
-import { printJson, printTable } from '../output.ts'
+import { fits, printAside, printJson, printTable } from '../output.ts'
 
 export async function listImports(pool: Pool, options: { limit: number; json?: true }): Promise<ExitCode> {
   const rows = await listSummaryRows(pool, options.limit)
@@ -22,6 +22,17 @@ export async function listImports(pool: Pool, options: { limit: number; json?: t
   }
   const cells = rows.map(row => [...cellsOf(summaryOf(row)), row.created_at, row.file])
   const none = 'No import yet. `ferry import FILE --page ID --dry-run` shows what one would send.'
-  printTable([...SUMMARY_HEAD, 'created', 'file'], cells, none)
+  const head = [...SUMMARY_HEAD, 'created', 'file']
+  if (fits(head, cells)) {
+    printTable(head, cells, none)
+    return EXIT.done
+  }
+  const kept = head.map((name, column) => (NARROW.includes(name) ? column : -1)).filter(column => column >= 0)
+  const some = cells.map(row => kept.map(column => row[column] ?? null))
+  printTable(NARROW, some, none)
+  printAside('ferry: a wider terminal or --json shows more of each import')
   return EXIT.done
 }
+
+/** What fits into 80 columns, mostly. */
+const NARROW = ['import', 'page', 'status', 'read', 'sent', 'rejected', 'uncertain', 'pending']

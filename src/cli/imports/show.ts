@@ -4,8 +4,10 @@ import type { BatchRow } from '#src/store/imports/reports.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { pauseInWords, printSummary } from '../import/result.ts'
 import {
+  type Cell,
   counted,
   emphasised,
+  fits,
   harmless,
   instant,
   print,
@@ -89,9 +91,26 @@ function printBatches(id: bigint | null, batches: readonly BatchRow[]): void {
       batch.request_ids.join(' '),
     ])
   const head = ['batch', 'lines', 'rows', 'state', 'calls', 'resends', 'sent', 'HTTP', 'error', 'request_id']
-  printTable(head, rows, 'None was made yet.')
+  const none = 'None was made yet.'
+  if (fits(head, rows)) printTable(head, rows, none)
+  else printTable(NARROW_HEAD, told.slice(0, SHOWN).map(narrow), none)
   const more = batches.length - SHOWN
   if (more > 0) print(`  and ${counted(more, 'batch', 'batches')} more (\`ferry imports show ${id} --json\`)`)
+}
+
+const NARROW_HEAD = ['batch', 'lines', 'rows', 'state', 'calls', 'how it went']
+
+/** A batch in a terminal that is not wide enough for columns of all there is to say. */
+function narrow(batch: BatchRow): Cell[] {
+  const { id, from_line, to_line, rows, state, calls, resends, sent_at, http_status, error_code } = batch
+  const how = [
+    sent_at === null ? '' : instant(sent_at),
+    http_status === null ? '' : `HTTP ${http_status}`,
+    error_code ?? '',
+    resends === 0 ? '' : `resent ${counted(resends, 'time')}`,
+    ...batch.request_ids,
+  ]
+  return [BigInt(id), `${from_line}-${to_line}`, rows, state, calls, how.filter(Boolean).join(', ')]
 }
 
 function isPlain({ state, resends }: BatchRow): boolean {

@@ -73,9 +73,9 @@ export async function openForDecision(client: PoolClient, id: bigint): Promise<v
     [id],
   )
   await client.query(
-    `update ferry.imports o set screened_at = null from ferry.imports i
+    `update ferry.imports o set screened_at = null, screening_at = null from ferry.imports i
      where i.id = $1 and o.account = i.account and o.page_id = i.page_id and o.method = i.method and o.id <> i.id
-       and o.finished_at is null and o.screened_at is not null`,
+       and o.finished_at is null and coalesce(o.screened_at, o.screening_at) is not null`,
     [id],
   )
 }

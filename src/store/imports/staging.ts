@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { copyField } from '../copy.ts'
 import { openBinaryRows, rowStart } from './binary-rows.ts'
+import { reserveSpace } from './full-disk.ts'
 
 /** Where staged rows go: into Ferry's tables, or for a dry run into tables of this one transaction. */
 export type StagingTables = {
@@ -53,7 +54,10 @@ export async function beginStaging(
     set local work_mem = '64MB';
     create temporary table import_repeated (recipient_hash uuid not null) on commit drop;
     create temporary table import_sent_before (line bigint not null) on commit drop`)
-  if (!isDryRun) return { id: await insertImport(client, newImport), tables: STORED }
+  if (!isDryRun) {
+    await reserveSpace(client)
+    return { id: await insertImport(client, newImport), tables: STORED }
+  }
   await client.query(`
     create temporary table import_recipients (like ferry.import_recipients including all) on commit drop;
     create temporary table import_rejects (like ferry.import_rejects including all) on commit drop;

@@ -2,8 +2,8 @@ import type { Pool, PoolClient } from 'pg'
 import type { ImportStatus } from '#src/model/import.ts'
 import { inTransaction } from '../database.ts'
 import { fenceWithLease, type Lease } from '../leases.ts'
-import { type Pause, pauseRunning } from './outcomes.ts'
-import { findHeldElsewhere, isAnotherInFlight, leaveOutSent, markMaybeSent } from './screen.ts'
+import { pauseRunning } from './outcomes.ts'
+import { isAnotherInFlight, type Screened, type Screening, screen } from './screen.ts'
 import { settleLostClaimsOfPage } from './waiting.ts'
 
 /** An import as somebody finds it who wants to work on it. */
@@ -32,19 +32,6 @@ export async function findImport(pool: Pool, importId: bigint): Promise<ImportHe
   return { account, pageId: BigInt(page_id), method, status, isBehind }
 }
 
-/** Why an import is paused, in words without recipients. */
-export async function loadPause(
-  pool: Pool,
-  importId: bigint,
-): Promise<{ code: string | null; requestId: string | null; message: string | null } | undefined> {
-  const { rows } = await pool.query(
-    `select pause_code as code, pause_request_id as "requestId", pause_message as message
-     from ferry.imports where id = $1`,
-    [importId],
-  )
-  return rows[0]
-}
-
 /** Imports of one page go one after another. */
 export function leaseNameOf({ account, pageId, method }: ImportHead): string {
   return `import:${account}:${pageId}:${method}`
@@ -60,50 +47,80 @@ export type Started = {
  * Begins, or goes on with, the work on an import: leaves out whom other imports have sent to this page, and marks it as
  * running if it was queued. If others may have sent some of its rows, these are called resent, or the import is paused.
  * Rows doubted before a pause get another chance: what was wrong may have been mended. Null if a call of another import
- * of the page, whose worker is lost, may still be under way. Throws `LeaseLost`.
+ * of the page, whose worker is lost, may still be under way, or once `signal` aborts. Throws `LeaseLost`.
  *
  * The lease is checked last: its row stays locked from then on, and it could not be renewed meanwhile.
  */
-export async function startImport(pool: Pool, importId: bigint, lease: Lease): Promise<Started | null> {
+export async function startImport(
+  pool: Pool,
+  importId: bigint,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<Started | null> {
   await settleLostClaimsOfPage(pool, importId)
+  while (!signal.aborted) {
+    const screening = await beginScreening(pool, importId, lease, signal)
+    if (!screening) return null
+    const started = await endScreening(pool, screening, await screen(pool, screening))
+    if (started) return started
+  }
+  return null
+}
+
+/** Null if a call of another import of the page may still be under way. */
+function beginScreening(
+  pool: Pool,
+  importId: bigint,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<Screening | null> {
   return inTransaction(pool, async client => {
     await client.query('select from ferry.imports where id = $1 for update', [importId])
     if (await isAnotherInFlight(client, importId)) return null
-    const held = await screen(client, importId)
-    await fenceWithLease(client, lease)
-    await client.query(
-      `update ferry.import_batches b set state = 'ready', set_aside = '{}', reasons = '{}' from ferry.imports i
-       where i.id = $1 and i.status = 'queued' and b.import_id = i.id and b.state = 'doubted'`,
+    const { rows } = await client.query<Pick<Screening, 'beganAt' | 'isUpdate' | 'rows'>>(
+      `update ferry.imports set screening_at = clock_timestamp() where id = $1
+       returning screening_at::text as "beganAt", update_existing as "isUpdate",
+         recipients as rows`,
       [importId],
     )
-    await client.query(
-      `update ferry.imports set started_at = coalesce(started_at, clock_timestamp()),
-         screened_at = case when not $2 then clock_timestamp() end,
-         status = case status when 'queued' then 'running' else status end
-       where id = $1`,
-      [importId, held !== null],
-    )
-    if (held) await pauseRunning(client, importId, held)
-    return readStarted(client, importId)
+    const [began] = rows
+    if (!began) throw new Error(`there is no import ${importId}`)
+    await fenceWithLease(client, lease)
+    return { importId, lease, signal, ...began }
   })
 }
 
-/**
- * Leaves out whom others have sent, and calls resent whom they may have; returns why the import is to be paused instead,
- * or null. With `--update` the uncertain come first: settings that may have arrived decide whether others are the latest.
- */
-async function screen(client: PoolClient, importId: bigint): Promise<Pause | null> {
-  const { rows } = await client.query<{ update_existing: boolean }>(
-    'select update_existing from ferry.imports where id = $1',
-    [importId],
-  )
-  const isUpdate = rows[0]?.update_existing ?? false
-  if (!isUpdate) await leaveOutSent(client, importId)
-  const held = await findHeldElsewhere(client, importId)
-  if (held) return held
-  await markMaybeSent(client, importId)
-  if (isUpdate) await leaveOutSent(client, importId)
-  return null
+/** Null if the screening is to be done anew. */
+function endScreening(
+  pool: Pool,
+  { importId, beganAt, lease }: Screening,
+  { isWhole, held }: Screened,
+): Promise<Started | null> {
+  return inTransaction(pool, async client => {
+    const { rows } = await client.query<{ isValid: boolean; status: ImportStatus }>(
+      `select screening_at = $2 is true as "isValid", status from ferry.imports where id = $1 for update`,
+      [importId, beganAt],
+    )
+    const goesOn = rows[0]?.status === 'queued' || rows[0]?.status === 'running'
+    if (!goesOn) await client.query('update ferry.imports set screening_at = null where id = $1', [importId])
+    else if (!isWhole || !rows[0]?.isValid) return null
+    else {
+      await client.query(
+        `update ferry.import_batches b set state = 'ready', set_aside = '{}', reasons = '{}' from ferry.imports i
+         where i.id = $1 and i.status = 'queued' and b.import_id = i.id and b.state = 'doubted'`,
+        [importId],
+      )
+      await client.query(
+        `update ferry.imports set started_at = coalesce(started_at, clock_timestamp()), status = 'running',
+           screened_at = case when not $2 then screening_at end, screening_at = null
+         where id = $1`,
+        [importId, held !== null],
+      )
+      if (held) await pauseRunning(client, importId, held)
+    }
+    await fenceWithLease(client, lease)
+    return readStarted(client, importId)
+  })
 }
 
 async function readStarted(client: PoolClient, importId: bigint): Promise<Started> {

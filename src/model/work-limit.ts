@@ -1,0 +1,19 @@
+/** Runs `work` once fewer than so many others run, in the order of asking. */
+export type WorkLimit = <T>(work: () => Promise<T>) => Promise<T>
+
+/** At most `max` at once; whoever comes later waits. */
+export function createWorkLimit(max: number): WorkLimit {
+  let free = max
+  const waiting: (() => void)[] = []
+  return async work => {
+    if (free > 0) free -= 1
+    else await new Promise<void>(resolve => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { addOptions } from '#src/cli/import/options.ts'
+import { columnsOfProducts } from '#src/cli/import/products.ts'
+import { fieldsOf, nameOf } from '#src/imports/file/header.ts'
+import { PRESET_NAMES, PRESETS } from '#src/imports/presets/presets.ts'
+
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+
+test('the README shows every option of an import, and none that there is not', () => {
+  const [, table = ''] = /\| Option \| What it does \|\n([\s\S]*?)\n\n/.exec(README) ?? []
+  const shown = [...table.matchAll(/^\| `(--[a-z-]+)/gm)].map(([, option]) => option)
+  const { options } = addOptions(new Command())
+
+  expect(shown.sort()).toEqual(
+    options
+      .map(({ long }) => long)
+      .filter(long => long !== '--json')
+      .sort(),
+  )
+})
+
+test('the README and --help show every column that --from reads, and which are needed', () => {
+  for (const product of PRESET_NAMES) {
+    const row = README.split('\n').find(line => line.startsWith(`| \`${product}\` |`)) ?? ''
+    const shown = [...row.matchAll(/`([^`]+)`(\*?)/g)].map(
+      ([, column = '', needed]) => nameOf(column) + needed,
+    )
+    const own = new Set(fieldsOf(null, {}).flatMap(({ columns }) => columns))
+    for (const { columns, required } of fieldsOf(PRESETS[product], {})) {
+      expect(columnsOfProducts()).toContain(columns[0])
+      const documented = columns.filter(column => !own.has(column))
+      for (const column of documented)
+        expect(shown.map(name => name.replace('*', ''))).toContain(nameOf(column))
+      if (required)
+        expect(columns.map(column => `${nameOf(column)}*`).some(column => shown.includes(column))).toBe(true)
+    }
+  }
+})

@@ -1,0 +1,169 @@
+import type { Pool, PoolClient } from 'pg'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { pauseImport, resolveUncertain } from '#src/imports/control.ts'
+import { loadSummary } from '#src/imports/progress.ts'
+import { type Started, startImport } from '#src/store/imports/start.ts'
+import { acquireLease } from '#src/store/leases.ts'
+import { putBatches } from '#test/support/batches.ts'
+import { rowsUnaccounted } from '#test/support/import-ledger.ts'
+import { stageRows } from '#test/support/staged.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+
+/** The rows of an import, all sent at once. */
+async function sent(store: TestStore, rows: number, update = false): Promise<bigint> {
+  const id = await stageRows(store.pool, { rows, status: 'completed', update })
+  await putBatches(store.pool, id, [{ lines: rows, state: 'sent' }])
+  return id
+}
+
+/** Starts an import as a worker does; `meddle` happens before the first query that `before` matches. */
+async function start(
+  store: TestStore,
+  id: bigint,
+  before?: RegExp,
+  meddle?: () => Promise<unknown>,
+  signal = new AbortController().signal,
+): Promise<Started | null> {
+  const lease = await acquireLease(store.pool, `import:${id}`, 'test', pino({ level: 'silent' }))
+  if ('heldBy' in lease) throw new Error('the lease is taken')
+  try {
+    return await startImport(meddling(store.pool, before, meddle), id, lease, signal)
+  } finally {
+    await lease.release()
+  }
+}
+
+/** A pool of which the connections wait for `meddle` once, before the first query that matches. */
+function meddling(pool: Pool, before?: RegExp, meddle?: () => Promise<unknown>): Pool {
+  let left = meddle
+  const meddlingClient = (client: PoolClient): PoolClient =>
+    new Proxy(client, {
+      get(target, key) {
+        if (key !== 'query') return memberOf(target, key)
+        return async (text: string, values?: unknown[]) => {
+          const now = before?.test(text) ? left : undefined
+          if (now) left = undefined
+          await now?.()
+          return target.query(text, values)
+        }
+      },
+    })
+  return new Proxy(pool, {
+    get: (target, key) =>
+      key === 'use'
+        ? (work: (client: PoolClient) => Promise<unknown>) =>
+            useOf(target)(client => work(meddlingClient(client)))
+        : memberOf(target, key),
+  })
+}
+
+/** What lends a connection for a transaction. */
+function useOf(pool: Pool) {
+  return memberOf(pool, 'use') as (work: (client: PoolClient) => Promise<unknown>) => Promise<unknown>
+}
+
+function memberOf<T extends object>(target: T, key: string | symbol): unknown {
+  const member: unknown = Reflect.get(target, key)
+  return typeof member === 'function' ? member.bind(target) : member
+}
+
+test('whoever pauses an import need not wait while it looks for whom others have sent', async () => {
+  await using store = await openTestStore()
+  await sent(store, 6)
+  const id = await stageRows(store.pool, { rows: 10 })
+  const pause = () => pauseImport(store.pool, id)
+  expect(await start(store, id, /^fetch/, pause)).toMatchObject({ status: 'paused' })
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 0, pending: 10 })
+  const { rows } = await store.pool.query(
+    'select screened_at, screening_at from ferry.imports where id = $1',
+    [id],
+  )
+  expect(rows).toEqual([{ screened_at: null, screening_at: null }])
+
+  await store.pool.query(`update ferry.imports set status = 'queued' where id = $1`, [id])
+  expect(await start(store, id)).toMatchObject({ status: 'running' })
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 6, pending: 4 })
+})
+
+test('a worker that is to stop leaves the rest for the next one', async () => {
+  await using store = await openTestStore()
+  await sent(store, 6)
+  const id = await stageRows(store.pool, { rows: 10 })
+  const stop = new AbortController()
+  expect(await start(store, id, /^fetch/, async () => stop.abort(), stop.signal)).toBeNull()
+  expect(await loadSummary(store.pool, id)).toMatchObject({ status: 'queued', alreadyImported: 0 })
+  expect(await start(store, id)).toMatchObject({ status: 'running' })
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 6, pending: 4 })
+})
+
+test.for([
+  ['sent', { alreadyImported: 3, pending: 2 }, []],
+  ['resend', { alreadyImported: 0, pending: 5 }, ['2', '3', '4']],
+] as const)(
+  'a decision about another import that is made meanwhile counts: %s',
+  async ([as, sums, marked]) => {
+    await using store = await openTestStore()
+    const other = await stageRows(store.pool, { rows: 3, status: 'cancelled' })
+    const [batch] = await putBatches(store.pool, other, [{ lines: 3, state: 'uncertain', uncertain: true }])
+    const id = await stageRows(store.pool, { rows: 5 })
+    const decide = () => resolveUncertain(store.pool, other, as, batch!)
+    expect(await start(store, id, /^fetch/, decide)).toMatchObject({ status: 'running' })
+    expect(await loadSummary(store.pool, id)).toMatchObject(sums)
+    const { rows } = await store.pool.query('select line from ferry.import_recipients where maybe_sent = 1')
+    expect(rows.map(row => row.line)).toEqual(marked)
+  },
+)
+
+test('an import that goes on looks only at what was sent since, and finds all of it', async () => {
+  await using store = await openTestStore()
+  await sent(store, 3)
+  const id = await stageRows(store.pool, { rows: 30 })
+  await start(store, id)
+  // What was there before was looked at; were it looked at again, line 10 would be found.
+  await store.pool.query(
+    `update ferry.import_recipients set recipient_hash = (
+       select recipient_hash from ferry.import_recipients where import_id = $1 and line = 10)
+     where import_id <> $1 and line = 2`,
+    [id],
+  )
+  await sent(store, 7)
+  await start(store, id)
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 7, pending: 23 })
+})
+
+test('rows are left out page by page, those of one batch together, and always accounted for', async () => {
+  await using store = await openTestStore()
+  await sent(store, 24_000)
+  const id = await stageRows(store.pool, { rows: 25_000 })
+  await putBatches(
+    store.pool,
+    id,
+    Array.from({ length: 4 }, () => ({ lines: 3_900 })),
+  )
+  const seen: string[] = []
+  const look = async () => void seen.push(...(await rowsUnaccounted(store.pool)))
+  await start(store, id, /^with recursive page/, look)
+  await look()
+  expect(seen).toEqual([])
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 24_000, pending: 1_000 })
+  const { rows } = await store.pool.query(
+    'select state, rows, count(*)::int from ferry.import_batches where import_id = $1 group by 1, 2',
+    [id],
+  )
+  expect(rows).toEqual([{ state: 'left out', rows: 0, count: 4 }])
+})
+
+test('many imports of one page are looked at, each recipient by whom it was sent to last', async () => {
+  await using store = await openTestStore()
+  const ids: bigint[] = []
+  for (let n = 0; n < 20; n++) ids.push(await sent(store, n + 1))
+  const id = await stageRows(store.pool, { rows: 25 })
+  await start(store, id)
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 20, pending: 5 })
+  const { rows } = await store.pool.query(
+    'select distinct earlier_import from ferry.import_left_out where import_id = $1',
+    [id],
+  )
+  expect(rows).toEqual([{ earlier_import: `${ids.at(-1)}` }])
+})

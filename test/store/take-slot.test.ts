@@ -1,0 +1,211 @@
+import { expect, test } from 'vitest'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+
+/*
+ * What the two functions make of a call log that is written down here: minutes instead of seconds, so that what a busy
+ * machine takes to ask is nothing beside them.
+ */
+
+const MINUTE = 60_000
+
+/** A call that began and was answered so many minutes ago; one that was not answered counts until `countedBy`. */
+type Logged = {
+  readonly started?: number
+  readonly finished?: number | null
+  readonly countedBy?: number
+  readonly key?: string
+  readonly operation?: string
+}
+
+async function log(store: TestStore, ...calls: readonly Logged[]): Promise<void> {
+  for (const {
+    finished = null,
+    started = finished ?? 0,
+    countedBy = started,
+    key = 'k',
+    operation = 'op',
+  } of calls) {
+    await store.pool.query(
+      `insert into ferry.platform_calls (limit_key, account, operation, started, finished, counted_by)
+       select $1, 'a', $2, now() - $3 * interval '1 minute', now() - $4 * interval '1 minute',
+         now() - $5 * interval '1 minute'`,
+      [key, operation, started, finished, countedBy],
+    )
+  }
+}
+
+type Window = readonly [most: number, minutes: number]
+
+/** In how many minutes there is a slot, to the nearest; null if one was taken. */
+async function waitOf(store: TestStore, ...windows: readonly Window[]) {
+  const { rows } = await store.pool.query<{
+    call_id: string | null
+    wait_ms: number | null
+    sooner: boolean
+  }>(`select * from ferry.take_slot('k', 'op', 'a', null, $1, $2, 5000)`, [
+    windows.map(([most]) => most),
+    windows.map(([, minutes]) => minutes * MINUTE),
+  ])
+  const { call_id, wait_ms, sooner } = rows[0]!
+  expect(call_id === null).toBe(wait_ms !== null)
+  return { minutes: wait_ms === null ? null : Math.round(wait_ms / MINUTE), sooner }
+}
+
+const answered = (...minutesAgo: number[]): Logged[] => minutesAgo.map(finished => ({ finished }))
+
+test('the wait is until the youngest calls that fill the window leave it, one by one', async () => {
+  await using store = await openTestStore()
+  await log(store, ...answered(55, 40, 25, 10))
+  // Four calls within the hour where two are allowed: the second youngest must leave first.
+  expect(await waitOf(store, [2, 60])).toEqual({ minutes: 35, sooner: false })
+  expect(await waitOf(store, [1, 60])).toEqual({ minutes: 50, sooner: false })
+  expect(await waitOf(store, [4, 60])).toEqual({ minutes: 5, sooner: false })
+  expect(await waitOf(store, [2, 20])).toEqual({ minutes: null, sooner: false })
+})
+
+test('of several windows the one that takes longest decides, wherever it stands', async () => {
+  await using store = await openTestStore()
+  await log(store, ...answered(10))
+  expect(await waitOf(store, [1, 60], [1, 15])).toMatchObject({ minutes: 50 })
+  expect(await waitOf(store, [1, 15], [1, 60])).toMatchObject({ minutes: 50 })
+  expect(await waitOf(store, [5, 60], [1, 15])).toMatchObject({ minutes: 5 })
+})
+
+test('a call in flight counts until its bound, one that was answered from its answer on', async () => {
+  await using store = await openTestStore()
+  await log(store, { started: 30, finished: 25, countedBy: -20 })
+  expect(await waitOf(store, [1, 60])).toEqual({ minutes: 35, sooner: false })
+  await log(store, { started: 10, countedBy: -20 })
+  // It may end at any moment: then the wait is shorter, and it is worth asking again.
+  expect(await waitOf(store, [1, 60])).toEqual({ minutes: 80, sooner: true })
+  // An answer after the bound changes nothing: the platform had counted the call by then.
+  await store.pool.query('delete from ferry.platform_calls')
+  await log(store, { started: 50, finished: 5, countedBy: 45 })
+  expect(await waitOf(store, [1, 60])).toEqual({ minutes: 15, sooner: false })
+})
+
+test('only calls of the same limit and operation count', async () => {
+  await using store = await openTestStore()
+  await log(store, { finished: 1, key: 'another' }, { finished: 1, operation: 'another' })
+  expect(await waitOf(store, [1, 60])).toMatchObject({ minutes: null })
+  expect(await waitOf(store, [1, 60])).toMatchObject({ minutes: 60 })
+})
+
+/** Ends a call that began so many minutes ago; the block of its limit and the strikes then. */
+async function finish(
+  store: TestStore,
+  {
+    status,
+    code = null,
+    answered = true,
+    retryAfterMs = null,
+    startedAgo = 0,
+    key = 'k',
+  }: {
+    status: number | null
+    code?: string | null
+    answered?: boolean
+    retryAfterMs?: number | null
+    startedAgo?: number
+    key?: string
+  },
+) {
+  const { rows } = await store.pool.query<{ id: string }>(
+    `with l as (insert into ferry.platform_limits (limit_key, operation) values ($1, 'op') on conflict do nothing)
+     insert into ferry.platform_calls (limit_key, account, operation, started, counted_by)
+     select $1, 'a', 'op', clock_timestamp() - $2 * interval '1 minute', clock_timestamp() + interval '1 hour' returning id`,
+    [key, startedAgo],
+  )
+  const call = rows[0]!.id
+  await store.pool.query('select ferry.finish_call($1, $2, $3, $4, $5, $6)', [
+    call,
+    answered,
+    status,
+    code,
+    `request-${call}`,
+    retryAfterMs,
+  ])
+  return limit(store, key)
+}
+
+async function limit(store: TestStore, key = 'k') {
+  const { rows } = await store.pool.query<{ strikes: number; seconds: number | null }>(
+    `select strikes, extract(epoch from blocked_until - clock_timestamp())::float8 as seconds
+     from ferry.platform_limits where limit_key = $1`,
+    [key],
+  )
+  const { strikes, seconds } = rows[0]!
+  return { strikes, isBlocked: (seconds ?? 0) > 0, seconds: seconds ?? 0 }
+}
+
+/** As if the block were over by now. */
+function endBlock(store: TestStore) {
+  return store.pool.query(
+    `update ferry.platform_limits set blocked_until = clock_timestamp() - interval '1 minute'`,
+  )
+}
+
+test('a 429 is one by its status or by its code, and each that comes after a block makes the next one longer', async () => {
+  await using store = await openTestStore()
+  expect(await finish(store, { status: 429, retryAfterMs: 300_000 })).toMatchObject({
+    strikes: 1,
+    isBlocked: true,
+  })
+  await endBlock(store)
+  const byCode = { status: 400, code: 'RequestTooFrequently', retryAfterMs: 300_000 }
+  expect(await finish(store, byCode)).toMatchObject({ strikes: 2, isBlocked: true })
+  await endBlock(store)
+  for (let strike = 3; strike <= 12; strike++) {
+    const after = await finish(store, { status: 429 })
+    expect(after.strikes).toBe(strike)
+    expect(after.seconds).toBeLessThanOrEqual(Math.min(60, 2 ** (strike - 1)))
+    // From half a minute on: what a busy machine takes to look is nothing beside it.
+    if (strike >= 6) expect(after.seconds).toBeGreaterThan(Math.min(60, 2 ** (strike - 1)) / 2)
+    await endBlock(store)
+  }
+})
+
+test('the last of many blocks lasts a minute and no longer, Retry-After ten minutes and no longer', async () => {
+  await using store = await openTestStore()
+  for (let n = 0; n < 10; n++) {
+    await finish(store, { status: 429 })
+    await endBlock(store)
+  }
+  const long = await finish(store, { status: 429 })
+  expect(long.seconds).toBeGreaterThan(30)
+  expect(long.seconds).toBeLessThanOrEqual(60)
+  await endBlock(store)
+  const asked = await finish(store, { status: 429, retryAfterMs: 24 * 60 * MINUTE })
+  expect(asked.seconds).toBeGreaterThan(570)
+  expect(asked.seconds).toBeLessThanOrEqual(600)
+  // What comes later asks for less: the block does not move back.
+  expect((await finish(store, { status: 429, retryAfterMs: 1_000 })).seconds).toBeGreaterThan(540)
+})
+
+test('answers to calls sent before a block are one strike with it, and do not end the strikes either', async () => {
+  await using store = await openTestStore()
+  await finish(store, { status: 429, retryAfterMs: 300_000 })
+  expect(await finish(store, { status: 429, startedAgo: 1 })).toMatchObject({ strikes: 1 })
+  expect(await finish(store, { status: 200, startedAgo: 1 })).toMatchObject({ strikes: 1, isBlocked: true })
+  await endBlock(store)
+  expect(await finish(store, { status: 200, startedAgo: 2 })).toMatchObject({ strikes: 1 })
+  expect(await finish(store, { status: null, answered: false })).toMatchObject({ strikes: 1 })
+  expect(await finish(store, { status: 200 })).toMatchObject({ strikes: 0 })
+})
+
+test('a 429 of one limit closes no other', async () => {
+  await using store = await openTestStore()
+  await finish(store, { status: 200, key: 'other' })
+  await finish(store, { status: 429 })
+  expect(await limit(store, 'other')).toMatchObject({ strikes: 0, isBlocked: false })
+})
+
+test('only an answer of the platform ends a call: silence leaves it in flight', async () => {
+  await using store = await openTestStore()
+  await finish(store, { status: 502, answered: false })
+  await finish(store, { status: 200 })
+  const { rows } = await store.pool.query(
+    'select finished is not null as ended from ferry.platform_calls order by id',
+  )
+  expect(rows).toEqual([{ ended: false }, { ended: true }])
+})
