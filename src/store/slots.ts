@@ -75,6 +75,7 @@ function keepSlot(
   const giveUp = () => lost.abort(new Error('this slot was not renewed in time; another worker may be at it'))
   let expiry = setTimeout(giveUp, HOLD_MS)
   let renewing = Promise.resolve()
+  let failing = false
   const timer = setInterval(() => {
     renewing = renewing.then(renew)
   }, RENEW_EVERY_MS)
@@ -88,10 +89,15 @@ function keepSlot(
       )
       clearTimeout(expiry)
       if (!rows[0]) return giveUp()
+      failing = false
       until = rows[0].retry_at
       expiry = setTimeout(giveUp, HOLD_MS - (performance.now() - askedAt))
     } catch (error) {
-      log.warn({ error: reasonOf(error), ...key }, 'the hold on a slot could not be renewed')
+      log[failing ? 'debug' : 'warn'](
+        { error: reasonOf(error), ...key },
+        'the hold on a slot could not be renewed',
+      )
+      failing = true
     }
   }
 
