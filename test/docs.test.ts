@@ -18,7 +18,7 @@ test('the README shows every setting with its default and meaning (else: npm run
   expect(readme).toBe(withSettings(readme))
 })
 
-test('the README shows every command', async () => {
+test('the README shows every command', { timeout: 120_000 }, async () => {
   const shown =
     /## Command line[\s\S]*?```\n([\s\S]*?)```/.exec(readFileSync(README, 'utf8'))?.[1]?.split('\n') ?? []
   for (const command of await commandsOf()) {

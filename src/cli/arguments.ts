@@ -55,6 +55,57 @@ function uint64(text: string, what: string): bigint {
   return id
 }
 
+export function ruleArgument(text: string): bigint {
+  return uint64(text, "the rule's id")
+}
+
+export function teamArgument(text: string): bigint {
+  return uint64(text, "the team's id")
+}
+
+export function oneFolderArgument(text: string): bigint {
+  return uint64(text, 'a folder id')
+}
+
+/** An instant, or how long ago it was: `2026-11-01`, `2026-11-01T03:30Z`, `24h`, `7d`. UTC if no zone is given. */
+export function instantArgument(text: string): Date {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
+  const agoMs = days === undefined ? parseDuration(text) : Number(days) * 86_400_000
+  const at = agoMs === undefined ? instantOf(text) : Date.now() - agoMs
+  if (Number.isNaN(at)) {
+    throw new InvalidArgumentError(
+      'Write an instant or how long ago: 2026-11-01, 2026-11-01T03:30Z, 24h or 7d.',
+    )
+  }
+  return new Date(at)
+}
+
+function instantOf(text: string): number {
+  const [, date, time, zone] =
+    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text) ??
+    []
+  const at = Date.parse(`${date}T${time ?? '00:00'}${zone ?? 'Z'}`)
+  return isDayOfCalendar(date ?? '') ? at : Number.NaN
+}
+
+/** `Date.parse` takes the 31st of February for the 3rd of March. */
+function isDayOfCalendar(date: string): boolean {
+  const midnight = Date.parse(`${date}T00:00Z`)
+  return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date)
+}
+
+/** `key=value`, any number of them. */
+export function labelArgument(
+  text: string,
+  earlier: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (key === undefined || value === undefined) {
+    throw new InvalidArgumentError('Write a label and its value: team=payments.')
+  }
+  return { ...earlier, [key]: value }
+}
+
 /** `field=column`, any number of them. */
 export function mapArgument(
   text: string,

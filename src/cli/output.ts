@@ -2,16 +2,11 @@ import { createRequire } from 'node:module'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
 import type Table from 'cli-table3'
+import { fittingWidths, tableWidth, wrapped } from './wrap.ts'
 
 const require = createRequire(import.meta.url)
 
 export type Cell = string | number | bigint | boolean | Date | null
-
-/** On a terminal, longer cells are cut, but for those of the last column: a table that wraps is none. */
-const WIDEST_CELL = 60
-
-/** So much the last column gets on a terminal, however little is left for it. */
-const NARROWEST_LAST = 24
 
 const GAP = '  '
 
@@ -26,7 +21,11 @@ const NO_BORDERS = Object.fromEntries(
 
 /** Prints one result as one line of JSON: ids (bigint) as strings, instants in ISO 8601. */
 export function printJson(result: object): void {
-  print(JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value)))
+  print(jsonOf(result))
+}
+
+export function jsonOf(result: object): string {
+  return JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 export function print(line: string): void {
@@ -60,65 +59,39 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
     print(none)
     return
   }
+  print(tableOf(head, rows, process.stdout.isTTY ? columnsShown() : null))
+}
+
+/** The table as text. In a terminal its words go on below each other, where they fit so; nothing is ever cut. */
+export function tableOf(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  columns: number | null,
+): string {
   // Only what prints a table waits for it to load.
   const TableOf: typeof Table = require('cli-table3')
   const numbers = head.map((_, column) => rows.every(row => isNumber(row[column])))
+  const cells = rows.map(row => row.map(cellText))
+  const widths = columns === null ? null : fittingWidths([head, ...cells], columns)
   const table = new TableOf({
     head: head.map(emphasised),
     colAligns: numbers.map(number => (number ? 'right' : 'left')),
     chars: { ...NO_BORDERS, middle: GAP },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   })
-  table.push(...fitted(head, rows))
-  print(table.toString().replaceAll(/ +$/gm, ''))
+  for (const row of cells) {
+    table.push(widths ? row.map((text, n) => wrapped(text, widths[n] ?? 0).join('\n')) : row)
+  }
+  return table.toString().replaceAll(/ +$/gm, '')
 }
 
 /** Whether a table can be shown as it is: to a program, or at a terminal wide enough. */
 export function fits(head: readonly string[], rows: readonly (readonly Cell[])[]): boolean {
-  return !process.stdout.isTTY || widthOf(head, rows.map(cut)) <= columnsShown()
-}
-
-/** The lines of `text`, none longer than `width`; a word is broken only if it is. */
-export function wrapped(text: string, width: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = ''
-    }
-    line += line === '' ? word : ` ${word}`
-    for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width))
-  }
-  return [...lines, line]
+  return !process.stdout.isTTY || tableWidth([head, ...rows.map(row => row.map(cellText))]) <= columnsShown()
 }
 
 export function columnsShown(): number {
   return process.stdout.columns || 80
-}
-
-function fitted(head: readonly string[], rows: readonly (readonly Cell[])[]): string[][] {
-  if (!process.stdout.isTTY) return rows.map(row => row.map(cellText))
-  const cells = rows.map(cut)
-  const room = columnsShown() - widthOf(head.slice(0, -1), cells) - GAP.length
-  const last = Math.max(room, NARROWEST_LAST)
-  return cells.map(row => [...row.slice(0, -1), wrapped(row.at(-1) ?? '', last).join('\n')])
-}
-
-function cut(row: readonly Cell[]): string[] {
-  return row.map((cell, index) => {
-    const text = cellText(cell)
-    const isTooWide = text.length > WIDEST_CELL && index < row.length - 1
-    return isTooWide ? `${text.slice(0, WIDEST_CELL - 1)}…` : text
-  })
-}
-
-/** How wide the columns of `head` are, together. */
-function widthOf(head: readonly string[], rows: readonly (readonly string[])[]): number {
-  const widths = head.map((name, column) =>
-    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), name.length),
-  )
-  return widths.reduce((sum, width) => sum + width, GAP.length * Math.max(head.length - 1, 0))
 }
 
 /** Bold on a terminal, unless NO_COLOR says otherwise. */

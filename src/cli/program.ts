@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addChanges } from './changes.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
 import { EXIT } from './exit.ts'
 import { addImport } from './import.ts'
 import { addImports } from './imports.ts'
 import { addMigrate } from './migrate.ts'
+import { addRules } from './rules.ts'
 import { addRuns } from './runs.ts'
 import { addSandbox } from './sandbox.ts'
 import { addSchedules } from './schedules.ts'
+import { addServers } from './servers.ts'
 import { addSnapshots } from './snapshots.ts'
 import { addSync } from './sync.ts'
 import { addUp } from './up.ts'
@@ -45,6 +48,9 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   addSync(program)
   addRuns(program)
   addSnapshots(program)
+  addChanges(program)
+  addRules(program)
+  addServers(program)
   addImport(program)
   addImports(program)
   addSchedules(program)

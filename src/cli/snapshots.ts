@@ -1,8 +1,11 @@
 import type { Command } from 'commander'
+import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
-import type { SnapshotDifference } from '#src/store/snapshots.ts'
+import type { SnapshotDifference } from '#src/store/snapshot-diff.ts'
 import { countArgument, idArgument } from './arguments.ts'
+import { differencesOf, fieldsFrom } from './differences.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
+import { addListOptions, type ListOptions, limitOf, printList } from './listing.ts'
 import { counted, print, printJson, printTable } from './output.ts'
 import { accountsOf, type Session, withAccounts, withFerry } from './session.ts'
 
@@ -22,20 +25,15 @@ export function addSnapshots(program: Command): void {
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per snapshot')
     .action((options: Options) => withFerry('read', ferry => list(ferry, options)))
-  snapshots
+  const diff = snapshots
     .command('diff')
     .description('what was added, changed and removed between two snapshots')
     .argument('<a>', 'the older snapshot', idArgument)
     .argument('<b>', 'the newer snapshot', idArgument)
+  addListOptions(diff)
     .option('--json', 'print one JSON object per difference')
-    .action((a: bigint, b: bigint, options: Options) =>
-      withFerry('read', async ferry => {
-        const { diffSnapshots } = await import('#src/store/snapshots.ts')
-        const differences = await diffSnapshots(ferry.pool, a, b)
-        if (options.json) differences.forEach(printJson)
-        else printDifferences(differences)
-        return EXIT.done
-      }),
+    .action((a: bigint, b: bigint, options: ListOptions) =>
+      withFerry('read', ferry => printDiff(ferry.pool, a, b, options)),
     )
 }
 
@@ -79,8 +77,27 @@ async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
   return EXIT.done
 }
 
-export function printDifferences(differences: readonly SnapshotDifference[]): void {
-  const rows = differences.map(one => [one.resource, one.change, one.id, one.name, one.fields.join(', ')])
-  printTable(['inventory', 'change', 'id', 'name', 'fields'], rows, 'The two snapshots are the same.')
-  if (differences.length > 0) print(`\n${counted(differences.length, 'difference')}.`)
+/** Prints what differs between two snapshots, from the one to the other. */
+export async function printDiff(pool: Pool, a: bigint, b: bigint, options: ListOptions): Promise<ExitCode> {
+  const { countDifferences, findPair, listDifferences } = await import('#src/store/snapshot-diff.ts')
+  const pair = await findPair(pool, a, b)
+  await printList(listDifferences(pool, pair, limitOf(options)), options, {
+    head: ['inventory', 'change', 'id', 'name', 'folder', 'what', 'by'],
+    cells: cellsOfDifference,
+    json: ({ before, after, ...one }) => ({ ...one, before: fieldsFrom(before), after: fieldsFrom(after) }),
+    none: 'The two snapshots are the same.',
+    total: () => countDifferences(pool, pair),
+  })
+  if (!options.json) {
+    const total = await countDifferences(pool, pair)
+    if (total > 0) print(`\n${counted(total, 'difference')}.`)
+  }
+  return EXIT.done
+}
+
+function cellsOfDifference(one: SnapshotDifference) {
+  const what = differencesOf(fieldsFrom(one.before), fieldsFrom(one.after))
+  // A server has a team, not a folder.
+  const folder = one.resource === 'alert-rules' ? one.folder : null
+  return [one.resource, one.change, one.id, one.name, folder, what, one.by]
 }

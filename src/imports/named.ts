@@ -71,5 +71,5 @@ function tokenAt(text: string, token: string, from: number): number {
   return -1
 }
 
-const PART_BEFORE = /[\p{L}\p{N}_%+@-]$|[\p{L}\p{N}]['.]$/u
+const PART_BEFORE = /[\p{L}\p{N}_%+@-]$|[\p{L}\p{N}]['.]$|[_%+-]\.$/u
 const PART_AFTER = /^[\p{L}\p{N}_%+@-]|^['.][\p{L}\p{N}]/u

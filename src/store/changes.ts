@@ -1,10 +1,11 @@
 import type { Pool } from 'pg'
 import type { Resource } from '#src/model/resource.ts'
-import { streamRows } from './stream-rows.ts'
+import { readOne, streamRows } from './stream-rows.ts'
 
 /** Which events of the history are wanted; what is left out does not narrow them. */
 export type ChangeFilter = {
   readonly since?: Date | undefined
+  readonly until?: Date | undefined
   readonly account?: string | undefined
   /** The name of whoever updated a rule last. A removal names nobody, and MCP servers do not say. */
   readonly by?: string | undefined
@@ -53,14 +54,8 @@ export function listChanges(
 /** How many events there are, counted no further than to `atMost`. */
 export async function countChanges(pool: Pool, filter: ChangeFilter, atMost: number): Promise<number> {
   const { sql, params } = eventsOf(filter, atMost)
-  for await (const { events } of streamRows<{ events: number }>(
-    pool,
-    `select count(*)::int as events from (${sql}) e`,
-    params,
-  )) {
-    return events
-  }
-  return 0
+  const sum = `select count(*)::int as events from (${sql}) e`
+  return (await readOne<{ events: number }>(pool, sum, params)).events
 }
 
 type Query = { readonly sql: string; readonly params: unknown[] }
@@ -81,16 +76,17 @@ function eventsOf(filter: ChangeFilter, limit: number | null): Query {
   ].join('')
   const by = filter.by === undefined ? '' : ` and v.updater_name = ${param(filter.by, 'text')}`
   const since = filter.since === undefined ? `'-infinity'::timestamptz` : param(filter.since, 'timestamptz')
+  const until = filter.until === undefined ? `'infinity'::timestamptz` : param(filter.until, 'timestamptz')
   const resources: Resource[] = []
   if (filter.server === undefined) resources.push('alert-rules')
   if (filter.rule === undefined && filter.by === undefined) resources.push('mcp-servers')
 
   const began = (resource: Resource) =>
-    `${found(resource, 'valid_from')} where v.valid_from >= ${since}${conditions}${by}
+    `${found(resource, 'valid_from')} where v.valid_from >= ${since} and v.valid_from <= ${until}${conditions}${by}
      order by v.valid_from desc limit $1::int`
   const ended = (resource: Resource, n: number) =>
     `${found(resource, 'valid_to')}
-     where v.valid_to is not null and v.valid_to >= ${since}
+     where v.valid_to is not null and v.valid_to >= ${since} and v.valid_to <= ${until}
        and v.valid_to >= (select case when count(*) >= $1::int then min(at) else '-infinity' end from began_${n})${conditions}
        and not exists (${successor(resource)})
      order by v.valid_to desc limit $1::int`

@@ -38,3 +38,13 @@ export async function* streamRows<Row extends QueryResultRow>(
     client.release(failure)
   }
 }
+
+/** The only row of a query that reads much to answer little, such as a count. */
+export async function readOne<Row extends QueryResultRow>(
+  pool: Pool,
+  sql: string,
+  params: readonly unknown[],
+): Promise<Row> {
+  for await (const row of streamRows<Row>(pool, sql, params)) return row
+  throw new Error('the query answered no row')
+}

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { ImportContext } from '#src/imports/context.ts'
+import { loadSummary } from '#src/imports/progress.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 import { type Claimer, claimBatch } from '#src/store/imports/claims.ts'
 import { settleLostClaims } from '#src/store/imports/waiting.ts'
 import type { Limit } from '#src/store/throttle.ts'
-import { type ImportWorld, setup } from './import-world.ts'
+import { type ImportWorld, recipientsOf, setup } from './import-world.ts'
 
 /** Leaves the import's only batch in flight, as a worker does that dies between two statements. */
 async function dieInFlight(world: ImportWorld, id: bigint, before: 'sending' | 'recording'): Promise<void> {
@@ -43,6 +44,60 @@ test('a batch whose worker died with a slot is held if the import wants that', a
   expect(await world.work(id)).toBe('undecided')
   expect(await world.batches(id)).toMatchObject([{ state: 'uncertain', resends: 0, uncertain: true }])
   expect(world.calls()).toBe(0)
+})
+
+test('a batch of uncertain outcome stays so when the worker that was to send it again dies before it did', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3 })
+  await dieInFlight(world, id, 'sending')
+  await world.query('update ferry.import_batches set uncertain = true, resends = 1')
+  expect(await settleLostClaims(world.ferry.pool)).toBe(1)
+  expect(await world.batches(id)).toMatchObject([{ state: 'ready', uncertain: true, resends: 1 }])
+  expect(await loadSummary(world.ferry.pool, id)).toMatchObject({ uncertain: 3, pending: 0 })
+})
+
+test('a claim lives for as long as its call may take, and then until the platform must have counted it', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3 })
+  const lives: unknown[] = []
+  world.sandbox.state.onCall(async () => {
+    lives.push(
+      ...(await world.query(
+        `select extract(epoch from claim_ends_at - claimed_at)::float8 * 1000 as ms from ferry.import_batches`,
+      )),
+    )
+    return undefined
+  })
+  await world.work(id)
+  // FERRY_REQUEST_TIMEOUT and FERRY_ARRIVAL_BOUND
+  expect(lives).toEqual([{ ms: 1_500 }])
+})
+
+test('a row larger than a megabyte travels alone', async () => {
+  await using world = await setup()
+  const recipient = (line: number) =>
+    line === 3 ? `${'x'.repeat(1_100_000)}@example.com` : `p${line}@example.com`
+  const id = await world.stage({ rows: 4, recipient })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.batches(id)).map(batch => batch.from_line)).toEqual(['2', '3', '4'])
+  // Nothing else is set back because the platform does not want that one.
+  expect(await world.rejects(id)).toMatchObject([{ line: '3' }])
+  expect(world.timesDelivered()).toEqual({ once: 3 })
+})
+
+test('the first rows are counted as they were asked for, however batches are split and rows rejected', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 30, batchRows: 6, firstRows: 10 })
+  world.sandbox.state.onCall(({ body }) => {
+    const recipients = recipientsOf(body)
+    if (recipients.length > 5) return { kind: 'error', code: 'EntityTooLarge' }
+    return recipients.includes('p3@example.com')
+      ? { kind: 'error', code: 'InvalidParameter', message: 'p3@example.com is not valid' }
+      : undefined
+  })
+  expect(await world.work(id)).toBe('paused')
+  expect(await world.importRow(id)).toMatchObject({ pause_code: 'FirstRowsSent' })
+  expect(await loadSummary(world.ferry.pool, id)).toMatchObject({ sent: 9, rejected: 1, pending: 20 })
 })
 
 test('a claim is not touched before its time is over, and the import does not end without it', async () => {

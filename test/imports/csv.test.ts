@@ -296,3 +296,17 @@ test.for([1000, 1 << 20])(
     expect(read.damaged).toMatchObject([{ line: 3, reason: 'line too long' }])
   },
 )
+
+test('a quote that nothing closes is told once it is too long, not at the end of the file', () => {
+  const told: number[] = []
+  const reader = openCsvReader({ delimiter: ',', width: 2, columns: [0, 1] }, 1, {
+    row: line => told.push(line),
+    faultOf: () => null,
+    damaged: line => told.push(line),
+  })
+  const lines = 'an,address\n'.repeat(8_000)
+  reader({ text: `"open,row\n${lines}`, damaged: new Map(), last: false })
+  // 88 kB after the quote: nobody waits for what may close it. What comes after its line are rows.
+  expect(told[0]).toBe(1)
+  expect(told.length).toBeGreaterThan(8_000)
+})

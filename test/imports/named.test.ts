@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isAboutPage, namedIn, withoutRecipients } from '#src/imports/named.ts'
 
@@ -57,4 +58,69 @@ test.for([
     { ...bob!, componentIds: ['01HZX', ''] },
   ]
   expect(isAboutPage(message, 5750613685214n, rows)).toBe(isIt)
+})
+
+const word = fc.stringMatching(/^[a-z0-9]{1,6}$/)
+const address = fc.tuple(word, word).map(([name, host]) => `${name}@${host}.example`)
+/** What stands around a recipient in messages, on its left and on its right. */
+const around = fc.constantFrom(
+  ['"', '"'],
+  ["'", "'"],
+  ['<', '>'],
+  ['(', ')'],
+  ['', ','],
+  [': ', '.'],
+  ['=', ' is bad'],
+  ['[', ']'],
+)
+
+test('whoever is in the words is named, in whatever quotes and case, and then stands in them no more', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(address, { minLength: 1, maxLength: 6 }),
+      fc.nat(),
+      around,
+      fc.boolean(),
+      (all, pick, [left, right], shout) => {
+        const one = all[pick % all.length]!
+        const message = `not valid: ${left}${shout ? one.toUpperCase() : one}${right}`
+        expect(namedIn(message, people(...all))).toEqual([BigInt(all.indexOf(one))])
+        const shown = withoutRecipients(message, people(...all))
+        expect(shown).toContain('<recipient>')
+        expect(shown.toLowerCase()).not.toContain(one)
+      },
+    ),
+  )
+})
+
+test('nobody is named by being a part of another', () => {
+  fc.assert(
+    fc.property(
+      address,
+      fc.stringMatching(/^[a-z0-9_%+-]{1,3}$/),
+      fc.stringMatching(/^[a-z0-9]{1,3}$/),
+      (one, before, after) => {
+        for (const longer of [
+          before + one,
+          one + after,
+          `${one}.${after}`,
+          `${before}.${one}`.replace(/^[_%+-]+\./, 'x.'),
+        ]) {
+          expect(namedIn(`"${longer}" is bad`, people(one))).toEqual([])
+          expect(namedIn(`"${longer}" is bad`, people(one, longer))).toEqual([1n])
+          expect(withoutRecipients(`"${longer}" is bad`, people(one))).not.toContain('@')
+        }
+      },
+    ),
+  )
+})
+
+test('words without anybody in them stay as they are', () => {
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 8 }), address, (words, one) => {
+      const message = `Status page 7 of ${words.join(' ')} does not exist.`
+      expect(namedIn(message, people(one))).toEqual([])
+      expect(withoutRecipients(message, people(one))).toBe(message)
+    }),
+  )
 })

@@ -289,6 +289,104 @@ test('whatever the platform answers, an import ends or pauses within bounds, wit
   )
 })
 
+test('whatever is known and whatever is answered, a decision keeps every row and no count leaves its bounds', () => {
+  fc.assert(
+    fc.property(anyBatch, anyTold, anyKnown, ({ rows, setAside }, { refusal, names, isWrongPage }, known) => {
+      const sent = Array.from({ length: rows }, (_, line) => BigInt(line)).filter(
+        line => !setAside.includes(line),
+      )
+      const named = sent.slice(0, names)
+      const told: Told = refusal ? { kind: 'refused', refusal, named, isWrongPage } : ACCEPTED
+      const decision = decide({ rows, setAside }, told, known)
+      const { fate, pause } = decision
+
+      expect(decision.accepted).toBe(known.accepted + (refusal ? 0 : 1))
+      expect(decision.unaccepted).toBeGreaterThanOrEqual(0)
+      expect(decision.unaccepted).toBeLessThan(12)
+      expect(decision.failures).toBeGreaterThanOrEqual(0)
+      expect(decision.failures).toBeLessThan(10)
+      expect(decision.mostRows ?? 1).toBeGreaterThanOrEqual(1)
+      expect(decision.mostRejects).toBeGreaterThanOrEqual(known.mostRejects)
+      if (decision.retryAfterMs !== null) {
+        expect(decision.retryAfterMs).toBeGreaterThanOrEqual(1_000)
+        expect(decision.retryAfterMs).toBeLessThanOrEqual(600_000)
+      }
+      // A person who resumes it finds it as if nothing had gone wrong.
+      if (pause) expect(decision).toMatchObject({ unaccepted: 0, failures: 0, retryAfterMs: null })
+
+      expect(fate.to === 'sent').toBe(refusal === null)
+      if (fate.to === 'split') expect(rows).toBeGreaterThan(1)
+      if (fate.to === 'doubted') expect(rows).toBe(1)
+      if (fate.to === 'uncertain') expect(known.resend).toBe(false)
+      if (fate.to === 'ready') {
+        expect(new Set(fate.setAside).size).toBe(fate.setAside.length)
+        expect(fate.setAside.length).toBeLessThan(rows)
+        expect(fate.setAside).toEqual(expect.arrayContaining([...setAside]))
+        expect([...setAside, ...named]).toEqual(expect.arrayContaining([...fate.setAside]))
+        if (fate.resent) expect(known.resend).toBe(true)
+      }
+      // What may have been applied is never taken for refused, and what was refused for certain never for uncertain.
+      if (refusal && !refusal.certain)
+        expect(fate.to === 'uncertain' || (fate.to === 'ready' && fate.resent)).toBe(true)
+      if (refusal?.httpStatus === 429) expect(fate).toEqual({ to: 'ready', setAside, resent: false })
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+const anyBatch = fc.integer({ min: 1, max: 12 }).chain(rows =>
+  fc.record({
+    rows: fc.constant(rows),
+    setAside: fc
+      .uniqueArray(fc.integer({ min: 0, max: rows - 1 }), { maxLength: rows - 1 })
+      .map(lines => lines.map(BigInt)),
+  }),
+)
+
+const anyTold = fc.record({
+  refusal: fc.option(
+    fc.oneof(
+      fc
+        .tuple(
+          fc.constantFrom(
+            'InvalidParameter',
+            'ResourceNotFound',
+            'InternalError',
+            'RequestLocked',
+            'New',
+            'EntityTooLarge',
+          ),
+          fc.constantFrom(200, 400, 401, 409, 413, 423, 429, 500, 502, 503),
+          fc.option(fc.nat({ max: 10 ** 9 })),
+        )
+        .map(([code, status, retryMs]) => refusedByPlatform(origin(status, retryMs), code, 'No.')),
+      fc.constantFrom(
+        noAnswer(null, 'reset'),
+        noAnswer(429, 'cut'),
+        UNSENT,
+        brokenContract(origin(200), 'x'),
+      ),
+      fc
+        .constantFrom(200, 404, 413, 429, 503)
+        .map(status => refusedWithoutEnvelope(origin(status), 'text/html')),
+    ),
+  ),
+  names: fc.nat({ max: 3 }),
+  isWrongPage: fc.boolean(),
+})
+
+const anyKnown: fc.Arbitrary<Known> = fc.record({
+  resend: fc.boolean(),
+  accepted: fc.constantFrom(0, 1, 40),
+  unaccepted: fc.nat({ max: 11 }),
+  failures: fc.nat({ max: 9 }),
+  mostRows: fc.option(fc.integer({ min: 1, max: 20 })),
+  mostRejects: fc.constantFrom(10, 24),
+  sent: fc.nat({ max: 5_000 }),
+  rejected: fc.nat({ max: 24 }),
+  doubted: fc.nat({ max: 3 }),
+})
+
 /** Plays an import of one batch against a platform that refuses bodies with poison in them, and has other troubles. */
 function play(
   rows: readonly bigint[],

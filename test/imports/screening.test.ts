@@ -167,3 +167,37 @@ test('many imports of one page are looked at, each recipient by whom it was sent
   )
   expect(rows).toEqual([{ earlier_import: `${ids.at(-1)}` }])
 })
+
+test('an update is compared with what was sent last, not with what the newest import sent', async () => {
+  await using store = await openTestStore()
+  const older = await stageRows(store.pool, { rows: 3, status: 'completed' })
+  const newer = await stageRows(store.pool, { rows: 3, status: 'completed' })
+  await putBatches(store.pool, older, [{ lines: 3, state: 'sent', sentSecondsAgo: 1 }])
+  await putBatches(store.pool, newer, [{ lines: 3, state: 'sent', sentSecondsAgo: 60 }])
+  await store.pool.query(`update ferry.import_recipients set locale = 'de-DE' where import_id = $1`, [older])
+  const [same, other] = [
+    await stageRows(store.pool, { rows: 3, update: true }),
+    await stageRows(store.pool, { rows: 3, update: true }),
+  ]
+  await store.pool.query(`update ferry.import_recipients set locale = 'de-DE' where import_id = $1`, [same])
+  await start(store, same)
+  expect(await loadSummary(store.pool, same)).toMatchObject({ alreadyImported: 3, pending: 0 })
+  await start(store, other)
+  expect(await loadSummary(store.pool, other)).toMatchObject({ alreadyImported: 0, pending: 3 })
+})
+
+test('what an import has only from another as maybe sent is not counted twice', async () => {
+  await using store = await openTestStore()
+  const first = await stageRows(store.pool, { rows: 3, status: 'cancelled' })
+  await putBatches(store.pool, first, [{ lines: 3, state: 'ready', resends: 1 }])
+  const second = await stageRows(store.pool, { rows: 3, status: 'cancelled' })
+  await putBatches(store.pool, second, [{ lines: 3, state: 'ready', resends: 1 }])
+  await store.pool.query('update ferry.import_recipients set maybe_sent = 1 where import_id = $1', [second])
+  const id = await stageRows(store.pool, { rows: 3 })
+  await start(store, id)
+  const { rows } = await store.pool.query(
+    'select maybe_sent from ferry.import_recipients where import_id = $1',
+    [id],
+  )
+  expect(rows.map(row => row.maybe_sent)).toEqual([1, 1, 1])
+})

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -77,13 +78,16 @@ test('a batch is no longer than a megabyte', async () => {
 })
 
 test('one call is in flight until the platform has accepted one, then four', async () => {
-  await using world = await setup({ answerMs: 100 })
+  await using world = await setup()
   const flights: number[] = []
+  const four = Promise.withResolvers<void>()
   let inFlight = 0
   world.sandbox.state.onCall(async () => {
     inFlight += 1
     flights.push(inFlight)
-    await new Promise(resolve => setTimeout(resolve, 100))
+    if (inFlight === 4) four.resolve()
+    // Once they may, they wait for each other; the bound is for the case that they do not.
+    if (flights.length > 2) await Promise.race([four.promise, delay(15_000, undefined, { ref: false })])
     inFlight -= 1
     return undefined
   })

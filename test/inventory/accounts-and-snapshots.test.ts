@@ -5,7 +5,9 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
-import { diffSnapshots, listSnapshots, NoSuchSnapshot } from '#src/store/snapshots.ts'
+import { NoSuchSnapshot } from '#src/store/snapshot-diff.ts'
+import { listSnapshots } from '#src/store/snapshots.ts'
+import { diffSnapshots } from '#test/support/snapshots.ts'
 import { openWorld, type World } from '#test/support/world.ts'
 
 const NEVER = new AbortController().signal
@@ -106,9 +108,39 @@ test('a snapshot names an instant; the difference between two tells what was add
   const server = world.sandbox.state.addServer({ server_name: 'fresh' })
   const after = await takeSnapshot(world.ferry, { account: 'default', trigger: 'manual' }, NEVER)
   expect(await diffSnapshots(world.ferry.pool, before.snapshot!, after.snapshot!)).toEqual([
-    { resource: 'alert-rules', change: 'changed', id: `${changed!.id}`, name: 'renamed', fields: ['name'] },
-    { resource: 'alert-rules', change: 'removed', id: `${removed!.id}`, name: removed!.name, fields: [] },
-    { resource: 'mcp-servers', change: 'added', id: server.server_id, name: 'fresh', fields: [] },
+    {
+      resource: 'alert-rules',
+      change: 'changed',
+      id: `${changed!.id}`,
+      name: 'renamed',
+      folder: `${changed!.folder_id}`,
+      by: expect.any(String),
+      fields: expect.arrayContaining(['name']),
+      before: expect.stringContaining(JSON.stringify(changed!.name)),
+      after: expect.stringContaining('"renamed"'),
+    },
+    {
+      resource: 'alert-rules',
+      change: 'removed',
+      id: `${removed!.id}`,
+      name: removed!.name,
+      folder: `${removed!.folder_id}`,
+      by: null,
+      fields: [],
+      before: null,
+      after: null,
+    },
+    {
+      resource: 'mcp-servers',
+      change: 'added',
+      id: server.server_id,
+      name: 'fresh',
+      folder: `${server.team_id}`,
+      by: null,
+      fields: [],
+      before: null,
+      after: null,
+    },
   ])
   expect(await diffSnapshots(world.ferry.pool, after.snapshot!, after.snapshot!)).toEqual([])
   await expect(diffSnapshots(world.ferry.pool, after.snapshot!, 99n)).rejects.toThrow(NoSuchSnapshot)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
-import { diffSnapshots } from '#src/store/snapshots.ts'
+import { diffSnapshots } from '#test/support/snapshots.ts'
 import { openWorld, type World } from '#test/support/world.ts'
 import { rules, scriptedAccount, syncListed, withAccounts } from './scripted-account.ts'
 

@@ -63,7 +63,7 @@ async function main(mutants: readonly Mutant[], laneCount: number): Promise<numb
 type Tried = { readonly mutant: Mutant; readonly verdict: Verdict }
 
 async function tryAll(lanes: readonly Lane[], mutants: readonly Mutant[]): Promise<Tried[]> {
-  const witnesses: Record<string, Witness> = await readFile(WITNESSES, 'utf8').then(JSON.parse, () => ({}))
+  const witnesses = await readWitnesses()
   await mkdir(dirname(WITNESSES), { recursive: true })
   const queue = [...mutants]
   const tried: Tried[] = []
@@ -72,8 +72,11 @@ async function tryAll(lanes: readonly Lane[], mutants: readonly Mutant[]): Promi
       const beganMs = performance.now()
       const verdict = await lane.try(mutant, witnesses[mutant.name])
       tried.push({ mutant, verdict })
-      if (verdict.kind === 'killed' && verdict.witness) witnesses[mutant.name] = verdict.witness
-      await writeFile(WITNESSES, JSON.stringify(witnesses, null, 2))
+      if (verdict.kind === 'killed' && verdict.witness) {
+        // Another run may be under way.
+        const now = { ...(await readWitnesses()), [mutant.name]: verdict.witness }
+        await writeFile(WITNESSES, JSON.stringify(now, null, 2))
+      }
       const seconds = ((performance.now() - beganMs) / 1000).toFixed(1)
       say(
         `${verdict.kind.padEnd(8)} ${mutant.name.padEnd(44)} ${seconds.padStart(5)} s  ${detailOf(verdict)}`,
@@ -82,6 +85,10 @@ async function tryAll(lanes: readonly Lane[], mutants: readonly Mutant[]): Promi
   }
   await Promise.all(lanes.map(work))
   return tried
+}
+
+function readWitnesses(): Promise<Record<string, Witness>> {
+  return readFile(WITNESSES, 'utf8').then(JSON.parse, () => ({}))
 }
 
 /** Prints what the mutants came to; returns the exit code. */

@@ -209,3 +209,31 @@ test('only an answer of the platform ends a call: silence leaves it in flight', 
   )
   expect(rows).toEqual([{ ended: false }, { ended: true }])
 })
+
+test('who gives up while the log is asked keeps no slot', async () => {
+  await using store = await openTestStore()
+  const throttle = store.openThrottle({ limitKey: 'k', windows: [{ most: 1, windowMs: MINUTE }] })
+  await store.pool.query(`insert into ferry.platform_limits (limit_key, operation) values ('k', 'op')`)
+  const gaveUp = new AbortController()
+  const locking = await store.pool.connect()
+  try {
+    await locking.query('begin')
+    await locking.query('select from ferry.platform_limits for update')
+    const taking = throttle.take({ account: 'a', operation: 'op', runId: null }, gaveUp.signal)
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%take_slot%'
+      and datname = current_database()`
+    await expect
+      .poll(() => store.pool.query(waiting).then(found => found.rowCount), { timeout: 20_000 })
+      .toBe(1)
+    gaveUp.abort(new Error('no longer wanted'))
+    await expect(taking).rejects.toThrow('no longer wanted')
+    await locking.query('commit')
+  } finally {
+    locking.release()
+  }
+  // The next in line is asked for after the one before has been given back.
+  const next = throttle.take({ account: 'a', operation: 'op', runId: null }, AbortSignal.timeout(20_000))
+  await expect(next).resolves.toMatchObject({ callId: expect.anything() })
+  const { rowCount } = await store.pool.query('select from ferry.platform_calls')
+  expect(rowCount).toBe(1)
+})

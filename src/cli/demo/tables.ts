@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Pool } from 'pg'
 import type { RunResult } from '#src/model/run.ts'
-import { diffSnapshots } from '#src/store/snapshots.ts'
+import { differencesOf, type Fields } from '../differences.ts'
 import { type Cell, emphasised, print, printTable } from '../output.ts'
 import { printRuns } from '../run-result.ts'
-import { printDifferences } from '../snapshots.ts'
+import { printDiff } from '../snapshots.ts'
 
 export type Night = { readonly snapshot: bigint; readonly runs: readonly RunResult[] }
 
@@ -33,7 +32,7 @@ export async function printTables(pool: Pool, first: Night, second: Night): Prom
      from ferry.mcp_servers order by server_name limit 10`,
   )
   heading(`From the first night to the second (ferry snapshots diff ${first.snapshot} ${second.snapshot})`)
-  printDifferences(await diffSnapshots(pool, first.snapshot, second.snapshot))
+  await printDiff(pool, first.snapshot, second.snapshot, { all: true })
 }
 
 type Change = {
@@ -43,10 +42,6 @@ type Change = {
   readonly after: Fields | null
   readonly updater_name: string | null
 }
-type Fields = Readonly<Record<string, unknown>>
-
-/** Who changed it and when has columns of its own. */
-const NOT_SHOWN = ['updater_id', 'updater_name', 'updated_at']
 
 async function printChanges(pool: Pool, { runs }: Night): Promise<void> {
   const { rows } = await pool.query<Change>(
@@ -57,28 +52,11 @@ async function printChanges(pool: Pool, { runs }: Night): Promise<void> {
   const cells = rows.map(row => [
     row.change,
     row.name,
-    differences('', row.before, row.after),
+    differencesOf(row.before, row.after),
     row.updater_name,
   ])
   print('  select * from ferry.alert_rule_changes')
   printTable(['change', 'name', 'what', 'by'], cells, 'Nothing.')
-}
-
-/** `enabled: true → false, labels.severity: "warning" → "critical"` */
-function differences(path: string, before: Fields | null, after: Fields | null): string {
-  const names = Object.keys({ ...before, ...after }).filter(name => !NOT_SHOWN.includes(name))
-  return names
-    .filter(name => !isDeepStrictEqual(before?.[name], after?.[name]))
-    .map(name => {
-      const [old, now] = [before?.[name], after?.[name]]
-      if (isFields(old) && isFields(now)) return differences(`${name}.`, old, now)
-      return `${path}${name}: ${JSON.stringify(old) ?? 'none'} → ${JSON.stringify(now) ?? 'none'}`
-    })
-    .join(', ')
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null
 }
 
 function heading(text: string): void {

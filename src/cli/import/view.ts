@@ -1,5 +1,6 @@
 import type { Progress } from '#src/imports/progress.ts'
-import { columnsShown, count, counted, duration, print, printJson, wrapped } from '../output.ts'
+import { columnsShown, count, counted, duration, print, printJson } from '../output.ts'
+import { wrapped } from '../wrap.ts'
 
 /** Where the progress of an import is shown. */
 export type View = {

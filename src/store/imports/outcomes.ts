@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg'
+import { findByIndex } from './by-index.ts'
 
 /*
  * Writes outcomes down. All of it happens in the transaction that has locked the import's row.
@@ -154,6 +155,7 @@ export async function rejectRows(
 ): Promise<void> {
   const chosen = which === 'doubted' ? null : 'allOf' in which ? which.allOf : which.setAsideOf
   const onlySetAside = which !== 'doubted' && 'setAsideOf' in which
+  await findByIndex(client)
   await client.query(
     `with recursive b as (
        select * from ferry.import_batches where id = $2

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../database.ts'
 import { fenceWithLease, type Lease } from '../leases.ts'
+import { findByIndex } from './by-index.ts'
 import type { Pause } from './outcomes.ts'
 import { IS_UNCERTAIN } from './progress.ts'
 import { inPages, look } from './screen-pages.ts'
@@ -289,10 +290,7 @@ async function change(
       [importId, beganAt],
     )
     if (rowCount === 0) return false
-    // Row by row by the primary key, whatever the statistics say: they may know nothing of this import yet.
-    await client.query(
-      'set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off',
-    )
+    await findByIndex(client)
     await work(client)
     await fenceWithLease(client, lease)
     return true

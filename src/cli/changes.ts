@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import type { ChangeRow } from '#src/store/changes.ts'
+import { instantArgument, ruleArgument } from './arguments.ts'
+import { differencesOf, type Fields, fieldsFrom } from './differences.ts'
+import { EXIT } from './exit.ts'
+import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
+import { withFerry } from './session.ts'
+
+type Options = ListOptions & { since?: Date; by?: string; rule?: bigint; server?: string; account?: string }
+
+const DAY_MS = 86_400_000
+
+export function addChanges(program: Command): void {
+  const command = program
+    .command('changes')
+    .description('what was added, changed and removed in the inventories, and who did it; the newest first')
+    .option(
+      '--since <when>',
+      'how far back, as 24h, 7d or 2026-11-01 (default: 24h; of one rule or server, all)',
+      instantArgument,
+    )
+    .option('--by <name>', 'only what this person did; nobody is named for removals and MCP servers')
+    .option('--rule <id>', 'only this alert rule', ruleArgument)
+    .option('--server <id>', 'only this MCP server')
+    .option('--account <name>', 'only this account')
+  addListOptions(command)
+    .option('--json', 'print one JSON object per change')
+    .action((options: Options) =>
+      withFerry('read', async ({ pool }) => {
+        const { countChanges, listChanges } = await import('#src/store/changes.ts')
+        const filter = {
+          since: options.since ?? (isOfOne(options) ? undefined : new Date(Date.now() - DAY_MS)),
+          by: options.by,
+          rule: options.rule,
+          server: options.server,
+          account: options.account,
+        }
+        await printList(listChanges(pool, filter, limitOf(options)), options, {
+          head: ['change', 'name', 'what', 'by', 'when'],
+          cells: cellsOfChange,
+          json: jsonOfChange,
+          none: isOfOne(options)
+            ? 'Nothing is known of it.'
+            : 'Nothing changed. `--since 7d` looks further back.',
+          total: () => countChanges(pool, filter, COUNTED_TO + 1),
+        })
+        return EXIT.done
+      }),
+    )
+}
+
+function isOfOne({ rule, server }: Options): boolean {
+  return rule !== undefined || server !== undefined
+}
+
+export function cellsOfChange(row: ChangeRow) {
+  const name = row.resource === 'mcp-servers' ? `MCP server ${row.name ?? row.id}` : row.name
+  return [row.change, name, differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)), row.by, row.at]
+}
+
+export function jsonOfChange({ before, after, at, by, ...row }: ChangeRow): ChangeJson {
+  return { ...row, by, at, before: fieldsFrom(before), after: fieldsFrom(after) }
+}
+
+type ChangeJson = Omit<ChangeRow, 'before' | 'after'> & {
+  readonly before: Fields | null
+  readonly after: Fields | null
+}

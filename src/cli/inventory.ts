@@ -1,0 +1,175 @@
+import { type Command, Option } from 'commander'
+import type { Pool } from 'pg'
+import type { Resource } from '#src/model/resource.ts'
+import type { InventoryFilter, InventoryRow } from '#src/store/inventory-reports.ts'
+import { instantArgument } from './arguments.ts'
+import { cellsOfChange, jsonOfChange } from './changes.ts'
+import { UsageError } from './errors.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
+import { type Cell, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
+import { withFerry } from './session.ts'
+
+/*
+ * What `ferry rules` and `ferry servers` have in common: a list with filters, and one of them with its history.
+ */
+
+export type Inventory = {
+  readonly resource: Resource
+  /** `rules`, `servers`: the word of the command. */
+  readonly noun: string
+  readonly id: string
+  readonly head: readonly string[]
+  cells(row: InventoryRow): readonly Cell[]
+}
+
+export type InventoryOptions = ListOptions & {
+  asOf?: Date
+  account?: string
+  name?: string
+  enabled?: true
+  disabled?: true
+  folder?: bigint
+  firing?: true
+  label?: Readonly<Record<string, string>>
+  team?: bigint
+}
+
+/** Young enough to be of use; `ferry changes` has all of them. */
+const HISTORY_SHOWN = 20
+
+/** Declares `list` and `show`; returns `list`, for the filters that only this inventory has. */
+export function addInventory(parent: Command, inventory: Inventory): Command {
+  const list = parent
+    .command('list')
+    .description('by name; those of now, unless --as-of says otherwise')
+    .option('--as-of <when>', 'as they were then: 2026-11-01T03:30Z, or 24h ago', instantArgument)
+    .option('--account <name>', 'only this account')
+    .option('--name <text>', 'only those with this in their name, whatever its case')
+    .addOption(new Option('--enabled', 'only those that are enabled').conflicts('disabled'))
+    .option('--disabled', 'only those that are not')
+  addListOptions(list)
+    .option('--json', 'print one JSON object each')
+    .action((options: InventoryOptions) =>
+      withFerry('read', ({ pool }) => listRows(pool, inventory, options)),
+    )
+  parent
+    .command('show')
+    .description('all that is known of one, with what changed and when')
+    .argument('<id>', 'its id', inventory.resource === 'alert-rules' ? expectNumber : undefined)
+    .option('--as-of <when>', 'as it was then', instantArgument)
+    .option('--account <name>', 'only in this account (default: every account that has the id)')
+    .option('--json', 'print one JSON object for each account that has the id')
+    .action((id: string, options: InventoryOptions) =>
+      withFerry('read', ({ pool }) => showRow(pool, inventory, id, options)),
+    )
+  return list
+}
+
+async function listRows(pool: Pool, inventory: Inventory, options: InventoryOptions): Promise<ExitCode> {
+  const { countInventory, listInventory } = await import('#src/store/inventory-reports.ts')
+  const filter: InventoryFilter = {
+    asOf: options.asOf,
+    account: options.account,
+    name: options.name,
+    enabled: options.enabled ?? (options.disabled ? false : undefined),
+    folder: options.folder,
+    firing: options.firing,
+    labels: options.label,
+    team: options.team,
+  }
+  const { resource, head, cells } = inventory
+  await printList(listInventory(pool, resource, filter, limitOf(options)), options, {
+    head,
+    cells,
+    json: documentOf,
+    none: 'There is none.',
+    total: () => countInventory(pool, resource, filter, COUNTED_TO + 1),
+  })
+  return EXIT.done
+}
+
+async function showRow(
+  pool: Pool,
+  { resource, noun, id: idColumn }: Inventory,
+  id: string,
+  options: InventoryOptions,
+): Promise<ExitCode> {
+  const { listFirings, loadInventory } = await import('#src/store/inventory-reports.ts')
+  const { listChanges } = await import('#src/store/changes.ts')
+  const rows = await loadInventory(pool, resource, id, options)
+  if (rows.length === 0) {
+    const when = options.asOf ? ` as of ${instant(options.asOf)}` : ''
+    throw new UsageError(
+      `nothing with the id ${harmless(id)} is known${when}; \`ferry ${noun} list\` shows what there is`,
+    )
+  }
+  for (const row of rows) {
+    const { account } = row
+    const of = resource === 'alert-rules' ? { rule: BigInt(id) } : { server: id }
+    const changes = await Array.fromAsync(
+      listChanges(pool, { ...of, account, until: options.asOf }, HISTORY_SHOWN),
+    )
+    const firings =
+      resource === 'alert-rules'
+        ? await listFirings(pool, { id, account }, options.asOf, HISTORY_SHOWN)
+        : null
+    if (options.json) {
+      const told = firings?.map(({ began, ended }) => ({ began, ended }))
+      const triggered = firings && { triggered: firings[0] !== undefined && firings[0].ended === null }
+      printJson({
+        ...documentOf(row),
+        ...triggered,
+        changes: changes.map(jsonOfChange),
+        ...(told && { firings: told }),
+      })
+      continue
+    }
+    printDocument(row, idColumn)
+    print(`\n${emphasised('What changed')}`)
+    printTable(['change', 'name', 'what', 'by', 'when'], changes.map(cellsOfChange), 'Nothing yet.')
+    if (!firings) continue
+    print(`\n${emphasised('When it fired')}`)
+    printTable(
+      ['began', 'ended'],
+      firings.map(({ began, ended }) => [began, ended ?? 'fires still']),
+      'Never seen to.',
+    )
+  }
+  return EXIT.done
+}
+
+function printDocument(row: InventoryRow, idColumn: string): void {
+  const document = documentOf(row)
+  const gone = row.valid_to instanceof Date ? `, gone since ${instant(row.valid_to)}` : ''
+  print(`${emphasised(`${row[idColumn]}`)} in account ${row.account}${gone}`)
+  printTable(
+    ['field', 'value'],
+    Object.entries(document).map(([name, value]) => [name, valueInWords(value)]),
+    '',
+  )
+}
+
+function valueInWords(value: unknown): Cell {
+  if (value === null || value === undefined) return ''
+  if (value instanceof Date) return instant(value)
+  return typeof value === 'object' ? JSON.stringify(value) : `${value}`
+}
+
+/** 64-bit integers that are no ids: numbers, like every other count. */
+const NUMBERS = ['delay_seconds', 'created_at', 'updated_at', 'connect_timeout', 'call_timeout', 'tool_count']
+
+function documentOf(row: InventoryRow): Record<string, unknown> {
+  const document: Record<string, unknown> = { ...row }
+  for (const name of NUMBERS) {
+    const number = Number(document[name])
+    if (typeof document[name] === 'string' && Number.isSafeInteger(number)) document[name] = number
+  }
+  return document
+}
+
+function expectNumber(text: string): string {
+  if (!/^\d{1,20}$/.test(text))
+    throw new UsageError(`${JSON.stringify(text)} is not the id of an alert rule: write a number`)
+  return text
+}

@@ -1,0 +1,78 @@
+import { type Command, Option } from 'commander'
+import { countFrom } from './arguments.ts'
+import { type Cell, count, jsonOf, print, printTable, writeLines } from './output.ts'
+
+/*
+ * Lists that may be long: a terminal is shown the first of them and how many more there are; a program gets all, one
+ * line after the other, no faster than it reads them.
+ */
+
+/** What fits on a screen or two. */
+const SHOWN = 50
+
+/** Rows of one table where all are shown: it is laid out a part at a time. */
+const PART = 1_000
+
+/** Where counting ends: beyond it nobody reads the number. */
+export const COUNTED_TO = 10_000
+
+export type ListOptions = { json?: true; all?: true; limit?: number }
+
+export function addListOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--all', 'show all of them').conflicts('limit'))
+    .option('--limit <n>', `how many at most (default: ${SHOWN}; with --json, all)`, countFrom(1, 1_000_000))
+}
+
+/** Null stands for all. */
+export function limitOf({ json, all, limit }: ListOptions): number | null {
+  return limit ?? (json || all ? null : SHOWN)
+}
+
+/** Prints rows as they come, as JSON or as a table, and how many more there are. */
+export async function printList<Row>(
+  rows: AsyncIterable<Row>,
+  options: ListOptions,
+  {
+    head,
+    cells,
+    json,
+    none,
+    total,
+  }: {
+    head: readonly string[]
+    cells: (row: Row) => readonly Cell[]
+    json: (row: Row) => object
+    none: string
+    /** How many there are, counted no further than to `COUNTED_TO` and one more. */
+    total: () => Promise<number>
+  },
+): Promise<void> {
+  let shown = 0
+  for await (const part of inParts(rows)) {
+    shown += part.length
+    if (!options.json) printTable(head, part.map(cells), none)
+    else if (!(await writeLines(part.map(row => jsonOf(json(row)))))) return
+  }
+  if (options.json) return
+  if (shown === 0) return print(none)
+  const limit = limitOf(options)
+  if (limit !== null && shown === limit) tellMore((await total()) - shown)
+}
+
+export function tellMore(more: number): void {
+  if (more <= 0) return
+  const many = more > COUNTED_TO - SHOWN ? `more than ${count(COUNTED_TO - SHOWN)}` : count(more)
+  print(`and ${many} more (--all shows them)`)
+}
+
+async function* inParts<Row>(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
+  let part: Row[] = []
+  for await (const row of rows) {
+    part.push(row)
+    if (part.length < PART) continue
+    yield part
+    part = []
+  }
+  if (part.length > 0) yield part
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { type Cli, openCli } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
+
+const NEVER = new AbortController().signal
+const HUGE = 18446744073709551615n
+
+/** Two nights: a rule switched off by Ada and moved to a huge folder, one removed, one added; a server renamed. */
+async function openTwoNights(): Promise<Cli & { firstNight: Date }> {
+  const cli = await openCli({ rules: 0, servers: 0 })
+  const { state } = cli.sandbox
+  state.addRule({ id: HUGE, name: 'disk full', folder_id: 7n, enabled: true, labels: { team: 'core' } })
+  state.addRule({ id: 2n, name: 'to be removed', folder_id: 7n, triggered: true })
+  state.addServer({ server_id: 's1', server_name: 'old name', team_id: 5n, status: 'enabled' })
+  const { takenAt } = await takeSnapshot(cli.ferry, { account: 'default', trigger: 'manual' }, NEVER)
+  state.changeRule(HUGE, { enabled: false, folder_id: HUGE, updater_name: 'Ada Lovelace' })
+  state.removeRule(2n)
+  state.addRule({ id: 3n, name: 'new rule', folder_id: 8n, triggered: true, updater_name: 'Bob' })
+  state.changeServer('s1', { server_name: 'new name' })
+  await takeSnapshot(cli.ferry, { account: 'default', trigger: 'manual' }, NEVER)
+  return Object.assign(cli, { firstNight: takenAt! })
+}
+
+describe('ferry changes', () => {
+  test('is the table of the README: what happened, to which rule, by whom and when; ids exact', async () => {
+    await using cli = await openTwoNights()
+    const { code, stdout } = await cli.ferryRun('changes')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^change +name +what +by +when$/m)
+    expect(stdout).toMatch(
+      /^changed +disk full +enabled: true → false, folder_id: 7 → 18446744073709551615 +Ada Lovelace +\d{4}-/m,
+    )
+    expect(stdout).toMatch(/^removed +to be removed +\d{4}-/m)
+    expect(stdout).toMatch(/^changed +MCP server new name +.*server_name: "old name" → "new name"/m)
+    const lines = jsonLines(await cli.ferryRun('changes --json'))
+    expect(lines).toHaveLength(7)
+    expect(lines.find(({ change, id }) => change === 'changed' && id === `${HUGE}`)).toMatchObject({
+      resource: 'alert-rules',
+      account: 'default',
+      name: 'disk full',
+      by: 'Ada Lovelace',
+      run: expect.stringMatching(/^\d+$/),
+      at: expect.stringMatching(/Z$/),
+      before: { enabled: true, folder_id: '7' },
+      after: { enabled: false, folder_id: `${HUGE}` },
+    })
+  })
+
+  test('narrows by person, rule, server, account and time, and says how many more there are', {
+    timeout: 120_000,
+  }, async () => {
+    await using cli = await openTwoNights()
+    const idsOf = async (args: string) =>
+      jsonLines(await cli.ferryRun(`changes --json ${args}`)).map(({ id, change }) => `${id} ${change}`)
+    expect(await idsOf('--by Bob')).toEqual(['3 added'])
+    expect(await idsOf('--rule 2')).toEqual(['2 removed', '2 added'])
+    expect(await idsOf('--server s1')).toEqual(['s1 changed', 's1 added'])
+    expect(await idsOf('--account other')).toEqual([])
+    await cli.query(`update ferry.alert_rule_versions set valid_from = valid_from - interval '2 days',
+      valid_to = case when id = 2 then valid_to - interval '1 day 23 hours' else valid_to end where id in (2, 3)`)
+    expect(await idsOf('--rule 2')).toEqual(['2 removed', '2 added'])
+    expect(await idsOf('--since 1h')).not.toContain('3 added')
+    expect(await idsOf('--since 3d')).toContain('3 added')
+    const few = await cli.ferryRun('changes --limit 2 --since 3d')
+    expect(few.stdout).toContain('and 5 more (--all shows them)')
+    expect((await cli.ferryRun('changes --all --since 3d')).stdout.trim().split('\n')).toHaveLength(8)
+  })
+
+  test('with nothing to show says what to try', async () => {
+    await using cli = await openCli()
+    expect(await cli.ferryRun('changes')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('--since 7d'),
+    })
+    expect(await cli.ferryRun('changes --since 2026-02-31')).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+describe('ferry rules and servers', () => {
+  test('list those of now and of any instant, narrowed by filters', { timeout: 120_000 }, async () => {
+    await using cli = await openTwoNights()
+    const names = async (args: string) =>
+      jsonLines(await cli.ferryRun(`${args} --json`)).map(row => row.name ?? row.server_name)
+    const then = `--as-of ${cli.firstNight.toISOString()}`
+    expect(await names('rules list')).toEqual(['disk full', 'new rule'])
+    expect(await names(`rules list ${then}`)).toEqual(['disk full', 'to be removed'])
+    expect(await names('rules list --firing')).toEqual(['new rule'])
+    expect(await names(`rules list --firing ${then}`)).toEqual(['to be removed'])
+    expect(await names('rules list --disabled')).toEqual(['disk full'])
+    expect(await names(`rules list --disabled ${then}`)).toEqual([])
+    expect(await names(`rules list --folder ${HUGE}`)).toEqual(['disk full'])
+    expect(await names('rules list --name DISK')).toEqual(['disk full'])
+    expect(await names('rules list --label team=core')).toEqual(['disk full'])
+    expect(await names('rules list --account other')).toEqual([])
+    expect(await names('servers list')).toEqual(['new name'])
+    expect(await names(`servers list --team 5 --enabled ${then}`)).toEqual(['old name'])
+    expect(await names('servers list --disabled')).toEqual([])
+    const [rule] = jsonLines(await cli.ferryRun('rules list --name disk --json'))
+    expect(rule).toMatchObject({ id: `${HUGE}`, folder_id: `${HUGE}`, delay_seconds: expect.any(Number) })
+    expect((await cli.ferryRun('rules list --limit 1')).stdout).toContain('and 1 more (--all shows them)')
+  })
+
+  test('show one with its history, as it is, was, and last was', async () => {
+    await using cli = await openTwoNights()
+    const [rule] = jsonLines(await cli.ferryRun('rules show 2 --json'))
+    expect(rule).toMatchObject({
+      id: '2',
+      name: 'to be removed',
+      valid_to: expect.stringMatching(/Z$/),
+      triggered: false,
+      changes: [{ change: 'removed' }, { change: 'added' }],
+      firings: [{ began: expect.any(String), ended: expect.any(String) }],
+    })
+    const then = cli.firstNight.toISOString()
+    const [earlier] = jsonLines(await cli.ferryRun(`rules show 2 --as-of ${then} --json`))
+    expect(earlier).toMatchObject({
+      valid_to: null,
+      triggered: true,
+      changes: [{ change: 'added' }],
+      firings: [{ ended: null }],
+    })
+    const people = await cli.ferryRun('servers show s1')
+    expect(people.stdout).toMatch(/^server_name +new name$/m)
+    expect(people.stdout).toMatch(/^changed +MCP server new name/m)
+    expect(await cli.ferryRun('rules show 99')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('`ferry rules list`'),
+    })
+  })
+})
+
+test('ferry snapshots diff shows folder, who, old and new values with their types', async () => {
+  await using cli = await openTwoNights()
+  const { stdout } = await cli.ferryRun('snapshots diff 1 2')
+  expect(stdout).toMatch(
+    /changed +18446744073709551615 +disk full +18446744073709551615 +enabled: true → false, folder_id: 7 → .* +Ada Lovelace$/m,
+  )
+  expect(stdout).toContain('4 differences.')
+  const [, changed] = jsonLines(await cli.ferryRun('snapshots diff 1 2 --json'))
+  expect(changed).toMatchObject({
+    change: 'changed',
+    fields: expect.arrayContaining(['enabled', 'folder_id']),
+    before: { enabled: true, folder_id: '7' },
+    after: { enabled: false, folder_id: `${HUGE}` },
+  })
+  // The other way round, what was added was removed.
+  const back = jsonLines(await cli.ferryRun('snapshots diff 2 1 --json'))
+  expect(back.map(({ change, id }) => `${change} ${id}`)).toEqual([
+    'added 2',
+    `changed ${HUGE}`,
+    'removed 3',
+    'changed s1',
+  ])
+  expect((await cli.ferryRun('snapshots diff 1 2 --limit 1')).stdout).toContain(
+    'and 3 more (--all shows them)',
+  )
+})

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { tableOf } from '#src/cli/output.ts'
+
+const WORDS =
+  'the recipient is on the list of those who must not be subscribed; look at --suppress and correct it'
+
+describe('a table', () => {
+  test('is whole where it is read by a program, however long its cells are', () => {
+    const text = tableOf(['rows', 'reason'], [[1, WORDS.repeat(5)]], null)
+    expect(text).toContain(WORDS.repeat(5))
+    expect(text.split('\n')).toHaveLength(2)
+  })
+
+  test('stays within a terminal of 80 columns, and says every word', () => {
+    const rows = [
+      [12, WORDS, 'R-0123456789abcdef01234567', new Date(0)],
+      [3, 'short', null, new Date(0)],
+    ]
+    const lines = tableOf(['rows', 'reason', 'request_id', 'when'], rows, 80).split('\n')
+    expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(80)
+    const said = lines.join(' ')
+    for (const word of WORDS.split(' ')) expect(said).toContain(word)
+    expect(said).toContain('R-0123456789abcdef01234567')
+    expect(said).not.toContain('…')
+  })
+
+  test('breaks a word no terminal can hold, and counts wide characters twice', () => {
+    const lines = tableOf(['name'], [['警'.repeat(60)], ['x'.repeat(200)]], 80).split('\n')
+    expect(lines.filter(line => line.includes('警'))).toEqual(['警'.repeat(40), '警'.repeat(20)])
+    expect(lines.filter(line => line.includes('x')).join('')).toBe('x'.repeat(200))
+  })
+
+  test('with more columns than fit is left to the terminal', () => {
+    const head = Array.from({ length: 30 }, (_, n) => `column${n}`)
+    expect(tableOf(head, [head.map(() => 1)], 80).split('\n')).toHaveLength(2)
+  })
+})

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest'
+import { readConfig } from '#src/config.ts'
+import { fileHolding, mistakesOf } from '#test/support/settings.ts'
+
+const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: 'key' }
+
+/** Of each setting: what is just right, and what is just wrong. */
+const EDGES: Readonly<Record<string, { right: readonly string[]; wrong: readonly string[] }>> = {
+  FERRY_PAGE_LIMIT: {
+    right: ['1', '9999', '10000'],
+    wrong: ['0', '10001', '99999', '-1', '1.5', '0x10', ''],
+  },
+  FERRY_IMPORT_BATCH: { right: ['1', '10000'], wrong: ['0', '10001', '007'] },
+  FERRY_FOLDERS: {
+    right: ['0', '1', '18446744073709551615', '1, 2,1'],
+    wrong: ['18446744073709551616', '-1', '1,', ',', '1.0', '0x1'],
+  },
+  FERRY_REMOVAL_GUARD: {
+    right: ['0,0%', '10,100%', '1000000,0.5%'],
+    wrong: ['10,100.1%', '10,101%', '10', '20%', '-1,5%', '10,20'],
+  },
+  FERRY_POLL_EVERY: { right: ['1s', '1000ms', '596h'], wrong: ['999ms', '0s', '597h', '1', '1d', '-1s'] },
+  FERRY_REQUEST_TIMEOUT: { right: ['1s', '596h'], wrong: ['0ms', '0s', '597h', '999999999h'] },
+  FERRY_IMPORT_LIMIT: {
+    right: ['1/1ms', '2/1s,20/60s', ' 2/1s , 20/60s '],
+    wrong: ['0/1s', '2/0s', '2/1s,', '2', '1s', '2/597h', '-2/1s'],
+  },
+  FERRY_NIGHTLY_CRON: {
+    right: ['30 3 * * *', '0 0 29 2 *'],
+    wrong: ['0 30 3 * * *', '* * * *', '60 3 * * *', '0 0 30 2 *'],
+  },
+  FERRY_TIMEZONE: {
+    right: ['UTC', 'Europe/Kyiv'],
+    wrong: ['CST', '+08:00', 'UTC+8', 'Europe/Atlantis', 'Local'],
+  },
+  FERRY_ALLOW_HTTP: { right: ['1', '0', 'true', 'false'], wrong: ['yes', 'TRUE', '2'] },
+  FERRY_BASE_URL: {
+    right: ['https://api.example.com', 'https://api.example.com/v1/', 'http://127.0.0.1:8080'],
+    wrong: [
+      'ftp://api.example.com',
+      'api.example.com',
+      'https://user@api.example.com',
+      'https://:password@api.example.com',
+      'https://api.example.com?app_key=1',
+      'https://api.example.com#here',
+    ],
+  },
+}
+
+for (const [setting, { right, wrong }] of Object.entries(EDGES)) {
+  test(`${setting} at its edges`, () => {
+    for (const value of right) {
+      expect([value, mistakesOf({ ...ONE_ACCOUNT, [setting]: value })]).toEqual([value, []])
+    }
+    for (const value of wrong.filter(text => text !== '')) {
+      const mistakes = mistakesOf({ ...ONE_ACCOUNT, [setting]: value })
+      expect([value, mistakes.length > 0]).toEqual([value, true])
+      expect(mistakes.join('\n')).toContain(setting)
+    }
+  })
+}
+
+test('a share is a part of one, folders come once each, and an address ends without a slash', () => {
+  const config = readConfig({
+    ...ONE_ACCOUNT,
+    FERRY_BASE_URL: 'https://api.example.com/v1//',
+    FERRY_FOLDERS: '3,1,3,2,1',
+    FERRY_REMOVAL_GUARD: '7,12.5%',
+  })
+  expect(config.accounts[0]).toMatchObject({ baseUrl: 'https://api.example.com/v1', folders: [3n, 1n, 2n] })
+  expect(config.removalGuard).toEqual({ rows: 7, share: 0.125 })
+})
+
+test("an account's own page size has the same edges as the setting", () => {
+  const withSize = (pageLimit: unknown) =>
+    mistakesOf({
+      FERRY_ACCOUNTS_FILE: fileHolding({
+        accounts: [{ name: 'a', baseUrl: 'https://a.example.com', appKeyEnv: 'A', pageLimit }],
+      }),
+      A: 'key',
+    })
+  for (const size of [1, 10_000]) expect([size, withSize(size)]).toEqual([size, []])
+  for (const size of [0, 10_001, 1.5, '100', -1]) expect([size, withSize(size).length]).toEqual([size, 1])
+})
