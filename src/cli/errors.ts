@@ -87,13 +87,25 @@ function adviceOn(code: string, message: string): string | undefined {
       'GRANT USAGE ON SCHEMA ferry, ferry_queue TO …; ' +
       'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO …; ' +
       'GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_queue TO …; (With REDIS_URL, there is no ferry_queue.) ' +
-      'Imports need GRANT TEMPORARY ON DATABASE … TO …; too.'
+      'Imports need GRANT TEMPORARY ON DATABASE … TO …; too. docs/operators.md ("Two roles") has it all, for copying.'
     )
   }
   if (code === '53300')
     return 'Raise max_connections, or end what uses the others; `ferry doctor` counts them.'
+  if (code === '25006') {
+    return 'The server takes no writes: it is a standby, or a failover is under way. Wait, or name the primary in DATABASE_URL.'
+  }
+  if (code === '25P03' || code === '25P04') {
+    return 'Postgres ended a transaction that stood still for too long. Run this again: nothing is left half written.'
+  }
+  if (/^(40|55P03)/.test(code)) {
+    return 'Another transaction was in the way for too long. Run this again: nothing is left half written.'
+  }
   // Classes 08 and 57P: the connection broke, or the server is being stopped or started.
-  if (/^(08|57P|ECONN|EPIPE|ETIMEDOUT)/.test(code) || /^Connection terminated/.test(message)) {
+  if (
+    /^(08|57P|ECONN|EPIPE|ETIMEDOUT|EAI_|ENOTFOUND|EHOSTUNREACH|ENETUNREACH)/.test(code) ||
+    /^Connection terminated/.test(message)
+  ) {
     return 'The database went away. See that it is up and run this again: nothing is left half written.'
   }
   return undefined

@@ -1,6 +1,7 @@
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
 import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
+import { readPostgresUrl } from './database-url.ts'
 
 /*
  * How each kind of setting is written. A mistake says what is wrong and what would be right; the text itself is
@@ -67,7 +68,12 @@ export const Flag = z
   .enum(['1', 'true', '0', 'false'], { error: issue => `${quoted(issue.input)} is neither true nor false` })
   .transform(value => value === '1' || value === 'true')
 
-export const PostgresUrl = url(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database')
+export const PostgresUrl = z.string().transform((value, context) => {
+  const read = readPostgresUrl(value)
+  if ('url' in read) return read.url
+  context.addIssue(read.mistake)
+  return z.NEVER
+})
 export const RedisUrl = url(['redis:', 'rediss:'], 'redis://host:6379')
 export const ProxyUrl = url(['http:', 'https:'], 'http://proxy:3128')
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import { isPassing } from '#src/store/patience.ts'
 import { placeOf } from '#src/store/place.ts'
 
 /** The database cannot be used. The message names server and database, never the password. */
@@ -57,6 +58,7 @@ async function tryOnce(url: string): Promise<Failure | null> {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    query_timeout: CONNECT_WITHIN_MS,
     application_name: 'ferry start',
   })
   client.on('error', () => {})
@@ -75,10 +77,17 @@ async function tryOnce(url: string): Promise<Failure | null> {
 
 type Failure = 'too old' | (Error & { code?: string })
 
-/** What the server itself says is for good, except those of class 57P (starting, stopping). */
+/** What the server itself says is mostly for good, and so is a certificate that is not trusted. */
 function mayPass(failure: Failure): boolean {
+  if (failure === 'too old' || isAboutEncryption(failure)) return false
+  return !(failure instanceof DatabaseError) || isPassing(failure)
+}
+
+function isAboutEncryption(failure: Failure): boolean {
   if (failure === 'too old') return false
-  return !(failure instanceof DatabaseError) || failure.code?.startsWith('57P') === true
+  return (
+    /CERT|ISSUER|LEAF_SIGNATURE|^ERR_(SSL|TLS)/.test(failure.code ?? '') || /\bSSL\b/.test(failure.message)
+  )
 }
 
 function unreachable(url: string, failure: Failure): PostgresUnusable {
@@ -90,15 +99,23 @@ function unreachable(url: string, failure: Failure): PostgresUnusable {
     )
   }
   const why = failure.message || failure.code || failure.name
+  if (isAboutEncryption(failure)) {
+    return new PostgresUnusable(
+      `Postgres at ${place} (DATABASE_URL) and Ferry do not agree on encryption: ${why}`,
+      'Name the authority of its certificate in DATABASE_URL (sslmode=verify-full&sslrootcert=FILE), or write ' +
+        'sslmode=require to encrypt without looking at the certificate, or sslmode=disable for a server without TLS.',
+      failure,
+    )
+  }
   if (mayPass(failure)) {
     return new PostgresUnusable(
-      `Postgres at ${place} does not answer: ${why}`,
+      `Postgres at ${place} (DATABASE_URL) does not answer: ${why}`,
       'Start it, or correct DATABASE_URL. Without DATABASE_URL, Ferry brings up a Postgres of its own.',
       failure,
     )
   }
   return new PostgresUnusable(
-    `Postgres at ${place} refuses Ferry: ${why}`,
+    `Postgres at ${place} (DATABASE_URL) refuses Ferry: ${why}`,
     'Correct user, password and database in DATABASE_URL; the database must exist and the user may connect to it.',
     failure,
   )

@@ -10,9 +10,15 @@ import {
   loadRows,
 } from '#src/store/imports/claims.ts'
 import type { Standing } from '#src/store/imports/outcomes.ts'
-import { patiently } from '#src/store/patience.ts'
+import { isPassing, patiently } from '#src/store/patience.ts'
 import { ClaimGone, type ClaimThrottle, throttleOf } from './claim-throttle.ts'
 import { recordOutcome } from './record.ts'
+
+/**
+ * What the platform said is worth a long wait for a Postgres that is away: without it the batch would be sent again, or a
+ * person asked. To record it late does no harm, since a claim that was settled meanwhile keeps its outcome.
+ */
+const OUTCOME_PATIENCE_MS = 600_000
 
 /** What it takes to send the batches of one import. */
 export type Sender = {
@@ -38,9 +44,12 @@ export async function sendBatch(sender: Sender, claim: Claim): Promise<Standing 
     const body: ImportBody = { page_id: pageId, method, subscribers: rows.map(subscriberOf) }
     const answer = await client.importSubscribers(body, { runId: null, signal: cutOff, throttle })
     const outcome = { importId, claim: claim.claim, pageId, rows, answer, call: throttle.ended }
-    return await patiently(() => recordOutcome(pool, outcome))
+    return await patiently(() => recordOutcome(pool, outcome), {
+      patienceMs: OUTCOME_PATIENCE_MS,
+      signal: cutOff,
+    })
   } catch (error) {
-    const expected = error instanceof ClaimGone || cutOff.aborted
+    const expected = error instanceof ClaimGone || cutOff.aborted || isPassing(error)
     log[expected ? 'debug' : 'warn'](
       { batch: claim.batchId, error: reasonOf(error) },
       'a batch was not sent, or its outcome not recorded',

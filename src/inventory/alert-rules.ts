@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { alertRuleFlags } from '#src/model/alert-rule-flags.ts'
 import { canonicalAlertRule } from '#src/model/fingerprint.ts'
@@ -46,10 +47,13 @@ async function readFolders(
   if (trustedHashes.length === hashes.length && hashes.every((hash, n) => hash === trustedHashes[n])) {
     return { ...read, kind: 'identical' }
   }
-  const listing = joinListings(
-    bodies.map(body => body.listing()),
-    rule => `${rule.id}`,
-  )
+  const listings = []
+  for (const body of bodies) {
+    // A large answer takes seconds to read: leases are renewed in between.
+    await nextTurn()
+    listings.push(body.listing())
+  }
+  const listing = joinListings(listings, rule => `${rule.id}`)
   return {
     ...read,
     kind: 'read',

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { fingerprint } from '#src/model/fingerprint.ts'
 import type { Listing } from '#src/model/listing.ts'
@@ -22,6 +23,8 @@ export type Plan<Row> = {
   readonly ended: readonly string[]
 }
 
+const HASHED_IN_ONE_GO = 5_000
+
 /** Returns what differs between the listing and what is stored; writes nothing. */
 export async function planChanges<Row>(
   pool: Pool,
@@ -35,6 +38,11 @@ export async function planChanges<Row>(
   const fingerprintOf = (n: number) => {
     known[n] ??= fingerprint(canonical(rowAt(listing.rows, n)))
     return known[n]
+  }
+  // Seconds of work in one go would keep the leases of all runs here from being renewed.
+  for (const n of ids.keys()) {
+    if (n % HASHED_IN_ONE_GO === 0) await nextTurn()
+    fingerprintOf(n)
   }
   const present = listing.quarantined.flatMap(row => (row.id === null ? [] : [row.id]))
   const differences = await compareWithCurrent(

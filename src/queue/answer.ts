@@ -1,5 +1,6 @@
 import { reasonOf } from '#src/model/reason.ts'
 import type { RunResult, RunStatus } from '#src/model/run.ts'
+import { isPassing } from '#src/store/patience.ts'
 import { type Hold, takeSlot } from '#src/store/slots.ts'
 import type { FindDue } from './due.ts'
 import type { Bell, JobContext, JobResult, QueuedJob } from './job.ts'
@@ -68,7 +69,8 @@ async function runJob(
     return await job.run(ferry, call, signal)
   } catch (error) {
     if (!signal.aborted)
-      ferry.log.error(
+      // That Postgres is away is said once, by its pool.
+      ferry.log[isPassing(error) ? 'debug' : 'error'](
         { error: reasonOf(error), stack: error instanceof Error ? error.stack : undefined },
         'a job broke',
       )

@@ -74,6 +74,12 @@ export async function migrateQueue({ databaseUrl, redisUrl }: BackendSettings): 
       throw error
     })
     if (version < LATEST_SCHEMA_VERSION) await runMigrations(client, SCHEMA)
+    // BullMQ makes a sequence at the first job of a queue. The role that adds it may have no right to create.
+    await client.query(
+      `select ${SCHEMA}.next_job_id(name) from unnest($1::text[]) as queues (name)
+       where to_regclass('${SCHEMA}.' || quote_ident(${SCHEMA}.job_id_seq_name(name))) is null`,
+      [QUEUE_NAMES],
+    )
   })
 }
 

@@ -2,6 +2,7 @@ import type { WorkEnd } from '#src/imports/work.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { findImport } from '#src/store/imports/start.ts'
 import { listWaitingImports, settleLostClaims } from '#src/store/imports/waiting.ts'
+import { isPassing } from '#src/store/patience.ts'
 import type { Answer } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
 import type { Hands } from './hands.ts'
@@ -62,7 +63,10 @@ export async function answerImportBell(
     await ringWaiting(ferry, queue)
     return end === 'yielded' ? 'later' : 'done'
   } catch (error) {
-    ferry.log.error({ import: importId, error: reasonOf(error) }, 'the work on an import broke')
+    ferry.log[isPassing(error) ? 'debug' : 'error'](
+      { import: importId, error: reasonOf(error) },
+      'the work on an import broke',
+    )
     return 'later'
   } finally {
     free()

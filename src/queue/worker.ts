@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { loadInstallation } from '#src/store/installation.ts'
+import { isPassing } from '#src/store/patience.ts'
 import { type Answer, answerBell } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
 import { openDesk } from './desk.ts'
@@ -130,11 +131,12 @@ function keepTime(job: WorkerJob, reconciler: Reconciler, log: Logger): { stop()
       if (failing) log.info({ job: job.name }, 'a job that failed works again')
       failing = false
     } catch (error) {
-      log[failing ? 'debug' : 'warn'](
+      log[failing || isPassing(error) ? 'debug' : 'warn'](
         { job: job.name, error: reasonOf(error) },
         'a job failed and is tried again',
       )
-      failing = true
+      // That Postgres is away, and back, is said once by its pool.
+      failing ||= !isPassing(error)
     }
     if (stopped) return
     timer = setTimeout(() => {

@@ -109,7 +109,10 @@ function keepLease(pool: Pool, name: string, token: string, lifeMs: number, log:
   }
 }
 
-/** `in use`: its row is locked, by the work it is for or for a moment by others. */
+/**
+ * `in use`: its row is locked, by the work it is for or for a moment by others. One that ran out is renewed all the same
+ * as long as nobody has taken it over: a process that stood still for a while need not begin again.
+ */
 async function renewLease(
   pool: Pool,
   name: string,
@@ -120,14 +123,12 @@ async function renewLease(
     pool,
     lifeMs / RENEWALS,
     `with mine as (
-       select name, expires_at > clock_timestamp() as is_alive from ferry.leases where name = $1 and token = $2
-       for no key update skip locked
+       select name from ferry.leases where name = $1 and token = $2 for no key update skip locked
      ), renewed as (
        update ferry.leases l set expires_at = clock_timestamp() + $3 * interval '1 ms'
-       from mine where l.name = mine.name and mine.is_alive returning 1
+       from mine where l.name = mine.name returning 1
      )
-     select case when exists (select from renewed) then 'renewed' when exists (select from mine) then 'lost'
-       when exists (select from ferry.leases where name = $1 and token = $2) then 'in use' else 'lost' end as state`,
+     select case when exists (select from renewed) then 'renewed' when exists (select from ferry.leases where name = $1 and token = $2) then 'in use' else 'lost' end as state`,
     [name, token, lifeMs],
   )
   return rows[0]?.state ?? 'lost'

@@ -78,6 +78,12 @@ const MARK_WORKER_LOST = `
   where finished_at is null`
 
 /**
+ * A worker that stood still for a while renews its lease as soon as it goes on, if nobody has taken it over. Its run is
+ * called lost when it had the time to do so; whoever takes the lease over calls it lost at once (`startRun`).
+ */
+const GRACE = "interval '5 s'"
+
+/**
  * Marks every unfinished run whose lease has run out; returns what they were about. A lease that is locked is in use: its
  * run is being applied, for longer than the lease lives. (`for key share` meets nothing but that lock, so looking here
  * keeps nobody from taking or renewing a lease.)
@@ -87,7 +93,7 @@ export async function failWorkerLostRuns(
 ): Promise<{ id: string; account: string; resource: Resource }[]> {
   const { rows } = await pool.query<{ id: string; account: string; resource: Resource }>(
     `with dead as (
-       select name, token from ferry.leases where expires_at <= clock_timestamp() for key share skip locked
+       select name, token from ferry.leases where expires_at <= clock_timestamp() - ${GRACE} for key share skip locked
      )
      ${MARK_WORKER_LOST} and (
        not exists (select from ferry.leases l

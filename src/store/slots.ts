@@ -1,7 +1,8 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
-import { inTransaction } from './database.ts'
+import { inTransaction, queryWithin } from './database.ts'
+import { isPassing } from './patience.ts'
 import type { ScheduleKey } from './schedules.ts'
 
 /*
@@ -73,32 +74,44 @@ function keepSlot(
   const held = () => [key.account, key.schedule, slot, until]
 
   const giveUp = () => lost.abort(new Error('this slot was not renewed in time; another worker may be at it'))
-  let expiry = setTimeout(giveUp, HOLD_MS)
-  let renewing = Promise.resolve()
-  let failing = false
+  let expiry = setTimeout(renewOrGiveUp, HOLD_MS)
+  let renewing = Promise.resolve(true)
   const timer = setInterval(() => {
     renewing = renewing.then(renew)
   }, RENEW_EVERY_MS)
 
-  async function renew(): Promise<void> {
+  async function renew(): Promise<boolean> {
     const askedAt = performance.now()
     try {
-      const { rows } = await pool.query<{ retry_at: Date }>(
+      const { rows } = await queryWithin<{ retry_at: Date }>(
+        pool,
+        2 * RENEW_EVERY_MS,
         `update ferry.schedule_slots set retry_at = ${inMs('$5')} ${where} returning retry_at`,
         [...held(), HOLD_MS],
       )
       clearTimeout(expiry)
-      if (!rows[0]) return giveUp()
-      failing = false
+      if (!rows[0]) {
+        giveUp()
+        return false
+      }
       until = rows[0].retry_at
-      expiry = setTimeout(giveUp, HOLD_MS - (performance.now() - askedAt))
+      expiry = setTimeout(renewOrGiveUp, Math.max(HOLD_MS - (performance.now() - askedAt), 1))
+      return true
     } catch (error) {
-      log[failing ? 'debug' : 'warn'](
+      log[isPassing(error) ? 'debug' : 'warn'](
         { error: reasonOf(error), ...key },
         'the hold on a slot could not be renewed',
       )
-      failing = true
+      return false
     }
+  }
+
+  /** A process that stood still for so long may have it yet: only Postgres knows. */
+  function renewOrGiveUp(): void {
+    renewing = renewing.then(renew).then(renewed => {
+      if (!renewed) giveUp()
+      return renewed
+    })
   }
 
   async function stopRenewing(): Promise<void> {

@@ -146,7 +146,7 @@ describe('ferry doctor', () => {
     })
     expect(sync.stderr).not.toContain('not expected')
     expect(stdout).toContain(
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry TO "${role}"`,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO "${role}"`,
     )
     await cli.query(`drop owned by ${role}`)
     await cli.query(`drop role ${role}`)

@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { HEARTBEAT_FILE, openHeartbeat } from '#src/cli/heartbeat.ts'
 import { readConfig } from '#src/config.ts'
+import { openDatabase } from '#src/store/database.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -15,11 +16,11 @@ const log = pino({ level: 'silent' })
 test('a worker that reaches Postgres touches the file that the image looks at, and takes it away when it ends', async () => {
   await using database = await openTestDatabase()
   const config = readConfig({ FERRY_DATA_DIR: await directory() })
-  const pool = new Pool({ connectionString: database.url })
-  const heartbeat = openHeartbeat({ pool, config, log })
+  await using opened = openDatabase(database.url, log)
+  const { pool } = opened
+  const heartbeat = openHeartbeat({ pool, config, holder: 'test', log })
   await waitFor(() => existsSync(join(config.dataDir, HEARTBEAT_FILE)), { what: 'a heartbeat' })
   await heartbeat[Symbol.asyncDispose]()
-  await pool.end()
   expect(existsSync(join(config.dataDir, HEARTBEAT_FILE))).toBe(false)
   const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8')
   expect(dockerfile).toContain(`"$FERRY_DATA_DIR/${HEARTBEAT_FILE}"`)
@@ -30,10 +31,27 @@ test('one that does not reach Postgres has no heartbeat, and goes on', async () 
   const pool = new Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/nowhere' })
   const failed = Promise.withResolvers<void>()
   const listening = { ...log, debug: () => failed.resolve() } as typeof log
-  await using _ = openHeartbeat({ pool, config, log: listening })
+  await using _ = openHeartbeat({ pool, config, holder: 'test', log: listening })
   await failed.promise
   expect(existsSync(join(config.dataDir, HEARTBEAT_FILE))).toBe(false)
   await pool.end()
+})
+
+test.each([
+  ['takes no writes', (name: string) => `alter database ${name} set default_transaction_read_only = on`],
+  ['shows the tables, and no more', (name: string) => `alter database ${name} set role pg_read_all_data`],
+])('one whose Postgres answers but %s has no heartbeat', async (_, setting) => {
+  await using database = await openTestDatabase()
+  const config = readConfig({ FERRY_DATA_DIR: await directory() })
+  await using admin = openDatabase(database.url, log)
+  await admin.pool.query(setting(database.name))
+  await using store = openDatabase(database.url, log)
+  expect((await store.pool.query('select 1 as n')).rows).toEqual([{ n: 1 }])
+  const failed = Promise.withResolvers<void>()
+  const listening = { ...log, debug: () => failed.resolve() } as typeof log
+  await using _heartbeat = openHeartbeat({ pool: store.pool, config, holder: 'test', log: listening })
+  await failed.promise
+  expect(existsSync(join(config.dataDir, HEARTBEAT_FILE))).toBe(false)
 })
 
 async function directory(): Promise<string> {

@@ -155,7 +155,7 @@ describe('a Postgres out of reach', () => {
     const url = 'postgres://ferry:hunter2@127.0.0.1:9/inventory'
     const { code, stderr } = await runFerry(['runs', 'list'], { ...env, DATABASE_URL: url })
     expect(code).toBe(1)
-    expect(stderr).toContain('Postgres at 127.0.0.1:9/inventory does not answer')
+    expect(stderr).toContain('Postgres at 127.0.0.1:9/inventory (DATABASE_URL) does not answer')
     expect(stderr).toContain('DATABASE_URL')
     expect(stderr).not.toContain('hunter2')
   })

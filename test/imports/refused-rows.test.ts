@@ -230,6 +230,20 @@ test('words that name the page for the fault of a row hold the import up once, a
   expect(world.timesDelivered()).toEqual({ once: 39 })
 })
 
+test('the HTTP status is not taken for the number of the page', async () => {
+  await using world = await setup()
+  world.sandbox.state.subscribers.addPage(400n)
+  const found = bad(3)
+  world.sandbox.state.onCall(call =>
+    found(call).length > 0
+      ? { kind: 'error', code: 'ResourceNotFound', message: 'Something is gone.' }
+      : undefined,
+  )
+  const id = await world.stage({ rows: 4, pageId: 400n })
+  expect(await world.work(id)).toBe('completed')
+  expect((await world.rejects(id)).map(row => row.line)).toEqual(['3'])
+})
+
 test('a page that is gone half-way pauses the import and rejects nobody', async () => {
   await using world = await setup()
   const id = await world.stage({ rows: 400, batchRows: 20 })

@@ -51,6 +51,7 @@ test.each([
     await world.query(`update ferry.leases set ${change}`)
     return undefined
   })
-  expect(await world.sync()).toMatchObject({ status: 'failed', errorCode: 'LeaseLost' })
+  const result = await syncInventory({ ...world.ferry, leaseMs: 60_000 }, REQUEST, NEVER)
+  expect(result).toMatchObject({ status: 'failed', errorCode: 'LeaseLost' })
   expect(await world.query('select from ferry.alert_rule_versions')).toEqual([])
 })

@@ -63,7 +63,7 @@ test('a lease that ran out is no good any more, even if nobody has taken it over
 
 test('work that takes longer than its lease lives keeps it: nobody takes it over, nobody calls the run lost', async () => {
   await using store = await openTestStore()
-  const lifeMs = 1_000
+  const lifeMs = 2_000
   const lease = await acquireLease(store.pool, 'sync:a:alert-rules', 'slow', log, lifeMs)
   if ('heldBy' in lease) throw new Error('held')
   const run = await startRun(store.pool, RUN, lease)
@@ -90,10 +90,25 @@ test('a lease that ran out without work under way is taken over, and its run cal
   const dead = await acquired(store, 'dead')
   await startRun(store.pool, RUN, dead)
   expect(await failWorkerLostRuns(store.pool)).toEqual([])
-  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
+  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 min'")
   expect(await failWorkerLostRuns(store.pool)).toMatchObject([{ account: 'a', resource: 'alert-rules' }])
   await (await acquired(store, 'next')).release()
   await dead.release()
+})
+
+test('a worker that stood still has its lease again if nobody took it over, and its run is not called lost', async () => {
+  await using store = await openTestStore()
+  const lease = await acquireLease(store.pool, 'sync:a:alert-rules', 'worker', log, 3_000)
+  if ('heldBy' in lease) throw new Error('held')
+  await startRun(store.pool, RUN, lease)
+  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '2 s'")
+  expect(await failWorkerLostRuns(store.pool)).toEqual([])
+  const renewed = async () =>
+    (await store.pool.query('select from ferry.leases where expires_at > clock_timestamp()')).rowCount === 1
+  await waitFor(renewed, { what: 'the lease to be renewed', timeoutMs: 20_000 })
+  await inTransaction(store.pool, client => fenceWithLease(client, lease))
+  expect(lease.signal.aborted).toBe(false)
+  await lease.release()
 })
 
 test('a run whose lease has another holder is called lost', async () => {

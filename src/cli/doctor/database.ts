@@ -9,42 +9,84 @@ import { type Finding, failed, orFailed } from './finding.ts'
 /** That it is new enough, and migrated, is known: otherwise Ferry had not opened. */
 export async function* databaseFindings(ferry: Ferry): AsyncGenerator<Finding> {
   yield await checkVersion(ferry).catch(failed('postgres'))
+  yield* orFailed('isolation', otherIsolation(ferry.pool))
   yield await checkRights(ferry.pool).catch(failed('rights'))
   yield await checkConnections(ferry).catch(failed('connections'))
   yield* orFailed('holds', openHolds(ferry.pool))
 }
 
 async function checkVersion({ pool, backend, embedded }: Ferry): Promise<Finding> {
-  const { rows } = await pool.query<{ version: string }>(
-    `select current_setting('server_version') as version`,
+  const { rows } = await pool.query<{ version: string; takesNoWrites: boolean }>(
+    `select current_setting('server_version') as version,
+       pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as "takesNoWrites"`,
   )
   const where = embedded === null ? `at ${placeOf(backend.databaseUrl)}` : `embedded, ${embedded}`
-  return {
-    check: 'postgres',
+  const found = `version ${rows[0]?.version}, ${where}`
+  if (rows[0]?.takesNoWrites) {
+    return {
+      check: 'postgres',
+      status: 'fail',
+      found: `${found}; it takes no writes`,
+      whatToDo:
+        'It is a standby, or a failover is under way: wait, or name the primary in DATABASE_URL. If it is neither, ' +
+        'default_transaction_read_only is on for this server, database or role.',
+    }
+  }
+  return { check: 'postgres', status: 'ok', found: `${found}; the schema is up to date` }
+}
+
+/** Only where it is not what Postgres has by default. */
+async function* otherIsolation(pool: Pool): AsyncGenerator<Finding> {
+  const { rows } = await pool.query<{ isolation: string }>(
+    `select current_setting('default_transaction_isolation') as isolation`,
+  )
+  const { isolation = 'read committed' } = rows[0] ?? {}
+  if (isolation === 'read committed') return
+  yield {
+    check: 'isolation',
     status: 'ok',
-    found: `version ${rows[0]?.version}, ${where}; the schema is up to date`,
+    found: `the default here is ${isolation}; Ferry's own transactions are all read committed, which its limits need`,
   }
 }
 
 /** Tables made by one role and used by another: the grants are easily forgotten. */
 async function checkRights(pool: Pool): Promise<Finding> {
-  const { rows } = await pool.query<{ name: string; role: string }>(
-    `select c.oid::regclass::text as name, current_user as role from pg_class c
-     where c.relnamespace = 'ferry'::regnamespace and c.relkind in ('r', 'v') and exists (
-       select from unnest(case c.relkind when 'v' then '{select}' else '{select,insert,update,delete}' end::text[]) need
-       where not has_table_privilege(c.oid, need))
-     order by 1`,
-  )
+  const { rows } = await pool.query<{ lacks: string; role: string }>(LACKING_RIGHTS)
   const [first] = rows
-  if (!first)
-    return { check: 'rights', status: 'ok', found: 'this role may read and write every table of Ferry' }
+  if (!first) {
+    return { check: 'rights', status: 'ok', found: 'this role may do all that Ferry does with its tables' }
+  }
   return {
     check: 'rights',
     status: 'fail',
-    found: `the role ${first.role} may not use ${rows.map(row => row.name).join(', ')}`,
-    whatToDo: `As their owner: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry TO "${first.role}";`,
+    found: `the role ${first.role} lacks rights: ${rows.map(row => row.lacks).join('; ')}`,
+    whatToDo:
+      `As their owner: GRANT USAGE ON SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
+      `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
+      `GRANT TEMPORARY ON DATABASE … TO "${first.role}"; (docs/operators.md, "Two roles")`,
   }
 }
+
+/** The queue's schema is there only if the queue has lived in Postgres. */
+const LACKING_RIGHTS = `
+  with places as (select oid, nspname from pg_namespace where nspname in ('ferry', 'ferry_queue'))
+  select current_user as role, lacks from (
+    select 1 as place, 'usage of the schema ' || nspname as lacks from places where not has_schema_privilege(oid, 'usage')
+    union all
+    select 2, need || ' on ' || string_agg(nspname || '.' || relname, ', ' order by relname)
+      from pg_class c join places p on p.oid = relnamespace,
+        unnest(case relkind when 'v' then '{select}' else '{select,insert,update,delete}' end::text[]) need
+      where relkind in ('r', 'v') and not (nspname = 'ferry' and relname = 'migrations' and need <> 'select')
+        and not has_table_privilege(c.oid, need)
+      group by need
+    union all
+    select 3, 'usage of the sequence ' || nspname || '.' || relname from pg_class c join places p on p.oid = relnamespace
+      where nspname = 'ferry_queue' and case relkind when 'S' then not has_sequence_privilege(c.oid, 'usage') end
+    union all
+    select 4, 'temporary tables, which imports are staged with'
+      where not has_database_privilege(current_database(), 'temporary')
+  ) l order by place, lacks`
 
 /** What the server, the database and the role allow, less what others use, against what one worker may take. */
 async function checkConnections({ pool, backend, embedded, config }: Ferry): Promise<Finding> {

@@ -17,7 +17,8 @@ export function failed(check: string): (error: unknown) => Finding {
     const known = error instanceof Error ? error : new Error(String(error))
     const whatToDo = whatToDoAbout(known)
     return {
-      check,
+      // Whatever was looked at, it is the database that is away.
+      check: known.name === 'PostgresAway' ? 'postgres' : check,
       status: 'fail',
       found: known.message,
       exit: exitCodeFor(known),
