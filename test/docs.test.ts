@@ -11,7 +11,14 @@ import { readConfig } from '#src/config.ts'
 import { describeSchema, README, SCHEMA_PAGE, withSettings } from '../docs/generate.ts'
 import { openTestDatabase } from './support/database.ts'
 
-const PAGES = ['README.md', 'CHANGELOG.md', 'docs/schema.md', 'docs/sql.md', 'docs/operators.md']
+const PAGES = [
+  'README.md',
+  'CHANGELOG.md',
+  'docs/schema.md',
+  'docs/sql.md',
+  'docs/operators.md',
+  'docs/sandbox.md',
+]
 
 test('the README shows every setting with its default and meaning (else: npm run docs)', () => {
   const readme = readFileSync(README, 'utf8')
@@ -26,6 +33,20 @@ test('the README shows every command', { timeout: 120_000 }, async () => {
     expect(line, command).not.toBe('')
     for (const part of await commandsOf(command)) expect(line).toContain(` ${part}`)
   }
+})
+
+test('docs/sandbox.md shows every option and every control', async () => {
+  const page = readFileSync(fileURLToPath(new URL('../docs/sandbox.md', import.meta.url)), 'utf8')
+  const help = await promisify(execFile)(process.execPath, [
+    fileURLToPath(new URL('../src/cli/ferry.ts', import.meta.url)),
+    'sandbox',
+    '--help',
+  ])
+  const options = [...help.stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option ?? '')
+  expect(options).toContain('--fault')
+  const { CONTROLS } = await import('#src/sandbox/controls.ts')
+  const shown = [...options.filter(option => option !== '--help'), ...Object.keys(CONTROLS)]
+  expect(shown.filter(name => !page.includes(name))).toEqual([])
 })
 
 test('the accounts file shown in the README is one that Ferry reads', async () => {

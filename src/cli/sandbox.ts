@@ -1,9 +1,20 @@
 import type { Command } from 'commander'
+import type { FaultText } from '#src/sandbox/fault-text.ts'
 import { countUpTo, durationArgument } from './arguments.ts'
+import { UsageError } from './errors.ts'
 import { counted, print, printJson } from './output.ts'
-import { serve } from './service.ts'
+import { serveUntilStopped } from './service.ts'
 
-type Options = { port: number; rules: number; servers: number; latency: number; key?: string; json?: true }
+type Options = {
+  port: number
+  rules: number
+  servers: number
+  latency: number
+  changeEvery?: number
+  fault: readonly string[]
+  key?: string
+  json?: true
+}
 
 export function addSandbox(program: Command): void {
   program
@@ -13,29 +24,50 @@ export function addSandbox(program: Command): void {
     .option('--rules <n>', 'how many alert rules it has', countUpTo(200_000), 40)
     .option('--servers <n>', 'how many MCP servers it has', countUpTo(10_000), 25)
     .option('--latency <duration>', 'how long each answer takes', durationArgument, 0)
+    .option(
+      '--change-every <duration>',
+      'something changes this often, as on a working day',
+      durationArgument,
+    )
+    .option(
+      '--fault <operation:when:what>',
+      'calls that go wrong, such as import:every=10:500 (may be repeated; see docs/sandbox.md)',
+      (text: string, earlier: readonly string[]) => [...earlier, text],
+      [],
+    )
     .option('--key <app_key>', 'the app_key it accepts')
     .option('--json', 'print one JSON object once it listens')
-    .action((options: Options) =>
-      serve(async (_, opened) => {
-        const { openSandbox } = await import('#src/sandbox/sandbox.ts')
-        const { port, rules, servers, latency: answerMs, key } = options
-        const sandbox = opened.use(
-          await openSandbox({
-            port,
-            rules,
-            servers,
-            answerMs,
-            ...(key === undefined ? {} : { appKey: key }),
-          }),
-        )
-        const { baseUrl, appKey } = sandbox
-        if (options.json) return printJson({ baseUrl, rules, servers })
-        print(
-          `The sandbox platform listens at ${baseUrl}: ${counted(rules, 'alert rule')}, ${counted(servers, 'MCP server')}, all made up.`,
-        )
-        // Its own key is in the source for all to read; one that was given is nobody else's business.
-        print(`FERRY_BASE_URL=${baseUrl} FERRY_APP_KEY=${key === undefined ? appKey : '<the key you gave>'}`)
-        print('Ctrl-C ends it.')
-      }),
-    )
+    .action((options: Options) => serveUntilStopped((_, opened) => open(options, opened)))
+}
+
+async function open(options: Options, opened: AsyncDisposableStack): Promise<void> {
+  const { port, rules, servers, latency: answerMs, changeEvery, key } = options
+  const faults = await faultsOf(options.fault)
+  const { openSandbox } = await import('#src/sandbox/sandbox.ts')
+  const { openChanges } = await import('#src/sandbox/changes.ts')
+  const sandbox = opened.use(
+    await openSandbox({ port, rules, servers, answerMs, ...(key === undefined ? {} : { appKey: key }) }),
+  )
+  for (const { fault, when } of faults) sandbox.state.inject(fault, when)
+  if (changeEvery) opened.use(openChanges(sandbox, changeEvery))
+
+  const { baseUrl, appKey } = sandbox
+  if (options.json) return printJson({ baseUrl, rules, servers })
+  print(
+    `The sandbox platform listens at ${baseUrl}: ${counted(rules, 'alert rule')}, ${counted(servers, 'MCP server')}, all made up.`,
+  )
+  // Its own key is in the source for all to read; one that was given is nobody else's business.
+  print(`FERRY_BASE_URL=${baseUrl} FERRY_APP_KEY=${key === undefined ? appKey : '<the key you gave>'}`)
+  print('Ctrl-C ends it.')
+}
+
+async function faultsOf(texts: readonly string[]): Promise<FaultText[]> {
+  const { parseFault } = await import('#src/sandbox/fault-text.ts')
+  return texts.map(text => {
+    try {
+      return parseFault(text)
+    } catch (error) {
+      throw new UsageError(`--fault ${text}: ${error instanceof Error ? error.message : error}`)
+    }
+  })
 }

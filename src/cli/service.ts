@@ -17,8 +17,15 @@ const LEFT_OVER_MS = 500
  * A second signal exits at once, and so does a closing that takes too long: nothing is lost by that, for what
  * was under way is found unfinished in Postgres and taken up again.
  */
-export async function serve(
+export function serve(
   open: (session: Session, opened: AsyncDisposableStack) => Promise<void>,
+): Promise<void> {
+  return serveUntilStopped(async (signal, opened) => open(await openSession('info', signal), opened))
+}
+
+/** The same for a service that needs no settings, and so does not mind wrong ones. */
+export async function serveUntilStopped(
+  open: (signal: AbortSignal, opened: AsyncDisposableStack) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController()
   const stopped = Promise.withResolvers<void>()
@@ -31,7 +38,7 @@ export async function serve(
   for (const name of SIGNALS) process.on(name, onSignal)
   try {
     await using opened = new AsyncDisposableStack()
-    await open(await openSession('info', stop.signal), opened)
+    await open(stop.signal, opened)
     await stopped.promise
   } catch (error) {
     // Told to stop while it was still starting: that is an end as good as any.

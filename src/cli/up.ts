@@ -7,6 +7,9 @@ import { leaveSandboxNote, readSandboxNote, SANDBOX_NOTICE } from './sandbox-not
 import { serve } from './service.ts'
 import { openWorking } from './working.ts'
 
+/** As often as alert rules are polled, unless that is set otherwise. */
+const SANDBOX_CHANGES_EVERY_MS = 60_000
+
 export function addUp(program: Command): void {
   program
     .command('up')
@@ -70,12 +73,15 @@ async function withSandbox(
   }
   const say = options.json ? printAside : print
   say(SANDBOX_NOTICE)
+  say('A little of it changes every minute, so that there is history to see.')
   say('Set FERRY_BASE_URL and FERRY_APP_KEY to use your own.\n')
   const { makeDataDir } = await import('#src/embedded/data-dir.ts')
   const { openSandbox } = await import('#src/sandbox/sandbox.ts')
   const { withAccount } = await import('#src/config.ts')
   await makeDataDir(config.dataDir)
+  const { openChanges } = await import('#src/sandbox/changes.ts')
   const sandbox = opened.use(await openSandbox())
+  opened.use(openChanges(sandbox, SANDBOX_CHANGES_EVERY_MS))
   opened.use(leaveSandboxNote(config.dataDir, sandbox))
   return withAccount(config, 'sandbox', sandbox.baseUrl, sandbox.appKey)
 }

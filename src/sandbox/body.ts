@@ -22,7 +22,7 @@ export function readBody<Shape extends z.ZodType>(
 }
 
 /** `subscribers[3].locale` */
-function pathOf(path: readonly PropertyKey[]): string {
+export function pathOf(path: readonly PropertyKey[]): string {
   const text = path.map(step => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
   return text === '' ? 'body' : text.replace(/^\./, '')
 }

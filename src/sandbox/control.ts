@@ -38,7 +38,11 @@ function obey(sandbox: Controlled, request: FastifyRequest): { status: number; r
 
 function fieldsOf(body: unknown): unknown {
   if (body === null) throw new Error('The body is longer than the sandbox takes (maxBodyBytes).')
-  return parseJson((body as string | undefined) || '{}')
+  try {
+    return parseJson((body as string | undefined) || '{}')
+  } catch (error) {
+    throw new Error(`The body is not JSON: ${error instanceof Error ? error.message : error}`)
+  }
 }
 
 export function isLoopback(address: string | undefined): boolean {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
-import { Uint64 } from './body.ts'
+import { pathOf, Uint64 } from './body.ts'
 import { Fault } from './faults.ts'
 import { PERMISSIONS } from './keys.ts'
 import { MUTATIONS } from './mutate.ts'
@@ -99,7 +99,12 @@ export const CONTROLS: Readonly<Record<string, Control>> = {
     (state, key) => state.addKey(key),
   ),
   inject: control(
-    { fault: Fault, operation: AnOperation.optional(), nth: z.int().min(1).optional() },
+    {
+      fault: Fault,
+      operation: AnOperation.optional(),
+      nth: z.int().min(1).optional(),
+      every: z.int().min(1).optional(),
+    },
     (state, { fault, ...when }) => state.inject(fault, when),
   ),
   'clear-faults': control({}, state => state.clearFaults()),
@@ -143,5 +148,22 @@ function control<Fields extends z.ZodRawShape>(
   ) => unknown,
 ): Control {
   const shape = z.strictObject(fields)
-  return (sandbox, body) => act(sandbox.state, shape.parse(body), sandbox)
+  return (sandbox, body) => {
+    const read = shape.safeParse(body)
+    if (!read.success) throw new Error(wordsOf(read.error, Object.keys(fields)))
+    return act(sandbox.state, read.data, sandbox)
+  }
+}
+
+/** Every mistake of a body, each with the field it is in. */
+function wordsOf({ issues }: z.ZodError, fields: readonly string[]): string {
+  const known = fields.length === 0 ? 'it takes none' : `there are ${fields.join(', ')}`
+  const words = issues.map(issue => {
+    const where = pathOf(issue.path)
+    if (issue.code === 'unrecognized_keys' && issue.path.length === 0) {
+      return `there is no field ${issue.keys.join(', ')}: ${known}`
+    }
+    return `${where}: ${issue.message.replace(/^Invalid input: /, '')}`
+  })
+  return `The body is not what this control takes. ${words.join('; ')}.`
 }

@@ -51,8 +51,12 @@ export type Fault = z.output<typeof Fault>
 /** A fault as one writes it, with what goes without saying left out. */
 export type FaultInput = z.input<typeof Fault>
 
-/** Which calls go wrong: of one operation or of any; the `nth` from now (1 is the next), or every one. */
-export type When = { readonly operation?: Operation | undefined; readonly nth?: number | undefined }
+/** Which calls go wrong: of one operation or of any; the `nth` from now (1 is the next), `every` so many, or all. */
+export type When = {
+  readonly operation?: Operation | undefined
+  readonly nth?: number | undefined
+  readonly every?: number | undefined
+}
 
 type Injection = { readonly fault: Fault; readonly when: When; seen: number }
 
@@ -75,7 +79,8 @@ export class Faults {
       const { when } = injection
       if (when.operation !== undefined && when.operation !== operation) continue
       injection.seen++
-      if (when.nth === undefined || when.nth === injection.seen) due.push(injection)
+      const isNth = when.nth === undefined || when.nth === injection.seen
+      if (isNth && injection.seen % (when.every ?? 1) === 0) due.push(injection)
     }
     return due[0]?.fault ?? null
   }

@@ -40,6 +40,14 @@ export async function answerRequest(
   const record = arrived(operation)
   state.received.push(record)
   const outcome = await outcomeOf(state, request, record, closing)
+  state.options.onExchange?.({
+    method: request.method,
+    url: request.url,
+    headers: request.headers,
+    text: textOf(request),
+    answer: typeof outcome === 'string' ? null : outcome,
+    isFault: record.fault !== null,
+  })
   if (outcome === 'drop') reply.raw.destroy()
   if (typeof outcome === 'string') return
   record.status = outcome.status
@@ -58,13 +66,16 @@ async function outcomeOf(
   if (request.method !== 'POST') return envelope(requestId, refuse('MethodNotAllowed'))
   if (!isJson(request.headers['content-type'])) return envelope(requestId, refuse('InvalidContentType'))
   const appKey = (request.query as Record<string, unknown>).app_key
-  const text = request.body === undefined ? '' : (request.body as string | null)
   try {
-    return await serveCall(state, { operation, appKey, text, record }, closing)
+    return await serveCall(state, { operation, appKey, text: textOf(request), record }, closing)
   } catch (error) {
     if (closing.aborted) return 'drop'
     return envelope(requestId, refuse('InternalError', `The sandbox failed: ${error}`))
   }
+}
+
+function textOf({ body }: FastifyRequest): string | null {
+  return body === undefined ? '' : (body as string | null)
 }
 
 function isJson(contentType: string | undefined): boolean {
@@ -80,6 +91,7 @@ function arrived(operation: Operation | null): Received {
     accountId: null,
     appKey: null,
     body: null,
+    fault: null,
     status: null,
     code: null,
   }

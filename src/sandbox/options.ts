@@ -1,4 +1,5 @@
 import type { Operation } from '#src/platform/operations.ts'
+import type { Exchange } from './exchange.ts'
 
 /** At most `max` calls counted in any rolling `windowMs`. */
 export type Window = { readonly max: number; readonly windowMs: number }
@@ -37,6 +38,8 @@ export type SandboxOptions = {
   readonly retryAfter: boolean
   /** Whether a refused call takes room in the window too. */
   readonly countRefused: boolean
+  /** Hears of every call of the platform's and its answer, before that is sent. */
+  readonly onExchange?: (exchange: Exchange) => void
 }
 
 export const DEFAULT_APP_KEY = 'sandbox-key-with-every-permission'

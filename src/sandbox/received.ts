@@ -1,4 +1,5 @@
 import type { Operation } from '#src/platform/operations.ts'
+import type { Fault } from './faults.ts'
 
 /** A request as it arrived and what became of it. Filled in on the way; no recipient is ever kept in it. */
 export type Received = {
@@ -15,6 +16,8 @@ export type Received = {
   accountId: bigint | null
   appKey: string | null
   body: BodySummary | null
+  /** What went wrong on purpose. */
+  fault: Fault['kind'] | null
   /** Null as long as there is no answer, and for ever if it was dropped or hung. */
   status: number | null
   code: string | null

@@ -14,7 +14,7 @@ import { SandboxState } from './state.ts'
  *
  * One listener, the three operations on top of one `SandboxState`. Whoever runs in the same process changes
  * and reads that state directly. Whoever does not does the same by `POST /_sandbox/NAME` with a JSON body, from
- * the same machine only; the fields of each name are in `controls.ts`:
+ * the same machine only; the fields of each name are in `controls.ts`, and in docs/sandbox.md:
  *
  *   data      add-rule, change-rule, remove-rule, add-server, change-server, remove-server, add-samples,
  *             replace-rules-body, replace-servers-body, reorder, mutate, reset

@@ -54,6 +54,7 @@ async function decide(state: SandboxState, call: Call, signal: AbortSignal): Pro
     work(state, call, key, applied === 'half' ? firstHalf(body) : body)
   const fault = await faultFor(state, call.operation, key, body)
   if (fault === null) return envelope(requestId, perform(true))
+  call.record.fault = fault.kind
   const answer = faultAnswer(fault, requestId, perform)
   if (fault.kind === 'late') await sleep(fault.ms, undefined, { signal })
   return answer

@@ -31,25 +31,29 @@ export async function saveQuarantined(
   const ended = holding.filter(row => !met.has(row.fingerprint))
   const room = MOST_STORED - (holding.length - ended.length)
   const added = [...met].filter(([fingerprint]) => !known.has(fingerprint)).slice(0, Math.max(0, room))
-  await client.query(
-    `update ferry.quarantined_rows q set until_run = $1
-     from unnest($2::bigint[], $3::int[]) as e (run_id, position)
-     where q.run_id = e.run_id and q.position = e.position`,
-    [run.runId, ended.map(row => row.run_id), ended.map(row => row.position)],
-  )
-  await client.query(
-    `insert into ferry.quarantined_rows (run_id, position, id, reason, raw, fingerprint)
-     select $1, position, id, reason, raw::jsonb, fingerprint
-     from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::uuid[]) as q (position, id, reason, raw, fingerprint)`,
-    [
-      run.runId,
-      added.map(([, row]) => row.position),
-      added.map(([, row]) => row.id),
-      added.map(([, row]) => row.reason),
-      added.map(([, row]) => row.raw),
-      added.map(([fingerprint]) => fingerprint),
-    ],
-  )
+  if (ended.length > 0) {
+    await client.query(
+      `update ferry.quarantined_rows q set until_run = $1
+       from unnest($2::bigint[], $3::int[]) as e (run_id, position)
+       where q.run_id = e.run_id and q.position = e.position`,
+      [run.runId, ended.map(row => row.run_id), ended.map(row => row.position)],
+    )
+  }
+  if (added.length > 0) {
+    await client.query(
+      `insert into ferry.quarantined_rows (run_id, position, id, reason, raw, fingerprint)
+       select $1, position, id, reason, raw::jsonb, fingerprint
+       from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::uuid[]) as q (position, id, reason, raw, fingerprint)`,
+      [
+        run.runId,
+        added.map(([, row]) => row.position),
+        added.map(([, row]) => row.id),
+        added.map(([, row]) => row.reason),
+        added.map(([, row]) => row.raw),
+        added.map(([fingerprint]) => fingerprint),
+      ],
+    )
+  }
   return holding.length - ended.length + added.length
 }
 

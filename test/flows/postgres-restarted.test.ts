@@ -11,7 +11,7 @@ import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { findPostmaster } from '#src/embedded/server.ts'
 import { openFerry } from '#src/ferry.ts'
 import { openWorker } from '#src/queue/worker.ts'
-import { openSandbox } from '#src/sandbox/sandbox.ts'
+import { openCheckedSandbox } from '#test/support/sandbox.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
 const log = pino({ level: 'silent' })
@@ -23,7 +23,7 @@ test('a worker goes on by itself once its Postgres is back from a restart', { ti
   opened.defer(() => rm(dataDir, { recursive: true, force: true }))
   await chmod(dataDir, 0o755)
   const { url } = opened.use(await openEmbeddedPostgres({ dataDir, log }))
-  const sandbox = opened.use(await openSandbox())
+  const sandbox = opened.use(await openCheckedSandbox())
   const config = readConfig({
     DATABASE_URL: url,
     FERRY_BASE_URL: sandbox.baseUrl,

@@ -10,6 +10,7 @@ function rulesOf(world: World) {
 
 /** Makes rules unreadable, each in its own way. */
 function spoil(world: World, ids: readonly bigint[], name: unknown = 7): void {
+  world.sandbox.breakContract()
   for (const id of ids) world.sandbox.state.changeRule(id, { name: name as string })
 }
 
@@ -76,6 +77,7 @@ test('identical data is as quarantined as it was, finished after hashing and sho
 test('data with a row whose id cannot be read is read again each time', async () => {
   await using world = await openWorld({ rules: 3 })
   await world.sync()
+  world.sandbox.breakContract()
   world.sandbox.state.addRule({ id: 'seven' as never })
   expect(await world.sync()).toMatchObject({ status: 'partial', quarantined: 1 })
   expect(await world.sync()).toMatchObject({ status: 'partial', quarantined: 1 })

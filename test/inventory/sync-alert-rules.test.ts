@@ -151,6 +151,7 @@ test('hostile names, labels and keys are carried with a visible stand-in, and th
 
 test('rows that do not parse are set aside with the reason, count as there, and do not stop the others', async () => {
   await using world = await openWorld({ rules: 5 })
+  world.sandbox.breakContract()
   await world.sync()
   const [broken, ...rest] = [...world.sandbox.state.rules.rows()]
   world.sandbox.state.changeRule(broken!.id, { enabled: 'yes' as never, app_secret: 's3cret' } as never)
@@ -177,6 +178,7 @@ test('rows that do not parse are set aside with the reason, count as there, and 
 
 test('a row whose id cannot be read makes the run partial: it adds and changes, and removes nothing', async () => {
   await using world = await openWorld({ rules: 5 })
+  world.sandbox.breakContract()
   await world.sync()
   const [unreadable, gone] = [...world.sandbox.state.rules.rows()]
   world.sandbox.state.removeRule(gone!.id)
@@ -189,6 +191,7 @@ test('a row whose id cannot be read makes the run partial: it adds and changes, 
 
 test('fields outside the contract are never stored, only their names and types, once', async () => {
   await using world = await openWorld({ rules: 2 })
+  world.sandbox.breakContract()
   const [rule] = world.sandbox.state.rules.rows()
   world.sandbox.state.changeRule(rule!.id, { env: { TOKEN: 'hush-hush' } } as never)
   await world.sync()
@@ -203,6 +206,7 @@ test('fields outside the contract are never stored, only their names and types, 
 
 test('time zones and cron patterns that break the contract are carried and flagged', async () => {
   await using world = await openWorld({ rules: 3 })
+  world.sandbox.breakContract()
   const [zone, cron] = [...world.sandbox.state.rules.rows()]
   world.sandbox.state.changeRule(zone!.id, { timezone: 'UTC+8' })
   world.sandbox.state.changeRule(cron!.id, { cron_pattern: 'CRON_TZ=UTC 0 * * * *' })

@@ -4,15 +4,15 @@ import { Secret } from '#src/model/secret.ts'
 import { openPlatformClient } from '#src/platform/client.ts'
 import { readMcpServers } from '#src/platform/mcp-listing.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
-import { openSandbox } from '#src/sandbox/sandbox.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { openCheckedSandbox } from '#test/support/sandbox.ts'
 import { openThrottle } from '../support/open-throttle.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
 
 async function setup(options: Partial<SandboxOptions> = {}) {
   await using opened = new AsyncDisposableStack()
-  const sandbox = opened.use(await openSandbox({ limits: false, ...options }))
+  const sandbox = opened.use(await openCheckedSandbox({ limits: false, ...options }))
   const throttle = openThrottle()
   const client = opened.use(
     openPlatformClient({

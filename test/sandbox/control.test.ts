@@ -157,3 +157,26 @@ test('only the machine itself may control it', async context => {
   const response = await fetch(`http://${outside.address}:${port}/_sandbox/reset`, { method: 'POST' })
   expect(response.status).toBe(403)
 })
+
+test('a body that a control cannot take is told in words, every mistake of it', async () => {
+  await using sandbox = await setup()
+  const error = async (name: string, text: string) => {
+    const { status, body } = await ask(sandbox, `/_sandbox/${name}`, { key: null, text })
+    expect(status).toBe(400)
+    return body.error
+  }
+  const lead = 'The body is not what this control takes.'
+  expect(await error('mutate', '{"count":"3"}')).toBe(`${lead} count: expected number, received string.`)
+  expect(await error('mutate', '{}')).toBe(`${lead} count: expected number, received undefined.`)
+  expect(await error('mutate', '{"count":1,"mixx":1}')).toBe(
+    `${lead} there is no field mixx: there are count, mix.`,
+  )
+  expect(await error('clear-faults', '{"all":true}')).toBe(`${lead} there is no field all: it takes none.`)
+  expect(await error('add-page', '{"pageId":-1}')).toContain('pageId: ')
+  expect(await error('mutate', '7')).toBe(`${lead} body: expected object, received number.`)
+  expect(await error('inject', '{"fault":{"kind":"nonsense"},"nth":0}')).toMatch(/fault\.kind: .*; nth: /)
+  expect(await error('mutate', '{"count":')).toMatch(/^The body is not JSON: /)
+  for (const text of ['{"count":[]}', '{"count":1,"mix":[1]}']) {
+    expect(await error('mutate', text)).not.toMatch(/[{}\n]|"code"/)
+  }
+})

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Operation } from '#src/platform/operations.ts'
 import { SANDBOX_ACCOUNT_ID } from '#src/sandbox/keys.ts'
+import { mostInAnyWindow } from '#src/sandbox/received.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { call, importOf, setup } from './setup.ts'
 
@@ -18,7 +19,10 @@ test('without a word, imports are held to 2 a second and lists to 50', async () 
   await using sandbox = await setup()
   expect(await statuses(sandbox, 'import-subscribers', 3)).toEqual([200, 200, 429])
   const lists = await Promise.all(Array.from({ length: 60 }, () => call(sandbox, 'list-mcp-servers')))
-  expect(lists.filter(heard => heard.status === 200)).toHaveLength(50)
+  // On a busy machine sixty calls may take longer than the window.
+  const admitted = sandbox.state.received.filter(({ status }) => status === 200)
+  expect(mostInAnyWindow(admitted, 'list-mcp-servers', 1_000)).toBeLessThanOrEqual(50)
+  expect(lists.filter(heard => heard.status === 200).length).toBeGreaterThanOrEqual(50)
 })
 
 test('a call over the limit gets RequestTooFrequently and does no work', async () => {

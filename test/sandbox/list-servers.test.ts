@@ -60,6 +60,7 @@ test('total is exact, unless frozen: then pages go on beyond it', async () => {
 
 test('a server may be put anywhere, changed and removed, and the next page shows it', async () => {
   await using sandbox = await setup({ servers: 3 })
+  sandbox.breakContract()
   const { server_id: id } = sandbox.state.addServer({}, 1)
   sandbox.state.changeServer(id, { status: 'disabled', headers: { Authorization: 'never store me' } })
   const { servers } = (await call(sandbox, 'list-mcp-servers')).body.data

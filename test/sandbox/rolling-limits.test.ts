@@ -68,6 +68,7 @@ test('the most in any window is what counting from every call finds, for the bus
     accountId: 1n,
     appKey: 'k',
     body: null,
+    fault: null,
     status: 200,
     code: null,
   })

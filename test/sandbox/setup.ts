@@ -1,8 +1,9 @@
 import { fetch, type Response } from 'undici'
 import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
-import { openSandbox, type Sandbox } from '#src/sandbox/sandbox.ts'
+import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.ts'
 
 /** What came back: the envelope parsed, the text it was, and the HTTP around it. */
 export type Heard = {
@@ -22,8 +23,8 @@ export type Asked = {
 }
 
 /** A sandbox of its own, without latency and small. */
-export function setup(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
-  return openSandbox({ rules: 5, servers: 5, ...options })
+export function setup(options: Partial<SandboxOptions> = {}): Promise<CheckedSandbox> {
+  return openCheckedSandbox({ rules: 5, servers: 5, ...options })
 }
 
 /** Calls an operation the way Ferry does; `asked` breaks the way. */

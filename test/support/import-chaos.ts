@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'pg'
 import { confirmImport } from '#src/imports/control.ts'
-import { openSandbox, type Sandbox } from '#src/sandbox/sandbox.ts'
+import type { Sandbox } from '#src/sandbox/sandbox.ts'
+import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.ts'
 import { disagreements, rowsUnaccounted, toldOf } from './import-ledger.ts'
 import { openTestRedis, testRedisUrl } from './redis.ts'
 import { stageRows } from './staged.ts'
@@ -26,7 +27,7 @@ const FIRST_PAGE = 7_000_000_000_000n
 
 /** Imports under way, a platform to receive them, and workers to be ill-treated. */
 export type Chaos = AsyncDisposable & {
-  readonly sandbox: Sandbox
+  readonly sandbox: CheckedSandbox
   readonly pool: Pool
   /** Where the queue is, if there is a Redis to test on: else it is in Postgres. */
   readonly redisUrl: string | null
@@ -60,7 +61,9 @@ export async function openChaos(
   { windows = TIGHT, ...judged }: { windows?: Windows; refusedMayBeApplied?: boolean } = {},
 ): Promise<Chaos> {
   await using opened = new AsyncDisposableStack()
-  const sandbox = opened.use(await openSandbox({ limits: false, rules: 1, servers: 1, answerMs: [0, 60] }))
+  const sandbox = opened.use(
+    await openCheckedSandbox({ limits: false, rules: 1, servers: 1, answerMs: [0, 60] }),
+  )
   const pool = new Pool({ connectionString: databaseUrl, max: 3 })
   pool.on('error', () => {}) // tests cut connections
   opened.defer(() => pool.end())

@@ -4,12 +4,12 @@ import { type Ferry, openFerry } from '#src/ferry.ts'
 import { type SyncRequest, syncInventory } from '#src/inventory/sync.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
-import { openSandbox, type Sandbox } from '#src/sandbox/sandbox.ts'
+import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.ts'
 import { openTestDatabase } from './database.ts'
 
 export type World = AsyncDisposable & {
   readonly ferry: Ferry
-  readonly sandbox: Sandbox
+  readonly sandbox: CheckedSandbox
   readonly databaseUrl: string
   /** Syncs as a person would; alert rules of the account `default` unless said otherwise. */
   sync(request?: Partial<SyncRequest>): Promise<RunResult>
@@ -28,7 +28,7 @@ export async function openWorld(
 ): Promise<World> {
   await using opened = new AsyncDisposableStack()
   const database = opened.use(await openTestDatabase())
-  const sandbox = opened.use(await openSandbox({ limits: false, ...sandboxOptions }))
+  const sandbox = opened.use(await openCheckedSandbox({ limits: false, ...sandboxOptions }))
   const open = async (more: Record<string, string> = {}) => {
     const config = readConfig({
       DATABASE_URL: database.url,

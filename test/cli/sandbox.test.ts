@@ -1,0 +1,65 @@
+import { fetch } from 'undici'
+import { expect, test } from 'vitest'
+import { waitFor } from '#test/support/wait-for.ts'
+import { jsonLines, type RunningFerry, runFerry, startFerry } from './run-ferry.ts'
+
+const KEY = 'sandbox-key-with-every-permission'
+
+async function baseUrlOf(sandbox: RunningFerry): Promise<string> {
+  await sandbox.printed('baseUrl')
+  return String(jsonLines(sandbox.output)[0]?.baseUrl)
+}
+
+async function listRules(baseUrl: string) {
+  const response = await fetch(`${baseUrl}/monit/rule/list/basic?app_key=${KEY}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
+  return {
+    status: response.status,
+    text: JSON.stringify(((await response.json()) as { data: unknown }).data),
+  }
+}
+
+test('the sandbox minds no settings: it needs none', async () => {
+  await using sandbox = startFerry(['sandbox', '--json'], {
+    FERRY_APP_KEY: 'left over',
+    FERRY_BASE_URL: '',
+    FERRY_POLL_EVERY: 'nonsense',
+  })
+  expect(await listRules(await baseUrlOf(sandbox))).toMatchObject({ status: 200 })
+})
+
+test('calls go wrong as the command line says', async () => {
+  await using sandbox = startFerry([
+    'sandbox',
+    '--json',
+    '--fault',
+    'rules:every=2:503',
+    '--fault',
+    'rules:nth=3:401',
+  ])
+  const baseUrl = await baseUrlOf(sandbox)
+  const statuses = []
+  for (let n = 1; n <= 4; n += 1) statuses.push((await listRules(baseUrl)).status)
+  expect(statuses).toEqual([200, 503, 401, 503])
+})
+
+test('a fault that cannot be read is a wrong usage, in words', async () => {
+  const { code, stderr } = await runFerry(['sandbox', '--fault', 'imports:nth=1:500'])
+  expect(code).toBe(2)
+  expect(stderr).toBe(
+    'ferry: --fault imports:nth=1:500: There is no operation imports: import, rules, servers, any.\n',
+  )
+})
+
+test('something changes every so often', async () => {
+  await using sandbox = startFerry(['sandbox', '--json', '--change-every', '100ms'])
+  const baseUrl = await baseUrlOf(sandbox)
+  const before = (await listRules(baseUrl)).text
+  await waitFor(async () => (await listRules(baseUrl)).text !== before, {
+    what: 'a change',
+    timeoutMs: 20_000,
+  })
+})
