@@ -9,6 +9,8 @@ import { help } from './help.ts'
 import { history } from './history.ts'
 import { idleWorker } from './idle-worker.ts'
 import { importBatch } from './import-batch.ts'
+import { importHistory } from './import-history.ts'
+import { importLarge } from './import-large.ts'
 import { importPacing } from './import-pacing.ts'
 import { importStaging } from './import-staging.ts'
 import { mcpPages } from './mcp-pages.ts'
@@ -29,6 +31,7 @@ import { throttle } from './throttle.ts'
  *                                           speeds are not
  *     npm run bench -- --long throttle      ten minutes at the platform's real limits
  *     npm run bench -- --long import-pacing half an hour of them
+ *     npm run bench -- --long import-large  five million rows instead of one
  *
  * A figure with a floor is judged by its ratio to it: both are measured in turns in the same run, and medians
  * compared. Ends with 1 if a figure is missed or a bench fails. All of it is kept as JSON under bench/results.
@@ -50,6 +53,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'import-staging': importStaging,
   'import-batch': importBatch,
   'import-pacing': importPacing,
+  'import-history': importHistory,
+  'import-large': importLarge,
 }
 
 /** A figure as it is kept; `load` was the machine's when it was taken. */

@@ -8,6 +8,22 @@ function accountsFile(...accounts: object[]): string {
   return fileHolding({ accounts })
 }
 
+describe('an accounts file that is not JSON is told where, and nothing of it', () => {
+  test.each([
+    ['{\n  "accounts": [\n    { "name": "canary" "b": 1 }\n  ]\n}', 'line 3, column 24'],
+    ['{"canary": 1,\n  "b": }', 'line 2, column 8'],
+    ['{"canary": [1,2', 'line 1, column 16'],
+    ['{"a": "canary\n"}', 'line 1, column 14'],
+    ["{\n 'canary': 1}", 'line 2, column 2'],
+    ['{"canary":1} x', 'line 1, column 14'],
+    ['', 'line 1, column 1'],
+  ])('%j', (text, place) => {
+    const mistakes = mistakesOf({ FERRY_ACCOUNTS_FILE: fileHolding(text) })
+    expect(mistakes).toEqual([expect.stringContaining(`is not JSON (${place})`)])
+    expect(mistakes.join()).not.toContain('canary')
+  })
+})
+
 describe('the accounts file', () => {
   const eu = { name: 'eu', baseUrl: 'https://eu.example.com', appKeyEnv: 'FERRY_EU_KEY' }
   const us = { name: 'us', baseUrl: 'https://us.example.com/', appKeyEnv: 'US_KEY' }

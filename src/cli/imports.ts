@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander'
-import { countArgument, idArgument } from './arguments.ts'
+import { IMPORT_STATUSES } from '#src/model/import.ts'
+import type { ImportFilter } from '#src/store/imports/progress.ts'
+import { countArgument, idArgument, instantArgument } from './arguments.ts'
 import { withAccounts, withFerry, withKnownAccounts } from './session.ts'
 
 type Options = { json?: true }
@@ -15,9 +17,12 @@ function addReading(imports: Command): void {
   imports
     .command('list')
     .description('the newest imports first')
+    .option('--account <name>', 'only this account')
+    .addOption(new Option('--status <status>', 'only those that stand so').choices(IMPORT_STATUSES))
+    .option('--since <when>', 'only those read since: 24h, 7d or 2026-11-01', instantArgument)
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per import')
-    .action((options: Options & { limit: number }) =>
+    .action((options: Options & ImportFilter & { limit: number }) =>
       withFerry('read', async ({ pool }) => (await import('./imports/list.ts')).listImports(pool, options)),
     )
   of(

@@ -35,12 +35,13 @@ export async function exitCodeOf(pool: Pool, result: RunResult): Promise<ExitCod
   ])
 }
 
-/** One line of JSON; its keys are a promise to scripts. */
+/** One line of JSON; its keys are a promise to scripts. Only a failed run has three more, which say why. */
 export function printJsonRun(result: RunResult): void {
   const { run, account, resource, status, seen, added, changed, removed, unchanged, quarantined } = result
   const counts = { seen, added, changed, removed, unchanged, quarantined }
-  const { requests, durationMs } = result
-  printJson({ run, account, resource, status, ...counts, requests, durationMs })
+  const { requests, durationMs, errorCode, message, requestId } = result
+  const why = status === 'failed' ? { errorCode, message, requestId } : {}
+  printJson({ run, account, resource, status, ...counts, requests, durationMs, ...why })
 }
 
 export function printRuns(results: readonly RunResult[]): void {

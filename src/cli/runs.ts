@@ -1,27 +1,42 @@
 import { hostname, userInfo } from 'node:os'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Pool } from 'pg'
-import type { RunDetails, RunRow } from '#src/store/run-reports.ts'
-import { countArgument, idArgument } from './arguments.ts'
+import { RESOURCES } from '#src/model/resource.ts'
+import { RUN_STATUSES } from '#src/model/run.ts'
+import type { HeldRow, RunDetails, RunRow } from '#src/store/run-reports.ts'
+import { countArgument, idArgument, instantArgument } from './arguments.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
+import { tellMore } from './listing.ts'
 import { counted, duration, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
 import { withAccounts, withFerry } from './session.ts'
 
-type Options = { json?: true; limit: number }
+type Options = { json?: true; all?: true }
+type ListOptions = Options & {
+  limit: number
+  account?: string
+  inventory?: string
+  status?: string
+  since?: Date
+}
 
 export function addRuns(program: Command): void {
   const runs = program.command('runs').description('what was synced, and what came of it')
   runs
     .command('list')
     .description('the newest runs first')
+    .option('--account <name>', 'only this account')
+    .addOption(new Option('--inventory <name>', 'only this inventory').choices(RESOURCES))
+    .addOption(new Option('--status <status>', 'only runs that ended so').choices(RUN_STATUSES))
+    .option('--since <when>', 'only runs that began since: 24h, 7d or 2026-11-01', instantArgument)
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per run')
-    .action((options: Options) => withFerry('read', ferry => list(ferry.pool, options)))
+    .action((options: ListOptions) => withFerry('read', ferry => list(ferry.pool, options)))
   runs
     .command('show')
     .description('one run: its counts, calls, rows set aside, removals held')
     .argument('<id>', 'the number of the run', idArgument)
+    .option('--all', 'show all rows whose removal it holds')
     .option('--json', 'print one JSON object')
     .action((id: bigint, options: Options) => withFerry('read', ferry => show(ferry.pool, id, options)))
   runs
@@ -72,12 +87,17 @@ function whoDecides(): string {
   }
 }
 
-async function list(pool: Pool, options: Options): Promise<ExitCode> {
+async function list(pool: Pool, options: ListOptions): Promise<ExitCode> {
   const { listRuns } = await import('#src/store/run-reports.ts')
-  const runs = await listRuns(pool, options.limit)
+  const runs = await listRuns(pool, options.limit, { ...options, resource: options.inventory })
   if (options.json) runs.map(jsonOf).forEach(printJson)
-  else printTable(RUN_HEAD, runs.map(cellsOf), 'No run yet. `ferry sync all` makes the first.')
+  else printTable(RUN_HEAD, runs.map(cellsOf), noneOf(options))
   return EXIT.done
+}
+
+function noneOf({ account, inventory, status, since }: ListOptions): string {
+  const narrowed = [account, inventory, status, since].some(filter => filter !== undefined)
+  return narrowed ? 'No run is like that.' : 'No run yet. `ferry sync all` makes the first.'
 }
 
 async function findRun(pool: Pool, id: bigint): Promise<RunDetails> {
@@ -89,8 +109,10 @@ async function findRun(pool: Pool, id: bigint): Promise<RunDetails> {
 
 async function show(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
   const found = await findRun(pool, id)
-  if (options.json) printJson({ ...jsonOf(found.run), ...detailsOf(found) })
-  else printRun(found)
+  const { loadHeldRows } = await import('#src/store/run-reports.ts')
+  const held = found.heldIds.length === 0 ? [] : await loadHeldRows(pool, found.run, found.heldIds)
+  if (options.json) printJson({ ...jsonOf(found.run), ...detailsOf(found), held })
+  else printRun(found, held, options)
   return EXIT.done
 }
 
@@ -139,15 +161,27 @@ function detailsOf({ quarantined, drift, heldIds, calls }: RunDetails) {
   }
 }
 
-function printRun({ run, quarantined, drift, heldIds, calls }: RunDetails): void {
+/** Held rows that fit a screen. */
+const HELD_SHOWN = 20
+
+function printRun(
+  { run, quarantined, drift, heldIds, calls }: RunDetails,
+  held: readonly HeldRow[],
+  options: Options,
+): void {
   printTable(RUN_HEAD, [cellsOf(run)], '')
   if (run.message !== null) print(`\n${harmless(run.message)}`)
   if (heldIds.length > 0) {
     print(
-      `\n${emphasised('Removals held')}: ${heldIds.length}. \`ferry runs approve ${run.id}\` removes them.`,
+      `\n${emphasised('Removals held')}: ${heldIds.length}. \`ferry runs approve ${run.id}\` removes them. \`ferry runs reject ${run.id}\` keeps them.`,
     )
-    for (const id of heldIds.slice(0, 20)) print(`  ${harmless(id)}`)
-    if (heldIds.length > 20) print(`  and ${heldIds.length - 20} more (all with --json)`)
+    const shown = options.all ? held : held.slice(0, HELD_SHOWN)
+    printTable(
+      ['id', 'name', 'folder', 'updated by'],
+      shown.map(row => [row.id, row.name, row.folder, row.by]),
+      '',
+    )
+    tellMore(held.length - shown.length)
   }
   if (quarantined.length > 0) {
     print(`\n${emphasised('Rows set aside')}`)

@@ -3,9 +3,11 @@ import type { Ferry } from '#src/ferry.ts'
 import type { SyncPreview } from '#src/inventory/preview.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { folderArgument } from './arguments.ts'
+import { differencesOf } from './differences.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { count, emphasised, harmless, print, printAside, printJson } from './output.ts'
+import { tellMore } from './listing.ts'
+import { count, emphasised, harmless, print, printAside, printJson, printTable } from './output.ts'
 import { exitCodeOf, explainRun, isRefusal, printJsonRun, printRuns } from './run-result.ts'
 import { accountsOf, type Session, withAccounts } from './session.ts'
 
@@ -13,6 +15,7 @@ type SyncOptions = {
   account?: string
   folder?: readonly bigint[]
   plan?: true
+  all?: true
   acceptRemovals?: true
   json?: true
 }
@@ -25,6 +28,7 @@ export function addSync(program: Command): void {
     .option('--account <name>', 'only this account (default: every account)')
     .option('--folder <id>', 'only this folder of alert rules; may be repeated', folderArgument)
     .addOption(new Option('--plan', 'say what would change and write nothing').conflicts('acceptRemovals'))
+    .option('--all', 'with --plan: show all that would change, not only the first of each kind')
     .option('--accept-removals', 'remove what is gone, however much it is')
     .option('--json', 'print one JSON object per inventory')
     .action((inventory: Resource | 'all', options: SyncOptions) =>
@@ -79,11 +83,16 @@ async function preview(
   { config, signal }: Session,
 ): Promise<ExitCode> {
   const { previewSync } = await import('#src/inventory/preview.ts')
+  const wanted = options.json || options.all ? { samples: Number.POSITIVE_INFINITY } : {}
   const codes: ExitCode[] = []
   for (const account of accountsOf(config, options.account)) {
     for (const resource of resources) {
       if (signal.aborted) break
-      const found = await previewSync(ferry, requestOf(account.name, resource, options), signal)
+      const found = await previewSync(
+        ferry,
+        { ...requestOf(account.name, resource, options), ...wanted },
+        signal,
+      )
       if ('samples' in found) {
         if (options.json) printJson(found)
         else printPreview(found)
@@ -106,10 +115,11 @@ function printPreview(found: SyncPreview): void {
     .join(', ')
   print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing of it was written.`)
   if (found.note !== null) print(`  ${harmless(found.note)}`)
-  for (const { id, change, fields } of found.samples) {
-    const differences = Object.entries(fields).map(
-      ([name, { before, after }]) => `${name}: ${JSON.stringify(before)} -> ${JSON.stringify(after)}`,
-    )
-    print(harmless(`  ${SIGN[change]} ${id} ${differences.join(', ')}`.trimEnd()))
-  }
+  const rows = found.samples.map(({ id, change, name, folder, by, fields }) => {
+    const side = (of: 'before' | 'after') =>
+      Object.fromEntries(Object.entries(fields).map(([field, values]) => [field, values[of]]))
+    return [SIGN[change], id, name, folder, differencesOf(side('before'), side('after')), by]
+  })
+  if (rows.length > 0) printTable(['', 'id', 'name', 'folder', 'what', 'by'], rows, '')
+  tellMore(found.added + found.changed + found.removed - rows.length)
 }

@@ -54,7 +54,8 @@ export function readAccountsFile(path: string, mistakes: string[]): readonly Rea
   const content = parseJson(text)
   if (content === undefined) {
     mistakes.push(
-      `FERRY_ACCOUNTS_FILE: ${path} is not JSON; write { "accounts": [{ "name": …, "baseUrl": … }] }`,
+      `FERRY_ACCOUNTS_FILE: ${path} is not JSON${placeOfFault(text)}; ` +
+        'write { "accounts": [{ "name": …, "baseUrl": … }] }',
     )
     return []
   }
@@ -91,12 +92,37 @@ export function readText(path: string, setting: string, mistakes: string[]): str
   }
 }
 
-/** `JSON.parse` quotes what it cannot read in its error, and that may be a key: only whether it can is told. */
+/** `JSON.parse` quotes what it cannot read in its error, and that may be a key: only where that is is told. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     return undefined
+  }
+}
+
+/** Where the text stops being the beginning of any JSON. `JSON.parse` does not say so for every fault. */
+function placeOfFault(text: string): string {
+  let sound = 0
+  let faulty = text.length
+  while (faulty - sound > 1) {
+    const middle = Math.floor((sound + faulty) / 2)
+    if (mayGoOn(text.slice(0, middle))) sound = middle
+    else faulty = middle
+  }
+  const before = text.slice(0, mayGoOn(text) ? text.length : sound).split('\n')
+  return ` (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
+}
+
+/** Whether more text could make JSON of it: read to its end, nothing was wrong but that it ended. */
+function mayGoOn(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    const said = error instanceof Error ? error.message : ''
+    const [, position] = /at position (\d+)/.exec(said) ?? []
+    return /^(Unexpected end|Unterminated)/.test(said) || Number(position) >= text.length
   }
 }
 

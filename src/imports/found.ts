@@ -104,7 +104,7 @@ function aboutLocales(rows: number, wrong: Tally['wrongLocales']): string[] {
   const named = frequent.map(([locale, count]) => `${locale} (${counted(count, 'row')})`).join(', ')
   const options = frequent.map(([locale]) => `--map-locale ${locale}=${likelyLocale(locale)}`).join(' ')
   return [
-    `What ${counted(rows, 'row')} ${rows === 1 ? 'has' : 'have'} for a locale is none: ${named}. ` +
+    `${counted(rows, 'row')} rejected for a locale without a region, or none that there is: ${named}. ` +
       `Say which locale is meant, for example: ${options}`,
   ]
 }

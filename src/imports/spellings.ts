@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url'
 
-const BEYOND_ASCII = /[^\0-\x7f]/
+export const BEYOND_ASCII = /[^\0-\x7f]/
 /** What would end the host of a URL: `domainToASCII` reads no further. */
 const ENDS_HOST = /[/\\?#:@]/
 
@@ -19,6 +19,6 @@ export function asciiForm(address: string): string {
  */
 export function canonicalSpelling(recipient: string, method: string): string {
   if (!BEYOND_ASCII.test(recipient)) return recipient.toLowerCase()
-  const composed = recipient.normalize('NFC').toLowerCase().normalize('NFC')
+  const composed = recipient.toLowerCase().normalize('NFC')
   return method === 'email' ? asciiForm(composed) : composed
 }

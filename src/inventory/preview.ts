@@ -25,29 +25,41 @@ export type SyncPreview = RunCounts & {
 export type SampleDifference = {
   readonly id: string
   readonly change: 'added' | 'changed' | 'removed'
-  /** Of a change: each field that differs, with its values before and after as Postgres writes them. */
-  readonly fields: Readonly<Record<string, { readonly before: string | null; readonly after: string | null }>>
+  readonly name: string | null
+  /** The folder of a rule; servers are in none. */
+  readonly folder: bigint | null
+  /** Who updated a rule last; nobody is named for a removal. */
+  readonly by: string | null
+  /** Of a change: each field that differs, with its values before and after; ids are bigints. */
+  readonly fields: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
 }
 
-/** As many differences of each kind as fit a screen. */
+export type PreviewRequest = Pick<SyncRequest, 'account' | 'resource' | 'folders'> & {
+  /** How many differences of each kind are wanted; a few unless said otherwise. */
+  readonly samples?: number
+}
+
+/** As many as fit a screen. */
 const SAMPLES = 5
 
 /** Reads the inventory once and returns what would change; writes nothing. A refusal is returned as it is. */
 export function previewSync(
   context: InventoryContext,
-  request: Pick<SyncRequest, 'account' | 'resource' | 'folders'>,
+  request: PreviewRequest,
   signal: AbortSignal,
 ): Promise<SyncPreview | Refusal> {
   const account = accountOf(context, request.account)
+  const { samples = SAMPLES } = request
   return request.resource === 'alert-rules'
-    ? previewSource(context, alertRules(account, request.folders), account.name, signal)
-    : previewSource(context, mcpServers(account), account.name, signal)
+    ? previewSource(context, alertRules(account, request.folders), account.name, samples, signal)
+    : previewSource(context, mcpServers(account), account.name, samples, signal)
 }
 
 async function previewSource<Row>(
   context: InventoryContext,
   source: Source<Row>,
   account: string,
+  samples: number,
   signal: AbortSignal,
 ): Promise<SyncPreview | Refusal> {
   const { pool } = context
@@ -60,8 +72,15 @@ async function previewSource<Row>(
   const plan = await planChanges(pool, source, account, reading.listing)
   const { rows, quarantined } = reading.listing
   const idOf = (n: number) => source.table.idOf(rows[n] as Row)
-  const changedIds = plan.changed.slice(0, SAMPLES).map(idOf)
-  const before = await loadDocuments(pool, source.table, account, changedIds)
+  const absent = plan.absent.slice(0, samples)
+  const storedIds = [...plan.changed.slice(0, samples).map(idOf), ...absent]
+  const stored = await loadDocuments(pool, source.table, account, storedIds)
+  const sampleOf = (n: number, change: 'added' | 'changed'): SampleDifference => {
+    const row = rows[n] as Row
+    const listed = Object.fromEntries(source.table.columns.map(([name, value]) => [name, value(row)]))
+    const fields = change === 'added' ? {} : differingFields(source, stored.get(idOf(n)) ?? {}, listed)
+    return { id: idOf(n), change, ...aboutRow(listed), fields }
+  }
   return {
     account,
     resource: source.resource,
@@ -74,30 +93,62 @@ async function previewSource<Row>(
     quarantined: quarantined.length,
     note: await noteOn(context, source, account, reading.incomplete, plan),
     samples: [
-      ...plan.added.slice(0, SAMPLES).map(n => ({ id: idOf(n), change: 'added' as const, fields: {} })),
-      ...plan.changed.slice(0, SAMPLES).map(n => ({
-        id: idOf(n),
-        change: 'changed' as const,
-        fields: differingFields(source, before.get(idOf(n)) ?? {}, rows[n] as Row),
+      ...plan.added.slice(0, samples).map(n => sampleOf(n, 'added')),
+      ...plan.changed.slice(0, samples).map(n => sampleOf(n, 'changed')),
+      ...absent.map(id => ({
+        id,
+        change: 'removed' as const,
+        ...aboutRow(stored.get(id) ?? {}),
+        by: null,
+        fields: {},
       })),
-      ...plan.absent.slice(0, SAMPLES).map(id => ({ id, change: 'removed' as const, fields: {} })),
     ],
   }
 }
 
+/** The contract's columns of one row, as text. */
+type Document = Readonly<Record<string, string | null>>
+
+function aboutRow(row: Document): Pick<SampleDifference, 'name' | 'folder' | 'by'> {
+  return {
+    name: row.name ?? row.server_name ?? null,
+    folder: row.folder_id === undefined || row.folder_id === null ? null : BigInt(row.folder_id),
+    by: row.updater_name ?? null,
+  }
+}
+
 function differingFields<Row>(
-  source: Source<Row>,
-  stored: Readonly<Record<string, string | null>>,
-  row: Row,
+  { table }: Source<Row>,
+  stored: Document,
+  listed: Document,
 ): SampleDifference['fields'] {
-  const fields: Record<string, { before: string | null; after: string | null }> = {}
-  for (const [name, value] of source.table.columns) {
+  const fields: Record<string, { before: unknown; after: unknown }> = {}
+  for (const [name] of table.columns) {
     const before = stored[name] ?? null
-    const after = value(row)
-    const same = source.table.jsonColumns.has(name) ? sameJson(before, after) : before === after
-    if (!same) fields[name] = { before, after }
+    const after = listed[name] ?? null
+    const same = table.jsonColumns.has(name) ? sameJson(before, after) : before === after
+    if (!same) fields[name] = { before: typed(table, name, before), after: typed(table, name, after) }
   }
   return fields
+}
+
+const FLAGS = new Set(['enabled', 'debug_log_enabled', 'can_edit'])
+const NUMBERS = new Set([
+  'delay_seconds',
+  'created_at',
+  'updated_at',
+  'connect_timeout',
+  'call_timeout',
+  'tool_count',
+])
+
+/** A column's text as the value it stands for. */
+function typed<Row>(table: Source<Row>['table'], name: string, text: string | null): unknown {
+  if (text === null) return null
+  if (table.jsonColumns.has(name)) return JSON.parse(text)
+  if (FLAGS.has(name)) return text === 'true'
+  if (NUMBERS.has(name)) return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)
+  return /_id$|^created_by$/.test(name) ? BigInt(text) : text
 }
 
 /** Postgres spaces and orders jsonb in its own way. */

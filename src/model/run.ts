@@ -12,7 +12,8 @@ export type Trigger = 'schedule' | 'manual' | 'catch-up'
  *             ├─► failed      nothing was applied
  *             └─► skipped     another run was at it
  */
-export type RunStatus = 'running' | 'succeeded' | 'partial' | 'held' | 'failed' | 'skipped'
+export const RUN_STATUSES = ['running', 'succeeded', 'partial', 'held', 'failed', 'skipped'] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
 
 /**
  * What a run did. `seen` = `added` + `changed` + `unchanged` + `quarantined`: no row delivered is unaccounted for.

@@ -29,11 +29,48 @@ export type RunRow = {
 const COLUMNS = `id, account, resource, trigger, slot, scope, status, started_at, finished_at, requests, pages, seen,
   added, changed, removed, unchanged, quarantined, fired, recovered, error_code, request_id, message`
 
+/** Which runs are wanted; what is left out does not narrow them. */
+export type RunFilter = {
+  readonly account?: string | undefined
+  readonly resource?: string | undefined
+  readonly status?: string | undefined
+  readonly since?: Date | undefined
+}
+
 /** The newest runs first. */
-export async function listRuns(pool: Pool, limit: number): Promise<RunRow[]> {
+export async function listRuns(pool: Pool, limit: number, filter: RunFilter = {}): Promise<RunRow[]> {
+  const { account, resource, status, since } = filter
   const { rows } = await pool.query<RunRow>(
-    `select ${COLUMNS} from ferry.sync_runs order by id desc limit $1`,
-    [limit],
+    `select ${COLUMNS} from ferry.sync_runs
+     where ($2::text is null or account = $2) and ($3::text is null or resource = $3)
+       and ($4::text is null or status = $4) and ($5::timestamptz is null or started_at >= $5)
+     order by id desc limit $1`,
+    [limit, account ?? null, resource ?? null, status ?? null, since ?? null],
+  )
+  return rows
+}
+
+/** A row whose removal is held, as it is now. */
+export type HeldRow = {
+  readonly id: string
+  readonly name: string | null
+  readonly folder: string | null
+  readonly by: string | null
+}
+
+/** The rows with these ids, by name. */
+export async function loadHeldRows(
+  pool: Pool,
+  { account, resource }: Pick<RunRow, 'account' | 'resource'>,
+  ids: readonly string[],
+): Promise<HeldRow[]> {
+  const { rows } = await pool.query<HeldRow>(
+    resource === 'alert-rules'
+      ? `select id::text, name, folder_id::text as folder, updater_name as by from ferry.alert_rule_versions
+         where account = $1 and valid_to is null and id = any ($2::numeric[]) order by name, id`
+      : `select server_id as id, server_name as name, null as folder, null as by from ferry.mcp_server_versions
+         where account = $1 and valid_to is null and server_id = any ($2::text[]) order by server_name, server_id`,
+    [account, ids],
   )
   return rows
 }

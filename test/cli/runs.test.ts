@@ -22,6 +22,27 @@ describe('ferry runs', () => {
     expect((await cli.ferryRun('runs list')).stdout).toMatch(/^ +3 +default +alert-rules +manual +succeeded/m)
   })
 
+  test('list narrows by account, inventory, status and time', async () => {
+    await using cli = await openCli({ rules: 4 })
+    await cli.sync()
+    await cli.sync({ resource: 'mcp-servers' })
+    await cli.query(`update ferry.sync_runs set started_at = now() - interval '3 days' where id = 1`)
+    const { listRuns } = await import('#src/store/run-reports.ts')
+    const of = async (filter: object) => (await listRuns(cli.ferry.pool, 20, filter)).map(run => run.id)
+    expect(await of({})).toEqual(['2', '1'])
+    expect(await of({ account: 'other' })).toEqual([])
+    expect(await of({ resource: 'alert-rules' })).toEqual(['1'])
+    expect(await of({ status: 'failed' })).toEqual([])
+    expect(await of({ since: new Date(Date.now() - 3_600_000) })).toEqual(['2'])
+    const args = '--account default --inventory mcp-servers --status succeeded --since 24h --json'
+    expect(jsonLines(await cli.ferryRun(`runs list ${args}`)).map(({ run }) => run)).toEqual(['2'])
+    const none = await cli.ferryRun('runs list --status held')
+    expect(none.stdout).toBe('No run is like that.\n')
+    expect((await cli.ferryRun('imports list --status paused --since 7d --account a')).stdout).toBe(
+      'No import is like that.\n',
+    )
+  })
+
   test('list says what to do if there is none', async () => {
     await using cli = await openCli()
     expect(await cli.ferryRun('runs list')).toMatchObject({
@@ -52,16 +73,27 @@ describe('ferry runs', () => {
     expect(JSON.stringify(run) + people.stdout).not.toContain('a secret')
   })
 
-  test('show lists the removals a run holds', async () => {
+  test('show lists the removals a run holds', { timeout: 120_000 }, async () => {
     await using cli = await openCli({ rules: 12 })
     await cli.sync()
     const ids = cli.sandbox.state.rules.ids()
+    const held = cli.sandbox.state.rules.get(ids[0]!)
     for (const id of ids) cli.sandbox.state.removeRule(id)
     await cli.sync()
     const { stdout } = await cli.ferryRun('runs show 2')
-    expect(stdout).toContain('Removals held: 12. `ferry runs approve 2` removes them.')
+    expect(stdout).toContain(
+      'Removals held: 12. `ferry runs approve 2` removes them. `ferry runs reject 2` keeps',
+    )
+    const { name, folder_id } = held
     const [run] = jsonLines(await cli.ferryRun('runs show 2 --json'))
     expect(new Set(run?.heldIds as string[])).toEqual(new Set(ids.map(String)))
+    expect(stdout).toMatch(new RegExp(`^${held.id} +${RegExp.escape(name)}`, 'm'))
+    expect(run?.held).toContainEqual({
+      id: `${held.id}`,
+      name,
+      folder: `${folder_id}`,
+      by: held.updater_name,
+    })
   })
 
   test('reject ends a hold as wrong; the next run keeps its rows', async () => {

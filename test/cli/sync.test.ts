@@ -92,7 +92,54 @@ describe('--folder', () => {
   })
 })
 
+test('--json of a failed run has three keys more, which say why; of any other none', {
+  timeout: 120_000,
+}, async () => {
+  await using cli = await openCli({ rules: 1 })
+  const keys = ['run', 'account', 'resource', 'status', 'seen', 'added', 'changed', 'removed', 'unchanged']
+  const usual = [...keys, 'quarantined', 'requests', 'durationMs']
+  const [good] = jsonLines(await cli.ferryRun('sync alert-rules --json'))
+  expect(Object.keys(good ?? {})).toEqual(usual)
+  const [failed] = jsonLines(await cli.ferryRun('sync alert-rules --json', { FERRY_APP_KEY: 'wrong' }))
+  expect(Object.keys(failed ?? {})).toEqual([...usual, 'errorCode', 'message', 'requestId'])
+  expect(failed).toMatchObject({
+    status: 'failed',
+    errorCode: 'Unauthorized',
+    message: expect.any(String),
+    requestId: expect.any(String),
+  })
+})
+
 describe('--plan', () => {
+  test('says how many more there are, shows all with --all, and values as they are', async () => {
+    await using cli = await openCli({ rules: 3 })
+    await cli.sync()
+    const [changed] = cli.sandbox.state.rules.ids()
+    cli.sandbox.state.changeRule(changed!, {
+      enabled: false,
+      folder_id: 18446744073709551615n,
+      delay_seconds: 7n,
+    })
+    for (let id = 1n; id <= 12n; id++)
+      cli.sandbox.state.addRule({ id, name: `rule ${id}`, updater_name: 'Ada' })
+    const few = await cli.ferryRun('sync alert-rules --plan')
+    expect(few.stdout).toContain('and 7 more (--all shows them)')
+    const all = await cli.ferryRun('sync alert-rules --plan --all')
+    expect(all.stdout).toMatch(/^\+ +12 +rule 12 +\d+ +Ada$/m)
+    const [line] = jsonLines(await cli.ferryRun('sync alert-rules --plan --json'))
+    const samples = line?.samples as Record<string, unknown>[]
+    expect(samples).toHaveLength(13)
+    expect(samples.find(({ change }) => change === 'changed')).toMatchObject({
+      id: `${changed}`,
+      folder: '18446744073709551615',
+      fields: {
+        enabled: { before: true, after: false },
+        folder_id: { before: expect.stringMatching(/^\d+$/), after: '18446744073709551615' },
+        delay_seconds: { before: expect.any(Number), after: 7 },
+      },
+    })
+  })
+
   test('prints counts and samples of the differences, and writes nothing', async () => {
     await using cli = await openCli({ rules: 5, servers: 2 })
     await cli.sync()
@@ -105,9 +152,11 @@ describe('--plan', () => {
     const ended = await cli.ferryRun('sync alert-rules --plan')
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     expect(ended.stdout).toContain('5 seen, 1 added, 1 changed, 1 removed, 3 unchanged, 0 quarantined')
-    expect(ended.stdout).toMatch(new RegExp(`^ {2}~ ${changed} name: .* -> "another name"$`, 'm'))
-    expect(ended.stdout).toMatch(new RegExp(`^ {2}- ${removed}$`, 'm'))
-    expect(ended.stdout).toMatch(/^ {2}\+ 77$/m)
+    expect(ended.stdout).toMatch(
+      new RegExp(`^~ +${changed} +another name +\\d+ +name: .* → "another name" +\\S`, 'm'),
+    )
+    expect(ended.stdout).toMatch(new RegExp(`^- +${removed} +\\S.* +\\d+$`, 'm'))
+    expect(ended.stdout).toMatch(/^\+ +77 +\S/m)
 
     const [line] = jsonLines(await cli.ferryRun('sync alert-rules --plan --json'))
     expect(line).toMatchObject({

@@ -120,7 +120,7 @@ test.for([
   [ofOctets(257, 'é'), 'recipient too long'],
   // 255 and fewer as written; in ASCII the domain is longer.
   [`${'a'.repeat(64)}@${'üd'.repeat(18)}.${'üd'.repeat(18)}.${'üd'.repeat(18)}.de`, null],
-  [`${'a'.repeat(64)}@${`${'ü日d'.repeat(8)}.`.repeat(4)}de`, 'recipient too long'],
+  [`a@${'ü.'.repeat(40)}de`, 'recipient too long'],
 ] as const)('an address of more than 255 octets in either form is rejected %#', ([address, reason]) => {
   expect(address.length).toBeLessThanOrEqual(256)
   expect(openRecipientCheck('email', true)(address)?.reason ?? null).toBe(reason)

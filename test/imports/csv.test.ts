@@ -197,6 +197,21 @@ test.for([
     `(none),"former team:\n${'boss@corp.example,assistant\n'.repeat(8)}thanks"`,
     'check',
   ],
+  [
+    'too many fields, and lines with as many commas as rows',
+    `(none),x,"${'it was said,and heard\n'.repeat(6)}boss@corp.example,assistant\nthanks"`,
+    'number of fields',
+  ],
+  [
+    'a damaged line among its contacts',
+    `(none),"ask\n${'boss@corp.example,assistant\n'.repeat(2)}bo\0ss@corp.example,assistant\nthanks"`,
+    'NUL byte',
+  ],
+  [
+    'too many fields, and contacts among its lines',
+    `(none),x,"${'as we said:\nboss@corp.example,assistant\n'.repeat(6)}thanks"`,
+    'number of fields',
+  ],
 ] as const)('no line of a record over several lines with %s becomes a row', async ([, record, reason]) => {
   const content = `${record}\n`
   for (const chunk of [1, 30, 1 << 16]) {
@@ -218,6 +233,17 @@ test('a note that goes on beyond 64 KiB is one reject up to there', async () => 
     expect(read.damaged[0]?.raw.length).toBeGreaterThan(65_000)
     expect(read.damaged[0]?.raw.length).toBeLessThan(65_537)
   }
+})
+
+test('an open quote is waited for no longer than 64 KiB', () => {
+  const damaged: number[] = []
+  const sink = { row() {}, faultOf: () => null, damaged: (line: number) => damaged.push(line) }
+  const read = openCsvReader({ delimiter: ',', width: 2, columns: [0, 1] }, 1, sink)
+  const block = (text: string) => read({ text, damaged: new Map(), last: false })
+
+  block('"ask\n')
+  for (let bytes = 0; bytes < 64 * 1024; bytes += 1024) block(`${'x'.repeat(1023)}\n`)
+  expect(damaged[0]).toBe(1)
 })
 
 test('a lone quote that swallowed rows costs its line, wherever it closes', async () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readHeader } from '#src/imports/file/csv-header.ts'
 import { fieldsOf } from '#src/imports/file/header.ts'
-import { readBlocks } from '#src/imports/file/lines.ts'
+import { type Block, readBlocks } from '#src/imports/file/lines.ts'
 import { csvOfRejects } from '#src/imports/file/reject-lines.ts'
 import { writeRejects } from '#src/imports/rejects.ts'
 import { openStagingDesk, type StagingDesk } from './staging-desk.ts'
@@ -22,6 +22,7 @@ test.for([
   ['Name; Vorname,Ort; Land,a;b;c,email\nL;A,B;C,x;y;z,ada@example.com\n', ',', {}],
   ['a,b,c,d\tMail\n1,2,3,4\tada@example.com\n', '\t', { recipient: 'Mail' }],
   ['email,note;a;b;c;d\nada@example.com,1;2;3;4;5\n', ',', {}],
+  ['locale,all,x;Mail\nx;ada@example.com\n', ';', { recipient: 'Mail' }],
   ['email;locale,x,y\nada@example.com;en-GB,,\n', ';', {}],
 ] as const)(
   'the delimiter is the one under which the needed columns are found %#',
@@ -127,6 +128,25 @@ const name = fc.oneof(
     '\ufeffx',
   ),
 )
+
+test('a header is not looked for beyond a megabyte', async () => {
+  async function* endless(): AsyncGenerator<Block> {
+    for (;;) yield { text: `"${'x'.repeat(1000)}\n""`, damaged: new Map(), last: false }
+  }
+
+  const found = readHeader(endless(), 'people.csv', fieldsOf(null, {}), null)
+
+  await expect(found).rejects.toThrow('header of a CSV (a lone quote)')
+})
+
+test('a file of rejects is known by its last columns, whatever another delimiter would find', async () => {
+  const staged = await desk.stage(
+    'email,all,locale,x;email;line;reason;message;request_id\n1;ada@example.com;2;r;m;\n',
+  )
+
+  expect(staged.file.delimiter).toBe(';')
+  expect(staged.summary.pending).toBe(1)
+})
 
 test("Ferry's own file of rejects is always readable again, whatever its header holds", async () => {
   const property = fc.asyncProperty(

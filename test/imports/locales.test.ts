@@ -19,8 +19,8 @@ test('a dry run says which option mends languages without a region, the most fre
 
   expect(staged.summary).toMatchObject({ rejected: 7, pending: 3 })
   expect(staged.warnings).toEqual([
-    'What 7 rows have for a locale is none: de (3 rows), en (1 row), en-gb (1 row). Say which locale is meant, ' +
-      'for example: --map-locale de=de-DE --map-locale en=en-US --map-locale en-gb=en-GB',
+    '7 rows rejected for a locale without a region, or none that there is: de (3 rows), en (1 row), en-gb (1 row). ' +
+      'Say which locale is meant, for example: --map-locale de=de-DE --map-locale en=en-US --map-locale en-gb=en-GB',
   ])
   expect(staged.warnings.join()).not.toContain('ada@')
   expect(staged.rejectSamples[0]?.message).toContain('--map-locale de=de-DE')

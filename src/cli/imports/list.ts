@@ -1,12 +1,15 @@
 import type { Pool } from 'pg'
 import { summaryOf } from '#src/imports/progress.ts'
-import { listSummaryRows } from '#src/store/imports/progress.ts'
+import { type ImportFilter, listSummaryRows } from '#src/store/imports/progress.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { cellsOf, SUMMARY_HEAD } from '../import/result.ts'
 import { fits, printAside, printJson, printTable } from '../output.ts'
 
-export async function listImports(pool: Pool, options: { limit: number; json?: true }): Promise<ExitCode> {
-  const rows = await listSummaryRows(pool, options.limit)
+export async function listImports(
+  pool: Pool,
+  options: ImportFilter & { limit: number; json?: true },
+): Promise<ExitCode> {
+  const rows = await listSummaryRows(pool, options.limit, options)
   if (options.json) {
     for (const row of rows) {
       const { file, created_at, finished_at, purged_at } = row
@@ -21,7 +24,10 @@ export async function listImports(pool: Pool, options: { limit: number; json?: t
     return EXIT.done
   }
   const cells = rows.map(row => [...cellsOf(summaryOf(row)), row.created_at, row.file])
-  const none = 'No import yet. `ferry import FILE --page ID --dry-run` shows what one would send.'
+  const narrowed = [options.account, options.status, options.since].some(filter => filter !== undefined)
+  const none = narrowed
+    ? 'No import is like that.'
+    : 'No import yet. `ferry import FILE --page ID --dry-run` shows what one would send.'
   const head = [...SUMMARY_HEAD, 'created', 'file']
   if (fits(head, cells)) {
     printTable(head, cells, none)

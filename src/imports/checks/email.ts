@@ -12,7 +12,9 @@ const STRANGE = /[\p{C}\p{Z}]/u
 
 /** Whether it is an e-mail address: strictly, without quoted local parts, comments or the numbers of machines. */
 export function isEmail(address: string): boolean {
-  return hasFormOfEmail(address) && Buffer.byteLength(address.slice(0, address.indexOf('@'))) <= LONGEST_LOCAL
+  const at = address.indexOf('@')
+  if (PLAIN.test(address)) return at <= LONGEST_LOCAL
+  return hasFormOfEmail(address) && Buffer.byteLength(address.slice(0, at)) <= LONGEST_LOCAL
 }
 
 /**

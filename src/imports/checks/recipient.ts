@@ -1,4 +1,4 @@
-import { asciiForm } from '../spellings.ts'
+import { asciiForm, BEYOND_ASCII } from '../spellings.ts'
 import { isEmail, isLenientEmail } from './email.ts'
 
 const LONGEST = 255
@@ -40,5 +40,6 @@ export function openRecipientCheck(method: string, isLenient: boolean): Recipien
 
 /** As it is written, or with its domain in ASCII, which is what goes over the wire of mail. */
 function hasTooManyOctets(address: string): boolean {
+  if (!BEYOND_ASCII.test(address)) return address.length > LONGEST
   return Buffer.byteLength(address) > LONGEST || Buffer.byteLength(asciiForm(address)) > LONGEST
 }

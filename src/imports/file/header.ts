@@ -82,7 +82,7 @@ export function columnTwice(where: string, column: string | undefined, field: Fi
 }
 
 export function columnMissing(header: readonly string[], field: Field): FileRefused {
-  const shown = header.map(shownColumn)
+  const shown = header.map(shownColumn).map(name => (name.includes(',') ? `"${name}"` : name))
   const wanted = field.columns.map(nameOf)
   const [only = ''] = header.length === 1 ? header : []
   if (only.includes('|')) {

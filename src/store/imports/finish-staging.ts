@@ -178,4 +178,5 @@ export async function finishStaging(
 /** Lets the planner know of the rows just staged; of the columns by which they are looked for, for it takes a while. */
 export async function analyzeRecipients(pool: Pool): Promise<void> {
   await pool.query('analyze ferry.import_recipients (import_id, line, recipient_hash)')
+  await pool.query('analyze ferry.import_batches (import_id, state, from_line, sent_at)')
 }

@@ -71,11 +71,28 @@ export async function loadSummaryRow(client: Pool | PoolClient, id: bigint): Pro
   return rows[0] ?? null
 }
 
+/** Which imports are wanted; what is left out does not narrow them. */
+export type ImportFilter = {
+  readonly account?: string | undefined
+  readonly status?: string | undefined
+  readonly since?: Date | undefined
+}
+
 /** The newest imports first. */
-export async function listSummaryRows(pool: Pool, limit: number): Promise<SummaryRow[]> {
+export async function listSummaryRows(
+  pool: Pool,
+  limit: number,
+  filter: ImportFilter = {},
+): Promise<SummaryRow[]> {
+  const { account, status, since } = filter
   const { rows } = await pool.query<SummaryRow>(
-    `${SUMMARIES} where i.id in (select id from ferry.imports order by id desc limit $1) order by i.id desc`,
-    [limit],
+    `${SUMMARIES} where i.id in (
+       select id from ferry.imports
+       where ($2::text is null or account = $2) and ($3::text is null or status = $3)
+         and ($4::timestamptz is null or created_at >= $4)
+       order by id desc limit $1)
+     order by i.id desc`,
+    [limit, account ?? null, status ?? null, since ?? null],
   )
   return rows
 }

@@ -76,18 +76,19 @@ const unsentOf = ({ rows }: Screening) => `
     from mine i
     join ferry.imports o on o.account = i.account and o.page_id = i.page_id and o.method = i.method and o.id <> i.id
   ), unsent as materialized (
-    select r.*, null::bigint as batch_id
-    from mine i
-    cross join lateral (
-      select r.* from ferry.import_recipients r where r.import_id = i.id and r.line > i.batched_to
-      limit ${rows} offset 0) r
-    union all
-    select r.*, b.id
-    from ferry.import_batches b
-    cross join lateral (
-      select r.* from ferry.import_recipients r
-      where r.import_id = b.import_id and r.line between b.from_line and b.to_line offset 0) r
-    where b.import_id = $1 and b.state in ('ready', 'doubted')
+    select * from (
+      select r.*, null::bigint as batch_id
+      from mine i
+      cross join lateral (
+        select r.* from ferry.import_recipients r where r.import_id = i.id and r.line > i.batched_to offset 0) r
+      union all
+      select r.*, b.id
+      from ferry.import_batches b
+      cross join lateral (
+        select r.* from ferry.import_recipients r
+        where r.import_id = b.import_id and r.line between b.from_line and b.to_line offset 0) r
+      where b.import_id = $1 and b.state in ('ready', 'doubted')
+    ) u limit ${rows}
   )`
 
 /**

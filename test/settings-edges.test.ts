@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '#src/config.ts'
+import { mistakesOf } from '#test/support/settings.ts'
+
+/** The last values that are taken, and what becomes of them. */
+describe('settings at their edges are taken', () => {
+  test.each([
+    ['FERRY_POLL_EVERY', '1s', { pollEveryMs: 1_000 }],
+    ['FERRY_POLL_EVERY', '596h', { pollEveryMs: 596 * 3_600_000 }],
+    ['FERRY_CATCH_UP', '1ms', { catchUpMs: 1 }],
+    ['FERRY_REQUEST_TIMEOUT', '596h', { requestTimeoutMs: 2_145_600_000 }],
+    ['FERRY_IMPORT_BATCH', '1', { importBatch: 1 }],
+    ['FERRY_IMPORT_BATCH', '10000', { importBatch: 10_000 }],
+    ['FERRY_REMOVAL_GUARD', '0,0%', { removalGuard: { rows: 0, share: 0 } }],
+    ['FERRY_REMOVAL_GUARD', '999999999,100%', { removalGuard: { rows: 999_999_999, share: 1 } }],
+    ['FERRY_REMOVAL_GUARD', '1,0.5%', { removalGuard: { rows: 1, share: 0.005 } }],
+    ['FERRY_PAGE_LIMIT', '1', { accountDefaults: { pageLimit: 1 } }],
+    ['FERRY_PAGE_LIMIT', '10000', { accountDefaults: { pageLimit: 10_000 } }],
+    ['FERRY_FOLDERS', '18446744073709551615', { accountDefaults: { folders: [18446744073709551615n] } }],
+    ['FERRY_FOLDERS', '7,7,0', { accountDefaults: { folders: [7n, 0n] } }],
+    ['FERRY_IMPORT_LIMIT', '1/1ms', { accountDefaults: { importLimit: [{ most: 1, windowMs: 1 }] } }],
+  ])('%s=%s', (name, text, expected) => {
+    expect(readConfig({ [name]: text })).toMatchObject(expected)
+  })
+})
+
+describe('settings beyond their edges are not', () => {
+  test.each([
+    ['FERRY_POLL_EVERY', '999ms'],
+    ['FERRY_POLL_EVERY', '0s'],
+    ['FERRY_CATCH_UP', '0ms'],
+    ['FERRY_CATCH_UP', '597h'],
+    ['FERRY_REQUEST_TIMEOUT', '1'],
+    ['FERRY_REQUEST_TIMEOUT', '-1s'],
+    ['FERRY_IMPORT_BATCH', '0'],
+    ['FERRY_IMPORT_BATCH', '10001'],
+    ['FERRY_REMOVAL_GUARD', '1,100.1%'],
+    ['FERRY_REMOVAL_GUARD', '-1,1%'],
+    ['FERRY_REMOVAL_GUARD', '10'],
+    ['FERRY_PAGE_LIMIT', '0'],
+    ['FERRY_PAGE_LIMIT', '10001'],
+    ['FERRY_FOLDERS', '18446744073709551616'],
+    ['FERRY_FOLDERS', ''.padEnd(3, ',')],
+    ['FERRY_IMPORT_LIMIT', '0/1s'],
+    ['FERRY_IMPORT_LIMIT', '1/0s'],
+    ['FERRY_LIST_LIMIT', '1/597h'],
+  ])('%s=%s', (name, text) => {
+    expect(mistakesOf({ [name]: text })).toEqual([expect.stringMatching(`^${name}: `)])
+  })
+})
