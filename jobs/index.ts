@@ -12,6 +12,6 @@ import { snapshotInventory } from './snapshot-inventory.ts'
  *     snapshot-inventory   FERRY_NIGHTLY_CRON         each account
  *     import-subscribers   when confirmed, resumed    each import
  *     prune                04:15                      once for all
- *     reconcile            every 5 s                  each worker
+ *     reconcile            when due, and every 5 s    each worker
  */
 export const JOBS: readonly Job[] = [pollAlertRules, snapshotInventory, importSubscribers, prune, reconcile]

@@ -13,7 +13,7 @@ export const Environment = z.object({
     .optional()
     .describe('A file that holds the password for `DATABASE_URL`, if it is not written there.'),
   REDIS_URL: value.RedisUrl.optional().describe(
-    'Redis 6.2 or newer (or Valkey) with `noeviction`, for the queue. Unset: the queue lives in Postgres.',
+    'A single Redis 6.2 or newer (or Valkey; no Cluster, no Sentinel) with `noeviction`, for the queue. Unset: the queue lives in Postgres.',
   ),
   FERRY_DATA_DIR: z.string().prefault('.ferry').describe('Where the embedded Postgres keeps its data.'),
   FERRY_BASE_URL: value.BaseUrl.optional().describe(

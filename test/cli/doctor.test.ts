@@ -120,6 +120,15 @@ describe('ferry doctor', () => {
     expect(together.stdout).not.toContain('limits')
   })
 
+  test('says what the default isolation is where it is not the usual one, and that Ferry does not depend on it', async () => {
+    await using cli = await openCli()
+    const [database] = await cli.query('select current_database() as name')
+    await cli.query(`alter database ${database?.name} set default_transaction_isolation = 'repeatable read'`)
+    const { code, stdout } = await cli.ferryRun('doctor')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^ok {4}isolation +the default here is repeatable read; .* read committed/m)
+  })
+
   test('names the tables a role may not use, and the grant that helps', async () => {
     await using cli = await openCli()
     await cli.ferryRun('migrate')

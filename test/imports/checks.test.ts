@@ -196,3 +196,21 @@ test.for([
   ]
   expect(estimateMs(batches ?? 0, { limitKey: 'a', windows })).toBe(ms)
 })
+
+test('a row with a component that is not mapped is rejected, however many of its others are', () => {
+  const check = openRowCheck({
+    ...RULES,
+    components: new Map([
+      ['old-1', 'new-1'],
+      ['old-2', 'new-1'],
+    ]),
+  })
+  const verdictOf = (components: string) => check(['a@example.com', '', components, 'en-US'])
+  expect(verdictOf('old-1|old-2')).toMatchObject({ kind: 'good', all: false, componentIds: ['new-1'] })
+  for (const components of ['old-3', 'old-1|old-3', 'old-3|old-1', 'old-1|old-2|old-3']) {
+    expect([components, verdictOf(components)]).toMatchObject([
+      components,
+      { kind: 'rejected', reason: 'unmapped component', message: expect.stringContaining('old-3') },
+    ])
+  }
+})

@@ -124,3 +124,9 @@ test('words without anybody in them stay as they are', () => {
     }),
   )
 })
+
+test('who is named as a whole is found, even after being a part of somebody else', () => {
+  const message = 'joann@example.com.au and xann@example.com are fine, ann@example.com is not'
+  expect(namedIn(message, people('bob@example.com', 'ann@example.com'))).toEqual([1n])
+  expect(withoutRecipients(message, people('ann@example.com'))).not.toContain(' ann@example.com')
+})

@@ -179,3 +179,15 @@ test('a snapshot waits for its turn where a poll is under way', async () => {
   expect(snapshot).toMatchObject({ status: 'succeeded' })
   expect(snapshot.runs[0]).toMatchObject({ status: 'succeeded', unchanged: 30 })
 })
+
+test('of its two runs the worse one says what a snapshot is: none if one failed, whatever became of the other', async () => {
+  await using world = await openWorld({ rules: 30, servers: 10 })
+  const take = () => takeSnapshot(world.ferry, { account: 'default', trigger: 'manual' }, NEVER)
+  expect(await take()).toMatchObject({ status: 'succeeded' })
+  world.sandbox.state.replaceRulesBody('[]')
+  world.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-mcp-servers' })
+  const result = await take()
+  expect(result.runs.map(run => run.status)).toEqual(['held', 'failed'])
+  expect(result).toMatchObject({ status: 'failed', snapshot: null })
+  expect(await world.query('select 1 from ferry.snapshots')).toHaveLength(1)
+})

@@ -110,6 +110,15 @@ test('an approval needs a second listing that agrees, as any removal does', asyn
   expect(await currentIds(world)).toEqual(upTo(39))
 })
 
+test('an approval reads what the held run read: of one folder that folder alone', async () => {
+  await using world = await openKnown()
+  const held = await syncListed(world, [keep(1)], FOLDER_1)
+  const listed = [...keep(1), ...keep(21, 22).map(rule => ({ ...rule, name: 'renamed' }))]
+  expect(await approve(world, held.run, listed)).toMatchObject({ seen: 1, changed: 0, removed: 19 })
+  expect(await currentIds(world)).toEqual([1, ...upTo(40).slice(20)])
+  expect(await world.query(`select 1 from ferry.alert_rules where name = 'renamed'`)).toEqual([])
+})
+
 test('each account has a hold of its own, and an approval of one touches no other', async () => {
   await using world = await openKnown('one')
   await syncListed(world, [EVERYTHING], { account: 'two' })

@@ -4,9 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Pool } from 'pg'
+import type { Pool } from 'pg'
+import { pino } from 'pino'
 import { confirmImport } from '#src/imports/control.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
+import { openDatabase } from '#src/store/database.ts'
 import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.ts'
 import { disagreements, rowsUnaccounted, toldOf } from './import-ledger.ts'
 import { openTestRedis, testRedisUrl } from './redis.ts'
@@ -64,9 +66,7 @@ export async function openChaos(
   const sandbox = opened.use(
     await openCheckedSandbox({ limits: false, rules: 1, servers: 1, answerMs: [0, 60] }),
   )
-  const pool = new Pool({ connectionString: databaseUrl, max: 3 })
-  pool.on('error', () => {}) // tests cut connections
-  opened.defer(() => pool.end())
+  const { pool } = opened.use(openDatabase(databaseUrl, pino({ level: 'silent' })))
   const redisUrl = testRedisUrl ? opened.use(await openTestRedis()).url : null
   const cache = await mkdtemp(join(tmpdir(), 'ferry-test-compiled-'))
   opened.defer(() => rm(cache, { recursive: true, force: true }))

@@ -18,8 +18,12 @@ export type OwnRedis = AsyncDisposable & {
   readonly admin: Redis
 }
 
-/** Starts a Redis that keeps nothing on disk, with these further settings, at `port` or any that is free. */
-export async function startRedis(settings: readonly string[] = [], port?: number): Promise<OwnRedis> {
+/** Starts a Redis that keeps nothing on disk, with these settings besides, at `port` or any that is free. */
+export async function startRedis(
+  settings: readonly string[] = [],
+  port?: number,
+  first: readonly string[] = [],
+): Promise<OwnRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'ferry-test-redis-'))
   const at = port ?? (await freePort())
   const common = [
@@ -34,7 +38,7 @@ export async function startRedis(settings: readonly string[] = [], port?: number
     '--dir',
     directory,
   ]
-  const child = spawn('redis-server', [...common, ...settings], { stdio: 'ignore' })
+  const child = spawn('redis-server', [...first, ...common, ...settings], { stdio: 'ignore' })
   const admin = new Redis({ port: at, host: '127.0.0.1', maxRetriesPerRequest: null })
   admin.on('error', () => {})
   await waitFor(async () => (await admin.ping()) === 'PONG', { what: 'a Redis to start', timeoutMs: 20_000 })

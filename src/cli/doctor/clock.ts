@@ -27,6 +27,6 @@ export async function checkClock(pool: Pool): Promise<Finding> {
     status: 'warn',
     found,
     whatToDo:
-      "Have both set by NTP. Limits and history go by the database's clock, schedules ring by the workers'.",
+      "Have both set by NTP. Limits, schedules and history go by the database's clock; the log of this machine does not.",
   }
 }
