@@ -81,7 +81,7 @@ const MARK_WORKER_LOST = `
  * A worker that stood still for a while renews its lease as soon as it goes on, if nobody has taken it over. Its run is
  * called lost when it had the time to do so; whoever takes the lease over calls it lost at once (`startRun`).
  */
-const GRACE = "interval '5 s'"
+const GRACE = "interval '30 s'"
 
 /**
  * Marks every unfinished run whose lease has run out; returns what they were about. A lease that is locked is in use: its

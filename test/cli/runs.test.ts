@@ -54,6 +54,7 @@ describe('ferry runs', () => {
 
   test('show tells all of one run: calls, rows set aside, fields nobody declared', async () => {
     await using cli = await openCli({ rules: 1 })
+    cli.sandbox.breakContract()
     cli.sandbox.state.addRule({ id: 18446744073709551615n, name: 7 as never, surprise: 'a secret' })
     cli.sandbox.state.addRule({ surprise: 'a secret' })
     await cli.sync()

@@ -184,6 +184,7 @@ describe('--plan', () => {
 describe('the exit code', () => {
   test('is 3 if rows were set aside', async () => {
     await using cli = await openCli({ rules: 3 })
+    cli.sandbox.breakContract()
     cli.sandbox.state.addRule({ name: 7 as never })
     const { code, stderr } = await cli.ferryRun('sync alert-rules')
     expect(code).toBe(3)
@@ -261,6 +262,7 @@ describe('the exit code', () => {
 
   test('of several is the gravest', async () => {
     await using cli = await openCli({ rules: 3, servers: 2 })
+    cli.sandbox.breakContract()
     cli.sandbox.state.addRule({ name: 7 as never })
     cli.sandbox.state.inject({ kind: 'error', code: 'Unauthorized' }, { operation: 'list-mcp-servers' })
     const ended = await cli.ferryRun('sync all --json')

@@ -79,6 +79,7 @@ test('of those that came back in part, the others are kept, however few they are
 test('a listing that is not complete says nothing about what came back', async () => {
   await using world = await openRejected()
   world.bringBack(12)
+  world.sandbox.breakContract()
   world.sandbox.state.addRule({ id: 'no id' as never })
   expect(await world.sync()).toMatchObject({ status: 'partial' })
   expect(await world.query('select cardinality(rejected_ids) as kept from ferry.removal_holds')).toEqual([
