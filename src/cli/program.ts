@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addChanges } from './changes.ts'
+import { addCompletion } from './completion.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
 import { EXIT } from './exit.ts'
@@ -54,6 +55,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   addImport(program)
   addImports(program)
   addSchedules(program)
+  await addCompletion(program, argv)
 
   try {
     await program.parseAsync(argv)

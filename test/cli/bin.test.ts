@@ -58,7 +58,7 @@ describe('bin/ferry', () => {
     expect(stderr).toContain("'two words *'")
   })
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('is the worker itself, so that %s reaches it', async signal => {
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('is the worker itself, so that %s reaches it', async signal => {
     await using cli = await openCli()
     const worker = start(BIN, ['worker', '--json'], { ...cli.env })
     await waitFor(() => worker.output.stdout.includes('\n'), { what: 'the worker', timeoutMs: 30_000 })

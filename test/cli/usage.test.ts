@@ -26,6 +26,7 @@ describe('ferry --help', () => {
       'import',
       'imports',
       'schedules',
+      'completion',
     ]) {
       expect(stdout).toMatch(new RegExp(`^  ${word}\\b`, 'm'))
     }
@@ -41,6 +42,7 @@ describe('ferry --help', () => {
     const packages = [...stderr.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)/g)].map(match => match[1])
     expect(packages).toContain('commander')
     for (const heavy of [
+      '@bomb.sh/tab',
       'pg',
       'zod',
       'drizzle-orm',
@@ -84,6 +86,9 @@ describe('wrong usage exits 2 and says what would be right', () => {
     [['sandbox', '--latency', '5'], 'Write a number and its unit'],
     [['sandbox', '--latency', '597h'], 'Write 596h or less.'],
     [['sandbox', '--port', '70000'], 'Write a whole number from 0 to 65535.'],
+    [['sandbox', '--port', '65536'], 'Write a whole number from 0 to 65535.'],
+    [['sandbox', '--port=-1'], 'Write a whole number from 0 to 65535.'],
+    [['sandbox', '--port', '0x50'], 'Write a whole number from 0 to 65535.'],
     [['sandbox', '--rules', '9999999'], 'Write a whole number from 0 to 200000.'],
     [['sandbox', '--servers', '10001'], 'Write a whole number from 0 to 10000.'],
     [[], 'Usage: ferry'],
