@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
 import type { RunResult } from '#src/model/run.ts'
-import { openHeartbeat } from './heartbeat.ts'
 import { print, printAside, printJson, shownPath } from './output.ts'
 import { printSchedules, schedulesOf } from './schedules.ts'
 import type { Session } from './session.ts'
@@ -21,6 +20,7 @@ export async function openWorking(
   const { openFerry } = await import('#src/ferry.ts')
   const { openWorker } = await import('#src/queue/worker.ts')
   const { JOBS } = await import('#jobs/index.ts')
+  const { openHeartbeat } = await import('./heartbeat.ts')
   const { reachQueue } = await import('#src/queue/check.ts')
   const { openBackend } = await import('#src/queue/backend.ts')
   const { loadInstallation } = await import('#src/store/installation.ts')

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { createImportReport } from '#src/queue/import-report.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { recipientsOf, setup } from './import-world.ts'
 
@@ -186,7 +187,9 @@ test('no recipient is in the log, whatever the platform says of them', async () 
   world.sandbox.state.inject({ ...NAMELESS, message }, { nth: 1 })
   world.sandbox.state.inject({ kind: 'error', code: 'InternalError', message }, { nth: 2 })
   world.sandbox.state.inject({ kind: 'error', code: 'AccessDenied', message }, { nth: 3 })
-  expect(await world.work(id, { ferry: { ...world.ferry, log } })).toBe('paused')
+  const end = await world.work(id, { ferry: { ...world.ferry, log } })
+  expect(end).toBe('paused')
+  await createImportReport({ pool: world.ferry.pool, log })(id, end)
   expect(lines.join('')).toContain('<recipient> and <recipient> are not welcome')
   expect(lines.join('')).not.toContain('@')
 })
