@@ -56,11 +56,11 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   const { log, signal, patienceMs = PATIENCE_MS, schema = 'create' } = options
   await using opened = new AsyncDisposableStack()
 
-  const { databaseUrl, embedded } = await openPostgres(config, { log, create: schema !== 'read' }, opened)
-  await reachPostgres(databaseUrl, { patienceMs, signal, log })
+  const postgres = await openPostgres(config, { log, patienceMs, signal, create: schema !== 'read' }, opened)
+  const { databaseUrl, setting, embedded } = postgres
   const migrated = await migrate(databaseUrl, schema, { signal }).catch(explainRights(databaseUrl))
   const { pool } = opened.use(
-    openDatabase(databaseUrl, log, { poolSize: poolSizeOf(config.workerConcurrency) }),
+    openDatabase(databaseUrl, log, { setting, poolSize: poolSizeOf(config.workerConcurrency) }),
   )
 
   const limitOf = limitsOf(config.accounts)
@@ -120,10 +120,15 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
 
 async function openPostgres(
   config: Config,
-  options: { log: Logger; create: boolean },
+  options: { log: Logger; patienceMs: number; signal: AbortSignal; create: boolean },
   opened: AsyncDisposableStack,
 ) {
-  if (config.databaseUrl !== null) return { databaseUrl: config.databaseUrl, embedded: null }
-  const postgres = opened.use(await openEmbeddedPostgres({ dataDir: config.dataDir, ...options }))
-  return { databaseUrl: postgres.url, embedded: postgres.how }
+  const { databaseUrl, dataDir } = config
+  if (databaseUrl !== null) {
+    await reachPostgres(databaseUrl, options)
+    return { databaseUrl, setting: 'DATABASE_URL', embedded: null }
+  }
+  const { log, create } = options
+  const postgres = opened.use(await openEmbeddedPostgres({ dataDir, log, create }))
+  return { databaseUrl: postgres.url, setting: 'embedded, in FERRY_DATA_DIR', embedded: postgres.how }
 }

@@ -44,12 +44,11 @@ export async function reachPostgres(
 /** Tells a migration that lacks a right from one that fails; for `catch`. */
 export function explainRights(url: string): (error: unknown) => never {
   return error => {
-    const cause = error instanceof DatabaseError ? error : error instanceof Error ? error.cause : undefined
-    if (!(cause instanceof DatabaseError) || cause.code !== INSUFFICIENT_PRIVILEGE) throw error
+    if (!(error instanceof DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error
     throw new PostgresUnusable(
-      `Postgres at ${placeOf(url)} does not let Ferry make or change its tables: ${cause.message}`,
+      `Postgres at ${placeOf(url)} (DATABASE_URL) does not let Ferry make or change its tables: ${error.message}`,
       'Run `ferry migrate` as the role that owns them, or give this role the right: GRANT CREATE ON DATABASE … TO …;',
-      cause,
+      error,
     )
   }
 }
@@ -94,7 +93,7 @@ function unreachable(url: string, failure: Failure): PostgresUnusable {
   const place = placeOf(url)
   if (failure === 'too old') {
     return new PostgresUnusable(
-      `The Postgres at ${place} is older than 15.`,
+      `The Postgres at ${place} (DATABASE_URL) is older than 15.`,
       'Point DATABASE_URL at Postgres 15 or newer.',
     )
   }
@@ -116,7 +115,8 @@ function unreachable(url: string, failure: Failure): PostgresUnusable {
   }
   return new PostgresUnusable(
     `Postgres at ${place} (DATABASE_URL) refuses Ferry: ${why}`,
-    'Correct user, password and database in DATABASE_URL; the database must exist and the user may connect to it.',
+    'Correct user, password (or DATABASE_PASSWORD_FILE) and database in DATABASE_URL; the database must exist and the ' +
+      'user may connect to it.',
     failure,
   )
 }

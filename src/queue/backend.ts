@@ -12,11 +12,12 @@ import {
 import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import { placeOf } from '#src/store/place.ts'
 import type { Bell, ImportBell } from './job.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { withBackOff } from './patient-backend.ts'
 import { type AnyQueue, openProducer, type Producer } from './producer.ts'
-import { adviceOnReply } from './redis.ts'
+import { adviceOnReply, hostOf } from './redis.ts'
 
 /*
  * Where the queue lives: in Redis if there is one, else in Ferry's own Postgres. Nothing else knows which it is.
@@ -88,7 +89,7 @@ export type OpenSettings = BackendSettings & { readonly installation: string; re
 /** Chooses Redis or Postgres. Connects to nothing yet. */
 export function openBackend(settings: OpenSettings): QueueBackend {
   const { log } = settings
-  const outage = createOutage(log)
+  const outage = createOutage(log, whereIs(settings))
   const from =
     settings.redisUrl === null ? inPostgres(settings.databaseUrl) : inRedis(settings.redisUrl, settings)
   return {
@@ -102,6 +103,12 @@ export function openBackend(settings: OpenSettings): QueueBackend {
       return reporting(worker, `${name}: fetch`, outage, log)
     },
   }
+}
+
+function whereIs({ redisUrl, databaseUrl }: BackendSettings): string {
+  return redisUrl === null
+    ? `Postgres at ${placeOf(databaseUrl)}`
+    : `Redis at ${hostOf(redisUrl)} (REDIS_URL)`
 }
 
 /** BullMQ's own queue, for what Ferry does not do in its daily work: checks and tests. */

@@ -12,11 +12,12 @@ export type Outage = {
   lasts(what: string): boolean
 }
 
-export function createOutage(log: Logger): Outage {
+/** `where` tells people which server it is. */
+export function createOutage(log: Logger, where: string): Outage {
   const failing = new Set<string>()
   return {
     begins(what, error) {
-      const details = { what, error: reasonOf(error) }
+      const details = { what, where, error: reasonOf(error) }
       if (failing.size > 0) log.debug(details, 'the queue is still away')
       else log.warn(details, 'The queue is away. Nothing is lost; Ferry asks for it again and again.')
       failing.add(what)

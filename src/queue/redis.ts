@@ -99,7 +99,7 @@ async function askForInfo(url: string): Promise<string> {
   } catch (error) {
     if (error instanceof QueueRefused) throw error
     const why = reasonOf(reason ?? error)
-    throw new QueueRefused(`Redis at ${hostOf(url)} cannot be used: ${why}. ${adviceOn(why)}`, {
+    throw new QueueRefused(`Redis at ${hostOf(url)} (REDIS_URL) cannot be used: ${why}. ${adviceOn(why)}`, {
       mayPass: !isForGood(why),
     })
   } finally {
@@ -137,7 +137,8 @@ async function selectAgain(redis: Redis, host: string): Promise<void> {
   })
 }
 
-/** The address without user and password. */
+/** Host and port, without user and password. */
 export function hostOf(url: string): string {
-  return new URL(url).host
+  const { hostname, port } = new URL(url)
+  return `${hostname}:${port || 6379}`
 }

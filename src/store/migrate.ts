@@ -10,6 +10,9 @@ const FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
 /** Any number that no other program locks in this database: the letters "ferry". */
 const LOCK = 0x6665727279
 
+const LOCK_NOT_AVAILABLE = '55P03'
+const INSUFFICIENT_PRIVILEGE = '42501'
+
 /** Others that migrate, or use a table that is to be changed, are waited for as long as this. */
 const WAIT_MS = 60_000
 
@@ -42,6 +45,16 @@ export class SchemaIsOlder extends Error {
   constructor(pending: number) {
     const lacks = pending === 1 ? 'one migration' : `${pending} migrations`
     super(`The database is older than this Ferry: it lacks ${lacks}. Nothing was read or written.`)
+  }
+}
+
+/** This role may not even read what the schema is. What to do goes with the code of the cause. */
+export class SchemaUnreadable extends Error {
+  override readonly name = 'SchemaUnreadable'
+  constructor(url: string, cause: Error) {
+    super(`Postgres at ${placeOf(url)} (DATABASE_URL) does not let Ferry use its tables: ${cause.message}`, {
+      cause,
+    })
   }
 }
 
@@ -78,7 +91,7 @@ type Options = {
  *
  * Safe from any number of processes at once and behind any pooler: a lock of the one transaction in which all
  * migrations run lets one through at a time. With nothing to do it takes no lock and needs no right to create.
- * Throws `DatabaseIsNewer`, `SchemaMissing`, `SchemaIsOlder` or `MigrationBlocked`.
+ * Throws `DatabaseIsNewer`, `SchemaMissing`, `SchemaIsOlder`, `SchemaUnreadable` or `MigrationBlocked`.
  */
 export async function migrate(
   databaseUrl: string,
@@ -95,12 +108,14 @@ export async function migrate(
   signal?.addEventListener('abort', stop)
   try {
     await client.connect()
-    const state = await loadSchemaState(client)
+    const state = await loadSchemaState(client).catch(error => {
+      throw hasCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaUnreadable(databaseUrl, error) : error
+    })
     expectAllowed(policy, state)
     return state.pending.length === 0 ? 0 : await runPending(client, waitMs)
   } catch (error) {
     signal?.throwIfAborted()
-    throw isLockTimeout(error) ? new MigrationBlocked(databaseUrl, waitMs, error) : error
+    throw hasCode(error, LOCK_NOT_AVAILABLE) ? new MigrationBlocked(databaseUrl, waitMs, error) : error
   } finally {
     signal?.removeEventListener('abort', stop)
     await client.end()
@@ -157,6 +172,6 @@ async function loadSchemaState(client: WatchedClient): Promise<SchemaState> {
   return { exists: newest > 0, pending: known.filter(when => when > newest) }
 }
 
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '55P03'
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof DatabaseError && error.code === code
 }

@@ -58,14 +58,17 @@ describe('bin/ferry', () => {
     expect(stderr).toContain("'two words *'")
   })
 
-  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('is the worker itself, so that %s reaches it', async signal => {
-    await using cli = await openCli()
-    const worker = start(BIN, ['worker', '--json'], { ...cli.env })
-    await waitFor(() => worker.output.stdout.includes('\n'), { what: 'the worker', timeoutMs: 30_000 })
-    expect(JSON.parse(worker.output.stdout)).toMatchObject({ pid: worker.child.pid })
-    worker.child.kill(signal)
-    expect(await worker.ended).toMatchObject({ code: 0, signal: null })
-  })
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'is the worker itself, so that %s reaches it',
+    async signal => {
+      await using cli = await openCli()
+      const worker = start(BIN, ['worker', '--json'], { ...cli.env })
+      await waitFor(() => worker.output.stdout.includes('\n'), { what: 'the worker', timeoutMs: 30_000 })
+      expect(JSON.parse(worker.output.stdout)).toMatchObject({ pid: worker.child.pid })
+      worker.child.kill(signal)
+      expect(await worker.ended).toMatchObject({ code: 0, signal: null })
+    },
+  )
 
   test('takes the Node of the machine where Ferry has none along, unless it is too old', async () => {
     const root = temporary()

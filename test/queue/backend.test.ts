@@ -71,13 +71,17 @@ describe('Redis', () => {
   })
 
   test('that is at none of the addresses of its name is reported with a reason', async () => {
-    await expect(checkRedis('redis://localhost:1')).rejects.toThrow('localhost:1 cannot be used: ')
+    await expect(checkRedis('redis://localhost:1')).rejects.toThrow(
+      'localhost:1 (REDIS_URL) cannot be used: ',
+    )
     await expect(checkRedis('redis://localhost:1')).rejects.toThrow('ECONNREFUSED')
   })
 
   test('that cannot be reached is named without its password', async () => {
     const refused = checkRedis('redis://someone:secret@127.0.0.1:1/0')
-    await expect(refused).rejects.toThrow(/127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED.*Check REDIS_URL/)
+    await expect(refused).rejects.toThrow(
+      /127\.0\.0\.1:1 \(REDIS_URL\) cannot be used: .*ECONNREFUSED.*Check REDIS_URL/,
+    )
     await expect(refused).rejects.not.toThrow('secret')
   })
 })

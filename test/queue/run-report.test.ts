@@ -93,7 +93,7 @@ test('the first success after a failure is said, and the same failure again afte
 
 test('that the queue is away is said once, and once that it is back', () => {
   const { lines, log } = setup()
-  const outage = createOutage(log)
+  const outage = createOutage(log, 'Redis at cache:6379 (REDIS_URL)')
   for (let again = 0; again < 3; again++) {
     outage.begins('sync: fetch', new Error('gone'))
     outage.begins('import: add', new Error('gone'))
@@ -102,6 +102,7 @@ test('that the queue is away is said once, and once that it is back', () => {
   outage.ends('sync: fetch')
   expect(outage.lasts('import: add')).toBe(true)
   outage.ends('import: add')
+  expect(lines[0]).toMatchObject({ where: 'Redis at cache:6379 (REDIS_URL)', error: 'gone' })
   expect(lines.map(line => line.msg)).toEqual([
     'The queue is away. Nothing is lost; Ferry asks for it again and again.',
     'The queue is back.',
