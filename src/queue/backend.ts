@@ -216,6 +216,9 @@ function inPostgres(url: string): Kind {
   }
 }
 
+/** What Redis answers to whoever waits for a job while it is made a replica. */
+const TURNED_REPLICA = /^UNBLOCKED/
+
 /** Without a listener an error would end the process. */
 function reporting<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   source: T,
@@ -226,7 +229,8 @@ function reporting<T extends { on(event: 'error', listener: (error: Error) => vo
   let last = { reason: '', at: Number.NEGATIVE_INFINITY }
   source.on('error', error => {
     const reason = reasonOf(error)
-    if (isConnectionLost(error) || adviceOnReply(reason)) return outage.begins(what, error)
+    if (isConnectionLost(error) || adviceOnReply(reason) || TURNED_REPLICA.test(reason))
+      return outage.begins(what, error)
     // A job whose lock ran out was handed to another worker, which finds its work taken or done.
     const isNews = !/\block for job\b|Missing (lock|key) for job/i.test(reason) && !outage.lasts(what)
     const again = reason === last.reason && performance.now() - last.at < SAME_TROUBLE_MS

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JobsOptions, Queue } from 'bullmq'
-import type { Outage } from './outage.ts'
+import { backOffMs, type Outage } from './outage.ts'
 
 /** Puts messages into one queue. None of it throws while the queue is away: what is due stands in Postgres. */
 export type Producer<Payload> = {
@@ -34,7 +34,7 @@ export type AnyQueue = Pick<
 
 /**
  * Opens a queue when it is first needed, and another in its place after any failure: BullMQ remembers for ever that its
- * first connection was refused.
+ * first connection was refused. After a failure nothing is asked for a while, however much is due.
  */
 export function openProducer<Payload>(
   name: string,
@@ -44,8 +44,11 @@ export function openProducer<Payload>(
 ): Producer<Payload> {
   const what = `${name}: add`
   let current: AnyQueue | null = null
+  let failures = 0
+  let restsUntilMs = Number.NEGATIVE_INFINITY
 
   async function ask<T>(work: (queue: AnyQueue) => Promise<T>): Promise<T | null> {
+    if (performance.now() < restsUntilMs) return null
     current ??= open()
     const queue = current
     const timeUp = new AbortController()
@@ -54,9 +57,12 @@ export function openProducer<Payload>(
     })
     try {
       const answer = await Promise.race([queue.waitUntilReady().then(() => work(queue)), late])
+      failures = 0
       return answer
     } catch (error) {
       outage.begins(what, error)
+      failures += 1
+      restsUntilMs = performance.now() + backOffMs(failures)
       if (current === queue) current = null
       void leave(queue)
       return null

@@ -244,7 +244,7 @@ describe('the first rows', () => {
     expect(await world.work(id)).toBe('paused')
     expect(await world.importRow(id)).toMatchObject({ pause_code: 'FirstRowsSent' })
     expect(await loadSummary(world.ferry.pool, id)).toMatchObject({ sent: 4, rejected: 1, pending: 9 })
-    expect([...world.delivered().keys()]).toEqual([2, 4, 5, 6].map(line => `p${line}@example.com`))
+    expect([...world.delivered().keys()].sort()).toEqual([2, 4, 5, 6].map(line => `p${line}@example.com`))
     await resumeImport(world.ferry.pool, id)
     expect(await world.work(id)).toBe('completed')
     expect(world.timesDelivered()).toEqual({ once: 13 })
