@@ -24,6 +24,9 @@ describe('DATABASE_URL', () => {
     ['postgres://me@:5433/ferry?host=/var/run/postgresql', '/var/run/postgresql:5433/ferry'],
     ['postgres://me@%2Fvar%2Frun%2Fpostgresql/ferry', '/var/run/postgresql:5432/ferry'],
     ['postgres://me@db/ferry?port=5444', 'db:5444/ferry'],
+    ['postgres://me@db/ferry?port=', 'db:5432/ferry'],
+    ['postgres://me@db:1/ferry', 'db:1/ferry'],
+    ['postgres://me@db:65535/ferry', 'db:65535/ferry'],
   ])('%s leads to %s', (url, place) => {
     expect(placeOf(readConfig({ DATABASE_URL: url }).databaseUrl ?? '')).toBe(place)
   })
@@ -38,6 +41,11 @@ describe('DATABASE_URL', () => {
     expect(mistakeOf(url)).toMatch(/^DATABASE_URL: names several hosts/)
   })
 
+  test('a port that is none is refused before the database too', () => {
+    expect(mistakeOf('postgres://me@db:0/ferry')).toMatch(/has the port 0;/)
+    expect(mistakeOf('postgres://me@db:65536/ferry')).toMatch(/is not an address/)
+  })
+
   test.each([
     ['sslmode=prefer', 'has sslmode=prefer, which may go without encryption'],
     ['sslmode=allow', 'has sslmode=allow, which may go without encryption'],
@@ -50,6 +58,10 @@ describe('DATABASE_URL', () => {
     ['service=ferry', 'has service, which Ferry does not support'],
     ['hostaddr=10.0.0.1', 'has hostaddr'],
     ['passfile=/x', 'use DATABASE_PASSWORD_FILE'],
+    ['port=70000', 'has the port 70000; write a whole number from 1 to 65535'],
+    ['port=65536', 'has the port 65536'],
+    ['port=0', 'has the port 0'],
+    ['port=abc', 'has the port abc'],
     ['target_session_attrs=standby', 'needs a server that takes writes'],
   ])('with %s it is refused by name', (parameters, mistake) => {
     const message = mistakeOf(`postgres://me:hunter2@db/ferry?${parameters}`)

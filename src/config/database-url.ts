@@ -45,9 +45,11 @@ const NOT_AN_ADDRESS =
 const SEVERAL_HOSTS =
   'names several hosts, and Ferry connects to one; write the name or address that always leads to the primary'
 
-function mistakeIn({ hostname, searchParams }: URL): string | null {
+function mistakeIn({ hostname, port: inAddress, searchParams }: URL): string | null {
   if (`${hostname}${searchParams.get('host') ?? ''}${searchParams.get('port') ?? ''}`.includes(','))
     return SEVERAL_HOSTS
+  const port = searchParams.get('port') || inAddress
+  if (port && !isPort(port)) return `has the port ${port}; write a whole number from 1 to 65535`
   const refused = Object.keys(REFUSED).find(name => searchParams.has(name))
   if (refused !== undefined) return `has ${refused}, which Ferry does not support; ${REFUSED[refused]}`
   const session = searchParams.get('target_session_attrs')
@@ -55,6 +57,11 @@ function mistakeIn({ hostname, searchParams }: URL): string | null {
     return `has target_session_attrs=${session}; Ferry needs a server that takes writes`
   }
   return sslMistakeIn(searchParams)
+}
+
+/** The driver never comes back from a connection to what is none. */
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
 }
 
 function sslMistakeIn(parameters: URLSearchParams): string | null {

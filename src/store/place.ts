@@ -2,5 +2,5 @@
 export function placeOf(url: string): string {
   const { hostname, port, pathname, searchParams } = new URL(url)
   const host = searchParams.get('host') ?? decodeURIComponent(hostname || 'localhost')
-  return `${host}:${searchParams.get('port') ?? (port || 5432)}${pathname}`
+  return `${host}:${searchParams.get('port') || port || 5432}${pathname}`
 }

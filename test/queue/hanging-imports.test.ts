@@ -37,7 +37,7 @@ describe.each(BACKENDS)('imports of an account whose platform hangs, on %s,', ki
       await world.stage({ account: 'hanging', pageId, rows: 1 })
     }
     await using _worker = await work(ferry, QUICK_JOBS)
-    await waitFor(() => hanging === 4, { what: 'as many as may be to hang', timeoutMs: 30_000 })
+    await waitFor(() => hanging >= 4, { what: 'as many as may be to hang', timeoutMs: 30_000 })
 
     const id = await world.stage({ account: 'well', rows: 20, batchRows: 1 })
     await world.ended(id)
