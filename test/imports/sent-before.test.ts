@@ -6,6 +6,7 @@ import { cancelImport, confirmImport, resolveUncertain } from '#src/imports/cont
 import { loadSummary } from '#src/imports/progress.ts'
 import { dryRun, type ImportOptions, type Staged, stageImport } from '#src/imports/stage.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { putBatches } from '#test/support/batches.ts'
 import { type ImportWorld, NEVER, setup } from './import-world.ts'
 import { OPTIONS } from './options.ts'
 import { openStagingDesk } from './staging-desk.ts'
@@ -117,6 +118,22 @@ test('only what was sent counts, by whatever import of the page, by this method,
   const said = await foretold(world, named('ann', 'bob', 'cy', 'dee', 'eve', 'fay', 'gus', 'hal'))
   // Of those only cy and gus have been sent to this page.
   expect(said.summary).toMatchObject({ alreadyImported: 2, pending: 6 })
+})
+
+test('what was tried and not sent does not count: refused, held, or cancelled on its way', async () => {
+  await using world = await setup()
+  const staged = await stageImport(world.ferry, await fileOf(named('ann', 'bob', 'cy')), optionsOf({}), {
+    signal: NEVER,
+  })
+  await putBatches(world.ferry.pool, staged.import!, [
+    { state: 'ready' },
+    { state: 'uncertain', uncertain: true },
+    { state: 'in flight', claimEndsInMs: 60_000 },
+  ])
+  const said = await dryRun(world.ferry, await fileOf(named('ann', 'bob', 'cy')), optionsOf({}), {
+    signal: NEVER,
+  })
+  expect(said.summary).toMatchObject({ alreadyImported: 0, pending: 3 })
 })
 
 test('an update counts those whose settings were sent last, in whatever order components are named', async () => {
