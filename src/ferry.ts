@@ -10,10 +10,12 @@ import type { InventoryAccount } from './inventory/context.ts'
 import { createWorkLimit } from './model/work-limit.ts'
 import { openPlatformClient } from './platform/client.ts'
 import type { Operation } from './platform/operations.ts'
+import type { Throttle } from './platform/throttle.ts'
 import type { BackendSettings } from './queue/backend.ts'
 import type { JobContext } from './queue/job.ts'
 import { openDatabase, poolSizeOf } from './store/database.ts'
 import { migrate, type SchemaPolicy } from './store/migrate.ts'
+import { patiently } from './store/patience.ts'
 import { openThrottle } from './store/throttle.ts'
 
 /*
@@ -28,6 +30,8 @@ export type Ferry = JobContext &
   ImportContext &
   AsyncDisposable & {
     readonly config: Config
+    readonly throttle: Throttle
+    readonly limitOf: ReturnType<typeof limitsOf>
     /** Where the queue lives. Holds passwords: not for logs. */
     readonly backend: BackendSettings
     /** How many migrations ran at this opening. */
@@ -58,7 +62,10 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
 
   const postgres = await openPostgres(config, { log, patienceMs, signal, create: schema !== 'read' }, opened)
   const { databaseUrl, setting, embedded } = postgres
-  const migrated = await migrate(databaseUrl, schema, { signal }).catch(explainRights(databaseUrl))
+  const migrated = await patiently(() => migrate(databaseUrl, schema, { signal }), {
+    patienceMs,
+    signal,
+  }).catch(explainRights(databaseUrl))
   const { pool } = opened.use(
     openDatabase(databaseUrl, log, { setting, poolSize: poolSizeOf(config.workerConcurrency) }),
   )
@@ -67,6 +74,12 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   const throttle = openThrottle<Operation>(pool, {
     limitOf,
     arrivalBoundMs: config.arrivalBoundMs,
+    onClosed({ account, operation }, { until, requestId }) {
+      log.warn(
+        { account, operation, until: until.toISOString(), requestId },
+        'The platform answers 429 (too many calls); calls of this operation wait until then.',
+      )
+    },
   })
   const accounts = new Map<string, InventoryAccount & ImportAccount>()
   for (const account of config.accounts) {
@@ -100,6 +113,8 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   return {
     config,
     pool,
+    throttle,
+    limitOf,
     accounts,
     arrivalBoundMs: config.arrivalBoundMs,
     requestTimeoutMs: config.requestTimeoutMs,

@@ -24,10 +24,12 @@ export async function openWorking(
   const { reachQueue } = await import('#src/queue/check.ts')
   const { openBackend } = await import('#src/queue/backend.ts')
   const { loadInstallation } = await import('#src/store/installation.ts')
+  const { patiently } = await import('#src/store/patience.ts')
   const ferry = opened.use(
     await openFerry(session.config, { ...session, patienceMs: PATIENCE_MS, schema: 'update' }),
   )
-  const { id: installation } = await loadInstallation(ferry.pool)
+  const waiting = { patienceMs: PATIENCE_MS, signal: session.signal }
+  const { id: installation } = await patiently(() => loadInstallation(ferry.pool), waiting)
   const settings = { ...ferry.backend, installation, log: ferry.log }
   await reachQueue(settings, { ...session, patienceMs: PATIENCE_MS })
   const worker = await openWorker(ferry, openBackend(settings), JOBS, options.onRun)

@@ -4,6 +4,7 @@ import { assertSchemaCompatibility, SchemaMigrationRequiredError } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import { isPassing } from '#src/store/patience.ts'
 import {
   type BackendSettings,
   isConnectionLost,
@@ -61,7 +62,8 @@ export async function reachQueue(
       await forgetSchedulers(settings)
       return found
     } catch (error) {
-      const mayPass = error instanceof QueueRefused ? error.mayPass : isConnectionLost(error)
+      const mayPass =
+        error instanceof QueueRefused ? error.mayPass : isConnectionLost(error) || isPassing(error)
       if (!mayPass || performance.now() > giveUpAt) throw error
       if (!said) log.info({ error: reasonOf(error) }, 'waiting for the queue')
       said = true

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { loadInstallation } from '#src/store/installation.ts'
-import { isPassing } from '#src/store/patience.ts'
+import { isPassing, patiently } from '#src/store/patience.ts'
 import { type Answer, answerBell } from './answer.ts'
 import type { QueueBackend } from './backend.ts'
 import { openDesk } from './desk.ts'
@@ -50,7 +50,7 @@ export async function openWorker(
   const { log } = ferry
   const queued = jobs.filter(isQueued)
   const importJob = jobs.find(isImportJob)
-  const { createdAt } = await loadInstallation(ferry.pool)
+  const { createdAt } = await patiently(() => loadInstallation(ferry.pool))
   const findDue = createFindDue(ferry, createdAt)
   const queue = backend.openQueue('sync')
   const importQueue = importJob ? backend.openQueue('import') : null

@@ -11,7 +11,12 @@ export type Limit = { readonly limitKey: string; readonly windows: readonly Limi
 export type ThrottleOptions<Operation extends string> = {
   limitOf(account: string, operation: Operation): Limit
   readonly arrivalBoundMs: number
+  /** Hears once of each limit that a call waits for because the platform closed it, until the platform answers again. */
+  onClosed?(call: Call<Operation>, closed: Closed): void
 }
+
+/** Until when a limit is closed after a 429, and the request_id of that answer. */
+export type Closed = { readonly until: Date; readonly requestId: string | null }
 
 type Call<Operation extends string> = {
   readonly account: string
@@ -36,6 +41,9 @@ export type CallEnd = {
 /** While a wait hangs on calls in flight, which end at an unknown moment, it is looked up again this often. */
 const ASK_AGAIN_MS = 50
 
+/** A wait for a closed limit that people want to know of. */
+const LONG_WAIT_MS = 3_000
+
 /** However long the wait, the log is asked again after this: what closed an operation may be gone by then. */
 const LONGEST_WAIT_MS = 60_000
 
@@ -50,6 +58,19 @@ const LONGEST_WAIT_MS = 60_000
  */
 export function openThrottle<Operation extends string>(pool: Pool, options: ThrottleOptions<Operation>) {
   const lines = new Map<string, Promise<unknown>>()
+  const saidClosed = new Set<string>()
+
+  function lineOf(call: Call<Operation>): string {
+    return `${options.limitOf(call.account, call.operation).limitKey} ${call.operation}`
+  }
+
+  async function sayIfClosed(call: Call<Operation>, limit: Limit): Promise<void> {
+    if (!options.onClosed || saidClosed.has(lineOf(call))) return
+    const closed = await findClosed(pool, limit.limitKey, call.operation)
+    if (!closed) return
+    saidClosed.add(lineOf(call))
+    options.onClosed(call, closed)
+  }
 
   async function takeFirstInLine(call: Call<Operation>, limit: Limit, signal: AbortSignal) {
     for (;;) {
@@ -63,6 +84,8 @@ export function openThrottle<Operation extends string>(pool: Pool, options: Thro
         await giveBack(slot)
         continue
       }
+      // What is only for people to know fails no call.
+      if (taken.waitMs > LONG_WAIT_MS) await sayIfClosed(call, limit).catch(() => {})
       const longestMs = taken.sooner ? ASK_AGAIN_MS : LONGEST_WAIT_MS
       await delay(Math.min(taken.waitMs, longestMs), undefined, { signal })
     }
@@ -78,7 +101,7 @@ export function openThrottle<Operation extends string>(pool: Pool, options: Thro
 
     take(call: Call<Operation>, signal: AbortSignal): Promise<Slot<Operation>> {
       const limit = options.limitOf(call.account, call.operation)
-      const line = `${limit.limitKey} ${call.operation}`
+      const line = lineOf(call)
       const ahead = lines.get(line) ?? Promise.resolve()
       const taken = ahead.then(() => takeFirstInLine(call, limit, signal))
       lines.set(
@@ -90,8 +113,27 @@ export function openThrottle<Operation extends string>(pool: Pool, options: Thro
 
     giveBack,
 
-    finish: (slot: Slot<Operation>, end: CallEnd): Promise<void> => finishCall(pool, slot.callId, end),
+    finish(slot: Slot<Operation>, end: CallEnd): Promise<void> {
+      if (end.httpStatus !== null && end.httpStatus !== 429) saidClosed.delete(lineOf(slot.call))
+      return finishCall(pool, slot.callId, end)
+    },
   }
+}
+
+/** Whether the platform has closed a limit that is still closed. */
+export async function findClosed(pool: Pool, limitKey: string, operation: string): Promise<Closed | null> {
+  const { rows } = await pool.query<{ until: Date; request_id: string | null }>(
+    `select blocked_until as until, (
+       select request_id from ferry.platform_calls c
+       where c.limit_key = l.limit_key and c.operation = l.operation and c.http_status = 429
+       order by c.id desc limit 1
+     ) as request_id
+     from ferry.platform_limits l
+     where limit_key = $1 and operation = $2 and blocked_until > clock_timestamp()`,
+    [limitKey, operation],
+  )
+  const [row] = rows
+  return row ? { until: row.until, requestId: row.request_id } : null
 }
 
 /** Records the end of a call; a 429 closes the operation to every worker for a while. */

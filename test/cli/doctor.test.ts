@@ -52,6 +52,24 @@ describe('ferry doctor', () => {
     expect(stdout).toContain('Check the app_key')
   })
 
+  test('names limits that the platform closed, at once, and calls none of them again', async () => {
+    await using cli = await openCli()
+    cli.sandbox.state.onCall(async () => ({ kind: 'error', code: 'RequestTooFrequently', retryAfterS: 60 }))
+    const first = await cli.ferryRun('doctor')
+    expect(first.code).toBe(4)
+    expect(first.stdout).toMatch(
+      /^FAIL {2}platform +account default: the platform answers 429; list-mcp-servers is closed until \S+Z \(request_id \w+\)/m,
+    )
+    expect(first.stdout).toContain('list-alert-rules is closed until')
+    const calls = () => cli.query('select from ferry.platform_calls')
+    const before = (await calls()).length
+    expect(before).toBe(2)
+    await cli.query("update ferry.platform_limits set blocked_until = now() + interval '1 hour'")
+    const second = await cli.ferryRun('doctor')
+    expect(second.stdout).toContain('list-alert-rules is closed until')
+    expect(await calls()).toHaveLength(before)
+  })
+
   test('looks at Redis even if the database is out of reach', async () => {
     const ended = await runFerry(['doctor', '--json'], {
       DATABASE_URL: 'postgres://127.0.0.1:9/x',

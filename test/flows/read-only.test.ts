@@ -67,3 +67,17 @@ test('while Postgres takes no writes nothing is sent twice, and it is said once'
   expect(said.filter(line => line.msg.startsWith('Postgres is away'))).toHaveLength(1)
   expect(said.filter(line => line.level >= 50)).toEqual([])
 })
+
+test('a worker that starts while Postgres takes no writes waits for it', { timeout: 120_000 }, async () => {
+  await using cli = await openCli()
+  await cli.ferryRun('migrate')
+  const { serverUrl } = inject('database')
+  const name = new URL(cli.databaseUrl).pathname.slice(1)
+  await onServer(serverUrl, `alter database ${name} set default_transaction_read_only = on`)
+  await using worker = cli.ferryStart('worker --json')
+  await worker.printed('Postgres is away')
+  await onServer(serverUrl, `alter database ${name} reset default_transaction_read_only`)
+  await worker.printed('"queue":"postgres"')
+  worker.child.kill('SIGTERM')
+  expect((await worker.ended).code).toBe(0)
+})
