@@ -7,7 +7,7 @@ import { openRoute, type ProxyChoice } from './dispatcher.ts'
 import { stringifyLossless } from './lossless-json.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
 import { type Answered, type Exchange, post } from './post.ts'
-import { lost, notSent, type Refusal } from './refusal.ts'
+import { lost, notSent, type Refusal, type RefusalKind } from './refusal.ts'
 import { type AlertRulesBody, readAlertRules } from './rule-listing.ts'
 import type { CallEnd, Throttle } from './throttle.ts'
 
@@ -214,9 +214,12 @@ function endOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
     return { answered: true, httpStatus, errorCode: null, requestId: verdict.requestId, retryAfterMs: null }
   }
   const { kind, httpStatus, code, requestId, retryAfterMs } = verdict.refusal
-  const answered = httpStatus !== null && kind !== 'no-envelope' && kind !== 'redirected'
+  const answered = httpStatus !== null && !UNCOUNTED.has(kind)
   return { answered, httpStatus, errorCode: code, requestId, retryAfterMs }
 }
+
+/** Answers that do not come from the platform. */
+const UNCOUNTED: ReadonlySet<RefusalKind> = new Set(['no-envelope', 'redirected', 'proxy-auth'])
 
 function jsonBytes(value: unknown): Buffer {
   return Buffer.from(stringifyLossless(value))
