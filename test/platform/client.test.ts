@@ -312,6 +312,28 @@ test('a 429 costs no attempt: the throttle is told, and the next slot is asked f
   expect(platform.throttle.calls[0]?.end).toMatchObject({ httpStatus: 429, retryAfterMs: 2_000 })
 })
 
+test('what is tried again is said at debug: whoever asked says how it ended', async () => {
+  await using platform = await openScriptedPlatform((_request, response) =>
+    answerJson(response, failure('InternalError'), 500),
+  )
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: false, requests: 3 })
+  const lines = platform.logs.map(line => JSON.parse(line))
+  expect(lines.filter(({ level }) => level > 20)).toEqual([])
+  expect(lines.filter(({ msg }) => msg.endsWith('Trying again.'))).toHaveLength(2)
+})
+
+test('that listings wait for a 429 is warned of, once a minute', async () => {
+  await using platform = await openScriptedPlatform((_request, response, n) => {
+    if (n % 3 === 0) answerJson(response, success([]))
+    else answerJson(response, failure('RequestTooFrequently'), 429)
+  })
+  await platform.client.listAlertRules(0n, context)
+  await platform.client.listAlertRules(0n, context)
+  const warnings = platform.logs.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
+  expect(warnings).toMatchObject([{ account: expect.any(String), operation: 'list-alert-rules' }])
+  expect(warnings[0].msg).toMatch(/Waiting/)
+})
+
 test('an import is sent once, whatever comes', async () => {
   await using platform = await openScriptedPlatform((_request, response) =>
     answerJson(response, failure('RequestTooFrequently'), 429),
