@@ -200,7 +200,6 @@ const withoutEnvelope: [what: string, kind: string, certain: boolean, ReturnType
   ['a page with 413', 'too-large', true, plain(413, 'text/html', '<html>')],
   ['a page with 429', 'too-frequent', true, plain(429, 'text/html', '<html>')],
   ['a page with 407', 'proxy-auth', true, plain(407, 'text/html', '<html>')],
-  ['a page with 403', 'no-envelope', false, plain(403, 'text/html', '<html>')],
   ['a page called JSON', 'no-envelope', false, plain(200, json, '<html>')],
   ['nothing', 'no-envelope', false, plain(200, json, '')],
   ['half an envelope', 'no-envelope', false, plain(200, json, '{"request_id":"a","da')],
@@ -281,18 +280,6 @@ test('a listing is tried three times, and no more', async () => {
     requests: 3,
     refusal: { kind: 'server-error', code: 'InternalError', requestId: 'req-2' },
   })
-})
-
-test('a page with 407 is final for a listing, and the call counts until its arrival bound is over', async () => {
-  await using platform = await openScriptedPlatform((_request, response) =>
-    plain(407, 'text/html', '<html>')(response),
-  )
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({
-    ok: false,
-    requests: 1,
-    refusal: { code: 'ProxyAuthenticationRequired', httpStatus: 407 },
-  })
-  expect(platform.throttle.calls[0]?.end).toMatchObject({ answered: false, httpStatus: 407 })
 })
 
 test('a listing that is refused for good is tried once', async () => {

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { openScriptedPlatform } from '../support/scripted-platform.ts'
+
+test('a page with 407 is final for a listing, and the call counts until its arrival bound is over', async () => {
+  await using platform = await openScriptedPlatform((_request, response) => {
+    response.writeHead(407, { 'content-type': 'text/html' }).end('<html>')
+  })
+  const context = { runId: null, signal: new AbortController().signal }
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({
+    ok: false,
+    requests: 1,
+    refusal: { code: 'ProxyAuthenticationRequired', httpStatus: 407 },
+  })
+  expect(platform.throttle.calls[0]?.end).toMatchObject({ answered: false, httpStatus: 407 })
+})
