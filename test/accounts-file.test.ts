@@ -24,6 +24,15 @@ describe('an accounts file that is not JSON is told where, and nothing of it', (
   })
 })
 
+test('a byte-order mark before the accounts is not theirs', () => {
+  const account = { name: 'eu', baseUrl: 'https://eu.example.com', appKeyEnv: 'FERRY_EU_KEY' }
+  const file = fileHolding(`\ufeff${JSON.stringify({ accounts: [account] })}`)
+
+  expect(readConfig({ FERRY_ACCOUNTS_FILE: file, FERRY_EU_KEY: 'k' }).accounts).toMatchObject([
+    { name: 'eu' },
+  ])
+})
+
 describe('the accounts file', () => {
   const eu = { name: 'eu', baseUrl: 'https://eu.example.com', appKeyEnv: 'FERRY_EU_KEY' }
   const us = { name: 'us', baseUrl: 'https://us.example.com/', appKeyEnv: 'US_KEY' }

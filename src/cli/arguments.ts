@@ -41,6 +41,21 @@ export function durationArgument(text: string): number {
   return ms
 }
 
+/** For what happens again and again. */
+export function everyArgument(text: string): number {
+  const ms = durationArgument(text)
+  if (ms === 0)
+    throw new InvalidArgumentError('Write more than 0, as 30s; leave it out, and nothing changes.')
+  return ms
+}
+
+export function keyArgument(text: string): string {
+  if (!/^\S+$/.test(text)) {
+    throw new InvalidArgumentError('Write an app_key of one word, without white space.')
+  }
+  return text
+}
+
 export function folderArgument(text: string, earlier: readonly bigint[] = []): readonly bigint[] {
   return [...earlier, uint64(text, 'a folder id')]
 }

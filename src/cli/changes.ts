@@ -8,7 +8,7 @@ import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { harmless } from './output.ts'
-import { withFerry } from './session.ts'
+import { expectAccount, withFerry } from './session.ts'
 
 type Options = ListOptions & { since?: Date; by?: string; rule?: bigint; server?: string; account?: string }
 
@@ -30,7 +30,9 @@ export function addChanges(program: Command): void {
   addListOptions(command)
     .option('--json', 'print one JSON object per change')
     .action((options: Options) =>
-      withFerry('read', async ({ pool }) => {
+      withFerry('read', async ferry => {
+        const { pool } = ferry
+        await expectAccount(ferry, options.account)
         const { countChanges, listChanges } = await import('#src/store/changes.ts')
         const filter = {
           since: options.since ?? (isOfOne(options) ? undefined : new Date(Date.now() - DAY_MS)),

@@ -32,6 +32,8 @@ export function whatToDoAbout(error: Error): string | undefined {
   if (isUnusablePath(error)) {
     return 'Ferry keeps its files in FERRY_DATA_DIR: set it to a directory that this user may make and write to.'
   }
+  // What lies beneath may look like another fault: a pooler that refuses the queue is not a database that went away.
+  if (SAYING_ALL.has(error.name)) return undefined
   return (
     adviceOn(codeOf(error), error.message) ??
     (error.cause instanceof Error ? whatToDoAbout(error.cause) : undefined)

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { IMPORT_STATUSES } from '#src/model/import.ts'
 import type { ImportFilter } from '#src/store/imports/progress.ts'
 import { countArgument, idArgument, instantArgument } from './arguments.ts'
-import { withAccounts, withFerry, withKnownAccounts } from './session.ts'
+import { expectAccount, withAccounts, withFerry, withKnownAccounts } from './session.ts'
 
 type Options = { json?: true }
 
@@ -23,7 +23,10 @@ function addReading(imports: Command): void {
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per import')
     .action((options: Options & ImportFilter & { limit: number }) =>
-      withFerry('read', async ({ pool }) => (await import('./imports/list.ts')).listImports(pool, options)),
+      withFerry('read', async ferry => {
+        await expectAccount(ferry, options.account)
+        return await (await import('./imports/list.ts')).listImports(ferry.pool, options)
+      }),
     )
   of(
     imports,

@@ -8,7 +8,7 @@ import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { type Cell, emphasised, instant, print, printJson, printTable } from './output.ts'
-import { withFerry } from './session.ts'
+import { expectAccount, withFerry } from './session.ts'
 
 /*
  * What `ferry rules` and `ferry servers` have in common: a list with filters, and one of them with its history.
@@ -51,7 +51,10 @@ export function addInventory(parent: Command, inventory: Inventory): Command {
   addListOptions(list)
     .option('--json', 'print one JSON object each')
     .action((options: InventoryOptions) =>
-      withFerry('read', ({ pool }) => listRows(pool, inventory, options)),
+      withFerry('read', async ferry => {
+        await expectAccount(ferry, options.account)
+        return await listRows(ferry.pool, inventory, options)
+      }),
     )
   parent
     .command('show')

@@ -21,7 +21,7 @@ import {
   printJson,
   printTable,
 } from './output.ts'
-import { withAccounts, withFerry } from './session.ts'
+import { expectAccount, withAccounts, withFerry } from './session.ts'
 
 type Options = { json?: true; all?: true }
 type ListOptions = Options & {
@@ -43,7 +43,12 @@ export function addRuns(program: Command): void {
     .option('--since <when>', 'only runs that began since: 24h, 7d or 2026-11-01', instantArgument)
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per run')
-    .action((options: ListOptions) => withFerry('read', ferry => list(ferry.pool, options)))
+    .action((options: ListOptions) =>
+      withFerry('read', async ferry => {
+        await expectAccount(ferry, options.account)
+        return await list(ferry.pool, options)
+      }),
+    )
   runs
     .command('show')
     .description('one run: its counts, calls, rows set aside, removals held')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { FaultText } from '#src/sandbox/fault-text.ts'
-import { countUpTo, durationArgument } from './arguments.ts'
+import { countUpTo, durationArgument, everyArgument, keyArgument } from './arguments.ts'
 import { UsageError } from './errors.ts'
 import { counted, print, printJson } from './output.ts'
 import { serveUntilStopped } from './service.ts'
@@ -24,18 +24,14 @@ export function addSandbox(program: Command): void {
     .option('--rules <n>', 'how many alert rules it has', countUpTo(200_000), 40)
     .option('--servers <n>', 'how many MCP servers it has', countUpTo(10_000), 25)
     .option('--latency <duration>', 'how long each answer takes', durationArgument, 0)
-    .option(
-      '--change-every <duration>',
-      'something changes this often, as on a working day',
-      durationArgument,
-    )
+    .option('--change-every <duration>', 'something changes this often, as on a working day', everyArgument)
     .option(
       '--fault <operation:when:what>',
       'calls that go wrong, such as import:every=10:500 (may be repeated; see docs/sandbox.md)',
       (text: string, earlier: readonly string[]) => [...earlier, text],
       [],
     )
-    .option('--key <app_key>', 'the app_key it accepts')
+    .option('--key <app_key>', 'the app_key it accepts', keyArgument)
     .option('--json', 'print one JSON object once it listens')
     .action((options: Options) => serveUntilStopped((_, opened) => open(options, opened)))
 }
@@ -49,15 +45,16 @@ async function open(options: Options, opened: AsyncDisposableStack): Promise<voi
     await openSandbox({ port, rules, servers, answerMs, ...(key === undefined ? {} : { appKey: key }) }),
   )
   for (const { fault, when } of faults) sandbox.state.inject(fault, when)
-  if (changeEvery) opened.use(openChanges(sandbox, changeEvery))
+  if (changeEvery !== undefined) opened.use(openChanges(sandbox, changeEvery))
 
   const { baseUrl, appKey } = sandbox
-  if (options.json) return printJson({ baseUrl, rules, servers })
+  // Its own key is in the source for all to read; one that was given is nobody else's business.
+  const shownKey = key === undefined ? appKey : null
+  if (options.json) return printJson({ baseUrl, appKey: shownKey, rules, servers })
   print(
     `The sandbox platform listens at ${baseUrl}: ${counted(rules, 'alert rule')}, ${counted(servers, 'MCP server')}, all made up.`,
   )
-  // Its own key is in the source for all to read; one that was given is nobody else's business.
-  print(`FERRY_BASE_URL=${baseUrl} FERRY_APP_KEY=${key === undefined ? appKey : '<the key you gave>'}`)
+  print(`FERRY_BASE_URL=${baseUrl} FERRY_APP_KEY=${shownKey ?? '<the key you gave>'}`)
   print('Ctrl-C ends it.')
 }
 

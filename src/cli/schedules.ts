@@ -33,7 +33,12 @@ export function addSchedules(program: Command): void {
           return EXIT.done
         }),
       )
-  each('run', 'have a worker do it now', runNow, 'a worker does it as soon as one is up')
+  each(
+    'run',
+    'have a worker do it now',
+    runNow,
+    'a worker that is up does it now; if none is, the next one that starts',
+  )
   each('pause', 'do it no more until it is resumed', pause, 'paused')
   each('resume', 'do it again at its times', resume, 'resumed')
 }

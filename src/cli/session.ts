@@ -115,6 +115,21 @@ export function accountsOf(config: Config, name: string | undefined): readonly A
   if (name === undefined) return config.accounts
   const account = config.accounts.find(account => account.name === name)
   if (account) return [account]
-  const names = config.accounts.map(account => account.name).join(', ')
-  throw new UsageError(`there is no account ${JSON.stringify(name)}; there are: ${names}`)
+  throw noAccount(
+    name,
+    config.accounts.map(account => account.name),
+  )
+}
+
+/** Throws `UsageError` if accounts are configured, and the one named is none of them and nothing is recorded of it. */
+export async function expectAccount(ferry: Ferry, name: string | undefined): Promise<void> {
+  const configured = ferry.config.accounts.map(account => account.name)
+  if (name === undefined || configured.length === 0 || configured.includes(name)) return
+  const { loadKnownAccounts } = await import('#src/store/known-accounts.ts')
+  const known = await loadKnownAccounts(ferry.pool)
+  if (!known.includes(name)) throw noAccount(name, [...new Set([...configured, ...known])])
+}
+
+function noAccount(name: string, names: readonly string[]): UsageError {
+  return new UsageError(`there is no account ${JSON.stringify(name)}; there are: ${names.join(', ')}`)
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
 import type { RunResult } from '#src/model/run.ts'
-import { print, printAside, printJson, shownPath } from './output.ts'
+import { print, printAside, printJson } from './output.ts'
 import { printSchedules, schedulesOf } from './schedules.ts'
 import type { Session } from './session.ts'
 
@@ -49,10 +49,10 @@ export async function openWorking(
   printSchedules(schedules)
 }
 
-/** A line that works in a shell and shows no password. */
+/** A line that works in a shell, in any directory, and shows no password. */
 export function psqlCommand({ config, backend }: Pick<Ferry, 'config' | 'backend'>): string {
   if (config.databaseUrl !== null) return 'psql "$DATABASE_URL"'
   const { hostname, port, username, pathname } = new URL(backend.databaseUrl)
-  const password = shownPath(join(config.dataDir, 'postgres', 'password'))
+  const password = join(config.dataDir, 'postgres', 'password')
   return `PGPASSWORD=$(cat '${password}') psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`
 }

@@ -49,8 +49,9 @@ const KEYS = ['accounts', ...Object.keys(FIELDS)]
 
 /** Returns the entries of the accounts file at `path`; adds what is wrong with it to `mistakes`. */
 export function readAccountsFile(path: string, mistakes: string[]): readonly ReadEntry[] {
-  const text = readText(path, 'FERRY_ACCOUNTS_FILE', mistakes)
-  if (text === null) return []
+  const written = readText(path, 'FERRY_ACCOUNTS_FILE', mistakes)
+  if (written === null) return []
+  const text = written.replace(/^\ufeff/, '')
   const content = parseJson(text)
   if (content === undefined) {
     mistakes.push(

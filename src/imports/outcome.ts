@@ -13,7 +13,7 @@ import type { Refusal, RefusalKind } from '#src/platform/refusal.ts'
  *   400 that names the page, and nothing yet   again once a person has resumed the import; after that as any other
  *   was accepted
  *   any other 400                              halved; one row is doubted until another call is accepted
- *   401, 402, 403, 404, 405, 428, ...          again once a person has resumed the import
+ *   401, 402, 403, 404, 405, 407, ...          again once a person has resumed the import
  */
 
 /** Refusals in a row that leave the fault of a row open: after so many it is the import's, not a row's. */

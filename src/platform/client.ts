@@ -7,7 +7,7 @@ import { openRoute, type ProxyChoice } from './dispatcher.ts'
 import { stringifyLossless } from './lossless-json.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
 import { type Answered, type Exchange, post } from './post.ts'
-import { lost, notSent, type Refusal } from './refusal.ts'
+import { lost, notSent, type Refusal, type RefusalKind } from './refusal.ts'
 import { type AlertRulesBody, readAlertRules } from './rule-listing.ts'
 import type { CallEnd, Throttle } from './throttle.ts'
 
@@ -73,6 +73,7 @@ export type McpPage = {
 
 const MOST_ATTEMPTS = 3
 const STALE_BEFORE_WARNING = 10
+const SAY_WAITING_EVERY_MS = 60_000
 const FIRST_BACK_OFF_MS = 500
 /** A `Retry-After` beyond it is not waited for: a run has ten minutes. */
 const LONGEST_BACK_OFF_MS = 60_000
@@ -100,6 +101,16 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
         `A permit is good for ${throttle.slotGoodForMs} ms, a fifth of FERRY_ARRIVAL_BOUND. ` +
         'Give this machine and the database less to do, or raise FERRY_ARRIVAL_BOUND.',
     )
+  }
+
+  let saidWaitingAtMs = Number.NEGATIVE_INFINITY
+
+  /** A listing waits for as long as it takes, so nobody would hear of it from its end. */
+  function noteTooFrequent(operation: Operation, message: string): void {
+    const nowMs = performance.now()
+    if (nowMs - saidWaitingAtMs < SAY_WAITING_EVERY_MS) return
+    saidWaitingAtMs = nowMs
+    log.warn({ account, operation }, `${message} Waiting until the limit lets calls through again.`)
   }
 
   function verdictOn<T>(exchange: Exchange, read: Request<T>['read']): Verdict<T> {
@@ -140,9 +151,12 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
       if (answer.ok) return { ...answer, requests }
       context.signal.throwIfAborted()
       const { kind, retryable, message } = answer.refusal
-      if (kind === 'too-frequent') continue
+      if (kind === 'too-frequent') {
+        noteTooFrequent(request.operation, message)
+        continue
+      }
       if (!retryable || attempted === MOST_ATTEMPTS) return { ...answer, requests }
-      log.warn({ account, operation: request.operation, attempted }, `${message} Trying again.`)
+      log.debug({ account, operation: request.operation, attempted }, `${message} Trying again.`)
       await backOff(attempted, answer.refusal.retryAfterMs, context.signal)
       attempted += 1
     }
@@ -200,9 +214,12 @@ function endOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
     return { answered: true, httpStatus, errorCode: null, requestId: verdict.requestId, retryAfterMs: null }
   }
   const { kind, httpStatus, code, requestId, retryAfterMs } = verdict.refusal
-  const answered = httpStatus !== null && kind !== 'no-envelope' && kind !== 'redirected'
+  const answered = httpStatus !== null && !UNCOUNTED.has(kind)
   return { answered, httpStatus, errorCode: code, requestId, retryAfterMs }
 }
+
+/** Answers that do not come from the platform. */
+const UNCOUNTED: ReadonlySet<RefusalKind> = new Set(['no-envelope', 'redirected', 'proxy-auth'])
 
 function jsonBytes(value: unknown): Buffer {
   return Buffer.from(stringifyLossless(value))

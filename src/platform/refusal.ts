@@ -162,12 +162,15 @@ export function refusedByPlatform(
 
 /**
  * An answer that is no JSON or no envelope: a gateway's page. Whether the platform ever saw the call is unknown,
- * except for a body too large to pass and a limit that was reached.
+ * except for a body too large to pass, a limit that was reached, and a proxy that wants credentials: it passes nothing on.
  */
 export function refusedWithoutEnvelope(origin: Origin & { httpStatus: number }, what: string): Refusal {
   const { httpStatus } = origin
-  const kind = httpStatus === 413 ? 'too-large' : httpStatus === 429 ? 'too-frequent' : 'no-envelope'
   const message = `The answer (HTTP ${httpStatus}) is ${what}`
+  if (httpStatus === 407) {
+    return refusal('proxy-auth', { ...origin, code: 'ProxyAuthenticationRequired', message })
+  }
+  const kind = httpStatus === 413 ? 'too-large' : httpStatus === 429 ? 'too-frequent' : 'no-envelope'
   return refusal(kind, { ...origin, code: 'NoEnvelope', message })
 }
 

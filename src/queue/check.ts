@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assertSchemaCompatibility, SchemaMigrationRequiredError } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -16,10 +17,10 @@ import {
 } from './backend.ts'
 import { expectSessions } from './pooler.ts'
 import { type AnyQueue, CHECK } from './producer.ts'
-import { adviceOnReply, checkRedis, hostOf } from './redis.ts'
+import { adviceOnReply, checkRedis, hostOf, replyOf } from './redis.ts'
 import { QueueHasNoTables, QueueRefused } from './refused.ts'
 
-/** `installation` is null if it is not known, since its database is out of reach: then nothing is tried out. */
+/** `installation` is null if it is not known, or not made yet: then the queue is tried under a prefix that is thrown away. */
 export type CheckSettings = BackendSettings & { readonly installation: string | null }
 
 const TRY_EVERY_MS = 1_000
@@ -27,15 +28,18 @@ const ANSWER_WITHIN_MS = 5_000
 
 /**
  * Says where the queue lives and what of it was checked, in words. Does what a worker will have to do: a write, a script
- * and a blocking read under Ferry's own prefix, or a job and a notification in Postgres. Throws `QueueRefused`.
+ * and a blocking read under a prefix of Ferry's, or a job and a notification in Postgres. Throws `QueueRefused`.
  */
 export async function checkQueue(settings: CheckSettings): Promise<string> {
   const { redisUrl, databaseUrl, installation } = settings
   if (redisUrl === null) await expectSessions(databaseUrl)
   const found = redisUrl === null ? await checkTables(databaseUrl) : await checkRedis(redisUrl)
-  if (installation === null) return found
-  if (redisUrl !== null) await checkBlockingRead(redisUrl, prefixOf(installation))
-  for (const name of QUEUE_NAMES) await addAndRemove({ ...settings, installation }, name)
+  const tried = { ...settings, installation: installation ?? `check-${randomUUID()}` }
+  if (redisUrl !== null) await checkBlockingRead(redisUrl, prefixOf(tried.installation))
+  for (const name of QUEUE_NAMES) {
+    await addAndRemove(tried, name)
+    if (redisUrl !== null && installation === null) await removeQueue(tried, name)
+  }
   return `${found}; a job can be added`
 }
 
@@ -120,6 +124,14 @@ async function addAndRemove(
   })
 }
 
+/** Leaves no key of a queue that was made to try it. */
+async function removeQueue(
+  settings: BackendSettings & { readonly installation: string },
+  name: QueueName,
+): Promise<void> {
+  await withQueue(settings, name, queue => queue.obliterate({ force: true }))
+}
+
 async function withQueue(
   settings: BackendSettings & { readonly installation: string },
   name: QueueName,
@@ -138,7 +150,7 @@ async function withQueue(
 }
 
 function refused(where: string, error: unknown): QueueRefused {
-  const why = reasonOf(error)
+  const why = replyOf(error)
   const advice = adviceOnReply(why)
   return new QueueRefused(
     `${where} cannot carry the queue: ${why}. ${advice ?? 'Mend that, or unset REDIS_URL to keep the queue in Postgres.'}`,

@@ -26,7 +26,7 @@ const ANSWER_WITHIN_MS = 10_000
 /** What Ferry uses of BullMQ's queue, whichever backend it has. */
 export type AnyQueue = Pick<
   Queue<unknown, void, string>,
-  'add' | 'getJobSchedulers' | 'getWaitingCount' | 'removeJobScheduler' | 'waitUntilReady'
+  'add' | 'getJobSchedulers' | 'getWaitingCount' | 'obliterate' | 'removeJobScheduler' | 'waitUntilReady'
 > & {
   getBackend(): { close(force: boolean): Promise<void> }
   on(event: 'error', listener: (error: Error) => void): unknown

@@ -63,6 +63,13 @@ export function readInfo(info: string): Info {
   }
 }
 
+/** Why Redis refuses a command, without a full stop and without the script that it was in. */
+export function replyOf(error: unknown): string {
+  return reasonOf(error)
+    .replace(/\s*script: [0-9a-f]+, on @user_script:\d+\.?/, '')
+    .replace(/\.+$/, '')
+}
+
 /** What to do about a command that Redis refuses; undefined if nothing is known about it. */
 export function adviceOnReply(message: string): string | undefined {
   if (message.startsWith('NOPERM'))
@@ -98,7 +105,7 @@ async function askForInfo(url: string): Promise<string> {
     return await redis.info()
   } catch (error) {
     if (error instanceof QueueRefused) throw error
-    const why = reasonOf(reason ?? error)
+    const why = replyOf(reason ?? error)
     throw new QueueRefused(`Redis at ${hostOf(url)} (REDIS_URL) cannot be used: ${why}. ${adviceOn(why)}`, {
       mayPass: !isForGood(why),
     })

@@ -28,7 +28,7 @@ export function createRunReport(
       log[isBack ? 'info' : line.level](line.details, line.text)
       return
     }
-    const what = `${run.status} ${run.errorCode} ${run.message}`
+    const what = `${run.status} ${run.errorCode} ${withoutRun(run.message)}`
     if (before?.what === what && now() - before.saidAtMs < SAME_FAILURE_MS) {
       last.set(inventory, { ...before, unsaid: before.unsaid + 1 })
       log.debug(line.details, line.text)
@@ -38,6 +38,11 @@ export function createRunReport(
     last.set(inventory, { what, saidAtMs: now(), unsaid: 0 })
     log[line.level]({ ...line.details, ...again }, line.text)
   }
+}
+
+/** A held run names itself in the commands it suggests: every poll would say something new. */
+function withoutRun(message: string | null): string {
+  return (message ?? '').replace(/\b(runs (?:show|approve|reject)) \d+/g, '$1')
 }
 
 type Line = {

@@ -98,6 +98,7 @@ export async function openWorker(
   return {
     async drain(deadlineMs) {
       draining.abort(new Error('draining'))
+      backend.outage.closes()
       const idle = desks.map(desk => desk.stop())
       const clocksStopped = clocks.map(clock => clock.stop())
       const underWay = () => desks.flatMap(desk => [...desk.underWay])

@@ -45,6 +45,12 @@ const ServerFields = z
   })
   .transform(fields => fields as Partial<McpServer>)
 
+/** The sandbox does it all before it answers anybody else, and holds it in memory. */
+function countFrom(least: number, most: number) {
+  const words = `write a whole number from ${least} to ${most}`
+  return z.number().refine(count => Number.isInteger(count) && count >= least && count <= most, words)
+}
+
 const LatencyMs = z.union([z.number(), z.tuple([z.number(), z.number()])])
 const Windows = z.array(z.strictObject({ max: z.int(), windowMs: z.number() }))
 const List = { pageId: Id, method: z.string().default('email') }
@@ -72,7 +78,7 @@ export const CONTROLS: Readonly<Record<string, Control>> = {
   ),
   'remove-server': control({ id: z.string() }, (state, { id }) => state.removeServer(id)),
   'add-samples': control(
-    { rules: z.int().exactOptional(), servers: z.int().exactOptional() },
+    { rules: countFrom(0, 200_000).exactOptional(), servers: countFrom(0, 10_000).exactOptional() },
     (state, more) => state.addSamples(more),
   ),
   'replace-rules-body': control({ data: z.string().nullable() }, (state, { data }) =>
@@ -83,7 +89,7 @@ export const CONTROLS: Readonly<Record<string, Control>> = {
   ),
   reorder: control({ seed: z.int() }, (state, { seed }) => state.reorder(seed)),
   mutate: control(
-    { count: z.int(), mix: z.array(z.enum(MUTATIONS)).min(1).optional() },
+    { count: countFrom(1, 100_000), mix: z.array(z.enum(MUTATIONS)).min(1).optional() },
     (state, { count, mix }) => state.mutate(count, mix),
   ),
   'add-page': control({ pageId: Id }, (state, { pageId }) => state.subscribers.addPage(pageId)),

@@ -51,7 +51,7 @@ export async function countInventory(
   return (await readOne<{ n: number }>(pool, sum, params)).n
 }
 
-/** One rule or server in each account that knew it by then, as it was last; `valid_to` is set if it was gone by then. */
+/** One rule or server in each account that knew it by then, as it was last; `valid_to` and `closed_by_run` are set if it was gone by then. */
 export async function loadInventory(
   pool: Pool,
   resource: Resource,
@@ -61,7 +61,8 @@ export async function loadInventory(
   const { table, id: column, type } = COLUMNS[resource]
   const { rows } = await pool.query<InventoryRow>(
     `select distinct on (v.account) v.*,
-       case when v.valid_to > $2::timestamptz then null else v.valid_to end as valid_to
+       case when v.valid_to > $2::timestamptz then null else v.valid_to end as valid_to,
+       case when v.valid_to > $2::timestamptz then null else v.closed_by_run end as closed_by_run
      from ${table} v
      where v.${column} = $1::${type} and v.valid_from <= $2::timestamptz and ($3::text is null or v.account = $3)
      order by v.account, v.valid_from desc`,

@@ -31,7 +31,11 @@ const SAME_TROUBLE_MS = 60_000
 
 /** Says once that Postgres is away, and once that it is back. */
 export function openAwayLog(log: Logger) {
-  let away: { readonly sinceMs: number; readonly isReadOnly: boolean } | null = null
+  let away: {
+    readonly sinceMs: number
+    readonly isReadOnly: boolean
+    readonly level: 'debug' | 'warn'
+  } | null = null
   let backAtMs = Number.NEGATIVE_INFINITY
   return {
     failed(error: PostgresAway): void {
@@ -39,13 +43,14 @@ export function openAwayLog(log: Logger) {
       const nowMs = performance.now()
       const level = nowMs - backAtMs < SAME_TROUBLE_MS ? 'debug' : 'warn'
       log[level]({ error: error.message }, 'Postgres is away; what needs it is tried again')
-      away = { sinceMs: nowMs, isReadOnly: error.code === READ_ONLY }
+      away = { sinceMs: nowMs, isReadOnly: error.code === READ_ONLY, level }
     },
     /** Something worked on a connection opened at that time. Older ones may lead to where the server was. */
     worked({ openedAtMs, isReadOnly }: { readonly openedAtMs: number; readonly isReadOnly: boolean }): void {
       if (!away || openedAtMs < away.sinceMs || (away.isReadOnly && isReadOnly)) return
       backAtMs = performance.now()
-      log.info({ afterMs: Math.round(backAtMs - away.sinceMs) }, 'Postgres is back')
+      const backLevel = away.level === 'warn' ? 'info' : 'debug'
+      log[backLevel]({ afterMs: Math.round(backAtMs - away.sinceMs) }, 'Postgres is back')
       away = null
     },
   }

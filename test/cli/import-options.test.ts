@@ -28,7 +28,10 @@ test('the README and --help show every column that --from reads, and which are n
       ([, column = '', needed]) => nameOf(column) + needed,
     )
     const own = new Set(fieldsOf(null, {}).flatMap(({ columns }) => columns))
+    const order = shown.map(name => name.replace('*', ''))
     for (const { columns, required } of fieldsOf(PRESETS[product], {})) {
+      const places = columns.map(column => order.indexOf(nameOf(column))).filter(place => place !== -1)
+      expect(places).toEqual([...places].sort((a, b) => a - b))
       expect(columnsOfProducts()).toContain(columns[0])
       const documented = columns.filter(column => !own.has(column))
       for (const column of documented)

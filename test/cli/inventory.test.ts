@@ -56,6 +56,7 @@ describe('ferry changes', () => {
     expect(await idsOf('--by Bob')).toEqual(['3 added'])
     expect(await idsOf('--rule 2')).toEqual(['2 removed', '2 added'])
     expect(await idsOf('--server s1')).toEqual(['s1 changed', 's1 added'])
+    await cli.query(`update ferry.snapshots set account = 'other' where id = 1`)
     expect(await idsOf('--account other')).toEqual([])
     await cli.query(`update ferry.alert_rule_versions set valid_from = valid_from - interval '2 days',
       valid_to = case when id = 2 then valid_to - interval '1 day 23 hours' else valid_to end where id in (2, 3)`)
@@ -107,6 +108,7 @@ describe('ferry rules and servers', () => {
     expect(await names(`rules list --folder ${HUGE}`)).toEqual(['disk full'])
     expect(await names('rules list --name DISK')).toEqual(['disk full'])
     expect(await names('rules list --label team=core')).toEqual(['disk full'])
+    await cli.query(`update ferry.snapshots set account = 'other' where id = 1`)
     expect(await names('rules list --account other')).toEqual([])
     expect(await names('servers list')).toEqual(['new name'])
     expect(await names(`servers list --team 5 --enabled ${then}`)).toEqual(['old name'])
@@ -123,6 +125,7 @@ describe('ferry rules and servers', () => {
       id: '2',
       name: 'to be removed',
       valid_to: expect.stringMatching(/Z$/),
+      closed_by_run: expect.stringMatching(/^\d+$/),
       triggered: false,
       changes: [{ change: 'removed' }, { change: 'added' }],
       firings: [{ began: expect.any(String), ended: expect.any(String) }],
@@ -131,6 +134,7 @@ describe('ferry rules and servers', () => {
     const [earlier] = jsonLines(await cli.ferryRun(`rules show 2 --as-of ${then} --json`))
     expect(earlier).toMatchObject({
       valid_to: null,
+      closed_by_run: null,
       triggered: true,
       changes: [{ change: 'added' }],
       firings: [{ ended: null }],

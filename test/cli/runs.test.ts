@@ -39,10 +39,28 @@ describe('ferry runs', () => {
     expect(jsonLines(await cli.ferryRun(`runs list ${args}`)).map(({ run }) => run)).toEqual(['2'])
     const none = await cli.ferryRun('runs list --status held')
     expect(none.stdout).toBe('No run is like that.\n')
-    expect((await cli.ferryRun('imports list --status paused --since 7d --account a')).stdout).toBe(
+    expect((await cli.ferryRun('imports list --status paused --since 7d --account default')).stdout).toBe(
       'No import is like that.\n',
     )
   })
+
+  test.for(['imports list', 'runs list', 'rules list', 'servers list', 'changes'])(
+    '%s refuses an account that is neither configured nor known, and names those there are',
+    async command => {
+      await using cli = await openCli()
+      await cli.sync()
+      await cli.query(`update ferry.sync_runs set account = 'old'`)
+      expect(await cli.ferryRun(`${command} --account nope`)).toEqual({
+        code: 2,
+        signal: null,
+        stdout: '',
+        stderr: 'ferry: there is no account "nope"; there are: default, old\n',
+      })
+      expect((await cli.ferryRun(`${command} --account old`)).code).toBe(0)
+      const unconfigured = { FERRY_BASE_URL: '', FERRY_APP_KEY: '' }
+      expect((await cli.ferryRun(`${command} --account nope`, unconfigured)).code).toBe(0)
+    },
+  )
 
   test('list says what to do if there is none', async () => {
     await using cli = await openCli()

@@ -63,3 +63,25 @@ test('something changes every so often', async () => {
     timeoutMs: 20_000,
   })
 })
+
+test.for([
+  ['--change-every', '0s', 'Write more than 0, as 30s; leave it out, and nothing changes.'],
+  ['--key', '', 'Write an app_key of one word, without white space.'],
+  ['--key', 'two words', 'Write an app_key of one word, without white space.'],
+] as const)('%s %j is a wrong usage, in words', async ([option, value, words]) => {
+  const { code, stdout, stderr } = await runFerry(['sandbox', option, value])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(words)
+})
+
+test('the JSON has the key that is in the source, and never one that was given', async () => {
+  await using own = startFerry(['sandbox', '--json'])
+  await own.printed('baseUrl')
+  expect(jsonLines(own.output)).toEqual([
+    { baseUrl: expect.stringMatching(/^http:/), appKey: KEY, rules: 40, servers: 25 },
+  ])
+  await using other = startFerry(['sandbox', '--json', '--key', 'canary'])
+  await other.printed('baseUrl')
+  expect(jsonLines(other.output)).toMatchObject([{ appKey: null }])
+  expect(other.output.stdout + other.output.stderr).not.toContain('canary')
+})

@@ -40,6 +40,24 @@ describe('ferry sync all --json', () => {
     for (const line of lines) expect(Object.keys(line)).toEqual(KEYS)
   })
 
+  test('a failure is said once, at its end, and a 429 as it is waited for', async () => {
+    await using cli = await openCli({ rules: 2, servers: 1 })
+    cli.sandbox.state.inject({ kind: 'error', code: 'InternalError' }, { operation: 'list-alert-rules' })
+    const failed = await cli.ferryRun('sync alert-rules')
+    expect(failed.code).toBe(1)
+    expect(failed.stderr).toMatch(
+      /^ferry: account default, alert-rules, run 1: failed[^\n]*InternalError[^\n]*\n$/,
+    )
+    cli.sandbox.state.clearFaults()
+    cli.sandbox.state.inject(
+      { kind: 'error', code: 'RequestTooFrequently' },
+      { operation: 'list-alert-rules', nth: 1 },
+    )
+    const waited = await cli.ferryRun('sync alert-rules')
+    expect(waited.code).toBe(0)
+    expect(waited.stderr).toContain('Waiting until the limit lets calls through again.')
+  })
+
   test('syncs every account, or the one named', async () => {
     await using cli = await openCli({ rules: 2, servers: 1 })
     const account = { baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY', limitGroup: 'one' }

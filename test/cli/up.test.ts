@@ -147,6 +147,8 @@ describe('ferry schedules', () => {
     await worker.printed('Accounts:')
     expect(await cli.ferryRun('schedules run snapshot-inventory', { FERRY_POLL_EVERY: '6h' })).toMatchObject({
       code: 0,
+      stdout:
+        'snapshot-inventory (default): a worker that is up does it now; if none is, the next one that starts\n',
     })
     const taken = () =>
       cli.query(`select from ferry.sync_runs where trigger = 'manual' and status = 'succeeded'`)

@@ -55,6 +55,10 @@ test.for([
   if (address !== '') expect(trouble?.message).not.toContain(address)
 })
 
+test('an address over two lines is said to hold a line break', () => {
+  expect(openRecipientCheck('email', false)('ada\n@example.com')?.message).toContain('line break')
+})
+
 test('what looks plain is what the strict check takes', () => {
   const part = fc.string({
     unit: fc.constantFrom('a', 'B', '9', '-', '.', '_', '+', '@', 'xn--'),

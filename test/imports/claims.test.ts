@@ -7,6 +7,7 @@ import type { PlatformClient } from '#src/platform/client.ts'
 import { type Claimer, claimBatch } from '#src/store/imports/claims.ts'
 import { settleLostClaims } from '#src/store/imports/waiting.ts'
 import type { Limit } from '#src/store/throttle.ts'
+import { putBatches } from '#test/support/batches.ts'
 import { type ImportWorld, recipientsOf, setup } from './import-world.ts'
 
 /** Leaves the import's only batch in flight, as a worker does that dies between two statements. */
@@ -54,6 +55,16 @@ test('a batch of uncertain outcome stays so when the worker that was to send it 
   expect(await settleLostClaims(world.ferry.pool)).toBe(1)
   expect(await world.batches(id)).toMatchObject([{ state: 'ready', uncertain: true, resends: 1 }])
   expect(await loadSummary(world.ferry.pool, id)).toMatchObject({ uncertain: 3, pending: 0 })
+})
+
+test('what was uncertain, and how often it was sent again, holds for both halves of a batch that is split', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 5, batchRows: 5 })
+  const [batch] = await putBatches(world.ferry.pool, id, [{ lines: 5, uncertain: true, resends: 2 }])
+  await world.query('select ferry.split_batch($1)', [batch])
+  const half = { state: 'ready', uncertain: true, resends: 2 }
+  expect(await world.batches(id)).toMatchObject([half, half])
+  expect(await loadSummary(world.ferry.pool, id)).toMatchObject({ uncertain: 5, pending: 0 })
 })
 
 test('a claim lives for as long as its call may take, and then until the platform must have counted it', async () => {

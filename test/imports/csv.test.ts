@@ -222,6 +222,57 @@ test.for([
   }
 })
 
+test.for([
+  ['backslashes before them', '"removed","she said: \\"stop\\"\nboss@corp.example,thanks\nbye"'],
+  ['none of them doubled', '(none),"He said "hello"\nboss@corp.example,assistant\nthanks"'],
+  ['one that ends no line', '(none),"was 5\'11" tall\nboss@corp.example,assistant\nthanks"'],
+  ['three of them', '(none),"note "stop" and\nboss@corp.example,assistant\nthanks"'],
+  ['bad ones below its first line', '(none),"first\nHe said "hello"\nboss@corp.example,x\nthanks"'],
+  ['others around somebody', '(none),"first\nboss@corp.example,"assistant"\nthanks"'],
+  ['words over two lines', '(none),"He said "hello"\n"stop\nnow", ok\nboss@corp.example,x\nthanks"'],
+  ['the last one on a line of its own', '(none),"He said "hello"\nboss@corp.example,assistant\n"'],
+  [
+    'one inside a cell that begins with none',
+    '(none),note "forward to\nboss@corp.example,assistant\nthanks"',
+  ],
+] as const)('no line of a note whose quotes are bad becomes a row: %s', async ([, record]) => {
+  for (const newline of ['\n', '\r\n']) {
+    const raw = record.replaceAll('\n', newline)
+    const content = ['ada@example.com,1', raw, 'ben@example.com,2', ''].join(newline)
+    for (const chunk of [1, 30, 1 << 16]) {
+      const read = await readCsv(content, { accept: isAddress, chunk })
+
+      expect(read.rows.map(({ values }) => values[0])).toEqual(['ada@example.com', 'ben@example.com'])
+      expect(read.damaged).toEqual([{ line: 2, reason: 'quotes', raw }])
+    }
+  }
+})
+
+test('bad quotes cost their line where rows follow, a note of several lines or another bad quote too', async () => {
+  const bad = 'carol@example.com,"Carol ""the quote" Danvers'
+  const rows = ['p1@example.com,x', 'p2@example.com,x', 'p3@example.com,x']
+  for (const [after, people] of [
+    [['ben@example.com,x'], 1],
+    [['ben@example.com,"a\nb"', 'dan@example.com,"x"'], 2],
+    [['ben@example.com,x', 'dave@example.com,"Dave never closed', ...rows], 4],
+    [['ben@example.com,x', 'eve@example.com,"5\'11" tall"', 'fay@example.com,x'], 2],
+    [[...rows, 'x@example.com,5\'11"', 'ben@example.com,x'], 4],
+  ] as const) {
+    const read = await readCsv([bad, ...after].join('\n'), { accept: isAddress })
+
+    expect(read.damaged[0]).toEqual({ line: 1, reason: 'quotes', raw: bad })
+    expect(read.rows).toHaveLength(people)
+  }
+})
+
+test('bad quotes in every line of a long file are read in one pass', async () => {
+  const content = 'ada@example.com,"5\'11" tall\n'.repeat(100_000)
+
+  const read = await readCsv(content, { accept: isAddress })
+
+  expect(read.damaged).toHaveLength(100_000)
+})
+
 test('a note that goes on beyond 64 KiB is one reject up to there', async () => {
   const note = 'what was said at length\n'
   const content = `(none),"ask\nboss@corp.example,assistant\n${note.repeat(3000)}",\n${'ben@example.com,5\n'.repeat(12)}`

@@ -109,6 +109,26 @@ test.for([
   },
 )
 
+test('a column whose name has a line break is proposed as it can be typed, and found so', async () => {
+  const content = 'Name,"email\nof person"\nAda,ada@example.com\n'
+
+  const refused = await desk.refusal(content)
+  expect(refused.message).toContain('its columns are Name, email of person.')
+  expect(refused.whatToDo).toContain("--map recipient='email of person'")
+  const staged = await desk.stage(content, { map: { recipient: 'email of person' } })
+  expect(staged.summary.pending).toBe(1)
+})
+
+test('too many columns, and too long a line of them, are refused by their limits', async () => {
+  const columns = (count: number) => Array.from({ length: count }, (_, n) => `c${n}`).join()
+
+  expect((await desk.refusal(`email,${columns(4096)}\n`)).message).toMatch(
+    /too many columns: .* 4096 at most/,
+  )
+  expect((await desk.refusal(`${columns(100)}\n`)).message).toMatch(/c18, c19 and 80 more\.$/)
+  expect((await desk.refusal(`email,${'x'.repeat(70_000)}\n`)).message).toContain('longer than 65536 bytes')
+})
+
 const name = fc.oneof(
   fc.string({
     unit: fc.constantFrom('a', 'B', ' ', ',', ';', '\t', '"', '\n', '\r\n', '=', "'", '-', '{', '[', '1'),

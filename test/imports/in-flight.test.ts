@@ -232,6 +232,19 @@ test('a slot that nobody was handed is given back, and its batch is as if it had
   expect(await loadSummary(pool, importId)).toMatchObject({ requests: 0, pending: 3 })
 })
 
+test('a row refused alone is a reject as soon as another call is accepted, not only at the end', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 3, batchRows: 1 })
+  const rejected: number[] = []
+  world.sandbox.state.onCall(async ({ body }) => {
+    rejected.push((await loadSummary(world.ferry.pool, id)).rejected)
+    const isBad = JSON.stringify(body).includes('"p2@example.com"')
+    return isBad ? { kind: 'error', code: 'InvalidParameter', message: 'Not valid.' } : undefined
+  })
+  expect(await world.work(id)).toBe('completed')
+  expect(rejected).toEqual([0, 0, 1])
+})
+
 describe('the first rows', () => {
   test('are as many as were asked for, though one is rejected and batches are split', async () => {
     await using world = await setup({ maxSubscribers: 2 })

@@ -202,6 +202,8 @@ const REJECTED: [string, string][] = [
   ['{"email":"a@example.com","component_ids":[[]]}', 'not components'],
   ['{"email":"a@example.com","component_ids":[null]}', 'not components'],
   ['{"email":"a@example.com","component_ids":[true]}', 'not components'],
+  ['{"email":"a@example.com","component_ids":[1.5]}', 'not components'],
+  ['{"email":"a@example.com","component_ids":1.5}', 'not components'],
 ]
 
 test('lines of NDJSON are rows, rejects or no JSON, each on its own', async () => {

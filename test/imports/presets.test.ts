@@ -100,8 +100,10 @@ test('a file that does not tell who has confirmed is refused, until a column is 
   const content = 'email,all,opted_in\nada@example.com,yes,true\nben@example.com,yes,false\n'
 
   const refused = await desk.refusal(content, { from: 'instatus' })
-  expect(refused.message).toContain('No column of the file is the confirmed')
-  expect(refused.whatToDo).toContain('--map confirmed=')
+  expect(refused.message).toBe('This does not look like an export of Instatus: it has no column confirmed.')
+  expect(refused.whatToDo).toBe(
+    'Leave out --from, or name the column that holds it with --map confirmed=COLUMN.',
+  )
 
   const staged = await desk.stage(content, { from: 'instatus', map: { confirmed: 'opted_in' } })
   expect(staged.summary).toMatchObject({ suppressed: 1, pending: 1 })

@@ -142,7 +142,6 @@ test('who may have been sent by another import is told before, and how it will e
   const { import: earlier } = await stageImport(world.ferry, people, optionsOf({ onUncertain: 'hold' }), {
     signal: NEVER,
   })
-  await confirmImport(world.ferry.pool, earlier!)
   await putBatches(world.ferry.pool, earlier!, [
     { lines: 2, state: 'uncertain', uncertain: true },
     { state: 'sent' },

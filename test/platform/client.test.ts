@@ -199,6 +199,8 @@ const withoutEnvelope: [what: string, kind: string, certain: boolean, ReturnType
   ['a page with 401', 'no-envelope', false, plain(401, 'text/html', '<html>')],
   ['a page with 413', 'too-large', true, plain(413, 'text/html', '<html>')],
   ['a page with 429', 'too-frequent', true, plain(429, 'text/html', '<html>')],
+  ['a page with 407', 'proxy-auth', true, plain(407, 'text/html', '<html>')],
+  ['a page with 403', 'no-envelope', false, plain(403, 'text/html', '<html>')],
   ['a page called JSON', 'no-envelope', false, plain(200, json, '<html>')],
   ['nothing', 'no-envelope', false, plain(200, json, '')],
   ['half an envelope', 'no-envelope', false, plain(200, json, '{"request_id":"a","da')],
@@ -281,6 +283,18 @@ test('a listing is tried three times, and no more', async () => {
   })
 })
 
+test('a page with 407 is final for a listing, and the call counts until its arrival bound is over', async () => {
+  await using platform = await openScriptedPlatform((_request, response) =>
+    plain(407, 'text/html', '<html>')(response),
+  )
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({
+    ok: false,
+    requests: 1,
+    refusal: { code: 'ProxyAuthenticationRequired', httpStatus: 407 },
+  })
+  expect(platform.throttle.calls[0]?.end).toMatchObject({ answered: false, httpStatus: 407 })
+})
+
 test('a listing that is refused for good is tried once', async () => {
   await using platform = await openScriptedPlatform((_request, response) =>
     answerJson(response, failure('Unauthorized'), 401),
@@ -296,6 +310,28 @@ test('a 429 costs no attempt: the throttle is told, and the next slot is asked f
   })
   expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: true, requests: 8 })
   expect(platform.throttle.calls[0]?.end).toMatchObject({ httpStatus: 429, retryAfterMs: 2_000 })
+})
+
+test('what is tried again is said at debug: whoever asked says how it ended', async () => {
+  await using platform = await openScriptedPlatform((_request, response) =>
+    answerJson(response, failure('InternalError'), 500),
+  )
+  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: false, requests: 3 })
+  const lines = platform.logs.map(line => JSON.parse(line))
+  expect(lines.filter(({ level }) => level > 20)).toEqual([])
+  expect(lines.filter(({ msg }) => msg.endsWith('Trying again.'))).toHaveLength(2)
+})
+
+test('that listings wait for a 429 is warned of, once a minute', async () => {
+  await using platform = await openScriptedPlatform((_request, response, n) => {
+    if (n % 3 === 0) answerJson(response, success([]))
+    else answerJson(response, failure('RequestTooFrequently'), 429)
+  })
+  await platform.client.listAlertRules(0n, context)
+  await platform.client.listAlertRules(0n, context)
+  const warnings = platform.logs.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
+  expect(warnings).toMatchObject([{ account: expect.any(String), operation: 'list-alert-rules' }])
+  expect(warnings[0].msg).toMatch(/Waiting/)
 })
 
 test('an import is sent once, whatever comes', async () => {

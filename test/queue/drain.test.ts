@@ -1,4 +1,10 @@
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { JOBS } from '#jobs/index.ts'
+import { openBackend } from '#src/queue/backend.ts'
+import { isImportJob } from '#src/queue/job.ts'
+import { openWorker } from '#src/queue/worker.ts'
+import { loadInstallation } from '#src/store/installation.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { BACKENDS, ONCE, openGate, reconcileOften, setup, testJob } from './setup.ts'
 
@@ -42,6 +48,20 @@ describe.each(BACKENDS)('a worker that drains, on %s', kind => {
     await waitFor(() => job.calls.length === 2, { what: 'the other worker', timeoutMs: 2_000 })
     await room.answered()
     expect(await room.slots()).toMatchObject([{ slot: slot!.slot, attempts: 1, outcome: 'succeeded' }])
+  })
+
+  test('says nothing of a queue that is away', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
+    await using room = await setup(kind, {})
+    const { id } = await loadInstallation(room.ferry.pool)
+    const backend = openBackend({ ...room.backend, installation: id, log })
+    const importJob = { ...JOBS.find(isImportJob)! }
+    const worker = await openWorker({ ...room.ferry, log }, backend, [testJob({ timing: once }), importJob])
+    await room.ringAgain({ job: 'test-job' })
+    await room.answered()
+    await worker.drain(5_000)
+    expect(lines).toEqual([])
   })
 
   test('keeps what a job achieved even though it was told to stop', async () => {

@@ -16,6 +16,24 @@ describe.skipIf(!hasRedisServer)('a Redis on which the queue cannot work is refu
     await expect(check(redis.url)).rejects.toThrow(/node of a Redis Cluster, which Ferry does not support/)
   })
 
+  test('one without memory, before anything was made in the database, and nothing of the trial is left', async () => {
+    await using redis = await startRedis()
+    const untried = { databaseUrl: '', redisUrl: redis.url, installation: null }
+    expect(await checkQueue(untried)).toMatch(/a job can be added$/)
+    expect(await redis.admin.keys('*')).toEqual([])
+    await redis.admin.config('SET', 'maxmemory', '1')
+    const refused = await checkQueue(untried).catch(error => error)
+    expect(refused.message).toMatch(/cannot carry the queue: .*OOM.*Raise its maxmemory/)
+    expect(refused.message).not.toMatch(/user_script|\.\./)
+  })
+
+  test('a user without scripts, before anything was made in the database', async () => {
+    await using redis = await startRedis()
+    await redis.admin.call('acl', 'setuser', 'ferry', 'on', '>secret', '+@all', '-@scripting', '~*')
+    const redisUrl = redis.url.replace('://', '://ferry:secret@')
+    await expect(checkQueue({ databaseUrl: '', redisUrl, installation: null })).rejects.toThrow(/NOPERM/)
+  })
+
   test('a replica', async () => {
     await using redis = await startRedis(['--replicaof', '127.0.0.1', '1'])
     await expect(check(redis.url)).rejects.toThrow(/is a replica.*Set REDIS_URL to its master/)

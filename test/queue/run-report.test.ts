@@ -81,6 +81,23 @@ test('the same failure is said once a minute with a count, another one at once',
   expect(lines).toHaveLength(4)
 })
 
+test('a removal that stays held is said once a minute, though every run names itself', () => {
+  const { lines, clock, report } = setup()
+  const held = (run: bigint, gone: number): RunResult => ({
+    ...SUCCEEDED,
+    run,
+    status: 'held',
+    message: `${gone} of 40 rows are gone. See \`ferry runs show ${run}\`, then \`ferry runs approve ${run}\` or \`ferry runs reject ${run}\`.`,
+  })
+  for (let poll = 0; poll < 12; poll++) {
+    clock.ms = poll * 10_000
+    report(held(95n + BigInt(poll), 30))
+  }
+  expect(lines.map(line => line.timesSince)).toEqual([undefined, 6])
+  report(held(107n, 31))
+  expect(lines).toHaveLength(3)
+})
+
 test('the first success after a failure is said, and the same failure again after it', () => {
   const { lines, report } = setup()
   report(REFUSED)

@@ -139,6 +139,32 @@ test('a control that does not exist, a field that does not belong and a row that
   })
 })
 
+test.for([-1, 0, 1.5, 100_001, 1e9])(
+  'mutate with a count of %s is refused, and so are samples by the thousand million',
+  async count => {
+    await using sandbox = await setup()
+    const before = sandbox.state.rules.rows()
+    expect(await tell(sandbox, 'mutate', { count })).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining('count: write a whole number from 1 to 100000') },
+    })
+    if (count !== 0 && count !== 100_001) {
+      expect(await tell(sandbox, 'add-samples', { rules: count, servers: count })).toMatchObject({
+        status: 400,
+        body: {
+          error: expect.stringMatching(/rules: write .* from 0 to 200000; servers: write .* from 0 to 10000/),
+        },
+      })
+    }
+    expect(sandbox.state.rules.rows()).toEqual(before)
+  },
+)
+
+test('mutate takes as much as it says', async () => {
+  await using sandbox = await setup()
+  expect(await tell(sandbox, 'mutate', { count: 100_000 })).toMatchObject({ status: 200 })
+})
+
 test('a control whose body is too long says so', async () => {
   await using sandbox = await setup({ maxBodyBytes: 20 })
   const heard = await tell(sandbox, 'replace-rules-body', { data: 'x'.repeat(20) })

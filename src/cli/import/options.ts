@@ -41,7 +41,7 @@ export function addOptions(command: Command): Command {
     .option('--method <name>', 'the channel', 'email')
     .option(
       '--map <field=column>',
-      'which column holds recipient, all, component_ids or locale; repeatable',
+      'which column holds recipient, all, component_ids or locale, or with --from a field of that product, such as confirmed; repeatable',
       mapArgument,
     )
     .option(

@@ -23,6 +23,9 @@ export function openRecipientCheck(method: string, isLenient: boolean): Recipien
     if (tooLong(recipient)) {
       return { reason: 'recipient too long', message: `the recipient is longer than ${LONGEST} ${unit}` }
     }
+    if (/[\r\n]/.test(recipient)) {
+      return { reason: 'unreadable recipient', message: 'the recipient holds a line break' }
+    }
     if (UNREADABLE.test(recipient)) {
       const message = 'the recipient holds a character that could not be read'
       return { reason: 'unreadable recipient', message }

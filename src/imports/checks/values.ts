@@ -33,7 +33,7 @@ const SEPARATORS = /[|;,\s]+/
  */
 export function componentsOf(value: unknown, key: string | undefined): ComponentList | null {
   if (Array.isArray(value)) return listOf(value, key)
-  const text = textOf(value)
+  const text = typeof value === 'number' && !Number.isInteger(value) ? null : textOf(value)
   if (text === null) return null
   if (text.startsWith('[')) {
     const list = parsed(text)
@@ -45,7 +45,8 @@ export function componentsOf(value: unknown, key: string | undefined): Component
 function listOf(list: readonly unknown[], key: string | undefined): ComponentList | null {
   const ids = list.map(member => {
     const id = key !== undefined && isRecord(member) ? member[key] : member
-    return typeof id !== 'boolean' && isPlain(id) ? String(id).trim() : ''
+    const isId = typeof id === 'number' ? Number.isInteger(id) : typeof id !== 'boolean' && isPlain(id)
+    return isId ? String(id).trim() : ''
   })
   return ids.includes('') ? null : { ids: unique(ids), isList: true }
 }

@@ -4,7 +4,7 @@ import type { Preset } from '../presets/preset.ts'
 import type { Delimiter } from './csv.ts'
 import { fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
 import { columnsOfRejects, type Field, nameOf, REJECT_COLUMNS } from './header.ts'
-import type { Block } from './lines.ts'
+import { type Block, LONGEST_LINE } from './lines.ts'
 import { unescapeCell } from './reject-cells.ts'
 import { empty } from './sniff.ts'
 
@@ -96,7 +96,7 @@ function headerIn(
   refuseDamage(block, blankLines, 1, name)
   const parsed = delimiters.map(delimiter => headerBy(delimiter, text, blank.length, fields, preset))
   const [header] = parsed
-    .filter(candidate => candidate !== 'open' && candidate !== 'damaged')
+    .filter(candidate => typeof candidate === 'object')
     .sort(
       (a, b) =>
         // The names of our own columns are proof.
@@ -106,6 +106,12 @@ function headerIn(
         b.columns.length - a.columns.length,
     )
   if (mayGoOn && parsed.includes('open') && !header?.hasAll) return null
+  if (parsed.includes('too wide') && !header?.hasAll) {
+    throw new FileRefused(
+      `${name} has too many columns: a header has ${MOST_COLUMNS} at most.`,
+      'Export it again with fewer columns: those with the recipient, the components and the locale will do.',
+    )
+  }
   if (!header) throw noHeader(name, 'a lone quote')
   const { columns, delimiter, end, isInvented } = header
   if (isInvented) {
@@ -136,6 +142,7 @@ function refuseDamage({ damaged }: Block, from: number, lines: number, name: str
         'Convert the file, from Latin-1 say: iconv -f ISO-8859-1 -t UTF-8 FILE > utf8.csv',
       )
     }
+    if (damage === 'line too long') throw noHeader(name, `a line is longer than ${LONGEST_LINE} bytes`)
     if (damage) throw noHeader(name, damage)
   }
 }
@@ -150,10 +157,10 @@ function headerBy(
   const cells = fieldsFor(MOST_COLUMNS + REJECT_COLUMNS.length)
   const fault = scanRecord(text, at, delimiter.charCodeAt(0), cells)
   if (fault !== null) return fault === 'open' ? 'open' : 'damaged'
-  if (cells.count > cells.starts.length) return 'damaged'
+  if (cells.count > cells.starts.length) return 'too wide'
   const written = Array.from({ length: cells.count }, (_, n) => fieldAt(text, cells, n).trim())
   const ofRejects = columnsOfRejects(written)
-  if (written.length - ofRejects > MOST_COLUMNS) return 'damaged'
+  if (written.length - ofRejects > MOST_COLUMNS) return 'too wide'
   const invented = preset?.headerOf?.(written) ?? null
   const columns = invented ?? written
   const names = new Set(columns.map(column => nameOf(ofRejects > 0 ? unescapeCell(column) : column)))

@@ -2,6 +2,7 @@ import { type Fault, fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
 import { type Damage, LONGEST_LINE } from './lines.ts'
 import { openLoneQuoteTest } from './lone-quote.ts'
 import { DAMAGE_IN_WORDS, type Reader, type Sink } from './reader.ts'
+import { openClosingLineSearch, opensInside } from './written-on.ts'
 
 export type Delimiter = ',' | ';' | '\t'
 
@@ -39,7 +40,10 @@ export function openCsvReader(shape: CsvShape, firstLine: number, sink: Sink): R
   const fields = fieldsFor(width)
   const values: (string | undefined)[] = columns.map(() => undefined)
   const isLoneQuote = openLoneQuoteTest({ delimiter, width, columns }, row => sink.faultOf(row))
+  const closingLine = openClosingLineSearch(delimiter)
   let line = firstLine
+  /** How much of the file stood before the text that is read now. */
+  let offset = 0
   /** A record begun in the last block and not ended there. */
   let open = ''
   /** By the number of the line. */
@@ -52,6 +56,11 @@ export function openCsvReader(shape: CsvShape, firstLine: number, sink: Sink): R
     const firstEnd = fault === null && !fields.quoted ? fields.end : lineEnd(text, at)
     let end = fault === null ? fields.end : lineEnd(text, fields.end)
     let trouble: Trouble | null = fault
+    const mayGoOn =
+      fault === 'text after a quote' || (fault === 'quote in a field' && opensInside(text, fields.end))
+    if (mayGoOn && !isLast && text.length - at <= LONGEST_LINE) return null
+    const faultEnd = end
+    if (mayGoOn) end = writtenOnTo(text, at, end)
     if (end > firstEnd && end - at > LONGEST_LINE) {
       trouble = 'too long'
       end = Math.max(firstEnd, text.lastIndexOf('\n', at + LONGEST_LINE - 1) + 1)
@@ -66,7 +75,7 @@ export function openCsvReader(shape: CsvShape, firstLine: number, sink: Sink): R
         text: text.slice(firstEnd, end),
         firstLine: line + 1,
         isNote: wrong !== null && !String(values[wrong]).includes('\n'),
-        endsInFault: trouble !== null && trouble === fault && fault !== 'open',
+        endsInFault: trouble !== null && trouble === fault && fault !== 'open' && end === faultEnd,
       }
       if (isLoneQuote(enclosed, damaged)) {
         damage = damaged.get(line)
@@ -80,6 +89,23 @@ export function openCsvReader(shape: CsvShape, firstLine: number, sink: Sink): R
     else leaveDamaged(damage ?? trouble, raw)
     line += lines
     return end
+  }
+
+  /** Where a record with bad quotes that began at `from` ends: beyond `at` if lines below it close it and are no rows. */
+  function writtenOnTo(text: string, from: number, at: number): number {
+    let end = at
+    for (;;) {
+      const next = closingLine({ text, at: end, offset, from })
+      if (next === null) return end
+      const between = {
+        text: text.slice(end, next),
+        firstLine: line + linesIn(text, from, end),
+        isNote: false,
+        endsInFault: false,
+      }
+      if (isLoneQuote(between, damaged)) return end
+      end = next
+    }
   }
 
   function loadValues(text: string): void {
@@ -121,10 +147,12 @@ export function openCsvReader(shape: CsvShape, firstLine: number, sink: Sink): R
       const next = take(text, at, block.last)
       if (next === null) {
         open = text.slice(at)
+        offset += at
         return
       }
       at = next
     }
+    offset += text.length
   }
 }
 

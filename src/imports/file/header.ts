@@ -10,6 +10,8 @@ export type Field = {
   readonly required: boolean
   /** Its column was named by `--map`. */
   readonly isMapped?: true
+  /** The product whose exports have it, if only those have. */
+  readonly product?: string
 }
 
 /** The first four fields, in this order. */
@@ -35,10 +37,13 @@ export function fieldsOf(preset: Preset | null, map: Readonly<Record<string, str
     columns: preset?.columns?.[name as keyof typeof COLUMNS] ?? columns,
     required: name === 'recipient',
   }))
-  for (const [name, status] of Object.entries(preset?.statuses ?? {})) {
-    fields.push({ name, columns: status.columns, required: status.required ?? false })
+  if (preset) {
+    const { product, statuses, others = [] } = preset
+    for (const [name, { columns, required = false }] of Object.entries(statuses)) {
+      fields.push({ name, columns, required, product })
+    }
+    for (const column of others) fields.push({ name: column, columns: [column], required: false, product })
   }
-  for (const column of preset?.others ?? []) fields.push({ name: column, columns: [column], required: false })
   for (const name of Object.keys(map)) {
     if (fields.some(field => field.name === name)) continue
     const names = fields.map(field => field.name)
@@ -82,7 +87,7 @@ export function columnTwice(where: string, column: string | undefined, field: Fi
 }
 
 export function columnMissing(header: readonly string[], field: Field): FileRefused {
-  const shown = header.map(shownColumn).map(name => (name.includes(',') ? `"${name}"` : name))
+  const shown = listed(header)
   const wanted = field.columns.map(nameOf)
   const [only = ''] = header.length === 1 ? header : []
   if (only.includes('|')) {
@@ -94,15 +99,34 @@ export function columnMissing(header: readonly string[], field: Field): FileRefu
   if (field.isMapped) {
     const [column] = field.columns
     return new FileRefused(
-      `--map ${field.name}=${column}: the file has no column ${shownColumn(column)}; its columns are ${shown.join(', ')}.`,
+      `--map ${field.name}=${column}: the file has no column ${shownColumn(column)}; its columns are ${shown}.`,
       `Name one of these: --map ${field.name}=${quotedForShell(nearest(header, field))}`,
+    )
+  }
+  if (field.product !== undefined) {
+    const [column] = field.columns
+    return new FileRefused(
+      `This does not look like an export of ${field.product}: it has no column ${column}.`,
+      `Leave out --from, or name the column that holds it with --map ${field.name}=COLUMN.`,
     )
   }
   const near = header.find(column => wanted.includes(nameOf(column))) ?? nearest(header, field)
   return new FileRefused(
-    `No column of the file is the ${field.name}; its columns are ${shown.join(', ')}.`,
+    `No column of the file is the ${field.name}; its columns are ${shown}.`,
     `Say which one is: --map ${field.name}=${quotedForShell(near)}`,
   )
+}
+
+/** So many columns are named in a message. */
+const COLUMNS_NAMED = 20
+
+function listed(header: readonly string[]): string {
+  const shown = header
+    .slice(0, COLUMNS_NAMED)
+    .map(shownColumn)
+    .map(name => (name.includes(',') ? `"${name}"` : name))
+  const more = header.length - shown.length
+  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 /** In small letters, without what people separate words by: `E-Mail` is `email`, `Component IDs` is `component_ids`. */
@@ -116,7 +140,7 @@ export function nameOf(column: string): string {
 /** A header that is none may hold somebody's address. */
 export function shownColumn(column: string | undefined): string {
   if (!column?.trim()) return '(no name)'
-  return column.includes('@') ? '(an address)' : column.trim().slice(0, 60)
+  return column.includes('@') ? '(an address)' : inOneLine(column).slice(0, 60)
 }
 
 function nearest(header: readonly string[], field: Field): string {
@@ -141,5 +165,11 @@ function commonLetters(name: string, column: string): number {
 }
 
 function quotedForShell(column: string): string {
-  return /^[\w.…-]+$/.test(column) ? column : `'${column.replaceAll("'", "'\\''")}'`
+  const name = inOneLine(column)
+  return /^[\w.…-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
+}
+
+/** A line break in a name is one of the separators that do not matter when it is looked for. */
+function inOneLine(column: string): string {
+  return column.trim().replace(/\s+/g, ' ')
 }

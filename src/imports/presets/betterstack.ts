@@ -8,8 +8,8 @@ import { atSomeTime, FINE, leftOut, type Preset } from './preset.ts'
 export const betterstack: Preset = {
   product: 'Better Stack',
   columns: {
-    recipient: ['recipient', 'email', 'attributes.email'],
-    component_ids: ['component_ids', 'status_page_resource_ids', 'attributes.status_page_resource_ids'],
+    recipient: ['email', 'recipient', 'attributes.email'],
+    component_ids: ['status_page_resource_ids', 'component_ids', 'attributes.status_page_resource_ids'],
   },
   statuses: {
     confirmed_at: {

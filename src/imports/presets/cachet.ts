@@ -10,9 +10,9 @@ import { atSomeTime, FINE, leftOut, type Preset } from './preset.ts'
 export const cachet: Preset = {
   product: 'Cachet',
   columns: {
-    recipient: ['recipient', 'email'],
-    all: ['all', 'global'],
-    component_ids: ['component_ids', 'components', 'subscriptions'],
+    recipient: ['email', 'recipient'],
+    all: ['global', 'all'],
+    component_ids: ['subscriptions', 'components', 'component_ids'],
   },
   statuses: {
     verified_at: {

@@ -7,7 +7,11 @@ import { CONFIRMED, FINE, leftOut, oneOf, type Preset } from './preset.ts'
  */
 export const instatus: Preset = {
   product: 'Instatus',
-  columns: { recipient: ['recipient', 'email'], locale: ['locale'] },
+  columns: {
+    recipient: ['email', 'recipient'],
+    component_ids: ['components', 'component_ids'],
+    locale: ['locale'],
+  },
   statuses: {
     confirmed: { columns: ['confirmed'], required: true, judge: CONFIRMED },
     approved: {

@@ -15,8 +15,8 @@ import { atSomeTime, FINE, leftOut, type Preset, UNKNOWN } from './preset.ts'
 export const statuspage: Preset = {
   product: 'Atlassian Statuspage',
   columns: {
-    recipient: ['recipient', 'email', 'email address', 'address'],
-    component_ids: ['component_ids', 'components'],
+    recipient: ['email', 'recipient', 'email address', 'address'],
+    component_ids: ['components', 'component_ids'],
   },
   statuses: {
     mode: {
