@@ -1,9 +1,13 @@
 import type { Command } from 'commander'
+import type { Pool } from 'pg'
+import type { Resource } from '#src/model/resource.ts'
 import type { ChangeRow } from '#src/store/changes.ts'
 import { instantArgument, ruleArgument } from './arguments.ts'
 import { differencesOf, type Fields, fieldsFrom } from './differences.ts'
+import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
+import { harmless } from './output.ts'
 import { expectAccount, withFerry } from './session.ts'
 
 type Options = ListOptions & { since?: Date; by?: string; rule?: bigint; server?: string; account?: string }
@@ -37,6 +41,7 @@ export function addChanges(program: Command): void {
           server: options.server,
           account: options.account,
         }
+        await expectKnown(pool, options)
         await printList(listChanges(pool, filter, limitOf(options)), options, {
           head: ['change', 'name', 'what', 'by', 'when'],
           cells: cellsOfChange,
@@ -49,6 +54,23 @@ export function addChanges(program: Command): void {
         return EXIT.done
       }),
     )
+}
+
+/** Throws `UsageError` if the one that is asked for was never seen: no changes would look as if it had stayed the same. */
+async function expectKnown(pool: Pool, { rule, server, account }: Options): Promise<void> {
+  const { loadInventory } = await import('#src/store/inventory-reports.ts')
+  const expectOne = async (resource: Resource, noun: string, id: string) => {
+    const found = await loadInventory(pool, resource, id, { asOf: undefined, account })
+    if (found.length === 0) throw nothingKnown(noun, id)
+  }
+  if (rule !== undefined) await expectOne('alert-rules', 'rules', `${rule}`)
+  if (server !== undefined) await expectOne('mcp-servers', 'servers', server)
+}
+
+export function nothingKnown(noun: string, id: string, when = ''): UsageError {
+  return new UsageError(
+    `nothing with the id ${harmless(id)} is known${when}; \`ferry ${noun} list\` shows what there is`,
+  )
 }
 
 function isOfOne({ rule, server }: Options): boolean {

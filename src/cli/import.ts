@@ -73,7 +73,7 @@ async function runImport(ferry: Ferry, path: string, options: Options, session: 
 async function endDryRun(ferry: Ferry, path: string, staged: Staged, options: Options): Promise<ExitCode> {
   await showStaged(ferry, path, staged, options)
   if (options.json) printJson(staged.summary)
-  else print('Nothing was stored, and nothing was sent.')
+  else print('Nothing of the file was stored, and nothing was sent.')
   return staged.summary.rejected > 0 ? EXIT.partial : EXIT.done
 }
 

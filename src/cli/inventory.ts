@@ -3,11 +3,11 @@ import type { Pool } from 'pg'
 import type { Resource } from '#src/model/resource.ts'
 import type { InventoryFilter, InventoryRow } from '#src/store/inventory-reports.ts'
 import { instantArgument } from './arguments.ts'
-import { cellsOfChange, jsonOfChange } from './changes.ts'
+import { cellsOfChange, jsonOfChange, nothingKnown } from './changes.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
-import { type Cell, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
+import { type Cell, emphasised, instant, print, printJson, printTable } from './output.ts'
 import { expectAccount, withFerry } from './session.ts'
 
 /*
@@ -103,9 +103,7 @@ async function showRow(
   const rows = await loadInventory(pool, resource, id, options)
   if (rows.length === 0) {
     const when = options.asOf ? ` as of ${instant(options.asOf)}` : ''
-    throw new UsageError(
-      `nothing with the id ${harmless(id)} is known${when}; \`ferry ${noun} list\` shows what there is`,
-    )
+    throw nothingKnown(noun, id, when)
   }
   for (const row of rows) {
     const { account } = row

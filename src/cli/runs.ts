@@ -3,12 +3,24 @@ import { type Command, Option } from 'commander'
 import type { Pool } from 'pg'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
-import type { HeldRow, RunDetails, RunRow } from '#src/store/run-reports.ts'
+import type { CallRow, HeldRow, RunDetails, RunRow } from '#src/store/run-reports.ts'
 import { countArgument, idArgument, instantArgument } from './arguments.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { tellMore } from './listing.ts'
-import { counted, duration, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
+import {
+  cellText,
+  counted,
+  duration,
+  emphasised,
+  fits,
+  harmless,
+  instant,
+  print,
+  printAside,
+  printJson,
+  printTable,
+} from './output.ts'
 import { expectAccount, withAccounts, withFerry } from './session.ts'
 
 type Options = { json?: true; all?: true }
@@ -96,9 +108,27 @@ async function list(pool: Pool, options: ListOptions): Promise<ExitCode> {
   const { listRuns } = await import('#src/store/run-reports.ts')
   const runs = await listRuns(pool, options.limit, { ...options, resource: options.inventory })
   if (options.json) runs.map(jsonOf).forEach(printJson)
-  else printTable(RUN_HEAD, runs.map(cellsOf), noneOf(options))
+  else printList(runs, noneOf(options))
   return EXIT.done
 }
+
+function printList(runs: readonly RunRow[], none: string): void {
+  const cells = runs.map(cellsOf)
+  if (fits(RUN_HEAD, cells)) {
+    printTable(RUN_HEAD, cells, none)
+    return
+  }
+  const kept = NARROW.map(name => RUN_HEAD.indexOf(name))
+  printTable(
+    NARROW,
+    cells.map(row => kept.map(column => row[column] ?? null)),
+    none,
+  )
+  printAside('ferry: a wider terminal or --json shows more of each run')
+}
+
+/** What fits into 80 columns, mostly. */
+const NARROW = ['run', 'account', 'inventory', 'status', 'started', 'seen', 'removed']
 
 function noneOf({ account, inventory, status, since }: ListOptions): string {
   const narrowed = [account, inventory, status, since].some(filter => filter !== undefined)
@@ -169,24 +199,40 @@ function detailsOf({ quarantined, drift, heldIds, calls }: RunDetails) {
 /** Held rows that fit a screen. */
 const HELD_SHOWN = 20
 
+/** Those of which nobody has said before that they are not gone come first. */
+function printHeld(run: string, count: number, held: readonly HeldRow[], options: Options): void {
+  print(
+    `\n${emphasised('Removals held')}: ${count}. \`ferry runs approve ${run}\` removes them. \`ferry runs reject ${run}\` keeps them.`,
+  )
+  const before = held.filter(row => row.rejectedInRun !== null)
+  if (before.length > 0) {
+    print(
+      `Of ${before.length} of them a person has said before that they are not gone. To approve removes these too.`,
+    )
+  }
+  const sorted = [...held.filter(row => row.rejectedInRun === null), ...before]
+  const shown = options.all ? sorted : sorted.slice(0, HELD_SHOWN)
+  const head = ['id', 'name', 'folder', 'updated by']
+  printTable(
+    before.length > 0 ? [...head, 'rejected before'] : head,
+    shown.map(({ id, name, folder, by, rejectedInRun }) => {
+      const cells = [id, name, folder, by]
+      return before.length > 0 ? [...cells, rejectedInRun === null ? '' : `in run ${rejectedInRun}`] : cells
+    }),
+    '',
+  )
+  tellMore(held.length - shown.length)
+}
+
 function printRun(
   { run, quarantined, drift, heldIds, calls }: RunDetails,
   held: readonly HeldRow[],
   options: Options,
 ): void {
-  printTable(RUN_HEAD, [cellsOf(run)], '')
+  printCounts(run)
   if (run.message !== null) print(`\n${harmless(run.message)}`)
   if (heldIds.length > 0) {
-    print(
-      `\n${emphasised('Removals held')}: ${heldIds.length}. \`ferry runs approve ${run.id}\` removes them. \`ferry runs reject ${run.id}\` keeps them.`,
-    )
-    const shown = options.all ? held : held.slice(0, HELD_SHOWN)
-    printTable(
-      ['id', 'name', 'folder', 'updated by'],
-      shown.map(row => [row.id, row.name, row.folder, row.by]),
-      '',
-    )
-    tellMore(held.length - shown.length)
+    printHeld(run.id, heldIds.length, held, options)
   }
   if (quarantined.length > 0) {
     print(`\n${emphasised('Rows set aside')}`)
@@ -205,13 +251,41 @@ function printRun(
     )
   }
   print(`\n${emphasised('Calls')}`)
-  const rows = calls.map(call => [
+  printCalls(calls)
+}
+
+/** In one row, or where that is too wide, in one column. */
+function printCounts(run: RunRow): void {
+  const cells = cellsOf(run)
+  if (fits(RUN_HEAD, [cells])) {
+    printTable(RUN_HEAD, [cells], '')
+    return
+  }
+  const width = Math.max(...RUN_HEAD.map(name => name.length))
+  for (const [index, name] of RUN_HEAD.entries()) {
+    print(`${name.padEnd(width)}  ${cellText(cells[index] ?? null)}`.trimEnd())
+  }
+}
+
+/** Where that is too wide, an error stands above the request_id: an id that is broken cannot be looked for. */
+function printCalls(calls: readonly CallRow[]): void {
+  const about = (call: CallRow) => [
     call.operation,
     instant(call.started),
     call.finished === null ? 'no answer' : duration(call.finished.getTime() - call.started.getTime()),
     call.http_status,
-    call.error_code,
-    call.request_id,
+  ]
+  const head = ['operation', 'started', 'took', 'HTTP']
+  const none = 'None was made.'
+  const rows = calls.map(call => [...about(call), call.error_code, call.request_id])
+  const wide = [...head, 'error', 'request_id']
+  if (fits(wide, rows)) {
+    printTable(wide, rows, none)
+    return
+  }
+  const narrow = calls.map(call => [
+    ...about(call),
+    [call.error_code, call.request_id].filter(Boolean).join(' '),
   ])
-  printTable(['operation', 'started', 'took', 'HTTP', 'error', 'request_id'], rows, 'None was made.')
+  printTable([...head, 'error, request_id'], narrow, none)
 }

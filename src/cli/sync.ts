@@ -27,7 +27,12 @@ export function addSync(program: Command): void {
     .addArgument(new Argument('<inventory>', 'what to sync').choices([...RESOURCES, 'all']))
     .option('--account <name>', 'only this account (default: every account)')
     .option('--folder <id>', 'only this folder of alert rules; may be repeated', folderArgument)
-    .addOption(new Option('--plan', 'say what would change and write nothing').conflicts('acceptRemovals'))
+    .addOption(
+      new Option(
+        '--plan',
+        'say what would change and write nothing of the inventory; only the tables are made where there are none',
+      ).conflicts('acceptRemovals'),
+    )
     .option('--all', 'with --plan: show all that would change, not only the first of each kind')
     .option('--accept-removals', 'remove what is gone, however much it is')
     .option('--json', 'print one JSON object per inventory')

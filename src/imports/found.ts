@@ -1,4 +1,5 @@
 import type { StagedReason, StagedSample } from '#src/store/imports/finish-staging.ts'
+import type { MaybeSentBefore } from '#src/store/imports/sent-before.ts'
 import { openLocaleCheck } from './checks/locale.ts'
 import { UNUSUAL } from './checks/recipient.ts'
 import { callsFor } from './estimate.ts'
@@ -19,6 +20,7 @@ export type Found = {
   /** Rows to be sent, without those that other imports have sent. */
   readonly recipients: number
   readonly alreadyImported: number
+  readonly maybeSent: readonly MaybeSentBefore[]
   /** On average, in a request. */
   readonly bytesARow: number
   readonly tally: Tally
@@ -66,11 +68,12 @@ export function stagedOf(found: Found): Staged {
 const STATUS_COLUMN =
   /^(?:is|email)?(?:confirmed|verified|(?:un)?subscribed|quarantined|opted|opt(?:in|out)|active|state$|status(?!page)|bounced|blocked|deleted|disabled)/
 
-function warningsAbout({ read, recipients, reasons, file, options, tally }: Found): string[] {
+function warningsAbout({ read, recipients, maybeSent, reasons, file, options, tally }: Found): string[] {
   const warnings: string[] = []
   const rows = (reason: string) => reasons.find(known => known.reason === reason)?.rows ?? 0
   if (read === 0) warnings.push('The file has a header and no rows.')
   else if (recipients === 0) warnings.push('No row of the file is left to be sent.')
+  warnings.push(...maybeSent.map(aboutUncertain))
   if (rows('no locale') === read && read > 0) {
     warnings.push('No row has a locale: give the one for all of them with --default-locale, such as en-US.')
   }
@@ -89,6 +92,14 @@ function warningsAbout({ read, recipients, reasons, file, options, tally }: Foun
     )
   }
   return warnings
+}
+
+function aboutUncertain({ earlierImport: id, rows, isHeld }: MaybeSentBefore): string {
+  const what = `${rows.toLocaleString('en-US')} of these people may have been sent by import ${id}`
+  return isHeld
+    ? `${what}, whose outcome nobody knows: this import would pause until it is decided ` +
+        `(\`ferry imports resolve ${id} --as sent\`, or \`--as resend\`).`
+    : `${what}, with an outcome nobody knows: this import sends them again and counts them as resent.`
 }
 
 /** So many of them are named; the commands that name more are no help. */

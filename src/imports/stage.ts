@@ -11,7 +11,7 @@ import {
   type StagedReason,
 } from '#src/store/imports/finish-staging.ts'
 import { isDiskFull } from '#src/store/imports/full-disk.ts'
-import { noteSentBefore } from '#src/store/imports/sent-before.ts'
+import { loadMaybeSentBefore, noteSentBefore } from '#src/store/imports/sent-before.ts'
 import { beginStaging, type NewImport, openStagingWriter } from '#src/store/imports/staging.ts'
 import { loadInstallation } from '#src/store/installation.ts'
 import { localeKey, openLocaleCheck } from './checks/locale.ts'
@@ -128,6 +128,7 @@ async function stage(
     expectNothingMissing(read, recipients, reasons)
     if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
     const alreadyImported = await noteSentBefore(client, staging, options)
+    const maybeSent = await loadMaybeSentBefore(client, staging, options, options.onUncertain)
     const { samples, rejects } = await loadSamples(client, staging, SAMPLES, alreadyImported)
     const found: Found = {
       id: isDryRun ? null : staging.id,
@@ -136,6 +137,7 @@ async function stage(
       read,
       recipients: recipients - alreadyImported,
       alreadyImported,
+      maybeSent,
       bytesARow,
       tally,
       reasons,

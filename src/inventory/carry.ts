@@ -68,7 +68,7 @@ async function applySecondListing<Row>(
   source: Source<Row>,
   run: OpenRun,
   firstPlan: Plan<Row>,
-  rejected: ReadonlySet<string>,
+  rejected: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const second = await read(context, source, run, [], signal)

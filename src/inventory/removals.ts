@@ -14,13 +14,14 @@ export type RemovalPolicy =
 
 /**
  * Decides about rows that two complete listings agree are absent. `rejected` are those of which a person said that they
- * are not gone: while any of them is absent the listing is known to be wrong, so whatever else is absent is held too.
+ * are not gone, with the run that held them: while any of them is absent the listing is known to be wrong, so whatever
+ * else is absent is held too.
  */
 export function decideRemovals(
   absent: readonly string[],
   current: number,
   policy: RemovalPolicy,
-  rejected: ReadonlySet<string>,
+  rejected: ReadonlyMap<string, string>,
 ): Removals {
   switch (policy.kind) {
     case 'accepted':
@@ -30,13 +31,21 @@ export function decideRemovals(
     case 'guarded':
       if (isRejected(absent, rejected)) return keptAsRejected(absent)
       return isSuspicious(absent.length, current, policy.guard) || absent.some(id => rejected.has(id))
-        ? { kind: 'hold', ids: absent, why: `${absent.length} of ${current} rows are gone from the listing` }
+        ? { kind: 'hold', ids: absent, why: whyHeld(absent, current, rejected) }
         : { kind: 'remove', ids: absent }
   }
 }
 
+function whyHeld(absent: readonly string[], current: number, rejected: ReadonlyMap<string, string>): string {
+  const saidNotGone = absent.filter(id => rejected.has(id))
+  const why = `${absent.length} of ${current} rows are gone from the listing`
+  if (saidNotGone.length === 0) return why
+  const runs = [...new Set(saidNotGone.map(id => rejected.get(id)))].join(', ')
+  return `${why}, ${saidNotGone.length} of which were said not to be gone (run ${runs})`
+}
+
 /** Whether a person has said of every absent row that it is not gone. */
-export function isRejected(absent: readonly string[], rejected: ReadonlySet<string>): boolean {
+export function isRejected(absent: readonly string[], rejected: ReadonlyMap<string, string>): boolean {
   return absent.length > 0 && absent.every(id => rejected.has(id))
 }
 

@@ -93,17 +93,17 @@ export async function rejectHold(pool: Pool, runId: bigint, by: string): Promise
   return rows[0]?.kept ?? null
 }
 
-/** The ids whose removal a person rejected and that no complete listing has had since. */
+/** The ids whose removal a person rejected and that no complete listing has had since, each with the run that held it. */
 export async function loadRejectedIds(
   pool: Pool,
-  { account, resource }: { account: string; resource: Resource },
-): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<{ id: string }>(
-    `select unnest(rejected_ids) as id from ferry.removal_holds
+  { account, resource }: { account: string; resource: string },
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await pool.query<{ id: string; run: string }>(
+    `select unnest(rejected_ids) as id, last_run::text as run from ferry.removal_holds
      where account = $1 and resource = $2 and rejected_ids is not null`,
     [account, resource],
   )
-  return new Set(rows.map(row => row.id))
+  return new Map(rows.map(row => [row.id, row.run]))
 }
 
 /** Narrows a rejection to what is still absent, if this scope covers its folders: what was listed again may be held anew. */

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { loadRejectedIds } from './holds.ts'
 
 /** A row of the ledger as people and programs read it. */
 export type RunRow = {
@@ -56,6 +57,8 @@ export type HeldRow = {
   readonly name: string | null
   readonly folder: string | null
   readonly by: string | null
+  /** The run that held it before, if a person rejected that removal and the row has not been listed since. */
+  readonly rejectedInRun: string | null
 }
 
 /** The rows with these ids, by name. */
@@ -64,7 +67,8 @@ export async function loadHeldRows(
   { account, resource }: Pick<RunRow, 'account' | 'resource'>,
   ids: readonly string[],
 ): Promise<HeldRow[]> {
-  const { rows } = await pool.query<HeldRow>(
+  const rejected = await loadRejectedIds(pool, { account, resource })
+  const { rows } = await pool.query<Omit<HeldRow, 'rejectedInRun'>>(
     resource === 'alert-rules'
       ? `select id::text, name, folder_id::text as folder, updater_name as by from ferry.alert_rule_versions
          where account = $1 and valid_to is null and id = any ($2::numeric[]) order by name, id`
@@ -72,7 +76,7 @@ export async function loadHeldRows(
          where account = $1 and valid_to is null and server_id = any ($2::text[]) order by server_name, server_id`,
     [account, ids],
   )
-  return rows
+  return rows.map(row => ({ ...row, rejectedInRun: rejected.get(row.id) ?? null }))
 }
 
 export type RunDetails = {

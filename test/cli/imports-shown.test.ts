@@ -3,15 +3,10 @@ import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
 import { type Cli, openCli } from './open-cli.ts'
-import { canOpenTerminal, inTerminal } from './terminal.ts'
+import { canOpenTerminal, inTerminal, linesOf } from './terminal.ts'
 
 const LONG_REASON =
   'the component is not in the file that --components names: add a line for it there, or leave it out of the row, then import again'
-
-/** What a terminal shows, line by line: without what colours it. */
-const linesOf = ({ shown }: { shown: string }) =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to be removed
-  shown.replaceAll(/\u001b\[[\d;]*[mJA]/g, '').split(/[\r\n]+/)
 
 const inOneLine = (shown: { shown: string }) => linesOf(shown).join(' ').replaceAll(/ +/g, ' ')
 

@@ -68,6 +68,21 @@ describe('ferry changes', () => {
     expect((await cli.ferryRun('changes --all --since 3d')).stdout.trim().split('\n')).toHaveLength(8)
   })
 
+  test('of a rule or server that was never seen says so, and exits 2', async () => {
+    await using cli = await openTwoNights()
+    for (const [which, noun] of [
+      ['--rule 1', 'rules'],
+      ['--server 1', 'servers'],
+    ]) {
+      expect(await cli.ferryRun(`changes ${which}`)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `ferry: nothing with the id 1 is known; \`ferry ${noun} list\` shows what there is\n`,
+      })
+    }
+    expect(await cli.ferryRun('changes --rule 2 --since 2999-01-01')).toMatchObject({ code: 0 })
+  })
+
   test('with nothing to show says what to try', async () => {
     await using cli = await openCli()
     expect(await cli.ferryRun('changes')).toMatchObject({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
+import { canOpenTerminal, inTerminal, linesOf } from './terminal.ts'
 
 describe('ferry runs', () => {
   test('list shows the newest runs first, as many as asked for', async () => {
@@ -111,8 +112,59 @@ describe('ferry runs', () => {
       name,
       folder: `${folder_id}`,
       by: held.updater_name,
+      rejectedInRun: null,
     })
+    expect(stdout).not.toContain('rejected before')
   })
+
+  test('show marks the removals that a person has rejected before, below the others', {
+    timeout: 120_000,
+  }, async () => {
+    await using cli = await openCli({ rules: 13 })
+    await cli.sync()
+    const [last, ...before] = cli.sandbox.state.rules.ids()
+    for (const id of before) cli.sandbox.state.removeRule(id)
+    await cli.sync()
+    await cli.ferryRun('runs reject 2')
+    cli.sandbox.state.removeRule(last!)
+    await cli.sync()
+    const { stdout } = await cli.ferryRun('runs show 3')
+    expect(stdout).toContain('12 of which were said not to be gone (run 2)')
+    expect(stdout).toContain('Of 12 of them a person has said before that they are not gone.')
+    expect(stdout).toMatch(new RegExp(`rejected before\\n${last} .*[^2]\\n\\d+ .* in run 2$`, 'm'))
+    const [run] = jsonLines(await cli.ferryRun('runs show 3 --json'))
+    const marks = (run!.held as { id: string; rejectedInRun: string | null }[]).map(
+      row => [row.id, row.rejectedInRun] as const,
+    )
+    expect(new Map(marks)).toEqual(new Map([[`${last}`, null], ...before.map(id => [`${id}`, '2'] as const)]))
+  })
+
+  test.skipIf(!canOpenTerminal)(
+    'a terminal of 80 columns holds list and show, and every request_id whole',
+    {
+      timeout: 120_000,
+    },
+    async () => {
+      await using cli = await openCli({ rules: 3 })
+      await cli.sync()
+      cli.sandbox.state.inject({ kind: 'error', code: 'BalanceNotEnough' }, { nth: 1 })
+      await cli.sync()
+      const list = linesOf(await inTerminal(['runs', 'list'], cli.env))
+      expect(list[0]).toMatch(/^run +account +inventory +status +started +seen +removed$/)
+      expect(list.join('\n')).toMatch(/^ +1 +default +alert-rules +succeeded +\S+ \S+Z +3 +0$/m)
+      const show = linesOf(await inTerminal(['runs', 'show', '2'], cli.env))
+      expect(show).toContainEqual(expect.stringMatching(/^status +failed$/))
+      // The message is a sentence, which the terminal wraps.
+      const tables = [...list, ...show].filter(line => !line.startsWith('The platform answered'))
+      for (const line of tables) expect(line.length, line).toBeLessThanOrEqual(80)
+      const [run] = jsonLines(await cli.ferryRun('runs show 2 --json'))
+      const [call] = run!.calls as { requestId: string }[]
+      expect(call!.requestId.length).toBeGreaterThanOrEqual(32)
+      expect(show.join('\n')).toContain(call!.requestId)
+      const wide = linesOf(await inTerminal(['runs', 'list'], cli.env, { columns: 220 }))
+      expect(wide[0]).toContain('quarantined')
+    },
+  )
 
   test('reject ends a hold as wrong; the next run keeps its rows', async () => {
     await using cli = await openCli({ rules: 12 })

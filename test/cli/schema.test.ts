@@ -46,6 +46,19 @@ describe('on a database without tables', () => {
     const found = jsonLines(await runFerry(['doctor', '--json'], database.env))
     expect(found.find(({ check }) => check === 'queue')).toMatchObject({ status: 'ok' })
   })
+
+  test('a plan and a dry run make them too, and their help says so', async () => {
+    for (const [command, rest] of [
+      ['sync', ['alert-rules', '--plan']],
+      ['import', [fileURLToPath(import.meta.url), '--page', '7', '--dry-run']],
+    ] as const) {
+      await using database = await openEmptyDatabase()
+      await runFerry([command, ...rest], database.env)
+      expect(await schemasOf(database.url)).toContain('ferry')
+      const { stdout } = await runFerry([command, '--help'])
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('only the tables are made where there are none')
+    }
+  })
 })
 
 describe('on the tables of an older Ferry', () => {

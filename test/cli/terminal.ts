@@ -42,3 +42,9 @@ export async function inTerminal(
   await acted
   return { code, shown: shown.replaceAll('\r\n', '\n') }
 }
+
+/** What a terminal shows, line by line: without what colours it. */
+export function linesOf({ shown }: { shown: string }): string[] {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to be removed
+  return shown.replaceAll(/\u001b\[[\d;]*[mJA]/g, '').split(/[\r\n]+/)
+}

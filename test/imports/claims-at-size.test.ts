@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { loadProgress } from '#src/imports/progress.ts'
 import { workImport } from '#src/imports/work.ts'
 import { openDatabase } from '#src/store/database.ts'
+import { loadRows } from '#src/store/imports/claims.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { openWorld } from '#test/support/world.ts'
@@ -102,6 +103,26 @@ test('claims, loads, outcomes and looks find every row by an index, whatever the
     missing: 0,
   })
   expect(rejected).toBeGreaterThan(5)
+  expect(await readRowByRow(world.query)).toEqual(before)
+})
+
+test('the rows of a batch are found by the index where the planner knows how many there are in all', async () => {
+  await using world = await openWorld({ rules: 1, servers: 1 })
+  const id = await stageRows(world.ferry.pool, { rows: 60_000, batchRows: 20, status: 'running' })
+  await sendFirst(world.ferry.pool, id, 2_900, 20)
+  await world.query('analyze ferry.import_recipients, ferry.import_batches')
+  // What makes reading everything look cheap, as several processes and millions of rows do.
+  await world.query(
+    `do $$ begin execute format('alter database %I set enable_bitmapscan = off', current_database()); end $$`,
+  )
+  const batches = (await world.query('select id from ferry.import_batches order by id desc limit 3')) as {
+    id: string
+  }[]
+  const before = await readRowByRow(world.query)
+  {
+    await using database = openDatabase(world.databaseUrl, pino({ level: 'silent' }))
+    for (const batch of batches) expect(await loadRows(database.pool, BigInt(batch.id))).toHaveLength(20)
+  }
   expect(await readRowByRow(world.query)).toEqual(before)
 })
 

@@ -136,6 +136,34 @@ test('what was tried and not sent does not count: refused, held, or cancelled on
   expect(said.summary).toMatchObject({ alreadyImported: 0, pending: 3 })
 })
 
+test('who may have been sent by another import is told before, and how it will end: held, or sent again', async () => {
+  await using world = await setup()
+  const people = await fileOf(named('ann', 'bob', 'cy', 'dee'))
+  const { import: earlier } = await stageImport(world.ferry, people, optionsOf({ onUncertain: 'hold' }), {
+    signal: NEVER,
+  })
+  await putBatches(world.ferry.pool, earlier!, [
+    { lines: 2, state: 'uncertain', uncertain: true },
+    { state: 'sent' },
+    { state: 'rejected' },
+  ])
+  const warningsOf = async (options: Partial<ImportOptions>, of = named('ann', 'bob', 'cy', 'dee', 'eve')) =>
+    (await dryRun(world.ferry, await fileOf(of), optionsOf(options), { signal: NEVER })).warnings
+  const held =
+    `2 of these people may have been sent by import ${earlier}, whose outcome nobody knows: this import would pause ` +
+    `until it is decided (\`ferry imports resolve ${earlier} --as sent\`, or \`--as resend\`).`
+  expect(await warningsOf({})).toEqual([held])
+  expect(await warningsOf({ update: true })).toEqual([held])
+  expect(await warningsOf({}, named('dee', 'eve'))).toEqual([])
+
+  await world.query(`update ferry.imports set on_uncertain = 'resend' where id = $1`, [earlier])
+  expect(await warningsOf({ onUncertain: 'hold' })).toEqual([held])
+  expect(await warningsOf({})).toEqual([
+    `2 of these people may have been sent by import ${earlier}, with an outcome nobody knows: this import sends them ` +
+      'again and counts them as resent.',
+  ])
+})
+
 test('an update counts those whose settings were sent last, in whatever order components are named', async () => {
   await using world = await setup()
   await imported(world, [['ann@example.com', 'false,A|B,en-US'], ...named('bob', 'cy', 'dee')])

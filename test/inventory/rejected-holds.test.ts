@@ -53,6 +53,9 @@ test('one row more that is gone opens a new hold with all of them: the listing i
   world.sandbox.state.removeRule(one!)
   const run = await world.sync()
   expect(run).toMatchObject({ status: 'held', removed: 0 })
+  expect(run.message).toContain(
+    `13 of 15 rows are gone from the listing, 12 of which were said not to be gone (run ${world.held.run});`,
+  )
   expect(await rejectRun(world.ferry, run.run, 'b')).toBe(13)
   expect(await world.sync()).toMatchObject({ status: 'succeeded', removed: 0 })
   expect(await current(world)).toBe(15)

@@ -74,7 +74,10 @@ export function addOptions(command: Command): Command {
         .default('resend'),
     )
     .option('--update', 'send again those whom an earlier import sent with other settings')
-    .option('--dry-run', 'read and check the file, store nothing, call nothing, whatever else is said')
+    .option(
+      '--dry-run',
+      'read and check the file, store nothing of it, call nothing, whatever else is said; only the tables are made where there are none',
+    )
     .option('--yes', 'do not ask')
     .option('--wait', 'do the work in this process, to its end')
     .option('--json', 'print JSON objects; the last one is the summary')
