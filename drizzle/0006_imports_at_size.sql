@@ -209,8 +209,9 @@ DECLARE
   v_now timestamptz;
 BEGIN
   sooner := false;
+  -- Nobody takes the lease over meanwhile, but its holder renews it, however many claims are under way.
   PERFORM FROM ferry.leases l
-    WHERE l.name = p_lease AND l.token = p_token AND l.expires_at > clock_timestamp() FOR SHARE;
+    WHERE l.name = p_lease AND l.token = p_token AND l.expires_at > clock_timestamp() FOR KEY SHARE;
   v_is_held := FOUND;
   SELECT * INTO v FROM ferry.imports i WHERE i.id = p_import FOR UPDATE;
   IF NOT v_is_held OR v.status IS DISTINCT FROM 'running' THEN

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
@@ -46,10 +47,34 @@ export async function acquireLease(
   lifeMs = LEASE_MS,
 ): Promise<Lease | { readonly heldBy: string }> {
   const token = randomUUID()
+  for (let tries = 1; ; tries++) {
+    if (await takeLease(pool, name, token, holder, lifeMs)) return keepLease(pool, name, token, lifeMs, log)
+    const { rows } = await pool.query<{ holder: string; isOver: boolean }>(
+      'select holder, expires_at <= clock_timestamp() as "isOver" from ferry.leases where name = $1',
+      [name],
+    )
+    const [held] = rows
+    if (!held?.isOver || tries === MOMENTS)
+      return { heldBy: held?.holder ?? 'a worker that has just finished' }
+    await delay(A_MOMENT_MS)
+  }
+}
+
+/** One that ran out is locked by the work it is for, or for a moment by whoever looks for lost runs. */
+const A_MOMENT_MS = 100
+const MOMENTS = 3
+
+/** Whoever applies work or claims a batch under the lease keeps it from being taken over, whatever its time. */
+async function takeLease(
+  pool: Pool,
+  name: string,
+  token: string,
+  holder: string,
+  lifeMs: number,
+): Promise<boolean> {
   const taken = await pool.query(
     `with free as (
-       select name from ferry.leases where name = $1 and expires_at <= clock_timestamp()
-       for no key update skip locked
+       select name from ferry.leases where name = $1 and expires_at <= clock_timestamp() for update skip locked
      ), taken as (
        update ferry.leases l set token = $2, holder = $3, acquired_at = clock_timestamp(),
          expires_at = clock_timestamp() + $4 * interval '1 ms'
@@ -62,9 +87,7 @@ export async function acquireLease(
      select from taken union all select from added`,
     [name, token, holder, lifeMs],
   )
-  if (taken.rowCount === 1) return keepLease(pool, name, token, lifeMs, log)
-  const held = await pool.query<{ holder: string }>('select holder from ferry.leases where name = $1', [name])
-  return { heldBy: held.rows[0]?.holder ?? 'a worker that has just finished' }
+  return taken.rowCount === 1
 }
 
 function keepLease(pool: Pool, name: string, token: string, lifeMs: number, log: Logger): Lease {

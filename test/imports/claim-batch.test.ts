@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { type Claimer, claimAgain, claimBatch } from '#src/store/imports/claims.ts'
+import { acquireLease } from '#src/store/leases.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { type StagedImport, stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { waitFor } from '#test/support/wait-for.ts'
 
 /*
  * One claim at a time, of imports as they may be found: what is claimed, and why nothing is.
@@ -48,6 +52,33 @@ test('a lease that has run out claims nothing, though nobody else has it', async
   await store.pool.query(`update ferry.leases set expires_at = clock_timestamp() - interval '1 s'`)
   expect(await running.claim()).toMatchObject({ what: 'lost' })
   expect((await store.pool.query('select from ferry.platform_calls')).rowCount).toBe(0)
+})
+
+test('while a claim is under way its lease is renewed, and nobody takes it over', async () => {
+  await using store = await openTestStore()
+  const log = pino({ level: 'silent' })
+  const lease = await acquireLease(store.pool, 'the lease', 'this worker', log, 900)
+  if ('heldBy' in lease) throw new Error(lease.heldBy)
+  const running = await openRunning(store)
+  const client = await store.pool.connect()
+  const renewed = async () => {
+    const { rows } = await store.pool.query<{ is: boolean }>(
+      `select expires_at - acquired_at > interval '3 s' as is from ferry.leases where name = $1`,
+      [lease.name],
+    )
+    return rows[0]?.is
+  }
+  try {
+    await client.query('begin')
+    await claimBatch({ ...running.claimer, pool: client as unknown as Pool, lease })
+    await waitFor(renewed, { what: 'the lease to outlive three of its lives', timeoutMs: 30_000 })
+    await store.pool.query(`update ferry.leases set expires_at = clock_timestamp() - interval '1 ms'`)
+    expect(await acquireLease(store.pool, lease.name, 'another', log)).toHaveProperty('heldBy')
+  } finally {
+    await client.query('rollback')
+    client.release()
+    await lease.release()
+  }
 })
 
 test('a claim that was settled meanwhile gets no other slot', async () => {

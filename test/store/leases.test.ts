@@ -120,14 +120,17 @@ test('a run whose lease has another holder is called lost', async () => {
   await first.release()
 })
 
-test('looking for lost runs keeps nobody from a lease that is free', async () => {
+test('looking for lost runs keeps nobody from a lease that is free for longer than the look takes', async () => {
   await using store = await openTestStore()
   const dead = await acquired(store, 'dead')
   await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
-  const next = await inTransaction(store.pool, async client => {
+  let acquiring: Promise<Lease> | undefined
+  await inTransaction(store.pool, async client => {
     await client.query('select from ferry.leases for key share')
-    return acquired(store, 'next')
+    acquiring = acquired(store, 'next')
+    await store.pool.query('select pg_sleep(0.05)') // by then it has met the lock
   })
+  const next = await acquiring!
   await dead.release()
   await next.release()
 })
