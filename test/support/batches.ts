@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 
 export type PutBatch = {
   /** How many lines it reaches over. */
@@ -25,17 +25,25 @@ export async function putBatches(
 ): Promise<bigint[]> {
   const ids: bigint[] = []
   let from = 2
-  for (const batch of batches) {
-    const to = from + (batch.lines ?? 1) - 1
-    ids.push(await putBatch(pool, id, from, to, batch, limitKey))
-    if (batch.state !== 'split') from = to + 1
+  const client = await pool.connect()
+  // At once: every row is accounted for at every moment.
+  try {
+    await client.query('begin')
+    for (const batch of batches) {
+      const to = from + (batch.lines ?? 1) - 1
+      ids.push(await putBatch(client, id, from, to, batch, limitKey))
+      if (batch.state !== 'split') from = to + 1
+    }
+    await client.query('update ferry.imports set batched_to = $2 where id = $1', [id, from - 1])
+    await client.query('commit')
+    return ids
+  } finally {
+    client.release(true)
   }
-  await pool.query('update ferry.imports set batched_to = $2 where id = $1', [id, from - 1])
-  return ids
 }
 
 async function putBatch(
-  pool: Pool,
+  client: PoolClient,
   id: bigint,
   from: number,
   to: number,
@@ -44,7 +52,7 @@ async function putBatch(
 ): Promise<bigint> {
   const { state = 'ready', uncertain = false, resends = 0, claimEndsInMs = null } = batch
   const { sentSecondsAgo = 0, errorCode = null, requestId = null } = batch
-  const { rows } = await pool.query<{ id: string }>(
+  const { rows } = await client.query<{ id: string }>(
     `with call as (
        insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, request_id)
        select $11, account, 'import-subscribers', at, at + interval '5 s', at, $10
@@ -63,7 +71,7 @@ async function putBatch(
     [id, from, to, state, uncertain, resends, claimEndsInMs, sentSecondsAgo, errorCode, requestId, limitKey],
   )
   const batchId = rows[0]?.id ?? ''
-  await pool.query(
+  await client.query(
     `with call as (
        update ferry.platform_calls set batch_id = $1
        where id = (select call_id from ferry.import_batches where id = $1) returning id
