@@ -232,6 +232,27 @@ test('a slot that nobody was handed is given back, and its batch is as if it had
   expect(await loadSummary(pool, importId)).toMatchObject({ requests: 0, pending: 3 })
 })
 
+test('what was uncertain stays so after a refusal, until a certain outcome', async () => {
+  await using world = await setup()
+  const id = await world.stage({ rows: 2 })
+  const uncertain: boolean[] = []
+  world.sandbox.state.onCall(async ({ number }) => {
+    uncertain.push((await world.batches(id))[0]?.uncertain ?? false)
+    if (number === 1) return APPLIED_AND_FAILED
+    return number === 2 ? { kind: 'error', code: 'ServiceUnavailable' } : undefined
+  })
+  await waitFor(
+    async () => {
+      // The import backs off after a failure; nobody needs to wait for that here.
+      await world.query('update ferry.imports set retry_at = null')
+      return (await world.work(id)) === 'completed'
+    },
+    { what: 'the import to end', timeoutMs: 60_000 },
+  )
+  expect(uncertain).toEqual([false, true, true])
+  expect(await world.batches(id)).toMatchObject([{ state: 'sent', uncertain: false, resends: 1 }])
+})
+
 test('a row refused alone is a reject as soon as another call is accepted, not only at the end', async () => {
   await using world = await setup()
   const id = await world.stage({ rows: 3, batchRows: 1 })
