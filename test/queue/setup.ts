@@ -17,6 +17,7 @@ import type {
 import { type FerryWorker, openWorker } from '#src/queue/worker.ts'
 import { openDatabase } from '#src/store/database.ts'
 import { loadInstallation } from '#src/store/installation.ts'
+import { patiently } from '#src/store/patience.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openTestRedis, testRedisUrl } from '../support/redis.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -102,7 +103,10 @@ export async function setup(
       const { rows } = await ferry.pool.query<{ name: string }>(
         `select tablename as name from pg_tables where schemaname = 'ferry_queue' and tablename <> 'migration'`,
       )
-      await ferry.pool.query(`truncate ${rows.map(row => `ferry_queue.${row.name}`).join(', ')}`)
+      // A worker that is at the queue just then may wait for it crosswise.
+      await patiently(() =>
+        ferry.pool.query(`truncate ${rows.map(row => `ferry_queue.${row.name}`).join(', ')}`),
+      )
     },
     async slots() {
       return (await ferry.pool.query<SlotRow>('select * from ferry.schedule_slots order by slot')).rows
