@@ -1,5 +1,5 @@
-# Ferry served: Postgres and Redis come from elsewhere (docker-compose.yml). The embedded Postgres and the pinned
-# Node are optional dependencies, left out here: the base image is the Node.
+# The image of a worker. Postgres and Redis are other containers (docker-compose.yml). The embedded Postgres and the
+# pinned Node are optional dependencies and left out here: the base image has Node.
 FROM node:26-slim AS dependencies
 WORKDIR /ferry
 COPY package.json package-lock.json .npmrc ./
@@ -14,8 +14,8 @@ COPY drizzle ./drizzle
 COPY jobs ./jobs
 COPY src ./src
 USER node
-# A worker touches this file three times a minute while it is not stuck and Postgres answers it.
+# A worker touches this file three times a minute, as long as Postgres answers and its work goes on.
 HEALTHCHECK --interval=20s --timeout=3s --start-period=60s --start-interval=2s \
   CMD test -n "$(find "$FERRY_DATA_DIR/alive" -mmin -2)"
-# Node itself, not npm: a signal must reach the worker, which drains before it goes. The flag keeps an idle one small.
+# Node itself, not npm: a signal must reach the worker, which then drains. The flag saves memory.
 CMD ["node", "--max-semi-space-size=2", "src/cli/ferry.ts", "worker"]

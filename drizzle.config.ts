@@ -2,7 +2,7 @@ import { defineConfig } from 'drizzle-kit'
 
 export default defineConfig({
   dialect: 'postgresql',
-  schema: ['./src/store/schema.ts', './src/store/imports/schema.ts'],
+  schema: './src/*/schema.ts',
   out: './drizzle',
   schemaFilter: ['ferry'],
   migrations: { schema: 'ferry', table: 'migrations' },

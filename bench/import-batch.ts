@@ -1,10 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { acquireLease } from '#src/db/leases.ts'
 import type { ImportContext } from '#src/imports/context.ts'
-import { sendBatch } from '#src/imports/send.ts'
+import { leaseNameOf } from '#src/imports/page.ts'
+import { newClaim } from '#src/imports/sending/claims.ts'
+import { findImport } from '#src/imports/sending/find-import.ts'
+import { sendBatch } from '#src/imports/sending/send.ts'
+import { startImport } from '#src/imports/sending/start.ts'
+import { stepsOf } from '#src/imports/sending/steps.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { claimBatch } from '#src/store/imports/claims.ts'
-import { findImport, leaseNameOf, startImport } from '#src/store/imports/start.ts'
-import { acquireLease } from '#src/store/leases.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { atMost, median, percentile } from './support/figures.ts'
 import { type Bench, NEVER, settingsFor } from './support/lab.ts'
@@ -30,13 +33,22 @@ export const importBatch: Bench = async lab => {
   const head = await findImport(pool, importId)
   if (!account || !head) throw new Error('there is nothing to work on')
   const lease = await acquireLease(pool, leaseNameOf(head), holder, log)
-  if ('heldBy' in lease) throw new Error('somebody else is at it')
+  if ('heldBy' in lease) throw new Error('another process holds the lease')
   lab.defer(() => lease.release())
   await startImport(pool, importId, lease, NEVER)
   const claimMs = arrivalBoundMs + requestTimeoutMs
-  const claimer = { pool, importId, lease, limit: account.importLimit, arrivalBoundMs, claimMs }
+  const context = {
+    pool,
+    importId,
+    account: 'default',
+    lease,
+    limit: account.importLimit,
+    arrivalBoundMs,
+    claimMs,
+  }
+  const steps = stepsOf(context, NEVER)
   const page = { client: account.client, pageId: SANDBOX_PAGE_ID, method: 'email' }
-  const sender = { claimer, ...page, cutOff: NEVER, log }
+  const sender = { steps, ...page, cutOff: NEVER, log }
 
   const exchanges = watchExchanges()
   lab.defer(exchanges.stop)
@@ -44,11 +56,11 @@ export const importBatch: Bench = async lab => {
   const theirs: number[] = []
   for (let batch = 0; batch < batches; batch++) {
     const startedAtMs = performance.now()
-    const claimed = await claimBatch(claimer)
+    const claimed = await steps.claim(newClaim())
     if (claimed.what !== 'claimed') throw new Error(`batch ${batch} was not claimed but: ${claimed.what}`)
-    const standing = await sendBatch(sender, claimed)
+    const state = await sendBatch(sender, claimed.claim)
     const tookMs = performance.now() - startedAtMs
-    if (standing?.accepted !== batch + 1) throw new Error(`batch ${batch} was not accepted`)
+    if (state?.accepted !== batch + 1) throw new Error(`batch ${batch} was not accepted`)
     theirs.push(exchanges.lastMs())
     ours.push(tookMs - exchanges.lastMs())
   }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
-import { openDatabase } from '#src/store/database.ts'
-import { startImport } from '#src/store/imports/start.ts'
-import { acquireLease } from '#src/store/leases.ts'
+import { acquireLease } from '#src/db/leases.ts'
+import { openDatabase } from '#src/db/pool.ts'
+import { startImport } from '#src/imports/sending/start.ts'
 import { atMost, type Figure } from './support/figures.ts'
 import { type Bench, NEVER } from './support/lab.ts'
 import { putLargeImport } from './support/large-import.ts'
@@ -47,7 +47,7 @@ export const importHistory: Bench = async lab => {
 
 async function begin(pool: Pool, id: bigint): Promise<{ tookMs: number; waitedMs: number }> {
   const lease = await acquireLease(pool, `bench:${id}`, 'bench', pino({ level: 'silent' }))
-  if ('heldBy' in lease) throw new Error('somebody else is at it')
+  if ('heldBy' in lease) throw new Error('another process holds the lease')
   const over = new AbortController()
   const waited = longestWait(pool, id, over.signal)
   const startedAtMs = performance.now()

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Client } from 'pg'
 import { stageRows } from '#test/support/staged.ts'
-import { type Calls, countedCalls, mostInWindows, paceOf, sandboxNow } from './support/counted-calls.ts'
+import { type Calls, countedCalls, maxInWindows, paceOf, sandboxNow } from './support/counted-calls.ts'
 import { FERRY } from './support/ferry-path.ts'
 import { atLeast, atMost, type Figure } from './support/figures.ts'
 import { type Bench, type Lab, settingsFor } from './support/lab.ts'
@@ -78,7 +78,7 @@ async function play(lab: Lab, scenario: Scenario, opened: AsyncDisposableStack):
   const client = await lab.connect(settings.DATABASE_URL ?? '')
   const durationMs = lab.size(lastsMs, 10_000)
   for (let page = 1; page <= 4; page++) {
-    await sandbox.control('add-page', { pageId: `${page}` })
+    await sandbox.admin('add-page', { pageId: `${page}` })
     await stageRows(ferry.pool, {
       pageId: BigInt(page),
       batchRows: 5,
@@ -110,7 +110,7 @@ async function judgeCalls(
   const silentMs = calls.endMs - (calls.times.at(-1) ?? 0)
   if (silentMs > 2 * long.ms) throw new Error(`${what}: no call came in the last ${silentMs} ms`)
   return [
-    ...(await mostInWindows(sandbox, windows)).map(figure => ({
+    ...(await maxInWindows(sandbox, windows)).map(figure => ({
       ...figure,
       measure: `${what}: ${figure.measure}`,
     })),
@@ -151,7 +151,7 @@ async function openWorker(
 
 async function firstCall(sandbox: SandboxProcess): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
-    const { received } = await sandbox.control<{ received: number }>('counts')
+    const { received } = await sandbox.admin<{ received: number }>('counts')
     if (received > 0) return
     await delay(100)
   }

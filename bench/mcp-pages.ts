@@ -29,7 +29,7 @@ export const mcpPages: Bench = async lab => {
     warmMs.push(await timed(() => sync(pages + 1)))
   }
   const operation = 'list-mcp-servers'
-  const most = await sandbox.control<number>('most-in-any-window', { operation, windowMs: 1_000 })
+  const most = await sandbox.admin<number>('most-in-any-window', { operation, windowMs: 1_000 })
   return [
     {
       measure: `${pages} pages at ${LATENCY_MS} ms, known ids (one pass)`,

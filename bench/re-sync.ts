@@ -40,7 +40,7 @@ export const reSync: Bench = async lab => {
   const reordered = { ms: [] as number[], floorMs: [] as number[], walMb: [] as number[] }
   const identical = { ms: [] as number[], floorMs: [] as number[] }
   for (let round = 1; round <= lab.size(5, 1); round++) {
-    await sandbox.control('reorder', { seed: round })
+    await sandbox.admin('reorder', { seed: round })
     await settle()
     const wal = await walOf(client, async () => {
       reordered.ms.push(await timed(() => sync({ unchanged: rules })))
@@ -53,7 +53,7 @@ export const reSync: Bench = async lab => {
 
   const changed = { ms: [] as number[], walMb: [] as number[] }
   for (let round = 1; round <= lab.size(3, 1); round++) {
-    await sandbox.control('mutate', { count: rules / 100, mix: ['rule-changed'] })
+    await sandbox.admin('mutate', { count: rules / 100, mix: ['rule-changed'] })
     await settle()
     const wal = await walOf(client, async () => {
       changed.ms.push(await timed(() => sync({ changed: rules / 100 })))

@@ -14,8 +14,8 @@ import { importLarge } from './import-large.ts'
 import { importPacing } from './import-pacing.ts'
 import { importStaging } from './import-staging.ts'
 import { mcpPages } from './mcp-pages.ts'
+import { permits } from './permits.ts'
 import { reSync } from './re-sync.ts'
-import { slots } from './slots.ts'
 import { type Figure, judge, ratioOf, type Verdict } from './support/figures.ts'
 import { type Bench, openLab } from './support/lab.ts'
 import { openServer, type Server } from './support/server.ts'
@@ -49,7 +49,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   history,
   help,
   'idle-worker': idleWorker,
-  slots,
+  permits,
   'import-staging': importStaging,
   'import-batch': importBatch,
   'import-pacing': importPacing,

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Calls, countedCalls, mostInWindows, paceOf, sandboxNow } from './support/counted-calls.ts'
+import { type Calls, countedCalls, maxInWindows, paceOf, sandboxNow } from './support/counted-calls.ts'
 import { atLeast, type Figure } from './support/figures.ts'
 import { type Bench, type Lab, settingsFor } from './support/lab.ts'
 import { end, type SandboxProcess } from './support/sandbox-process.ts'
@@ -38,7 +38,7 @@ async function scaledLimits(lab: Lab): Promise<Figure[]> {
   const calls = await endedCalls(callers.slice(1), sandbox)
   const possible = Math.floor(windows.long.most * (1 + calls.endMs / windows.long.ms))
   return [
-    ...(await mostInWindows(sandbox, [windows.short, windows.long])),
+    ...(await maxInWindows(sandbox, [windows.short, windows.long])),
     {
       measure: `calls made of ${possible} possible in ${Math.round(calls.endMs / 1000)} s, 4 processes`,
       value: (100 * calls.times.length) / possible,
@@ -56,7 +56,7 @@ async function realLimits(lab: Lab): Promise<Figure[]> {
   const calls = await endedCalls([caller], sandbox)
   const inTenMinutes = calls.times.filter(time => time < 600_000).length
   return [
-    ...(await mostInWindows(sandbox, [windows.short, windows.long])),
+    ...(await maxInWindows(sandbox, [windows.short, windows.long])),
     {
       measure: 'calls a minute after the first burst, of 20',
       value: paceOf(calls, windows.long),

@@ -5,22 +5,24 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { SETTINGS } from '#src/config/settings.ts'
+import { migrate } from '#src/db/migrate.ts'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
-import { migrate } from '#src/store/migrate.ts'
+import { ARCHITECTURE_PAGE, withRooms } from './rooms.ts'
 
 /*
- * Writes what can be said from elsewhere: docs/schema.md from the database's comments, and the README's table of
- * settings from the settings. Tests compare both with what stands there.
+ * `npm run docs` writes the generated parts of the docs: docs/schema.md from the database's comments, the table of
+ * docs/settings.md from the program's settings, the rooms of docs/architecture.md from the imports. Tests compare each
+ * with its file.
  */
 
 export const SCHEMA_PAGE = fileURLToPath(new URL('schema.md', import.meta.url))
-export const README = fileURLToPath(new URL('../README.md', import.meta.url))
+export const SETTINGS_PAGE = fileURLToPath(new URL('settings.md', import.meta.url))
 
 const SETTINGS_HEAD = '| Setting | Default | Meaning |\n| --- | --- | --- |\n'
 
-/** Returns the README with the table of settings as it should be. */
-export function withSettings(readme: string): string {
-  const [before = '', after = ''] = readme.split(SETTINGS_HEAD)
+/** Returns `page` with its table of settings replaced by the program's. */
+export function withSettings(page: string): string {
+  const [before = '', after = ''] = page.split(SETTINGS_HEAD)
   const rows = SETTINGS.map(
     ({ name, default: usual, meaning }) =>
       `| \`${name}\` | ${usual === null ? '' : `\`${usual}\``} | ${meaning} |\n`,
@@ -30,16 +32,17 @@ export function withSettings(readme: string): string {
 
 const INTRODUCTION = `# The schema \`ferry\`
 
-What people who write SQL meet. This page is generated from the database's own COMMENTs (\`npm run docs\`), so psql's
-\`\\d+ ferry.alert_rules\` and the tooltips of Metabase or DataGrip say the same. Ready queries are in [sql.md](sql.md).
+This page describes every view, function and table for people who write SQL. \`npm run docs\` writes it from the comments in
+the database, so psql's \`\\d+ ferry.alert_rules\` and the tooltips of Metabase or DataGrip show the same text. Ready queries
+are in [sql.md](sql.md).
 
-Read the views and the two \`_as_of\` functions: they stay as they are when the tables behind them change. Columns that
-carry a field of the platform bear the platform's own name for it. Ids are \`numeric(20,0)\`, for they reach to 2^64-1.
+Read the views and the two \`_as_of\` functions: they stay the same when the tables behind them change. A column that holds
+a field of the platform has the platform's name for it. Ids are \`numeric(20,0)\`, because they go up to 2^64-1.
 `
 
 /**
- * Returns the page about the schema `ferry` of a migrated database, as Markdown: views, functions, tables, each
- * with its comment. What has no comment has an empty place there.
+ * Returns the page about the schema `ferry` of a migrated database, as Markdown: views, functions and tables, each
+ * with its comment. A missing comment leaves an empty cell.
  */
 export async function describeSchema(client: Pick<Client, 'query'>): Promise<string> {
   const relations = await loadRelations(client)
@@ -106,7 +109,7 @@ function shortType(text: string): string {
   return text.replaceAll('timestamp with time zone', 'timestamptz')
 }
 
-/** Brings up an embedded Postgres for a moment, to ask it. */
+/** Starts an embedded Postgres, reads the comments of a migrated database and writes the pages. */
 async function generate(): Promise<void> {
   await using opened = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-docs-'))
@@ -117,7 +120,8 @@ async function generate(): Promise<void> {
   await client.connect()
   opened.defer(() => client.end())
   await writeFile(SCHEMA_PAGE, await describeSchema(client))
-  await writeFile(README, withSettings(await readFile(README, 'utf8')))
+  await writeFile(SETTINGS_PAGE, withSettings(await readFile(SETTINGS_PAGE, 'utf8')))
+  await writeFile(ARCHITECTURE_PAGE, await withRooms(await readFile(ARCHITECTURE_PAGE, 'utf8')))
 }
 
 if (import.meta.main) await generate()

@@ -1,8 +1,28 @@
-import { workImport } from '#src/imports/work.ts'
-import type { ImportJob } from '#src/queue/job.ts'
+import { z } from 'zod'
+import { workImport } from '#src/imports/sending/work.ts'
+import type { WorkEnd } from '#src/imports/sending/work-end.ts'
+import { defineJob, type JobOutcome } from './job.ts'
 
-/** Sends an import, ten calls at a time if another waits: so those that share a limit share it fairly. */
-export const importSubscribers: ImportJob = {
-  name: 'import-subscribers',
-  work: (ferry, importId, signals) => workImport(ferry, importId, { ...signals, yieldAfterCalls: 10 }),
+/** Imports that share a limit share it fairly: if another one waits, each makes so many calls at a time. */
+const CALLS_A_TURN = 10
+
+const OUTCOMES: Readonly<Record<WorkEnd, JobOutcome['status']>> = {
+  completed: 'succeeded',
+  cancelled: 'succeeded',
+  paused: 'held',
+  undecided: 'held',
+  yielded: 'yielded',
+  busy: 'skipped',
+  waiting: 'skipped',
+  stopped: 'stopped',
 }
+
+/** Sends an import until it ends, is paused, or others have their turn. */
+export const importSubscribers = defineJob({
+  name: 'import-subscribers',
+  payload: z.object({ import: z.string().regex(/^\d+$/).transform(BigInt) }),
+  async run(context, payload, signals) {
+    const end = await workImport(context, payload.import, { ...signals, yieldAfterCalls: CALLS_A_TURN })
+    return { status: OUTCOMES[end] }
+  },
+})

@@ -1,17 +1,15 @@
-import type { Job } from '#src/queue/job.ts'
 import { importSubscribers } from './import-subscribers.ts'
+import type { Job } from './job.ts'
 import { pollAlertRules } from './poll-alert-rules.ts'
 import { prune } from './prune.ts'
-import { reconcile } from './reconcile.ts'
 import { snapshotInventory } from './snapshot-inventory.ts'
 
 /**
- * All that Ferry does by itself.
+ * All jobs. What sets them off:
  *
- *     poll-alert-rules     every FERRY_POLL_EVERY     each account
- *     snapshot-inventory   FERRY_NIGHTLY_CRON         each account
- *     import-subscribers   when confirmed, resumed    each import
- *     prune                04:15                      once for all
- *     reconcile            when due, and every 5 s    each worker
+ *     poll-alert-rules     its schedule   each account
+ *     snapshot-inventory   its schedule   each account
+ *     prune                its schedule   once for all accounts
+ *     import-subscribers   a wake-up      each import that is confirmed, resumed, or found waiting
  */
-export const JOBS: readonly Job[] = [pollAlertRules, snapshotInventory, importSubscribers, prune, reconcile]
+export const JOBS: readonly Job[] = [pollAlertRules, snapshotInventory, prune, importSubscribers]

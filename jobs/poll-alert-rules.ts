@@ -1,15 +1,13 @@
 import { syncInventory } from '#src/inventory/sync.ts'
-import type { QueuedJob } from '#src/queue/job.ts'
+import { defineJob } from './job.ts'
+import { ScheduledPayload } from './scheduled-payload.ts'
 
-/** Keeps the alert rules of an account current. One that fails or is skipped is followed by the next soon enough. */
-export const pollAlertRules: QueuedJob = {
+/** Keeps the alert rules of an account current. */
+export const pollAlertRules = defineJob({
   name: 'poll-alert-rules',
-  perAccount: true,
-  timing: ({ pollEveryMs }) => ({ everyMs: pollEveryMs }),
-  retryAfterMs: [],
-  skippedAgainAfterMs: null,
-  async run(ferry, call, signal) {
-    const run = await syncInventory(ferry, { ...call, resource: 'alert-rules' }, signal)
+  payload: ScheduledPayload,
+  async run(context, request, { cutOff }) {
+    const run = await syncInventory(context, { ...request, resource: 'alert-rules' }, cutOff)
     return { status: run.status, runs: [run] }
   },
-}
+})

@@ -1,19 +1,22 @@
-import { purgeOldImports } from '#src/imports/control.ts'
-import { expireStagings } from '#src/imports/stage.ts'
-import type { QueuedJob } from '#src/queue/job.ts'
-import { prune as pruneStore } from '#src/store/prune.ts'
+import { z } from 'zod'
+import { pruneLeases } from '#src/db/lease-rows.ts'
+import { pruneCalls } from '#src/db/prune-calls.ts'
+import { purgeOldImports } from '#src/imports/control/purge.ts'
+import { expireStagings } from '#src/imports/staging/expire.ts'
+import { pruneRuns } from '#src/inventory/prune.ts'
+import { pruneSlots } from '#src/schedules/prune.ts'
+import { defineJob } from './job.ts'
 
-/** Removes what nobody will ask for any more. Misses do no harm, so it is tried once a day and not again. */
-export const prune: QueuedJob = {
+/** Removes what nobody will ask for any more. */
+export const prune = defineJob({
   name: 'prune',
-  perAccount: false,
-  timing: ({ timezone }) => ({ cron: '15 4 * * *', timezone }),
-  retryAfterMs: [],
-  skippedAgainAfterMs: null,
+  payload: z.object({}),
   async run({ pool, log }) {
-    const pruned = await pruneStore(pool)
+    const calls = await pruneCalls(pool)
+    const { runs, quarantined } = await pruneRuns(pool)
+    const [slots, leases] = [await pruneSlots(pool), await pruneLeases(pool)]
     const [stagings, purgedImports] = [await expireStagings(pool), await purgeOldImports(pool)]
-    log.info({ ...pruned, stagings, purgedImports }, 'old rows were removed')
+    log.info({ calls, runs, quarantined, slots, leases, stagings, purgedImports }, 'Old rows were removed.')
     return { status: 'succeeded' }
   },
-}
+})

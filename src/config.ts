@@ -4,46 +4,46 @@ import { type Account, type AccountDefaults, accountOf, readAccounts } from './c
 import { readText } from './config/accounts-file.ts'
 import { Environment, type LOG_LEVELS, RESERVED, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
+import type { RemovalGuard } from './model/removal-guard.ts'
 import { Secret } from './model/secret.ts'
 
 export type { Account, AccountDefaults } from './config/accounts.ts'
 export { SETTINGS } from './config/settings.ts'
 
 /*
- * What Ferry is told from outside. Nothing else reads the environment. Every mistake is found before anything is
- * started, and all are named at once.
+ * Ferry's settings. No other module reads the environment. All mistakes are reported together, before anything starts.
  */
 
 export type Config = {
-  /** Null stands for the embedded Postgres. */
+  /** Null for the embedded Postgres. */
   readonly databaseUrl: string | null
-  /** Null stands for the queue in Postgres. */
+  /** Null for a queue in Postgres. */
   readonly redisUrl: string | null
   /** An absolute path. */
   readonly dataDir: string
   /** Empty if none is configured. */
   readonly accounts: readonly Account[]
-  /** What holds for an account that says nothing else. */
+  /** The values for an account that does not set its own. */
   readonly accountDefaults: AccountDefaults
   readonly pollEveryMs: number
   readonly nightlyCron: string
   readonly timezone: string
   readonly catchUpMs: number
   readonly arrivalBoundMs: number
-  /** Subscribers sent in one call, if `import` is not told otherwise. */
+  /** Subscribers in one call, unless `import --batch` says otherwise. */
   readonly importBatch: number
   readonly requestTimeoutMs: number
   /** How many inventories a worker compares and stores at once. */
   readonly workerConcurrency: number
-  readonly removalGuard: { readonly rows: number; readonly share: number }
+  readonly removalGuard: RemovalGuard
   readonly proxy: Proxy
-  /** Null leaves it to the command. */
+  /** Null for the command's own default. */
   readonly logLevel: LogLevel | null
 }
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Proxies for the platform, by the scheme of its address; `except` lists hosts reached without. */
+/** Proxies for the platform, by the scheme of its address. `except` lists hosts that are reached without a proxy. */
 export type Proxy = {
   readonly https: string | null
   readonly http: string | null
@@ -52,7 +52,7 @@ export type Proxy = {
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The settings are wrong. `mistakes` names each one: the setting, what is wrong, what would be right. */
+/** Settings are wrong. Each of `mistakes` names a setting, what is wrong, and what would be right. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
   readonly mistakes: readonly string[]
@@ -69,13 +69,13 @@ export function readConfig(env: Env = process.env): Config {
   const { settings, mistakes } = parseSettings(given)
   const { accounts, defaults, variables } = readAccounts(given, settings, mistakes)
   const databaseUrl = readDatabaseUrl(settings, mistakes)
-  mistakes.push(...unknownSettings(given, variables), ...tellingDebug(given.NODE_DEBUG ?? ''))
+  mistakes.push(...unknownSettings(given, variables), ...revealingDebug(given.NODE_DEBUG ?? ''))
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
     databaseUrl,
     redisUrl: settings.REDIS_URL ?? null,
     dataDir: resolve(settings.FERRY_DATA_DIR),
-    accounts: accounts,
+    accounts,
     accountDefaults: defaults,
     pollEveryMs: settings.FERRY_POLL_EVERY,
     nightlyCron: settings.FERRY_NIGHTLY_CRON,
@@ -95,25 +95,25 @@ export function readConfig(env: Env = process.env): Config {
   })
 }
 
-/** Returns the same configuration with one account more, which takes the defaults: the built-in sandbox. */
+/** Returns the configuration with one more account, the built-in sandbox. It has the default values. */
 export function withAccount(config: Config, name: string, baseUrl: string, appKey: string): Config {
   const source = { name, baseUrl, baseUrlSetting: 'the built-in sandbox', appKey: new Secret(appKey) }
   const account = accountOf(config.accountDefaults, source)
   return Object.freeze({ ...config, accounts: [...config.accounts, account] })
 }
 
-/** Every non-empty variable. Proxies may be written small, as most programs allow. */
+/** Returns every non-empty variable. Names of proxies may be in lower case, as in most programs. */
 function settingsGiven(env: Env): Record<string, string> {
   const given: Record<string, string> = {}
   for (const [name, text] of Object.entries(env)) if (text) given[name] = text
   for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']) {
-    const small = given[name.toLowerCase()]
-    if (small !== undefined) given[name] ??= small
+    const lowerCase = given[name.toLowerCase()]
+    if (lowerCase !== undefined) given[name] ??= lowerCase
   }
   return given
 }
 
-/** One mistake must not hide another: a setting that is wrong is named, and read as if unset. */
+/** Parses the settings. A wrong one is reported and then treated as unset, so that it does not hide other mistakes. */
 function parseSettings(given: Readonly<Record<string, string>>) {
   const parsed = Environment.safeParse(given)
   const issues = parsed.error?.issues ?? []
@@ -136,20 +136,22 @@ function readDatabaseUrl(settings: Environment, mistakes: string[]): string | nu
   return url.href
 }
 
-/** What Node and undici print under these names holds the addresses of calls, and so the key, or what is sent. */
-const TELLING = ['undici', 'fetch', 'websocket', 'stream']
+/** Under these names Node and undici print the addresses of calls, which contain the key, or the bodies. */
+const REVEALING = ['undici', 'fetch', 'websocket', 'stream']
 
-/** `NODE_DEBUG` takes names with commas between, in either case, and `*` for any characters. */
-function tellingDebug(nodeDebug: string): string[] {
+/** Checks `NODE_DEBUG`: names separated by commas, in either case, with `*` for any characters. */
+function revealingDebug(nodeDebug: string): string[] {
   const patterns = nodeDebug.split(',').map(name => RegExp.escape(name.trim()).replaceAll('\\*', '.*'))
-  const telling = TELLING.filter(name => patterns.some(pattern => new RegExp(`^${pattern}$`, 'i').test(name)))
-  if (telling.length === 0) return []
+  const revealing = REVEALING.filter(name =>
+    patterns.some(pattern => new RegExp(`^${pattern}$`, 'i').test(name)),
+  )
+  if (revealing.length === 0) return []
   return [
-    `NODE_DEBUG: ${quoted(nodeDebug)} would print the app_key with every call; unset it, or leave out ${telling.join(', ')}`,
+    `NODE_DEBUG: ${quoted(nodeDebug)} would print the app_key with every call; unset it, or leave out ${revealing.join(', ')}`,
   ]
 }
 
-/** `variables` are those the accounts file refers to. */
+/** `variables` are the names that the accounts file refers to. */
 function unknownSettings(given: Readonly<Record<string, string>>, variables: readonly string[]): string[] {
   const real = SETTINGS.map(setting => setting.name)
   const known = new Set([...real, ...RESERVED, ...variables])

@@ -2,76 +2,81 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
+import { createThrottle } from './db/call-log.ts'
+import { type ClosedLimit, findClosedLimit } from './db/closed-limits.ts'
+import { migrate, type SchemaPolicy } from './db/migrate.ts'
+import { openDatabase, poolSizeOf } from './db/pool.ts'
+import { reachPostgres } from './db/reach-postgres.ts'
+import { retryTransient } from './db/retry.ts'
 import { openEmbeddedPostgres } from './embedded/postgres.ts'
+import { type FerryAccount, openAccounts } from './ferry/accounts.ts'
 import { limitsOf } from './ferry/limits.ts'
-import { explainRights, reachPostgres } from './ferry/reach-postgres.ts'
-import type { ImportAccount, ImportContext } from './imports/context.ts'
-import type { InventoryAccount } from './inventory/context.ts'
+import type { ImportContext } from './imports/context.ts'
+import type { InventoryContext } from './inventory/context.ts'
 import { createWorkLimit } from './model/work-limit.ts'
-import { openPlatformClient } from './platform/client.ts'
 import type { Operation } from './platform/operations.ts'
 import type { Throttle } from './platform/throttle.ts'
 import type { BackendSettings } from './queue/backend.ts'
-import type { JobContext } from './queue/job.ts'
-import { openDatabase, poolSizeOf } from './store/database.ts'
-import { migrate, type SchemaPolicy } from './store/migrate.ts'
-import { patiently } from './store/patience.ts'
-import { openThrottle } from './store/throttle.ts'
 
 /*
- * Builds what every command and every worker needs, and takes it down again in the reverse order:
+ * Builds what every command and every worker needs, and closes it in the reverse order:
  *
- *     Postgres (embedded, or waited for) ─► migrations ─► pool ─► throttle ─► a platform client per account
+ *     config ─► Postgres (embedded or given) ─► migrations ─► pool ─► throttle ─► a platform client for each account
  *
- * Here alone the platform and the store meet: the throttle is asked for by the one and implemented by the other.
+ * Only here do the rooms `platform` and `db` meet: `platform` asks for a throttle, `db` implements it.
  */
 
-export type Ferry = JobContext &
-  ImportContext &
+export type Ferry = Omit<InventoryContext & ImportContext, 'accounts'> &
+  Pick<Config, 'pollEveryMs' | 'nightlyCron' | 'timezone' | 'catchUpMs'> &
   AsyncDisposable & {
     readonly config: Config
+    readonly accounts: ReadonlyMap<string, FerryAccount>
     readonly throttle: Throttle
-    readonly limitOf: ReturnType<typeof limitsOf>
-    /** Where the queue lives. Holds passwords: not for logs. */
+    /** Returns the limit of an operation that the platform has closed with a 429, or null if it is open. */
+    findClosedLimit(account: string, operation: Operation): Promise<ClosedLimit | null>
+    /** Where the queue lives. Holds passwords: never log it. */
     readonly backend: BackendSettings
-    /** How many migrations ran at this opening. */
+    /** How many migrations ran when this was opened. */
     readonly migrated: number
-    /** In plain words how the embedded Postgres runs; null if it is somebody else's. */
+    /** How the embedded Postgres runs, in words for people; null if `DATABASE_URL` is set. */
     readonly embedded: string | null
   }
 
 export type OpenOptions = {
   readonly log: Logger
   readonly signal: AbortSignal
-  /** How long a Postgres that does not answer is waited for. */
-  readonly patienceMs?: number
-  /** What may be done to the schema; `create` unless said otherwise. */
+  /** How long to keep trying while Postgres does not answer. */
+  readonly retryForMs?: number
+  /** What may be done to the schema; `create` by default. */
   readonly schema?: SchemaPolicy
 }
 
-/** Enough for a Postgres that is being restarted. */
-const PATIENCE_MS = 3_000
+/** Long enough for a restart of Postgres. */
+const RETRY_FOR_MS = 3_000
 
 /**
- * Opens everything. Throws `PostgresUnusable`, `PostgresNotRunning`, `PostgresBinariesMissing`, `DatabaseIsNewer`,
- * `SchemaIsOlder`, and to `read` also `NoPostgresYet` or `SchemaMissing`.
+ * Opens everything. Throws `PostgresUnusable`, `PostgresNotRunning`, `PostgresBinariesMissing`, `DataDirUnusable`,
+ * `NoPostgresYet` (if the schema may only be read), and what `migrate` throws.
  */
 export async function openFerry(config: Config, options: OpenOptions): Promise<Ferry> {
-  const { log, signal, patienceMs = PATIENCE_MS, schema = 'create' } = options
+  const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create' } = options
   await using opened = new AsyncDisposableStack()
 
-  const postgres = await openPostgres(config, { log, patienceMs, signal, create: schema !== 'read' }, opened)
-  const { databaseUrl, setting, embedded } = postgres
-  const migrated = await patiently(() => migrate(databaseUrl, schema, { signal }), {
-    patienceMs,
+  const create = schema !== 'read'
+  const { databaseUrl, setting, embedded } = await openPostgres(
+    config,
+    { log, signal, retryForMs, create },
+    opened,
+  )
+  const migrated = await retryTransient(() => migrate(databaseUrl, schema, { signal }), {
+    retryForMs,
     signal,
-  }).catch(explainRights(databaseUrl))
+  })
   const { pool } = opened.use(
     openDatabase(databaseUrl, log, { setting, poolSize: poolSizeOf(config.workerConcurrency) }),
   )
-
   const limitOf = limitsOf(config.accounts)
-  const throttle = openThrottle<Operation>(pool, {
+  const throttle = createThrottle<Operation>(pool, {
     limitOf,
     arrivalBoundMs: config.arrivalBoundMs,
     onClosed({ account, operation }, { until, requestId }) {
@@ -81,40 +86,15 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
       )
     },
   })
-  const accounts = new Map<string, InventoryAccount & ImportAccount>()
-  for (const account of config.accounts) {
-    const client = opened.use(
-      openPlatformClient({
-        account: account.name,
-        baseUrl: account.baseUrl,
-        baseUrlSetting: account.baseUrlSetting,
-        appKey: account.appKey,
-        requestTimeoutMs: config.requestTimeoutMs,
-        proxy: config.proxy,
-        throttle,
-        log,
-      }),
-    )
-    const { name, folders, pageLimit, includeAccount, keyHash, limitGroup } = account
-    const importLimit = limitOf(name, 'import-subscribers')
-    accounts.set(name, {
-      name,
-      client,
-      folders,
-      pageLimit,
-      includeAccount,
-      keyHash,
-      limitGroup,
-      importLimit,
-    })
-  }
+  const accounts = openAccounts(config, { throttle, limitOf, log }, opened)
 
   const kept = opened.move()
   return {
     config,
     pool,
     throttle,
-    limitOf,
+    findClosedLimit: (account, operation) =>
+      findClosedLimit(pool, limitOf(account, operation).limitKey, operation),
     accounts,
     arrivalBoundMs: config.arrivalBoundMs,
     requestTimeoutMs: config.requestTimeoutMs,
@@ -133,9 +113,10 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   }
 }
 
+/** Waits for the Postgres of `DATABASE_URL`, or starts the embedded one. */
 async function openPostgres(
   config: Config,
-  options: { log: Logger; patienceMs: number; signal: AbortSignal; create: boolean },
+  options: { log: Logger; retryForMs: number; signal: AbortSignal; create: boolean },
   opened: AsyncDisposableStack,
 ) {
   const { databaseUrl, dataDir } = config

@@ -61,7 +61,7 @@ describe('the accounts file', () => {
       { name: 'us', baseUrl: 'https://us.example.com', folders: [0n], pageLimit: 50, limitGroup: 'g' },
     ])
     expect(accounts.map(account => account.appKey.reveal())).toEqual(['eu-key', 'us-key'])
-    expect(accounts[0]!.listLimit).toEqual([{ most: 5, windowMs: 1_000 }])
+    expect(accounts[0]!.listLimit).toEqual([{ maxCalls: 5, windowMs: 1_000 }])
   })
 
   test.each<[string, object[], RegExp]>([
@@ -71,9 +71,9 @@ describe('the accounts file', () => {
       /accounts\[0\] there is no "folder"; did you mean "folders"\?/,
     ],
     ['a key written into it', [{ ...eu, appKeyEnv: undefined, appKey: 'x' }], /there is no "appKey"/],
-    ['no key at all', [{ ...eu, appKeyEnv: undefined }], /needs the app_key/],
+    ['no key at all', [{ ...eu, appKeyEnv: undefined }], /needs either appKeyEnv/],
     ['a variable that is not set', [{ ...eu, appKeyEnv: 'NOT_SET' }], /account eu: NOT_SET is not set/],
-    ['one name twice', [eu, { ...us, name: 'eu' }], /two entries of the same name/],
+    ['one name twice', [eu, { ...us, name: 'eu' }], /two entries with the name/],
     ['a name with a space', [{ ...eu, name: 'E U' }], /accounts\[0\]\.name is not a name/],
     ['a folder beyond uint64', [{ ...eu, folders: ['18446744073709551616'] }], /accounts\[0\]\.folders\[0\]/],
     ['a folder that JSON has rounded', [{ ...eu, folders: [2 ** 60] }], /accounts\[0\]\.folders\[0\]/],
@@ -108,8 +108,8 @@ describe('the accounts file', () => {
       expect.stringMatching(/^accounts\[0\]\.folders\[0\] -1 is not a folder id; write /),
       'accounts[3].name is missing',
       'accounts[3].pageLimit is not a page size; write a whole number from 1 to 10000',
-      expect.stringMatching(/^accounts\[3\] needs the app_key/),
-      expect.stringMatching(/^accounts has two entries of the same name, us;/),
+      expect.stringMatching(/^accounts\[3\] needs either appKeyEnv/),
+      expect.stringMatching(/^accounts has two entries with the name us;/),
       expect.stringMatching(/^account eu: FERRY_NOT_SET is not set/),
       expect.stringMatching(/^account eu would send its app_key to eu\.example\.com in plain http/),
       expect.stringMatching(/^account us: .*ENOENT/),

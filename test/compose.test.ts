@@ -5,8 +5,9 @@ import { validate } from 'dockerfile-utils'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { SETTINGS } from '#src/config/settings.ts'
+import { shellCommandsOf } from './docs/pages.ts'
 
-/* No container is started here: what can be said of the files without an engine is said. */
+/* These tests read the files. They start no container. */
 
 type Service = {
   readonly image: string
@@ -29,18 +30,18 @@ const compose: { services: Record<string, Service>; secrets: object } = parse(
 )
 const { services } = compose
 
-test('the compose file keeps to the published compose schema', () => {
+test('the compose file matches the published compose schema', () => {
   const linter = new DCLinter({ rules: {}, quiet: true, debug: false, exclude: [] })
   const files: { messages: { type: string }[] }[] = linter.lintFiles([COMPOSE_FILE], false)
   const messages = files.flatMap(file => file.messages)
   expect(messages.filter(message => message.type === 'error')).toEqual([])
 })
 
-test('the Dockerfile has no mistake a builder would refuse', () => {
+test('the Dockerfile has no error that a builder would refuse', () => {
   expect(validate(read('Dockerfile'))).toEqual([])
 })
 
-test('the image is given every file it copies, and nothing else', () => {
+test('the build context has every file that the image copies, and no other', () => {
   const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) =>
     from.split(' '),
   )
@@ -48,7 +49,7 @@ test('the image is given every file it copies, and nothing else', () => {
   expect(new Set(copied)).toEqual(new Set(allowed))
 })
 
-test('every service that stays up says whether it is well', () => {
+test('every service that keeps running has a health check', () => {
   const inImage = /^HEALTHCHECK /m.test(read('Dockerfile'))
   const silent = Object.entries(services).filter(
     ([, { build, healthcheck }]) => !healthcheck?.test && !(build && inImage) && !healthcheck?.disable,
@@ -58,7 +59,7 @@ test('every service that stays up says whether it is well', () => {
   expect(excused.map(([name]) => name)).toEqual(['migrate'])
 })
 
-test('a worker starts after the migrations, and has time to drain when it is told to stop', () => {
+test('a worker starts after the migrations, and has time to drain', () => {
   expect(services.worker?.depends_on).toEqual({
     postgres: { condition: 'service_healthy' },
     redis: { condition: 'service_healthy' },
@@ -67,12 +68,12 @@ test('a worker starts after the migrations, and has time to drain when it is tol
   expect(Number.parseInt(services.worker?.stop_grace_period ?? '', 10)).toBeGreaterThan(30)
 })
 
-test('workers can be many: nothing in their service can exist only once', () => {
+test('the worker can be scaled: its service has no fixed name and no port', () => {
   expect(services.worker).not.toHaveProperty('container_name')
   expect(services.worker).not.toHaveProperty('ports')
 })
 
-test('signals reach node: no npm, npx or shell stands between', () => {
+test('signals reach node: no npm, npx or shell is in between', () => {
   for (const name of ['worker', 'migrate']) {
     expect(services[name]?.command?.[0]).toBe('node')
     expect(services[name]?.command?.slice(-2)).toEqual(['src/cli/ferry.ts', name])
@@ -82,13 +83,13 @@ test('signals reach node: no npm, npx or shell stands between', () => {
   )
 })
 
-test('Redis throws no job away and writes what it holds to disk', () => {
+test('Redis removes no job and writes its data to disk', () => {
   const command = services.redis?.command?.join(' ')
   expect(command).toContain('--maxmemory-policy noeviction')
   expect(command).toContain('--appendonly yes')
 })
 
-test('secrets are files: none is in the environment of a container', () => {
+test('secrets are files, never environment variables of a container', () => {
   const secrets = Object.keys(compose.secrets).map(name => `/run/secrets/${name}`)
   const variables = Object.values(services).flatMap(service => Object.entries(service.environment ?? {}))
   const secretive = variables.filter(([name]) => /KEY|PASSWORD/.test(name))
@@ -100,11 +101,17 @@ test('secrets are files: none is in the environment of a container', () => {
   for (const [, value] of variables) expect(value).not.toMatch(/:\/\/[^/@]*:[^/@]*@/)
 })
 
-test('every setting of Ferry that the compose file gives is one that Ferry knows', () => {
+test('Ferry knows every setting in the compose file', () => {
   const known = SETTINGS.map(setting => setting.name)
   for (const name of ['worker', 'migrate']) {
     expect(known).toEqual(expect.arrayContaining(Object.keys(services[name]?.environment ?? {})))
   }
+})
+
+test('the steps in the compose file are those of docs/operators.md', () => {
+  const steps = [...read('docker-compose.yml').matchAll(/^# {3}(\S.*)$/gm)].map(([, step]) => step)
+  expect(steps.length).toBeGreaterThan(3)
+  expect(shellCommandsOf(read('docs/operators.md'))).toEqual(expect.arrayContaining(steps))
 })
 
 function read(path: string): string {

@@ -1,11 +1,7 @@
 import { resolve } from 'node:path'
-import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { readConfig, SETTINGS, withAccount } from '#src/config.ts'
-import { fileHolding, mistakesOf } from '#test/support/settings.ts'
-
-const CANARY = 'canary-7f3a9c'
-const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: CANARY }
+import { readConfig, SETTINGS } from '#src/config.ts'
+import { CANARY, fileHolding, mistakesOf, ONE_ACCOUNT } from '#test/support/settings.ts'
 
 describe('without any setting', () => {
   test('Ferry has its documented defaults, no account and services of its own', () => {
@@ -19,12 +15,12 @@ describe('without any setting', () => {
         pageLimit: 100,
         includeAccount: true,
         importLimit: [
-          { most: 2, windowMs: 1_000 },
-          { most: 20, windowMs: 60_000 },
+          { maxCalls: 2, windowMs: 1_000 },
+          { maxCalls: 20, windowMs: 60_000 },
         ],
         listLimit: [
-          { most: 50, windowMs: 1_000 },
-          { most: 1_000, windowMs: 60_000 },
+          { maxCalls: 50, windowMs: 1_000 },
+          { maxCalls: 1_000, windowMs: 60_000 },
         ],
       },
       pollEveryMs: 60_000,
@@ -68,7 +64,7 @@ describe('how settings are written', () => {
     ])
   })
 
-  test('a duration may be as long as a timer can be set, and a longer one is told so', () => {
+  test('a duration may be as long as a timer allows, and a longer one is refused', () => {
     expect(readConfig({ FERRY_CATCH_UP: '596h' }).catchUpMs).toBe(596 * 3_600_000)
     expect(mistakesOf({ FERRY_CATCH_UP: '597h', FERRY_LIST_LIMIT: '5/597h' })).toEqual([
       'FERRY_CATCH_UP: "597h" is too long; write 596h or less',
@@ -76,7 +72,7 @@ describe('how settings are written', () => {
     ])
   })
 
-  test('alert rules are polled each second at most', () => {
+  test('alert rules are polled once a second at most', () => {
     expect(readConfig({ FERRY_POLL_EVERY: '1s' }).pollEveryMs).toBe(1_000)
     expect(mistakesOf({ FERRY_POLL_EVERY: '999ms' })).toEqual([
       'FERRY_POLL_EVERY: is too often; write 1s or more',
@@ -95,16 +91,16 @@ describe('how settings are written', () => {
     }
   })
 
-  test('the arrival bound leaves time to hand a request over', () => {
+  test('the arrival bound leaves time to send a request', () => {
     expect(readConfig({ FERRY_ARRIVAL_BOUND: '500ms' }).arrivalBoundMs).toBe(500)
     expect(mistakesOf({ FERRY_ARRIVAL_BOUND: '499ms' })).toEqual([
-      'FERRY_ARRIVAL_BOUND: is too short for a request to be handed over; write 500ms or more',
+      'FERRY_ARRIVAL_BOUND: is too short to send a request; write 500ms or more',
     ])
   })
 
   test('a limit has a window or several', () => {
     expect(readConfig({ FERRY_IMPORT_LIMIT: '3/500ms' }).accountDefaults.importLimit).toEqual([
-      { most: 3, windowMs: 500 },
+      { maxCalls: 3, windowMs: 500 },
     ])
     for (const text of ['2', '2/1', '0/1s', '2/1s;20/60s', '2/1s,']) {
       expect(mistakesOf({ FERRY_IMPORT_LIMIT: text }), text).toHaveLength(1)
@@ -134,7 +130,7 @@ describe('how settings are written', () => {
     }
   })
 
-  test('a cron time has five fields and comes some day', () => {
+  test('a cron expression has five fields and a next time', () => {
     expect(readConfig({ FERRY_NIGHTLY_CRON: '*/5 1-3 * * mon' }).nightlyCron).toBe('*/5 1-3 * * mon')
     for (const text of ['@daily', '0 30 3 * * *', '61 3 * * *', '0 0 30 2 *', 'TZ=UTC 0 3 * * *']) {
       expect(mistakesOf({ FERRY_NIGHTLY_CRON: text }), text).toHaveLength(1)
@@ -188,9 +184,9 @@ describe('mistakes', () => {
       FERRY_POLL_EVRY: '60s',
     }
     expect(mistakesOf(env)).toEqual([
-      'DATABASE_URL: is not an address of its kind; write it like postgres://user:password@host:5432/database',
-      'REDIS_URL: is not an address of its kind; write it like redis://host:6379',
-      'FERRY_BASE_URL: holds a query or a fragment; write only where the platform is: https://api.example.com',
+      'DATABASE_URL: is not a Postgres URL; write it like postgres://user:password@host:5432/database',
+      'REDIS_URL: is not a Redis URL; write it like redis://host:6379',
+      'FERRY_BASE_URL: contains a query or a fragment; write only the address of the platform: https://api.example.com',
       'FERRY_PAGE_LIMIT: "0" is not a page size; write a whole number from 1 to 10000',
       'FERRY_POLL_EVERY: "60" is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
       'FERRY_ALLOW_HTTP: "yes" is neither true nor false',
@@ -217,90 +213,7 @@ describe('mistakes', () => {
   })
 })
 
-describe('the one account of the environment', () => {
-  test('is called default and has the defaults', () => {
-    const config = readConfig({
-      ...ONE_ACCOUNT,
-      FERRY_FOLDERS: '7',
-      FERRY_BASE_URL: 'https://x.example/api/',
-    })
-    expect(config.accounts).toHaveLength(1)
-    expect(config.accounts[0]).toMatchObject({
-      name: 'default',
-      baseUrl: 'https://x.example/api',
-      limitGroup: 'default',
-      folders: [7n],
-    })
-  })
-
-  test('keeps its key from every way of printing', () => {
-    const config = readConfig(ONE_ACCOUNT)
-    const { appKey } = config.accounts[0]!
-    const printed = [JSON.stringify({ appKey }), inspect(config, { depth: 9, showHidden: true }), `${appKey}`]
-    expect(printed.join()).toContain('[secret]')
-    expect(printed.join()).not.toContain(CANARY)
-    expect(appKey.reveal()).toBe(CANARY)
-  })
-
-  test('has a key hash that tells keys apart', () => {
-    const hashOf = (key: string) => readConfig({ ...ONE_ACCOUNT, FERRY_APP_KEY: key }).accounts[0]!.keyHash
-    expect(hashOf('a')).toBe(hashOf('a'))
-    expect(hashOf('a')).not.toBe(hashOf('b'))
-  })
-
-  test('may have its key in a file, without the newline at its end', () => {
-    const env = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY_FILE: fileHolding(`${CANARY}\n`) }
-    expect(readConfig(env).accounts[0]!.appKey.reveal()).toBe(CANARY)
-  })
-
-  test.each([
-    [
-      'two keys',
-      { ...ONE_ACCOUNT, FERRY_APP_KEY_FILE: fileHolding('k') },
-      /^FERRY_APP_KEY: FERRY_APP_KEY_FILE is/,
-    ],
-    ['no address', { FERRY_APP_KEY: 'k' }, /^FERRY_BASE_URL: is not set/],
-    ['no key', { FERRY_BASE_URL: 'https://api.example.com' }, /^FERRY_APP_KEY: is not set/],
-    ['a missing file', { ...ONE_ACCOUNT, FERRY_APP_KEY: '', FERRY_APP_KEY_FILE: '/nowhere/key' }, /ENOENT/],
-    [
-      'an empty file',
-      { ...ONE_ACCOUNT, FERRY_APP_KEY: '', FERRY_APP_KEY_FILE: fileHolding('\n') },
-      /is empty/,
-    ],
-  ])('with %s is a mistake', (_, env, words) => {
-    expect(mistakesOf(env)).toEqual([expect.stringMatching(words)])
-  })
-
-  test.each(['http://localhost:8080', 'http://127.0.0.1', 'http://127.8.8.8', 'http://[::1]:9'])(
-    'may be reached by %s, which never leaves this machine',
-    baseUrl => {
-      expect(mistakesOf({ ...ONE_ACCOUNT, FERRY_BASE_URL: baseUrl })).toEqual([])
-    },
-  )
-
-  test.each(['http://api.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1'])(
-    'is refused at %s unless plain http is allowed',
-    baseUrl => {
-      const env = { ...ONE_ACCOUNT, FERRY_BASE_URL: baseUrl }
-      expect(mistakesOf(env)).toEqual([expect.stringContaining('FERRY_ALLOW_HTTP=1')])
-      expect(mistakesOf({ ...env, FERRY_ALLOW_HTTP: '1' })).toEqual([])
-    },
-  )
-
-  test('has all its mistakes named at once', () => {
-    expect(mistakesOf({ FERRY_BASE_URL: 'http://example.com', FERRY_APP_KEY: 'se cret' })).toEqual([
-      expect.stringContaining('white space'),
-      expect.stringContaining('plain http'),
-    ])
-  })
-
-  test('stands aside for the built-in sandbox where none is configured', () => {
-    const config = withAccount(readConfig({ FERRY_FOLDERS: '3' }), 'sandbox', 'http://127.0.0.1:1', 'k')
-    expect(config.accounts).toMatchObject([{ name: 'sandbox', baseUrl: 'http://127.0.0.1:1', folders: [3n] }])
-  })
-})
-
-test('every setting has a meaning, for the table of the README', () => {
+test('every setting has a meaning, for the table of docs/settings.md', () => {
   expect(SETTINGS.filter(setting => !setting.meaning.endsWith('.'))).toEqual([])
   expect(SETTINGS.find(setting => setting.name === 'FERRY_POLL_EVERY')?.default).toBe('60s')
 })

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
-import { placeOf } from '#src/store/place.ts'
+import { placeOf } from '#src/model/postgres-address.ts'
 import { fileHolding, mistakesOf } from './support/settings.ts'
 
 const CA = fileURLToPath(new URL('support/certificates/ca.pem', import.meta.url))
@@ -41,15 +41,15 @@ describe('DATABASE_URL', () => {
     expect(mistakeOf(url)).toMatch(/^DATABASE_URL: names several hosts/)
   })
 
-  test('a port that is none is refused before the database too', () => {
+  test('an invalid port is refused without a connection', () => {
     expect(mistakeOf('postgres://me@db:0/ferry')).toMatch(/has the port 0;/)
-    expect(mistakeOf('postgres://me@db:65536/ferry')).toMatch(/is not an address/)
+    expect(mistakeOf('postgres://me@db:65536/ferry')).toMatch(/is not a Postgres URL/)
   })
 
   test.each([
-    ['sslmode=prefer', 'has sslmode=prefer, which may go without encryption'],
-    ['sslmode=allow', 'has sslmode=allow, which may go without encryption'],
-    ['sslmode=on', 'has an sslmode that is none'],
+    ['sslmode=prefer', 'has sslmode=prefer, which may connect without encryption'],
+    ['sslmode=allow', 'has sslmode=allow, which may connect without encryption'],
+    ['sslmode=on', 'has an unknown sslmode'],
     ['sslmode=verify-ca', 'without sslrootcert'],
     ['sslmode=verify-full&sslrootcert=system', 'leave it out'],
     ['sslmode=verify-full&sslrootcert=/nowhere/ca.pem', 'sslrootcert=/nowhere/ca.pem, which cannot be read'],
@@ -97,9 +97,9 @@ describe('DATABASE_URL', () => {
     expect(decodeURIComponent(new URL(databaseUrl ?? '').password)).toBe('p@ss')
   })
 
-  test('anything else is no address of a Postgres, and is not repeated', () => {
+  test('anything else is not a Postgres URL, and is not repeated', () => {
     for (const url of ['db', 'host=db dbname=ferry', 'mysql://db/ferry', '/var/run/postgresql ferry']) {
-      expect(mistakeOf(url)).toMatch(/^DATABASE_URL: is not an address of its kind; write it like postgres:/)
+      expect(mistakeOf(url)).toMatch(/^DATABASE_URL: is not a Postgres URL; write it like postgres:/)
     }
   })
 })

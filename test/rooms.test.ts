@@ -1,139 +1,100 @@
 import { globSync, readFileSync } from 'node:fs'
-import { posix } from 'node:path'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import type { ICruiseResult } from 'dependency-cruiser'
+import { expect, onTestFinished, test } from 'vitest'
+import { cruiseRooms } from '../docs/rooms.ts'
 
-/*
- * The arrows between the rooms: who may know whom. `types` are rooms of which only the types may be imported, which
- * leave nothing behind when the program runs.
- */
-const ARROWS: Record<string, { may: readonly string[]; types?: readonly string[] }> = {
-  model: { may: [] },
-  platform: { may: ['model'] },
-  store: { may: ['model'] },
-  embedded: { may: ['model'] },
-  config: { may: ['model'] },
-  sandbox: { may: ['platform', 'model'] },
-  inventory: { may: ['platform', 'store', 'model'] },
-  imports: { may: ['platform', 'store', 'model'] },
-  queue: { may: ['store', 'model'], types: ['inventory', 'imports'] },
-  // `store` for the one job that is housekeeping: prune.
-  jobs: { may: ['inventory', 'imports', 'store', 'model'], types: ['queue'] },
-  ferry: {
-    may: [
-      'config',
-      'model',
-      'platform',
-      'store',
-      'inventory',
-      'imports',
-      'queue',
-      'embedded',
-      'sandbox',
-      'jobs',
-    ],
-  },
-  cli: {
-    may: [
-      'ferry',
-      'config',
-      'model',
-      'platform',
-      'store',
-      'inventory',
-      'imports',
-      'queue',
-      'embedded',
-      'sandbox',
-      'jobs',
-    ],
-  },
-}
-
-/** What only some places may use, so that everybody knows where to look for it. */
-const RESERVED: readonly { what: RegExp; where: (path: string) => boolean; named: string }[] = [
-  {
-    what: /from '(bullmq|ioredis)/,
-    where: inRoom('queue'),
-    named: 'BullMQ and Redis are known to the queue alone',
-  },
+/** What only some places may use, so that everybody knows where to look for it. Imports are in .dependency-cruiser.mjs. */
+const RESERVED: readonly { what: RegExp; where: RegExp; named: string }[] = [
   {
     what: /\bprocess\.env\b/,
-    where: path => path === 'src/config.ts',
+    where: /^src\/config\.ts$/,
     named: 'config.ts alone reads the environment',
   },
   {
     what: /\bconsole\.|\bprocess\.(exit\b|exitCode|stdout|stderr)/,
-    where: inRoom('cli'),
+    where: /^src\/cli\//,
     named: 'the command line alone prints and exits',
   },
-  { what: /\bexport default\b/, where: () => false, named: 'every export has a name' },
 ]
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const files = globSync(['src/**/*.ts', 'jobs/**/*.ts'], { cwd: ROOT })
-  .map(path => ({ path: path.replaceAll('\\', '/'), text: readFileSync(posix.join(ROOT, path), 'utf8') }))
-  .sort((a, b) => a.path.localeCompare(b.path))
+const OURS = textsOf('src/**/*.ts', 'jobs/**/*.ts')
 
-test('rooms know only the rooms they may know', () => {
-  expect(files.flatMap(forbiddenImports)).toEqual([])
+test('every import follows the rules of .dependency-cruiser.mjs', async () => {
+  expect(await violationsIn(ROOT)).toEqual([])
 })
 
-test('every room is on the map', () => {
-  expect(Object.keys(ARROWS)).toEqual(
-    expect.arrayContaining([...new Set(files.map(file => roomOf(file.path)))]),
-  )
+test('a room that imports another against the rules is reported, and so are a circle of types and a command past a front door', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'ferry-rooms-'))
+  onTestFinished(() => rm(root, { recursive: true }))
+  await cp(join(ROOT, 'package.json'), join(root, 'package.json'))
+  const files = {
+    'src/model/id.ts': `import { query } from '#src/db/query.ts'\nexport const id = query`,
+    'src/db/query.ts': 'export const query = 1',
+    'src/imports/staging/stage.ts': `import type { Send } from '../sending/send.ts'\nexport type Stage = Send`,
+    'src/imports/sending/send.ts': 'export type Send = 1',
+    'src/queue/queue.ts': `export { slots } from '#src/schedules/slots.ts'`,
+    'src/schedules/slots.ts': `export type { Left } from './left.ts'\nexport const slots = 1`,
+    'src/schedules/left.ts': `export type Left = typeof import('./right.ts').right`,
+    'src/schedules/right.ts': `import type { Left } from './left.ts'\nexport const right = 1 as unknown as Left`,
+    'src/platform/call.ts': `export const call = () => import('../cli/run.ts')`,
+    'src/cli/run.ts': `import 'bullmq'\nimport './missing.ts'\nimport '../db/query.ts'\nimport '../db/clock.ts'\nimport '../inventory/schema.ts'`,
+    'src/db/clock.ts': 'export const clock = 1',
+    'src/inventory/schema.ts': 'export const rules = 1',
+    'jobs/job.ts': `export { context } from '#src/imports/context.ts'`,
+    'src/imports/context.ts': 'export const context = 1',
+    'jobs/prune.ts': `import '#src/attic/old.ts'`,
+    'src/attic/old.ts': 'export const old = 1',
+  }
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), text)
+  }
+  expect(await violationsIn(root)).toEqual([
+    'BullMQ outside the queue: src/cli/run.ts -> bullmq',
+    'circle: src/schedules/left.ts -> src/schedules/right.ts',
+    'front door of db: src/cli/run.ts -> src/db/query.ts',
+    'front door of inventory: src/cli/run.ts -> src/inventory/schema.ts',
+    'room imports/staging: src/imports/staging/stage.ts -> src/imports/sending/send.ts',
+    'room jobs, types of imports: jobs/job.ts -> src/imports/context.ts',
+    'room jobs: jobs/prune.ts -> src/attic/old.ts',
+    'room model: src/model/id.ts -> src/db/query.ts',
+    'room platform: src/platform/call.ts -> src/cli/run.ts',
+    'room queue: src/queue/queue.ts -> src/schedules/slots.ts',
+    'unknown room: jobs/prune.ts -> src/attic/old.ts',
+    'unresolved: src/cli/run.ts -> ./missing.ts',
+  ])
 })
 
 test.for(RESERVED)('$named', ({ what, where }) => {
-  const strangers = files.filter(file => what.test(withoutComments(file.text)) && !where(file.path))
+  const strangers = OURS.filter(({ path, text }) => what.test(withoutComments(text)) && !where.test(path))
   expect(strangers.map(file => file.path)).toEqual([])
 })
 
-test('no file is longer than 400 lines', () => {
-  const sources = [...files, ...tests()]
-  expect(sources.filter(file => file.text.split('\n').length > 400).map(file => file.path)).toEqual([])
+test('no file is longer than 300 lines', () => {
+  const longer = [...OURS, ...textsOf('bench/**/*.ts', 'test/**/*.ts')].filter(
+    ({ text }) => text.split('\n').length > 300 + 1,
+  )
+  expect(longer.map(({ path }) => path)).toEqual([])
 })
 
-function forbiddenImports(file: { path: string; text: string }): string[] {
-  const room = roomOf(file.path)
-  const { may, types = [] } = ARROWS[room] ?? { may: [] }
-  return importsOf(file).flatMap(({ target, isType }) => {
-    const other = roomOf(target)
-    const fine = other === room || may.includes(other) || (isType && types.includes(other))
-    return fine ? [] : [`${file.path} imports ${target}: ${room} may not know ${other}`]
-  })
+async function violationsIn(root: string): Promise<string[]> {
+  const { output } = await cruiseRooms({ baseDir: root })
+  const { violations } = (output as ICruiseResult).summary
+  return violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`).sort()
 }
 
-/** Every import, export and dynamic import of a file of ours, as a path from the root. */
-function importsOf({ path, text }: { path: string; text: string }): { target: string; isType: boolean }[] {
-  const statement = /^(?:import|export)\s+(type\s)?(?:[^'"`;]*?\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'/gm
-  return [...text.matchAll(statement)].flatMap(([, type, from, dynamic]) => {
-    const name = from ?? dynamic ?? ''
-    if (name.startsWith('#')) return [{ target: name.slice(1), isType: type !== undefined }]
-    if (name.startsWith('.'))
-      return [{ target: posix.join(posix.dirname(path), name), isType: type !== undefined }]
-    return []
-  })
-}
-
-/** `src/store/leases.ts` is in `store`; `jobs/prune.ts` in `jobs`; `src/config.ts` and `src/config/` are one room. */
-function roomOf(path: string): string {
-  const [top = '', room = ''] = path.split('/')
-  return top === 'src' ? room.replace(/\.ts$/, '') : top
-}
-
-function inRoom(room: string): (path: string) => boolean {
-  return path => roomOf(path) === room
+function textsOf(...patterns: string[]): { path: string; text: string }[] {
+  return globSync(patterns, { cwd: ROOT }).map(path => ({
+    path: path.replaceAll('\\', '/'),
+    text: readFileSync(posix.join(ROOT, path), 'utf8'),
+  }))
 }
 
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
-}
-
-function tests(): { path: string; text: string }[] {
-  return globSync(['test/**/*.ts', 'bench/**/*.ts'], { cwd: ROOT }).map(path => ({
-    path,
-    text: readFileSync(posix.join(ROOT, path), 'utf8'),
-  }))
 }

@@ -18,7 +18,7 @@ describe('settings at their edges are taken', () => {
     ['FERRY_PAGE_LIMIT', '10000', { accountDefaults: { pageLimit: 10_000 } }],
     ['FERRY_FOLDERS', '18446744073709551615', { accountDefaults: { folders: [18446744073709551615n] } }],
     ['FERRY_FOLDERS', '7,7,0', { accountDefaults: { folders: [7n, 0n] } }],
-    ['FERRY_IMPORT_LIMIT', '1/1ms', { accountDefaults: { importLimit: [{ most: 1, windowMs: 1 }] } }],
+    ['FERRY_IMPORT_LIMIT', '1/1ms', { accountDefaults: { importLimit: [{ maxCalls: 1, windowMs: 1 }] } }],
   ])('%s=%s', (name, text, expected) => {
     expect(readConfig({ [name]: text })).toMatchObject(expected)
   })

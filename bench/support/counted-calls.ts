@@ -21,7 +21,7 @@ export function sandboxNow(sandbox: SandboxProcess): number {
 
 /** The calls the sandbox counted up to an instant of its clock. */
 export async function countedCalls(sandbox: SandboxProcess, endedAtMs: number): Promise<Calls> {
-  const received = await sandbox.control<Received[]>('received', { operation: OPERATION })
+  const received = await sandbox.admin<Received[]>('received', { operation: OPERATION })
   const counted = received.flatMap(call => call.countedAt ?? []).sort((a, b) => a - b)
   const first = counted[0] ?? endedAtMs
   return {
@@ -41,11 +41,11 @@ export function paceOf({ times }: Calls, { most, ms }: Window): number {
   return (100 * ms) / meanMs
 }
 
-export function mostInWindows(sandbox: SandboxProcess, windows: readonly Window[]): Promise<Figure[]> {
+export function maxInWindows(sandbox: SandboxProcess, windows: readonly Window[]): Promise<Figure[]> {
   return Promise.all(
     windows.map(async ({ most, ms }) => ({
       measure: `most imports in any ${ms} ms`,
-      value: await sandbox.control<number>('most-in-any-window', { operation: OPERATION, windowMs: ms }),
+      value: await sandbox.admin<number>('most-in-any-window', { operation: OPERATION, windowMs: ms }),
       unit: 'calls' as const,
       wanted: atMost(most, { always: true }),
     })),

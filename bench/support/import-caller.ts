@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { readConfig } from '#src/config.ts'
 import { openFerry } from '#src/ferry.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { importOnce } from '#test/support/import-once.ts'
 
 /*
  * Run by `throttle.ts` as a process: imports one subscriber over and over, as fast as the throttle lets it, with two
@@ -14,6 +15,7 @@ const settings = JSON.parse(process.argv[2] ?? '{}')
 const ferry = await openFerry(readConfig(settings), { log: pino({ level: 'silent' }), signal })
 const client = ferry.accounts.get('default')?.client
 if (!client) throw new Error('there is no account')
+const caller = { client, throttle: ferry.throttle }
 const batch = {
   page_id: SANDBOX_PAGE_ID,
   method: 'email',
@@ -23,5 +25,5 @@ process.send?.('ready')
 await Promise.all([1, 2].map(callForEver))
 
 async function callForEver(): Promise<never> {
-  for (;;) await client?.importSubscribers(batch, { runId: null, signal })
+  for (;;) await importOnce(caller, batch, { signal })
 }

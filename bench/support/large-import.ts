@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
+import { analyzeRecipients } from '#src/imports/staging/finish-staging.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { analyzeRecipients } from '#src/store/imports/finish-staging.ts'
 
 export type LargeImport = {
   readonly rows: number

@@ -9,8 +9,8 @@ export type SandboxProcess = AsyncDisposable & {
   readonly appKey: string
   /** Unix milliseconds at the zero of its `performance.now()`. */
   readonly timeOrigin: number
-  /** Runs one of the sandbox's controls (`src/sandbox/controls.ts`) and returns its result. */
-  control<Result>(name: string, fields?: object): Promise<Result>
+  /** Runs one of the sandbox's admin commands (`src/sandbox/admin-commands.ts`) and returns its result. */
+  admin<Result>(name: string, fields?: object): Promise<Result>
 }
 
 /** What the process says once it listens. */
@@ -24,7 +24,7 @@ export async function openSandboxProcess(options: Partial<SandboxOptions>): Prom
   const { baseUrl } = ready
   return {
     ...ready,
-    async control(name, fields = {}) {
+    async admin(name, fields = {}) {
       const response = await fetch(`${baseUrl}/_sandbox/${name}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

@@ -5,9 +5,9 @@ import { parse } from 'csv-parse'
 import { Client } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { pino } from 'pino'
-import { stageImport } from '#src/imports/stage.ts'
+import { openDatabase } from '#src/db/pool.ts'
+import { stageImport } from '#src/imports/staging/stage.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { openDatabase } from '#src/store/database.ts'
 
 /* Run by `import-staging.ts` as a process: reads one file into one database, and says how long it took and how large it grew. */
 

@@ -1,10 +1,12 @@
 import { InvalidArgumentError } from 'commander'
 import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
 
-/** How the words of a command line are read. What cannot be read is a wrong usage. */
+/*
+ * Readers for the values of options and arguments. A value that cannot be read is wrong usage.
+ */
 
 export function idArgument(text: string): bigint {
-  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('Write its number, as the list shows it.')
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('Write a number, as the list shows it.')
   return BigInt(text)
 }
 
@@ -13,22 +15,22 @@ export function countArgument(text: string): number {
   return Number(text)
 }
 
-/** For what makes no sense with none. */
-export function countFrom(least: number, most: number): (text: string) => number {
+/** Reads a whole number between two bounds. */
+export function countFrom(min: number, max: number): (text: string) => number {
   return text => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : -1
-    if (number < least || number > most) {
-      throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`)
+    if (number < min || number > max) {
+      throw new InvalidArgumentError(`Write a whole number from ${min} to ${max}.`)
     }
     return number
   }
 }
 
-/** For what a machine can hold only so much of. */
-export function countUpTo(most: number): (text: string) => number {
+/** Reads a whole number from 0 to a bound. */
+export function countUpTo(max: number): (text: string) => number {
   return text => {
-    if (!/^\d+$/.test(text) || Number(text) > most) {
-      throw new InvalidArgumentError(`Write a whole number from 0 to ${most}.`)
+    if (!/^\d+$/.test(text) || Number(text) > max) {
+      throw new InvalidArgumentError(`Write a whole number from 0 to ${max}.`)
     }
     return Number(text)
   }
@@ -41,17 +43,16 @@ export function durationArgument(text: string): number {
   return ms
 }
 
-/** For what happens again and again. */
+/** Reads the time between repetitions. */
 export function everyArgument(text: string): number {
   const ms = durationArgument(text)
-  if (ms === 0)
-    throw new InvalidArgumentError('Write more than 0, as 30s; leave it out, and nothing changes.')
+  if (ms === 0) throw new InvalidArgumentError('Write more than 0, such as 30s, or leave the option out.')
   return ms
 }
 
 export function keyArgument(text: string): string {
   if (!/^\S+$/.test(text)) {
-    throw new InvalidArgumentError('Write an app_key of one word, without white space.')
+    throw new InvalidArgumentError('Write an app_key without white space.')
   }
   return text
 }
@@ -82,7 +83,7 @@ export function oneFolderArgument(text: string): bigint {
   return uint64(text, 'a folder id')
 }
 
-/** An instant, or how long ago it was: `2026-11-01`, `2026-11-01T03:30Z`, `24h`, `7d`. UTC if no zone is given. */
+/** Reads an instant, or how long ago it was: `2026-11-01`, `2026-11-01T03:30Z`, `24h`, `7d`. UTC without a zone. */
 export function instantArgument(text: string): Date {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
   const agoMs = days === undefined ? parseDuration(text) : Number(days) * 86_400_000
@@ -103,13 +104,13 @@ function instantOf(text: string): number {
   return isDayOfCalendar(date ?? '') ? at : Number.NaN
 }
 
-/** `Date.parse` takes the 31st of February for the 3rd of March. */
+/** `Date.parse` accepts 31 February as 3 March. */
 function isDayOfCalendar(date: string): boolean {
   const midnight = Date.parse(`${date}T00:00Z`)
   return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date)
 }
 
-/** `key=value`, any number of them. */
+/** Reads `key=value`; may be repeated. */
 export function labelArgument(
   text: string,
   earlier: Readonly<Record<string, string>> = {},
@@ -121,7 +122,7 @@ export function labelArgument(
   return { ...earlier, [key]: value }
 }
 
-/** `field=column`, any number of them. */
+/** Reads `field=column`; may be repeated. */
 export function mapArgument(
   text: string,
   earlier: Readonly<Record<string, string>> = {},
@@ -134,15 +135,15 @@ export function mapArgument(
   return { ...earlier, [field]: column }
 }
 
-/** `said=locale`, any number of them. */
+/** Reads `text=locale`; may be repeated. */
 export function mapLocaleArgument(
   text: string,
   earlier: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
-  const [, said, locale] = /^([^=]+)=([^=]+)$/.exec(text) ?? []
-  if (said === undefined || locale === undefined) {
-    throw new InvalidArgumentError('Write what the file has, and the locale it means: de=de-DE.')
+  const [, value, locale] = /^([^=]+)=([^=]+)$/.exec(text) ?? []
+  if (value === undefined || locale === undefined) {
+    throw new InvalidArgumentError('Write the value in the file and the locale it means: de=de-DE.')
   }
-  if (Object.hasOwn(earlier, said)) throw new InvalidArgumentError(`${said} is mapped twice.`)
-  return { ...earlier, [said]: locale }
+  if (Object.hasOwn(earlier, value)) throw new InvalidArgumentError(`${value} is mapped twice.`)
+  return { ...earlier, [value]: locale }
 }

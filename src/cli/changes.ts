@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
 import type { Pool } from 'pg'
+import type { ChangeRow } from '#src/inventory/changes.ts'
 import type { Resource } from '#src/model/resource.ts'
-import type { ChangeRow } from '#src/store/changes.ts'
+import { expectAccount } from './accounts.ts'
 import { instantArgument, ruleArgument } from './arguments.ts'
+import { withFerry } from './command-context.ts'
 import { differencesOf, type Fields, fieldsFrom } from './differences.ts'
 import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { harmless } from './output.ts'
-import { expectAccount, withFerry } from './session.ts'
 
 type Options = ListOptions & { since?: Date; by?: string; rule?: bigint; server?: string; account?: string }
 
@@ -17,13 +18,13 @@ const DAY_MS = 86_400_000
 export function addChanges(program: Command): void {
   const command = program
     .command('changes')
-    .description('what was added, changed and removed in the inventories, and who did it; the newest first')
+    .description('what was added, changed and removed in the inventories, and by whom; the newest first')
     .option(
       '--since <when>',
-      'how far back, as 24h, 7d or 2026-11-01 (default: 24h; of one rule or server, all)',
+      'how far back: 24h, 7d or 2026-11-01 (default: 24h; for one rule or server, everything)',
       instantArgument,
     )
-    .option('--by <name>', 'only what this person did; nobody is named for removals and MCP servers')
+    .option('--by <name>', 'only changes by this person; removals and MCP servers name nobody')
     .option('--rule <id>', 'only this alert rule', ruleArgument)
     .option('--server <id>', 'only this MCP server')
     .option('--account <name>', 'only this account')
@@ -33,7 +34,7 @@ export function addChanges(program: Command): void {
       withFerry('read', async ferry => {
         const { pool } = ferry
         await expectAccount(ferry, options.account)
-        const { countChanges, listChanges } = await import('#src/store/changes.ts')
+        const { countChanges, listChanges } = await import('#src/inventory/changes.ts')
         const filter = {
           since: options.since ?? (isOfOne(options) ? undefined : new Date(Date.now() - DAY_MS)),
           by: options.by,
@@ -56,9 +57,9 @@ export function addChanges(program: Command): void {
     )
 }
 
-/** Throws `UsageError` if the one that is asked for was never seen: no changes would look as if it had stayed the same. */
+/** Throws `UsageError` if that rule or server was never seen: an empty list would look as if it had not changed. */
 async function expectKnown(pool: Pool, { rule, server, account }: Options): Promise<void> {
-  const { loadInventory } = await import('#src/store/inventory-reports.ts')
+  const { loadInventory } = await import('#src/inventory/list-inventory.ts')
   const expectOne = async (resource: Resource, noun: string, id: string) => {
     const found = await loadInventory(pool, resource, id, { asOf: undefined, account })
     if (found.length === 0) throw nothingKnown(noun, id)

@@ -4,10 +4,10 @@ import type { Command } from 'commander'
 
 const NAME = 'completion'
 
-/** What the scripts call at each press of the Tab key: `ferry complete -- import --p`. */
+/** The command that the scripts run at each press of the Tab key: `ferry complete -- import --p`. */
 const REQUEST = 'complete'
 
-/** Comes last: it completes the commands that are there by then. Its library is loaded only when it is asked. */
+/** Adds the command. Call it last: it completes the commands added before. Its library is loaded only when needed. */
 export async function addCompletion(program: Command, argv: readonly string[]): Promise<void> {
   if (argv[2] === NAME || argv[2] === REQUEST) {
     const { default: tab } = await import('@bomb.sh/tab/commander')
@@ -20,7 +20,7 @@ export async function addCompletion(program: Command, argv: readonly string[]): 
     .argument('<shell>', 'bash, zsh or fish')
 }
 
-/** The library's scripts never fall back to the shell's own completion of file names. */
+/** Completes file names: the library's scripts do not fall back to the shell's own completion. */
 function completeFiles(root: RootCommand, word: string): void {
   const command = root.commands.get('import')
   const { options } = command ?? {}
@@ -36,7 +36,7 @@ function offerFiles(word: string, offer: Complete): void {
   }
 }
 
-/** The scripts put a word into the command line as it is. */
+/** The scripts insert a word as it is, so a path with other characters is not offered. */
 const NEEDS_QUOTES = /[^\p{L}\p{N}._/@%+,-]/u
 
 function entriesOf(directory: string) {

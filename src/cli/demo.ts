@@ -4,25 +4,25 @@ import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
+import { type CommandContext, runOneShot } from './command-context.ts'
 import { CommandFailed } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { count, duration, print, printAside, shownPath } from './output.ts'
-import { oneShot, type Session } from './session.ts'
 
 /*
- * The whole main job on made-up data, in a data directory of its own (`demo` in the usual one), so that it
- * disturbs nothing and can be run again and again:
+ * Shows all of Ferry on made-up data, in a data directory of its own (`demo` in the usual one), so that it changes nothing
+ * else and can be repeated:
  *
- *     embedded Postgres ─► migrations ─► sync both ─► a day passes on the sandbox ─► sync both ─► tables ─► check
- *                                   ─► import a file of subscribers ─► check
+ *     embedded Postgres ─► migrations ─► sync both inventories ─► change the sandbox ─► sync both ─► print tables
+ *                                    ─► import a file of subscribers ─► compare Postgres with the sandbox
  *
- * Nothing is left running; the data stays to be looked at.
+ * Nothing keeps running. The data stays.
  */
 
-/** What a day does to the sandbox: two rounds of its usual mix. */
+/** Changes to the sandbox between the two nights: two rounds of its usual mix. */
 const CHANGES = 24
 
-/** As it can be typed whether it was linked into the PATH or not. */
+/** The path of the command, which works whether it is in the PATH or not. */
 const COMMAND = fileURLToPath(new URL('../../bin/ferry', import.meta.url))
 
 type Options = { json?: true }
@@ -30,12 +30,12 @@ type Options = { json?: true }
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('see it all work on made-up data; needs nothing and leaves nothing running')
+    .description('show everything on made-up data; needs no setup and leaves nothing running')
     .option('--json', 'print one JSON object per run and import instead of tables')
-    .action((options: Options) => oneShot(session => demo(options, session)))
+    .action((options: Options) => runOneShot(context => demo(options, context)))
 }
 
-async function demo(options: Options, { config, log, signal }: Session): Promise<ExitCode> {
+async function demo(options: Options, { config, log, signal }: CommandContext): Promise<ExitCode> {
   const startedAtMs = performance.now()
   const say = options.json ? printAside : print
   say('The demo uses the built-in SANDBOX platform with made-up data, whatever is configured.')
@@ -50,7 +50,7 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
 
   await using sandbox = await openSandbox()
   const dataDir = join(config.dataDir, 'demo')
-  say(`Bringing up a Postgres in ${shownPath(dataDir)} …`)
+  say(`Starting a Postgres in ${shownPath(dataDir)} …`)
   await using postgres = await openEmbeddedPostgres({ dataDir, log })
   await emptyDatabase(postgres.url)
   const settings = await demoConfig(dataDir, postgres.url, sandbox)
@@ -68,8 +68,7 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
     ...(await differencesToSandbox(ferry.pool, sandbox.state, changes, second)),
     ...differencesOfImport(imported, people, sandbox.state),
   ]
-  if (wrong.length > 0)
-    throw new CommandFailed(`what is in Postgres is not what the sandbox holds: ${wrong.join('; ')}`)
+  if (wrong.length > 0) throw new CommandFailed(`Postgres and the sandbox differ: ${wrong.join('; ')}`)
   const { rules, servers } = sandbox.state
   say(
     `\nChecked: Postgres holds exactly what the platform holds, ${rules.size} alert rules and ${servers.size} MCP`,
@@ -86,7 +85,7 @@ async function demo(options: Options, { config, log, signal }: Session): Promise
   return EXIT.done
 }
 
-/** The documented defaults, whatever is set here: folders or limits of a real account would only mislead. */
+/** Returns the default settings, whatever the environment has: folders or limits of a real account do not apply. */
 async function demoConfig(dataDir: string, databaseUrl: string, sandbox: Sandbox): Promise<Config> {
   const { readConfig, withAccount } = await import('#src/config.ts')
   return withAccount({ ...readConfig({}), dataDir, databaseUrl }, 'sandbox', sandbox.baseUrl, sandbox.appKey)
@@ -99,7 +98,6 @@ async function night(ferry: Ferry, options: Options, signal: AbortSignal) {
   signal.throwIfAborted()
   if (options.json) taken.runs.forEach(printJsonRun)
   taken.runs.forEach(explainRun)
-  if (taken.snapshot === null)
-    throw new CommandFailed('a night of the demo came to nothing; the lines above say why')
+  if (taken.snapshot === null) throw new CommandFailed('a night of the demo failed; the lines above say why')
   return { snapshot: taken.snapshot, runs: taken.runs }
 }

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import { ID_FIELDS } from '#src/model/contract-fields.ts'
 import { parseLossless } from '#src/platform/lossless-json.ts'
 
-/** A document of the contract, or the part of it that differs. */
+/** The fields of a rule or server, or those that differ. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Who changed it and when has columns of its own. */
+/** Other columns show who changed it and when. */
 const NOT_SHOWN = ['updater_id', 'updater_name', 'updated_at']
 
 /** `enabled: true → false, labels.severity: "warning" → "critical"` */
@@ -20,17 +21,15 @@ export function differencesOf(before: Fields | null, after: Fields | null, path 
     .join(', ')
 }
 
-/** Reads fields as Postgres writes them: ids become bigints, which are exact and are strings in our JSON. */
+/** Parses fields that Postgres wrote. Ids become bigints, which are exact and are strings in our JSON. */
 export function fieldsFrom(json: string | null): Fields | null {
   if (json === null) return null
   const fields = parseLossless(json) as Record<string, unknown>
   for (const [name, value] of Object.entries(fields)) {
-    if (IDS.has(name) && typeof value === 'number') fields[name] = BigInt(value)
+    if (ID_FIELDS.has(name) && typeof value === 'number') fields[name] = BigInt(value)
   }
   return fields
 }
-
-const IDS = new Set(['id', 'account_id', 'folder_id', 'creator_id', 'updater_id', 'team_id', 'created_by'])
 
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null

@@ -1,23 +1,24 @@
 import type { Command } from 'commander'
+import { findAccounts, HOW_TO_CONFIGURE } from './accounts.ts'
+import { type CommandContext, runOneShot } from './command-context.ts'
 import { type Finding, failed, orFailed } from './doctor/finding.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { coloured, harmless, print, printJson } from './output.ts'
-import { findAccounts, HOW_TO_CONFIGURE, oneShot, type Session } from './session.ts'
 
 type Options = { json?: true }
 
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('check configuration, database, queue and platform, and say what to do')
+    .description('check configuration, database, queue and platform, and print what to do')
     .option('--json', 'print one JSON object per check')
-    .action((options: Options) => oneShot(session => examine(options, session)))
+    .action((options: Options) => runOneShot(context => examine(options, context)))
 }
 
 /** Prints each finding as it is made. */
-async function examine(options: Options, session: Session): Promise<ExitCode> {
+async function examine(options: Options, context: CommandContext): Promise<ExitCode> {
   const codes: ExitCode[] = []
-  for await (const { exit, ...finding } of findings(session)) {
+  for await (const { exit, ...finding } of findings(context)) {
     if (options.json) printJson(finding)
     else printFinding(finding)
     if (finding.status === 'fail') codes.push(exit ?? EXIT.failed)
@@ -25,15 +26,15 @@ async function examine(options: Options, session: Session): Promise<ExitCode> {
   return gravest(codes)
 }
 
-/** From the nearest to the farthest, for what is far cannot be better than what it stands on. */
-async function* findings(session: Session): AsyncGenerator<Finding> {
-  const config = await findAccounts(session.config)
+/** Checks configuration, database, queue and platform in this order: each needs those before it. */
+async function* findings(context: CommandContext): AsyncGenerator<Finding> {
+  const config = await findAccounts(context.config)
   const names = config.accounts.map(account => account.name)
   yield names.length > 0
     ? {
         check: 'configuration',
         status: 'ok',
-        found: `every setting can be read; accounts: ${names.join(', ')}`,
+        found: `every setting is valid; accounts: ${names.join(', ')}`,
       }
     : {
         check: 'configuration',
@@ -49,13 +50,13 @@ async function* findings(session: Session): AsyncGenerator<Finding> {
   const { checkQueueOf, checkRedisAlone } = await import('./doctor/queue.ts')
   const { platformFindings } = await import('./doctor/platform.ts')
   await using opened = new AsyncDisposableStack()
-  const ferry = await openFerry(config, { ...session, schema: 'read' }).then(
+  const ferry = await openFerry(config, { ...context, schema: 'read' }).then(
     ferry => opened.use(ferry),
     failed('postgres'),
   )
   if ('status' in ferry) {
     yield ferry
-    // Redis needs no Postgres to be looked at.
+    // Redis can be checked without Postgres.
     const { redisUrl } = config
     if (redisUrl !== null) yield await checkRedisAlone(redisUrl)
     return
@@ -63,7 +64,7 @@ async function* findings(session: Session): AsyncGenerator<Finding> {
   yield* databaseFindings(ferry)
   yield await checkClock(ferry.pool).catch(failed('clock'))
   yield await checkQueueOf(ferry)
-  yield* orFailed('platform', platformFindings(ferry, session.signal))
+  yield* orFailed('platform', platformFindings(ferry, context.signal))
 }
 
 const SIGN = {

@@ -1,14 +1,14 @@
-/** What an exit code says. */
+/** The exit codes and their meaning. */
 export const EXIT = {
   done: 0,
   failed: 1,
   /** Wrong usage or configuration. */
   usage: 2,
-  /** Done, but with rejects or only in part. */
+  /** Done in part, or with rejects. */
   partial: 3,
   /** Refused by the platform: 401, 402, 403. */
   refused: 4,
-  /** Somebody must decide. */
+  /** A person must decide. */
   undecided: 5,
   interrupted: 130,
 } as const
@@ -24,7 +24,7 @@ const GRAVEST_FIRST: readonly ExitCode[] = [
   EXIT.partial,
 ]
 
-/** The one code of a command that did several things. */
+/** Returns the exit code of a command that did several things: the gravest of theirs. */
 export function gravest(codes: readonly ExitCode[]): ExitCode {
   return GRAVEST_FIRST.find(code => codes.includes(code)) ?? EXIT.done
 }

@@ -2,10 +2,10 @@
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-// What Node makes of these sources is kept, where this user may write there: a command then starts in a third of the time.
+// Keeps the compiled sources, if this user may write there. A command then starts in a third of the time.
 enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/ferry', import.meta.url)))
 
-// A reader that has seen enough (`ferry runs list | head -1`) is no reason to fail, nor to leave the work undone.
+// A reader that stops reading (`ferry runs list | head -1`) must not make the command fail or end its work early.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

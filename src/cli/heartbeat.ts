@@ -1,21 +1,21 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { acquireLease } from '#src/db/leases.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { reasonOf } from '#src/model/reason.ts'
-import { acquireLease } from '#src/store/leases.ts'
 
-/** In the data directory. The image's health check looks at its age. */
+/** A file in the data directory. The image's health check looks at its age. */
 export const HEARTBEAT_FILE = 'alive'
 
 const BEAT_EVERY_MS = 20_000
 
-/** One that is not answered within this is none. */
+/** How long Postgres has to answer. */
 const BEAT_WITHIN_MS = 10_000
 
 /**
- * Touches a file for as long as work is possible here: this process turns, and takes a lease in Postgres as work does, by
- * a connection of the pool that work uses and with a write that is committed. Gone on dispose. Where there is no data
- * directory, or none that can be written, nobody looks for it.
+ * Touches a file for as long as this process can work: its event loop turns, and it can take a lease in Postgres as work
+ * does, by a connection of the same pool and with a write that is committed. Dispose removes the file. Where there is no
+ * data directory, or none that can be written, there is no file, and nothing looks for it.
  */
 export function openHeartbeat({
   pool,
@@ -31,7 +31,10 @@ export function openHeartbeat({
       await lease.release()
       await writeFile(path, '')
     } catch (error) {
-      log.debug({ error: reasonOf(error) }, 'no heartbeat')
+      log.debug(
+        { error: reasonOf(error) },
+        'There is no heartbeat: Postgres or the data directory cannot be written.',
+      )
     }
   }
   let isBeating = false
@@ -40,7 +43,7 @@ export function openHeartbeat({
     if (!isBeating) beating = beatOnce()
   }, BEAT_EVERY_MS)
 
-  /** One at a time: those that wait for an answer must not take one connection after another. */
+  /** One at a time, so that those that wait for an answer do not take one connection after another. */
   async function beatOnce(): Promise<void> {
     isBeating = true
     await beat()

@@ -1,13 +1,14 @@
 import { type Command, Option } from 'commander'
+import type { ImportFilter } from '#src/imports/reporting/summary.ts'
 import { IMPORT_STATUSES } from '#src/model/import.ts'
-import type { ImportFilter } from '#src/store/imports/progress.ts'
+import { expectAccount } from './accounts.ts'
 import { countArgument, idArgument, instantArgument } from './arguments.ts'
-import { expectAccount, withAccounts, withFerry, withKnownAccounts } from './session.ts'
+import { withAccounts, withFerry, withKnownAccounts } from './command-context.ts'
 
 type Options = { json?: true }
 
 export function addImports(program: Command): void {
-  const imports = program.command('imports').description('what was imported, and what came of it')
+  const imports = program.command('imports').description('imports and their results')
   addReading(imports)
   addWatching(imports)
   addDeciding(imports)
@@ -18,8 +19,8 @@ function addReading(imports: Command): void {
     .command('list')
     .description('the newest imports first')
     .option('--account <name>', 'only this account')
-    .addOption(new Option('--status <status>', 'only those that stand so').choices(IMPORT_STATUSES))
-    .option('--since <when>', 'only those read since: 24h, 7d or 2026-11-01', instantArgument)
+    .addOption(new Option('--status <status>', 'only imports with this status').choices(IMPORT_STATUSES))
+    .option('--since <when>', 'only imports made since: 24h, 7d or 2026-11-01', instantArgument)
     .option('--limit <n>', 'how many', countArgument, 20)
     .option('--json', 'print one JSON object per import')
     .action((options: Options & ImportFilter & { limit: number }) =>
@@ -31,7 +32,7 @@ function addReading(imports: Command): void {
   of(
     imports,
     'show',
-    'one import, counted anew from its rows: its sum, batches and rejects; exits 1 if the sum is wrong',
+    'one import, counted anew from its rows: counts, batches and reasons; exits 1 if the counts do not add up',
   )
     .option('--json', 'print JSON objects: first the summary, then its batches and reasons')
     .action((id: bigint, options: Options) =>
@@ -42,7 +43,7 @@ function addReading(imports: Command): void {
   of(
     imports,
     'recipients',
-    'what became of every row: when it was sent, in which call and with which request_id, or why not',
+    'what happened to every row: when it was sent, in which call and with which request_id, or why not',
   )
     .argument('[address]', 'only this recipient')
     .option('--json', 'print one JSON object per row')
@@ -54,10 +55,10 @@ function addReading(imports: Command): void {
   of(
     imports,
     'rejects',
-    'the rejected rows, as they were in the file and with the reason: corrected, they can be imported',
+    'the rejected rows as they were in the file, with the reason: correct them and import them',
   )
-    .option('--out <file>', 'write them there instead of on stdout; never over a file that exists')
-    .option('--json', 'print one JSON object: how many were written, and where (only with --out)')
+    .option('--out <file>', 'write them to this file instead of stdout; an existing file is never replaced')
+    .option('--json', 'print one JSON object: how many were written, and where (needs --out)')
     .action((id: bigint, options: Options & { out?: string }) =>
       withFerry('read', async ({ pool }) =>
         (await import('./imports/rejects.ts')).writeRejectsOf(pool, id, options),
@@ -66,30 +67,30 @@ function addReading(imports: Command): void {
 }
 
 function addWatching(imports: Command): void {
-  of(imports, 'watch', 'show how it goes on, until it ends; Ctrl-C only ends the watching')
+  of(imports, 'watch', 'show the progress of an import until it ends; Ctrl-C ends only the watching')
     .option('--json', 'print JSON objects; the last one is the summary')
     .action((id: bigint, options: Options) =>
-      withKnownAccounts('read', async (ferry, session) =>
-        (await import('./import/confirmed.ts')).watchToTheEnd(ferry, id, options, session),
+      withKnownAccounts('read', async (ferry, context) =>
+        (await import('./import/confirmed.ts')).watchToTheEnd(ferry, id, options, context),
       ),
     )
-  of(imports, 'resume', 'go on with a paused import')
-    .option('--wait', 'do the work in this process, to its end')
+  of(imports, 'resume', 'continue a paused import')
+    .option('--wait', 'process the import in this process until it ends')
     .option('--json', 'print JSON objects; the last one is the summary')
     .action((id: bigint, options: Options & { wait?: true }) =>
-      (options.wait ? withAccounts : withFerry)('read', async (ferry, session) =>
-        (await import('./imports/resume.ts')).resume(ferry, id, options, session),
+      (options.wait ? withAccounts : withFerry)('read', async (ferry, context) =>
+        (await import('./imports/resume.ts')).resume(ferry, id, options, context),
       ),
     )
 }
 
 function addDeciding(imports: Command): void {
-  of(imports, 'pause', 'stop after the calls in flight')
+  of(imports, 'pause', 'stop an import after the calls in flight')
     .option('--json', 'print one JSON object: the summary')
     .action((id: bigint, options: Options) =>
       withFerry('read', async ({ pool }) => (await import('./imports/pause.ts')).pause(pool, id, options)),
     )
-  of(imports, 'cancel', 'end it for good after the calls in flight')
+  of(imports, 'cancel', 'end an import for good, after the calls in flight')
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object: the summary')
     .action((id: bigint, options: Options & { yes?: true }) =>
@@ -97,7 +98,7 @@ function addDeciding(imports: Command): void {
         (await import('./imports/end.ts')).cancel(pool, id, options, signal),
       ),
     )
-  of(imports, 'purge', 'remove the recipients of an import that is over; numbers and hashes stay')
+  of(imports, 'purge', 'remove the recipients of an import that has ended; counts and hashes stay')
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object')
     .action((id: bigint, options: Options & { yes?: true }) =>
@@ -105,7 +106,7 @@ function addDeciding(imports: Command): void {
         (await import('./imports/end.ts')).purge(pool, id, options, signal),
       ),
     )
-  of(imports, 'resolve', 'say what became of batches of which nobody knows whether they arrived')
+  of(imports, 'resolve', 'decide about batches whose outcome is unknown')
     .addOption(
       new Option('--as <what>', 'sent: the platform has them; resend: send them again')
         .choices(['sent', 'resend'])

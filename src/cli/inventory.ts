@@ -1,17 +1,19 @@
 import { type Command, Option } from 'commander'
 import type { Pool } from 'pg'
+import type { InventoryFilter, InventoryRow } from '#src/inventory/list-inventory.ts'
+import { NUMBER_FIELDS } from '#src/model/contract-fields.ts'
 import type { Resource } from '#src/model/resource.ts'
-import type { InventoryFilter, InventoryRow } from '#src/store/inventory-reports.ts'
+import { expectAccount } from './accounts.ts'
 import { instantArgument } from './arguments.ts'
 import { cellsOfChange, jsonOfChange, nothingKnown } from './changes.ts'
+import { withFerry } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { type Cell, emphasised, instant, print, printJson, printTable } from './output.ts'
-import { expectAccount, withFerry } from './session.ts'
 
 /*
- * What `ferry rules` and `ferry servers` have in common: a list with filters, and one of them with its history.
+ * What `ferry rules` and `ferry servers` share: a list with filters, and one row with its history.
  */
 
 export type Inventory = {
@@ -35,19 +37,23 @@ export type InventoryOptions = ListOptions & {
   team?: bigint
 }
 
-/** Young enough to be of use; `ferry changes` has all of them. */
+/** The newest changes and firings; `ferry changes` prints all changes. */
 const HISTORY_SHOWN = 20
 
-/** Declares `list` and `show`; returns `list`, for the filters that only this inventory has. */
+/** Declares `list` and `show`. Returns `list`, for filters that only this inventory has. */
 export function addInventory(parent: Command, inventory: Inventory): Command {
   const list = parent
     .command('list')
-    .description('by name; those of now, unless --as-of says otherwise')
-    .option('--as-of <when>', 'as they were then: 2026-11-01T03:30Z, or 24h ago', instantArgument)
+    .description('the current ones by name, or those of an earlier time with --as-of')
+    .option(
+      '--as-of <when>',
+      'as they were at that time: 2026-11-01T03:30Z, or 24h for 24 hours ago',
+      instantArgument,
+    )
     .option('--account <name>', 'only this account')
-    .option('--name <text>', 'only those with this in their name, whatever its case')
+    .option('--name <text>', 'only those whose name contains this text, in any case')
     .addOption(new Option('--enabled', 'only those that are enabled').conflicts('disabled'))
-    .option('--disabled', 'only those that are not')
+    .option('--disabled', 'only those that are disabled')
   addListOptions(list)
     .option('--json', 'print one JSON object each')
     .action((options: InventoryOptions) =>
@@ -58,9 +64,9 @@ export function addInventory(parent: Command, inventory: Inventory): Command {
     )
   parent
     .command('show')
-    .description('all that is known of one, with what changed and when')
+    .description('everything known of one, with what changed and when')
     .argument('<id>', 'its id', inventory.resource === 'alert-rules' ? expectNumber : undefined)
-    .option('--as-of <when>', 'as it was then', instantArgument)
+    .option('--as-of <when>', 'as it was at that time', instantArgument)
     .option('--account <name>', 'only in this account (default: every account that has the id)')
     .option('--json', 'print one JSON object for each account that has the id')
     .action((id: string, options: InventoryOptions) =>
@@ -70,7 +76,7 @@ export function addInventory(parent: Command, inventory: Inventory): Command {
 }
 
 async function listRows(pool: Pool, inventory: Inventory, options: InventoryOptions): Promise<ExitCode> {
-  const { countInventory, listInventory } = await import('#src/store/inventory-reports.ts')
+  const { countInventory, listInventory } = await import('#src/inventory/list-inventory.ts')
   const filter: InventoryFilter = {
     asOf: options.asOf,
     account: options.account,
@@ -86,7 +92,7 @@ async function listRows(pool: Pool, inventory: Inventory, options: InventoryOpti
     head,
     cells,
     json: documentOf,
-    none: 'There is none.',
+    none: 'None found.',
     total: () => countInventory(pool, resource, filter, COUNTED_TO + 1),
   })
   return EXIT.done
@@ -98,8 +104,8 @@ async function showRow(
   id: string,
   options: InventoryOptions,
 ): Promise<ExitCode> {
-  const { listFirings, loadInventory } = await import('#src/store/inventory-reports.ts')
-  const { listChanges } = await import('#src/store/changes.ts')
+  const { listFirings, loadInventory } = await import('#src/inventory/list-inventory.ts')
+  const { listChanges } = await import('#src/inventory/changes.ts')
   const rows = await loadInventory(pool, resource, id, options)
   if (rows.length === 0) {
     const when = options.asOf ? ` as of ${instant(options.asOf)}` : ''
@@ -116,25 +122,25 @@ async function showRow(
         ? await listFirings(pool, { id, account }, options.asOf, HISTORY_SHOWN)
         : null
     if (options.json) {
-      const told = firings?.map(({ began, ended }) => ({ began, ended }))
+      const episodes = firings?.map(({ began, ended }) => ({ began, ended }))
       const triggered = firings && { triggered: firings[0] !== undefined && firings[0].ended === null }
       printJson({
         ...documentOf(row),
         ...triggered,
         changes: changes.map(jsonOfChange),
-        ...(told && { firings: told }),
+        ...(episodes && { firings: episodes }),
       })
       continue
     }
     printDocument(row, idColumn)
     print(`\n${emphasised('What changed')}`)
-    printTable(['change', 'name', 'what', 'by', 'when'], changes.map(cellsOfChange), 'Nothing yet.')
+    printTable(['change', 'name', 'what', 'by', 'when'], changes.map(cellsOfChange), 'No change yet.')
     if (!firings) continue
     print(`\n${emphasised('When it fired')}`)
     printTable(
       ['began', 'ended'],
-      firings.map(({ began, ended }) => [began, ended ?? 'fires still']),
-      'Never seen to.',
+      firings.map(({ began, ended }) => [began, ended ?? 'still fires']),
+      'It was never seen to fire.',
     )
   }
   return EXIT.done
@@ -157,12 +163,9 @@ function valueInWords(value: unknown): Cell {
   return typeof value === 'object' ? JSON.stringify(value) : `${value}`
 }
 
-/** 64-bit integers that are no ids: numbers, like every other count. */
-const NUMBERS = ['delay_seconds', 'created_at', 'updated_at', 'connect_timeout', 'call_timeout', 'tool_count']
-
 function documentOf(row: InventoryRow): Record<string, unknown> {
   const document: Record<string, unknown> = { ...row }
-  for (const name of NUMBERS) {
+  for (const name of NUMBER_FIELDS) {
     const number = Number(document[name])
     if (typeof document[name] === 'string' && Number.isSafeInteger(number)) document[name] = number
   }

@@ -3,17 +3,17 @@ import { countFrom } from './arguments.ts'
 import { type Cell, count, jsonOf, print, printTable, writeLines } from './output.ts'
 
 /*
- * Lists that may be long: a terminal is shown the first of them and how many more there are; a program gets all, one
- * line after the other, no faster than it reads them.
+ * Lists that may be long. People see the first rows and how many more there are. Programs get all rows, one line each, no
+ * faster than they read them.
  */
 
-/** What fits on a screen or two. */
+/** Rows shown by default: as many as fit on a screen or two. */
 const SHOWN = 50
 
-/** Rows of one table where all are shown: it is laid out a part at a time. */
+/** Rows of one table. A longer list is printed as several tables. */
 const PART = 1_000
 
-/** Where counting ends: beyond it nobody reads the number. */
+/** Rows are counted up to this number. */
 export const COUNTED_TO = 10_000
 
 export type ListOptions = { json?: true; all?: true; limit?: number }
@@ -24,12 +24,12 @@ export function addListOptions(command: Command): Command {
     .option('--limit <n>', `how many at most (default: ${SHOWN}; with --json, all)`, countFrom(1, 1_000_000))
 }
 
-/** Null stands for all. */
+/** How many rows to print; null for all. */
 export function limitOf({ json, all, limit }: ListOptions): number | null {
   return limit ?? (json || all ? null : SHOWN)
 }
 
-/** Prints rows as they come, as JSON or as a table, and how many more there are. */
+/** Prints rows while they arrive, as JSON or as a table, and how many more there are. */
 export async function printList<Row>(
   rows: AsyncIterable<Row>,
   options: ListOptions,
@@ -44,7 +44,7 @@ export async function printList<Row>(
     cells: (row: Row) => readonly Cell[]
     json: (row: Row) => object
     none: string
-    /** How many there are, counted no further than to `COUNTED_TO` and one more. */
+    /** How many rows there are, counted up to `COUNTED_TO` + 1. */
     total: () => Promise<number>
   },
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino'
 import type { LogLevel } from '#src/config.ts'
 import { harmless } from './output.ts'
 
-/** A logger on stderr: lines of JSON for programs, plain lines if a person sits at a terminal. */
+/** Opens a logger on stderr: lines of JSON, or plain lines if stderr is a terminal. */
 export function openLog(level: LogLevel): Logger {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
   return process.stderr.isTTY
@@ -10,14 +10,14 @@ export function openLog(level: LogLevel): Logger {
     : pino(options, pino.destination({ dest: 2, sync: true }))
 }
 
-type Line = { level: number; time: string; msg?: string; err?: { message?: string } } & Record<
+type LogLine = { level: number; time: string; msg?: string; err?: { message?: string } } & Record<
   string,
   unknown
 >
 
 function writePlain(json: string): void {
-  const { level, time, msg = '', err, ...rest }: Line = JSON.parse(json)
+  const { level, time, msg = '', err, ...rest }: LogLine = JSON.parse(json)
   const details = Object.entries(rest).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
-  const words = [time.slice(11, 19), pino.levels.labels[level], msg, err?.message ?? '', ...details]
-  process.stderr.write(`${harmless(words.filter(Boolean).join(' '))}\n`)
+  const parts = [time.slice(11, 19), pino.levels.labels[level], msg, err?.message ?? '', ...details]
+  process.stderr.write(`${harmless(parts.filter(Boolean).join(' '))}\n`)
 }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
+import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
 import { counted, print, printJson } from './output.ts'
-import { withFerry } from './session.ts'
 
 export function addMigrate(program: Command): void {
   program
     .command('migrate')
-    .description('bring the database up to this version; safe from any number of machines at once')
+    .description('update the database to this version; any number of machines may run it at once')
     .option('--json', 'print one JSON object')
     .action((options: { json?: true }) =>
       withFerry('update', async ferry => {

@@ -32,7 +32,7 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** Prints any number of lines no faster than they are read; false once nobody reads any more. */
+/** Prints lines and waits until the reader has taken them. Returns false once nobody reads any more. */
 export async function writeLines(lines: readonly string[]): Promise<boolean> {
   const { stdout } = process
   if (stdout.destroyed) return false
@@ -45,14 +45,14 @@ export async function writeLines(lines: readonly string[]): Promise<boolean> {
   return !stdout.destroyed
 }
 
-/** Prints what goes along with a result but is none, on stderr. */
+/** Prints a line on stderr: a note beside the result. */
 export function printAside(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
 /**
- * Prints a table without borders, numbers to the right; `none` is said if it has no rows. On a terminal it is made to fit:
- * the last column, in which there are sentences if there are any, goes on over several lines.
+ * Prints a table without borders, numbers aligned to the right. Prints `none` if it has no rows. On a terminal the table is
+ * made to fit: long cells are wrapped.
  */
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[], none: string): void {
   if (rows.length === 0) {
@@ -62,13 +62,13 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
   print(tableOf(head, rows, process.stdout.isTTY ? columnsShown() : null))
 }
 
-/** The table as text. In a terminal its words go on below each other, where they fit so; nothing is ever cut. */
+/** Returns the table as text. If `columns` is given, cells are wrapped to fit that width. No text is ever cut off. */
 export function tableOf(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
   columns: number | null,
 ): string {
-  // Only what prints a table waits for it to load.
+  // Loaded only by commands that print a table.
   const TableOf: typeof Table = require('cli-table3')
   const numbers = head.map((_, column) => rows.every(row => isNumber(row[column])))
   const cells = rows.map(row => row.map(cellText))
@@ -85,7 +85,7 @@ export function tableOf(
   return table.toString().replaceAll(/ +$/gm, '')
 }
 
-/** Whether a table can be shown as it is: to a program, or at a terminal wide enough. */
+/** Whether a table needs no wrapping: the output is not a terminal, or the terminal is wide enough. */
 export function fits(head: readonly string[], rows: readonly (readonly Cell[])[]): boolean {
   return !process.stdout.isTTY || tableWidth([head, ...rows.map(row => row.map(cellText))]) <= columnsShown()
 }
@@ -94,7 +94,7 @@ export function columnsShown(): number {
   return process.stdout.columns || 80
 }
 
-/** Bold on a terminal, unless NO_COLOR says otherwise. */
+/** Returns the text in bold on a terminal, unless NO_COLOR is set. */
 export function emphasised(text: string): string {
   return coloured('bold', text)
 }
@@ -103,27 +103,27 @@ export function coloured(style: 'bold' | 'green' | 'yellow' | 'red', text: strin
   return styleText(style, text, { stream: process.stdout })
 }
 
-/** Text of the platform may hold anything; control characters would reach the terminal as commands. */
+/** Replaces control characters in text of others: a terminal would take them as commands. */
 export function harmless(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '\ufffd')
 }
 
-/** An instant as people read it, in UTC, to the second. */
+/** Returns an instant for people: in UTC, to the second. */
 export function instant(at: Date | null): string {
   return at === null ? '' : `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
-/** `1,234`, whatever the language of the machine. */
+/** Returns `1,234`, whatever the language of the machine is. */
 export function count(number: number): string {
   return number.toLocaleString('en-US')
 }
 
-/** `1 row`, `1,234 rows`. */
+/** Returns `1 row` or `1,234 rows`. */
 export function counted(number: number, thing: string, things = `${thing}s`): string {
   return `${count(number)} ${number === 1 ? thing : things}`
 }
 
-/** `340 ms`, `2.1 s`, `3 min 5 s`, `6 h`. */
+/** Returns a duration for people: `340 ms`, `2.1 s`, `3 min 5 s`, `6 h`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${Number((ms / 1_000).toFixed(1))} s`
@@ -133,7 +133,7 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / whole)} ${unit}${left === 0 ? '' : ` ${left} ${restUnit}`}`
 }
 
-/** A path as short as it can be typed here. */
+/** Returns a path relative to the current directory, if it is in it. */
 export function shownPath(path: string): string {
   const fromHere = relative('', path)
   return fromHere.startsWith('..') ? path : fromHere
@@ -143,7 +143,7 @@ function isNumber(cell: Cell | undefined): boolean {
   return typeof cell === 'number' || typeof cell === 'bigint' || cell === null
 }
 
-/** A value as a table shows it. */
+/** Returns a value as a table shows it. */
 export function cellText(cell: Cell): string {
   if (cell instanceof Date) return instant(cell)
   if (typeof cell === 'number') return count(cell)

@@ -19,16 +19,28 @@ import { addUp } from './up.ts'
 import { addWorker } from './worker.ts'
 
 /*
- * The command line. Each command declares itself here and loads what it needs only when it runs, so that `--help`
- * and a mistyped option answer at once.
+ * The command line. Each command loads what it needs only when it runs, so that `--help` and a mistyped option answer at
+ * once.
  */
 
-/** Runs the command that `argv` asks for, and sets the exit code. */
+/** Runs the command in `argv` and sets the exit code. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
+  const program = await createProgram(argv)
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    // Commander has printed what was wrong. A request for help is no error.
+    process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
+  }
+}
+
+/** Returns the program with all its commands, not run yet; `argv` only tells whether completion is asked for. */
+export async function createProgram(argv: readonly string[]): Promise<Command> {
   const program = new Command('ferry')
     .description(
-      "Carries an incident-management platform's inventory into Postgres, with its history,\n" +
-        'and subscribers onto its status pages.',
+      "Syncs an incident-management platform's inventory into Postgres, with its history,\n" +
+        'and imports subscribers to its status pages.',
     )
     .version(versionOfPackage())
     .showSuggestionAfterError()
@@ -37,7 +49,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
       'after',
       '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 done in part\n' +
         'or with rejects, 4 refused by the platform, 5 needs a decision, 130 interrupted.\n' +
-        'Only up, worker and migrate bring an older database up to date; what only reads changes nothing.',
+        'Only up, worker and migrate update an older database. Commands that only read change nothing.',
     )
 
   addUp(program)
@@ -56,14 +68,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   addImports(program)
   addSchedules(program)
   await addCompletion(program, argv)
-
-  try {
-    await program.parseAsync(argv)
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    // Commander has said what was wrong; asking for help is right.
-    process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
-  }
+  return program
 }
 
 function versionOfPackage(): string {

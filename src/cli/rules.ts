@@ -3,7 +3,9 @@ import { labelArgument, oneFolderArgument } from './arguments.ts'
 import { addInventory } from './inventory.ts'
 
 export function addRules(program: Command): void {
-  const rules = program.command('rules').description('the alert rules, as they are or as they were')
+  const rules = program
+    .command('rules')
+    .description('the alert rules, as they are now or were at an earlier time')
   addInventory(rules, {
     resource: 'alert-rules',
     noun: 'rules',
@@ -19,7 +21,7 @@ export function addRules(program: Command): void {
       row.account,
     ],
   })
-    .option('--folder <id>', 'only those of this folder', oneFolderArgument)
+    .option('--folder <id>', 'only those in this folder', oneFolderArgument)
     .option('--firing', 'only those that fire')
-    .option('--label <key=value>', 'only those with this label; may be repeated', labelArgument)
+    .option('--label <key=value>', 'only those with this label; can be repeated', labelArgument)
 }

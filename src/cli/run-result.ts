@@ -1,6 +1,5 @@
 import type { Pool } from 'pg'
-import type { RunResult } from '#src/model/run.ts'
-import { loadRun } from '#src/store/run-reports.ts'
+import { countsOf, RUN_COUNTS, type RunResult } from '#src/model/run.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { counted, duration, harmless, printAside, printJson, printTable } from './output.ts'
 
@@ -17,71 +16,69 @@ const REFUSALS = new Set<string | null>(['Unauthorized', 'BalanceNotEnough', 'Ac
 /** Codes of Ferry's own for calls without an answer of the platform: a status beside them is a gateway's. */
 const UNANSWERED = new Set<string | null>(['NoEnvelope', 'NoAnswer', 'NotSent'])
 
-/** Whether the platform will not have us: trying again is no use before somebody changes the key or its rights. */
+/** Whether the platform refuses this key: trying again is useless until somebody changes the key or its rights. */
 export function isRefusal(code: string | null, httpStatus: number | null): boolean {
   if (REFUSALS.has(code)) return true
   return !UNANSWERED.has(code) && (httpStatus === 401 || httpStatus === 402 || httpStatus === 403)
 }
 
-/** A run that set rows aside is not quite done, and one the platform refused is worse than failed. */
+/** A run with rows that could not be read is partly done. One that the platform refused is worse than failed. */
 export async function exitCodeOf(pool: Pool, result: RunResult): Promise<ExitCode> {
-  const lastCall = result.errorCode === null ? undefined : (await loadRun(pool, result.run))?.calls.at(-1)
+  const lastCall = result.errorCode === null ? undefined : await lastCallOf(pool, result.run)
   return gravest([
     EXIT_OF_STATUS[result.status],
     result.quarantined > 0 ? EXIT.partial : EXIT.done,
-    isRefusal(lastCall?.error_code ?? result.errorCode, lastCall?.http_status ?? null)
+    isRefusal(lastCall?.errorCode ?? result.errorCode, lastCall?.httpStatus ?? null)
       ? EXIT.refused
       : EXIT.done,
   ])
 }
 
-/** One line of JSON; its keys are a promise to scripts. Only a failed run has three more, which say why. */
+async function lastCallOf(pool: Pool, run: bigint) {
+  const { listCalls } = await import('#src/inventory/list-runs.ts')
+  return (await listCalls(pool, run)).at(-1)
+}
+
+/** Prints one line of JSON. Its keys are a promise to scripts; a failed run has three more, which say why. */
 export function printJsonRun(result: RunResult): void {
-  const { run, account, resource, status, seen, added, changed, removed, unchanged, quarantined } = result
-  const counts = { seen, added, changed, removed, unchanged, quarantined }
-  const { requests, durationMs, errorCode, message, requestId } = result
+  const { run, account, resource, status, requests, durationMs, errorCode, message, requestId } = result
   const why = status === 'failed' ? { errorCode, message, requestId } : {}
-  printJson({ run, account, resource, status, ...counts, requests, durationMs, ...why })
+  printJson({ run, account, resource, status, ...countsOf(result), requests, durationMs, ...why })
 }
 
 export function printRuns(results: readonly RunResult[]): void {
-  const head = ['run', 'account', 'inventory', 'status', 'seen', 'added', 'changed', 'removed', 'unchanged']
+  const head = ['run', 'account', 'inventory', 'status', ...RUN_COUNTS, 'calls', 'took']
   const rows = results.map(result => [
     result.run,
     result.account,
     result.resource,
     result.status,
-    result.seen,
-    result.added,
-    result.changed,
-    result.removed,
-    result.unchanged,
-    result.quarantined,
+    ...RUN_COUNTS.map(name => result[name]),
     result.requests,
     duration(result.durationMs),
   ])
-  printTable([...head, 'quarantined', 'calls', 'took'], rows, 'Nothing was synced.')
+  printTable(head, rows, 'Nothing was synced.')
 }
 
-/** Says on stderr what a person should know of a run: why it is not simply done, and what to do. */
+/** Prints on stderr why a run did not simply succeed, and what to do. */
 export function explainRun(result: RunResult): void {
   const { account, resource, run, status, errorCode, requestId, message } = result
   const words = [
     sentence(message ?? ''),
-    setAside(result),
+    unreadable(result),
     requestId === null ? '' : `request_id ${requestId}`,
   ]
   if (words.every(text => text === '')) return
   const code = errorCode === null || message?.includes(errorCode) ? '' : ` (${errorCode})`
-  const said = words.filter(Boolean).join(' ')
-  printAside(harmless(`ferry: account ${account}, ${resource}, run ${run}: ${status}${code}. ${said}`))
+  const text = words.filter(Boolean).join(' ')
+  printAside(harmless(`ferry: account ${account}, ${resource}, run ${run}: ${status}${code}. ${text}`))
 }
 
 function sentence(text: string): string {
   return text.replace(/(?<=[^.!?])$/, '.')
 }
 
-function setAside({ run, quarantined }: RunResult): string {
+function unreadable({ run, quarantined }: RunResult): string {
   if (quarantined === 0) return ''
-  return `${counted(quarantined, 'row')} could not be read; \`ferry runs show ${run}\` tells which.`
+  return `${counted(quarantined, 'row')} could not be read; \`ferry runs show ${run}\` shows which.`
 }

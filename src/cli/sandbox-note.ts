@@ -1,28 +1,28 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The first line of whatever uses the sandbox because nothing else is configured. */
+/** The first line printed by a command that uses the sandbox because no account is configured. */
 export const SANDBOX_NOTICE =
   'No platform account is configured: this is the built-in SANDBOX platform with made-up data (account "sandbox").'
 
-/** Where the sandbox of the `ferry up` that runs on this data directory is. */
+/** The address of the sandbox of a `ferry up` that is running on this data directory. */
 export type SandboxNote = { readonly pid: number; readonly baseUrl: string; readonly appKey: string }
 
-/** Leaves a note, readable for this user alone, so that other commands find the sandbox; taken away on dispose. */
-export function leaveSandboxNote(dataDir: string, sandbox: { baseUrl: string; appKey: string }): Disposable {
+/** Writes a note that only this user can read, so that other commands find the sandbox. Disposing removes it. */
+export function writeSandboxNote(dataDir: string, sandbox: { baseUrl: string; appKey: string }): Disposable {
   const path = pathOf(dataDir)
   const note: SandboxNote = { pid: process.pid, baseUrl: sandbox.baseUrl, appKey: sandbox.appKey }
   rmSync(path, { force: true })
   writeFileSync(path, `${JSON.stringify(note)}\n`, { mode: 0o600 })
   return {
     [Symbol.dispose]() {
-      // Whoever began after this process lost its note has left one of its own.
+      // Another process may have replaced the note by its own.
       if (readSandboxNote(dataDir)?.pid === process.pid) rmSync(path, { force: true })
     },
   }
 }
 
-/** Null if there is no note, or if whoever left it is gone. */
+/** Returns null if there is no note, or if the process that wrote it has ended. */
 export function readSandboxNote(dataDir: string): SandboxNote | null {
   try {
     const note: SandboxNote = JSON.parse(readFileSync(pathOf(dataDir), 'utf8'))

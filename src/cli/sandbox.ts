@@ -19,15 +19,19 @@ type Options = {
 export function addSandbox(program: Command): void {
   program
     .command('sandbox')
-    .description('run the sandbox platform alone: a stand-in that speaks the contract, with made-up data')
-    .option('--port <n>', 'where it listens on 127.0.0.1 (default: any free port)', countUpTo(65_535), 0)
+    .description('run only the sandbox: a fake platform with the same API and made-up data')
+    .option('--port <n>', 'port on 127.0.0.1 (default: any free port)', countUpTo(65_535), 0)
     .option('--rules <n>', 'how many alert rules it has', countUpTo(200_000), 40)
     .option('--servers <n>', 'how many MCP servers it has', countUpTo(10_000), 25)
     .option('--latency <duration>', 'how long each answer takes', durationArgument, 0)
-    .option('--change-every <duration>', 'something changes this often, as on a working day', everyArgument)
+    .option(
+      '--change-every <duration>',
+      'change something this often, as people do on a working day',
+      everyArgument,
+    )
     .option(
       '--fault <operation:when:what>',
-      'calls that go wrong, such as import:every=10:500 (may be repeated; see docs/sandbox.md)',
+      'make calls fail, such as import:every=10:500 (may be repeated; see docs/sandbox.md)',
       (text: string, earlier: readonly string[]) => [...earlier, text],
       [],
     )
@@ -48,14 +52,14 @@ async function open(options: Options, opened: AsyncDisposableStack): Promise<voi
   if (changeEvery !== undefined) opened.use(openChanges(sandbox, changeEvery))
 
   const { baseUrl, appKey } = sandbox
-  // Its own key is in the source for all to read; one that was given is nobody else's business.
+  // The default key is public: it is in the source. A key that the user gave is not printed.
   const shownKey = key === undefined ? appKey : null
   if (options.json) return printJson({ baseUrl, appKey: shownKey, rules, servers })
   print(
     `The sandbox platform listens at ${baseUrl}: ${counted(rules, 'alert rule')}, ${counted(servers, 'MCP server')}, all made up.`,
   )
   print(`FERRY_BASE_URL=${baseUrl} FERRY_APP_KEY=${shownKey ?? '<the key you gave>'}`)
-  print('Ctrl-C ends it.')
+  print('Press Ctrl-C to end it.')
 }
 
 async function faultsOf(texts: readonly string[]): Promise<FaultText[]> {

@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
-import type { ScheduleKey, ScheduleRow } from '#src/queue/schedules.ts'
+import type { Schedule, ScheduleKey } from '#src/schedules/definition.ts'
+import type { ScheduleRow } from '#src/schedules/list-schedules.ts'
+import { accountsOf } from './accounts.ts'
+import { withAccounts } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { duration, print, printJson, printTable } from './output.ts'
-import { accountsOf, withAccounts } from './session.ts'
 
 type Options = { account?: string; json?: true }
 
@@ -23,8 +25,8 @@ export function addSchedules(program: Command): void {
       .option('--account <name>', 'only for this account (default: every account)')
       .option('--json', 'print one JSON object per schedule')
       .action((name: string, options: Options) =>
-        withAccounts('create', async (ferry, session) => {
-          if (options.account !== undefined) accountsOf(session.config, options.account)
+        withAccounts('create', async (ferry, context) => {
+          if (options.account !== undefined) accountsOf(context.config, options.account)
           const keys = await act(ferry, name, options.account)
           for (const key of keys) {
             if (options.json) printJson(key)
@@ -35,27 +37,32 @@ export function addSchedules(program: Command): void {
       )
   each(
     'run',
-    'have a worker do it now',
+    'have a worker run it now',
     runNow,
-    'a worker that is up does it now; if none is, the next one that starts',
+    'a running worker does it now; if none runs, the next one that starts',
   )
-  each('pause', 'do it no more until it is resumed', pause, 'paused')
-  each('resume', 'do it again at its times', resume, 'resumed')
+  each('pause', 'stop running it until it is resumed', pause, 'paused')
+  each('resume', 'run it again at its times', resume, 'resumed')
 }
 
 type Act = (ferry: Ferry, name: string, account: string | undefined) => Promise<ScheduleKey[]>
 
 async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
-  const schedules = await schedulesOf(ferry)
+  const schedules = await loadSchedules(ferry)
   if (options.json) schedules.forEach(printJson)
   else printSchedules(schedules)
   return EXIT.done
 }
 
-export async function schedulesOf(ferry: Ferry): Promise<ScheduleRow[]> {
-  const { listSchedules } = await import('#src/queue/schedules.ts')
-  const { JOBS } = await import('#jobs/index.ts')
-  return listSchedules(ferry, JOBS)
+export async function loadSchedules(ferry: Ferry): Promise<ScheduleRow[]> {
+  const { listSchedules } = await import('#src/schedules/list-schedules.ts')
+  return listSchedules(ferry.pool, await schedulesIn(ferry))
+}
+
+async function schedulesIn(ferry: Ferry): Promise<Schedule[]> {
+  const { defineSchedules } = await import('#jobs/schedules.ts')
+  const { schedulesOf } = await import('#src/schedules/definition.ts')
+  return schedulesOf(defineSchedules(ferry), ferry.accounts.keys())
 }
 
 export function printSchedules(schedules: readonly ScheduleRow[]): void {
@@ -75,20 +82,17 @@ function inWords(account: string): string {
 }
 
 async function runNow(ferry: Ferry, name: string, account: string | undefined): Promise<ScheduleKey[]> {
-  const { runSchedule } = await import('#src/queue/schedules.ts')
-  const { JOBS } = await import('#jobs/index.ts')
+  const { runSchedule } = await import('#src/worker/run-schedule.ts')
   const { openQueueToEnqueue } = await import('./queue.ts')
-  return runSchedule(ferry, await openQueueToEnqueue(ferry), JOBS, name, account)
+  return runSchedule(ferry, await openQueueToEnqueue(ferry), await schedulesIn(ferry), name, account)
 }
 
 async function pause(ferry: Ferry, name: string, account: string | undefined): Promise<ScheduleKey[]> {
-  const { pauseSchedule } = await import('#src/queue/schedules.ts')
-  const { JOBS } = await import('#jobs/index.ts')
-  return pauseSchedule(ferry, JOBS, name, account)
+  const { pauseSchedule } = await import('#src/schedules/control.ts')
+  return pauseSchedule(ferry.pool, await schedulesIn(ferry), name, account)
 }
 
 async function resume(ferry: Ferry, name: string, account: string | undefined): Promise<ScheduleKey[]> {
-  const { resumeSchedule } = await import('#src/queue/schedules.ts')
-  const { JOBS } = await import('#jobs/index.ts')
-  return resumeSchedule(ferry, JOBS, name, account)
+  const { resumeSchedule } = await import('#src/schedules/control.ts')
+  return resumeSchedule(ferry.pool, await schedulesIn(ferry), name, account)
 }

@@ -4,7 +4,9 @@ import { addInventory } from './inventory.ts'
 import type { Cell } from './output.ts'
 
 export function addServers(program: Command): void {
-  const servers = program.command('servers').description('the MCP servers, as they are or as they were')
+  const servers = program
+    .command('servers')
+    .description('the MCP servers, as they are now or were at an earlier time')
   addInventory(servers, {
     resource: 'mcp-servers',
     noun: 'servers',
@@ -19,7 +21,7 @@ export function addServers(program: Command): void {
       Array.isArray(row.tools) ? row.tools.length : null,
       row.account,
     ],
-  }).option('--team <id>', 'only those of this team; 0 are the servers of the account', teamArgument)
+  }).option('--team <id>', 'only those of this team; 0 for the servers of the account', teamArgument)
 }
 
 function text(value: unknown): Cell {

@@ -1,29 +1,30 @@
+import { type CommandContext, openCommandContext } from './command-context.ts'
 import { explain } from './errors.ts'
 import { EXIT } from './exit.ts'
 import { printAside } from './output.ts'
-import { openSession, type Session } from './session.ts'
 
-/** From the signal to the end, at most: what is under way has had its time by then. */
+/** From the signal to the exit, at most. What is under way has had its time to finish by then. */
 const END_WITHIN_MS = 29_500
 
 /** A terminal that is closed sends SIGHUP. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-const LEFT_OVER_MS = 500
+/** How long connections may close by themselves after everything was closed. */
+const CLOSE_WITHIN_MS = 500
 
 /**
  * Opens a service and keeps it until Ctrl-C, SIGTERM or SIGHUP, then closes what was opened, newest first, and exits 0.
  *
- * A second signal exits at once, and so does a closing that takes too long: nothing is lost by that, for what
- * was under way is found unfinished in Postgres and taken up again.
+ * A second signal exits at once, and so does a closing that takes too long. Nothing is lost by that: workers find in
+ * Postgres what is unfinished, and go on with it.
  */
 export function serve(
-  open: (session: Session, opened: AsyncDisposableStack) => Promise<void>,
+  open: (context: CommandContext, opened: AsyncDisposableStack) => Promise<void>,
 ): Promise<void> {
-  return serveUntilStopped(async (signal, opened) => open(await openSession('info', signal), opened))
+  return serveUntilStopped(async (signal, opened) => open(await openCommandContext('info', signal), opened))
 }
 
-/** The same for a service that needs no settings, and so does not mind wrong ones. */
+/** The same for a service that reads no settings, so wrong ones do not stop it. */
 export async function serveUntilStopped(
   open: (signal: AbortSignal, opened: AsyncDisposableStack) => Promise<void>,
 ): Promise<void> {
@@ -41,12 +42,12 @@ export async function serveUntilStopped(
     await open(stop.signal, opened)
     await stopped.promise
   } catch (error) {
-    // Told to stop while it was still starting: that is an end as good as any.
+    // A signal that comes while it is still starting is no failure.
     process.exitCode = isStop(error, stop.signal) ? EXIT.done : explain(error)
   } finally {
     for (const name of SIGNALS) process.off(name, onSignal)
-    // A connection to a queue that does not answer must not keep a process up that has nothing left to do.
-    setTimeout(() => process.exit(), LEFT_OVER_MS).unref()
+    // A connection to a queue that does not answer would keep the process running.
+    setTimeout(() => process.exit(), CLOSE_WITHIN_MS).unref()
   }
 }
 
@@ -56,6 +57,6 @@ function isStop(error: unknown, signal: AbortSignal): boolean {
 }
 
 function endLate(): void {
-  printAside('ferry: closing took too long, so it was cut short; nothing is lost')
+  printAside('ferry: closing took too long; exiting without it; nothing is lost')
   process.exit(EXIT.failed)
 }

@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
-import type { SnapshotDifference } from '#src/store/snapshot-diff.ts'
+import type { SnapshotDifference } from '#src/inventory/snapshot-diff.ts'
+import { accountsOf } from './accounts.ts'
 import { countArgument, idArgument } from './arguments.ts'
+import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
 import { differencesOf, fieldsFrom } from './differences.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { addListOptions, type ListOptions, limitOf, printList } from './listing.ts'
 import { counted, print, printJson, printTable } from './output.ts'
-import { accountsOf, type Session, withAccounts, withFerry } from './session.ts'
 
 type Options = { account?: string; json?: true; limit: number }
 
@@ -15,10 +16,10 @@ export function addSnapshots(program: Command): void {
   const snapshots = program.command('snapshots').description('named instants of both inventories')
   snapshots
     .command('take')
-    .description('sync both inventories and name the instant')
+    .description('sync both inventories and name this instant')
     .option('--account <name>', 'only this account (default: every account)')
     .option('--json', 'print one JSON object per account')
-    .action((options: Options) => withAccounts('create', (ferry, session) => take(ferry, options, session)))
+    .action((options: Options) => withAccounts('create', (ferry, context) => take(ferry, options, context)))
   snapshots
     .command('list')
     .description('the newest first')
@@ -37,7 +38,7 @@ export function addSnapshots(program: Command): void {
     )
 }
 
-async function take(ferry: Ferry, options: Options, { config, signal }: Session): Promise<ExitCode> {
+async function take(ferry: Ferry, options: Options, { config, signal }: CommandContext): Promise<ExitCode> {
   const { takeSnapshot } = await import('#src/inventory/snapshots.ts')
   const { exitCodeOf, explainRun } = await import('./run-result.ts')
   const codes: ExitCode[] = []
@@ -54,12 +55,12 @@ async function take(ferry: Ferry, options: Options, { config, signal }: Session)
     if (options.json) printJson({ ...result, runs: runs.map(run => run.run) })
     taken.push([result.snapshot, result.account, result.status, result.takenAt])
   }
-  if (!options.json) printTable(['snapshot', 'account', 'status', 'taken'], taken, 'None was taken.')
+  if (!options.json) printTable(['snapshot', 'account', 'status', 'taken'], taken, 'No snapshot was taken.')
   return gravest(codes)
 }
 
 async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
-  const { listSnapshots } = await import('#src/store/snapshots.ts')
+  const { listSnapshots } = await import('#src/inventory/snapshot-table.ts')
   const snapshots = await listSnapshots(ferry.pool, options.limit)
   if (options.json) {
     for (const { id, account, status, taken_at, slot, alert_rules_run, mcp_servers_run } of snapshots) {
@@ -68,18 +69,18 @@ async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
     }
     return EXIT.done
   }
-  const rows = snapshots.map(one => [BigInt(one.id), one.account, one.status, one.taken_at, one.slot])
+  const rows = snapshots.map(one => [one.id, one.account, one.status, one.taken_at, one.slot])
   printTable(
     ['snapshot', 'account', 'status', 'taken', 'night of'],
     rows,
-    'None yet. `ferry snapshots take` takes one.',
+    'No snapshot yet. `ferry snapshots take` takes one.',
   )
   return EXIT.done
 }
 
-/** Prints what differs between two snapshots, from the one to the other. */
+/** Prints what differs between two snapshots, from `a` to `b`. */
 export async function printDiff(pool: Pool, a: bigint, b: bigint, options: ListOptions): Promise<ExitCode> {
-  const { countDifferences, findPair, listDifferences } = await import('#src/store/snapshot-diff.ts')
+  const { countDifferences, findPair, listDifferences } = await import('#src/inventory/snapshot-diff.ts')
   const pair = await findPair(pool, a, b)
   await printList(listDifferences(pool, pair, limitOf(options)), options, {
     head: ['inventory', 'change', 'id', 'name', 'folder', 'what', 'by'],

@@ -2,14 +2,16 @@ import { Argument, type Command, Option } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
 import type { SyncPreview } from '#src/inventory/preview.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
+import { RUN_COUNTS } from '#src/model/run.ts'
+import { accountsOf } from './accounts.ts'
 import { folderArgument } from './arguments.ts'
+import { type CommandContext, withAccounts } from './command-context.ts'
 import { differencesOf } from './differences.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { tellMore } from './listing.ts'
 import { count, emphasised, harmless, print, printAside, printJson, printTable } from './output.ts'
 import { exitCodeOf, explainRun, isRefusal, printJsonRun, printRuns } from './run-result.ts'
-import { accountsOf, type Session, withAccounts } from './session.ts'
 
 type SyncOptions = {
   account?: string
@@ -23,33 +25,33 @@ type SyncOptions = {
 export function addSync(program: Command): void {
   program
     .command('sync')
-    .description('carry an inventory into Postgres now')
+    .description('sync an inventory into Postgres now')
     .addArgument(new Argument('<inventory>', 'what to sync').choices([...RESOURCES, 'all']))
     .option('--account <name>', 'only this account (default: every account)')
-    .option('--folder <id>', 'only this folder of alert rules; may be repeated', folderArgument)
+    .option('--folder <id>', 'only this folder of alert rules; can be repeated', folderArgument)
     .addOption(
       new Option(
         '--plan',
-        'say what would change and write nothing of the inventory; only the tables are made where there are none',
+        'print what would change and store nothing of the inventory; creates the tables if there are none',
       ).conflicts('acceptRemovals'),
     )
-    .option('--all', 'with --plan: show all that would change, not only the first of each kind')
-    .option('--accept-removals', 'remove what is gone, however much it is')
+    .option('--all', 'with --plan: print everything that would change, not only the first of each kind')
+    .option('--accept-removals', 'remove the rows that are gone, however many they are')
     .option('--json', 'print one JSON object per inventory')
     .action((inventory: Resource | 'all', options: SyncOptions) =>
-      withAccounts('create', (ferry, session) => {
+      withAccounts('create', (ferry, context) => {
         if (inventory === 'mcp-servers' && options.folder) {
-          throw new UsageError('MCP servers are in no folder; leave out --folder')
+          throw new UsageError('MCP servers have no folders; leave out --folder')
         }
         const resources = inventory === 'all' ? RESOURCES : [inventory]
         return options.plan
-          ? preview(ferry, resources, options, session)
-          : sync(ferry, resources, options, session)
+          ? preview(ferry, resources, options, context)
+          : sync(ferry, resources, options, context)
       }),
     )
 }
 
-/** `folder` asks for alert rules of these folders; MCP servers, synced along with them, are in none. */
+/** `--folder` narrows alert rules only: MCP servers have no folders. */
 function requestOf(account: string, resource: Resource, { folder, acceptRemovals }: SyncOptions) {
   return {
     account,
@@ -64,7 +66,7 @@ async function sync(
   ferry: Ferry,
   resources: readonly Resource[],
   options: SyncOptions,
-  { config, signal }: Session,
+  { config, signal }: CommandContext,
 ): Promise<ExitCode> {
   const { syncInventory } = await import('#src/inventory/sync.ts')
   const results = []
@@ -85,7 +87,7 @@ async function preview(
   ferry: Ferry,
   resources: readonly Resource[],
   options: SyncOptions,
-  { config, signal }: Session,
+  { config, signal }: CommandContext,
 ): Promise<ExitCode> {
   const { previewSync } = await import('#src/inventory/preview.ts')
   const wanted = options.json || options.all ? { samples: Number.POSITIVE_INFINITY } : {}
@@ -115,9 +117,7 @@ async function preview(
 const SIGN = { added: '+', changed: '~', removed: '-' } as const
 
 function printPreview(found: SyncPreview): void {
-  const counts = (['seen', 'added', 'changed', 'removed', 'unchanged', 'quarantined'] as const)
-    .map(word => `${count(found[word])} ${word}`)
-    .join(', ')
+  const counts = RUN_COUNTS.map(name => `${count(found[name])} ${name}`).join(', ')
   print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing of it was written.`)
   if (found.note !== null) print(`  ${harmless(found.note)}`)
   const rows = found.samples.map(({ id, change, name, folder, by, fields }) => {

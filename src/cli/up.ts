@@ -3,11 +3,11 @@ import type { Config } from '#src/config.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { UsageError } from './errors.ts'
 import { harmless, print, printAside } from './output.ts'
-import { leaveSandboxNote, readSandboxNote, SANDBOX_NOTICE } from './sandbox-note.ts'
+import { readSandboxNote, SANDBOX_NOTICE, writeSandboxNote } from './sandbox-note.ts'
 import { serve } from './service.ts'
-import { openWorking } from './working.ts'
+import { startWorker } from './start-worker.ts'
 
-/** As often as alert rules are polled, unless that is set otherwise. */
+/** As often as alert rules are polled by default. */
 const SANDBOX_CHANGES_EVERY_MS = 60_000
 
 export function addUp(program: Command): void {
@@ -16,20 +16,20 @@ export function addUp(program: Command): void {
     .description('services, migrations and worker in one process, until Ctrl-C')
     .option('--json', 'print one JSON object once it is up')
     .action((options: { json?: true }) =>
-      serve(async (session, opened) => {
+      serve(async (context, opened) => {
         const config =
-          session.config.accounts.length > 0
-            ? session.config
-            : await withSandbox(session.config, opened, options)
+          context.config.accounts.length > 0
+            ? context.config
+            : await withSandbox(context.config, opened, options)
         const first = options.json ? undefined : createFirstRuns()
-        await openWorking({ ...session, config }, opened, { ...options, ...(first && { onRun: first.tell }) })
+        await startWorker({ ...context, config }, opened, { ...options, ...(first && { onRun: first.tell }) })
         if (!options.json) print('\nFerry is up. Ctrl-C ends it.')
         first?.show()
       }),
     )
 }
 
-/** Shows what the first sync of each inventory of each account came to: whoever has just set Ferry up waits for that. */
+/** Prints how the first sync of each inventory of each account ended, which is what a new user waits for. */
 function createFirstRuns(): { tell(run: RunResult): void; show(): void } {
   const seen = new Set<string>()
   const early: string[] = []
@@ -58,7 +58,7 @@ function firstLine(run: RunResult): string {
   return harmless(`First sync of ${resource}, account ${account}: ${status}, ${counts}${why}${asked}`)
 }
 
-/** Starts the sandbox and tells other commands on this data directory where it is. Not beside another. */
+/** Starts the sandbox, and a note in the data directory tells other commands where it is. Throws if another one runs. */
 async function withSandbox(
   config: Config,
   opened: AsyncDisposableStack,
@@ -73,7 +73,7 @@ async function withSandbox(
   }
   const say = options.json ? printAside : print
   say(SANDBOX_NOTICE)
-  say('A little of it changes every minute, so that there is history to see.')
+  say('Some of its data changes every minute, so that there is history to see.')
   say('Set FERRY_BASE_URL and FERRY_APP_KEY to use your own.\n')
   const { makeDataDir } = await import('#src/embedded/data-dir.ts')
   const { openSandbox } = await import('#src/sandbox/sandbox.ts')
@@ -82,6 +82,6 @@ async function withSandbox(
   const { openChanges } = await import('#src/sandbox/changes.ts')
   const sandbox = opened.use(await openSandbox())
   opened.use(openChanges(sandbox, SANDBOX_CHANGES_EVERY_MS))
-  opened.use(leaveSandboxNote(config.dataDir, sandbox))
+  opened.use(writeSandboxNote(config.dataDir, sandbox))
   return withAccount(config, 'sandbox', sandbox.baseUrl, sandbox.appKey)
 }

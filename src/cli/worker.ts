@@ -1,17 +1,17 @@
 import type { Command } from 'commander'
+import { needAccounts } from './accounts.ts'
 import { serve } from './service.ts'
-import { needAccounts } from './session.ts'
-import { openWorking } from './working.ts'
+import { startWorker } from './start-worker.ts'
 
 export function addWorker(program: Command): void {
   program
     .command('worker')
-    .description('work on schedules until SIGTERM; any number of them, on any number of machines')
-    .option('--json', 'print one JSON object once it works')
+    .description('do what is due until SIGTERM; any number of workers, on any number of machines')
+    .option('--json', 'print one JSON object once it is ready')
     .action((options: { json?: true }) =>
-      serve(async (session, opened) => {
-        const config = await needAccounts(session.config)
-        await openWorking({ ...session, config }, opened, options)
+      serve(async (context, opened) => {
+        const config = await needAccounts(context.config)
+        await startWorker({ ...context, config }, opened, options)
       }),
     )
 }

@@ -1,19 +1,18 @@
 /*
- * How a table gets into a narrow terminal: the columns with the most words give way, and their words go on below each
- * other. Columns of numbers, times and ids have one word and stay as they are; if those alone are too many, the
- * terminal wraps the lines.
+ * Fits a table into a narrow terminal: the widest columns become narrower, and their text is wrapped between words. Columns
+ * of numbers, times and ids have one word and keep their width. If those alone are too wide, the terminal wraps the lines.
  */
 
 const BETWEEN_COLUMNS = 2
 
-/** A word longer than this is broken: a path or a document without a space. */
-const LONGEST_WORD = 40
+/** A longer word is broken, such as a path or a document without a space. */
+const MAX_WORD = 40
 
-/** How wide each column of these lines of cells may be, so that a line fits into `columns` if it can. */
+/** Returns the width of each column, so that the lines of cells fit into `columns` if that is possible. */
 export function fittingWidths(lines: readonly (readonly string[])[], columns: number): readonly number[] {
   const widths = widest(lines, widthOf)
   const least = widest(lines, text =>
-    Math.max(...text.split(' ').map(word => Math.min(widthOf(word), LONGEST_WORD))),
+    Math.max(...text.split(' ').map(word => Math.min(widthOf(word), MAX_WORD))),
   )
   let excess = tableWidth(lines) - columns
   while (excess > 0) {
@@ -25,13 +24,13 @@ export function fittingWidths(lines: readonly (readonly string[])[], columns: nu
   return widths
 }
 
-/** How wide a table of these lines of cells is. */
+/** Returns the width of a table of these lines of cells. */
 export function tableWidth(lines: readonly (readonly string[])[]): number {
   const widths = widest(lines, widthOf)
   return sum(widths) + BETWEEN_COLUMNS * (widths.length - 1)
 }
 
-/** The text on as many lines as it takes, none wider than `width`, broken between words where that is possible. */
+/** Returns the text in lines not wider than `width`, broken between words where possible. */
 export function wrapped(text: string, width: number): string[] {
   if (widthOf(text) <= width) return [text]
   const lines: string[] = []
@@ -60,7 +59,7 @@ function pieces(word: string, width: number): string[] {
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/gu
 
-/** Columns of a terminal: characters of East Asia and pictures take two. */
+/** Returns how many columns a terminal needs. East Asian characters and emoji need two each. */
 function widthOf(text: string): number {
   return [...text].length + (text.match(WIDE)?.length ?? 0)
 }

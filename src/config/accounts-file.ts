@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
-import { BaseUrl, FolderList, Limit, PageLimit, quoted } from './values.ts'
+import { BaseUrl, FolderList, LimitWindows, PageLimit, quoted } from './values.ts'
 
 const FIELDS = {
   name: z
     .string()
     .regex(
       /^[a-z0-9_-]{1,63}$/,
-      'is not a name; write small letters, digits, - and _, such as production-eu',
+      'is not a name; write lower-case letters, digits, - and _, such as production-eu',
     ),
   baseUrl: BaseUrl,
   appKeyEnv: z.string().min(1).optional(),
@@ -17,17 +17,17 @@ const FIELDS = {
   folders: FolderList.optional(),
   pageLimit: PageLimit.optional(),
   includeAccount: z.boolean().optional(),
-  importLimit: Limit.optional(),
-  listLimit: Limit.optional(),
+  importLimit: LimitWindows.optional(),
+  listLimit: LimitWindows.optional(),
 }
 
-/** One account as `FERRY_ACCOUNTS_FILE` describes it: its key is referred to, never written there. */
+/** One account of `FERRY_ACCOUNTS_FILE`. It refers to its key and never contains it. */
 const AccountEntry = z
   .strictObject(FIELDS)
   .refine(entry => (entry.appKeyEnv === undefined) !== (entry.appKeyFile === undefined), {
     message:
-      'needs the app_key by appKeyEnv (the name of an environment variable) or by appKeyFile, one of them',
-    // Else any other mistake of the account would hide this one.
+      'needs either appKeyEnv (the name of an environment variable with the app_key) or appKeyFile, not both',
+    // By default, another mistake of the account would hide this one.
     when: ({ value }) => isRecord(value),
   })
 export type AccountEntry = z.output<typeof AccountEntry>
@@ -38,16 +38,16 @@ const AccountsFile = z.strictObject({
   accounts: z.array(AccountEntry).min(1, 'is empty; write [{ "name": …, "baseUrl": … }]'),
 })
 
-/** What could be read of one account: all of it, or what its mistakes leave, to look for more of them. */
+/** One account as far as it could be read. With mistakes, `entry` has the right fields only, to check those further. */
 export type ReadEntry = { readonly place: string } & (
   | { readonly whole: true; readonly entry: AccountEntry }
   | { readonly whole: false; readonly entry: z.output<typeof PartOfEntry> }
 )
 
-/** Every key the file may hold, for "did you mean". */
+/** Every key that the file may have, for "did you mean". */
 const KEYS = ['accounts', ...Object.keys(FIELDS)]
 
-/** Returns the entries of the accounts file at `path`; adds what is wrong with it to `mistakes`. */
+/** Returns the entries of the accounts file at `path`. Adds its mistakes to `mistakes`. */
 export function readAccountsFile(path: string, mistakes: string[]): readonly ReadEntry[] {
   const written = readText(path, 'FERRY_ACCOUNTS_FILE', mistakes)
   if (written === null) return []
@@ -67,7 +67,7 @@ export function readAccountsFile(path: string, mistakes: string[]): readonly Rea
   const names = entries.flatMap(({ entry }) => entry.name ?? [])
   for (const name of new Set(names.filter((name, index) => names.indexOf(name) !== index))) {
     mistakes.push(
-      `FERRY_ACCOUNTS_FILE: accounts has two entries of the same name, ${name}; give each its own`,
+      `FERRY_ACCOUNTS_FILE: accounts has two entries with the name ${name}; give each its own name`,
     )
   }
   return entries
@@ -82,7 +82,7 @@ function readEntry(account: unknown, index: number): ReadEntry {
   return { place, whole: false, entry: PartOfEntry.parse(Object.fromEntries(right)) }
 }
 
-/** The content of a file that a setting names, or null after saying why it cannot be read. */
+/** Returns the content of a file that a setting names, or null after adding to `mistakes` why it cannot be read. */
 export function readText(path: string, setting: string, mistakes: string[]): string | null {
   try {
     return readFileSync(path, 'utf8')
@@ -93,7 +93,7 @@ export function readText(path: string, setting: string, mistakes: string[]): str
   }
 }
 
-/** `JSON.parse` quotes what it cannot read in its error, and that may be a key: only where that is is told. */
+/** Discards the error of `JSON.parse`: it quotes the text, which may be a key. `placeOfFault` says where it is wrong. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -102,32 +102,32 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Where the text stops being the beginning of any JSON. `JSON.parse` does not say so for every fault. */
+/** Returns the place at which the text stops being the start of any JSON. `JSON.parse` does not report it for every fault. */
 function placeOfFault(text: string): string {
   let sound = 0
   let faulty = text.length
   while (faulty - sound > 1) {
     const middle = Math.floor((sound + faulty) / 2)
-    if (mayGoOn(text.slice(0, middle))) sound = middle
+    if (isStartOfJson(text.slice(0, middle))) sound = middle
     else faulty = middle
   }
-  const before = text.slice(0, mayGoOn(text) ? text.length : sound).split('\n')
+  const before = text.slice(0, isStartOfJson(text) ? text.length : sound).split('\n')
   return ` (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
 }
 
-/** Whether more text could make JSON of it: read to its end, nothing was wrong but that it ended. */
-function mayGoOn(text: string): boolean {
+/** Whether the text is the start of some JSON: the only fault is that it ends. */
+function isStartOfJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true
   } catch (error) {
-    const said = error instanceof Error ? error.message : ''
-    const [, position] = /at position (\d+)/.exec(said) ?? []
-    return /^(Unexpected end|Unterminated)/.test(said) || Number(position) >= text.length
+    const message = error instanceof Error ? error.message : ''
+    const [, position] = /at position (\d+)/.exec(message) ?? []
+    return /^(Unexpected end|Unterminated)/.test(message) || Number(position) >= text.length
   }
 }
 
-/** What is wrong, and what would be right, where no field says it better. */
+/** The words for mistakes that have none of their own: what is wrong, and what would be right. */
 const plainWords: z.core.$ZodErrorMap = issue => {
   if (issue.code === 'too_small') return 'is empty; write it, or leave it out'
   if (issue.code !== 'invalid_type') return undefined

@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto'
+import type { LimitWindow } from '../model/limit.ts'
 import { Secret } from '../model/secret.ts'
 import { type ReadEntry, readAccountsFile, readText } from './accounts-file.ts'
 import type { Environment } from './settings.ts'
-import type { Limit } from './values.ts'
 
 export type AccountDefaults = {
-  /** The folders whose alert rules are listed; 0 stands for all the key may view. */
+  /** The folders whose alert rules are synced. 0 means all folders that the key can view. */
   readonly folders: readonly bigint[]
   readonly pageLimit: number
   readonly includeAccount: boolean
-  readonly importLimit: Limit
-  readonly listLimit: Limit
+  readonly importLimit: readonly LimitWindow[]
+  readonly listLimit: readonly LimitWindow[]
 }
 
 export type Account = AccountDefaults & {
   readonly name: string
-  /** Without a slash at its end; it may have a path. */
+  /** Without a slash at the end. May have a path. */
   readonly baseUrl: string
-  /** Where the address was set, in words. */
+  /** The setting that holds the address, for messages. */
   readonly baseUrlSetting: string
   readonly appKey: Secret
-  /** Says whether two keys are the same without saying what they are. */
+  /** A hash of the key, to tell whether two keys are the same. */
   readonly keyHash: string
-  /** Accounts of one group are counted together by the platform; the account's own name if none is given. */
+  /** The platform counts the calls of one group together. The account's own name by default. */
   readonly limitGroup: string
 }
 
@@ -33,14 +33,14 @@ type Source = Pick<Account, 'name' | 'baseUrl' | 'baseUrlSetting' | 'appKey'> & 
   readonly [Key in keyof AccountDefaults]?: AccountDefaults[Key] | undefined
 }
 
-/** Completes an account from the defaults. */
+/** Returns an account, with defaults for what `source` leaves out. */
 export function accountOf(defaults: AccountDefaults, source: Source): Account {
   return Object.freeze({
     name: source.name,
     baseUrl: source.baseUrl,
     baseUrlSetting: source.baseUrlSetting,
     appKey: source.appKey,
-    // 64 bits: enough to tell keys apart, too few to be the key's fingerprint anywhere else.
+    // 64 bits are enough to tell keys apart.
     keyHash: createHash('sha256').update(source.appKey.reveal()).digest('hex').slice(0, 16),
     limitGroup: source.limitGroup ?? source.name,
     folders: source.folders ?? defaults.folders,
@@ -52,8 +52,8 @@ export function accountOf(defaults: AccountDefaults, source: Source): Account {
 }
 
 /**
- * Reads the one account of the environment, or those of the accounts file; adds what is wrong to `mistakes`.
- * `variables` are those that the file refers to, whatever they are called.
+ * Reads the account of the environment, or those of the accounts file. Adds mistakes to `mistakes`. `variables` are the
+ * environment variables that the file refers to.
  */
 export function readAccounts(given: Given, settings: Environment, mistakes: string[]) {
   const defaults: AccountDefaults = {
@@ -78,7 +78,7 @@ export function readAccounts(given: Given, settings: Environment, mistakes: stri
   return { accounts, defaults, variables: entries.flatMap(({ entry }) => entry.appKeyEnv ?? []) }
 }
 
-/** None, or the account `default`. Its address is unset also if it is wrong, which has been said already. */
+/** Returns no account or the account `default`. A wrong address is unset in `settings`, and was reported already. */
 function defaultAccount(given: Given, settings: Environment, mistakes: string[]): Source[] {
   const { FERRY_BASE_URL: baseUrl } = settings
   const { FERRY_BASE_URL: address, FERRY_APP_KEY: key, FERRY_APP_KEY_FILE: file } = given
@@ -99,7 +99,7 @@ function defaultAccount(given: Given, settings: Environment, mistakes: string[])
     : []
 }
 
-/** Of an entry with mistakes, the rest is checked all the same; it makes no account. */
+/** Returns the accounts of the file. An entry with mistakes is checked further, but gives no account. */
 function fromFile(
   entries: readonly ReadEntry[],
   given: Given,
@@ -121,7 +121,7 @@ function fromFile(
   })
 }
 
-/** A file written by an editor ends with a newline that is no part of the key. */
+/** Reads a key from a file. A newline at the end is not part of the key. */
 function keyFrom(path: string, setting: string, mistakes: string[]): Secret | null {
   const text = readText(path, setting, mistakes)?.replace(/\r?\n$/, '')
   if (text === '') mistakes.push(`${setting}: ${path} is empty; write the app_key into it`)
@@ -131,7 +131,7 @@ function keyFrom(path: string, setting: string, mistakes: string[]): Secret | nu
 function keyOf(text: string | undefined, setting: string, mistakes: string[]): Secret | null {
   if (text === undefined) return null
   if (!/\s/.test(text)) return new Secret(text)
-  mistakes.push(`${setting}: the app_key has white space in it; copy it again, on one line`)
+  mistakes.push(`${setting}: the app_key contains white space; copy it again, on one line`)
   return null
 }
 
@@ -153,7 +153,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
-/** What the platform counts together must be counted together here, by the same limits. */
+/** Checks that accounts which the platform counts together share a limitGroup, and that a group has one limit. */
 function sharedLimits(accounts: readonly Account[]): string[] {
   const mistakes: string[] = []
   for (const [index, account] of accounts.entries()) {

@@ -1,49 +1,48 @@
 import { accessSync, constants } from 'node:fs'
 
 /*
- * The address of a Postgres, as libpq knows it and as far as Ferry can keep what it asks for. What Ferry cannot keep is
- * refused by name: nothing is worse than an address that means something else here than in psql.
+ * The URL of a Postgres, as libpq reads it. A parameter that Ferry does not support is refused by name: a URL must not mean
+ * something else here than in psql.
  */
 
-/** The modes of libpq that neither fall back to plain text nor leave open whether it is encrypted. */
+/** The modes of libpq in which it is certain whether the connection is encrypted. */
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 
-/** What libpq would heed, and Ferry does not. */
+/** Parameters of libpq that Ferry does not support, and what to do instead. */
 const REFUSED: Readonly<Record<string, string>> = {
-  hostaddr: 'write the address as the host',
-  service: 'write host, port and database themselves',
+  hostaddr: 'write the IP address as the host',
+  service: 'write host, port and database in the URL',
   passfile: 'use DATABASE_PASSWORD_FILE',
-  sslcrl: 'Ferry checks no revocation lists',
+  sslcrl: 'Ferry does not check revocation lists',
   sslpassword: 'the key in sslkey must have no passphrase',
 }
 
-/** Read-write is what Ferry needs anyway. */
+/** The values of `target_session_attrs` that include a read-write server, which Ferry needs. */
 const SESSIONS = ['any', 'read-write', 'primary']
 
 /**
- * Returns the address in the one form in which every part of Ferry can read it, or what is wrong with it. Mistakes name
- * no part of the address that may be secret.
+ * Returns the URL in a form that every part of Ferry can read, or what is wrong with it. A mistake never contains a part of
+ * the URL that may be secret.
  */
 export function readPostgresUrl(text: string): { readonly url: string } | { readonly mistake: string } {
-  // The host may stand among the parameters, as that of a socket has to.
+  // The host may be a parameter, as it must be for a socket.
   const url =
     URL.parse(text) ?? URL.parse(text.replace('@/', '@localhost/').replace(/@(:\d+)\//, '@localhost$1/'))
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    return /^postgres(ql)?:\/\/[^/]*,/.test(text) ? { mistake: SEVERAL_HOSTS } : { mistake: NOT_AN_ADDRESS }
+    return /^postgres(ql)?:\/\/[^/]*,/.test(text) ? { mistake: SEVERAL_HOSTS } : { mistake: NOT_A_URL }
   }
   const mistake = mistakeIn(url)
   if (mistake !== null) return { mistake }
-  // As psql reads it: `require` encrypts, and only `verify-ca` and `verify-full` look at the certificate.
+  // As in psql: `require` encrypts, and only `verify-ca` and `verify-full` check the certificate.
   const mode = url.searchParams.get('sslmode')
   if (mode !== null && mode !== 'no-verify') url.searchParams.set('uselibpqcompat', 'true')
   return { url: url.href }
 }
 
-const NOT_AN_ADDRESS =
-  'is not an address of its kind; write it like postgres://user:password@host:5432/database'
+const NOT_A_URL = 'is not a Postgres URL; write it like postgres://user:password@host:5432/database'
 const SEVERAL_HOSTS =
-  'names several hosts, and Ferry connects to one; write the name or address that always leads to the primary'
+  'names several hosts, but Ferry connects to one; write the name or address that always leads to the primary'
 
 function mistakeIn({ hostname, port: inAddress, searchParams }: URL): string | null {
   if (`${hostname}${searchParams.get('host') ?? ''}${searchParams.get('port') ?? ''}`.includes(','))
@@ -59,7 +58,7 @@ function mistakeIn({ hostname, port: inAddress, searchParams }: URL): string | n
   return sslMistakeIn(searchParams)
 }
 
-/** The driver never comes back from a connection to what is none. */
+/** The driver hangs if the port is not a valid one. */
 function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
 }
@@ -67,16 +66,16 @@ function isPort(text: string): boolean {
 function sslMistakeIn(parameters: URLSearchParams): string | null {
   const mode = parameters.get('sslmode')
   if (mode === 'allow' || mode === 'prefer') {
-    return `has sslmode=${mode}, which may go without encryption; write disable, require, verify-ca or verify-full`
+    return `has sslmode=${mode}, which may connect without encryption; write disable, require, verify-ca or verify-full`
   }
   if (mode !== null && !SSL_MODES.includes(mode)) {
-    return 'has an sslmode that is none; write disable, require, verify-ca or verify-full'
+    return 'has an unknown sslmode; write disable, require, verify-ca or verify-full'
   }
   if (parameters.get('sslrootcert') === 'system') {
-    return 'has sslrootcert=system; leave it out: the authorities Node knows count then, and those of NODE_EXTRA_CA_CERTS'
+    return 'has sslrootcert=system; leave it out, and Node uses its own authorities and those of NODE_EXTRA_CA_CERTS'
   }
   if (mode === 'verify-ca' && !parameters.has('sslrootcert')) {
-    return 'has sslmode=verify-ca without sslrootcert; name the file of the authority, or write verify-full'
+    return 'has sslmode=verify-ca without sslrootcert; name the file with the authority, or write verify-full'
   }
   for (const name of SSL_FILES) {
     const path = parameters.get(name)

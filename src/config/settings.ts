@@ -3,77 +3,83 @@ import * as value from './values.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** Every setting: how it is written, what it is if unset, what it means. The README's table is checked against this. */
+/** Every setting: how it is written, what it is if unset, what it means. `npm run docs` writes docs/settings.md from it. */
 export const Environment = z.object({
   DATABASE_URL: value.PostgresUrl.optional().describe(
-    'Postgres 15 or newer. Unset: Ferry brings up its own in `FERRY_DATA_DIR`.',
+    'Postgres 15 or newer. Unset: Ferry runs its own in `FERRY_DATA_DIR`.',
   ),
   DATABASE_PASSWORD_FILE: z
     .string()
     .optional()
-    .describe('A file that holds the password for `DATABASE_URL`, if it is not written there.'),
+    .describe('A file with the password for `DATABASE_URL`, if the URL has none.'),
   REDIS_URL: value.RedisUrl.optional().describe(
-    'A single Redis 6.2 or newer (or Valkey; no Cluster, no Sentinel) with `noeviction`, for the queue. Unset: the queue lives in Postgres.',
+    'A single Redis 6.2 or newer (or Valkey; no Cluster, no Sentinel) with `noeviction`, for the queue. Unset: the queue is in Postgres.',
   ),
   FERRY_DATA_DIR: z.string().prefault('.ferry').describe('Where the embedded Postgres keeps its data.'),
   FERRY_BASE_URL: value.BaseUrl.optional().describe(
-    'Where the platform is, for the one account `default`. No account at all: the built-in sandbox (`up`, `demo`).',
+    'The address of the platform, for the account `default`. Without any account, `up` and `demo` use the built-in sandbox.',
   ),
   FERRY_APP_KEY: z.string().optional().describe('The app_key of that account.'),
-  FERRY_APP_KEY_FILE: z.string().optional().describe('Or: a file that holds the app_key.'),
+  FERRY_APP_KEY_FILE: z.string().optional().describe('A file with the app_key, instead of `FERRY_APP_KEY`.'),
   FERRY_ACCOUNTS_FILE: z
     .string()
     .optional()
-    .describe('Several accounts: a JSON file, keys by reference (see "Several accounts").'),
+    .describe(
+      'A JSON file with several accounts (see "Several accounts"). It refers to keys, and contains none.',
+    ),
   FERRY_FOLDERS: value.Folders.prefault('0').describe(
-    'Folders whose alert rules are listed, with commas between; `0` is all the key may view.',
+    'Folders whose alert rules are synced, separated by commas. `0` means all folders that the key can view.',
   ),
-  FERRY_PAGE_LIMIT: value.PageLimitText.prefault('100').describe('MCP servers asked for in one page.'),
+  FERRY_PAGE_LIMIT: value.PageLimitText.prefault('100').describe(
+    'How many MCP servers Ferry asks for in one page.',
+  ),
   FERRY_INCLUDE_ACCOUNT: value.Flag.prefault('true').describe(
-    'Whether account-level MCP servers are listed.',
+    'Whether account-level MCP servers are synced too.',
   ),
   FERRY_POLL_EVERY: value.Period.prefault('60s').describe('How often alert rules are synced.'),
   FERRY_NIGHTLY_CRON: value.Cron.prefault('30 3 * * *').describe('When the nightly snapshot is taken.'),
-  FERRY_TIMEZONE: value.TimeZone.prefault('UTC').describe('The time zone of that cron time.'),
+  FERRY_TIMEZONE: value.TimeZone.prefault('UTC').describe('The time zone of `FERRY_NIGHTLY_CRON`.'),
   FERRY_CATCH_UP: value.Duration.prefault('6h').describe(
-    'A run missed while nothing was up is made up for if it is younger than this.',
+    'A run that was missed while no worker was running is caught up if it is not older than this.',
   ),
-  FERRY_IMPORT_LIMIT: value.Limit.prefault('2/1s,20/60s').describe(
-    'Import calls the platform allows an account, as calls/window.',
+  FERRY_IMPORT_LIMIT: value.LimitWindows.prefault('2/1s,20/60s').describe(
+    'How many import calls the platform allows an account, as calls/window.',
   ),
-  FERRY_LIST_LIMIT: value.Limit.prefault('50/1s,1000/60s').describe(
-    'Calls of each listing the platform allows, as calls/window.',
+  FERRY_LIST_LIMIT: value.LimitWindows.prefault('50/1s,1000/60s').describe(
+    'How many calls of each listing the platform allows, as calls/window.',
   ),
   FERRY_ARRIVAL_BOUND: value.ArrivalBound.prefault('5s').describe(
-    'The longest a request may be under way before the platform counts it; `500ms` or more.',
+    'The platform counts a request at most this long after Ferry sent it. `500ms` or more.',
   ),
-  FERRY_IMPORT_BATCH: value.BatchRows.prefault('500').describe('Subscribers sent in one import call.'),
-  FERRY_REQUEST_TIMEOUT: value.Duration.prefault('20s').describe('How long one request may take in all.'),
+  FERRY_IMPORT_BATCH: value.BatchRows.prefault('500').describe(
+    'How many subscribers Ferry sends in one import call.',
+  ),
+  FERRY_REQUEST_TIMEOUT: value.Duration.prefault('20s').describe('How long one request may take in total.'),
   FERRY_WORKER_CONCURRENCY: value.Concurrency.prefault('4').describe(
-    'How many inventories a worker compares and stores at once; each takes a database connection. Waiting for the platform does not count.',
+    'How many inventories a worker compares and stores at a time. Each needs a database connection. Waiting for the platform does not count.',
   ),
   FERRY_REMOVAL_GUARD: value.Guard.prefault('10,20%').describe(
-    'More rows than this gone at once, and more than this share, is held for a person.',
+    'If more rows than this number, and more than this share, are gone at once, their removal waits for a person.',
   ),
   FERRY_ALLOW_HTTP: value.Flag.prefault('false').describe(
-    'Allows plain `http:` to a platform that is not on this machine. The key travels in the address.',
+    'Allows plain `http:` to a platform on another machine. The key is then sent unencrypted, in the address.',
   ),
   FERRY_LOG_LEVEL: z
     .enum(LOG_LEVELS, {
       error: issue => `${value.quoted(issue.input)} is not one of ${LOG_LEVELS.join(', ')}`,
     })
     .optional()
-    .describe('`trace` to `fatal`, or `silent`. Unset: `info` for `up` and `worker`, else `warn`.'),
+    .describe('`trace` to `fatal`, or `silent`. Unset: `info` for `up` and `worker`, `warn` for all others.'),
   HTTPS_PROXY: value.ProxyUrl.optional().describe('The proxy for `https:` addresses of the platform.'),
   HTTP_PROXY: value.ProxyUrl.optional().describe('The proxy for `http:` addresses of the platform.'),
-  NO_PROXY: z.string().optional().describe('Hosts reached without a proxy, with commas between.'),
+  NO_PROXY: z.string().optional().describe('Hosts that are reached without a proxy, separated by commas.'),
 })
 export type Environment = z.output<typeof Environment>
 
-/** Settings of rooms that are not built yet. They are accepted unread, so that one file of settings can serve all. */
+/** Settings of parts that do not exist yet. They are accepted and ignored, so that a settings file may have them. */
 export const RESERVED = ['FERRY_CONSOLE_HOST', 'FERRY_CONSOLE_PORT', 'FERRY_CONSOLE_TOKEN']
 
-/** Every setting as data, in the order in which the README shows them. */
+/** Every setting as data, in the order in which docs/settings.md shows them. */
 export const SETTINGS: readonly Setting[] = Object.entries(Environment.shape).map(([name, type]) => ({
   name,
   default: type instanceof z.ZodPrefault ? String(type.def.defaultValue) : null,

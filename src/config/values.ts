@@ -1,49 +1,50 @@
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
+import { MAX_DEFAULT_BATCH_ROWS } from '../model/batch-rows.ts'
 import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
+import type { LimitWindow } from '../model/limit.ts'
+import type { RemovalGuard } from '../model/removal-guard.ts'
 import { readPostgresUrl } from './database-url.ts'
 
 /*
- * How each kind of setting is written. A mistake says what is wrong and what would be right; the text itself is
- * repeated only where it cannot hold a secret.
+ * How each kind of setting is written. A mistake says what is wrong and what would be right. It repeats the text only
+ * where that cannot be a secret.
  */
 
-/** Milliseconds, few enough for a timer. */
+/** A duration in milliseconds, short enough for a timer. */
 export const Duration = text(durationMs, value =>
   isTooLong(value)
     ? `is too long; write ${LONGEST_TIMER} or less`
     : 'is not a duration; write a number above 0 and its unit: 500ms, 60s, 5m or 6h',
 )
 
-/** The same for what is done over and over: more often than each second would only load the platform. */
+/** A duration between repetitions. Less than a second would only load the platform. */
 export const Period = Duration.refine(ms => ms >= 1_000, 'is too often; write 1s or more')
 
-/** A permit is good for a fifth of it: less than a tenth of a second is gone before a request is out. */
+/** A permit is valid for a fifth of this. Less than 100 ms could pass before the request is sent. */
 export const ArrivalBound = Duration.refine(
   ms => ms >= 500,
-  'is too short for a request to be handed over; write 500ms or more',
+  'is too short to send a request; write 500ms or more',
 )
 
-/** At most `most` calls in any `windowMs`, for each window of the list. */
-export const Limit = text(
+export const LimitWindows = text(
   value => all(value.split(',').map(windowOf)),
   value =>
     value.split(',').some(window => isTooLong(window.split('/').at(-1) ?? ''))
       ? `has too long a window; write ${LONGEST_TIMER} or less`
       : 'is not a limit; write calls/window, with commas between: 2/1s,20/60s',
 )
-export type Limit = z.output<typeof Limit>
 
-/** More than `rows` and more than `share` (0 to 1) of the rows gone at once is held for a person. */
+/** The bounds of a removal that needs a person's decision: rows and a share from 0 to 1. */
 export const Guard = text(guardOf, 'is not a removal guard; write a number of rows and a share: 10,20%')
 
-/** Folder ids of alert rules; 0 stands for all the caller may view. */
+/** Folder ids of alert rules. 0 means all folders that the key can view. */
 export const Folders = text(
   value => all(value.split(',').map(folderOf))?.filter(isFirst),
   'is not a list of folders; write ids from 0 to 18446744073709551615 with commas between: 0 or 12,34',
 )
 
-/** The same from JSON, where an id beyond 2^53 must be a string to survive. */
+/** Folder ids in JSON, where an id above 2^53-1 must be a string to be exact. */
 export const FolderList = z
   .array(
     z.union([z.int().min(0).transform(BigInt), z.string().transform(folderOf).pipe(z.bigint())], {
@@ -56,7 +57,7 @@ export const FolderList = z
 
 export const Cron = text(
   value => (isCron(value) ? value : undefined),
-  'is not a cron time that ever comes; write five fields, minute to day of the week: 30 3 * * *',
+  'is not a cron expression with a next time; write five fields, minute to day of the week: 30 3 * * *',
 )
 
 export const TimeZone = text(
@@ -74,35 +75,39 @@ export const PostgresUrl = z.string().transform((value, context) => {
   context.addIssue(read.mistake)
   return z.NEVER
 })
-export const RedisUrl = url(['redis:', 'rediss:'], 'redis://host:6379')
-export const ProxyUrl = url(['http:', 'https:'], 'http://proxy:3128')
+export const RedisUrl = url('a Redis', ['redis:', 'rediss:'], 'redis://host:6379')
+export const ProxyUrl = url('a proxy', ['http:', 'https:'], 'http://proxy:3128')
 
-/** An address of the platform, without the slash at its end. The key is added by the client, never written here. */
+/** The platform's address, without a slash at the end. It must not contain a key: the client adds it. */
 export const BaseUrl = z.string().transform((value, context) => {
   const address = URL.parse(value)
   const wrong =
     address?.protocol !== 'http:' && address?.protocol !== 'https:'
-      ? 'is not an http address'
+      ? 'is not an http URL'
       : address.username || address.password
-        ? 'holds a user or a password'
+        ? 'contains a user or a password'
         : address.search || address.hash
-          ? 'holds a query or a fragment'
+          ? 'contains a query or a fragment'
           : null
   if (wrong === null) return value.replace(/\/+$/, '')
-  context.addIssue(`${wrong}; write only where the platform is: https://api.example.com`)
+  context.addIssue(`${wrong}; write only the address of the platform: https://api.example.com`)
   return z.NEVER
 })
 
-const PAGE_LIMIT = 'is not a page size; write a whole number from 1 to 10000'
-export const PageLimit = z.int(PAGE_LIMIT).min(1, PAGE_LIMIT).max(10_000, PAGE_LIMIT)
+const MAX_PAGE_LIMIT = 10_000
+const PAGE_LIMIT = `is not a page size; write a whole number from 1 to ${MAX_PAGE_LIMIT}`
+export const PageLimit = z.int(PAGE_LIMIT).min(1, PAGE_LIMIT).max(MAX_PAGE_LIMIT, PAGE_LIMIT)
 
-/** The same in an environment, where everything is text. */
-export const PageLimitText = text(sizeOf, PAGE_LIMIT)
+/** A page size in an environment variable. */
+export const PageLimitText = text(value => sizeOf(value, MAX_PAGE_LIMIT), PAGE_LIMIT)
 
-/** Rows of one import call. The platform does not say how many it takes: a batch that is too large is halved. */
-export const BatchRows = text(sizeOf, 'is not a number of rows; write a whole number from 1 to 10000')
+/** Rows in one import call. The platform's maximum is unknown; a batch that it refuses as too large is halved. */
+export const BatchRows = text(
+  value => sizeOf(value, MAX_DEFAULT_BATCH_ROWS),
+  `is not a number of rows; write a whole number from 1 to ${MAX_DEFAULT_BATCH_ROWS}`,
+)
 
-/** More would need more connections than a Postgres commonly allows. */
+/** Jobs at a time. More than 64 would need more connections than a Postgres usually allows. */
 export const Concurrency = text(
   value => (/^[1-9]\d?$/.test(value) && Number(value) <= 64 ? Number(value) : undefined),
   'is not a number of jobs; write a whole number from 1 to 64',
@@ -118,6 +123,7 @@ export function folderOf(value: string): bigint | undefined {
   return id < 2n ** 64n ? id : undefined
 }
 
+/** A value that `parse` reads from trimmed text. `wrong` says what is wrong with text for which it returns undefined. */
 function text<T>(parse: (value: string) => T | undefined, wrong: string | ((value: string) => string)) {
   return z.string().transform((value, context) => {
     const parsed = parse(value.trim())
@@ -128,9 +134,9 @@ function text<T>(parse: (value: string) => T | undefined, wrong: string | ((valu
   })
 }
 
-function url(protocols: readonly string[], example: string) {
+function url(kind: string, protocols: readonly string[], example: string) {
   const isRight = (value: string) => protocols.includes(URL.parse(value)?.protocol ?? '')
-  return z.string().refine(isRight, `is not an address of its kind; write it like ${example}`)
+  return z.string().refine(isRight, `is not ${kind} URL; write it like ${example}`)
 }
 
 function durationMs(value: string): number | undefined {
@@ -141,21 +147,21 @@ function isTooLong(duration: string): boolean {
   return (parseDuration(duration.trim()) ?? 0) > LONGEST_TIMER_MS
 }
 
-function windowOf(value: string): { readonly most: number; readonly windowMs: number } | undefined {
+function windowOf(value: string): LimitWindow | undefined {
   const [, digits, window = ''] = /^\s*(\d{1,9})\/(\S+)\s*$/.exec(value) ?? []
-  const most = Number(digits)
+  const maxCalls = Number(digits)
   const windowMs = durationMs(window)
-  return most > 0 && windowMs !== undefined ? { most, windowMs } : undefined
+  return maxCalls > 0 && windowMs !== undefined ? { maxCalls, windowMs } : undefined
 }
 
-function guardOf(value: string): { readonly rows: number; readonly share: number } | undefined {
+function guardOf(value: string): RemovalGuard | undefined {
   const [, rows, percent] = /^(\d{1,9})\s*,\s*(\d{1,3}(?:\.\d+)?)%$/.exec(value) ?? []
   const share = Number(percent) / 100
   return share <= 1 ? { rows: Number(rows), share } : undefined
 }
 
-function sizeOf(value: string): number | undefined {
-  return /^[1-9]\d{0,3}$|^10000$/.test(value) ? Number(value) : undefined
+function sizeOf(value: string, max: number): number | undefined {
+  return /^[1-9]\d*$/.test(value) && Number(value) <= max ? Number(value) : undefined
 }
 
 function isCron(value: string): boolean {
@@ -167,7 +173,7 @@ function isCron(value: string): boolean {
   }
 }
 
-/** Offsets and abbreviations such as CST pass `Intl`, but no two programs agree on them. */
+/** `Intl` accepts offsets and abbreviations such as CST too, but programs disagree about what they mean. */
 function isTimeZone(value: string): boolean {
   if (value !== 'UTC' && !value.includes('/')) return false
   try {

@@ -2,12 +2,12 @@ import { dirname, join } from 'node:path'
 import { PostgresBinariesMissing } from './errors.ts'
 import { AS_OURSELVES, run } from './run-as.ts'
 
-/** Where Postgres's own programs are. */
+/** The paths of Postgres's own programs. */
 export type Binaries = { readonly initdb: string; readonly pgCtl: string; readonly postgres: string }
 
 /**
- * Finds the Postgres that npm installed for this machine, and tries it. Throws `PostgresBinariesMissing`, naming
- * the package.
+ * Returns the Postgres that npm installed for this machine, after checking that it runs. Throws `PostgresBinariesMissing`,
+ * which names the package.
  */
 export async function findBinaries(
   platform: string = process.platform,
@@ -18,7 +18,7 @@ export async function findBinaries(
   const tried = await run(AS_OURSELVES, binaries.postgres, ['--version'])
   if (tried.code === 0) return binaries
   throw new PostgresBinariesMissing(`The Postgres in the package ${name} does not run: ${tried.output}`, {
-    // Its install script makes the links to the shared libraries; without them every program exits 127.
+    // Its install script creates the links to the shared libraries. Without them every program exits with 127.
     whatToDo: `Run \`npm rebuild ${name}\` (its install script may have been blocked).`,
   })
 }
@@ -28,19 +28,19 @@ async function importBinaries(name: string): Promise<Binaries> {
     const found: { initdb: string; pg_ctl: string; postgres: string } = await import(name)
     return { initdb: found.initdb, pgCtl: found.pg_ctl, postgres: found.postgres }
   } catch (cause) {
-    throw new PostgresBinariesMissing(`The package ${name}, which holds Postgres, is not installed.`, {
+    throw new PostgresBinariesMissing(`The package ${name}, which contains Postgres, is not installed.`, {
       whatToDo: 'Run `npm ci` without `--omit=optional` on this machine.',
       cause,
     })
   }
 }
 
-/** The directory that holds all of Postgres: programs, libraries, time zones. */
+/** Returns the directory of all of Postgres: programs, libraries, time zones. */
 export function directoryOf(binaries: Binaries): string {
   return dirname(dirname(binaries.postgres))
 }
 
-/** The programs of a copy of that directory. */
+/** Returns the programs of a copy of that directory. */
 export function binariesIn(directory: string): Binaries {
   const program = (name: string) => join(directory, 'bin', name)
   return { initdb: program('initdb'), pgCtl: program('pg_ctl'), postgres: program('postgres') }

@@ -9,23 +9,23 @@ import { findPostmaster, stopServer } from './server.ts'
 
 const CLOSE_WITHIN_MS = 15_000
 const LOCK_WITHIN_MS = 5_000
-const TELL_WITHIN_MS = 1_000
+const ANNOUNCE_WITHIN_MS = 1_000
 const STOP_WITHIN_MS = 8_000
-/** A backend outlives its client's goodbye by some milliseconds: our own pools may have closed just now. */
+/** The server keeps a closed connection for some milliseconds, and this process may have closed its pool just now. */
 const LOOK_AGAIN_FOR_MS = 500
 const LOOK_EVERY_MS = 50
 
-/** What is needed to leave a Postgres that was opened. */
+/** An open embedded Postgres, as far as closing needs it. */
 export type Opened = {
   readonly dataDir: string
   readonly placement: Placement
   readonly password: string
-  /** The connection kept open all the time. */
+  /** The connection that shows other processes that this one uses the server. */
   readonly presence: Client
   readonly log: Logger
 }
 
-/** Leaves, as the last one by stopping the server. Never throws and never takes longer than 15 s. */
+/** Disconnects, and stops the server if nobody else uses it. Never throws. Takes 15 s at most. */
 export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
   const done = new AbortController()
   const deadline = delay(CLOSE_WITHIN_MS, undefined, { signal: done.signal }).then(() => {
@@ -36,7 +36,7 @@ export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
   } catch (error) {
     opened.log.warn(
       { error: reasonOf(error) },
-      'the embedded Postgres was left as it is; the next to use it will find it',
+      'The embedded Postgres could not be closed and may still run. The next Ferry that uses it will find it.',
     )
   } finally {
     done.abort()
@@ -45,9 +45,9 @@ export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
 }
 
 async function leave({ dataDir, placement, password, presence, log }: Opened): Promise<void> {
-  // Said first, for whoever leaves next may still see it linger. A server that is gone or suspended need not know.
-  const told = presence.query(`set application_name = '${LEAVING}'`)
-  await Promise.race([told, delay(TELL_WITHIN_MS, undefined, { ref: false })]).catch(() => {})
+  // Announced first: another process that closes now may still see this connection. Failing here does no harm.
+  const announced = presence.query(`set application_name = '${LEAVING}'`)
+  await Promise.race([announced, delay(ANNOUNCE_WITHIN_MS, undefined, { ref: false })]).catch(() => {})
   void presence.end()
   const giveUpAt = performance.now() + LOOK_AGAIN_FOR_MS
   const stopUnlessUsed = async (): Promise<Users> => {
@@ -56,21 +56,21 @@ async function leave({ dataDir, placement, password, presence, log }: Opened): P
     const client = await connect(LEAVING, { password, port: server.port, log })
     const users = await countUsers(client).finally(() => client.end())
     if (users.ferries + users.others > 0) return users
-    if (await stopServer(placement, STOP_WITHIN_MS)) log.info('the embedded Postgres was stopped')
-    else log.warn('the embedded Postgres was told to stop, and takes its time')
+    if (await stopServer(placement, STOP_WITHIN_MS)) log.info('The embedded Postgres was stopped.')
+    else log.warn('The embedded Postgres was told to stop and is still stopping.')
     return users
   }
   for (;;) {
     const users = await withDirectoryLock(dataDir, LOCK_WITHIN_MS, stopUnlessUsed)
     if (users.ferries + users.others === 0) return
     if (users.ferries > 0 || performance.now() > giveUpAt) {
-      return log.info(users, 'the embedded Postgres is still used by others: it runs on')
+      return log.info(users, 'Others still use the embedded Postgres. It keeps running.')
     }
     await delay(LOOK_EVERY_MS)
   }
 }
 
-/** How many Ferries are here to stay, and how many connections there are besides, of Ferry or not. */
+/** How many Ferry processes use the server, and how many other connections it has, of Ferry or not. */
 type Users = { readonly ferries: number; readonly others: number }
 
 async function countUsers(client: Client): Promise<Users> {
@@ -81,5 +81,7 @@ async function countUsers(client: Client): Promise<Users> {
       where backend_type = 'client backend' and application_name <> $2`,
     [PRESENT, LEAVING],
   )
-  return rows[0] ?? { ferries: 0, others: 0 }
+  const [users] = rows
+  if (!users) throw new Error('the count of connections returned no row')
+  return users
 }

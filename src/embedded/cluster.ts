@@ -5,10 +5,10 @@ import { PostgresNotRunning } from './errors.ts'
 import type { Placement } from './placement.ts'
 import { AS_OURSELVES, run } from './run-as.ts'
 
-/** The one role, a superuser. */
+/** The only role, a superuser. */
 export const ROLE = 'ferry'
 
-/** The files in a placement's home. */
+/** Returns the files in a placement's home. */
 export function filesIn(home: string) {
   return {
     data: join(home, 'data'),
@@ -18,25 +18,24 @@ export function filesIn(home: string) {
   }
 }
 
-/** The password made at initialisation. It must not be logged. */
+/** Returns the password that was created with the cluster. Never log it. */
 export async function loadPassword(home: string): Promise<string> {
   const file = filesIn(home).password
   try {
     return (await readFile(file, 'utf8')).trim()
   } catch (cause) {
     throw new PostgresNotRunning(`The password of the Postgres in ${home} cannot be read from ${file}.`, {
-      whatToDo:
-        'Run Ferry as the user this directory belongs to, or set FERRY_DATA_DIR to another directory.',
+      whatToDo: 'Run Ferry as the user who owns this directory, or set FERRY_DATA_DIR to another directory.',
       cause,
     })
   }
 }
 
 /**
- * Makes sure that `home` holds an initialised Postgres that belongs to the right user.
+ * Makes sure that `home` holds an initialised Postgres that belongs to the right user. Call it under the directory's lock.
  *
- * It is made under another name and renamed when complete, so an initialisation that was killed half-way leaves
- * no `home`, and is swept away the next time. To be called under the directory's lock.
+ * The files are created under another name and renamed when they are complete. So an initialisation that was killed leaves
+ * no `home`, and the next one removes its files.
  */
 export async function ensureCluster(placement: Placement): Promise<void> {
   const { home, runAs } = placement
@@ -62,7 +61,7 @@ async function initialise({ home, binaries, runAs, how }: Placement): Promise<vo
     `--username=${ROLE}`,
     `--pwfile=${files.password}`,
     '--auth=scram-sha-256',
-    // Not what LANG happens to say: text sorts by code point and is UTF-8 on every machine.
+    // Whatever LANG is, text is UTF-8 and sorts by code point on every machine.
     '--encoding=UTF8',
     '--locale=C',
     '--locale-provider=builtin',
@@ -72,8 +71,8 @@ async function initialise({ home, binaries, runAs, how }: Placement): Promise<vo
   if (made.code !== 0) {
     await rm(half, { recursive: true, force: true })
     throw new PostgresNotRunning(`Postgres could not be initialised in ${home} (${how}).`, {
-      whatToDo: 'Look at the words above: most often the disk is full or the directory cannot be written to.',
-      said: made.output.split('\n').slice(-10).join('\n'),
+      whatToDo: 'Read the lines above. Most often the disk is full or the directory cannot be written to.',
+      lastLines: made.output.split('\n').slice(-10).join('\n'),
     })
   }
   await rename(half, home)
@@ -83,7 +82,7 @@ async function removeHalfMade(home: string): Promise<void> {
   const siblings = await readdir(dirname(home))
   const halfMade = siblings.filter(name => name.startsWith(`${basename(home)}.half-`))
   for (const name of halfMade) {
-    // An initdb whose parent was killed may still be writing there for a moment.
+    // An initdb whose parent was killed may still write there for a moment.
     await rm(join(dirname(home), name), { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   }
 }

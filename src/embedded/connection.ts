@@ -3,18 +3,18 @@ import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 import { ROLE } from './cluster.ts'
 
-/** By its name a connection tells the others that a Ferry is here, or that one is about to go. */
+/** Names of connections. They show other processes that a Ferry uses the server, or that it is about to disconnect. */
 export const PRESENT = 'ferry embedded'
 export const LEAVING = 'ferry embedded, leaving'
 
-/** The address of one of its databases. Contains the password: not for logs. */
+/** Returns the URL of a database. It contains the password: never log it. */
 export function urlOf(password: string, port: number, database: string): string {
   return `postgres://${ROLE}:${password}@127.0.0.1:${port}/${database}`
 }
 
 /**
- * A connection to the maintenance database, so that `ferry` itself may be dropped or cloned beside it. It is lost
- * with a line in the log, not with a crash.
+ * Opens a connection to the maintenance database, so that the database `ferry` can be dropped or cloned meanwhile. If the
+ * connection breaks, that is logged and does not end the process.
  */
 export async function connect(
   name: typeof PRESENT | typeof LEAVING,
@@ -28,7 +28,7 @@ export async function connect(
     keepAlive: true,
   })
   client.on('error', error =>
-    log.warn({ error: reasonOf(error) }, 'the embedded Postgres cut its connection'),
+    log.warn({ error: reasonOf(error) }, 'The connection to the embedded Postgres broke.'),
   )
   await client.connect()
   return client

@@ -4,17 +4,17 @@ import { dirname } from 'node:path'
 import { reasonOf } from '#src/model/reason.ts'
 import { DataDirUnusable } from './errors.ts'
 
-/** Makes the data directory where it is not there yet, and returns its real path. Throws `DataDirUnusable`. */
+/** Creates the data directory if it does not exist, and returns its real path. Throws `DataDirUnusable`. */
 export async function makeDataDir(path: string): Promise<string> {
   try {
     await makeWithParents(path)
     return await realpath(path)
   } catch (cause) {
-    throw new DataDirUnusable(`${path} cannot be made: ${reasonOf(cause)}`, { cause })
+    throw new DataDirUnusable(`${path} cannot be created: ${reasonOf(cause)}`, { cause })
   }
 }
 
-/** Not by `recursive`: where nothing can be made, as in /proc, Node then tries for ever. */
+/** Does not use `recursive`: where nothing can be created, as in /proc, Node would try for ever. */
 async function makeWithParents(path: string): Promise<void> {
   const parent = dirname(path)
   const failure = await mkdir(path).then(

@@ -1,34 +1,34 @@
-/** The binaries of Postgres are not installed, or cannot run. `whatToDo` says how to go on. */
+/** The programs of Postgres are not installed, or cannot run. */
 export class PostgresBinariesMissing extends Error {
   override readonly name = 'PostgresBinariesMissing'
   readonly whatToDo: string
   constructor(message: string, { whatToDo, cause }: { whatToDo: string; cause?: unknown }) {
     super(message, { cause })
-    this.whatToDo = `${whatToDo} Or set DATABASE_URL to a Postgres of your own: then none is needed here.`
+    this.whatToDo = `${whatToDo} Or set DATABASE_URL to a Postgres of your own; then this package is not needed.`
   }
 }
 
-/** The embedded Postgres is not there to be used. The message ends with the last lines it wrote, if any. */
+/** The embedded Postgres cannot be used. The message ends with the last lines that it wrote, if any. */
 export class PostgresNotRunning extends Error {
   override readonly name = 'PostgresNotRunning'
   readonly whatToDo: string
   constructor(
     message: string,
-    { whatToDo, said = '', cause }: { whatToDo: string; said?: string; cause?: unknown },
+    { whatToDo, lastLines = '', cause }: { whatToDo: string; lastLines?: string; cause?: unknown },
   ) {
-    super(said ? `${message} It said last:\n${said}` : message, { cause })
+    super(lastLines ? `${message} Its last lines:\n${lastLines}` : message, { cause })
     this.whatToDo = whatToDo
   }
 }
 
-/** There is no Postgres in the data directory, and what was asked for makes none. */
+/** The data directory has no Postgres, and the command may not create one. */
 export class NoPostgresYet extends Error {
   override readonly name = 'NoPostgresYet'
   readonly whatToDo =
-    '`ferry migrate` makes it, and so does `ferry up` or the first `ferry sync`. If there should be one already, set ' +
+    '`ferry migrate` creates it, and so does `ferry up` or the first `ferry sync`. If it should exist already, set ' +
     'FERRY_DATA_DIR to its directory, or DATABASE_URL to a Postgres of your own.'
   constructor(dataDir: string) {
-    super(`There is no database in ${dataDir} yet; nothing was read or written.`)
+    super(`There is no database in ${dataDir} yet. Nothing was read or written.`)
   }
 }
 
@@ -36,5 +36,5 @@ export class NoPostgresYet extends Error {
 export class DataDirUnusable extends Error {
   override readonly name = 'DataDirUnusable'
   readonly whatToDo =
-    'Run Ferry as the user this directory belongs to, or set FERRY_DATA_DIR to one that this user may make and write to.'
+    'Run Ferry as the user who owns this directory, or set FERRY_DATA_DIR to one that this user can create and write to.'
 }

@@ -7,24 +7,24 @@ const TRY_EVERY_MS = 20
 const SQLITE_BUSY = 5
 
 /**
- * Runs `work` while no other process does so for the same directory.
+ * Runs `work` under a lock of the directory: one process at a time. Throws `PostgresNotRunning` if another process holds the
+ * lock for longer than `retryForMs`, and `DataDirUnusable`.
  *
- * The lock is that of an (empty) SQLite file: the operating system takes it back when the process dies, however
- * it dies, so nothing has to guess whether a lock file is stale. Throws `PostgresNotRunning` after
- * `patienceMs`, and `DataDirUnusable`.
+ * It is the lock of an empty SQLite file. The operating system releases it when the process dies, however it dies, so
+ * nobody has to decide whether a lock file is stale.
  */
 export async function withDirectoryLock<T>(
   directory: string,
-  patienceMs: number,
+  retryForMs: number,
   work: () => Promise<T>,
 ): Promise<T> {
   const file = join(directory, 'lock')
-  const giveUpAt = performance.now() + patienceMs
+  const giveUpAt = performance.now() + retryForMs
   let lock = tryLock(file)
   while (lock === undefined) {
     if (performance.now() > giveUpAt) {
-      throw new PostgresNotRunning(`Another process has been busy with ${directory} for too long.`, {
-        whatToDo: `Look for a Ferry that is starting, stopping or suspended (it holds ${file}), and end it.`,
+      throw new PostgresNotRunning(`Another process has locked ${directory} for too long.`, {
+        whatToDo: `Find the Ferry that is starting, stopping or suspended (it has ${file} open), and end it.`,
       })
     }
     await delay(TRY_EVERY_MS)

@@ -6,24 +6,25 @@ import { type Binaries, binariesIn, directoryOf } from './binaries.ts'
 import { PostgresNotRunning } from './errors.ts'
 import { AS_OURSELVES, asUser, IN_USER_NAMESPACE, type RunAs, run } from './run-as.ts'
 
-/** Where Postgres keeps its files, which programs it is made of and under whose name they run. */
+/** Where Postgres keeps its files, which programs run, and as which user. */
 export type Placement = {
-  /** Everything of this Postgres: data, password, log. May not exist yet. */
+  /** The directory with data, password and log. May not exist yet. */
   readonly home: string
   readonly binaries: Binaries
   readonly runAs: RunAs
+  /** In words for people: as which user, where, and why. */
   readonly how: string
 }
 
 /**
- * Decides where and as whom Postgres runs for `dataDir`. Postgres refuses to run as root, so as root:
+ * Decides where and as which user Postgres runs for `dataDir`. Postgres refuses to run as root, so root tries in turn:
  *
- *   1. another user, if it can reach both the programs and the directory;
- *   2. else a user namespace, if the machine allows one;
- *   3. else another user again, with the files (and a copy of the programs) in a place it can reach, and a
- *      link to it in `dataDir`, by which it is found the next time.
+ *   1. another user who can reach both the programs and the directory;
+ *   2. a user namespace, if the machine allows one;
+ *   3. another user, with the files and a copy of the programs in a directory that this user can reach. A link in
+ *      `dataDir` leads to it the next time.
  *
- * What exists stays with its owner if that still works. Throws `PostgresNotRunning` if nothing does.
+ * Existing files keep their owner if that still works. Throws `PostgresNotRunning` if nothing works.
  */
 export async function choosePlacement(dataDir: string, installed: Binaries): Promise<Placement> {
   const link = join(dataDir, 'postgres')
@@ -48,7 +49,7 @@ export async function choosePlacement(dataDir: string, installed: Binaries): Pro
   }
 
   if (there && !moved) throw nobodyCanReach(home)
-  const place = moved ? dirname(moved) : await makePlace(link)
+  const place = moved ? dirname(moved) : await createPlace(link)
   const binaries = await copyBinaries(installed, place)
   for (const runAs of users) {
     if (!(await canReach(runAs, binaries, place))) continue
@@ -58,12 +59,12 @@ export async function choosePlacement(dataDir: string, installed: Binaries): Pro
   throw nobodyCanReach(place)
 }
 
-/** Whether a Postgres was made for `dataDir`, there or where its link leads. */
+/** Whether `dataDir` has a Postgres, in it or where its link leads. */
 export function isPostgresIn(dataDir: string): boolean {
   return existsSync(join(dataDir, 'postgres'))
 }
 
-/** The users to try: the owner of what is there, the two usual ones, and two numbers that need no entry. */
+/** Returns the users to try: the owner of existing files, two usual ones, and two numbers that need no entry. */
 async function ordinaryUsers(owner: number | undefined): Promise<RunAs[]> {
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '')
   const entries = passwd.split('\n').map(line => {
@@ -78,22 +79,22 @@ async function ordinaryUsers(owner: number | undefined): Promise<RunAs[]> {
   return [...owners, ...named, ...numbers].map(user => asUser(user.name, user.uid, user.gid))
 }
 
-/** Tried for real, for no reading of modes, ACLs and mounts would be as sure. */
+/** Tries it: modes, ACLs and mounts are too many to predict the result from. */
 async function canReach(runAs: RunAs, binaries: Binaries, directory: string): Promise<boolean> {
   const script = '"$1" --version && cd "$2"'
   const tried = await run(runAs, '/bin/sh', ['-c', script, 'sh', binaries.postgres, directory])
   return tried.code === 0
 }
 
-/** A directory everyone can reach, to which `link` now points. One that survives a restart of the machine, if it can be. */
-async function makePlace(link: string): Promise<string> {
+/** Creates a directory that everyone can reach, and `link` to it. Prefers one that survives a restart of the machine. */
+async function createPlace(link: string): Promise<string> {
   const place = await mkdtemp('/var/lib/ferry-').catch(() => mkdtemp(join(tmpdir(), 'ferry-')))
   await chmod(place, 0o755)
   await symlink(join(place, 'postgres'), link)
   return place
 }
 
-/** A copy of Postgres's programs that any user can run, named after the version so that an update is copied again. */
+/** Copies Postgres's programs so that any user can run them. The copy is named by version, so an update is copied again. */
 async function copyBinaries(installed: Binaries, place: string): Promise<Binaries> {
   const { output } = await run(AS_OURSELVES, installed.postgres, ['--version'])
   const copy = join(place, output.replaceAll(/[^\w.]+/g, '-'))
@@ -112,7 +113,7 @@ function nobodyCanReach(directory: string): PostgresNotRunning {
     `Postgres refuses to run as root, and no other user can reach ${directory} or Postgres's programs.`,
     {
       whatToDo:
-        'Run Ferry as an ordinary user, or set FERRY_DATA_DIR to a directory others can enter ' +
+        'Run Ferry as an ordinary user, or set FERRY_DATA_DIR to a directory that other users can enter ' +
         '(such as /var/lib/ferry), or set DATABASE_URL to a Postgres of your own.',
     },
   )

@@ -12,43 +12,43 @@ import { choosePlacement, isPostgresIn, type Placement } from './placement.ts'
 import { findPostmaster, startServer } from './server.ts'
 
 /*
- * A real Postgres in a directory, shared by all Ferry processes that open it.
+ * A real Postgres in a directory, shared by all Ferry processes that open the directory.
  *
- *   open:   lock ─ choose where and as whom ─ initialise once ─ start, or find it running ─ connect ─ unlock
+ *   open:   lock ─ choose place and user ─ initialise once ─ start, or find it running ─ connect ─ unlock
  *   close:  lock ─ is anyone else connected? ─ no: stop it ─ unlock
  *
- * The server is nobody's child: it outlives a Ferry that was killed, and is found again. Each Ferry keeps one
- * connection open as long as it needs the server, so who closes last can tell; and the lock keeps anyone from
- * coming in just then.
+ * The server is not a child of any Ferry: if a Ferry is killed, the server keeps running and the next one finds it. Each
+ * Ferry keeps one connection open, so the last one that closes can see that it is the last. The lock keeps others from
+ * connecting at that moment.
  */
 
-/** Ferry's database in it. */
+/** The name of Ferry's database. */
 const DATABASE = 'ferry'
 
-/** Recovery after a crash may take this long; a start that fails is tried again for a shorter while. */
+/** How long to wait for a server that recovers from a crash, and how long to repeat a start that fails. */
 const READY_WITHIN_MS = 60_000
 const RETRY_START_FOR_MS = 3_000
-/** As long as another process may take to open it, and a little more. */
+/** Longer than another process takes to open it. */
 const LOCK_WITHIN_MS = READY_WITHIN_MS + 10_000
 
 export type EmbeddedPostgres = {
-  /** Contains the password: not for logs. */
+  /** Contains the password: never log it. */
   readonly url: string
-  /** False if it was found running. */
+  /** False if it was running already. */
   readonly startedHere: boolean
-  /** In plain words: as whom it runs, where, and why so. */
+  /** In words for people: as which user it runs, where, and why. */
   readonly how: string
-  /** Stops the server unless someone else is connected, whoever started it. Takes 15 s at most; never throws. */
+  /** Stops the server, whoever started it, unless others are connected. Takes 15 s at most. Never throws. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * A running Postgres with its files in `dataDir` and a database `ferry`, empty at first.
+ * Opens a Postgres with its files in `dataDir` and a database `ferry`, empty at first.
  *
- * It is made (unless `create` is false), started or found running, as need be; any number of processes may open the
- * same directory at once. Throws `NoPostgresYet`, `PostgresBinariesMissing`, `PostgresNotRunning` or
- * `DataDirUnusable`; all say what to do.
+ * Creates it (unless `create` is false) and starts it if it does not run. Any number of processes may open the same
+ * directory at once. Throws `NoPostgresYet`, `PostgresBinariesMissing`, `PostgresNotRunning` or `DataDirUnusable`; all say
+ * what to do.
  */
 export async function openEmbeddedPostgres(options: {
   dataDir: string
@@ -65,7 +65,7 @@ export async function openEmbeddedPostgres(options: {
     await ensureCluster(placement)
     const password = await loadPassword(placement.home)
     const { port, startedHere, presence } = await ensureServer(placement, password, log)
-    log.info({ port, startedHere, how: placement.how }, 'the embedded Postgres is ready')
+    log.info({ port, startedHere, how: placement.how }, 'The embedded Postgres is ready.')
 
     let closing: Promise<void> | undefined
     const close = () => {
@@ -79,7 +79,7 @@ export async function openEmbeddedPostgres(options: {
 
 type Server = { readonly port: number; readonly startedHere: boolean; readonly presence: Client }
 
-/** Starts the server, or waits for the one there to be ready, and connects to it. */
+/** Starts the server, or waits until a running one is ready, and connects. */
 async function ensureServer(placement: Placement, password: string, log: Logger): Promise<Server> {
   const { home, how } = placement
   const giveUpAt = performance.now() + READY_WITHIN_MS
@@ -93,46 +93,46 @@ async function ensureServer(placement: Placement, password: string, log: Logger)
         const presence = await connectPresent(password, found.port, log)
         return { port: found.port, startedHere, presence }
       } catch (error) {
-        if (isForGood(error)) throw refused(placement, error)
+        if (isPermanent(error)) throw refused(placement, error)
         lastRefusal = error
       }
     } else if (!found) {
-      const said = await startServer(placement)
-      if (said === undefined) {
+      const lastLines = await startServer(placement)
+      if (lastLines === undefined) {
         startedHere = true
         continue
       }
       failingSince ??= performance.now()
       if (performance.now() > failingSince + RETRY_START_FOR_MS) {
         throw new PostgresNotRunning(`Postgres did not start ${how}.`, {
-          said,
-          whatToDo: `The lines above say why; all of them are in ${filesIn(home).log}.`,
+          lastLines,
+          whatToDo: `The lines above say why. The whole log is ${filesIn(home).log}.`,
         })
       }
     }
     await delay(100)
   }
   throw new PostgresNotRunning(`Postgres was not ready within ${READY_WITHIN_MS / 1000} s, ${how}.`, {
-    whatToDo: `It may still be recovering from a crash: try again, and read ${filesIn(home).log}.`,
+    whatToDo: `It may still be recovering from a crash. Try again, and read ${filesIn(home).log}.`,
     cause: lastRefusal,
   })
 }
 
-/** True if the server answered and will not have us; false if it is only starting or stopping (class 57P). */
-function isForGood(error: unknown): error is DatabaseError {
+/** Whether the server refuses the connection and will not change its mind. One that starts or stops (57P) will. */
+function isPermanent(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && !error.code?.startsWith('57P')
 }
 
 function refused({ home }: Placement, cause: DatabaseError): PostgresNotRunning {
-  return new PostgresNotRunning(`The Postgres in ${home} runs, but refuses Ferry: ${cause.message}.`, {
+  return new PostgresNotRunning(`The Postgres in ${home} is running but refuses Ferry: ${cause.message}.`, {
     whatToDo:
-      'If all its connections are taken, close some. If it refuses the password, then the one in ' +
-      `${filesIn(home).password} is no longer that of the role ${ROLE}.`,
+      'If all its connections are in use, close some. If it refuses the password, the one in ' +
+      `${filesIn(home).password} is not that of the role ${ROLE} any more.`,
     cause,
   })
 }
 
-/** Connects, and sees to it that the database is there. */
+/** Connects, and creates the database if it does not exist. */
 async function connectPresent(password: string, port: number, log: Logger): Promise<Client> {
   const presence = await connect(PRESENT, { password, port, log })
   try {

@@ -1,21 +1,21 @@
 import { spawn } from 'node:child_process'
 
-/** Under which identity Postgres's programs run, and so to whom its files belong. */
+/** The user as whom Postgres's programs run, and who owns its files. */
 export type RunAs = {
   readonly inWords: string
-  /** Whose the files must be, as this process sees it; undefined leaves them as they are. */
+  /** Who must own the files, as this process sees it; undefined leaves them as they are. */
   readonly owner?: { readonly uid: number; readonly gid: number }
-  /** True: the child changes to `owner` before it runs the program. */
+  /** Whether the child process changes to `owner` before it runs the program. */
   readonly changeUser: boolean
-  /** A program and its arguments that run the program given to it. */
+  /** A program, with arguments, that starts the real program. */
   readonly through: readonly string[]
 }
 
 export const AS_OURSELVES: RunAs = { inWords: 'as the user who runs Ferry', changeUser: false, through: [] }
 
 /**
- * As root inside a user namespace of its own, where root is called uid 1000: Postgres, which refuses uid 0, is
- * content, and outside of it is still root, who reaches places such as /root.
+ * Root in a user namespace in which root has uid 1000. Postgres, which refuses uid 0, accepts that. Outside the namespace it
+ * is still root, and can reach directories such as /root.
  */
 export const IN_USER_NAMESPACE: RunAs = {
   inWords: 'as root under another name (unshare --user)',
@@ -31,10 +31,11 @@ export function asUser(name: string, uid: number, gid: number): RunAs {
 export type Finished = { readonly code: number | null; readonly output: string }
 
 /**
- * Runs a program to its end and returns its exit code and all it wrote; never throws (code null: not started).
+ * Runs a program to its end, and returns its exit code and its output. Never throws; the code is null if the program could
+ * not be started.
  *
- * It runs in a session of its own, so a Ctrl-C meant for Ferry does not reach it, in `/`, which everyone may
- * enter, and without our environment, so PGDATA, PGOPTIONS and the like have no say.
+ * It runs in a session of its own, so that a Ctrl-C for Ferry does not reach it; in `/`, which every user can enter; and
+ * without Ferry's environment, so that PGDATA, PGOPTIONS and others have no effect.
  */
 export function run(runAs: RunAs, program: string, args: readonly string[]): Promise<Finished> {
   const [command = program, ...rest] = [...runAs.through, program, ...args]
@@ -43,7 +44,7 @@ export function run(runAs: RunAs, program: string, args: readonly string[]): Pro
       cwd: '/',
       detached: true,
       windowsHide: true,
-      // Windows cannot start a program without some of its own variables.
+      // On Windows a program cannot start without some variables of the system.
       ...(process.platform !== 'win32' && { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } }),
       ...(runAs.changeUser && runAs.owner),
     })

@@ -5,7 +5,7 @@ import { filesIn } from './cluster.ts'
 import type { Placement } from './placement.ts'
 import { run } from './run-as.ts'
 
-/** A server that runs on the data directory, as its `postmaster.pid` tells. */
+/** The server that runs on a data directory, according to `postmaster.pid`. */
 export type Postmaster = {
   readonly pid: number
   readonly port: number
@@ -14,17 +14,17 @@ export type Postmaster = {
 }
 
 /**
- * Given at each start, over what `postgresql.conf` says; everything else may be tuned there.
+ * Settings given at each start. They override `postgresql.conf`, in which everything else may be changed.
  *
- * Its log keeps what the server has to say about itself. Errors of statements go to the client alone: they may
+ * The log has only what the server reports about itself. Errors of statements go to the client alone, because they may
  * quote a person's address.
  */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
-  // The path of a socket in a deep directory is longer than the 107 bytes the system allows.
+  // The path of a socket in a deep directory could exceed the 107 bytes that the system allows.
   unix_socket_directories: '',
   wal_level: 'minimal',
-  // Pages written whole after a checkpoint are most of what a sync of few changes writes ahead: half of it saved.
+  // After a checkpoint whole pages are logged, which is most of what a sync of few changes writes. This halves it.
   wal_compression: 'on',
   max_wal_senders: '0',
   timezone: 'UTC',
@@ -34,10 +34,10 @@ const SETTINGS = {
   log_checkpoints: 'off',
 }
 
-/** More than the system can have: a process number that is never anybody's. */
-const NOBODYS_PID = 2 ** 22 + 1
+/** A pid above the system's maximum: no process ever has it. */
+const UNUSED_PID = 2 ** 22 + 1
 
-/** The server that runs on this data directory, or undefined. */
+/** Returns the server that runs on this data directory, or undefined. */
 export async function findPostmaster(home: string): Promise<Postmaster | undefined> {
   const { data } = filesIn(home)
   const text = await readFile(`${data}/postmaster.pid`, 'utf8').catch(() => '')
@@ -48,8 +48,8 @@ export async function findPostmaster(home: string): Promise<Postmaster | undefin
 }
 
 /**
- * True if the process lives and serves this directory. A zombie has no command line, and a stranger that was given
- * the same number after a restart of the machine has another one.
+ * Whether the process is alive and is the server of this directory. A zombie has no command line, and a process that got
+ * the same pid after a restart of the machine has another one.
  */
 async function isServerOf(data: string, pid: number): Promise<boolean> {
   if (process.platform === 'linux') {
@@ -63,7 +63,7 @@ async function isServerOf(data: string, pid: number): Promise<boolean> {
   }
 }
 
-/** Starts the server, once, and returns undefined, or the last lines it wrote if it did not start. */
+/** Tries once to start the server. Returns undefined, or the last lines that it wrote if it did not start. */
 export async function startServer({ home, binaries, runAs }: Placement): Promise<string | undefined> {
   const files = filesIn(home)
   await disarmStalePidFile(files.data)
@@ -92,17 +92,19 @@ export async function startServer({ home, binaries, runAs }: Placement): Promise
 }
 
 /**
- * Postgres trusts a pid file of which any process has the number, and would refuse to start beside a zombie. Given
- * a number nobody has, it goes on to its second check, whether orphans of the dead server still use its shared
- * memory; removing the file would skip that check and risk the data.
+ * Writes an unused pid into a stale pid file.
+ *
+ * Postgres believes a pid file if any process has that pid, and would not start while a zombie has it. With an unused pid it
+ * makes its second check: whether orphans of the dead server still use its shared memory. Removing the file would skip
+ * that check and risk the data.
  */
 async function disarmStalePidFile(data: string): Promise<void> {
   const file = `${data}/postmaster.pid`
   const text = await readFile(file, 'utf8').catch(() => '')
-  if (text) await writeFile(file, text.replace(/^\d+/, String(NOBODYS_PID)))
+  if (text) await writeFile(file, text.replace(/^\d+/, String(UNUSED_PID)))
 }
 
-/** The port of the last time if it is free, so that bookmarks stay good, else any free one. */
+/** Returns the port of the last start if it is free, so that saved addresses stay valid, otherwise any free port. */
 async function choosePort(file: string): Promise<number> {
   const last = Number(await readFile(file, 'utf8').catch(() => ''))
   return (last && (await tryPort(last))) || (await tryPort(0)) || 0
@@ -120,16 +122,16 @@ function tryPort(port: number): Promise<number | undefined> {
 }
 
 /**
- * Ends the server in good order and returns true, or false if it still runs after `patienceMs` (it goes on ending).
- * Connections are cut, transactions under way rolled back.
+ * Stops the server: it cuts connections and rolls back open transactions. Returns true, or false if it still runs after
+ * `waitMs`; it continues to stop.
  */
-export async function stopServer({ home, binaries, runAs }: Placement, patienceMs: number): Promise<boolean> {
+export async function stopServer({ home, binaries, runAs }: Placement, waitMs: number): Promise<boolean> {
   const server = await findPostmaster(home)
   if (!server) return true
-  // What `pg_ctl stop -m fast` does, except that root may do it whoever the server runs as.
+  // `pg_ctl stop -m fast` sends this signal too, but does not let root stop the server of another user.
   if (process.platform !== 'win32') process.kill(server.pid, 'SIGINT')
   else await run(runAs, binaries.pgCtl, ['stop', '-m', 'fast', '-W', '-D', filesIn(home).data])
-  const giveUpAt = performance.now() + patienceMs
+  const giveUpAt = performance.now() + waitMs
   while (await findPostmaster(home)) {
     if (performance.now() > giveUpAt) return false
     await delay(50)

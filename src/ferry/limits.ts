@@ -1,13 +1,14 @@
 import type { Account } from '#src/config.ts'
+import type { Limit } from '#src/model/limit.ts'
 import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
-import type { Limit } from '#src/store/throttle.ts'
 
 /**
- * Returns what the platform counts an account's calls of an operation under, and how many it allows.
+ * Returns a function that gives the limit of an account's operation: the key under which the platform counts the calls,
+ * and how many it allows.
  *
- * Some operations are counted by account: accounts of one `limitGroup` count as one. The others are counted by app_key,
- * says the contract; by account, some hints say. So accounts count as one there if they have a key or a `limitGroup` in
- * common, directly or through others: whichever is true, there are never too many.
+ * Operations counted per account: accounts of one `limitGroup` share a key. The others are counted per app_key according
+ * to the contract, and per account according to some hints. So there, accounts share a key if they have an app_key or a
+ * `limitGroup` in common, directly or through others. Whichever is true, the limit is never exceeded.
  */
 export function limitsOf(accounts: readonly Account[]): (name: string, operation: Operation) => Limit {
   const byName = new Map(accounts.map(account => [account.name, account]))
@@ -26,8 +27,8 @@ export function limitsOf(accounts: readonly Account[]): (name: string, operation
 }
 
 /**
- * The least hash of a key among the accounts that count as one with each: its own for an account that shares nothing,
- * as for any process that knows this account only.
+ * Returns for each account the least key hash among the accounts that share its key. An account that shares nothing has
+ * its own hash, so every process that knows only this account uses the same key.
  */
 function sharedKeys(accounts: readonly Account[]): ReadonlyMap<string, string> {
   const least = new Map(accounts.map(({ name, keyHash }) => [name, keyHash]))

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import type { Limit } from '#src/model/limit.ts'
 import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
-import type { Limit } from '#src/store/throttle.ts'
 
 /** What the imports room needs of the outside; `ferry.ts` builds it. */
 export type ImportContext = {

@@ -1,5 +1,10 @@
-import { MOST_BYTES } from '#src/store/imports/claims.ts'
-import type { Limit } from '#src/store/throttle.ts'
+import type { Limit } from '#src/model/limit.ts'
+
+/**
+ * Bytes of JSON in one request, about: a megabyte, since that is what nginx lets through unless told otherwise. A row of
+ * the usual size has 100 bytes, so what bounds a batch is nearly always its number of rows.
+ */
+export const MAX_BATCH_BYTES = 1_000_000
 
 /**
  * Returns how long it takes, from now to the start of the last call, to make `batches` calls under every window of the
@@ -9,21 +14,24 @@ export function estimateMs(batches: number, limit: Limit): number {
   const starts = new Float64Array(Math.max(batches, 1))
   for (let call = 1; call < batches; call++) {
     let start = starts[call - 1] ?? 0
-    for (const { most, windowMs } of limit.windows) {
-      if (call >= most) start = Math.max(start, (starts[call - most] ?? 0) + windowMs)
+    for (const { maxCalls, windowMs } of limit.windows) {
+      if (call >= maxCalls) start = Math.max(start, (starts[call - maxCalls] ?? 0) + windowMs)
     }
     starts[call] = start
   }
   return starts.at(-1) ?? 0
 }
 
-/** Returns how many bytes a row has in a request, as `ferry.claim_batch` counts them, but letters for bytes. */
+/** The names of JSON's members and its punctuation, for each row of a request. */
+export const ROW_OVERHEAD_BYTES = 64
+
+/** Returns about how many bytes a row has in a request. `ferry.claim_batch` counts bytes, this one characters. */
 export function bytesOfRow(recipient: string, locale: string, componentIds: readonly string[]): number {
-  return 64 + recipient.length + locale.length + componentIds.join('","').length
+  return ROW_OVERHEAD_BYTES + recipient.length + locale.length + componentIds.join('","').length
 }
 
 /** Returns in how many calls so many rows travel, if all of them have as many bytes as the average of them. */
 export function callsFor(rows: number, batchRows: number, bytesARow: number): number {
-  const mostRows = Math.max(1, Math.floor(MOST_BYTES / Math.max(bytesARow, 1)))
-  return Math.ceil(rows / Math.min(batchRows, mostRows))
+  const maxRows = Math.max(1, Math.floor(MAX_BATCH_BYTES / Math.max(bytesARow, 1)))
+  return Math.ceil(rows / Math.min(batchRows, maxRows))
 }

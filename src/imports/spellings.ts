@@ -1,10 +1,10 @@
 import { domainToASCII } from 'node:url'
 
 export const BEYOND_ASCII = /[^\0-\x7f]/
-/** What would end the host of a URL: `domainToASCII` reads no further. */
+/** Characters that end the host of a URL. `domainToASCII` ignores what follows them. */
 const ENDS_HOST = /[/\\?#:@]/
 
-/** The address with its domain in ASCII (`xn--…`) if that can be done, else as it is. */
+/** Returns the address with its domain in ASCII (`xn--…`), or unchanged if the domain has no such form. */
 export function asciiForm(address: string): string {
   const at = address.lastIndexOf('@')
   const domain = address.slice(at + 1)
@@ -14,8 +14,8 @@ export function asciiForm(address: string): string {
 }
 
 /**
- * The one spelling by which a recipient of `method` is known: that of `Jörg@MÜNCHEN.de`, composed or not, and of
- * `jörg@xn--mnchen-3ya.de` is the same. A recipient in ASCII is only written in small letters.
+ * Returns the spelling by which recipients of `method` are compared. `Jörg@MÜNCHEN.de`, composed or not, and
+ * `jörg@xn--mnchen-3ya.de` have the same one. A recipient in ASCII is only put in lower case.
  */
 export function canonicalSpelling(recipient: string, method: string): string {
   if (!BEYOND_ASCII.test(recipient)) return recipient.toLowerCase()

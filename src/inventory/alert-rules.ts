@@ -3,22 +3,20 @@ import type { AlertRule } from '#src/model/alert-rule.ts'
 import { alertRuleFlags } from '#src/model/alert-rule-flags.ts'
 import { canonicalAlertRule } from '#src/model/fingerprint.ts'
 import { hasUnreadableId, joinListings } from '#src/model/listing.ts'
-import { ALERT_RULE_VERSIONS } from '#src/store/versioned-tables.ts'
 import type { InventoryAccount } from './context.ts'
-import type { Reading, ReadRequest, Source } from './source.ts'
+import { UNREADABLE_ID } from './messages.ts'
+import { EVERY_FOLDER } from './scope.ts'
+import type { InventorySource, Reading, ReadRequest } from './source.ts'
+import { ALERT_RULE_VERSIONS } from './versioned-tables.ts'
 
-/**
- * Alert rules: one unpaged answer for each folder asked for.
- *
- * Folder 0 stands for every folder the caller may view; asked for among others, it is asked for alone.
- */
-export function alertRules(account: InventoryAccount, folders = account.folders): Source<AlertRule> {
-  const asked = folders.includes(0n) ? [0n] : [...new Set(folders)]
+/** Alert rules: one unpaged response for each folder. If every folder is among `folders`, only that is asked for. */
+export function alertRules(account: InventoryAccount, folders = account.folders): InventorySource<AlertRule> {
+  const asked = folders.includes(EVERY_FOLDER) ? [EVERY_FOLDER] : [...new Set(folders)]
   return {
     resource: 'alert-rules',
     table: ALERT_RULE_VERSIONS,
     scope: { folders: asked.map(String).sort(), includeAccount: null, keyHash: account.keyHash },
-    folders: asked.includes(0n) ? null : asked,
+    folders: asked.includes(EVERY_FOLDER) ? null : asked,
     canonical: canonicalAlertRule,
     flagsOf: alertRuleFlags(),
     isFiring: rule => rule.triggered,
@@ -49,7 +47,7 @@ async function readFolders(
   }
   const listings = []
   for (const body of bodies) {
-    // A large answer takes seconds to read: leases are renewed in between.
+    // A large response takes seconds to parse: leases are renewed in between.
     await nextTurn()
     listings.push(body.listing())
   }
@@ -58,7 +56,7 @@ async function readFolders(
     ...read,
     kind: 'read',
     listing,
-    incomplete: hasUnreadableId(listing) ? 'a row came whose id cannot be read' : null,
+    incomplete: hasUnreadableId(listing) ? UNREADABLE_ID : null,
     confirmed: false,
     dataHashes: hashes.every(hash => hash !== null) ? hashes : null,
   }

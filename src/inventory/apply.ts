@@ -1,18 +1,23 @@
 import type { PoolClient } from 'pg'
-import type { RunStatus } from '#src/model/run.ts'
-import { inTransaction } from '#src/store/database.ts'
-import { saveDrift, savePlatformAccounts, saveQuarantined } from '#src/store/findings.ts'
-import { applyFirings } from '#src/store/firings.ts'
-import { endHold, holdRemovals, narrowRejection } from '#src/store/holds.ts'
-import { fenceWithLease, type Lease, LeaseLost } from '#src/store/leases.ts'
-import { chooseInstant, finishRun, type RunEnd, type TrustedData } from '#src/store/runs.ts'
-import { closeVersions, type NewVersion, openVersions } from '#src/store/versions.ts'
+import { fenceWithLease, type Lease, LeaseLost } from '#src/db/leases.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import { chooseInstant } from './choose-instant.ts'
+import { type Comparison, rowAt } from './compare.ts'
 import type { InventoryContext } from './context.ts'
-import { type Plan, rowAt } from './plan.ts'
-import type { RemovalPolicy, Removals } from './removals.ts'
-import type { Source } from './source.ts'
+import type { RemovalPolicy, Removals } from './decide.ts'
+import { reportDrift } from './drift.ts'
+import { applyFirings } from './firings.ts'
+import { endHold, holdRemovals, narrowRejection } from './holds.ts'
+import { finishRun, NOTHING_DONE, type RunEnd, type RunStep } from './ledger.ts'
+import { messageOn, notStored } from './messages.ts'
+import { reportSharedAccounts } from './platform-accounts.ts'
+import { saveQuarantined } from './quarantine.ts'
+import type { InventorySource } from './source.ts'
+import type { TrustedData } from './trusted-data.ts'
+import { closeVersions, type NewVersion, openVersions } from './versions.ts'
 
-/** A run under way: who it is and what it has asked of the platform so far. */
+/** A run under way: what it is about, and what it has asked of the platform so far. */
 export type OpenRun = {
   readonly id: bigint
   readonly account: string
@@ -22,162 +27,118 @@ export type OpenRun = {
   pages: number
 }
 
+const STATUS = { remove: 'succeeded', keep: 'succeeded', hold: 'held', partial: 'partial' } as const
+
 /**
- * Publishes a run in one transaction: closes and opens versions, begins and ends firings, keeps what was set aside,
- * and closes the ledger row. Readers see all of it or nothing.
+ * Publishes a run in one transaction: closes and opens versions, begins and ends firings, stores quarantined rows, and
+ * ends the run in the ledger. Readers see all of it or nothing.
  *
- * Throws `LeaseLost` if somebody else may be at work by now; then nothing was written.
+ * Throws `LeaseLost` if another worker may have the lease by now; then nothing was written.
  */
-export function applyPlan<Row>(
+export function applyChanges<Row>(
   context: InventoryContext,
-  source: Source<Row>,
+  source: InventorySource<Row>,
   run: OpenRun,
-  plan: Plan<Row>,
+  comparison: Comparison<Row>,
   removals: Removals,
   note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>,
 ): Promise<RunEnd> {
-  return fenced(context, source, run, async (client, at) => {
-    const step = { account: run.account, runId: run.id, at, resource: source.resource }
+  return inFencedTransaction(context, source, run, async (client, step) => {
     const removed = removals.kind === 'remove' ? removals.ids : []
-    const { listing } = plan
+    const { listing } = comparison
 
-    const changed = plan.changed.map(n => source.table.idOf(rowAt(listing.rows, n)))
+    const changed = comparison.changed.map(n => source.table.idOf(rowAt(listing.rows, n)))
     await closeVersions(client, source.table, step, [...changed, ...removed])
-    await openVersions(client, source.table, step, newVersions(source, plan))
-    const ended = source.isFiring ? [...plan.ended, ...removed] : []
-    await applyFirings(client, step, plan.began, ended)
+    await openVersions(client, source.table, step, newVersions(source, comparison))
+    const ended = source.isFiring ? [...comparison.ended, ...removed] : []
+    await applyFirings(client, step, comparison.began, ended)
 
     const stored = await saveQuarantined(client, { ...step, scope: source.scope }, listing.quarantined)
-    for (const found of await saveDrift(client, step, listing.drift)) {
-      context.log.warn(
-        { ...step, ...found },
-        'the platform sends a field outside the contract; it is not stored',
-      )
-    }
+    await reportDrift(context.log, client, step, listing.drift)
     await reportSharedAccounts(context, client, step, listing.rows)
+
     if (removals.kind === 'hold') await holdRemovals(client, step, source.scope, removals.ids)
     if (removals.kind === 'remove') {
       await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
     }
-
-    if (!(removals.kind === 'keep' && removals.partial)) {
-      await narrowRejection(client, step, source.scope, removals.kind === 'remove' ? [] : plan.absent)
+    if (removals.kind !== 'partial') {
+      const stillAbsent = removals.kind === 'remove' ? [] : comparison.absent
+      await narrowRejection(client, step, source.scope, stillAbsent)
     }
 
+    const sentences = [messageOn(removals, run.id), notStored(listing.quarantined.length, stored)]
     return {
       ...note,
-      // While absent rows are kept, the same data is no reason to stop looking at them.
+      // While absent rows are kept, identical data is no reason to skip the comparison.
       dataHashes: removals.kind === 'remove' ? note.dataHashes : null,
-      status: statusOf(removals),
-      message: sentences(messageOf(removals, run.id), unstoredIn(listing.quarantined.length, stored)),
+      status: STATUS[removals.kind],
+      message: sentences.filter(sentence => sentence !== null).join(' ') || null,
       seen: listing.rows.length + listing.quarantined.length,
-      added: plan.added.length,
-      changed: plan.changed.length,
+      added: comparison.added.length,
+      changed: comparison.changed.length,
       removed: removed.length,
-      unchanged: listing.rows.length - plan.added.length - plan.changed.length,
+      unchanged: listing.rows.length - comparison.added.length - comparison.changed.length,
       quarantined: listing.quarantined.length,
-      fired: plan.began.length,
-      recovered: plan.ended.length,
+      fired: comparison.began.length,
+      recovered: comparison.ended.length,
     }
   })
 }
 
-/** Closes a run whose data is, byte for byte, what the last run applied: it set the same rows aside, and changed none. */
+/** Ends a run whose data is byte for byte what the last run applied: the same rows are quarantined, and none changed. */
 export function applyIdentical<Row>(
   context: InventoryContext,
-  source: Source<Row>,
+  source: InventorySource<Row>,
   run: OpenRun,
-  trusted: TrustedData,
+  { seen, quarantined, message, hashes }: TrustedData,
 ): Promise<RunEnd> {
-  return fenced(context, source, run, async () => ({
+  return inFencedTransaction(context, source, run, async () => ({
+    ...NOTHING_DONE,
     status: 'succeeded',
-    message: trusted.message,
-    seen: trusted.seen,
-    added: 0,
-    changed: 0,
-    removed: 0,
-    unchanged: trusted.seen - trusted.quarantined,
-    quarantined: trusted.quarantined,
-    fired: 0,
-    recovered: 0,
-    dataHashes: trusted.hashes,
-    errorCode: null,
-    requestId: null,
+    message,
+    seen,
+    unchanged: seen - quarantined,
+    quarantined,
+    dataHashes: hashes,
   }))
 }
 
-/** One transaction under the lease's token, with the instant it takes effect, that ends by closing the ledger row. */
-function fenced<Row>(
+/**
+ * Runs `work` in one transaction that the lease protects, with the instant at which the changes take effect, and ends
+ * the run in the ledger.
+ */
+function inFencedTransaction<Row>(
   { pool, limitWork }: InventoryContext,
-  source: Source<Row>,
+  source: InventorySource<Row>,
   run: OpenRun,
-  work: (client: PoolClient, at: string) => Promise<Omit<RunEnd, 'appliedAt' | 'requests' | 'pages'>>,
+  work: (client: PoolClient, step: RunStep) => Promise<Omit<RunEnd, 'appliedAt' | 'requests' | 'pages'>>,
 ): Promise<RunEnd> {
+  const inventory: Inventory = { account: run.account, resource: source.resource }
   const apply = async (client: PoolClient) => {
     await fenceWithLease(client, run.lease)
-    const at = await chooseInstant(client, run.account, source.resource)
-    const end = { ...(await work(client, at)), appliedAt: at, requests: run.requests, pages: run.pages }
+    const at = await chooseInstant(client, inventory)
+    const applied = await work(client, { ...inventory, runId: run.id, at })
+    const end = { ...applied, appliedAt: at, requests: run.requests, pages: run.pages }
     if (!(await finishRun(client, run.id, end))) throw new LeaseLost(`run ${run.id} was taken for lost`)
     return end
   }
   return limitWork(() => inTransaction(pool, apply))
 }
 
-function* newVersions<Row>(source: Source<Row>, plan: Plan<Row>): Generator<NewVersion<Row>> {
-  for (const indexes of [plan.added, plan.changed]) {
+function* newVersions<Row>(
+  source: InventorySource<Row>,
+  comparison: Comparison<Row>,
+): Generator<NewVersion<Row>> {
+  const { listing } = comparison
+  for (const indexes of [comparison.added, comparison.changed]) {
     for (const n of indexes) {
-      const row = rowAt(plan.listing.rows, n)
+      const row = rowAt(listing.rows, n)
       yield {
         row,
-        fingerprint: plan.fingerprintOf(n),
+        fingerprint: comparison.fingerprintOf(n),
         flags: source.flagsOf(row),
-        altered: plan.listing.altered.get(n),
+        altered: listing.altered.get(n),
       }
     }
-  }
-}
-
-function statusOf(removals: Removals): Exclude<RunStatus, 'running' | 'skipped'> {
-  if (removals.kind === 'hold') return 'held'
-  return removals.kind === 'keep' && removals.partial ? 'partial' : 'succeeded'
-}
-
-function messageOf(removals: Removals, runId: bigint): string | null {
-  if (removals.kind === 'remove') return null
-  if (removals.kind === 'keep') return `${removals.why}.`
-  return `${removals.why}; nothing was removed. See \`ferry runs show ${runId}\`, then \`ferry runs approve ${runId}\` or \`ferry runs reject ${runId}\`.`
-}
-
-function unstoredIn(quarantined: number, stored: number): string | null {
-  return stored < quarantined ? `Of ${quarantined} rows that could not be read, ${stored} are stored.` : null
-}
-
-function sentences(...texts: readonly (string | null)[]): string | null {
-  return texts.filter(text => text !== null).join(' ') || null
-}
-
-/**
- * Warns once when two accounts of Ferry turn out to be one account of the platform, which counts their calls together,
- * and Ferry does not.
- */
-async function reportSharedAccounts(
-  context: InventoryContext,
-  client: PoolClient,
-  step: { account: string; runId: bigint },
-  rows: readonly unknown[],
-): Promise<void> {
-  const accountIds = new Set<bigint>()
-  for (const row of rows as readonly { account_id: bigint | null }[]) {
-    if (row.account_id !== null) accountIds.add(row.account_id)
-  }
-  const groupOf = (name: string) => context.accounts.get(name)?.limitGroup
-  const sharing = await savePlatformAccounts(client, step, [...accountIds])
-  // An account that is not configured any more makes no calls.
-  const others = sharing.filter(name => context.accounts.has(name) && groupOf(name) !== groupOf(step.account))
-  if (others.length > 0) {
-    context.log.warn(
-      { account: step.account, others },
-      'these accounts see the same account of the platform, which limits them together: give them one limitGroup',
-    )
   }
 }

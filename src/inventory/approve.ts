@@ -1,19 +1,17 @@
 import type { RunResult } from '#src/model/run.ts'
-import { loadOpenHold, rejectHold } from '#src/store/holds.ts'
-import { alertRules } from './alert-rules.ts'
 import type { InventoryContext } from './context.ts'
-import { mcpServers } from './mcp-servers.ts'
+import { loadOpenHold, rejectHold } from './holds.ts'
 import { runSync } from './run.ts'
-import { accountOf } from './sync.ts'
+import { accountOf, withSource } from './sources.ts'
 
-/** The run holds nothing that could be approved or rejected (any more). */
+/** The run holds no removals that could be approved or rejected. */
 export class NothingToApprove extends Error {
   override readonly name = 'NothingToApprove'
 }
 
 /**
- * Carries out the removals that run `runId` held, after a person looked: reads the inventory again, in the scope of
- * that run, and removes only what is still absent and was in the hold. Throws `NothingToApprove`.
+ * Removes what run `runId` held. Reads the inventory again in the scope of that run, and removes only rows that are
+ * still absent and were held. Throws `NothingToApprove`.
  */
 export async function approveRun(
   context: InventoryContext,
@@ -25,14 +23,14 @@ export async function approveRun(
   const account = accountOf(context, hold.account)
   const request = { account: hold.account, trigger: 'manual' } as const
   const policy = { kind: 'approved', ids: new Set(hold.ids) } as const
-  return hold.resource === 'alert-rules'
-    ? runSync(context, alertRules(account, hold.scope.folders?.map(BigInt)), request, policy, signal)
-    : runSync(context, mcpServers(account), request, policy, signal)
+  return withSource(account, hold.resource, hold.scope.folders?.map(BigInt), source =>
+    runSync(context, source, request, policy, signal),
+  )
 }
 
 /**
- * Ends the hold of run `runId` as wrong: its rows are not gone, and are kept however long they stay absent. Once a
- * complete listing has had them again, they can be held anew. Returns how many they are. Throws `NothingToApprove`.
+ * Ends the hold of run `runId` as wrong: its rows are not gone, and are kept for as long as they stay absent. Once a
+ * complete listing has had them again, they can be held again. Returns how many rows these are. Throws `NothingToApprove`.
  */
 export async function rejectRun(
   { pool }: Pick<InventoryContext, 'pool'>,

@@ -1,12 +1,12 @@
 import { canonicalMcpServer } from '#src/model/fingerprint.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import { readMcpServers } from '#src/platform/mcp-listing.ts'
-import { MCP_SERVER_VERSIONS } from '#src/store/versioned-tables.ts'
 import type { InventoryAccount } from './context.ts'
-import type { Reading, ReadRequest, Source } from './source.ts'
+import type { InventorySource, Reading, ReadRequest } from './source.ts'
+import { MCP_SERVER_VERSIONS } from './versioned-tables.ts'
 
-/** MCP servers: pages that may shift while they are read, so two listings must agree on any change of the ids. */
-export function mcpServers(account: InventoryAccount): Source<McpServer> {
+/** MCP servers: pages that may shift while they are read, so two listings must agree on a change of the ids. */
+export function mcpServers(account: InventoryAccount): InventorySource<McpServer> {
   return {
     resource: 'mcp-servers',
     table: MCP_SERVER_VERSIONS,

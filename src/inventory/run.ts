@@ -1,86 +1,76 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { acquireLease, type Lease, LeaseLost } from '#src/db/leases.ts'
 import { FINGERPRINT_VERSION } from '#src/model/fingerprint.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { describeGuard } from '#src/model/removal-guard.ts'
-import type { Resource } from '#src/model/resource.ts'
-import type { RunResult, Trigger } from '#src/model/run.ts'
-import { acquireLease, type Lease, LeaseLost } from '#src/store/leases.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import { outcomeOf, type RunOutcome, type RunResult, type Trigger } from '#src/model/run.ts'
+import type { OpenRun } from './apply.ts'
+import type { InventoryContext } from './context.ts'
+import type { RemovalPolicy } from './decide.ts'
+import { leaseNameOf } from './lease-name.ts'
 import {
   countRequests,
   finishRun,
-  leaseNameOf,
   type NewRun,
-  NO_COUNTS,
+  NOTHING_DONE,
   type RunEnd,
   recordSkipped,
   startRun,
-} from '#src/store/runs.ts'
-import type { OpenRun } from './apply.ts'
-import { carry } from './carry.ts'
-import type { InventoryContext } from './context.ts'
-import type { RemovalPolicy } from './removals.ts'
-import type { Source } from './source.ts'
+} from './ledger.ts'
+import { INTERRUPTED, LEASE_LOST, skippedFor, timedOutAfter } from './messages.ts'
+import type { InventorySource } from './source.ts'
+import { syncSource } from './sync-source.ts'
 
-/** A run takes ten minutes at most: a listing older than that says little about now. */
+/** The longest a run may take: an older listing says little about the present. */
 const RUN_TIMEOUT_MS = 600_000
 
-/** How often one who waits for another run looks whether it has ended. */
+/** How often a run that waits for another one checks whether that one has ended. */
 const LOOK_AGAIN_MS = 500
 
 export type RunRequest = {
   readonly account: string
   readonly trigger: Trigger
   readonly slot?: Date
-  /** Waits for its turn while another run is at the inventory, instead of being skipped. */
-  readonly patient?: boolean
+  /** Waits while another run syncs the inventory, instead of being skipped. */
+  readonly waitsForOther?: boolean
 }
 
-/** Carries one source as one run of the ledger, under the inventory's lease; removes by `policy`. */
+/** Syncs one source as one run of the ledger, under the lease of its inventory. Removes rows by `policy`. */
 export async function runSync<Row>(
   context: InventoryContext,
-  source: Source<Row>,
+  source: InventorySource<Row>,
   request: RunRequest,
   policy: RemovalPolicy,
   signal: AbortSignal,
 ): Promise<RunResult> {
   const startedAtMs = performance.now()
+  const inventory: Inventory = { account: request.account, resource: source.resource }
   const newRun: NewRun = {
-    account: request.account,
-    resource: source.resource,
+    ...inventory,
     trigger: request.trigger,
     slot: request.slot ?? null,
     scope: source.scope,
     guard: policy.kind === 'guarded' ? describeGuard(policy.guard) : policy.kind,
     fingerprintVersion: FINGERPRINT_VERSION,
   }
-  const result = (run: bigint, end: Omit<RunEnd, 'status'> & Pick<RunResult, 'status'>): RunResult => ({
+  const result = (run: bigint, outcome: RunOutcome): RunResult => ({
+    ...outcomeOf(outcome),
+    ...inventory,
     run,
-    account: request.account,
-    resource: source.resource,
-    status: end.status,
-    seen: end.seen,
-    added: end.added,
-    changed: end.changed,
-    removed: end.removed,
-    unchanged: end.unchanged,
-    quarantined: end.quarantined,
-    requests: end.requests,
     durationMs: Math.round(performance.now() - startedAtMs),
-    errorCode: end.errorCode,
-    requestId: end.requestId,
-    message: end.message,
   })
 
-  const lease = await acquireInventory(context, request, source.resource, signal)
+  const lease = await acquireInventory(context, inventory, request.waitsForOther ?? false, signal)
   if ('heldBy' in lease) {
-    const message = `${lease.heldBy} is syncing this inventory now; see \`ferry runs list\``
+    const message = skippedFor(lease.heldBy)
     const run = await recordSkipped(context.pool, newRun, message)
-    return result(run, { ...NO_COUNTS, status: 'skipped', message })
+    return result(run, { ...NOTHING_DONE, status: 'skipped', message })
   }
   try {
     const id = await startRun(context.pool, newRun, lease)
     const run: OpenRun = { id, account: request.account, lease, policy, requests: 0, pages: 0 }
-    return result(id, await workOn(context, source, newRun, run, signal))
+    return result(id, await syncOrFail(context, source, newRun, run, signal))
   } finally {
     await lease.release()
   }
@@ -88,23 +78,23 @@ export async function runSync<Row>(
 
 async function acquireInventory(
   context: InventoryContext,
-  request: Pick<RunRequest, 'account' | 'patient'>,
-  resource: Resource,
+  inventory: Inventory,
+  waits: boolean,
   signal: AbortSignal,
 ): Promise<Lease | { readonly heldBy: string }> {
-  const name = leaseNameOf(request.account, resource)
-  const untilMs = performance.now() + (request.patient ? RUN_TIMEOUT_MS : 0)
+  const untilMs = performance.now() + (waits ? RUN_TIMEOUT_MS : 0)
   for (;;) {
+    const name = leaseNameOf(inventory)
     const lease = await acquireLease(context.pool, name, context.holder, context.log, context.leaseMs)
     if (!('heldBy' in lease) || signal.aborted || performance.now() >= untilMs) return lease
     await delay(LOOK_AGAIN_MS, undefined, { signal }).catch(() => {})
   }
 }
 
-/** Reads and applies; whatever stops it is written into the ledger. */
-async function workOn<Row>(
+/** Syncs the source; records in the ledger whatever stops it. Throws for faults of Ferry. */
+async function syncOrFail<Row>(
   context: InventoryContext,
-  source: Source<Row>,
+  source: InventorySource<Row>,
   newRun: NewRun,
   run: OpenRun,
   signal: AbortSignal,
@@ -112,16 +102,16 @@ async function workOn<Row>(
   const timeout = AbortSignal.timeout(RUN_TIMEOUT_MS)
   const stop = AbortSignal.any([signal, run.lease.signal, timeout])
   try {
-    return await carry(context, source, newRun, run, stop)
+    return await syncSource(context, source, newRun, run, stop)
   } catch (error) {
     const why = whyStopped(error, { lease: run.lease, timeout, stop })
     const finished = countRequests(context.pool, run.id).then(async requests => {
-      const end: RunEnd = { ...NO_COUNTS, status: 'failed', pages: run.pages, requests, ...why }
+      const end: RunEnd = { ...NOTHING_DONE, status: 'failed', pages: run.pages, requests, ...why }
       await finishRun(context.pool, run.id, end)
       return end
     })
     if (why.errorCode !== 'Fault') return await finished
-    // The fault may well be that the database is away; then the reconciler closes the run.
+    // The fault may be that the database cannot be reached; then the reconciler ends the run.
     await finished.catch(() => {})
     throw error
   }
@@ -131,16 +121,9 @@ function whyStopped(
   error: unknown,
   { lease, timeout, stop }: { lease: Lease; timeout: AbortSignal; stop: AbortSignal },
 ): { errorCode: string; message: string } {
-  if (error instanceof LeaseLost || lease.signal.aborted) {
-    return {
-      errorCode: 'LeaseLost',
-      message: 'this worker was away for too long, so its work was not applied',
-    }
-  }
-  if (timeout.aborted) {
-    return { errorCode: 'TimedOut', message: 'the run took longer than ten minutes; nothing was applied' }
-  }
-  if (stop.aborted)
-    return { errorCode: 'Interrupted', message: 'the run was interrupted; nothing was applied' }
+  if (error instanceof LeaseLost || lease.signal.aborted)
+    return { errorCode: 'LeaseLost', message: LEASE_LOST }
+  if (timeout.aborted) return { errorCode: 'TimedOut', message: timedOutAfter(RUN_TIMEOUT_MS / 60_000) }
+  if (stop.aborted) return { errorCode: 'Interrupted', message: INTERRUPTED }
   return { errorCode: 'Fault', message: reasonOf(error) }
 }

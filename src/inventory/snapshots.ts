@@ -1,15 +1,16 @@
 import { RESOURCES } from '#src/model/resource.ts'
 import type { RunResult, Trigger } from '#src/model/run.ts'
-import { type SnapshotStatus, saveSnapshot } from '#src/store/snapshots.ts'
 import type { InventoryContext } from './context.ts'
+import { saveSnapshot } from './snapshot-table.ts'
+import type { SnapshotStatus } from './states.ts'
 import { syncInventory } from './sync.ts'
 
 export type SnapshotResult = {
   readonly account: string
-  /** Null if none was taken: a run failed or was skipped, or the slot has its snapshot already. */
+  /** Null if none was taken: a run failed or was skipped, or the slot has a snapshot already. */
   readonly snapshot: bigint | null
   readonly takenAt: Date | null
-  /** Of a snapshot taken, how complete it is; otherwise what came of the worse run. */
+  /** The status of the worse run: how complete the snapshot is, or why there is none. */
   readonly status: SnapshotStatus | 'failed' | 'skipped'
   readonly runs: readonly RunResult[]
 }
@@ -18,8 +19,8 @@ export type SnapshotResult = {
 const BY_GRAVITY = ['succeeded', 'partial', 'held', 'skipped', 'failed'] as const
 
 /**
- * Syncs both inventories of an account, then names the instant; waits for its turn where a poll is under way. A run that failed or was skipped leaves no
- * snapshot, since what is stored then is older than the name would say.
+ * Syncs both inventories of an account, then names the instant. Waits while another run syncs one of them. If a run fails
+ * or is skipped, there is no snapshot: what is stored then is older than the snapshot would say.
  */
 export async function takeSnapshot(
   context: InventoryContext,
@@ -27,7 +28,7 @@ export async function takeSnapshot(
   signal: AbortSignal,
 ): Promise<SnapshotResult> {
   const runs = await Promise.all(
-    RESOURCES.map(resource => syncInventory(context, { ...request, resource, patient: true }, signal)),
+    RESOURCES.map(resource => syncInventory(context, { ...request, resource, waitsForOther: true }, signal)),
   )
   const status = BY_GRAVITY.findLast(word => runs.some(run => run.status === word)) ?? 'failed'
   const none = { account: request.account, snapshot: null, takenAt: null, status, runs }

@@ -1,9 +1,9 @@
 import type { AlertRule } from './alert-rule.ts'
 
 /**
- * Returns a function that names which of the contract's own rules about time a rule breaks, or undefined if it keeps
- * them. Such a rule is carried as it is: what the platform holds is the truth to report. The function remembers
- * the zones it has looked up, which costs far more than the rest.
+ * Returns a function that names which requirements of the contract about time an alert rule breaks, or undefined if it
+ * breaks none. Such a rule is stored as it is: Ferry reports what the platform has. The function caches the time zones it
+ * has looked up, because looking one up costs far more than the rest.
  */
 export function alertRuleFlags(): (
   rule: Pick<AlertRule, 'cron_pattern' | 'timezone'>,
@@ -18,13 +18,13 @@ export function alertRuleFlags(): (
     const flags: string[] = []
     if (/^(CRON_)?TZ=/.test(rule.cron_pattern)) flags.push('cron_pattern names a time zone')
     else if (rule.cron_pattern.trim().split(/\s+/).length !== 5) flags.push('cron_pattern has not 5 fields')
-    // Empty stands for the platform's default, so it breaks nothing.
+    // An empty time zone stands for the platform's default.
     if (rule.timezone && !isZone(rule.timezone)) flags.push('timezone is no IANA name')
     return flags.length > 0 ? flags : undefined
   }
 }
 
-/** The IANA names without a slash that Intl knows beside abbreviations (`CST`) that are no names of zones. */
+/** The IANA names without a slash. Intl also accepts abbreviations (`CST`) that are not names of zones. */
 const SINGLE_NAMES = new Set(
   (
     'CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT0 Greenwich HST Hongkong Iceland Iran Israel ' +

@@ -1,9 +1,8 @@
 /**
  * An alert rule as the contract declares it (AlertRuleBasic), ids and integers exact.
  *
- * Fields keep the contract's own names from the wire to the column, so that one word means one thing
- * everywhere. A missing optional field is null. `created_at` and `updated_at` are integers whose unit the
- * contract does not show: they are carried as given.
+ * Fields keep the contract's names from the network to the column. A missing optional field is null. `created_at` and
+ * `updated_at` are integers whose unit the contract does not state: they are stored as given.
  */
 export type AlertRule = {
   readonly id: bigint
@@ -23,6 +22,6 @@ export type AlertRule = {
   readonly updater_name: string
   readonly created_at: bigint
   readonly updated_at: bigint
-  /** Firing is state, not definition: it is no part of the fingerprint and lives in `alert_rule_firings`. */
+  /** Whether the rule fires. It is not part of the fingerprint; `alert_rule_firings` has it. */
   readonly triggered: boolean
 }

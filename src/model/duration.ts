@@ -1,7 +1,7 @@
-/** A timer of Node set for longer goes off at once. */
+/** The longest delay of a timer: Node fires a longer one at once. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** What people are told of it: a little less, in whole hours. */
+/** The same for people: a little less, in whole hours. */
 export const LONGEST_TIMER = '596h'
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const

@@ -2,9 +2,7 @@ import { hash } from 'node:crypto'
 import type { AlertRule } from './alert-rule.ts'
 import type { McpServer } from './mcp-server.ts'
 
-/**
- * Raise this when the canonical form below changes: a run then never trusts what an older form concluded.
- */
+/** Increase this when the canonical form below changes: then no run relies on hashes of an older form. */
 export const FINGERPRINT_VERSION = 1
 
 /**
@@ -16,7 +14,7 @@ export function fingerprint(canonicalJson: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** The definition of a rule as one text: every declared field but `triggered`, keys in a fixed order. */
+/** The definition of a rule as one text: every declared field except `triggered`, in a fixed order. */
 export function canonicalAlertRule(rule: AlertRule): string {
   return JSON.stringify([
     `${rule.id}`,
@@ -39,7 +37,7 @@ export function canonicalAlertRule(rule: AlertRule): string {
   ])
 }
 
-/** The definition of a server as one text; its tools keep their order, which is the platform's. */
+/** The definition of a server as one text. Its tools keep the platform's order. */
 export function canonicalMcpServer(server: McpServer): string {
   return JSON.stringify([
     server.server_id,

@@ -17,8 +17,23 @@ export const IMPORT_STATUSES = [
 ] as const
 export type ImportStatus = (typeof IMPORT_STATUSES)[number]
 
-/** What happens to a batch of which nobody knows whether the platform took it. */
-export type OnUncertain = 'resend' | 'hold'
+/** A worker sends its rows, or will as soon as it can. */
+export const ACTIVE_STATUSES: readonly ImportStatus[] = ['queued', 'running']
+
+/** Nothing of it will be sent any more, whatever a person decides. */
+const ENDED_STATUSES: readonly ImportStatus[] = ['completed', 'cancelled']
+
+export function isActive(status: ImportStatus): boolean {
+  return ACTIVE_STATUSES.includes(status)
+}
+
+export function isEnded(status: ImportStatus): boolean {
+  return ENDED_STATUSES.includes(status)
+}
+
+/** What happens to an uncertain batch: one that the platform may have taken. */
+export const ON_UNCERTAIN = ['resend', 'hold'] as const
+export type OnUncertain = (typeof ON_UNCERTAIN)[number]
 
 /**
  * An import in numbers of rows. At every moment, after any crash,

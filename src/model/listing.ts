@@ -1,12 +1,12 @@
 /**
- * What one reading of an inventory brought: rows that parse, rows set aside, and fields nobody declared.
+ * The result of one reading of an inventory: rows that parse, quarantined rows, and fields outside the contract.
  *
  * `rows.length + quarantined.length` is the number of rows the platform delivered.
  */
 export type Listing<Row> = {
-  /** Rows with distinct ids, in the order they came; a second row with an id already seen is quarantined. */
+  /** Rows with distinct ids, in their order. A second row with an id that came before is quarantined. */
   readonly rows: readonly Row[]
-  /** Per index into `rows`: the paths of fields whose text was altered (U+0000, lone surrogates). Sparse. */
+  /** By index into `rows`: the paths of fields whose text was altered (U+0000, lone surrogates). Only rows that have any. */
   readonly altered: ReadonlyMap<number, readonly string[]>
   readonly quarantined: readonly Quarantined[]
   readonly drift: readonly Drift[]
@@ -14,7 +14,7 @@ export type Listing<Row> = {
 
 /** A delivered row that cannot be applied. */
 export type Quarantined = {
-  /** Where it stood in the listing, from 0. */
+  /** Its position in the listing, from 0. */
   readonly position: number
   /** Its id as text, or null if the id itself cannot be read. */
   readonly id: string | null
@@ -23,17 +23,17 @@ export type Quarantined = {
   readonly raw: string | null
 }
 
-/** A field outside the contract: its name and JSON type, never its value, which may hold a secret. */
+/** A field outside the contract: its name and JSON type, never its value, which may be a secret. */
 export type Drift = { readonly field: string; readonly type: string }
 
-/** Whether a row was set aside whose id nobody can read: then no id may be called absent. */
+/** Whether a row was quarantined whose id cannot be read: then no id counts as absent. */
 export function hasUnreadableId(listing: Pick<Listing<unknown>, 'quarantined'>): boolean {
   return listing.quarantined.some(row => row.id === null)
 }
 
 /**
- * Several listings as one, positions counted through. A row whose id an earlier listing has too (it moved from one
- * folder to another between two answers) is set aside, as it is within one listing.
+ * Joins several listings into one, with one count of positions. A row whose id an earlier listing has too is quarantined, as
+ * within one listing: it moved from one folder to another between two responses.
  */
 export function joinListings<Row>(
   listings: readonly Listing<Row>[],
@@ -51,7 +51,7 @@ export function joinListings<Row>(
     for (const [n, row] of listing.rows.entries()) {
       const id = idOf(row)
       if (seen.has(id)) {
-        const reason = 'the same id came in the listing of another folder; that one is carried'
+        const reason = 'the same id came in the listing of another folder; that row is used'
         quarantined.push({ position: offset + n, id, reason, raw: null })
         continue
       }

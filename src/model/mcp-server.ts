@@ -1,8 +1,8 @@
 /**
  * An MCP server as the contract declares it, ids and integers exact.
  *
- * The contract marks no field of it as required, so all but the id may be null. `transport`, `status` and
- * `auth_mode` are open sets: text as given.
+ * The contract requires no field, so all but the id can be null. `transport`, `status` and `auth_mode` are open sets: they
+ * are stored as given.
  */
 export type McpServer = {
   readonly server_id: string

@@ -1,6 +1,6 @@
 /**
- * Why something failed, in words that hold no secret: other fields of an error may hold the commands sent, the password
- * among them. Where a name has several addresses and none answers, the message is empty and the code says why.
+ * Why something failed, without secrets: other fields of an error may contain the commands sent, and so the password. If a
+ * host name has several addresses and none answers, the message is empty, and the code is returned.
  */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

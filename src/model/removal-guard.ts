@@ -1,7 +1,7 @@
-/** More than `rows` and more than `share` (0 to 1) of the rows in scope gone at once: a person decides. */
+/** If more than `rows` and more than `share` (0 to 1) of the rows in scope are gone at once, a person decides. */
 export type RemovalGuard = { readonly rows: number; readonly share: number }
 
-/** Whether `gone` of `current` rows is too suspicious to remove unasked: more than both bounds, or all there is. */
+/** Whether a person must decide about the removal of `gone` of `current` rows: more than both bounds, or all of them. */
 export function isSuspicious(gone: number, current: number, guard: RemovalGuard): boolean {
   return gone > 0 && (gone === current || gone > Math.max(guard.rows, guard.share * current))
 }

@@ -1,42 +1,51 @@
-import type { Resource } from './resource.ts'
+import type { Inventory } from './resource.ts'
 
-/** What set a run off. */
-export type Trigger = 'schedule' | 'manual' | 'catch-up'
+/** What started a run. */
+export const TRIGGERS = ['schedule', 'manual', 'catch-up'] as const
+export type Trigger = (typeof TRIGGERS)[number]
 
 /**
- * How a run stands.
+ * The states of a run.
  *
  *     running ──► succeeded   everything the platform listed is in Postgres
- *             ├─► partial     the listing was not complete: added and changed, removed nothing
- *             ├─► held        too much would have been removed: the rest is applied, a person decides
+ *             ├─► partial     the listing was not complete: rows were added and changed, none was removed
+ *             ├─► held        too many rows would have been removed: the rest is applied, a person decides
  *             ├─► failed      nothing was applied
- *             └─► skipped     another run was at it
+ *             └─► skipped     another run was syncing the inventory
  */
 export const RUN_STATUSES = ['running', 'succeeded', 'partial', 'held', 'failed', 'skipped'] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-/**
- * What a run did. `seen` = `added` + `changed` + `unchanged` + `quarantined`: no row delivered is unaccounted for.
- */
-export type RunCounts = {
-  readonly seen: number
-  readonly added: number
-  readonly changed: number
-  readonly removed: number
-  readonly unchanged: number
-  readonly quarantined: number
+/** The statuses of runs that applied a complete listing. */
+export const COMPLETE_STATUSES = ['succeeded', 'held'] as const satisfies readonly RunStatus[]
+
+/** The counts of a run's rows, in the order in which they are shown. */
+export const RUN_COUNTS = ['seen', 'added', 'changed', 'removed', 'unchanged', 'quarantined'] as const
+
+/** `seen` = `added` + `changed` + `unchanged` + `quarantined`: no delivered row is unaccounted for. */
+export type RunCounts = Readonly<Record<(typeof RUN_COUNTS)[number], number>>
+
+/** Returns the counts of `run` and nothing else of it. */
+export function countsOf(run: RunCounts): RunCounts {
+  const { seen, added, changed, removed, unchanged, quarantined } = run
+  return { seen, added, changed, removed, unchanged, quarantined }
 }
 
-export type RunResult = RunCounts & {
-  readonly run: bigint
-  readonly account: string
-  readonly resource: Resource
+/** How a run ended, as far as people are told. */
+export type RunOutcome = RunCounts & {
   readonly status: Exclude<RunStatus, 'running'>
   readonly requests: number
-  readonly durationMs: number
-  /** The platform's code, or one of Ferry's own (`LeaseLost`, `Interrupted`, `TimedOut`, ...); null if all went well. */
+  /** The platform's code, or one of Ferry's own (`LeaseLost`, `Interrupted`, `TimedOut`, ...); null without an error. */
   readonly errorCode: string | null
   readonly requestId: string | null
-  /** What happened and what to do, in words; null if there is nothing to say. */
+  /** What happened and what to do; null if there is nothing to say. */
   readonly message: string | null
 }
+
+/** Returns the outcome of `run` and nothing else of it. */
+export function outcomeOf(run: RunOutcome): RunOutcome {
+  const { status, requests, errorCode, requestId, message } = run
+  return { ...countsOf(run), status, requests, errorCode, requestId, message }
+}
+
+export type RunResult = Inventory & RunOutcome & { readonly run: bigint; readonly durationMs: number }

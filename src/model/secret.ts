@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** Text that no log, error or JSON shows by accident: whoever needs it must ask with `reveal()`. */
+/** Text that no log, error or JSON shows by accident. Only `reveal()` returns it. */
 export class Secret {
   readonly #text: string
 

@@ -1,7 +1,7 @@
-/** Runs `work` once fewer than so many others run, in the order of asking. */
+/** Runs `work` once fewer than the limit are running, first come, first served. */
 export type WorkLimit = <T>(work: () => Promise<T>) => Promise<T>
 
-/** At most `max` at once; whoever comes later waits. */
+/** Runs at most `max` at once. */
 export function createWorkLimit(max: number): WorkLimit {
   let free = max
   const waiting: (() => void)[] = []

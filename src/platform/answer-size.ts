@@ -1,14 +1,14 @@
 /*
- * How much of an answer is taken into memory. A listing of 100,000 rules is 46 MB and has 2.5 million values. Bytes
- * alone bound nothing: 20 million rows of junk fit into 40 MB, and took 4.3 GB once parsed and set aside.
+ * How much of an answer Ferry takes into memory. A listing of 100,000 rules is 46 MB and has 2.5 million values. A limit
+ * of bytes alone is not enough: 20 million rows of junk fit into 40 MB, and took 4.3 GB when parsed and quarantined.
  */
 
-export const MOST_BODY_BYTES = 256 * 1024 * 1024
-export const MOST_ROWS = 1_000_000
+export const MAX_BODY_BYTES = 256 * 1024 * 1024
+export const MAX_ROWS = 1_000_000
 /** Values of any kind, at any depth. */
-export const MOST_VALUES = 16_000_000
+export const MAX_VALUES = 16_000_000
 
-/** What is said of an answer beyond a bound. */
+/** The words for an answer beyond each bound. */
 export const TOO_MUCH = {
   bytes: 'it has more than 256 MiB',
   rows: 'it has more than 1,000,000 rows',
@@ -20,12 +20,13 @@ const BRACKET = '['.charCodeAt(0)
 const BRACE = '{'.charCodeAt(0)
 
 /**
- * Says whether parsing a body might give more than `MOST_VALUES`. Each value but the first has a comma or an opening
- * bracket before it, so these are counted; those within strings too, which only errs on the safe side.
+ * Returns whether a body might hold more than `MAX_VALUES` values, without parsing it. Every value but the first follows a
+ * comma or an opening bracket, so these are counted. Those inside strings count too, which can only make the result too
+ * large.
  */
 export function mayHoldTooMany(body: Buffer): boolean {
-  if (body.length <= MOST_VALUES) return false
+  if (body.length <= MAX_VALUES) return false
   let values = 1
   for (const byte of body) if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1
-  return values > MOST_VALUES
+  return values > MAX_VALUES
 }

@@ -13,23 +13,26 @@ import {
   refusedWithoutEnvelope,
 } from './refusal.ts'
 
-/** What an answer says. */
+/** What an answer says: its data, or why the call did not succeed. */
 export type Verdict<T> =
   | { readonly ok: true; readonly data: T; readonly requestId: string }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** The `data` of an answer, and whether text in it may need cleaning. */
+/** The result of a call. `requests` counts every request sent for it, failed attempts included. */
+export type Answer<T> = Verdict<T> & { readonly requests: number }
+
+/** The `data` of an answer, and whether its text may contain characters that Postgres cannot hold. */
 export type Delivered<T> = { readonly value: T; readonly mayBeDirty: boolean }
 
-/** Removes the app_key from what the platform wrote. */
+/** Removes the app_key from text of the platform. */
 export type Scrub = (text: string) => string
 
 type Origin = { httpStatus: number; requestId: string | null; retryAfterMs: number | null }
 
-/** Beyond it the platform's words tell nobody anything. */
-const MOST_TEXT_LENGTH = 1_000
+/** Longer text of the platform is cut off. */
+const MAX_TEXT_LENGTH = 1_000
 
-/** Reads an answer and checks its envelope and its `data`. Whatever the platform sent, this is a value. */
+/** Reads an answer and checks its envelope and `data`. Never throws for what the platform sent. */
 export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub): Verdict<Delivered<T>> {
   const tidy = (text: string) => tidied(text, scrub)
   const origin: Origin = {
@@ -62,7 +65,7 @@ export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub
   return refused(brokenContract(about, `${field} ${issue?.message}`))
 }
 
-/** Section 2.1. A code other than `OK` is a failure whatever the status. */
+/** Section 2.1 of the contract. A code other than `OK` is a failure, whatever the status. */
 function readEnvelope(body: unknown, origin: Origin, tidy: Scrub): Verdict<unknown> {
   const isSuccess = isSuccessStatus(origin.httpStatus)
   const failure = FailureEnvelope.safeParse(body)
@@ -82,19 +85,19 @@ function readEnvelope(body: unknown, origin: Origin, tidy: Scrub): Verdict<unkno
   return { ok: true, data: body.data, requestId }
 }
 
-/** Whether an answer with this status says that the call was done. */
+/** Whether this status says that the call was done. */
 export function isSuccessStatus(httpStatus: number): boolean {
   return httpStatus >= 200 && httpStatus < 300
 }
 
-/** Whether a Content-Type may be JSON; one that is missing may. */
+/** Whether a Content-Type may be JSON. A missing one may. */
 export function isJson(contentType: string | null): boolean {
   return contentType === null || /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType)
 }
 
 /**
- * The request_id in the headers. The contract calls it `Service-Request-Id`; it has been seen under other names, all of
- * which end alike.
+ * Returns the request_id of the headers. The contract names it `Service-Request-Id`. Other names have been seen; all of them
+ * end with `request-id`.
  */
 export function requestIdOf({ headers }: Pick<Answered, 'headers'>, scrub: Scrub): string | null {
   const names = ['service-request-id', ...Object.keys(headers).filter(name => /(^|-)request-id$/.test(name))]
@@ -103,12 +106,12 @@ export function requestIdOf({ headers }: Pick<Answered, 'headers'>, scrub: Scrub
 }
 
 /**
- * A call that was sent elsewhere (3xx): it is not followed, since the key would go along. Names the host alone: the rest
- * of the address may hold the key.
+ * Returns the refusal of a redirect (3xx). Ferry does not follow it, because the key would be sent along. The message names
+ * only the host: the rest of the address may hold the key.
  */
 export function readRedirect(answer: Answered, where: string, origin: string, scrub: Scrub): Refusal {
   const location = header(answer, 'location')
-  // The key is taken out first: written as a host it would come back in small letters.
+  // The key is removed first: as part of a host it would be in lower case, and would not be recognised.
   const target = location === null ? null : URL.parse(scrub(location), origin)
   const { httpStatus } = answer
   const about = { httpStatus, requestId: requestIdOf(answer, scrub), retryAfterMs: null }
@@ -119,13 +122,13 @@ export function isRedirect(httpStatus: number): boolean {
   return httpStatus >= 300 && httpStatus < 400
 }
 
-/** Returns a header of an answer, the first of several. */
+/** Returns a header of an answer, the first one if there are several. */
 export function header({ headers }: Pick<Answered, 'headers'>, name: string): string | null {
   const value = headers[name]
   return (Array.isArray(value) ? value[0] : value) ?? null
 }
 
-/** `Retry-After` is seconds or a date with the name of its month; anything else says nothing. */
+/** Reads `Retry-After`: seconds, or a date with the name of its month. Returns null for anything else. */
 export function retryAfterMs(retryAfter: string | null): number | null {
   if (retryAfter === null) return null
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000
@@ -138,7 +141,7 @@ function refused(refusal: Refusal): { readonly ok: false; readonly refusal: Refu
 }
 
 function tidied(text: string, scrub: Scrub): string {
-  return cleanString(scrub(text)).slice(0, MOST_TEXT_LENGTH)
+  return cleanString(scrub(text)).slice(0, MAX_TEXT_LENGTH)
 }
 
 function mapped(text: string | null, map: (text: string) => string): string | null {

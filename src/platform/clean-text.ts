@@ -1,21 +1,21 @@
 /*
- * Postgres holds no U+0000, and neither text nor jsonb a lone surrogate. The platform may send both, in any string and
- * any key. They are replaced by stand-ins a person can see, and whoever stores the row is told where.
+ * Postgres cannot hold U+0000, nor a lone surrogate in text or jsonb. The platform may send both, in any string and any key.
+ * They are replaced by visible characters, and the caller learns which fields were altered.
  */
 
 const NUL_STAND_IN = '\u2400'
 
-/** Says whether parsing `json` can give a string that `cleanText` would alter: most bodies need no look at each row. */
+/** Returns whether `json` may contain a string that `cleanText` would alter. Most bodies do not, and need no further check. */
 export function mayNeedCleaning(json: string): boolean {
   return json.includes('\\u') && /\\u(?:0000|[dD][89a-fA-F])/.test(json)
 }
 
 /**
  * Returns `value` with U+0000 replaced by U+2400 and lone surrogates by U+FFFD in every string and key, and the paths
- * (`labels.team`, `tools[0].name`) of what was altered. The very same value if nothing was.
+ * (`labels.team`, `tools[0].name`) of what was altered. Returns the same object if nothing was.
  *
- * Keys that would become equal stay apart: another stand-in is added to the altered one. Which key gets it does not
- * depend on their order, since equal content must give equal rows.
+ * Keys that would become equal stay different: the altered key gets another U+2400. The result does not depend on the order
+ * of the keys, because equal content must give equal rows.
  */
 export function cleanText<T>(value: T): { readonly value: T; readonly altered: readonly string[] } {
   if (!isDirty(value)) return { value, altered: [] }
@@ -24,12 +24,12 @@ export function cleanText<T>(value: T): { readonly value: T; readonly altered: r
   return { value: clean, altered: [...new Set(altered)] }
 }
 
-/** Returns `text` with the stand-ins. */
+/** Returns `text` with U+0000 and lone surrogates replaced. */
 export function cleanString(text: string): string {
   return text.toWellFormed().replaceAll('\0', NUL_STAND_IN)
 }
 
-/** Looks without building anything: in a body with one dirty row the others should cost little. */
+/** Checks without building anything, so that clean rows cost little. */
 function isDirty(value: unknown): boolean {
   if (typeof value === 'string') return !value.isWellFormed() || value.includes('\0')
   if (typeof value !== 'object' || value === null) return false
@@ -54,7 +54,7 @@ function cleanAt(value: unknown, path: string, altered: string[]): unknown {
 
 function cleanObject(value: Record<string, unknown>, path: string, altered: string[]): unknown {
   const names = cleanKeys(Object.keys(value))
-  // fromEntries defines members, so that `__proto__` stays one.
+  // fromEntries defines members, so `__proto__` stays a member like any other.
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
       const name = names.get(key) ?? key
@@ -65,7 +65,7 @@ function cleanObject(value: Record<string, unknown>, path: string, altered: stri
   )
 }
 
-/** The names of the keys that must be altered. */
+/** Returns the new names of the keys that must be altered. */
 function cleanKeys(keys: readonly string[]): Map<string, string> {
   const names = new Map<string, string>()
   const dirty = keys.filter(key => cleanString(key) !== key)

@@ -1,32 +1,33 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { CallEnd } from '#src/model/call-end.ts'
 import type { Secret } from '#src/model/secret.ts'
-import { isRedirect, readAnswer, readRedirect, requestIdOf, type Scrub, type Verdict } from './answer.ts'
+import { type Answer, readAnswer, type Scrub, type Verdict } from './answer.ts'
+import { openCallWarnings } from './call-warnings.ts'
 import { ImportBody, ImportData, McpPageData } from './contract.ts'
 import { openRoute, type ProxyChoice } from './dispatcher.ts'
 import { stringifyLossless } from './lossless-json.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
-import { type Answered, type Exchange, post } from './post.ts'
-import { lost, notSent, type Refusal, type RefusalKind } from './refusal.ts'
+import { type Answered, type PermitUse, post, type Transport } from './post.ts'
+import { retryListing } from './retry-listing.ts'
 import { type AlertRulesBody, readAlertRules } from './rule-listing.ts'
-import type { CallEnd, Throttle } from './throttle.ts'
+import type { Permit, Throttle } from './throttle.ts'
+import { callEndOf, verdictOn } from './verdict.ts'
 
 /**
- * The platform's three operations, for one account.
+ * The platform's three operations, for one account. Every request has its own permit.
  *
- *   throttle.take -> post -> read the answer -> throttle.finish -> data, or a refusal -> once more?
+ *   a listing   acquirePermit -> post -> read the answer -> finishCall -> data, or a refusal -> once more?
+ *   an import   the caller's permit -> post -> read the answer -> data, or a refusal
  *
- * Every request has its own slot. A listing is tried three times with a growing back-off; a 429 costs no attempt:
- * `finish` has closed the throttle, and the next `take` waits. An import is tried once, since whether it may be sent
- * again is not for a client to decide. A refusal is a value. What rejects is the caller's signal or a fault of ours.
+ * A refusal is a value. What rejects is the caller's signal or a fault of ours.
  */
 export type PlatformClient = AsyncDisposable & {
   /** Lists the rules of a folder; 0 is every folder the caller may view. */
   listAlertRules(folderId: bigint, context: ListRulesContext): Promise<Answer<AlertRulesBody>>
   /** Lists one page of MCP servers, its rows as they came; `readMcpServers` puts pages together. */
   listMcpPage(ask: McpPageAsk, context: CallContext): Promise<Answer<McpPage>>
-  /** Sends one batch, once. As soon as anything is sent the outcome is a value, an abort included. */
-  importSubscribers(batch: ImportBody, context: CallContext): Promise<Answer<null>>
+  /** Sends one batch, once: whether it may be sent again is not for a client to decide. Rejects only if nothing was sent. */
+  importSubscribers(batch: ImportBody, context: ImportCallContext): Promise<ImportCall>
 }
 
 export type ClientOptions = {
@@ -47,7 +48,7 @@ export type CallContext = {
   /** The sync run on whose behalf the call is made, or null. */
   readonly runId: bigint | null
   readonly signal: AbortSignal
-  /** Where this call's slot comes from and what hears of its end, if not the client's own throttle. */
+  /** Where this call's permit comes from, if not from the client's own throttle. */
   readonly throttle?: Throttle
 }
 
@@ -56,10 +57,16 @@ export type ListRulesContext = CallContext & {
   readonly knownHashes?: ReadonlySet<string>
 }
 
-/** `requests` counts what was sent for it, attempts that failed included. */
-export type Answer<T> = { readonly requests: number } & (
-  | { readonly ok: true; readonly data: T; readonly requestId: string }
-  | { readonly ok: false; readonly refusal: Refusal }
+/** The caller's permit, and what cuts the call off: its outcome is uncertain then. */
+export type ImportCallContext = PermitUse & { readonly signal: AbortSignal }
+
+/**
+ * What a call came to, and what the caller is to do about its permit: record the end of the call, or return the permit if
+ * nothing was sent (`end` is null). `permit` is null if the last one was returned and no other was acquired.
+ */
+export type ImportCall = { readonly answer: Answer<null> } & (
+  | { readonly permit: Permit; readonly end: CallEnd }
+  | { readonly permit: Permit | null; readonly end: null }
 )
 
 export type McpPageAsk = { readonly page: number; readonly limit: number; readonly includeAccount: boolean }
@@ -71,100 +78,64 @@ export type McpPage = {
   readonly mayBeDirty: boolean
 }
 
-const MOST_ATTEMPTS = 3
-const STALE_BEFORE_WARNING = 10
-const SAY_WAITING_EVERY_MS = 60_000
-const FIRST_BACK_OFF_MS = 500
-/** A `Retry-After` beyond it is not waited for: a run has ten minutes. */
-const LONGEST_BACK_OFF_MS = 60_000
-
 /** Opens the client of one account. Dispose of it once its calls are done: those under way are cut off. */
 export function openPlatformClient(options: ClientOptions): PlatformClient {
   const { account, log, requestTimeoutMs } = options
+  const { permitGoodForMs, arrivalBoundMs } = options.throttle
   const { origin, pathname } = new URL(options.baseUrl)
   const key = options.appKey.reveal()
   const query = `?app_key=${encodeURIComponent(key)}`
   const route = openRoute(origin, options.baseUrlSetting, options.proxy, requestTimeoutMs)
-  const line = { ...route, origin, requestTimeoutMs }
+  const transport: Transport = { ...route, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs }
+  const warnings = openCallWarnings(log, account, permitGoodForMs)
   const scrub: Scrub = text =>
     text.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>')
 
-  let staleInARow = 0
-
-  /** Without a word, nothing at all would be sent. */
-  function noteStale(operation: Operation, throttle: Throttle): void {
-    staleInARow += 1
-    if (staleInARow % STALE_BEFORE_WARNING !== 0) return
-    log.warn(
-      { account, operation, staleInARow },
-      `${staleInARow} permits in a row grew too old before a request could be sent with them, so nothing is sent. ` +
-        `A permit is good for ${throttle.slotGoodForMs} ms, a fifth of FERRY_ARRIVAL_BOUND. ` +
-        'Give this machine and the database less to do, or raise FERRY_ARRIVAL_BOUND.',
-    )
-  }
-
-  let saidWaitingAtMs = Number.NEGATIVE_INFINITY
-
-  /** A listing waits for as long as it takes, so nobody would hear of it from its end. */
-  function noteTooFrequent(operation: Operation, message: string): void {
-    const nowMs = performance.now()
-    if (nowMs - saidWaitingAtMs < SAY_WAITING_EVERY_MS) return
-    saidWaitingAtMs = nowMs
-    log.warn({ account, operation }, `${message} Waiting until the limit lets calls through again.`)
-  }
-
-  function verdictOn<T>(exchange: Exchange, read: Request<T>['read']): Verdict<T> {
-    if (exchange.kind === 'unsent') return { ok: false, refusal: notSent(exchange.fault) }
-    if (exchange.kind === 'lost') {
-      const { httpStatus, fault } = exchange
-      const about = { httpStatus, requestId: requestIdOf(exchange, scrub), retryAfterMs: null }
-      return { ok: false, refusal: lost(about, fault) }
+  async function send<T>(request: Request<T>, { permit, renewPermit }: PermitUse, signal: AbortSignal) {
+    const { operation, body, read } = request
+    const path = pathname.replace(/\/+$/, '') + OPERATIONS[operation].path + query
+    const startedAtMs = performance.now()
+    const renew: PermitUse['renewPermit'] = (expired, stopped) => {
+      warnings.permitExpired(operation)
+      return renewPermit(expired, stopped)
     }
-    if (!isRedirect(exchange.httpStatus)) return read(exchange)
-    return { ok: false, refusal: readRedirect(exchange, route.where, origin, scrub) }
+    const exchange = await post(transport, { path, body, permit, renewPermit: renew }, signal)
+    if (exchange.kind !== 'unsent') warnings.requestSent()
+    const verdict = verdictOn(exchange, read, transport, scrub)
+    const end = callEndOf(exchange, verdict)
+    log.debug({ account, operation, ...end, ms: Math.round(performance.now() - startedAtMs) }, 'call ended')
+    return exchange.kind === 'unsent'
+      ? { answer: { ...verdict, requests: 0 }, permit: exchange.permit, end: null }
+      : { answer: { ...verdict, requests: 1 }, permit: exchange.permit, end }
   }
 
   async function attempt<T>(request: Request<T>, context: CallContext): Promise<Answer<T>> {
-    const { operation, body, read } = request
     const { runId, signal, throttle = options.throttle } = context
-    const path = pathname.replace(/\/+$/, '') + OPERATIONS[operation].path + query
-    const startedAtMs = performance.now()
-    const exchange = await post(
-      { ...line, throttle, onStale: () => noteStale(operation, throttle) },
-      { call: { account, operation, runId }, path, body },
-      signal,
-    )
-    if (exchange.kind !== 'unsent') staleInARow = 0
-    const verdict = verdictOn(exchange, read)
-    const end = endOf(exchange, verdict)
-    log.debug({ account, operation, ...end, ms: Math.round(performance.now() - startedAtMs) }, 'call ended')
-    if (exchange.kind === 'unsent') return { ...verdict, requests: 0 }
-    await throttle.finish(exchange.slot, end)
-    return { ...verdict, requests: 1 }
+    const call = { account, operation: request.operation, runId }
+    const permit = await throttle.acquirePermit(call, signal)
+    const renewPermit: PermitUse['renewPermit'] = async (expired, stopped) => {
+      await throttle.returnPermit(expired)
+      return throttle.acquirePermit(call, stopped)
+    }
+    const sent = await send(request, { permit, renewPermit }, signal)
+    if (sent.end) await throttle.finishCall(sent.permit, sent.end)
+    else if (sent.permit) await throttle.returnPermit(sent.permit)
+    return sent.answer
   }
 
-  async function attempts<T>(request: Request<T>, context: CallContext): Promise<Answer<T>> {
-    let requests = 0
-    for (let attempted = 1; ; ) {
-      const answer = await attempt(request, context)
-      requests += answer.requests
-      if (answer.ok) return { ...answer, requests }
-      context.signal.throwIfAborted()
-      const { kind, retryable, message } = answer.refusal
-      if (kind === 'too-frequent') {
-        noteTooFrequent(request.operation, message)
-        continue
-      }
-      if (!retryable || attempted === MOST_ATTEMPTS) return { ...answer, requests }
-      log.debug({ account, operation: request.operation, attempted }, `${message} Trying again.`)
-      await backOff(attempted, answer.refusal.retryAfterMs, context.signal)
-      attempted += 1
-    }
+  function list<T>(request: Request<T>, context: CallContext): Promise<Answer<T>> {
+    const { operation } = request
+    return retryListing(() => attempt(request, context), {
+      signal: context.signal,
+      onTooFrequent: message => warnings.tooFrequent(operation, message),
+      onRetry: (message, attempted) =>
+        log.debug({ account, operation, attempted }, `${message} Trying again.`),
+    })
   }
 
   return {
     listAlertRules: (folderId, context) =>
-      attempts(
+      list(
         {
           operation: 'list-alert-rules',
           body: jsonBytes({ folder_id: folderId }),
@@ -173,7 +144,7 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
         context,
       ),
     listMcpPage: ({ page, limit, includeAccount }, context) =>
-      attempts(
+      list(
         {
           operation: 'list-mcp-servers',
           body: jsonBytes({ p: page, limit, include_account: includeAccount }),
@@ -186,18 +157,19 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
         },
         context,
       ),
-    importSubscribers: (batch, context) =>
-      attempt(
-        {
-          operation: 'import-subscribers',
-          body: jsonBytes(ImportBody.parse(batch)),
-          read: answer => {
-            const verdict = readAnswer(answer, ImportData, scrub)
-            return verdict.ok ? { ...verdict, data: null } : verdict
-          },
+    async importSubscribers(batch, { signal, ...permitUse }) {
+      const request: Request<null> = {
+        operation: 'import-subscribers',
+        body: jsonBytes(ImportBody.parse(batch)),
+        read: answer => {
+          const verdict = readAnswer(answer, ImportData, scrub)
+          return verdict.ok ? { ...verdict, data: null } : verdict
         },
-        context,
-      ),
+      }
+      const sent = await send(request, permitUse, signal)
+      if (sent.end === null) signal.throwIfAborted()
+      return sent
+    },
     [Symbol.asyncDispose]: () => route.dispatcher.destroy(),
   }
 }
@@ -208,26 +180,6 @@ type Request<T> = {
   readonly read: (answer: Answered) => Verdict<T>
 }
 
-function endOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
-  if (verdict.ok) {
-    const httpStatus = exchange.kind === 'answered' ? exchange.httpStatus : null
-    return { answered: true, httpStatus, errorCode: null, requestId: verdict.requestId, retryAfterMs: null }
-  }
-  const { kind, httpStatus, code, requestId, retryAfterMs } = verdict.refusal
-  const answered = httpStatus !== null && !UNCOUNTED.has(kind)
-  return { answered, httpStatus, errorCode: code, requestId, retryAfterMs }
-}
-
-/** Answers that do not come from the platform. */
-const UNCOUNTED: ReadonlySet<RefusalKind> = new Set(['no-envelope', 'redirected', 'proxy-auth'])
-
 function jsonBytes(value: unknown): Buffer {
   return Buffer.from(stringifyLossless(value))
-}
-
-/** Waits longer each time, and not in step with others who failed at the same moment. */
-async function backOff(attempted: number, retryAfterMs: number | null, signal: AbortSignal): Promise<void> {
-  const growing = FIRST_BACK_OFF_MS * 2 ** (attempted - 1) * (0.5 + Math.random() / 2)
-  const ms = Math.min(Math.max(growing, retryAfterMs ?? 0), LONGEST_BACK_OFF_MS)
-  await delay(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { MOST_ROWS, TOO_MUCH } from './answer-size.ts'
+import { MAX_ROWS, TOO_MUCH } from './answer-size.ts'
 
 /*
- * The platform's contract as it travels: what must be there, and of which type. Fields it does not declare are
- * stripped: they may hold secrets. Value sets it leaves open (`ds_type`, `transport`, `status`, ...) are plain text.
+ * The platform's contract on the network: which fields must be present, and their types. Undeclared fields are removed,
+ * because they may hold secrets. Open value sets (`ds_type`, `transport`, `status`, ...) are plain text.
  *
- * Integers are checked here and become bigints where rows are read: a transform in zod costs ten times the check.
+ * Integers are only checked here. They become bigints when rows are read: a transform in zod costs ten times the check.
  */
 
 /** An integer as `parseLossless` gives it. */
@@ -15,7 +15,7 @@ const text = z.string({ error: 'must be text' })
 const flag = z.boolean({ error: 'must be true or false' })
 const uint64 = integer(0n, 2n ** 64n - 1n, 'must be an integer from 0 to 2^64-1')
 const int64 = integer(-(2n ** 63n), 2n ** 63n - 1n, 'must be an integer from -2^63 to 2^63-1')
-/** For ids whose sign the contract does not say. */
+/** For ids for which the contract does not say whether they are signed. */
 const id64 = integer(-(2n ** 63n), 2n ** 64n - 1n, 'must be an integer from -2^63 to 2^64-1')
 
 /** Not z.record, which drops a key named `__proto__`. */
@@ -53,7 +53,7 @@ export const McpToolWire = z.object(
 )
 export type McpToolWire = z.infer<typeof McpToolWire>
 
-/** MCP server, section 2.4. Nothing is marked as required there; without its id a server cannot be carried. */
+/** MCP server, section 2.4. The contract marks no field as required, but Ferry cannot store a server without its id. */
 export const McpServerWire = z.object({
   server_id: text.min(1, 'must not be empty'),
   account_id: id64.nullish(),
@@ -76,10 +76,10 @@ export const McpServerWire = z.object({
 export type McpServerWire = z.infer<typeof McpServerWire>
 
 /**
- * Rows are read one by one: a bad one must not cost the good ones. Null is an empty list: the platform's published
- * examples carry it where the contract says array.
+ * Rows are checked one by one later, so that a bad row does not cost the good ones. Null is an empty list: the platform's
+ * published examples have it where the contract says array.
  */
-const rows = z.array(z.unknown(), { error: 'must be an array' }).max(MOST_ROWS, TOO_MUCH.rows).nullable()
+const rows = z.array(z.unknown(), { error: 'must be an array' }).max(MAX_ROWS, TOO_MUCH.rows).nullable()
 
 /** The `data` of section 4.1. */
 export const AlertRulesData = rows.transform(list => list ?? [])
@@ -93,13 +93,13 @@ export const McpPageData = z.object(
   { error: 'must be an object' },
 )
 
-/** The `data` of section 4.2 is an empty object, and sometimes null: that it is there is all that counts. */
+/** The `data` of section 4.2 is an empty object, sometimes null. It only has to be present. */
 export const ImportData = z.unknown()
 
-/** Section 2.1, success. `data` is checked by operation. */
+/** Section 2.1, success. Each operation checks its own `data`. */
 export const SuccessEnvelope = z.object({ request_id: z.string().min(1) })
 
-/** Section 2.1, failure. A 2xx that carries a code other than `OK` is a failure too. */
+/** Section 2.1, failure. A 2xx answer with a code other than `OK` is a failure too. */
 export const FailureEnvelope = z.object({
   request_id: z.string().nullish().catch(null),
   error: z.object({ code: z.string().min(1), message: z.string().nullish().catch(null) }),
@@ -125,7 +125,7 @@ export const ImportBody = z.object({
 })
 export type ImportBody = z.infer<typeof ImportBody>
 
-/** Says whether a value is an integer of 64 bits without a sign, as ids of rules are. */
+/** Whether a value is an unsigned integer of 64 bits, as the ids of rules are. */
 export function isUint64(value: unknown): value is WireInteger {
   return uint64.safeParse(value).success
 }

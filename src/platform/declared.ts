@@ -2,7 +2,7 @@ import type { Drift } from '#src/model/listing.ts'
 import { cleanString, cleanText } from './clean-text.ts'
 import { stringifyLossless } from './lossless-json.ts'
 
-/** The fields the contract declares of a row. Those not in `nested` hold a single value. */
+/** The fields that the contract declares for a row. Those not in `nested` hold a single value. */
 export type Declared = {
   readonly fields: ReadonlySet<string>
   /** Text by free keys (`labels`), or an array of objects with these fields (`tools`). */
@@ -11,17 +11,17 @@ export type Declared = {
 
 export type RawRow = Readonly<Record<string, unknown>>
 
-/** A platform that makes up field names must not fill the ledger. */
-const MOST_DRIFT = 100
+/** At most this many undeclared fields are noted, so that invented names cannot fill the ledger. */
+const MAX_DRIFT = 100
 
-/** Collects the fields nobody declared: names and JSON types, each once, never a value. */
+/** Collects undeclared fields: names and JSON types, each once, never a value. */
 export function openDrift(declared: Declared): { look(raw: unknown): void; found(): Drift[] } {
   const found = new Map<string, Drift>()
 
   function note(object: unknown, fields: ReadonlySet<string>, prefix: string): void {
     if (!isObject(object)) return
     for (const key in object) {
-      if (fields.has(key) || found.size >= MOST_DRIFT) continue
+      if (fields.has(key) || found.size >= MAX_DRIFT) continue
       const drift = { field: cleanString(prefix + key), type: jsonType(object[key]) }
       found.set(`${drift.type} ${drift.field}`, drift)
     }
@@ -40,11 +40,11 @@ export function openDrift(declared: Declared): { look(raw: unknown): void; found
 }
 
 /**
- * Returns what the contract declares of a delivered row, as JSON that Postgres can hold; null if it is no object. The
- * same content is the same text, whatever the order of its keys.
+ * Returns the declared fields of a delivered row, as JSON that Postgres can hold; null if the row is not an object. Equal
+ * content gives equal text, whatever the order of its keys.
  *
- * What stands where the contract has no such thing (an object in place of a name) is named, not kept: it may hold
- * secrets as much as an unknown field may.
+ * A value of a type that the contract does not have there (an object in place of a name) is replaced by its type: like an
+ * undeclared field, it may hold secrets.
  */
 export function declaredJson(declared: Declared, raw: unknown): string | null {
   if (!isObject(raw)) return null
@@ -54,7 +54,7 @@ export function declaredJson(declared: Declared, raw: unknown): string | null {
   return stringifyLossless(cleanText(Object.fromEntries(kept)).value)
 }
 
-/** What a JSON value is, for a sentence. */
+/** Returns the type of a JSON value as part of a sentence: `an array`. */
 export function typeInWords(value: unknown): string {
   const type = jsonType(value)
   return type === 'null' ? type : `${/^[ao]/.test(type) ? 'an' : 'a'} ${type}`

@@ -8,18 +8,21 @@ export type ProxyChoice = {
   readonly except: string | null
 }
 
-/** The way to the platform. */
+/** A connection to the platform. */
 export type Route = {
   readonly dispatcher: Dispatcher
-  /** Where it leads, for messages: hosts, ports and the settings they came from, no password. */
+  /** For messages: hosts, ports and the settings they came from, without passwords. */
   readonly where: string
 }
 
-/** At 50 calls a second it is enough for answers that take two seconds. */
-const MOST_CONNECTIONS = 100
-const LONGEST_CONNECT_MS = 10_000
+/** Enough for 50 calls a second with answers that take two seconds. */
+const MAX_CONNECTIONS = 100
+const MAX_CONNECT_MS = 10_000
 
-/** Opens kept-alive connections to one origin, through a proxy if there is one for it. `setting` names the origin. */
+/**
+ * Opens a pool of connections to one origin, through a proxy if one is set for it. `setting` is the setting that holds the
+ * address. Connections are kept alive.
+ */
 export function openRoute(
   origin: string,
   setting: string,
@@ -27,8 +30,8 @@ export function openRoute(
   requestTimeoutMs: number,
 ): Route {
   const options = {
-    connections: MOST_CONNECTIONS,
-    connectTimeout: Math.min(LONGEST_CONNECT_MS, requestTimeoutMs),
+    connections: MAX_CONNECTIONS,
+    connectTimeout: Math.min(MAX_CONNECT_MS, requestTimeoutMs),
     allowH2: false, // see `post`
   }
   const url = new URL(origin)

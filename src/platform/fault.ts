@@ -1,16 +1,20 @@
 import { TOO_MUCH } from './answer-size.ts'
 
-/** What went wrong below HTTP, in words made here: an error's own message might quote the address, and so the key. */
-export type Fault = {
-  /** `proxy-auth` and `certificate`: nothing reached the platform. `too-large`: its answer was not read to the end. */
+/** What failed below HTTP. The words are Ferry's own: an error's message could quote the address, and so the key. */
+export type NetworkFault = {
+  /** After `proxy-auth` and `certificate` nothing reached the platform. After `too-large` the rest of its answer was not read. */
   readonly kind: 'network' | 'proxy-auth' | 'certificate' | 'too-large'
   readonly words: string
 }
 
-export function faultOf(error: unknown): Fault {
+/** Describes an error of the HTTP client. */
+export function faultOf(error: unknown): NetworkFault {
   const proxyStatus = statusOfProxy(error)
   if (proxyStatus === 407)
-    return { kind: 'proxy-auth', words: 'the proxy wants a user and a password, or other ones (HTTP 407)' }
+    return {
+      kind: 'proxy-auth',
+      words: 'the proxy requires a user and a password, or refuses the ones it got (HTTP 407)',
+    }
   if (proxyStatus !== null) return network(`the proxy did not connect (HTTP ${proxyStatus})`)
   const code = codeOf(error)
   if (code === null) return network('an unknown fault')
@@ -27,13 +31,13 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was closed',
   UND_ERR_SOCKET: 'the connection was closed',
-  ENOTFOUND: 'the name of the host is unknown',
-  EAI_AGAIN: 'the name of the host could not be looked up',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name could not be looked up',
   EHOSTUNREACH: 'there is no route to the host',
   ENETUNREACH: 'there is no route to the network',
-  ETIMEDOUT: 'there was no connection in time',
-  UND_ERR_CONNECT_TIMEOUT: 'there was no connection in time',
-  UND_ERR_ABORTED: 'the connection was given up',
+  ETIMEDOUT: 'no connection was made in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection was made in time',
+  UND_ERR_ABORTED: 'the connection was aborted',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut short',
   Z_BUF_ERROR: 'the answer was cut short',
   Z_DATA_ERROR: 'the answer could not be unpacked',
@@ -61,16 +65,16 @@ function certificateWords(code: string): string | null {
 }
 
 function wordsByPrefix(code: string): string {
-  if (/SSL|TLS|EPROTO/.test(code)) return 'no secure connection came about'
+  if (/SSL|TLS|EPROTO/.test(code)) return 'no secure connection could be made'
   if (code.startsWith('HPE_')) return 'the answer is not HTTP'
   return 'the connection failed'
 }
 
-function network(words: string): Fault {
+function network(words: string): NetworkFault {
   return { kind: 'network', words }
 }
 
-/** undici tells what a proxy answered in place of a connection in the error's words only. */
+/** undici reports a proxy's answer to CONNECT only in the message of its error. */
 function statusOfProxy(error: unknown): number | null {
   if (!(error instanceof Error)) return null
   const [, tunnel, plain] =
@@ -79,7 +83,7 @@ function statusOfProxy(error: unknown): number | null {
   return status === undefined ? statusOfProxy(error.cause) : Number(status)
 }
 
-/** The code nearest to the cause. */
+/** Returns the code of the innermost error that has one. */
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   const deeper = error instanceof AggregateError ? error.errors[0] : error.cause

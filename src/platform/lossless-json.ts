@@ -1,28 +1,31 @@
 import { randomUUID } from 'node:crypto'
 
 /*
- * JSON whose integers survive. JSON.parse rounds what a double cannot hold, and the contract's ids reach 2^64-1.
+ * JSON with exact integers. JSON.parse rounds what a double cannot hold, and the contract's ids reach 2^64-1.
  */
 
-/** A number follows one of these, or begins the text. Digits in a string may too: then the long way is in vain. */
+/**
+ * Finds 16 digits after a character that a number can follow. Digits in a string may match too; then the slower way is
+ * taken without need.
+ */
 const LONG_INTEGER = /[:,[\s-]\d{16}/
 const LONG_INTEGER_FIRST = /^\d{16}/
 /**
- * An integer of 16 digits or more as the value of a member. A quote after a word character is not escaped, and one
- * followed by a colon closes a key: so this never matches inside a string.
+ * Finds an integer of 16 digits or more as the value of a member. A quote after a word character is not escaped, and a
+ * quote before a colon ends a key, so this never matches inside a string.
  */
 const LONG_MEMBER = /(\w":\s*)(-?[1-9]\d{15,})(?=\s*[,}])/g
 
 /**
- * Returns what JSON.parse returns, but integers beyond ±(2^53-1) are bigints, exact. Throws like JSON.parse, and a
- * RangeError for nesting too deep.
+ * Returns what JSON.parse returns, except that integers beyond ±(2^53-1) are exact bigints. Throws like JSON.parse, and a
+ * RangeError if the nesting is too deep.
  *
- * JSON.parse with a reviver takes six times as long as without, so members are marked in the text and read back
- * from the result (twice as long); the reviver is for what is left: long integers in arrays.
+ * JSON.parse takes six times as long with a reviver. So long integers of members are marked in the text and converted in
+ * the result, which takes twice as long; only long integers in arrays need the reviver.
  */
 export function parseLossless(text: string): unknown {
   if (!LONG_INTEGER.test(text) && !LONG_INTEGER_FIRST.test(text)) return JSON.parse(text)
-  // Nobody can have put this into the text: it is as random as a key, and new each time.
+  // Random and new each time, so it cannot be in the text already.
   const mark = randomUUID()
   const marked = text.replace(LONG_MEMBER, `$1"${mark}$2"`)
   if (LONG_INTEGER.test(marked) || LONG_INTEGER_FIRST.test(marked)) {
@@ -43,12 +46,12 @@ function exactInteger(_key: string, value: unknown, context: { readonly source: 
   return exact ? value : BigInt(context.source)
 }
 
-/** Changes `value` in place: it is a fresh parse, and `__proto__` is a member like any other as long as it is there. */
+/** Changes `value` in place: nobody else has it, and an own `__proto__` member stays as it is. */
 function unmark(value: unknown, mark: string): unknown {
   if (typeof value === 'string') return value.startsWith(mark) ? integer(value.slice(mark.length)) : value
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
-    // No array holds marks, only what it holds may.
+    // Elements are never marked themselves; their members may be.
     for (const item of value) unmark(item, mark)
     return value
   }
@@ -66,6 +69,6 @@ function integer(digits: string): number | bigint {
   return Number.isSafeInteger(rounded) ? rounded : BigInt(digits)
 }
 
-/** TypeScript's library does not know these two yet (TC39 "JSON.parse source text access"). */
+/** TypeScript's library lacks these two (TC39 "JSON.parse source text access"). Remove them once it has them. */
 type ParseWithSource = (text: string, reviver: typeof exactInteger) => unknown
 type RawJson = typeof JSON & { rawJSON(text: string): object }

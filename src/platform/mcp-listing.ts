@@ -5,31 +5,32 @@ import { fetchPages, type McpAsk } from './mcp-pages.ts'
 import { judgePages } from './mcp-pass.ts'
 import type { Refusal } from './refusal.ts'
 
-/** What reading all MCP servers came to. */
+/** The result of reading all MCP servers. */
 export type McpReading = { readonly pages: number; readonly requests: number } & (
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** Every server is in it: a second reading, or what is known already, agrees on the ids. */
+  /** It has every server: a second pass, or the ids already stored, agree with it. */
   | { readonly status: 'complete'; readonly listing: Listing<McpServer> }
-  /** What is in it is true; what is absent means nothing. */
+  /** Its rows are right, but a server that it lacks may still exist. */
   | { readonly status: 'partial'; readonly listing: Listing<McpServer>; readonly why: string }
 )
 
-const MOST_PASSES = 3
+const MAX_PASSES = 3
 
 /**
- * Reads every MCP server the key may see, although the list may shift between one page and the next.
+ * Reads every MCP server that the key may view, although the list may change between two pages.
  *
- * A pass over the pages can miss a server without a trace: one is deleted on a page already read, another added at
- * the end, and the server between them moves to the page that was read. `total` was the same all the time. But then
- * the pass holds one that is gone, so no later pass has the same ids, nor has what is known. Hence:
+ * One pass over the pages can miss a server unnoticed: a server on a page already read is deleted, another one is added at
+ * the end, and a server between them moves to the page already read. `total` stays the same. But such a pass contains a
+ * server that no longer exists, so no later pass has the same ids, and neither have the stored ones. Hence:
  *
  *     pass ──► incomplete ────────────────────────────────► again, three passes at most, then `partial`
- *          └─► complete ──┬─► same ids as known ──────────► `complete`
- *                         ├─► same ids as a pass before ──► `complete`
+ *          └─► complete ──┬─► same ids as stored ─────────► `complete`
+ *                         ├─► same ids as an earlier pass ► `complete`
  *                         └─► other ids ──────────────────► again
  *
- * A `total` smaller than what came is not the size of the list (it may be frozen at 1,000), and then what is known was
- * perhaps no better: only another pass will do. `isKnownSet` says whether these are exactly the ids stored as current.
+ * If fewer servers are in `total` than came, it is not the size of the list (it may be capped at 1,000). The stored ids may
+ * then be just as incomplete, so only another pass can confirm. `isKnownSet` tells whether these are exactly the ids stored
+ * as current.
  */
 export async function readMcpServers(
   client: Pick<PlatformClient, 'listMcpPage'>,
@@ -55,7 +56,7 @@ export async function readMcpServers(
       if (isConfirmed) return { status: 'complete', listing, pages, requests }
       completeSets.push(ids)
     }
-    if (n < MOST_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) continue
+    if (n < MAX_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) continue
     const why = pass.status === 'incomplete' ? pass.why : 'no two readings had the same servers'
     return { status: 'partial', listing, why, pages, requests }
   }

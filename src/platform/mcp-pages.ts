@@ -1,4 +1,4 @@
-import { MOST_ROWS, TOO_MUCH } from './answer-size.ts'
+import { MAX_ROWS, TOO_MUCH } from './answer-size.ts'
 import type { CallContext, McpPage, PlatformClient } from './client.ts'
 import type { RawRow } from './declared.ts'
 import { answerTooLarge, type Refusal } from './refusal.ts'
@@ -7,32 +7,32 @@ export type ListPage = PlatformClient['listMcpPage']
 
 export type McpAsk = { readonly limit: number; readonly includeAccount: boolean }
 
-/** What one reading of the pages brought: all that were answered, or the refusal that ended it. */
+/** The pages of one pass: all that were answered, or those before the refusal that ended it. */
 export type McpPages = {
-  /** From page 1 on, none left out unless one was refused as too deep. */
+  /** From page 1 on, without a gap unless a page was refused as too deep. */
   readonly pages: readonly McpPage[]
   readonly requests: number
-  /** The first page that the platform called an invalid request, if there was one. */
+  /** The first page that the platform refused as an invalid request; null if there was none. */
   readonly tooDeep: number | null
   readonly refusal: Refusal | null
 }
 
-/** The throttle paces the calls; this bounds how many wait for it. */
-const MOST_AT_ONCE = 64
+/** How many calls may wait for the throttle at a time; the throttle decides when they are sent. */
+const MAX_AT_ONCE = 64
 
 /**
- * Fetches page 1, then the others side by side as far as `total` reaches, then on, one by one, until a page is short,
- * empty, or has nothing new (a platform that pays no heed to `p` would send the same page for ever).
+ * Fetches page 1, then in parallel the others that `total` promises, then one by one until a page is short, is empty, or has
+ * no new server. (A platform that ignores `p` would send the same page for ever.)
  *
- * Later pages are asked for with the size page 1 really had: a platform that cuts `limit` down might count offsets
- * with what was asked for.
+ * Later pages are asked for with the size that page 1 really had: a platform that lowers `limit` might compute offsets from
+ * the limit it was given.
  */
 export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallContext): Promise<McpPages> {
   const byNumber = new Map<number, McpPage>()
   const seen = new Set<unknown>()
   const progress = {
     next: 1,
-    /** No page after this one is worth asking for. */
+    /** No page after this one needs to be fetched. */
     end: Number.POSITIVE_INFINITY,
     requests: 0,
     rows: 0,
@@ -56,7 +56,7 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
     progress.requests += answer.requests
     if (answer.ok) {
       progress.rows += answer.data.servers.length
-      if (progress.rows > MOST_ROWS) return giveUp(tooManyRows(answer.requestId))
+      if (progress.rows > MAX_ROWS) return giveUp(tooManyRows(answer.requestId))
       byNumber.set(page, answer.data)
       const fresh = answer.data.servers.map(idOf).filter(id => !seen.has(id))
       for (const id of fresh) seen.add(id)
@@ -78,7 +78,7 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
   async function fetchExpected(): Promise<void> {
     while (progress.next <= lastExpected && mayGoOn()) await fetchNext(size)
   }
-  const workers = Array.from({ length: MOST_AT_ONCE }, () =>
+  const workers = Array.from({ length: MAX_AT_ONCE }, () =>
     fetchExpected().catch(error => {
       givingUp.abort(error)
       throw error

@@ -5,24 +5,24 @@ import type { McpPages } from './mcp-pages.ts'
 import { readRows } from './read-rows.ts'
 import { MCP_SERVERS } from './row-kinds.ts'
 
-/** What the pages of one reading amount to. */
+/** What the pages of one pass amount to. */
 export type Pass = { readonly listing: Listing<McpServer>; readonly ids: ReadonlySet<string> } & (
   | {
       readonly status: 'complete'
-      /** False if more came than the platform says there are: then `total` is not the size of the list. */
+      /** False if more servers came than `total` says: then `total` is not the size of the list. */
       readonly isTotalTrue: boolean
     }
   | {
       readonly status: 'incomplete'
       readonly why: string
-      /** Reading again would end the same way. */
+      /** Another pass would end the same way. */
       readonly isHopeless: boolean
     }
 )
 
 /**
- * Puts pages together. Complete means: every page answered, the same `total` on each, none short but the last, as
- * many distinct ids as `total` or more. A row that does not parse counts if its id can be read.
+ * Joins the pages and decides whether they are complete: every page was answered, `total` is the same on each, no page but
+ * the last is short, and there are at least `total` distinct ids. A row that does not parse counts if its id can be read.
  */
 export function judgePages({ pages, tooDeep }: McpPages): Pass {
   const delivered = pages.flatMap(page => page.servers)
@@ -49,7 +49,7 @@ export function judgePages({ pages, tooDeep }: McpPages): Pass {
   return { status: 'complete', listing, ids, isTotalTrue: ids.size === total }
 }
 
-/** Some platforms count only what they send: past the last page that is nothing. */
+/** Some platforms send a `total` of 0 on the empty page after the last one. */
 function isPastTheEnd({ servers, total }: McpPage): boolean {
   return servers.length === 0 && total === 0
 }

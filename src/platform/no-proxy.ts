@@ -1,6 +1,7 @@
 /**
- * Says whether `NO_PROXY` lists a host: by its name or a domain it belongs to (`example.com`, `.example.com`), by a
- * domain whose hosts it means but not itself (`*.example.com`), or by `*`; an entry with a port means that port only.
+ * Whether `NO_PROXY` lists the host of a URL. An entry is a host or a domain with all its hosts (`example.com`,
+ * `.example.com`), the hosts of a domain without the domain itself (`*.example.com`), or `*` for all. An entry with a port
+ * is for that port only.
  */
 export function isExcepted({ protocol, hostname, port }: URL, noProxy: string): boolean {
   const name = plainHost(hostname)
@@ -14,7 +15,7 @@ export function isExcepted({ protocol, hostname, port }: URL, noProxy: string): 
   })
 }
 
-/** Without the brackets of an IPv6 address and the dot at the end of a full name. */
+/** Removes the brackets of an IPv6 address and the dot at the end of a fully qualified name. */
 function plainHost(host: string): string {
   return host
     .toLowerCase()

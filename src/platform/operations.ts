@@ -1,6 +1,4 @@
-/**
- * The three operations of the contract: path, and what the platform counts their calls by (sections 4 and 8).
- */
+/** The three operations of the contract: the path, and what the platform counts calls by (sections 4 and 8). */
 export const OPERATIONS = {
   'list-alert-rules': { path: '/monit/rule/list/basic', countedPer: 'account' },
   'import-subscribers': { path: '/status-page/subscriber/import', countedPer: 'account' },

@@ -1,16 +1,53 @@
 import type { Readable } from 'node:stream'
 import type { Route } from './dispatcher.ts'
-import { type Fault, faultOf } from './fault.ts'
+import { faultOf, type NetworkFault } from './fault.ts'
 import { readBody } from './read-body.ts'
-import { keepSlot } from './slot-keeper.ts'
-import type { Call, Slot, Throttle } from './throttle.ts'
+import type { Permit } from './throttle.ts'
 
-export type Line = Route & {
+export type Transport = Route & {
   readonly origin: string
-  readonly throttle: Throttle
+  /** From the moment a request is sent to the last byte of its answer. */
   readonly requestTimeoutMs: number
-  /** Hears of each slot that was too old before the request could be sent. */
-  onStale(): void
+  /** See `Throttle`. */
+  readonly permitGoodForMs: number
+  readonly arrivalBoundMs: number
+}
+
+/** What a request may be sent with. The caller provides both, and gets back a permit that was not used. */
+export type PermitUse = {
+  readonly permit: Permit
+  /**
+   * Called when a permit expires before the request is sent: returns it to the throttle, and resolves with another.
+   * If it rejects, no permit is held any more.
+   */
+  renewPermit(expired: Permit, signal: AbortSignal): Promise<Permit>
+}
+
+/** `path` holds the app_key: it is for the platform only. */
+export type Post = PermitUse & { readonly path: string; readonly body: Buffer }
+
+/** What became of one request. */
+export type Exchange =
+  | Answered
+  /** Sent, at least in part. `httpStatus` is known if an answer began. */
+  | {
+      readonly kind: 'lost'
+      readonly permit: Permit
+      readonly httpStatus: number | null
+      readonly headers: Headers
+      readonly fault: NetworkFault
+    }
+  /** Certainly not sent, so it does not count: `permit`, if there still is one, is to be returned. */
+  | { readonly kind: 'unsent'; readonly permit: Permit | null; readonly fault: NetworkFault }
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+export type Answered = {
+  readonly kind: 'answered'
+  readonly permit: Permit
+  readonly httpStatus: number
+  readonly headers: Headers
+  readonly body: Buffer
 }
 
 /** Messages in English, whoever runs Ferry: they end in ledgers. */
@@ -22,76 +59,55 @@ const HEADERS = {
   'user-agent': 'ferry',
 }
 
-/** `path` holds the app_key: it is for the platform only. */
-export type Post = { readonly call: Call; readonly path: string; readonly body: Buffer }
-
-/** What became of one request. */
-export type Exchange =
-  | Answered
-  /** Sent, at least in part. `httpStatus` is known if an answer began. */
-  | {
-      readonly kind: 'lost'
-      readonly slot: Slot
-      readonly httpStatus: number | null
-      readonly headers: Headers
-      readonly fault: Fault
-    }
-  /** Certainly not sent: it does not count. */
-  | { readonly kind: 'unsent'; readonly fault: Fault }
-
-type Headers = Readonly<Record<string, string | string[] | undefined>>
-
-export type Answered = {
-  readonly kind: 'answered'
-  readonly slot: Slot
-  readonly httpStatus: number
-  readonly headers: Headers
-  readonly body: Buffer
-}
-
 /**
- * Sends one request with one slot of the throttle, and returns what became of it; the slot of one that was sent is
- * still to be finished. Rejects with the signal's reason if it aborts before anything is sent, and with the
- * throttle's own faults. What the network does is a value.
+ * Sends one request with one permit and returns what became of it, an abort included. Whoever calls it records the end of
+ * a call that was sent. Rejects only if `renewPermit` does; then nothing was sent.
  *
- * A slot must not be sent late, and the worker may have slept, or the connection been long in coming. So the body
- * is a generator, and the last look at the slot's age is its first step: undici writes nothing of a request, not
- * even its headers, before the generator yields, and then everything in the next microtask (client-h1.js,
- * `writeIterable`, `AsyncWriter.write`; over HTTP/2 headers would go out earlier, so the client speaks HTTP/1).
+ * A permit must not be used late, and the worker may have slept, or the connection may have taken long to open. So the body
+ * is a generator that checks the permit's age as its first step: undici writes nothing of a request, not even its headers,
+ * before the generator yields, and then everything in the next microtask (client-h1.js, `writeIterable`,
+ * `AsyncWriter.write`; over HTTP/2 the headers would be written earlier, so the client speaks HTTP/1). The connection
+ * stays open while an expired permit is renewed: one that takes longer to open than a permit lives can be used all the same.
  */
-export async function post(line: Line, { call, path, body }: Post, signal: AbortSignal): Promise<Exchange> {
-  const { dispatcher, where, origin, throttle, requestTimeoutMs } = line
-  const slots = keepSlot(throttle, call, line.onStale)
-  const progress: Progress = { sentWith: null, httpStatus: null, headers: {}, throttleFault: null }
+export async function post(transport: Transport, request: Post, signal: AbortSignal): Promise<Exchange> {
+  const { dispatcher, where, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs } = transport
+  const { path, body, renewPermit } = request
+  const progress: Progress = { sentWith: null, httpStatus: null, headers: {} }
   const stopping = new AbortController()
   const stop = (why: string) => stopping.abort(new Error(why))
   const onAbort = () => stop('Ferry was told to stop')
   const deadline = timer(() =>
     stop(`it took longer than ${requestTimeoutMs} ms (FERRY_REQUEST_TIMEOUT) ${where}`),
   )
-  const arrival = timer(() => stop(`the request could not be handed over in time ${where}`))
+  const arrival = timer(() => stop(`the request could not be written in time ${where}`))
+  /** Null once the request was stopped while its permit was being renewed. */
+  let held: Promise<Permit | null> = Promise.resolve(request.permit)
 
-  async function freshSlot(): Promise<Slot> {
-    deadline.stop()
-    return slots.fresh(stopping.signal).catch(error => {
-      if (!stopping.signal.aborted) progress.throttleFault = { error }
-      throw error
-    })
+  async function validPermit(): Promise<Permit> {
+    for (;;) {
+      const permit = await held
+      if (permit === null || stopping.signal.aborted) throw stopping.signal.reason
+      if (performance.now() - permit.askedAtMs <= permitGoodForMs) return permit
+      deadline.stop()
+      held = renewPermit(permit, stopping.signal).catch(error => {
+        if (!stopping.signal.aborted) throw error
+        return null
+      })
+    }
   }
   async function* bodyAtTheLastMoment(): AsyncGenerator<Buffer> {
-    const slot = await freshSlot()
-    progress.sentWith = slot
+    const permit = await validPermit()
+    progress.sentWith = permit
     deadline.start(requestTimeoutMs)
-    arrival.start(slot.askedAtMs + throttle.arrivalBoundMs - performance.now())
+    arrival.start(permit.askedAtMs + arrivalBoundMs - performance.now())
     yield body
     arrival.stop()
   }
 
-  signal.throwIfAborted()
+  if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort)
+  deadline.start(requestTimeoutMs)
   try {
-    await freshSlot()
-    deadline.start(requestTimeoutMs)
     const response = await dispatcher.request({
       origin,
       method: 'POST',
@@ -105,21 +121,18 @@ export async function post(line: Line, { call, path, body }: Post, signal: Abort
     progress.httpStatus = response.statusCode
     progress.headers = response.headers
     const answer = await readBody(response)
-    // Who answers before anything was sent closes an idle connection.
+    // A server that answers before anything was sent is closing an idle connection.
     if (progress.sentWith === null) throw new Error('the connection was closed')
     const { statusCode: httpStatus, headers } = response
-    return { kind: 'answered', slot: progress.sentWith, httpStatus, headers, body: answer }
+    return { kind: 'answered', permit: progress.sentWith, httpStatus, headers, body: answer }
   } catch (error) {
     const fault = stopping.signal.aborted ? stoppedFor(stopping.signal.reason) : faultAt(where, error)
-    const { sentWith: slot, httpStatus, headers } = progress
+    const { sentWith: permit, httpStatus, headers } = progress
     // A proxy that wants credentials passes nothing on.
-    if (slot !== null && fault.kind !== 'proxy-auth')
-      return { kind: 'lost', slot, httpStatus, headers, fault }
-    stop(fault.words) // a generator that still waits for a slot must not get one
-    await slots.giveBack()
-    if (progress.throttleFault) throw progress.throttleFault.error
-    signal.throwIfAborted()
-    return { kind: 'unsent', fault }
+    if (permit !== null && fault.kind !== 'proxy-auth')
+      return { kind: 'lost', permit, httpStatus, headers, fault }
+    stop(fault.words) // a generator that waits for a permit must not send with it
+    return { kind: 'unsent', permit: await held, fault }
   } finally {
     signal.removeEventListener('abort', onAbort)
     deadline.stop()
@@ -128,17 +141,16 @@ export async function post(line: Line, { call, path, body }: Post, signal: Abort
 }
 
 type Progress = {
-  sentWith: Slot | null
+  sentWith: Permit | null
   httpStatus: number | null
   headers: Headers
-  throttleFault: { readonly error: unknown } | null
 }
 
-function stoppedFor(reason: Error): Fault {
+function stoppedFor(reason: Error): NetworkFault {
   return { kind: 'network', words: reason.message }
 }
 
-function faultAt(where: string, error: unknown): Fault {
+function faultAt(where: string, error: unknown): NetworkFault {
   const { kind, words } = faultOf(error)
   return { kind, words: kind === 'too-large' ? words : `${words} ${where}` }
 }

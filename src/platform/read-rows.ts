@@ -3,7 +3,7 @@ import type { Listing, Quarantined } from '#src/model/listing.ts'
 import { cleanString, cleanText } from './clean-text.ts'
 import { type Declared, declaredJson, openDrift, type RawRow, typeInWords } from './declared.ts'
 
-/** One kind of row: how it travels and what it becomes. */
+/** One kind of row: its form on the network and how it becomes a row of the model. */
 export type RowKind<Row, Wire> = {
   readonly wire: z.ZodType<Wire>
   readonly declared: Declared
@@ -18,13 +18,13 @@ type Read<Row> =
   | { readonly id: RowId | null; readonly row: Row; readonly altered: readonly string[] }
   | { readonly id: RowId | null; readonly reason: string }
 
-/** A row with more wrong fields than this is described by the first ones. */
-const MOST_ISSUES = 5
+/** A reason names at most this many wrong fields. */
+const MAX_ISSUES = 5
 
 /**
- * Returns delivered rows as a listing: those that parse, those set aside and why, fields nobody declared.
+ * Returns delivered rows as a listing: the rows that parse, the quarantined ones with a reason, and undeclared fields.
  *
- * `mayBeDirty` says whether text may hold U+0000 or lone surrogates (`mayNeedCleaning`). Never throws for what the
+ * `mayBeDirty` tells whether text may contain U+0000 or lone surrogates (`mayNeedCleaning`). Never throws for what the
  * platform sent.
  */
 export function readRows<Row, Wire>(
@@ -70,9 +70,9 @@ function readRow<Row, Wire>(kind: RowKind<Row, Wire>, raw: unknown, mayBeDirty: 
   return { id, row: clean.value, altered: clean.altered }
 }
 
-/** Names fields and types, never a value: it may be a secret in the wrong place. */
+/** Names fields and types, never a value: a secret may be in the wrong field. */
 function reasonOf(error: z.ZodError, raw: object): string {
-  const words = error.issues.slice(0, MOST_ISSUES).map(issue => {
+  const words = error.issues.slice(0, MAX_ISSUES).map(issue => {
     const field = issue.path.reduce<string>(
       (path, part) =>
         typeof part === 'number' ? `${path}[${part}]` : `${path}${path && '.'}${String(part)}`,

@@ -3,7 +3,7 @@ import type { McpServer, McpTool } from '#src/model/mcp-server.ts'
 import { AlertRuleWire, isUint64, McpServerWire, McpToolWire } from './contract.ts'
 import type { RowKind } from './read-rows.ts'
 
-/** How a delivered alert rule becomes one of the model. */
+/** How an alert rule on the network becomes one of the model. */
 export const ALERT_RULES: RowKind<AlertRule, AlertRuleWire> = {
   wire: AlertRuleWire,
   declared: {
@@ -33,7 +33,7 @@ export const ALERT_RULES: RowKind<AlertRule, AlertRuleWire> = {
   }),
 }
 
-/** How a delivered MCP server becomes one of the model. */
+/** How an MCP server on the network becomes one of the model. */
 export const MCP_SERVERS: RowKind<McpServer, McpServerWire> = {
   wire: McpServerWire,
   declared: {
@@ -54,6 +54,7 @@ export const MCP_SERVERS: RowKind<McpServer, McpServerWire> = {
     connect_timeout: exact(wire.connect_timeout),
     call_timeout: exact(wire.call_timeout),
     tool_count: exact(wire.tool_count),
+    // Null is an empty list: the platform uses both, and a change between them is no change of the server.
     tools: wire.tools === undefined ? null : (wire.tools ?? []).map(toTool),
     auth_mode: wire.auth_mode ?? null,
     created_by: exact(wire.created_by),
@@ -62,7 +63,6 @@ export const MCP_SERVERS: RowKind<McpServer, McpServerWire> = {
   }),
 }
 
-/** A list that is null is an empty one: saying so in another way is no change of the server. */
 function toTool({ name, description }: McpToolWire): McpTool {
   return { name: name ?? null, description: description ?? null }
 }

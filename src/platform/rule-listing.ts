@@ -7,15 +7,15 @@ import type { Answered } from './post.ts'
 import { readRows } from './read-rows.ts'
 import { ALERT_RULES } from './row-kinds.ts'
 
-/** The alert rules of one folder, as one answer brought them. */
+/** The alert rules of one folder, from one answer. */
 export type AlertRulesBody = {
-  /** Equal hashes mean equal data. Null if the data cannot be told from the envelope without parsing. */
+  /** Equal hashes mean equal data. Null if data and envelope cannot be told apart without parsing. */
   readonly dataHash: string | null
-  /** Reads the rows; the work is done at each call. */
+  /** Reads the rows. Each call does the work again. */
   listing(): Listing<AlertRule>
 }
 
-/** Reads an answer, but one whose data has a known hash only if its listing is asked for. */
+/** Reads an answer. If the hash of its data is known, the answer is parsed only when `listing` is called. */
 export function readAlertRules(
   answer: Answered,
   knownHashes: ReadonlySet<string>,

@@ -1,26 +1,28 @@
+import type { CallEnd } from '#src/model/call-end.ts'
 import type { Operation } from './operations.ts'
 
 /**
- * What keeps Ferry under the platform's limits: every request needs a slot, and the slot is its row in the
- * call log. Implemented by the store, joined in `ferry.ts`; the platform room knows only this interface.
+ * Keeps Ferry under the platform's limits. Every request needs a permit; a permit is a row of the call log.
+ *
+ * `src/db/call-log.ts` implements it and `ferry.ts` passes it in; the platform room knows only this interface.
  */
 export interface Throttle {
   /**
    * Waits until one more call of `operation` fits every window, and records it as started.
-   * Rejects with the signal's reason once `signal` aborts; then no slot is held.
+   * Rejects with the signal's reason once `signal` aborts; no permit is held then.
    */
-  take(call: Call, signal: AbortSignal): Promise<Slot>
+  acquirePermit(call: Call, signal: AbortSignal): Promise<Permit>
 
-  /** Returns a slot whose request was certainly never sent: it no longer counts. */
-  giveBack(slot: Slot): Promise<void>
+  /** Returns a permit with which certainly nothing was sent. It does not count any more. */
+  returnPermit(permit: Permit): Promise<void>
 
   /** Records the end of a call. A 429 closes the operation to every worker for a while. */
-  finish(slot: Slot, end: CallEnd): Promise<void>
+  finishCall(permit: Permit, end: CallEnd): Promise<void>
 
-  /** A slot older than this may not be sent any more (a worker that slept must not send late). */
-  readonly slotGoodForMs: number
+  /** A permit older than this has expired: a request sent with it could arrive later than the call log assumes. */
+  readonly permitGoodForMs: number
 
-  /** A request whose body is not out after this long is aborted: `FERRY_ARRIVAL_BOUND`. */
+  /** A request whose body is not written after this long is aborted: `FERRY_ARRIVAL_BOUND`. */
   readonly arrivalBoundMs: number
 }
 
@@ -31,23 +33,9 @@ export type Call = {
   readonly runId: bigint | null
 }
 
-export type Slot = {
+export type Permit = {
   readonly callId: bigint
   readonly call: Call
-  /** `performance.now()` before the slot was asked for: its age is never underestimated. */
+  /** `performance.now()` before the permit was asked for: its age is never underestimated. */
   readonly askedAtMs: number
-}
-
-export type CallEnd = {
-  /**
-   * The platform itself answered, so it has counted the call by now. Silence and a gateway's page prove nothing:
-   * such a call counts until the arrival bound is over.
-   */
-  readonly answered: boolean
-  /** Null if no answer came. */
-  readonly httpStatus: number | null
-  readonly errorCode: string | null
-  readonly requestId: string | null
-  /** From `Retry-After`, in milliseconds, or null. */
-  readonly retryAfterMs: number | null
 }

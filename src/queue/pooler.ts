@@ -6,14 +6,14 @@ import { QueueRefused } from './refused.ts'
 const NOTIFIED_WITHIN_MS = 3_000
 const PROTOCOL_VIOLATION = '08P01'
 
-/** Settings of a session that the queue's connections begin with. */
+/** A setting like the one that the queue's connections begin with. */
 const OPTIONS = '-c search_path=ferry_queue'
 
 const WHAT_TO_DO =
   'Set REDIS_URL, so that the queue lives in Redis, or give DATABASE_URL the address of the Postgres server itself.'
 
 /**
- * Throws `QueueRefused` if a connection pooler is between Ferry and Postgres that the queue cannot work through: it
+ * Throws `QueueRefused` if the queue cannot work through the connection pooler between Ferry and Postgres. The queue
  * begins its sessions with settings of their own, and listens for notifications.
  */
 export async function expectSessions(url: string): Promise<void> {

@@ -1,47 +1,36 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { JobsOptions, Queue } from 'bullmq'
+import type { JobsOptions } from 'bullmq'
+import { type AnyQueue, CHECK, leaveQueue } from './kind.ts'
 import { backOffMs, type Outage } from './outage.ts'
 
-/** Puts messages into one queue. None of it throws while the queue is away: what is due stands in Postgres. */
-export type Producer<Payload> = {
+/** Puts wake-ups into one queue. Throws nothing while the queue does not answer: what is due is in Postgres. */
+export type Producer<WakeUp> = {
   /** False if the queue did not take it. A job with the id of one that is there is not added again. */
-  add(name: string, payload: Payload, jobId?: string): Promise<boolean>
-  /** Null if the queue does not say. */
+  add(name: string, wakeUp: WakeUp, jobId?: string): Promise<boolean>
+  /** Null if the queue does not answer. */
   getWaitingCount(): Promise<number | null>
   /** After a failure, tries whether the queue takes jobs again. */
   lookAgain(): Promise<void>
   close(): Promise<void>
 }
 
-/** A job that stands for nothing: it shows that jobs can be added. Workers leave it alone. */
-export const CHECK = 'check'
-
-/** A job that is done leaves nothing behind. */
+/** A job that is done is removed from the queue. */
 const LEAVE_NOTHING = { removeOnComplete: true, removeOnFail: true }
 
-/** A question that is not answered by then is given up, together with its connection, which may be dead. */
+/** A call that is not answered by then is given up, together with its connection, which may be dead. */
 const ANSWER_WITHIN_MS = 10_000
-
-/** What Ferry uses of BullMQ's queue, whichever backend it has. */
-export type AnyQueue = Pick<
-  Queue<unknown, void, string>,
-  'add' | 'getJobSchedulers' | 'getWaitingCount' | 'obliterate' | 'removeJobScheduler' | 'waitUntilReady'
-> & {
-  getBackend(): { close(force: boolean): Promise<void> }
-  on(event: 'error', listener: (error: Error) => void): unknown
-}
 
 /**
  * Opens a queue when it is first needed, and another in its place after any failure: BullMQ remembers for ever that its
- * first connection was refused. After a failure nothing is asked for a while, however much is due.
+ * first connection was refused. After a failure the queue is not called for a while, however much is due.
  */
-export function openProducer<Payload>(
+export function openProducer<WakeUp>(
   name: string,
   open: () => AnyQueue,
   outage: Outage,
   answerWithinMs = ANSWER_WITHIN_MS,
-): Producer<Payload> {
+): Producer<WakeUp> {
   const what = `${name}: add`
   let current: AnyQueue | null = null
   let failures = 0
@@ -64,7 +53,7 @@ export function openProducer<Payload>(
       failures += 1
       restsUntilMs = performance.now() + backOffMs(failures)
       if (current === queue) current = null
-      void leave(queue)
+      void leaveQueue(queue)
       return null
     } finally {
       timeUp.abort()
@@ -72,9 +61,9 @@ export function openProducer<Payload>(
     }
   }
 
-  async function add(jobName: string, payload: unknown, options: JobsOptions): Promise<boolean> {
+  async function add(jobName: string, wakeUp: unknown, options: JobsOptions): Promise<boolean> {
     const added = await ask(async queue => {
-      await queue.add(jobName, payload, { ...LEAVE_NOTHING, ...options })
+      await queue.add(jobName, wakeUp, { ...LEAVE_NOTHING, ...options })
       return true
     })
     if (added) outage.ends(what)
@@ -82,7 +71,7 @@ export function openProducer<Payload>(
   }
 
   return {
-    add: (jobName, payload, jobId) => add(jobName, payload, jobId === undefined ? {} : { jobId }),
+    add: (jobName, wakeUp, jobId) => add(jobName, wakeUp, jobId === undefined ? {} : { jobId }),
     getWaitingCount: () => ask(queue => queue.getWaitingCount()),
     async lookAgain() {
       if (outage.lasts(what)) await add(CHECK, {}, { jobId: `${CHECK}-${randomUUID()}` })
@@ -90,15 +79,7 @@ export function openProducer<Payload>(
     async close() {
       const queue = current
       current = null
-      if (queue) await leave(queue)
+      if (queue) await leaveQueue(queue)
     },
   }
-}
-
-/** By force, which waits for no answer. */
-async function leave(queue: AnyQueue): Promise<void> {
-  await queue
-    .getBackend()
-    .close(true)
-    .catch(() => {})
 }

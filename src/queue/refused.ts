@@ -1,7 +1,7 @@
 /** The queue cannot be used as it is; the message says what to do. */
 export class QueueRefused extends Error {
   override readonly name = 'QueueRefused'
-  /** Whether waiting may help: nobody answered, or not yet. */
+  /** Whether waiting may help: the server does not answer, or not yet. */
   readonly mayPass: boolean
   constructor(message: string, options: { mayPass?: boolean; cause?: unknown } = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : {})
@@ -9,5 +9,5 @@ export class QueueRefused extends Error {
   }
 }
 
-/** The queue lives in Postgres, and was not made there yet. Under the same name as any other refusal. */
+/** The queue is in Postgres, and its tables were not made yet. It has the name of any other refusal. */
 export class QueueHasNoTables extends QueueRefused {}

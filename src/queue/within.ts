@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Whether `work` ended well within the time; its errors are no news then. */
+/** Whether `work` succeeds within `ms`. Never throws; later errors of `work` are ignored. */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   const timeUp = new AbortController()
   const late = delay(Math.max(ms, 0), false, { signal: timeUp.signal })

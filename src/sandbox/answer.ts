@@ -3,20 +3,20 @@ import type { Refusal } from './errors.ts'
 import { wireJson } from './json.ts'
 import { Payload } from './payload.ts'
 
-/** What an operation came to. */
+/** The result of an operation. */
 export type Result = { readonly ok: true; readonly data: Payload } | Refusal
 
-/** An answer ready for the wire. */
+/** An answer ready to be sent. */
 export type Answer = {
   readonly status: number
   readonly code: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Payload[]
-  /** Half the body is sent and the connection closed. */
+  /** Only half the body is sent; then the connection is closed. */
   readonly cut?: boolean
 }
 
-/** Below this a body is not worth compressing. */
+/** A shorter body is not compressed. */
 const GZIP_FROM_BYTES = 1_024
 
 /** Puts a result into the envelope of section 2.1. */
@@ -36,7 +36,7 @@ export function jsonHeaders(requestId: string, contentType = 'application/json; 
   return { 'Content-Type': contentType, 'Service-Request-Id': requestId }
 }
 
-/** Sends an answer, gzipped if the caller takes that; a caller who has gone is no error. */
+/** Sends an answer, gzipped if the caller accepts that. A caller that has disconnected is not an error. */
 export async function send(response: ServerResponse, answer: Answer, takesGzip: boolean): Promise<void> {
   const plainBytes = answer.body.reduce((sum, piece) => sum + piece.bytes.length, 0)
   const gzipped = takesGzip && plainBytes >= GZIP_FROM_BYTES

@@ -3,14 +3,14 @@ import { type Refusal, refuse } from './errors.ts'
 
 const UINT64_MAX = 2n ** 64n - 1n
 
-/** An integer as `parseJson` gives it, always as a bigint. */
+/** An integer from `parseJson`, always as a bigint. */
 export const Uint64 = z.union([z.int().nonnegative().transform(BigInt), z.bigint().min(0n).max(UINT64_MAX)], {
   error: 'must be an integer from 0 to 2^64-1',
 })
 
 export const Integer = z.union([z.int().transform(BigInt), z.bigint()], { error: 'must be an integer' })
 
-/** Reads a request's body, or says like the platform what is wrong with it, naming the first field that is. */
+/** Reads a request's body. The refusal names the first wrong field, as the platform does. */
 export function readBody<Shape extends z.ZodType>(
   shape: Shape,
   body: unknown,

@@ -1,11 +1,11 @@
-import type { Controlled } from './controls.ts'
+import type { AdminTarget } from './admin-commands.ts'
 import { WORKING_DAY } from './mutate.ts'
 
 /**
- * Makes one believable change every `everyMs`, going round a working day's mix: rules and servers are edited, fire, come
- * and go, and stay about as many. Ends when it is disposed of.
+ * Makes one change every `everyMs`, in the order of `WORKING_DAY`: rules and servers are edited, fire, are added and
+ * removed, and their number stays about the same. Ends when disposed.
  */
-export function openChanges(sandbox: Controlled, everyMs: number): Disposable {
+export function openChanges(sandbox: AdminTarget, everyMs: number): Disposable {
   let made = 0
   const timer = setInterval(() => {
     const next = WORKING_DAY[made++ % WORKING_DAY.length]

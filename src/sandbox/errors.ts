@@ -1,4 +1,4 @@
-/** Section 7 of the contract: each code with its HTTP status and the words the sandbox uses for it. */
+/** Section 7 of the contract: each code with its HTTP status and the sandbox's message. */
 export const ERRORS = {
   InvalidParameter: [400, 'A required parameter is missing or failed validation.'],
   BadRequest: [400, 'The request is invalid.'],
@@ -23,7 +23,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** What the platform says instead of doing the work. The code may be one the contract does not know. */
+/** The platform's refusal to do the work. Its code may be one that the contract does not know. */
 export type Refusal = {
   readonly ok: false
   readonly code: string

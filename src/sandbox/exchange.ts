@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Answer } from './answer.ts'
 
-/** A call and what came of it. */
+/** A call and its answer. */
 export type Exchange = {
   readonly method: string
-  /** Holds the key. */
+  /** Contains the key. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Null if it was longer than the platform takes. */
+  /** Null if it was longer than the platform accepts. */
   readonly text: string | null
-  /** Null if there was none. */
+  /** Null if there was no answer. */
   readonly answer: Answer | null
-  /** The answer went wrong on purpose. */
+  /** Whether the answer is an injected fault. */
   readonly isFault: boolean
 }

@@ -4,28 +4,28 @@ import type { Applied, Fault } from './faults.ts'
 import { wireJson } from './json.ts'
 import { Payload } from './payload.ts'
 
-/** No answer at all: the connection is closed, or left open for ever. */
-export type Silence = 'drop' | 'hang'
+/** No answer: the connection is closed (`drop`) or stays open without an end (`hang`). */
+export type NoAnswer = 'drop' | 'hang'
 
 const GATEWAY_PAGE = '<html><head><title>Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>'
 const MIB = 1024 * 1024
 
-/** What goes out instead of the real answer, or of it. `perform` does the work, all or half, and says its result. */
+/** The faulty answer. `perform` does the work, all or half, and returns its result. */
 export function faultAnswer(
   fault: Fault,
   requestId: string,
   perform: (applied: true | 'half') => Result,
-): Answer | Silence {
+): Answer | NoAnswer {
   if ('applied' in fault) {
     if (fault.applied !== false) perform(fault.applied)
     return withoutWork(fault, requestId)
   }
-  return spoilt(fault, requestId, perform(true))
+  return spoil(fault, requestId, perform(true))
 }
 
 type InsteadOfWork = Extract<Fault, { applied: Applied }>
 
-function withoutWork(fault: InsteadOfWork, requestId: string): Answer | Silence {
+function withoutWork(fault: InsteadOfWork, requestId: string): Answer | NoAnswer {
   if (fault.kind === 'error') return envelope(requestId, refusalOf(fault))
   if (fault.kind === 'html') return plain(fault.status, GATEWAY_PAGE, { 'Content-Type': 'text/html' })
   return fault.kind
@@ -42,7 +42,7 @@ function refusalOf(fault: Extract<Fault, { kind: 'error' }>): Refusal {
   }
 }
 
-function spoilt(fault: Exclude<Fault, InsteadOfWork>, requestId: string, result: Result): Answer {
+function spoil(fault: Exclude<Fault, InsteadOfWork>, requestId: string, result: Result): Answer {
   const real = envelope(requestId, result)
   const twoHundred = (body: object) => plain(200, wireJson(body), real.headers)
   switch (fault.kind) {
@@ -74,7 +74,7 @@ function plain(status: number, body: string, headers: Record<string, string>): A
   return { status, code: null, headers, body: [new Payload(body)] }
 }
 
-/** White space of at least so many bytes: one piece, many times. */
+/** At least this many bytes of white space: the same piece, many times. */
 function blanks(bytes: number): Payload[] {
   const piece = new Payload(Buffer.alloc(MIB, ' '))
   return Array.from({ length: Math.ceil(bytes / MIB) }, () => piece)

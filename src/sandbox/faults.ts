@@ -2,18 +2,18 @@ import { z } from 'zod'
 import type { Operation } from '#src/platform/operations.ts'
 
 /**
- * Whether the work is done all the same, so that the caller cannot know that it was. Of a batch of subscribers it may be
- * the first `half`: no contract says that a batch is taken as a whole or not at all.
+ * Whether the sandbox does the work although the answer says otherwise. `half` is the first half of a batch of
+ * subscribers: the contract does not say that a batch is accepted as a whole or not at all.
  */
 const applied = z.union([z.boolean(), z.literal('half')]).default(false)
 export type Applied = z.output<typeof applied>
 
 /**
- * A way of going wrong. `late`, `truncate`, `huge` and the broken 2xx do the work first, as a platform
- * with a bad network would; `error`, `drop`, `hang` and `html` do so only if `applied`.
+ * A kind of failure. `late`, `truncate`, `huge` and the broken 2xx do the work first, as a platform behind a bad
+ * network would; `error`, `drop`, `hang` and `html` do it only if `applied`.
  */
 export const Fault = z.discriminatedUnion('kind', [
-  /** Any code of section 7, or one it does not know, with its usual HTTP status or another. */
+  /** A code of section 7 or any other, with its usual HTTP status or another. */
   z.strictObject({
     kind: z.literal('error'),
     code: z.string(),
@@ -29,7 +29,7 @@ export const Fault = z.discriminatedUnion('kind', [
   /** A gateway's page instead of the envelope. */
   z.strictObject({ kind: z.literal('html'), status: z.int().default(502), applied }),
   z.strictObject({ kind: z.literal('late'), ms: z.number() }),
-  /** Half the body, then the connection is closed. */
+  /** Sends half the body, then closes the connection. */
   z.strictObject({ kind: z.literal('truncate') }),
   /** HTTP 200 whose body holds an `error` and no `data`. */
   z.strictObject({ kind: z.literal('error-in-2xx'), code: z.string() }),
@@ -37,9 +37,9 @@ export const Fault = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('no-request-id') }),
   z.strictObject({ kind: z.literal('empty') }),
   z.strictObject({ kind: z.literal('wrong-types') }),
-  /** The right answer followed by so many bytes of white space: valid JSON, and too long. */
+  /** The right answer, followed by this many bytes of white space: valid JSON, but too long. */
   z.strictObject({ kind: z.literal('huge'), bytes: z.int() }),
-  /** HTTP status and body word for word. */
+  /** This HTTP status and this body, unchanged. */
   z.strictObject({
     kind: z.literal('raw'),
     status: z.int(),
@@ -48,10 +48,10 @@ export const Fault = z.discriminatedUnion('kind', [
   }),
 ])
 export type Fault = z.output<typeof Fault>
-/** A fault as one writes it, with what goes without saying left out. */
+/** A fault as a caller writes it, without the fields that have a default. */
 export type FaultInput = z.input<typeof Fault>
 
-/** Which calls go wrong: of one operation or of any; the `nth` from now (1 is the next), `every` so many, or all. */
+/** Which calls fail: of one operation or of any; the `nth` from now (1 is the next), every n-th (`every`), or all. */
 export type When = {
   readonly operation?: Operation | undefined
   readonly nth?: number | undefined
@@ -60,7 +60,7 @@ export type When = {
 
 type Injection = { readonly fault: Fault; readonly when: When; seen: number }
 
-/** The faults waiting to happen. The one injected first wins; the others count the call as theirs too. */
+/** The injected faults. If several apply to a call, the first injected is used, and all of them count the call. */
 export class Faults {
   #injected: Injection[] = []
 
@@ -72,7 +72,7 @@ export class Faults {
     this.#injected = []
   }
 
-  /** The fault of the call that is being served now. */
+  /** Returns the fault for the current call. */
   next(operation: Operation): Fault | null {
     const due: Injection[] = []
     for (const injection of this.#injected) {

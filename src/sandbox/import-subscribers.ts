@@ -5,7 +5,7 @@ import { refuse } from './errors.ts'
 import { Payload } from './payload.ts'
 import type { SandboxState } from './state.ts'
 
-/** The contract shows no value but `email`; `im` has been seen. */
+/** The contract shows only `email`; the platform is known to use `im` as well. */
 const METHODS = ['email', 'im'] as const
 
 const Subscriber = z
@@ -35,7 +35,7 @@ const ImportBody = z
     }
   })
 
-/** Section 4.2: subscribes everybody in the body, or nobody if one item is wrong. */
+/** Section 4.2: subscribes every recipient in the body, or none if one item is wrong. */
 export function importSubscribers(state: SandboxState, body: unknown): Result {
   const read = readBody(ImportBody, body)
   if (!read.ok) return read
@@ -56,7 +56,7 @@ export function importSubscribers(state: SandboxState, body: unknown): Result {
   return { ok: true, data: new Payload('{}') }
 }
 
-/** A body with the first half of its subscribers, the greater one; any other body as it is. */
+/** The body with only the first half of its subscribers, rounded up; any other body unchanged. */
 export function firstHalf(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('subscribers' in body)) return body
   const { subscribers } = body
@@ -64,7 +64,7 @@ export function firstHalf(body: unknown): unknown {
   return { ...body, subscribers: subscribers.slice(0, Math.ceil(subscribers.length / 2)) }
 }
 
-/** Coarser than a mail server's own rules, as platforms are. */
+/** Less strict than a mail server's rules, as a platform's check is. */
 function isEmailAddress(text: string): boolean {
   return text.length <= 255 && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
 }

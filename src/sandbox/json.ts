@@ -1,12 +1,12 @@
-/** What JSON can do in Node and TypeScript's library does not know yet. */
+/** What Node's JSON can do and TypeScript's types do not know yet. */
 const exactJson = JSON as unknown as {
   parse(text: string, reviver: (key: string, value: unknown, at: { source?: string }) => unknown): unknown
   rawJSON(text: string): unknown
 }
 
 /**
- * Reads JSON with integers exact: what a double cannot hold becomes a bigint. Throws SyntaxError.
- * Keys such as `__proto__` stay plain data.
+ * Reads JSON with exact integers: those that a double cannot hold become bigints. Throws SyntaxError.
+ * Keys such as `__proto__` are plain data.
  */
 export function parseJson(text: string): unknown {
   return exactJson.parse(text, (_key, value, { source = '' }) =>
@@ -17,8 +17,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Writes JSON as the platform does: bigints as plain digits, and a field that is null is left out.
- * Lone surrogates and U+0000 leave as escapes.
+ * Writes JSON as the platform does: bigints as digits, and without the fields that are null.
+ * Lone surrogates and U+0000 are written as escapes.
  */
 export function wireJson(value: unknown): string {
   return JSON.stringify(value, (_key, part) => {
@@ -29,7 +29,7 @@ export function wireJson(value: unknown): string {
   })
 }
 
-/** Writes JSON for people and scripts: bigints as strings, since most readers would round them. */
+/** Writes JSON for people and scripts: bigints as strings, because most readers would round them. */
 export function stringIdsJson(value: unknown): string {
   return JSON.stringify(value ?? null, (_key, part) => (typeof part === 'bigint' ? String(part) : part))
 }

@@ -15,7 +15,7 @@ const ServerListBody = z.object({
 /**
  * Section 4.3: one page of the account's MCP servers.
  *
- * The contract leaves bounds and the flag open. Here a page or size out of bounds is clamped without a word,
+ * The contract does not define bounds and the flag. Here a page or size out of bounds is set to the nearest bound,
  * and `include_account: false` leaves out the account-level servers (team 0).
  */
 export function listServers(state: SandboxState, key: AppKey, body: unknown): Result {

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
 import { type Answer, envelope, send } from './answer.ts'
 import { refuse } from './errors.ts'
-import type { Silence } from './fault-answer.ts'
+import type { NoAnswer } from './fault-answer.ts'
 import { wireJson } from './json.ts'
 import type { Received } from './received.ts'
 import { serveCall } from './serve-call.ts'
@@ -13,7 +13,7 @@ import type { SandboxState } from './state.ts'
 
 const OPERATION_NAMES = Object.keys(OPERATIONS) as Operation[]
 
-/** Hands every body over as text, or null if it is too long; a body is nobody's error before it is its turn. */
+/** Gives every body to the handler as text, or null if it is too long: the handler checks other things first. */
 export function takeAnyBody(app: FastifyInstance, maxBytes: number): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (_request: FastifyRequest, body: Readable) => {
@@ -27,7 +27,7 @@ export function takeAnyBody(app: FastifyInstance, maxBytes: number): void {
   })
 }
 
-/** Answers one request of the platform's, whatever it is, and records it. */
+/** Answers one platform request, valid or not, and records it. */
 export async function answerRequest(
   state: SandboxState,
   request: FastifyRequest,
@@ -60,7 +60,7 @@ async function outcomeOf(
   request: FastifyRequest,
   record: Received,
   closing: AbortSignal,
-): Promise<Answer | Silence> {
+): Promise<Answer | NoAnswer> {
   const { operation, requestId } = record
   if (operation === null) return envelope(requestId, refuse('RouteNotFound'))
   if (request.method !== 'POST') return envelope(requestId, refuse('MethodNotAllowed'))
@@ -101,11 +101,11 @@ function newRequestId(): string {
   return randomUUID().replaceAll('-', '')
 }
 
-/** What is no HTTP request at all gets the envelope too, and the connection is closed. */
+/** Answers bytes that are not HTTP with the envelope too, and closes the connection. */
 export function refuseGarbage(_error: Error, socket: Socket): void {
   if (!socket.writable) return
   const requestId = newRequestId()
-  const error = { code: 'BadRequest', message: 'This is no HTTP request.' }
+  const error = { code: 'BadRequest', message: 'This is not an HTTP request.' }
   const body = wireJson({ request_id: requestId, error })
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nService-Request-Id: ${requestId}\r\n` +

@@ -2,8 +2,8 @@ import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import { person } from './people.ts'
 import { pick, type Random } from './random.ts'
+import type { RowStore } from './row-store.ts'
 import { SAMPLE_NOW_S } from './sample-rules.ts'
-import type { SandboxState } from './state.ts'
 
 export const MUTATIONS = [
   'rule-changed',
@@ -18,7 +18,19 @@ export const MUTATIONS = [
 export type Mutation = (typeof MUTATIONS)[number]
 export type Mutated = Readonly<Record<Mutation, number>>
 
-/** A working day's mix: mostly edits and alerts that come and go, few arrivals, fewer departures. */
+/** The rows to change, and the ways to change them. */
+export type MutableInventory = {
+  readonly rules: Pick<RowStore<bigint, AlertRule>, 'ids' | 'get'>
+  readonly servers: Pick<RowStore<string, McpServer>, 'ids' | 'get'>
+  addRule(fields: Partial<AlertRule>): void
+  changeRule(id: bigint, patch: Partial<AlertRule>): void
+  removeRule(id: bigint): void
+  addServer(fields: Partial<McpServer>): void
+  changeServer(id: string, patch: Partial<McpServer>): void
+  removeServer(id: string): void
+}
+
+/** The changes of a working day: mostly edits and alerts that start or end, few new rows, fewer removed ones. */
 export const WORKING_DAY: readonly Mutation[] = [
   'rule-changed',
   'rule-fired',
@@ -38,32 +50,32 @@ const CRONS = ['* * * * *', '*/2 * * * *', '*/5 * * * *', '*/10 * * * *', '0 * *
 const HOUR_S = 3_600
 
 /**
- * Does `count` things to the data, going round `mix`, and says how many of each were done.
+ * Makes `count` changes to the rows, in the order of `mix` and round again, and returns how many of each kind were made.
  *
- * No row is touched twice; when none is left untouched, what would need one is left undone.
- * `round` tells one day from the next: it moves the clock that `updated_at` shows.
+ * One call changes no row twice: once all rows have changed, it skips the changes that need another row.
+ * `round` moves the time that `updated_at` shows on by an hour.
  */
 export function mutate(
-  state: SandboxState,
+  inventory: MutableInventory,
   random: Random,
   round: number,
   count: number,
   mix: readonly Mutation[],
 ): Mutated {
   const nowS = SAMPLE_NOW_S + round * HOUR_S
-  const drawRule = drawer(random, state.rules.ids())
-  const drawServer = drawer(random, state.servers.ids())
+  const drawRule = drawer(random, inventory.rules.ids())
+  const drawServer = drawer(random, inventory.servers.ids())
   const acts: Record<Mutation, () => boolean> = {
-    'rule-added': () => did(() => state.addRule({ created_at: BigInt(nowS), updated_at: BigInt(nowS) })),
+    'rule-added': () => did(() => inventory.addRule({ created_at: BigInt(nowS), updated_at: BigInt(nowS) })),
     'rule-changed': () =>
-      on(drawRule(), id => state.changeRule(id, ruleEdit(state.rules.get(id), random, nowS))),
+      on(drawRule(), id => inventory.changeRule(id, ruleEdit(inventory.rules.get(id), random, nowS))),
     'rule-fired': () =>
-      on(drawRule(), id => state.changeRule(id, { triggered: !state.rules.get(id).triggered })),
-    'rule-removed': () => on(drawRule(), id => state.removeRule(id)),
-    'server-added': () => did(() => state.addServer({ created_at: ms(nowS), updated_at: ms(nowS) })),
+      on(drawRule(), id => inventory.changeRule(id, { triggered: !inventory.rules.get(id).triggered })),
+    'rule-removed': () => on(drawRule(), id => inventory.removeRule(id)),
+    'server-added': () => did(() => inventory.addServer({ created_at: ms(nowS), updated_at: ms(nowS) })),
     'server-changed': () =>
-      on(drawServer(), id => state.changeServer(id, serverEdit(state.servers.get(id), random, nowS))),
-    'server-removed': () => on(drawServer(), id => state.removeServer(id)),
+      on(drawServer(), id => inventory.changeServer(id, serverEdit(inventory.servers.get(id), random, nowS))),
+    'server-removed': () => on(drawServer(), id => inventory.removeServer(id)),
   }
   const done = Object.fromEntries(MUTATIONS.map(kind => [kind, 0])) as Record<Mutation, number>
   for (let index = 0; index < count; index++) {
@@ -73,7 +85,7 @@ export function mutate(
   return done
 }
 
-/** Draws ids in a random order, each once, then undefined. */
+/** Returns the ids in a random order, each once, then undefined. */
 function drawer<Id>(random: Random, ids: Id[]): () => Id | undefined {
   return () => {
     const index = Math.floor(random() * ids.length)
@@ -93,7 +105,7 @@ function on<Id>(id: Id | undefined, act: (id: Id) => void): boolean {
   return id !== undefined && did(() => act(id))
 }
 
-/** An edit as people make them, always to something else than it was. */
+/** An edit as a person would make it. The rule always differs afterwards. */
 function ruleEdit(rule: AlertRule, random: Random, nowS: number): Partial<AlertRule> {
   const updater = person(random)
   const edit = pick<Partial<AlertRule>>(random, [
@@ -114,7 +126,7 @@ function ruleEdit(rule: AlertRule, random: Random, nowS: number): Partial<AlertR
 function serverEdit(server: McpServer, random: Random, nowS: number): Partial<McpServer> {
   const tools = [
     ...(server.tools ?? []),
-    { name: `health_check_${server.tools?.length ?? 0}`, description: 'Is it well?' },
+    { name: `health_check_${server.tools?.length ?? 0}`, description: 'Checks whether the server works' },
   ]
   const edit = pick<Partial<McpServer>>(random, [
     { status: server.status === 'enabled' ? 'disabled' : 'enabled' },

@@ -1,44 +1,44 @@
 import type { Operation } from '#src/platform/operations.ts'
 import type { Exchange } from './exchange.ts'
 
-/** At most `max` calls counted in any rolling `windowMs`. */
+/** At most `max` calls in any rolling `windowMs`. */
 export type Window = { readonly max: number; readonly windowMs: number }
 
 export type Limits = Readonly<Record<Operation, readonly Window[]>>
 
-/** A fixed time, or a range of which each call draws its own. */
+/** Milliseconds: fixed, or a range from which each call gets a random value. */
 export type Latency = number | readonly [number, number]
 
 export type SandboxOptions = {
-  /** 0 takes any free port. */
+  /** 0 means any free port. */
   readonly port: number
   readonly host: string
-  /** Same seed, same sample data and same mutations. */
+  /** The same seed gives the same sample data and the same mutations. */
   readonly seed: number
   readonly rules: number
   readonly servers: number
   readonly folders: number
-  /** How many of the rules and of the servers bear an id at the very top of uint64. */
+  /** How many rules, and how many servers, have an id at the upper end of uint64. */
   readonly hugeIds: number
-  /** The key that may do everything. */
+  /** The key with every permission. */
   readonly appKey: string
-  /** How long a request is under way before the platform counts it. */
+  /** The time from the request to the moment when the platform counts it. */
   readonly arriveMs: Latency
-  /** How long the answer is under way once the platform has decided it. */
+  /** The time from the platform's decision to the answer. */
   readonly answerMs: Latency
   readonly defaultPageSize: number
   readonly maxPageSize: number
-  /** A larger request body is answered with EntityTooLarge. */
+  /** A larger request body gets EntityTooLarge. */
   readonly maxBodyBytes: number
-  /** More subscribers in one import are answered with EntityTooLarge; null takes any number. */
+  /** An import of more subscribers gets EntityTooLarge; null means no limit. */
   readonly maxSubscribers: number | null
-  /** Windows of an operation left out are the contract's; false counts nothing and refuses nothing. */
+  /** An operation left out has the contract's windows; false means no limits at all. */
   readonly limits: Partial<Limits> | false
   /** Whether a 429 says how long to wait. */
   readonly retryAfter: boolean
-  /** Whether a refused call takes room in the window too. */
+  /** Whether a refused call counts in the window too. */
   readonly countRefused: boolean
-  /** Hears of every call of the platform's and its answer, before that is sent. */
+  /** Called with every platform call and its answer, before the answer is sent. */
   readonly onExchange?: (exchange: Exchange) => void
 }
 

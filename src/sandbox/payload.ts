@@ -4,10 +4,10 @@ import { gzip } from 'node:zlib'
 const gzipAsync = promisify(gzip)
 
 /**
- * A piece of a body, ready to be sent many times, plain or gzipped.
+ * A piece of a body that can be sent many times, plain or gzipped.
  *
- * Each piece becomes a gzip member of its own (RFC 1952 lets members follow one another), so a listing of
- * 100,000 rules is compressed once although every answer wraps it in another request_id.
+ * Each piece is a separate gzip member (RFC 1952 allows several in a row), so a listing of 100,000 rules is
+ * compressed once, although every answer puts another request_id around it.
  */
 export class Payload {
   readonly bytes: Buffer

@@ -21,7 +21,7 @@ const NAMES = [
   '王伟',
 ] as const
 
-/** One of the colleagues who write rules and register servers. */
+/** A person who edits rules and servers. */
 export function person(random: Random): Person {
   const name = pick(random, NAMES)
   return { id: 2_476_444_212_100n + BigInt(NAMES.indexOf(name)) * 31n, name }

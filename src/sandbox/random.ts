@@ -1,4 +1,4 @@
-/** Draws a number from 0 (in) to 1 (out). */
+/** Returns a number from 0 (included) to 1 (excluded). */
 export type Random = () => number
 
 /** The same numbers for the same seed, on every machine (mulberry32). */

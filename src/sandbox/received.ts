@@ -1,29 +1,29 @@
 import type { Operation } from '#src/platform/operations.ts'
 import type { Fault } from './faults.ts'
 
-/** A request as it arrived and what became of it. Filled in on the way; no recipient is ever kept in it. */
+/** A request and its outcome. The sandbox fills it in step by step; it never holds a recipient. */
 export type Received = {
   readonly requestId: string
-  /** Null if the path is none of the three. */
+  /** Null if the path is not one of the three operations. */
   readonly operation: Operation | null
   /**
-   * `performance.now()` of the sandbox's process when the limiter saw it, admitted or refused with 429.
-   * Null if it never came that far (unknown route, wrong method, content type or key).
+   * `performance.now()` of the sandbox's process when the limiter saw the request, whether it admitted or refused it.
+   * Null if the request was refused earlier (unknown route, wrong method, content type or key).
    */
   countedAt: number | null
-  /** What the limit counts it by: the account or the key. */
+  /** The account or the key for which the limit counts it. */
   bucket: string | null
   accountId: bigint | null
   appKey: string | null
   body: BodySummary | null
-  /** What went wrong on purpose. */
+  /** The fault injected into it. */
   fault: Fault['kind'] | null
-  /** Null as long as there is no answer, and for ever if it was dropped or hung. */
+  /** Null until the answer; it stays null if there was none. */
   status: number | null
   code: string | null
 }
 
-/** The numbers of a request's body, as far as they are numbers; `subscribers` is how many there are. */
+/** The numbers in a request's body, where they are numbers; `subscribers` is their count. */
 export type BodySummary = {
   readonly folderId?: bigint
   readonly page?: bigint
@@ -34,11 +34,11 @@ export type BodySummary = {
 }
 
 /**
- * The largest number of calls that reached the limiter in any rolling window, of one account or key.
+ * The largest number of calls of one account or key that the limiter saw in any rolling window.
  *
- * Calls refused with 429 are in it too: it measures what the client did, whatever the sandbox's own limits.
+ * It includes calls refused with 429: it measures the client, whatever the sandbox's own limits are.
  */
-export function mostInAnyWindow(
+export function maxInAnyWindow(
   received: readonly Received[],
   operation: Operation,
   windowMs: number,

@@ -2,12 +2,12 @@ import type { Window } from './options.ts'
 
 export type Verdict =
   | { readonly admitted: true }
-  /** `freeInMs`: until the next call would be admitted, if no other call comes first. */
+  /** `freeInMs`: the time until a next call would be admitted, if no other call comes first. */
   | { readonly admitted: false; readonly freeInMs: number }
 
 /**
- * Counts calls in rolling windows, exactly: a call is admitted if, with it, no window that ends now holds
- * more than its maximum. There are no buckets and no edges to slip through.
+ * Counts calls in rolling windows, exactly: a call is admitted if no window that ends now then holds more than its
+ * maximum.
  */
 export class RollingLimits {
   readonly #countedAt = new Map<string, number[]>()
@@ -22,7 +22,7 @@ export class RollingLimits {
   }
 }
 
-/** How long until `window` has room for one more, given ascending times. */
+/** The time until `window` admits one more call. `times` ascend. */
 function waitMs(times: readonly number[], { max, windowMs }: Window, nowMs: number): number {
   const leaves = times[times.length - max]
   return leaves === undefined ? 0 : Math.max(0, windowMs - (nowMs - leaves))

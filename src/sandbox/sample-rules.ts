@@ -2,7 +2,7 @@ import type { AlertRule } from '#src/model/alert-rule.ts'
 import { person } from './people.ts'
 import { between, pick, type Random, seededRandom } from './random.ts'
 
-/** Which of the endless row of sample rules, and for whom. */
+/** Which sample rule, and for which account. There is one for every index from 0. */
 export type SampleRequest = {
   readonly seed: number
   readonly index: number
@@ -11,13 +11,13 @@ export type SampleRequest = {
   readonly hugeIds: number
 }
 
-/** When the sample data was last touched: fixed, so that the same seed gives the same bytes for ever. */
+/** The newest time in the sample data. It is fixed, so that the same seed always gives the same bytes. */
 export const SAMPLE_NOW_S = 1_793_500_200
 
 const UINT64_MAX = 2n ** 64n - 1n
 const YEAR_S = 31_536_000
 
-/** Service and the team that owns it. Rules of one team live in one folder. */
+/** A service and the team that owns it. The rules of a team are in one folder. */
 const SERVICES = [
   ['checkout-api', 'payments'],
   ['payment-gateway', 'payments'],
@@ -45,7 +45,7 @@ const SERVICES = [
   ['reporting-api', 'data'],
 ] as const
 
-/** What is watched, where the numbers come from, how bad it is, how often it is read. */
+/** What a rule checks, its data source, its severity, its cron pattern. */
 const CHECKS = [
   ['p99 latency above 800 ms', 'prometheus', 'critical', '* * * * *'],
   ['error rate above 2 %', 'prometheus', 'critical', '* * * * *'],
@@ -78,10 +78,10 @@ const REGIONS = ['eu-central-1', 'us-east-1', 'ap-southeast-1', 'eu-west-2', 'cn
 const ZONES = ['Asia/Shanghai', 'Europe/Berlin', 'America/New_York', 'Asia/Singapore', 'UTC', null] as const
 
 const KINDS = SERVICES.length * CHECKS.length * ENVIRONMENTS.length * REGIONS.length
-/** Has no factor in common with `KINDS`, so that steps of it meet every combination once. */
+/** Has no common factor with `KINDS`, so that steps of this size visit every combination once. */
 const STRIDE = 7_919
 
-/** A believable alert rule: the same for the same seed and index, and no two indexes share a name or an id. */
+/** A realistic alert rule. The same seed and index give the same rule; each index has its own name and id. */
 export function sampleRule(request: SampleRequest): AlertRule {
   const { seed, index, accountId, folders } = request
   const random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ index)
@@ -123,7 +123,7 @@ export function folderIdOf(accountId: bigint, number: number): bigint {
   return 3_100_000_000_000n + (accountId % 100_000n) * 1_000n + BigInt(number)
 }
 
-/** 13 digits with gaps, as the platform gives; the 4th, 11th, 18th … rule may sit at the end of uint64. */
+/** 13 digits with gaps, as on the platform; the 4th, 11th, 18th … rule may be at the end of uint64. */
 function ruleId({ index, hugeIds }: SampleRequest, random: Random): bigint {
   const huge = (index - 3) / 7
   if (Number.isInteger(huge) && huge >= 0 && huge < hugeIds) return UINT64_MAX - BigInt(huge)

@@ -6,7 +6,7 @@ import { SAMPLE_NOW_S, type SampleRequest } from './sample-rules.ts'
 const UINT64_MAX = 2n ** 64n - 1n
 const YEAR_MS = 31_536_000_000
 
-/** Product, what it is for, and its tools as `name: what it does`. */
+/** A product, its purpose, and its tools as `name: what it does`. */
 const PRODUCTS = [
   [
     'GitHub',
@@ -88,7 +88,7 @@ const PRODUCTS = [
 
 const HOMES = ['platform', 'payments', 'orders', 'catalogue', 'identity', 'data'] as const
 
-/** A believable MCP server: the same for the same seed and index, and no two indexes share a name or an id. */
+/** A realistic MCP server. The same seed and index give the same server; each index has its own name and id. */
 export function sampleServer({ seed, index, accountId, hugeIds }: SampleRequest): McpServer {
   const random = seededRandom(Math.imul(seed, 0x85ebca6b) ^ index)
   const [product, description, toolLines] = PRODUCTS[index % PRODUCTS.length] as (typeof PRODUCTS)[number]
@@ -119,7 +119,7 @@ export function sampleServer({ seed, index, accountId, hugeIds }: SampleRequest)
   }
 }
 
-/** The 2nd, 7th, 12th … server may sit at the end of uint64. */
+/** The 2nd, 7th, 12th … server may be at the end of uint64. */
 function serverId(index: number, hugeIds: number, random: Random): string {
   const huge = (index - 1) / 5
   if (Number.isInteger(huge) && huge >= 0 && huge < hugeIds) return String(UINT64_MAX - BigInt(huge))

@@ -1,37 +1,37 @@
 import type { AddressInfo } from 'node:net'
 import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { OPERATIONS } from '#src/platform/operations.ts'
-import { registerControl } from './control.ts'
+import { registerAdmin } from './admin.ts'
 import { answerRequest, refuseGarbage, takeAnyBody } from './listener.ts'
 import { DEFAULT_OPTIONS, type SandboxOptions } from './options.ts'
 import { SandboxState } from './state.ts'
 
 /**
- * The sandbox: a stand-in for the platform, faithful to its contract, for demos, tests and benches.
+ * The sandbox plays the platform for demos, tests and benches. It follows the contract.
  *
  *   request -> path -> method -> content type -> [arriveMs] -> key -> limit (counted here)
  *           -> hook and faults -> permission -> body -> work -> [answerMs] -> envelope
  *
- * One listener, the three operations on top of one `SandboxState`. Whoever runs in the same process changes
- * and reads that state directly. Whoever does not does the same by `POST /_sandbox/NAME` with a JSON body, from
- * the same machine only; the fields of each name are in `controls.ts`, and in docs/sandbox.md:
+ * One listener serves the three operations from one `SandboxState`. Code in the same process reads and changes that
+ * state directly. Another process on the same machine uses `POST /_sandbox/NAME` with a JSON body; the fields of each
+ * name are in `admin-commands.ts` and in docs/sandbox.md:
  *
  *   data      add-rule, change-rule, remove-rule, add-server, change-server, remove-server, add-samples,
  *             replace-rules-body, replace-servers-body, reorder, mutate, reset
  *   imports   add-page, list-subscribers, count-subscribers
- *   ways      add-key, inject, clear-faults, settings
+ *   behaviour add-key, inject, clear-faults, settings
  *   evidence  received, most-in-any-window, counts
  */
 export type Sandbox = AsyncDisposable & {
   /** `http://127.0.0.1:PORT` */
   readonly baseUrl: string
-  /** The key that may do everything. */
+  /** The key with every permission. */
   readonly appKey: string
-  /** Replaced by another one on `reset`: ask for it again after that. */
+  /** A new object after each `reset`: read it again then. */
   readonly state: SandboxState
-  /** Forgets everything that happened and starts from the sample data again. */
+  /** Forgets every call and change, and starts from the sample data again. */
   reset(): void
-  /** Ends at once: calls under way are cut off. */
+  /** Ends at once: calls in progress get no answer. */
   close(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export async function openSandbox(options: Partial<SandboxOptions> = {}): Promis
     },
   }
   takeAnyBody(app, all.maxBodyBytes)
-  registerControl(app, sandbox)
+  registerAdmin(app, sandbox)
   const handle = (request: FastifyRequest, reply: FastifyReply) =>
     answerRequest(sandbox.state, request, reply, closing.signal)
   for (const { path } of Object.values(OPERATIONS)) app.post(path, handle)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
 import { type Answer, envelope, type Result } from './answer.ts'
 import { type Refusal, refuse } from './errors.ts'
-import { faultAnswer, type Silence } from './fault-answer.ts'
+import { faultAnswer, type NoAnswer } from './fault-answer.ts'
 import { Fault } from './faults.ts'
 import { firstHalf, importSubscribers } from './import-subscribers.ts'
 import { parseJson } from './json.ts'
@@ -14,11 +14,11 @@ import { between } from './random.ts'
 import { type Received, summarise } from './received.ts'
 import type { SandboxState } from './state.ts'
 
-/** A request whose path, method and content type have been found right. */
+/** A request whose path, method and content type are valid. */
 export type Call = {
   readonly operation: Operation
   readonly appKey: unknown
-  /** Null if it was longer than the platform takes. */
+  /** Null if it was longer than the platform accepts. */
   readonly text: string | null
   readonly record: Received
 }
@@ -29,20 +29,20 @@ const PERMISSION_FOR: Readonly<Record<Operation, Permission | null>> = {
   'list-mcp-servers': null,
 }
 
-/** Answers one call, with its time on the way in and on the way out. Rejects once `signal` aborts. */
+/** Answers one call, after both latencies. Rejects once `signal` aborts. */
 export async function serveCall(
   state: SandboxState,
   call: Call,
   signal: AbortSignal,
-): Promise<Answer | Silence> {
-  await onTheWay(state, state.arriveMs, signal)
+): Promise<Answer | NoAnswer> {
+  await waitLatency(state, state.arriveMs, signal)
   const answer = await decide(state, call, signal)
-  await onTheWay(state, state.answerMs, signal)
+  await waitLatency(state, state.answerMs, signal)
   return answer
 }
 
-/** Key, limit, permission, body, work: in this order. Faults strike only a call that the limit let through. */
-async function decide(state: SandboxState, call: Call, signal: AbortSignal): Promise<Answer | Silence> {
+/** Checks key, limit, permission and body in this order, then does the work. Only calls within the limit get faults. */
+async function decide(state: SandboxState, call: Call, signal: AbortSignal): Promise<Answer | NoAnswer> {
   const { requestId } = call.record
   const key = validKey(state.keys, call.appKey)
   if (key === undefined) return envelope(requestId, refuse('Unauthorized'))
@@ -112,12 +112,12 @@ function tryParse(text: string): unknown {
   try {
     return parseJson(text)
   } catch {
-    // Not JSON is one of the things a body can be; the caller answers for it.
+    // The caller answers a body that is not JSON.
     return undefined
   }
 }
 
-async function onTheWay(state: SandboxState, latency: Latency, signal: AbortSignal): Promise<void> {
+async function waitLatency(state: SandboxState, latency: Latency, signal: AbortSignal): Promise<void> {
   const [low, high] = typeof latency === 'number' ? [latency, latency] : latency
   if (high > 0) await sleep(between(state.random, low, high), undefined, { signal })
 }

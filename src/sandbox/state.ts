@@ -6,48 +6,48 @@ import { type AppKey, PERMISSIONS, SANDBOX_ACCOUNT_ID } from './keys.ts'
 import { type Mutated, type Mutation, mutate, WORKING_DAY } from './mutate.ts'
 import { CONTRACT_LIMITS, type Latency, type Limits, NO_LIMITS, type SandboxOptions } from './options.ts'
 import { type Random, seededRandom } from './random.ts'
-import { mostInAnyWindow, type Received } from './received.ts'
+import { maxInAnyWindow, type Received } from './received.ts'
 import { RollingLimits } from './rolling-limits.ts'
+import { RowStore } from './row-store.ts'
 import { folderIdOf, sampleRule } from './sample-rules.ts'
 import { sampleServer } from './sample-servers.ts'
-import { Shelf } from './shelf.ts'
 import { Subscribers } from './subscribers.ts'
 
 /** The status page that exists from the start. */
 export const SANDBOX_PAGE_ID = 5_750_613_685_214n
 
-/** What a hook is told about the call that is about to be answered. */
+/** What a hook learns about the call that the sandbox is about to answer. */
 export type CallSeen = {
   readonly operation: Operation
   readonly accountId: bigint
   /** The call's number among those of its operation, from 1. */
   readonly number: number
-  /** As parsed, integers beyond a double's reach as bigint; undefined if it is no JSON. */
+  /** As parsed; integers that a double cannot hold are bigints. Undefined if the body is not JSON. */
   readonly body: unknown
 }
 
-/** Runs once the call is counted and before it is answered. May change the data, wait, or return a fault. */
+/** Runs after the sandbox has counted a call and before it answers. May change the data, wait, or return a fault. */
 export type CallHook = (call: CallSeen) => FaultInput | undefined | Promise<FaultInput | undefined>
 
-/** Fields the contract does not declare may be added to a row, to play a platform that has grown. */
+/** Fields that the contract does not declare, to play a later version of the platform. */
 type Undeclared = Readonly<Record<string, unknown>>
 
 /**
- * Everything a sandbox knows, for its owner to look at and to change between two calls.
+ * All data and settings of a sandbox. Its owner may read and change them between two calls.
  *
- * Lists are answered from it at once; nothing is copied, so a change shows in the very next answer.
+ * The sandbox answers from this object without a copy, so a change shows in the next answer.
  */
 export class SandboxState {
-  readonly rules = new Shelf<bigint, AlertRule>(rule => rule.id)
-  readonly servers = new Shelf<string, McpServer>(server => server.server_id)
-  /** Folders that exist, empty or not. Any other is answered ResourceNotFound. */
+  readonly rules = new RowStore<bigint, AlertRule>(rule => rule.id)
+  readonly servers = new RowStore<string, McpServer>(server => server.server_id)
+  /** Folders that exist, even if empty. A call for any other gets ResourceNotFound. */
   readonly folders = new Set<bigint>()
-  /** By the key itself. */
+  /** Keyed by the text of the key. */
   readonly keys = new Map<string, AppKey>()
   readonly subscribers = new Subscribers([SANDBOX_PAGE_ID])
   readonly faults = new Faults()
   readonly counted = new RollingLimits()
-  /** Every request in the order of arrival, those refused and those never answered too. */
+  /** Every request in order of arrival, including those refused and those never answered. */
   readonly received: Received[] = []
 
   arriveMs: Latency
@@ -55,16 +55,16 @@ export class SandboxState {
   limits: Limits
   retryAfter: boolean
   maxSubscribers: number | null
-  /** MCP listings say no greater `total` than this, however many servers there are. */
+  /** The largest `total` that an MCP listing shows, however many servers there are. */
   freezeTotalAt: number | null = null
-  /** An empty list is answered as null, as in the platform's published examples. */
+  /** Sends an empty list as null, as the platform's published examples do. */
   emptyAsNull = false
   rulesBody: string | null = null
   serversBody: string | null = null
   hook: CallHook | null = null
 
   readonly options: SandboxOptions
-  /** Draws each call's latency. */
+  /** The source of each call's latency. */
   readonly random: Random
   #sampled = { rules: 0, servers: 0, mutations: 0 }
 
@@ -83,13 +83,13 @@ export class SandboxState {
     this.addSamples({ rules: options.rules, servers: options.servers })
   }
 
-  /** Adds as many sample rows as asked for, never ones there were before. */
+  /** Adds this many sample rows. No sample row comes twice, even after it was removed. */
   addSamples({ rules = 0, servers = 0 }: { rules?: number; servers?: number }): void {
     for (let added = 0; added < rules; added++) this.addRule()
     for (let added = 0; added < servers; added++) this.addServer()
   }
 
-  /** Adds the next sample rule, with `fields` in place of its own, before position `index` or at the end. */
+  /** Adds the next sample rule before position `index`, by default at the end; `fields` replace its own. */
   addRule(fields: Partial<AlertRule> & Undeclared = {}, index?: number): AlertRule {
     const accountId = fields.account_id ?? SANDBOX_ACCOUNT_ID
     const rule = { ...sampleRule({ ...this.options, index: this.#sampled.rules++, accountId }), ...fields }
@@ -107,7 +107,7 @@ export class SandboxState {
     this.rules.remove(id)
   }
 
-  /** Adds the next sample server, with `fields` in place of its own, before position `index` or at the end. */
+  /** Adds the next sample server before position `index`, by default at the end; `fields` replace its own. */
   addServer(fields: Partial<McpServer> & Undeclared = {}, index?: number): McpServer {
     const accountId = fields.account_id ?? SANDBOX_ACCOUNT_ID
     const server = {
@@ -126,36 +126,36 @@ export class SandboxState {
     this.servers.remove(id)
   }
 
-  /** Answers every rule list with this JSON text as `data`, word for word, until called with null. */
+  /** Sends this JSON text, unchanged, as the `data` of every rule list, until called with null. */
   replaceRulesBody(data: string | null): void {
     this.rulesBody = data
   }
 
-  /** Answers every MCP list with this JSON text as `data`, word for word, until called with null. */
+  /** Sends this JSON text, unchanged, as the `data` of every MCP list, until called with null. */
   replaceServersBody(data: string | null): void {
     this.serversBody = data
   }
 
-  /** Lists the same rows in another order, and the fields of each row too. */
+  /** Changes the order of the rows, and of the fields in each row. */
   reorder(seed: number): void {
     this.rules.reorder(seed)
     this.servers.reorder(seed)
   }
 
-  /** Lets time pass: `count` believable changes, the same ones for the same seed and history. */
+  /** Makes `count` realistic changes. The same seed and the same earlier calls give the same changes. */
   mutate(count: number, mix: readonly Mutation[] = WORKING_DAY): Mutated {
     const round = ++this.#sampled.mutations
     return mutate(this, seededRandom(this.options.seed * 1_000 + round), round, count, mix)
   }
 
-  /** Issues a key; by default one of the sandbox's own account, with every permission, for ever. */
+  /** Adds a key; by default for the sandbox's own account, with every permission, without an end. */
   addKey(key: Partial<AppKey> & Pick<AppKey, 'key'>): AppKey {
     const added = { accountId: SANDBOX_ACCOUNT_ID, permissions: PERMISSIONS, expiresAt: null, ...key }
     this.keys.set(added.key, added)
     return added
   }
 
-  /** Makes calls go wrong: the `nth` from now, or without it every one until `clearFaults`. */
+  /** Makes calls fail: those that `when` names, by default every call until `clearFaults`. */
   inject(fault: FaultInput, when: When = {}): void {
     this.faults.inject(fault, when)
   }
@@ -168,8 +168,8 @@ export class SandboxState {
     this.hook = hook
   }
 
-  /** The largest number of calls of one account or key that reached the limiter in any rolling window. */
-  mostInAnyWindow(operation: Operation, windowMs: number): number {
-    return mostInAnyWindow(this.received, operation, windowMs)
+  /** The largest number of calls of one account or key that the limiter saw in any rolling window. */
+  maxInAnyWindow(operation: Operation, windowMs: number): number {
+    return maxInAnyWindow(this.received, operation, windowMs)
   }
 }

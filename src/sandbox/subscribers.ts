@@ -1,14 +1,14 @@
-/** How one recipient is subscribed, as the last delivery said: a delivery replaces, it never merges. */
+/** How one recipient is subscribed: as in the last delivery, which replaces the earlier ones. */
 export type Subscription = {
   readonly all: boolean
   readonly componentIds: readonly string[]
   readonly locale: string
 }
 
-/** A recipient's subscription and how many times it was delivered: more than once means sent again. */
+/** A recipient's subscription and how many times it was delivered. More than one means that it was sent again. */
 export type Delivered = Subscription & { readonly recipient: string; readonly deliveries: number }
 
-/** The status pages and everybody imported to them. */
+/** The status pages and their subscribers. */
 export class Subscribers {
   readonly #pages: Set<bigint>
   readonly #lists = new Map<string, Map<string, Delivered>>()
@@ -31,12 +31,12 @@ export class Subscribers {
     list.set(recipient, { recipient, ...subscription, deliveries })
   }
 
-  /** One recipient of a page, undefined if it was never imported there. */
+  /** One recipient of a page; undefined if it was never imported there. */
   get(pageId: bigint, method: string, recipient: string): Delivered | undefined {
     return this.#listOf(pageId, method).get(recipient)
   }
 
-  /** Everybody on a page, in the order of their first delivery. */
+  /** All subscribers of a page, in order of their first delivery. */
   list(pageId: bigint, method: string): Delivered[] {
     return [...this.#listOf(pageId, method).values()]
   }

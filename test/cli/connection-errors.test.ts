@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import { openFerry } from '#src/ferry.ts'
-import { setup as openPlace } from '../embedded/setup.ts'
+import { openEmbeddedHarness } from '../embedded/embedded-harness.ts'
 import { freePort } from '../support/own-redis.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { type Cli, openCli } from './open-cli.ts'
@@ -74,7 +74,7 @@ test('what needs Redis and does not get it names it too', { timeout: 120_000 }, 
   const port = await freePort()
   const REDIS_URL = `redis://:hunter2@127.0.0.1:${port}`
   await using worker = cli.ferryStart('worker', { REDIS_URL })
-  await worker.printed('waiting for the queue')
+  await worker.printed('Waiting for the queue')
   expect(wordsOf(worker.output)).toContain(`Redis at 127.0.0.1:${port} (REDIS_URL) cannot be used`)
   const ended = await cli.ferryRun('schedules run snapshot-inventory', { REDIS_URL })
   expect(ended.code).toBe(0)
@@ -82,7 +82,7 @@ test('what needs Redis and does not get it names it too', { timeout: 120_000 }, 
 })
 
 test('an embedded Postgres that dies is not blamed on DATABASE_URL', { timeout: 120_000 }, async () => {
-  await using place = await openPlace()
+  await using place = await openEmbeddedHarness()
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
   const config = readConfig({ FERRY_DATA_DIR: place.dataDir })

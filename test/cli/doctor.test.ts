@@ -4,7 +4,7 @@ import { accountsFile, type Cli, openCli } from './open-cli.ts'
 import { jsonLines, runFerry } from './run-ferry.ts'
 
 describe('ferry doctor', () => {
-  test('finds everything well and exits 0', async () => {
+  test('finds no fault and exits 0', async () => {
     await using cli = await openCli({ rules: 3, servers: 2 })
     await cli.ferryRun('migrate')
     const ended = await cli.ferryRun('doctor --json')
@@ -70,7 +70,7 @@ describe('ferry doctor', () => {
     expect(await calls()).toHaveLength(before)
   })
 
-  test('looks at Redis even if the database is out of reach', async () => {
+  test('checks Redis even if the database cannot be reached', async () => {
     const ended = await runFerry(['doctor', '--json'], {
       DATABASE_URL: 'postgres://127.0.0.1:9/x',
       REDIS_URL: 'redis://127.0.0.1:9',
@@ -82,7 +82,7 @@ describe('ferry doctor', () => {
     ])
   })
 
-  test('exits 1 if the database is out of reach, and stops there', async () => {
+  test('exits 1 if the database cannot be reached, and stops there', async () => {
     const env = {
       DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:9/x',
       FERRY_BASE_URL: 'https://x.example',
@@ -97,7 +97,7 @@ describe('ferry doctor', () => {
     expect(ended.stdout + ended.stderr).not.toContain('hunter2')
   })
 
-  test('exits 2 without an account, and checks the rest all the same', async () => {
+  test('exits 2 without an account, and still checks the rest', async () => {
     await using cli = await openCli()
     const ended = await cli.ferryRun('doctor --json', { FERRY_BASE_URL: '', FERRY_APP_KEY: '' })
     expect(ended.code).toBe(2)
@@ -138,7 +138,7 @@ describe('ferry doctor', () => {
     expect(together.stdout).not.toContain('limits')
   })
 
-  test('says what the default isolation is where it is not the usual one, and that Ferry does not depend on it', async () => {
+  test('reports a default isolation other than the usual one, and that Ferry does not depend on it', async () => {
     await using cli = await openCli()
     const [database] = await cli.query('select current_database() as name')
     await cli.query(`alter database ${database?.name} set default_transaction_isolation = 'repeatable read'`)
@@ -182,7 +182,7 @@ describe('ferry doctor', () => {
     await cli.query(`drop role ${role}`)
   })
 
-  test.skipIf(!testRedisUrl)('tells the version of Redis and that it never evicts', async () => {
+  test.skipIf(!testRedisUrl)('reports the version of Redis and that it never evicts', async () => {
     await using cli = await openCli()
     await using redis = await openTestRedis()
     const { stdout } = await cli.ferryRun('doctor', { REDIS_URL: redis.url })

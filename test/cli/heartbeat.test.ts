@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { HEARTBEAT_FILE, openHeartbeat } from '#src/cli/heartbeat.ts'
 import { readConfig } from '#src/config.ts'
-import { openDatabase } from '#src/store/database.ts'
+import { openDatabase } from '#src/db/pool.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { waitFor } from '../support/wait-for.ts'
 

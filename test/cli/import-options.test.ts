@@ -3,13 +3,13 @@ import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { addOptions } from '#src/cli/import/options.ts'
 import { columnsOfProducts } from '#src/cli/import/products.ts'
-import { fieldsOf, nameOf } from '#src/imports/file/header.ts'
-import { PRESET_NAMES, PRESETS } from '#src/imports/presets/presets.ts'
+import { fieldsOf, nameOf } from '#src/imports/staging/file/header.ts'
+import { PRESET_NAMES, PRESETS } from '#src/imports/staging/presets/presets.ts'
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const PAGE = readFileSync(new URL('../../docs/imports.md', import.meta.url), 'utf8')
 
-test('the README shows every option of an import, and none that there is not', () => {
-  const [, table = ''] = /\| Option \| What it does \|\n([\s\S]*?)\n\n/.exec(README) ?? []
+test('docs/imports.md shows every option of an import, and no other', () => {
+  const [, table = ''] = /\| Option \| What it does \|\n([\s\S]*?)\n\n/.exec(PAGE) ?? []
   const shown = [...table.matchAll(/^\| `(--[a-z-]+)/gm)].map(([, option]) => option)
   const { options } = addOptions(new Command())
 
@@ -21,9 +21,9 @@ test('the README shows every option of an import, and none that there is not', (
   )
 })
 
-test('the README and --help show every column that --from reads, and which are needed', () => {
+test('docs/imports.md and --help show every column that --from reads, and which are needed', () => {
   for (const product of PRESET_NAMES) {
-    const row = README.split('\n').find(line => line.startsWith(`| \`${product}\` |`)) ?? ''
+    const row = PAGE.split('\n').find(line => line.startsWith(`| \`${product}\` |`)) ?? ''
     const shown = [...row.matchAll(/`([^`]+)`(\*?)/g)].map(
       ([, column = '', needed]) => nameOf(column) + needed,
     )

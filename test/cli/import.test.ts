@@ -1,38 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { waitFor } from '#test/support/wait-for.ts'
-import { accountsFile, type Cli, openCli } from './open-cli.ts'
+import { holdLease, leasesOf, removeLeases } from '#test/support/leases.ts'
+import { file, HEADER, open, PAGE, pathOf, people, subscribed } from './import-files.ts'
 import { jsonLines, SUMMARY_KEYS } from './run-ferry.ts'
-
-const DIRECTORY = mkdtempSync(join(tmpdir(), 'ferry-import-'))
-afterAll(() => rmSync(DIRECTORY, { recursive: true }))
-
-/** The path of a file that does not exist yet. */
-const pathOf = (name: string) => join(mkdtempSync(join(DIRECTORY, 'of-')), name)
-
-function file(lines: readonly string[]): string {
-  const path = pathOf('people.csv')
-  writeFileSync(path, `${lines.join('\n')}\n`)
-  return path
-}
-
-const HEADER = 'recipient,all,component_ids,locale'
-
-/** A file of so many people, all good, and then these lines. */
-function people(rows: number, ...more: readonly string[]): string {
-  const good = Array.from({ length: rows }, (_, n) => `p${n}@example.com,true,,en-US`)
-  return file([HEADER, ...good, ...more])
-}
-
-/** The contract's real limit would make each test wait for minutes. */
-const open = (settings = {}) => openCli({}, { FERRY_IMPORT_LIMIT: '50/1s', ...settings })
-
-const PAGE = `--page ${SANDBOX_PAGE_ID}`
-
-const subscribed = (cli: Cli) => cli.sandbox.state.subscribers.count(SANDBOX_PAGE_ID, 'email')
 
 describe('ferry import --dry-run', () => {
   test('shows what would be sent, stores nothing and calls nothing', async () => {
@@ -69,6 +40,8 @@ describe('ferry import --dry-run', () => {
       requests: 0,
     })
     expect(lines[0]).toMatchObject({ staged: { format: 'csv', delimiter: ',', samples: expect.any(Array) } })
+    const [sample] = (lines[0]!.staged as { samples: object[] }).samples
+    expect(Object.keys(sample!)).toEqual(['line', 'recipient', 'all', 'componentIds', 'locale'])
     for (const table of [
       'imports',
       'import_recipients',
@@ -150,7 +123,7 @@ describe('ferry import --yes --wait', () => {
     expect(subscribed(cli)).toBe(3)
   })
 
-  test('exits 4 if the platform refuses the key, and goes on once that is mended', async () => {
+  test('exits 4 if the platform refuses the key, and continues once that is corrected', async () => {
     await using cli = await open()
     const wrong = { FERRY_APP_KEY: 'wrong' }
     const refused = await cli.ferryRun(`import ${people(3)} ${PAGE} --yes --wait --json`, wrong)
@@ -158,13 +131,15 @@ describe('ferry import --yes --wait', () => {
     expect(jsonLines(refused).at(-1)).toMatchObject({ status: 'paused', sent: 0, pending: 3 })
     const [{ pause_request_id } = {}] = await cli.query('select pause_request_id from ferry.imports')
     expect(refused.stderr).toContain('Unauthorized')
-    expect(refused.stderr).toContain(`\`ferry imports resume 1\` goes on. request_id ${pause_request_id}`)
+    expect(refused.stderr).toContain(
+      `\`ferry imports resume 1\` continues it. request_id ${pause_request_id}`,
+    )
     const resumed = await cli.ferryRun('imports resume 1 --wait --json')
     expect(resumed.code).toBe(0)
     expect(jsonLines(resumed).at(-1)).toMatchObject({ status: 'completed', sent: 3 })
   })
 
-  test('exits 5 if a person is to decide about an outcome nobody knows', async () => {
+  test('exits 5 if a person is to decide about an unknown outcome', async () => {
     await using cli = await open()
     cli.sandbox.state.inject({ kind: 'error', code: 'InternalError', applied: true }, { nth: 1 })
     const held = await cli.ferryRun(
@@ -203,12 +178,12 @@ describe('ferry import --yes --wait', () => {
     answer.resolve()
     const ended = await ferry.ended
     expect(ended).toMatchObject({ code: 130, signal: null })
-    expect(ended.stderr).toContain('`ferry imports resume 1 --wait` here')
+    expect(ended.stderr).toContain('`ferry imports resume 1 --wait` does here')
     const { sent, pending, uncertain } = jsonLines(ended).at(-1) as Record<string, number>
     expect({ sum: sent! + pending!, uncertain }).toEqual({ sum: 40, uncertain: 0 })
     expect(sent).toBeGreaterThan(0)
     expect(pending).toBeGreaterThan(0)
-    expect(await cli.query('select from ferry.leases')).toEqual([])
+    expect(await leasesOf(cli.ferry.pool)).toEqual([])
     expect((await cli.ferryRun('imports resume 1 --wait')).code).toBe(0)
     expect(subscribed(cli)).toBe(40)
     expect(await cli.query('select count(*)::int as calls from ferry.platform_calls')).toEqual([
@@ -226,23 +201,19 @@ describe('ferry import --yes --wait', () => {
       await client.query('rollback')
       const { code, stdout } = await ferry.ended
       expect(code).toBe(0)
-      expect(stdout).not.toContain('no worker')
+      expect(stdout).not.toContain('No worker')
     } finally {
       client.release()
     }
   })
 
-  test('watches while somebody else is at it, and takes over once it can', async () => {
+  test('watches while another worker is processing it, and continues once it can', async () => {
     await using cli = await open()
-    await cli.query(
-      `insert into ferry.leases select 'import:default:' || $1 || ':email', gen_random_uuid(), 'somebody else', now(),
-         now() + interval '1 hour'`,
-      [`${SANDBOX_PAGE_ID}`],
-    )
+    await holdLease(cli.ferry.pool, `import:default:${SANDBOX_PAGE_ID}:email`, 'somebody else')
     await using ferry = cli.ferryStart(`import ${people(3)} ${PAGE} --yes --wait`)
     await ferry.printed('import 1 queued: 0 of 3 rows')
     expect(subscribed(cli)).toBe(0)
-    await cli.query('delete from ferry.leases')
+    await removeLeases(cli.ferry.pool)
     expect(await ferry.ended).toMatchObject({ code: 0 })
     expect(subscribed(cli)).toBe(3)
   })
@@ -267,57 +238,5 @@ describe('ferry import --yes', () => {
     const ended = await cli.ferryRun(`import ${file([HEADER, 'nobody,true,,en-US'])} ${PAGE} --yes --json`)
     expect(ended.code).toBe(3)
     expect(jsonLines(ended).at(-1)).toMatchObject({ status: 'completed', rejected: 1, requests: 0 })
-  })
-})
-
-describe('what cannot be imported', () => {
-  test('is refused before anything is read, sent or stored', async () => {
-    await using cli = await open()
-    const path = people(1)
-    const account = { baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY', limitGroup: 'one' }
-    const several = {
-      FERRY_BASE_URL: '',
-      FERRY_APP_KEY: '',
-      FERRY_ACCOUNTS_FILE: accountsFile({ name: 'eu', ...account }, { name: 'us', ...account }),
-      KEY: 'k',
-    }
-    const ends = await Promise.all([
-      cli.ferryRun(`import ${path} ${PAGE}`),
-      cli.ferryRun(`import ${path}.none ${PAGE}`),
-      cli.ferryRun(`import ${DIRECTORY} ${PAGE}`),
-      cli.ferryRun(`import ${path} ${PAGE} --suppress ${path}.none`),
-      cli.ferryRun(`import ${path} ${PAGE} --map recipent=Email`),
-      cli.ferryRun(`import ${path} ${PAGE} --yes`, several),
-      cli.ferryRun(`import ${path} ${PAGE} --yes --account other`),
-      cli.ferryRun(`import ${path}.none ${PAGE} --yes`),
-      cli.ferryRun(`import ${path} ${PAGE} --yes`, { FERRY_BASE_URL: '', FERRY_APP_KEY: '' }),
-    ])
-    const told = [
-      'add --yes if you are sure',
-      'There is no file',
-      'is a directory',
-      'There is no file',
-      'did you mean recipient?',
-      'say with --account which owns the page: eu, us',
-      'there is no account "other"; there are: default',
-      'people.csv.none',
-      'FERRY_APP_KEY',
-    ]
-    expect(ends.map(({ code, stdout, stderr }) => ({ code, stdout, stderr }))).toEqual(
-      told.map(words => ({ code: 2, stdout: '', stderr: expect.stringContaining(words) })),
-    )
-    expect(await cli.query('select from ferry.imports')).toEqual([])
-  })
-
-  test('Ctrl-C while a file is read leaves nothing behind', async () => {
-    await using cli = await open()
-    await using ferry = cli.ferryStart(`import ${people(400_000)} ${PAGE} --yes`)
-    await waitFor(() => cli.query('select from ferry.imports').then(rows => rows.length > 0), {
-      what: 'staging to begin',
-    })
-    ferry.child.kill('SIGINT')
-    expect((await ferry.ended).code).toBe(130)
-    expect(await cli.query('select from ferry.imports')).toEqual([])
-    expect(await cli.query('select from ferry.import_recipients')).toEqual([])
   })
 })

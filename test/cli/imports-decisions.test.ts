@@ -15,7 +15,7 @@ describe('decisions', () => {
     expect(await cli.ferryRun('imports pause 1')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^ferry: import 1 is paused: .*`ferry imports resume 1` goes on/),
+      stderr: expect.stringMatching(/^ferry: import 1 is paused: .*`ferry imports resume 1` continues it/),
     })
     expect(jsonLines(await cli.ferryRun('imports resume 1 --json'))).toMatchObject([{ status: 'queued' }])
     const cancelled = await cli.ferryRun('imports cancel 1 --yes')
@@ -75,7 +75,7 @@ describe('decisions', () => {
     )
     expect(await cli.ferryRun('imports resolve 1 --as sent')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('Import the file again: who was sent already is left out'),
+      stderr: expect.stringContaining('import the file again: recipients that were sent are left out'),
     })
   })
 
@@ -97,7 +97,7 @@ describe('decisions', () => {
     // What is refused in any case is refused at once.
     expect(await cli.ferryRun('imports cancel 2')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('nothing left to cancel'),
+      stderr: expect.stringContaining('it has ended already'),
     })
     expect((await cli.ferryRun('imports purge 2 --yes')).code).toBe(0)
     expect((await cli.ferryRun('imports purge 2')).stdout).toBe('Import 2: recipients removed from 0 rows.\n')
@@ -122,7 +122,7 @@ describe('decisions', () => {
       expect(await statusOf()).toEqual([{ status: 'cancelled', purged: false }])
       const asked = await inTerminal(['imports', 'purge', '1'], cli.env, { input: 'n\n' })
       expect(asked.shown).toContain(
-        'Remove the recipients of import 1? Their addresses are gone for good. [y/N]',
+        'Remove the recipients of import 1? Their addresses are removed for good. [y/N]',
       )
       expect(await statusOf()).toEqual([{ status: 'cancelled', purged: false }])
       expect((await inTerminal(['imports', 'purge', '1'], cli.env, { input: 'YES\n' })).code).toBe(0)

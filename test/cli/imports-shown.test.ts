@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { pauseImport } from '#src/imports/control/pause.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
@@ -44,24 +45,22 @@ describe('what is shown is whole', () => {
   })
 
   test.skipIf(!canOpenTerminal)(
-    'and a bar shows how far an import is, beside all that there is to do',
+    'and a bar shows how much of an import is sent, and why it waits',
     async () => {
       await using cli = await openCli()
       const id = await stageRows(cli.ferry.pool, { rows: 1000, batchRows: 100, status: 'running' })
       await putBatches(cli.ferry.pool, id, [{ lines: 500, state: 'sent' }])
       const shown = await inTerminal(['imports', 'watch', '1'], cli.env, {
         once: 'rows/min',
-        act: () =>
-          cli.query(
-            `update ferry.imports set status = 'paused', pause_message = 'It was paused by a person.'`,
-          ),
+        act: () => pauseImport(cli.ferry.pool, id),
       })
       expect(shown.code).toBe(5)
       expect(inOneLine(shown)).toContain(
         'import 1 running [############............] 500 of 1,000 rows (50 %)',
       )
+      expect(inOneLine(shown)).toContain('1 of 6 batches')
       expect(inOneLine(shown)).toContain(
-        'no worker is at it: start `ferry worker` if none is running, 1 of 6 batches',
+        'No worker is processing this import: start `ferry worker` if none is running.',
       )
       for (const line of linesOf(shown).filter(line => !line.startsWith('ferry:'))) {
         expect(line.length, line).toBeLessThanOrEqual(80)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { loadInstallation } from '#src/db/installation.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
-import { loadInstallation } from '#src/store/installation.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
@@ -27,7 +27,7 @@ describe('ferry imports list', () => {
 })
 
 describe('ferry imports show', () => {
-  test('begins with the summary and goes on with batches and reasons', async () => {
+  test('begins with the summary and continues with batches and reasons', async () => {
     await using cli = await openCli()
     await halfDone(cli)
     await cli.query(
@@ -60,7 +60,7 @@ describe('ferry imports show', () => {
     const { code, stderr } = await cli.ferryRun('imports show 1')
     expect(code).toBe(1)
     expect(stderr).toContain('import 1 does not add up: 10 rows were read, and 9 are accounted for')
-    expect(stderr).toContain('sent: the rows say 3, the sums say 4')
+    expect(stderr).toContain('sent: the rows give 3, the kept count is 4')
   })
 
   test('says why an import is paused, with the request_id and how to go on', async () => {
@@ -72,7 +72,7 @@ describe('ferry imports show', () => {
     )
     const { stdout } = await cli.ferryRun('imports show 1')
     expect(stdout).toContain(
-      'paused (NoLicense). The platform \ufffd[2J. Get it. `ferry imports resume 1` goes on. request_id req-9',
+      'paused (NoLicense). The platform \ufffd[2J. Get it. `ferry imports resume 1` continues it. request_id req-9',
     )
   })
 })
@@ -170,7 +170,7 @@ describe('ferry imports recipients', () => {
     const purged = await cli.ferryRun('imports recipients 1 ada@example.com')
     expect(purged.stdout).toMatch(/^9 +rejected +req-9 +purged \(refused/m)
     expect((await cli.ferryRun('imports recipients 1 aada@example.com')).stderr).toContain(
-      'it was purged, so rows',
+      'it was purged, so the rows',
     )
   })
 })
@@ -201,17 +201,19 @@ describe('ferry imports watch', () => {
     expect(lines.at(-1)).toMatchObject({ status })
   })
 
-  test('shows it going on until it ends, and Ctrl-C ends only the watching', async () => {
+  test('shows the progress until it ends, and Ctrl-C ends only the watching', async () => {
     await using cli = await openCli()
     const id = await stageRows(cli.ferry.pool, { rows: 4, status: 'running' })
     await using watching = cli.ferryStart('imports watch 1')
     await using detached = cli.ferryStart('imports watch 1 --json')
-    await watching.printed('import 1 running: 0 of 4 rows (0 %), no worker is at it: start `ferry worker`')
+    await watching.printed(
+      'import 1 running: 0 of 4 rows (0 %), 0 of 1 batch. No worker is processing this import: start `ferry worker`',
+    )
     await detached.printed('"progress"')
     detached.child.kill('SIGINT')
     const left = await detached.ended
     expect(left.code).toBe(130)
-    expect(left.stderr).toContain('import 1 goes on. `ferry imports watch 1` comes back to it.')
+    expect(left.stderr).toContain('import 1 continues. `ferry imports watch 1` shows its progress again.')
     expect(jsonLines(left).at(-1)).toMatchObject({ import: '1', status: 'running' })
     await putBatches(cli.ferry.pool, id, [{ lines: 4, state: 'sent' }])
     await cli.query(`update ferry.imports set status = 'completed', finished_at = clock_timestamp()`)

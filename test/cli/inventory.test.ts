@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
-import { type Cli, openCli } from './open-cli.ts'
+import { type Cli, openCli, syncAs } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
 const NEVER = new AbortController().signal
@@ -56,7 +56,7 @@ describe('ferry changes', () => {
     expect(await idsOf('--by Bob')).toEqual(['3 added'])
     expect(await idsOf('--rule 2')).toEqual(['2 removed', '2 added'])
     expect(await idsOf('--server s1')).toEqual(['s1 changed', 's1 added'])
-    await cli.query(`update ferry.snapshots set account = 'other' where id = 1`)
+    expect((await syncAs(cli, 'other', { wrongKey: true })).code).toBe(4)
     expect(await idsOf('--account other')).toEqual([])
     await cli.query(`update ferry.alert_rule_versions set valid_from = valid_from - interval '2 days',
       valid_to = case when id = 2 then valid_to - interval '1 day 23 hours' else valid_to end where id in (2, 3)`)
@@ -108,7 +108,7 @@ describe('ferry rules and servers', () => {
     expect(await names(`rules list --folder ${HUGE}`)).toEqual(['disk full'])
     expect(await names('rules list --name DISK')).toEqual(['disk full'])
     expect(await names('rules list --label team=core')).toEqual(['disk full'])
-    await cli.query(`update ferry.snapshots set account = 'other' where id = 1`)
+    expect((await syncAs(cli, 'other', { wrongKey: true })).code).toBe(4)
     expect(await names('rules list --account other')).toEqual([])
     expect(await names('servers list')).toEqual(['new name'])
     expect(await names(`servers list --team 5 --enabled ${then}`)).toEqual(['old name'])

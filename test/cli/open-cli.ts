@@ -3,32 +3,42 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
-import { openWorld, type World } from '#test/support/world.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { type Ended, type Env, type RunningFerry, runFerry, startFerry } from './run-ferry.ts'
 
-export type Cli = World & {
+export type Cli = FerryHarness & {
   readonly env: Env
   ferryRun(args: string, env?: Env): Promise<Ended>
   ferryStart(args: string, env?: Env): RunningFerry
 }
 
-/** A world, and the command line in processes of its own on the same database and sandbox. */
+/** A harness, and the command line in processes of its own on the same database and sandbox. */
 export async function openCli(
   sandboxOptions: Partial<SandboxOptions> = {},
   settings: Env = {},
 ): Promise<Cli> {
-  const world = await openWorld(sandboxOptions, settings)
+  const harness = await openFerryHarness(sandboxOptions, settings)
   const env = {
-    DATABASE_URL: world.databaseUrl,
+    DATABASE_URL: harness.databaseUrl,
     FERRY_DATA_DIR: join(tmpdir(), `ferry-cli-nowhere-${process.pid}`),
-    FERRY_BASE_URL: world.sandbox.baseUrl,
-    FERRY_APP_KEY: world.sandbox.appKey,
+    FERRY_BASE_URL: harness.sandbox.baseUrl,
+    FERRY_APP_KEY: harness.sandbox.appKey,
     ...settings,
   }
-  return Object.assign(world, {
+  return Object.assign(harness, {
     env,
     ferryRun: (args: string, more: Env = {}) => runFerry(args.split(' '), { ...env, ...more }),
     ferryStart: (args: string, more: Env = {}) => startFerry(args.split(' '), { ...env, ...more }),
+  })
+}
+
+/** Runs `ferry sync alert-rules` with the one account `name`, which only this command has; `wrongKey` makes it fail. */
+export async function syncAs(cli: Cli, name: string, { wrongKey = false } = {}): Promise<Ended> {
+  return cli.ferryRun('sync alert-rules', {
+    FERRY_BASE_URL: '',
+    FERRY_APP_KEY: '',
+    FERRY_ACCOUNTS_FILE: accountsFile({ name, baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY' }),
+    KEY: wrongKey ? 'wrong' : cli.sandbox.appKey,
   })
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openCli } from './open-cli.ts'
+import { openCli, syncAs } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 import { canOpenTerminal, inTerminal, linesOf } from './terminal.ts'
 
@@ -28,8 +28,9 @@ describe('ferry runs', () => {
     await cli.sync()
     await cli.sync({ resource: 'mcp-servers' })
     await cli.query(`update ferry.sync_runs set started_at = now() - interval '3 days' where id = 1`)
-    const { listRuns } = await import('#src/store/run-reports.ts')
-    const of = async (filter: object) => (await listRuns(cli.ferry.pool, 20, filter)).map(run => run.id)
+    const { listRuns } = await import('#src/inventory/list-runs.ts')
+    const of = async (filter: object) =>
+      (await listRuns(cli.ferry.pool, 20, filter)).map(({ run }) => `${run}`)
     expect(await of({})).toEqual(['2', '1'])
     expect(await of({ account: 'other' })).toEqual([])
     expect(await of({ resource: 'alert-rules' })).toEqual(['1'])
@@ -38,9 +39,9 @@ describe('ferry runs', () => {
     const args = '--account default --inventory mcp-servers --status succeeded --since 24h --json'
     expect(jsonLines(await cli.ferryRun(`runs list ${args}`)).map(({ run }) => run)).toEqual(['2'])
     const none = await cli.ferryRun('runs list --status held')
-    expect(none.stdout).toBe('No run is like that.\n')
+    expect(none.stdout).toBe('No run matches.\n')
     expect((await cli.ferryRun('imports list --status paused --since 7d --account default')).stdout).toBe(
-      'No import is like that.\n',
+      'No import matches.\n',
     )
   })
 
@@ -48,8 +49,7 @@ describe('ferry runs', () => {
     '%s refuses an account that is neither configured nor known, and names those there are',
     async command => {
       await using cli = await openCli()
-      await cli.sync()
-      await cli.query(`update ferry.sync_runs set account = 'old'`)
+      expect((await syncAs(cli, 'old')).code).toBe(0)
       expect(await cli.ferryRun(`${command} --account nope`)).toEqual({
         code: 2,
         signal: null,
@@ -71,7 +71,7 @@ describe('ferry runs', () => {
     expect(await cli.ferryRun('runs list --json')).toMatchObject({ code: 0, stdout: '' })
   })
 
-  test('show tells all of one run: calls, rows set aside, fields nobody declared', async () => {
+  test('show prints everything of one run: calls, quarantined rows, fields outside the contract', async () => {
     await using cli = await openCli({ rules: 1 })
     cli.sandbox.breakContract()
     cli.sandbox.state.addRule({ id: 18446744073709551615n, name: 7 as never, surprise: 'a secret' })
@@ -130,7 +130,7 @@ describe('ferry runs', () => {
     await cli.sync()
     const { stdout } = await cli.ferryRun('runs show 3')
     expect(stdout).toContain('12 of which were said not to be gone (run 2)')
-    expect(stdout).toContain('Of 12 of them a person has said before that they are not gone.')
+    expect(stdout).toContain('The removal of 12 of them was rejected before.')
     expect(stdout).toMatch(new RegExp(`rejected before\\n${last} .*[^2]\\n\\d+ .* in run 2$`, 'm'))
     const [run] = jsonLines(await cli.ferryRun('runs show 3 --json'))
     const marks = (run!.held as { id: string; rejectedInRun: string | null }[]).map(

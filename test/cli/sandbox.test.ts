@@ -50,7 +50,7 @@ test('a fault that cannot be read is a wrong usage, in words', async () => {
   const { code, stderr } = await runFerry(['sandbox', '--fault', 'imports:nth=1:500'])
   expect(code).toBe(2)
   expect(stderr).toBe(
-    'ferry: --fault imports:nth=1:500: There is no operation imports: import, rules, servers, any.\n',
+    'ferry: --fault imports:nth=1:500: There is no operation imports. Write import, rules, servers, any.\n',
   )
 })
 
@@ -65,9 +65,9 @@ test('something changes every so often', async () => {
 })
 
 test.for([
-  ['--change-every', '0s', 'Write more than 0, as 30s; leave it out, and nothing changes.'],
-  ['--key', '', 'Write an app_key of one word, without white space.'],
-  ['--key', 'two words', 'Write an app_key of one word, without white space.'],
+  ['--change-every', '0s', 'Write more than 0, such as 30s, or leave the option out.'],
+  ['--key', '', 'Write an app_key without white space.'],
+  ['--key', 'two words', 'Write an app_key without white space.'],
 ] as const)('%s %j is a wrong usage, in words', async ([option, value, words]) => {
   const { code, stdout, stderr } = await runFerry(['sandbox', option, value])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

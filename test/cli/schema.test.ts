@@ -56,7 +56,7 @@ describe('on a database without tables', () => {
       await runFerry([command, ...rest], database.env)
       expect(await schemasOf(database.url)).toContain('ferry')
       const { stdout } = await runFerry([command, '--help'])
-      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('only the tables are made where there are none')
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('creates the tables if there are none')
     }
   })
 })

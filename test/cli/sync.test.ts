@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { holdLease, leasesOf } from '#test/support/leases.ts'
 import { accountsFile, openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
@@ -128,79 +129,8 @@ test('--json of a failed run has three keys more, which say why; of any other no
   })
 })
 
-describe('--plan', () => {
-  test('says how many more there are, shows all with --all, and values as they are', async () => {
-    await using cli = await openCli({ rules: 3 })
-    await cli.sync()
-    const [changed] = cli.sandbox.state.rules.ids()
-    cli.sandbox.state.changeRule(changed!, {
-      enabled: false,
-      folder_id: 18446744073709551615n,
-      delay_seconds: 7n,
-    })
-    for (let id = 1n; id <= 12n; id++)
-      cli.sandbox.state.addRule({ id, name: `rule ${id}`, updater_name: 'Ada' })
-    const few = await cli.ferryRun('sync alert-rules --plan')
-    expect(few.stdout).toContain('and 7 more (--all shows them)')
-    const all = await cli.ferryRun('sync alert-rules --plan --all')
-    expect(all.stdout).toMatch(/^\+ +12 +rule 12 +\d+ +Ada$/m)
-    const [line] = jsonLines(await cli.ferryRun('sync alert-rules --plan --json'))
-    const samples = line?.samples as Record<string, unknown>[]
-    expect(samples).toHaveLength(13)
-    expect(samples.find(({ change }) => change === 'changed')).toMatchObject({
-      id: `${changed}`,
-      folder: '18446744073709551615',
-      fields: {
-        enabled: { before: true, after: false },
-        folder_id: { before: expect.stringMatching(/^\d+$/), after: '18446744073709551615' },
-        delay_seconds: { before: expect.any(Number), after: 7 },
-      },
-    })
-  })
-
-  test('prints counts and samples of the differences, and writes nothing', async () => {
-    await using cli = await openCli({ rules: 5, servers: 2 })
-    await cli.sync()
-    const [changed, removed] = cli.sandbox.state.rules.ids()
-    cli.sandbox.state.changeRule(changed!, { name: 'another name' })
-    cli.sandbox.state.removeRule(removed!)
-    cli.sandbox.state.addRule({ id: 77n })
-    const before = await cli.query('select * from ferry.sync_runs')
-
-    const ended = await cli.ferryRun('sync alert-rules --plan')
-    expect(ended).toMatchObject({ code: 0, stderr: '' })
-    expect(ended.stdout).toContain('5 seen, 1 added, 1 changed, 1 removed, 3 unchanged, 0 quarantined')
-    expect(ended.stdout).toMatch(
-      new RegExp(`^~ +${changed} +another name +\\d+ +name: .* → "another name" +\\S`, 'm'),
-    )
-    expect(ended.stdout).toMatch(new RegExp(`^- +${removed} +\\S.* +\\d+$`, 'm'))
-    expect(ended.stdout).toMatch(/^\+ +77 +\S/m)
-
-    const [line] = jsonLines(await cli.ferryRun('sync alert-rules --plan --json'))
-    expect(line).toMatchObject({
-      account: 'default',
-      resource: 'alert-rules',
-      added: 1,
-      changed: 1,
-      removed: 1,
-    })
-    expect(await cli.query('select * from ferry.sync_runs')).toEqual(before)
-    expect(await cli.query('select id from ferry.alert_rules where id in (77, $1)', [changed])).toHaveLength(
-      1,
-    )
-  })
-
-  test('exits 4 if the platform refuses it', async () => {
-    await using cli = await openCli()
-    expect(await cli.ferryRun('sync all --plan', { FERRY_APP_KEY: 'wrong' })).toMatchObject({
-      code: 4,
-      stderr: expect.stringMatching(/account default, alert-rules: Unauthorized\..*request_id \w+/),
-    })
-  })
-})
-
 describe('the exit code', () => {
-  test('is 3 if rows were set aside', async () => {
+  test('is 3 if rows were quarantined', async () => {
     await using cli = await openCli({ rules: 3 })
     cli.sandbox.breakContract()
     cli.sandbox.state.addRule({ name: 7 as never })
@@ -269,10 +199,9 @@ describe('the exit code', () => {
     expect(stderr).toContain('could not be reached')
   })
 
-  test('is 1 if another worker is at it', async () => {
+  test('is 1 if another worker syncs the same inventory', async () => {
     await using cli = await openCli()
-    await cli.query(`insert into ferry.leases values
-      ('sync:default:alert-rules', gen_random_uuid(), 'somebody else', now(), now() + interval '1 hour')`)
+    await holdLease(cli.ferry.pool, 'sync:default:alert-rules', 'somebody else')
     const { code, stderr } = await cli.ferryRun('sync alert-rules')
     expect(code).toBe(1)
     expect(stderr).toContain('somebody else')
@@ -302,7 +231,7 @@ describe('the exit code', () => {
     expect(await cli.query('select status, error_code from ferry.sync_runs')).toEqual([
       { status: 'failed', error_code: 'Interrupted' },
     ])
-    expect(await cli.query('select from ferry.leases')).toEqual([])
+    expect(await leasesOf(cli.ferry.pool)).toEqual([])
   })
 
   test('is 1 with a database newer than the code, in clear words', async () => {

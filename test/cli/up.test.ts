@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostmaster } from '#src/embedded/server.ts'
+import { leasesOf } from '#test/support/leases.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openCli } from './open-cli.ts'
 import { jsonLines, runFerry, startFerry } from './run-ferry.ts'
@@ -84,7 +85,7 @@ describe('ferry worker', () => {
       worker.child.kill(signal)
       expect(await worker.ended).toMatchObject({ code: 0, signal: null })
       expect(await cli.query('select from ferry.sync_runs where finished_at is null')).toEqual([])
-      expect(await cli.query('select from ferry.leases')).toEqual([])
+      expect(await leasesOf(cli.ferry.pool)).toEqual([])
     },
   )
 
@@ -105,7 +106,7 @@ describe('ferry worker', () => {
     expect(performance.now() - askedAtMs).toBeLessThan(2_000)
   })
 
-  test('says once it works, as one JSON object', async () => {
+  test('prints one JSON object once it is ready', async () => {
     await using cli = await openCli()
     await using worker = cli.ferryStart('worker --json')
     await worker.printed('"schedules"')
@@ -148,7 +149,7 @@ describe('ferry schedules', () => {
     expect(await cli.ferryRun('schedules run snapshot-inventory', { FERRY_POLL_EVERY: '6h' })).toMatchObject({
       code: 0,
       stdout:
-        'snapshot-inventory (default): a worker that is up does it now; if none is, the next one that starts\n',
+        'snapshot-inventory (default): a running worker does it now; if none runs, the next one that starts\n',
     })
     const taken = () =>
       cli.query(`select from ferry.sync_runs where trigger = 'manual' and status = 'succeeded'`)

@@ -70,7 +70,7 @@ describe('wrong usage exits 2 and says what would be right', () => {
       "'--plan' cannot be used with option '--accept-removals'",
     ],
     [['runs', 'shw', '1'], "unknown command 'shw'\n(Did you mean show?)"],
-    [['runs', 'show', 'latest'], 'Write its number, as the list shows it.'],
+    [['runs', 'show', 'latest'], 'Write a number, as the list shows it.'],
     [['import', 'f.csv'], "required option '--page <id>' not specified"],
     [
       ['import', 'f.csv', '--page', '18446744073709551616'],
@@ -81,7 +81,7 @@ describe('wrong usage exits 2 and says what would be right', () => {
     [['import', 'f.csv', '--page', '1', '--from', 'other'], 'Allowed choices are statuspage, instatus,'],
     [['imports', 'resolve', '1'], "required option '--as <what>' not specified"],
     [['imports', 'resolve', '1', '--as', 'lost'], 'Allowed choices are sent, resend.'],
-    [['imports', 'show', 'latest'], 'Write its number, as the list shows it.'],
+    [['imports', 'show', 'latest'], 'Write a number, as the list shows it.'],
     [['snapshots', 'diff', '1'], "missing required argument 'b'"],
     [['sandbox', '--latency', '5'], 'Write a number and its unit'],
     [['sandbox', '--latency', '597h'], 'Write 596h or less.'],
@@ -168,7 +168,7 @@ describe('a Postgres out of reach', () => {
   test('is waited for by a worker, which SIGTERM ends with exit 0', async () => {
     const url = 'postgres://ferry:hunter2@127.0.0.1:9/inventory'
     await using ferry = startFerry(['worker'], { ...env, DATABASE_URL: url, FERRY_LOG_LEVEL: 'info' })
-    await ferry.printed('waiting for Postgres at 127.0.0.1:9/inventory')
+    await ferry.printed('Waiting for Postgres at 127.0.0.1:9/inventory')
     ferry.child.kill('SIGTERM')
     expect(await ferry.ended).toMatchObject({ code: 0, signal: null })
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { leasesOf } from '#test/support/leases.ts'
 import { freePort, hasRedisServer, startRedis } from '../support/own-redis.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { openCli } from './open-cli.ts'
@@ -8,23 +9,23 @@ describe.skipIf(!hasRedisServer)('ferry worker', () => {
     await using cli = await openCli()
     const port = await freePort()
     await using worker = cli.ferryStart('worker', { REDIS_URL: `redis://127.0.0.1:${port}` })
-    await worker.printed('waiting for the queue')
+    await worker.printed('Waiting for the queue')
     await using _redis = await startRedis([], port)
     await worker.printed('Accounts:')
     worker.child.kill('SIGTERM')
     expect((await worker.ended).code).toBe(0)
   })
 
-  test('that waits for Redis ends when told to', { timeout: 120_000 }, async () => {
+  test('that waits for Redis exits at a signal', { timeout: 120_000 }, async () => {
     await using cli = await openCli()
     await using worker = cli.ferryStart('worker', { REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
-    await worker.printed('waiting for the queue')
+    await worker.printed('Waiting for the queue')
     worker.child.kill('SIGTERM')
     expect((await worker.ended).code).toBe(0)
   })
 
   test.for(['SIGSTOP', 'SIGKILL'] as const)(
-    'ends with 0 while Redis is gone (%s), and leaves nothing unfinished',
+    'exits with 0 while Redis does not answer (%s), and leaves no lease',
     { timeout: 180_000 },
     async signal => {
       await using cli = await openCli({ rules: 3 })
@@ -35,7 +36,7 @@ describe.skipIf(!hasRedisServer)('ferry worker', () => {
       redis.child.kill(signal)
       worker.child.kill('SIGTERM')
       expect(await worker.ended).toMatchObject({ code: 0, signal: null })
-      expect(await cli.query('select from ferry.leases')).toEqual([])
+      expect(await leasesOf(cli.ferry.pool)).toEqual([])
     },
   )
 })

@@ -5,18 +5,18 @@ import { Client } from 'pg'
 import { beforeAll, expect, test } from 'vitest'
 import { findBinaries } from '#src/embedded/binaries.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { ask, setup, spawnHolder } from './setup.ts'
+import { ask, openEmbeddedHarness, spawnHolder } from './embedded-harness.ts'
 
 let initialised: string
 beforeAll(async () => {
-  const place = await setup()
+  const place = await openEmbeddedHarness()
   await (await place.open()).close()
   initialised = place.dataDir
   return () => place[Symbol.asyncDispose]()
 })
 
 test('the database is UTF-8, sorts by code point, survives a crash and listens to this machine only', async () => {
-  await using place = await setup()
+  await using place = await openEmbeddedHarness()
   await using postgres = await place.open()
 
   const told = await ask(
@@ -30,7 +30,7 @@ test('the database is UTF-8, sorts by code point, survives a crash and listens t
 })
 
 test('the password is kept in a file for its owner alone, is asked for, and is in no log', async () => {
-  await using place = await setup()
+  await using place = await openEmbeddedHarness()
   await using postgres = await place.open()
 
   const { password } = new URL(postgres.url)
@@ -46,15 +46,15 @@ test('the password is kept in a file for its owner alone, is asked for, and is i
 })
 
 test('the server log quotes no statement and no value', async () => {
-  await using place = await setup({ copyOf: initialised })
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   await using postgres = await place.open()
 
   await expect(ask(postgres.url, `select 'anna@example.com'::int`)).rejects.toThrow('anna')
   expect(await readFile(join(await place.home(), 'server.log'), 'utf8')).not.toContain('anna')
 })
 
-test('opened again, it has its data and its address', async () => {
-  await using place = await setup({ copyOf: initialised })
+test('a second opening finds the same data and address', async () => {
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   const first = await place.open()
   await ask(first.url, 'create table kept as select 42 as answer')
   await first.close()
@@ -65,8 +65,8 @@ test('opened again, it has its data and its address', async () => {
   expect(await ask(second.url, 'select answer from kept')).toBe(42)
 })
 
-test('a dropped database is made again, empty', async () => {
-  await using place = await setup({ copyOf: initialised })
+test('a dropped database is created again, empty', async () => {
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   const first = await place.open()
   await ask(first.url.replace(/ferry$/, 'postgres'), 'drop database ferry')
   await first.close()
@@ -75,8 +75,8 @@ test('a dropped database is made again, empty', async () => {
   expect(await ask(second.url, 'select current_database()')).toBe('ferry')
 })
 
-test('two processes that open it at the same moment share one server, and the last one out stops it', async () => {
-  await using place = await setup()
+test('two processes that open it at the same moment share one server, and the last one to close stops it', async () => {
+  await using place = await openEmbeddedHarness()
   const holders = await Promise.all([place.hold(), place.hold()])
   const [first, second] = holders
 
@@ -88,15 +88,15 @@ test('two processes that open it at the same moment share one server, and the la
   expect(await place.postmaster()).toBeUndefined()
 })
 
-test('two processes that leave at the same moment do not leave the server behind', async () => {
-  await using place = await setup({ copyOf: initialised })
+test('two processes that close at the same moment do not leave the server running', async () => {
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   const [first, second] = await Promise.all([place.open(), place.open()])
   await Promise.all([first.close(), second.close()])
   expect(await place.postmaster()).toBeUndefined()
 })
 
-test('it runs on for a client that is no Ferry', async () => {
-  await using place = await setup({ copyOf: initialised })
+test('it keeps running for a client that is not a Ferry', async () => {
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   const postgres = await place.open()
   const psql = new Client({ connectionString: postgres.url })
   await psql.connect()
@@ -111,8 +111,8 @@ test('it runs on for a client that is no Ferry', async () => {
   expect(await place.postmaster()).toBeUndefined()
 })
 
-test('after a kill -9 the server lives on, is found again, and is stopped by who leaves last', async () => {
-  await using place = await setup({ copyOf: initialised })
+test('after a kill -9 the server keeps running, is found again, and is stopped by the last one to close', async () => {
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   const killed = await place.hold()
   const before = await place.postmaster()
   await killed.kill('SIGKILL')
@@ -126,7 +126,7 @@ test('after a kill -9 the server lives on, is found again, and is stopped by who
 })
 
 test('Ctrl-C ends Ferry and does not reach the server', async () => {
-  await using place = await setup({ copyOf: initialised })
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   const holder = await place.hold({ detached: true })
   const ended = new Promise(resolve => holder.process.on('exit', (_, signal) => resolve(signal)))
 
@@ -136,7 +136,7 @@ test('Ctrl-C ends Ferry and does not reach the server', async () => {
 })
 
 test('it recovers after the server itself was killed', async () => {
-  await using place = await setup({ copyOf: initialised })
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   const first = await place.open()
   await ask(first.url, 'create table kept as select 42 as answer')
   process.kill((await place.postmaster())!.pid, 'SIGKILL')
@@ -153,7 +153,7 @@ test('it recovers after the server itself was killed', async () => {
 test.runIf(process.platform === 'linux').each(['zombie', 'stranger'])(
   'a pid file left by a dead server is no obstacle when its number now belongs to a %s',
   async kind => {
-    await using place = await setup({ mode: 0o700, copyOf: initialised })
+    await using place = await openEmbeddedHarness({ mode: 0o700, copyOf: initialised })
     await (await place.open()).close()
     // The shell becomes a sleep that never asks after its child, which ends later: that stays a zombie.
     const parent = spawn('sh', ['-c', 'sleep 1 & echo $!; exec sleep 60'], {
@@ -174,8 +174,8 @@ test.runIf(process.platform === 'linux').each(['zombie', 'stranger'])(
   },
 )
 
-test('an initialisation whose Ferry was killed half-way is done anew', async () => {
-  await using place = await setup()
+test('an initialisation whose Ferry was killed half-way is repeated', async () => {
+  await using place = await openEmbeddedHarness()
   const killed = spawnHolder(place.dataDir)
   const halfMade = async () => (await readdir(place.dataDir)).find(name => name.includes('.half-'))
   await waitFor(halfMade, { what: 'the initialisation to begin' })
@@ -189,7 +189,7 @@ test('an initialisation whose Ferry was killed half-way is done anew', async () 
 })
 
 test.concurrent('a server that will not start says why in its own words', async () => {
-  await using place = await setup({ copyOf: initialised })
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   await (await place.open()).close()
   await writeFile(join(await place.home(), 'data', 'PG_VERSION'), '9.6\n')
 
@@ -201,7 +201,7 @@ test.concurrent('a server that will not start says why in its own words', async 
 })
 
 test.concurrent('a server that no longer answers does not keep Ferry from ending', async () => {
-  await using place = await setup({ copyOf: initialised })
+  await using place = await openEmbeddedHarness({ copyOf: initialised })
   const holder = await place.hold()
   const ours = `select array_agg(pid) from pg_stat_activity where application_name = 'ferry embedded'`
   const suspended = [(await place.postmaster())!.pid, ...((await ask(holder.url, ours)) as number[])]

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmod, chown, mkdir, readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ask, type HoldOptions, ROOT, setup } from './setup.ts'
+import { ask, type HoldOptions, openEmbeddedHarness, ROOT } from './embedded-harness.ts'
 
 const isRoot = process.getuid?.() === 0
 const canMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0
@@ -34,7 +34,7 @@ async function projectIn(top: string, without?: string): Promise<HoldOptions> {
 
 describe.skipIf(!isRoot)('as root, Postgres runs', () => {
   test('as another user, who owns its files', async () => {
-    await using place = await setup()
+    await using place = await openEmbeddedHarness()
     await using postgres = await place.open()
 
     const uid = await uidOf((await place.postmaster())?.pid)
@@ -45,7 +45,7 @@ describe.skipIf(!isRoot)('as root, Postgres runs', () => {
   })
 
   test.skipIf(!hasUserNamespaces)('in a user namespace where only root may enter the directory', async () => {
-    await using place = await setup({ mode: 0o700 })
+    await using place = await openEmbeddedHarness({ mode: 0o700 })
     const first = await place.open()
     expect(first.how).toContain('unshare')
     expect(await uidOf((await place.postmaster())?.pid)).toBe(0)
@@ -58,8 +58,8 @@ describe.skipIf(!isRoot)('as root, Postgres runs', () => {
   test.skipIf(!hasUserNamespaces || !canMount)(
     'in a user namespace where only root may enter the project',
     async () => {
-      await using hidden = await setup({ mode: 0o700 })
-      await using place = await setup()
+      await using hidden = await openEmbeddedHarness({ mode: 0o700 })
+      await using place = await openEmbeddedHarness()
       const holder = await place.hold(await projectIn(hidden.top))
 
       expect(holder.how).toContain('unshare')
@@ -72,7 +72,7 @@ describe.skipIf(!isRoot)('as root, Postgres runs', () => {
   test.skipIf(!canMount)(
     'in a place of its own where there are no user namespaces either, and is found again',
     async () => {
-      await using place = await setup({ mode: 0o700 })
+      await using place = await openEmbeddedHarness({ mode: 0o700 })
       const hidden = await projectIn(place.top, '/usr/bin/unshare')
       const first = await place.hold(hidden)
       const home = await readlink(join(place.dataDir, 'postgres'))
@@ -94,7 +94,7 @@ describe.skipIf(!isRoot)('as root, Postgres runs', () => {
   test.skipIf(!hasUserNamespaces)(
     'under the next name when its files moved to where the first cannot go',
     async () => {
-      await using place = await setup()
+      await using place = await openEmbeddedHarness()
       const first = await place.open()
       await ask(first.url, 'create table kept as select 42 as answer')
       await first.close()
@@ -108,7 +108,7 @@ describe.skipIf(!isRoot)('as root, Postgres runs', () => {
 })
 
 test.skipIf(!isRoot)('as an ordinary user, Postgres runs as that user', async () => {
-  await using place = await setup()
+  await using place = await openEmbeddedHarness()
   const [uid, gid] = [65534, 65534]
   await mkdir(place.dataDir)
   await chown(place.dataDir, uid, gid)
@@ -120,11 +120,11 @@ test.skipIf(!isRoot)('as an ordinary user, Postgres runs as that user', async ()
   expect(await place.postmaster()).toBeUndefined()
 })
 
-test.skipIf(!isRoot)('a directory that belongs to somebody else is refused with a clear word', async () => {
-  await using place = await setup()
+test.skipIf(!isRoot)('a directory that belongs to somebody else is refused with advice', async () => {
+  await using place = await openEmbeddedHarness()
   await (await place.open()).close()
 
   await expect(place.hold({ uid: 65534, gid: 65534 })).rejects.toThrow(
-    'Run Ferry as the user this directory belongs to',
+    'Run Ferry as the user who owns this directory',
   )
 })

@@ -78,9 +78,9 @@ test('the limits are those of the account', () => {
     FERRY_LIST_LIMIT: '7/1s',
   }).accounts
   const limitOf = limitsOf([account!])
-  expect(limitOf('default', 'import-subscribers').windows).toEqual([{ most: 1, windowMs: 1_000 }])
+  expect(limitOf('default', 'import-subscribers').windows).toEqual([{ maxCalls: 1, windowMs: 1_000 }])
   for (const operation of ['list-alert-rules', 'list-mcp-servers'] as const) {
-    expect(limitOf('default', operation).windows).toEqual([{ most: 7, windowMs: 1_000 }])
+    expect(limitOf('default', operation).windows).toEqual([{ maxCalls: 7, windowMs: 1_000 }])
   }
   expect(() => limitOf('nobody', 'list-alert-rules')).toThrow('no account is called nobody')
 })

@@ -28,7 +28,7 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
     'Runs',
     'Alert rules as they are now',
     'What changed in the alert rules, and who did it',
-    'Rules that fire now',
+    'Rules that are firing now',
     'MCP servers as they are now',
     'From the first night to the second',
     "Subscribers of another product's status page",

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { resolveUncertain, resumeImport } from '#src/imports/control.ts'
+import { resolveUncertain } from '#src/imports/control/resolve.ts'
+import { resumeImport } from '#src/imports/control/resume.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { pick, type Random, seededRandom } from '#src/sandbox/random.ts'
 import { openTestDatabase } from '#test/support/database.ts'

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { resolveUncertain } from '#src/imports/control.ts'
+import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { between, pick, type Random, seededRandom } from '#src/sandbox/random.ts'
 import { openTestDatabase } from '#test/support/database.ts'

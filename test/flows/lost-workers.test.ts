@@ -2,37 +2,38 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { leasesOf } from '#test/support/leases.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { openWorld, type World } from '#test/support/world.ts'
 
 const SCRIPT = fileURLToPath(new URL('../support/sync-process.ts', import.meta.url))
 
 /** Longer than a lease lives. */
 const LEASE_OVER = { timeout: 60_000 }
 
-function startSync(world: World): ChildProcess {
+function startSync(harness: FerryHarness): ChildProcess {
   const settings = {
-    DATABASE_URL: world.databaseUrl,
-    FERRY_BASE_URL: world.sandbox.baseUrl,
-    FERRY_APP_KEY: world.sandbox.appKey,
+    DATABASE_URL: harness.databaseUrl,
+    FERRY_BASE_URL: harness.sandbox.baseUrl,
+    FERRY_APP_KEY: harness.sandbox.appKey,
     FERRY_REQUEST_TIMEOUT: '120s',
   }
   return fork(SCRIPT, [JSON.stringify(settings)])
 }
 
 /** Syncs as soon as the inventory's lease is out; returns the result and how long after its end the run started. */
-async function syncOnceFree(world: World) {
-  const [lease] = await world.query<{ expires_at: Date }>('select expires_at from ferry.leases')
+async function syncOnceFree(harness: FerryHarness) {
+  const [lease] = await leasesOf(harness.ferry.pool)
   const result = await waitFor(
     async () => {
-      const result = await world.sync()
+      const result = await harness.sync()
       return result.status === 'skipped' ? undefined : result
     },
-    { timeoutMs: 40_000, what: 'the lease to run out' },
+    { timeoutMs: 40_000, what: 'the lease to expire' },
   )
-  const [run] = await world.query<{ after: number }>(
+  const [run] = await harness.query<{ after: number }>(
     'select extract(epoch from started_at - $2)::float as after from ferry.sync_runs where id = $1',
-    [result.run, lease?.expires_at],
+    [result.run, lease?.expiresAt],
   )
   return { result, startedAfterS: run?.after ?? Number.NaN }
 }
@@ -41,16 +42,16 @@ test(
   'a worker killed in the middle of applying leaves nothing behind, and the next run does it all',
   LEASE_OVER,
   async () => {
-    await using world = await openWorld({ rules: 2000 })
+    await using harness = await openFerryHarness({ rules: 2000 })
     // The apply waits for this lock in the middle of its transaction, and dies there.
-    const blocker = await world.ferry.pool.connect()
+    const blocker = await harness.ferry.pool.connect()
     await blocker.query('begin')
     await blocker.query('lock table ferry.alert_rule_versions in share mode')
-    const worker = startSync(world)
+    const worker = startSync(harness)
     await waitFor(
       async () =>
         (
-          await world.query(
+          await harness.query(
             "select 1 from pg_stat_activity where datname = current_database() and query like 'copy %' and wait_event_type = 'Lock'",
           )
         ).length === 1,
@@ -61,56 +62,56 @@ test(
     await blocker.query('commit')
     blocker.release()
 
-    const { result, startedAfterS } = await syncOnceFree(world)
+    const { result, startedAfterS } = await syncOnceFree(harness)
     expect(result).toMatchObject({ status: 'succeeded', added: 2000 })
     expect(startedAfterS).toBeLessThan(10)
-    const runs = await world.query(
+    const runs = await harness.query(
       "select status, error_code from ferry.sync_runs where status <> 'skipped' order by id",
     )
     expect(runs).toEqual([
       { status: 'failed', error_code: 'WorkerLost' },
       { status: 'succeeded', error_code: null },
     ])
-    expect(await world.query('select distinct opened_by_run from ferry.alert_rule_versions')).toEqual([
+    expect(await harness.query('select distinct opened_by_run from ferry.alert_rule_versions')).toEqual([
       { opened_by_run: `${result.run}` },
     ])
   },
 )
 
 test('a worker suspended past its lease finds its work refused', LEASE_OVER, async () => {
-  await using world = await openWorld({ rules: 50 })
+  await using harness = await openFerryHarness({ rules: 50 })
   const reached = Promise.withResolvers<void>()
   const answer = Promise.withResolvers<undefined>()
-  world.sandbox.state.onCall(() => {
+  harness.sandbox.state.onCall(() => {
     reached.resolve()
     return answer.promise
   })
-  const worker = startSync(world)
+  const worker = startSync(harness)
   await reached.promise
   worker.kill('SIGSTOP')
   answer.resolve(undefined)
-  world.sandbox.state.onCall(null)
+  harness.sandbox.state.onCall(null)
 
-  const { result } = await syncOnceFree(world)
+  const { result } = await syncOnceFree(harness)
   expect(result).toMatchObject({ status: 'succeeded', added: 50 })
   const told = once(worker, 'message')
   worker.kill('SIGCONT')
   const [message] = await told
   expect(message).toEqual({ status: 'failed', errorCode: 'LeaseLost' })
-  const runs = await world.query(
+  const runs = await harness.query(
     "select status, error_code from ferry.sync_runs where status <> 'skipped' order by id",
   )
   expect(runs).toEqual([
     { status: 'failed', error_code: 'WorkerLost' },
     { status: 'succeeded', error_code: null },
   ])
-  expect(await world.query('select count(*)::int as n from ferry.alert_rule_versions')).toEqual([{ n: 50 }])
+  expect(await harness.query('select count(*)::int as n from ferry.alert_rule_versions')).toEqual([{ n: 50 }])
 })
 
 test('of two workers at once one works and the other is skipped', async () => {
-  await using world = await openWorld({ rules: 50 })
-  world.sandbox.state.inject({ kind: 'late', ms: 500 }, { nth: 1 })
-  const results = await Promise.all([world.sync(), world.sync()])
+  await using harness = await openFerryHarness({ rules: 50 })
+  harness.sandbox.state.inject({ kind: 'late', ms: 500 }, { nth: 1 })
+  const results = await Promise.all([harness.sync(), harness.sync()])
   expect(results.map(result => result.status).sort()).toEqual(['skipped', 'succeeded'])
-  expect(await world.query('select count(*)::int as n from ferry.alert_rule_versions')).toEqual([{ n: 50 }])
+  expect(await harness.query('select count(*)::int as n from ferry.alert_rule_versions')).toEqual([{ n: 50 }])
 })

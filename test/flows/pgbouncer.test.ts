@@ -6,21 +6,21 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { jsonLines, runFerry, startFerry } from '#test/cli/run-ferry.ts'
 import { onServer, withDatabase } from '#test/support/database.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { hasPgBouncer, openPgBouncer } from '#test/support/pgbouncer.ts'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { openWorld, type World } from '#test/support/world.ts'
 
 /* Skipped where no PgBouncer is installed. */
 
 const LONG = { timeout: 120_000 }
 
-function envOf(world: World, databaseUrl: string) {
+function envOf(harness: FerryHarness, databaseUrl: string) {
   return {
     DATABASE_URL: databaseUrl,
     FERRY_DATA_DIR: join(tmpdir(), `ferry-pgbouncer-nowhere-${process.pid}`),
-    FERRY_BASE_URL: world.sandbox.baseUrl,
-    FERRY_APP_KEY: world.sandbox.appKey,
+    FERRY_BASE_URL: harness.sandbox.baseUrl,
+    FERRY_APP_KEY: harness.sandbox.appKey,
     FERRY_POLL_EVERY: '1s',
     FERRY_IMPORT_LIMIT: '20/1s',
   }
@@ -65,9 +65,9 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     'that pools by %s, syncs and imports work',
     LONG,
     async mode => {
-      await using world = await openWorld({ rules: 500, servers: 30 })
-      await using pooler = await openPgBouncer(world.databaseUrl, mode)
-      const env = envOf(world, pooler.through(world.databaseUrl))
+      await using harness = await openFerryHarness({ rules: 500, servers: 30 })
+      await using pooler = await openPgBouncer(harness.databaseUrl, mode)
+      const env = envOf(harness, pooler.through(harness.databaseUrl))
       const sync = await runFerry(['sync', 'all', '--json'], env)
       expect(sync).toMatchObject({ code: 0, stderr: '' })
       expect(jsonLines(sync)).toMatchObject([{ added: 500 }, { added: 30 }])
@@ -96,10 +96,10 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     'that pools transactions, a worker with its queue in Redis works',
     LONG,
     async () => {
-      await using world = await openWorld({ rules: 50 })
+      await using harness = await openFerryHarness({ rules: 50 })
       await using redis = await openTestRedis()
-      await using pooler = await openPgBouncer(world.databaseUrl, 'transaction')
-      const env = { ...envOf(world, pooler.through(world.databaseUrl)), REDIS_URL: redis.url }
+      await using pooler = await openPgBouncer(harness.databaseUrl, 'transaction')
+      const env = { ...envOf(harness, pooler.through(harness.databaseUrl)), REDIS_URL: redis.url }
       await using worker = startFerry(['worker', '--json'], env)
       await worker.printed('"queue":"redis"')
       const queued = await runFerry(
@@ -120,10 +120,10 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
       )
       expect(queued.code).toBe(0)
       const done = async () => {
-        const [polls] = await world.query(
+        const [polls] = await harness.query(
           "select count(*)::int as n from ferry.sync_runs where status = 'succeeded'",
         )
-        const [ended] = await world.query(
+        const [ended] = await harness.query(
           "select count(*)::int as n from ferry.imports where status = 'completed'",
         )
         return (polls?.n as number) >= 2 && ended?.n === 1
@@ -142,9 +142,9 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     'that pools by %s (%j), a queue in Postgres is refused by name',
     LONG,
     async (mode, settings, why) => {
-      await using world = await openWorld()
-      await using pooler = await openPgBouncer(world.databaseUrl, mode, settings)
-      const ended = await runFerry(['worker'], envOf(world, pooler.through(world.databaseUrl)))
+      await using harness = await openFerryHarness()
+      await using pooler = await openPgBouncer(harness.databaseUrl, mode, settings)
+      const ended = await runFerry(['worker'], envOf(harness, pooler.through(harness.databaseUrl)))
       expect(ended.code).toBe(1)
       expect(ended.stderr).toContain('does not work through the connection pooler')
       expect(ended.stderr).toContain(why)
@@ -157,19 +157,22 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
     'that drops the settings of a session, a queue in Postgres works if the database has them and sessions are pooled',
     LONG,
     async () => {
-      await using world = await openWorld()
+      await using harness = await openFerryHarness()
       const settings = { ignore_startup_parameters: 'options' }
-      const [database] = await world.query('select current_database() as name')
-      await world.query(`alter database ${database?.name} set search_path = ferry_queue`)
+      const [database] = await harness.query('select current_database() as name')
+      await harness.query(`alter database ${database?.name} set search_path = ferry_queue`)
 
-      await using transactions = await openPgBouncer(world.databaseUrl, 'transaction', settings)
-      const refused = await runFerry(['worker'], envOf(world, transactions.through(world.databaseUrl)))
+      await using transactions = await openPgBouncer(harness.databaseUrl, 'transaction', settings)
+      const refused = await runFerry(['worker'], envOf(harness, transactions.through(harness.databaseUrl)))
       expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('loses notifications') })
 
-      await using sessions = await openPgBouncer(world.databaseUrl, 'session', settings)
-      await using worker = startFerry(['worker', '--json'], envOf(world, sessions.through(world.databaseUrl)))
+      await using sessions = await openPgBouncer(harness.databaseUrl, 'session', settings)
+      await using worker = startFerry(
+        ['worker', '--json'],
+        envOf(harness, sessions.through(harness.databaseUrl)),
+      )
       await worker.printed('"queue":"postgres"')
-      const polled = () => world.query("select from ferry.sync_runs where status = 'succeeded'")
+      const polled = () => harness.query("select from ferry.sync_runs where status = 'succeeded'")
       await waitFor(async () => (await polled()).length >= 2, { what: 'two polls', timeoutMs: 60_000 })
       worker.child.kill('SIGTERM')
       expect((await worker.ended).code).toBe(0)

@@ -5,12 +5,13 @@ import { Client } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
+import { defineSchedules } from '#jobs/schedules.ts'
 import { openQueue } from '#src/cli/queue.ts'
 import { readConfig } from '#src/config.ts'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { findPostmaster } from '#src/embedded/server.ts'
 import { openFerry } from '#src/ferry.ts'
-import { openWorker } from '#src/queue/worker.ts'
+import { openWorker } from '#src/worker/worker.ts'
 import { openCheckedSandbox } from '#test/support/sandbox.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -31,7 +32,10 @@ test('a worker goes on by itself once its Postgres is back from a restart', { ti
     FERRY_POLL_EVERY: '1s',
   })
   const ferry = opened.use(await openFerry(config, { log, signal: NEVER }))
-  const worker = await openWorker(ferry, await openQueue(ferry), JOBS)
+  const worker = await openWorker(ferry, await openQueue(ferry), {
+    jobs: JOBS,
+    schedules: defineSchedules(ferry),
+  })
   opened.defer(() => worker.drain(5_000))
   await waitFor(() => succeededAfter(url, 0n), { what: 'a first poll', timeoutMs: 20_000 })
 

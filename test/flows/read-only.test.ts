@@ -59,12 +59,12 @@ test('while Postgres takes no writes nothing is sent twice, and it is said once'
       "select distinct resends, uncertain, rows from ferry.import_batches where state = 'sent'",
     ),
   ).toEqual([{ resends: 0, uncertain: false, rows: 100 }])
-  await worker.printed('Postgres is back')
+  await worker.printed('Postgres is available again')
   const said = worker.output.stderr
     .split('\n')
     .filter(line => line.startsWith('{'))
     .map(line => JSON.parse(line))
-  expect(said.filter(line => line.msg.startsWith('Postgres is away'))).toHaveLength(1)
+  expect(said.filter(line => line.msg.startsWith('Postgres is unavailable'))).toHaveLength(1)
   expect(said.filter(line => line.level >= 50)).toEqual([])
 })
 
@@ -75,7 +75,7 @@ test('a worker that starts while Postgres takes no writes waits for it', { timeo
   const name = new URL(cli.databaseUrl).pathname.slice(1)
   await onServer(serverUrl, `alter database ${name} set default_transaction_read_only = on`)
   await using worker = cli.ferryStart('worker --json')
-  await worker.printed('Postgres is away')
+  await worker.printed('Postgres is unavailable')
   await onServer(serverUrl, `alter database ${name} reset default_transaction_read_only`)
   await worker.printed('"queue":"postgres"')
   worker.child.kill('SIGTERM')

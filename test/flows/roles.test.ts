@@ -62,10 +62,10 @@ async function setup() {
 test('with the grants of the docs, one role migrates and the other does all the rest', {
   timeout: 120_000,
 }, async () => {
-  await using room = await setup()
-  await room.grant()
-  const runtime = room.envOf('ferry_runtime')
-  expect(await runFerry(['migrate'], room.envOf('ferry_migrator'))).toMatchObject({ code: 0, stderr: '' })
+  await using harness = await setup()
+  await harness.grant()
+  const runtime = harness.envOf('ferry_runtime')
+  expect(await runFerry(['migrate'], harness.envOf('ferry_migrator'))).toMatchObject({ code: 0, stderr: '' })
   const doctor = await runFerry(['doctor', '--json'], runtime)
   expect(jsonLines(doctor).filter(finding => finding.status !== 'ok')).toEqual([])
   expect(doctor.code).toBe(0)
@@ -81,7 +81,7 @@ test('with the grants of the docs, one role migrates and the other does all the 
   expect(jsonLines(dryRun).at(-1)).toMatchObject({ read: 3, duplicate: 1 })
   expect((await runFerry(['import', file, ...options, '--yes'], runtime)).code).toBe(0)
   const done = async () => {
-    const { rows } = await room.admin.query(
+    const { rows } = await harness.admin.query(
       `select (select count(*) from ferry.imports where status = 'completed')::int as imports,
          (select count(*) from ferry.sync_runs where status = 'succeeded')::int as runs`,
     )
@@ -97,25 +97,28 @@ test('with the grants of the docs, one role migrates and the other does all the 
 test('the grants can be given after the first migration too, and doctor names those that are missing', {
   timeout: 120_000,
 }, async () => {
-  await using room = await setup()
-  await room.grant()
-  await runFerry(['migrate'], room.envOf('ferry_migrator'))
-  const runtime = `ferry_runtime_${room.suffix}`
+  await using harness = await setup()
+  await harness.grant()
+  await runFerry(['migrate'], harness.envOf('ferry_migrator'))
+  const runtime = `ferry_runtime_${harness.suffix}`
   const rights = async () => {
-    const ended = await runFerry(['doctor', '--json'], room.envOf('ferry_runtime'))
+    const ended = await runFerry(['doctor', '--json'], harness.envOf('ferry_runtime'))
     return jsonLines(ended).find(finding => finding.check === 'rights')
   }
   for (const [revoke, named] of [
     [`revoke usage on all sequences in schema ferry_queue from ${runtime}`, 'the sequence ferry_queue.'],
     [`revoke delete on ferry_queue.job from ${runtime}`, 'delete on ferry_queue.job'],
     [`revoke insert on ferry.sync_runs from ${runtime}`, 'insert on ferry.sync_runs'],
-    [`revoke temporary on database ferry_roles_${room.suffix} from ${runtime}`, 'temporary tables'],
+    [`revoke temporary on database ferry_roles_${harness.suffix} from ${runtime}`, 'temporary tables'],
   ]) {
-    await room.admin.query(revoke as string)
+    await harness.admin.query(revoke as string)
     expect(await rights()).toMatchObject({ status: 'fail', found: expect.stringContaining(named as string) })
   }
   // The same block again, but for the roles, which are there.
-  const again = advisedGrants(`ferry_roles_${room.suffix}`, room.suffix).replace(/^create role .*$/gm, '')
-  await room.admin.query(again)
+  const again = advisedGrants(`ferry_roles_${harness.suffix}`, harness.suffix).replace(
+    /^create role .*$/gm,
+    '',
+  )
+  await harness.admin.query(again)
   expect(await rights()).toMatchObject({ status: 'ok' })
 })

@@ -1,4 +1,4 @@
-import type { ImportOptions } from '#src/imports/stage.ts'
+import type { ImportOptions } from '#src/imports/staging/options.ts'
 
 export const OPTIONS: ImportOptions = {
   account: 'default',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { syncInventory } from '#src/inventory/sync.ts'
-import { openWorld, type World } from '#test/support/world.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { type Listed, scriptedAccount } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
@@ -89,19 +89,19 @@ function rowsOf(account: string, current: Current) {
 /** The instants of the runs that applied something, with what is expected to have been current then. */
 type Moment = { readonly at: string; readonly rows: readonly unknown[] }
 
-async function lookAt(world: World, sql: string, params: unknown[] = []) {
-  return world.query(`select ${ROWS} from ${sql} where account = any ($1) order by account, id`, [
+async function lookAt(harness: FerryHarness, sql: string, params: unknown[] = []) {
+  return harness.query(`select ${ROWS} from ${sql} where account = any ($1) order by account, id`, [
     ACCOUNTS,
     ...params,
   ])
 }
 
 test('whatever is listed, in whatever order: what is current follows the rules, in each account for itself, and stays so', async () => {
-  await using world = await openWorld({ rules: 0, servers: 0 })
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
   const seen: Record<string, number> = {}
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 10 }), async steps => {
-      await world.query(
+      await harness.query(
         'truncate ferry.sync_runs, ferry.alert_rule_versions, ferry.alert_rule_firings, ferry.removal_holds cascade',
       )
       const current = new Map<string, Current>(ACCOUNTS.map(name => [name, new Map()]))
@@ -117,7 +117,7 @@ test('whatever is listed, in whatever order: what is current follows the rules, 
         const wanted = expectAfter(current.get(account) ?? new Map(), scope, [one, two])
         const accounts = new Map([[account, scriptedAccount(account, n => (n === 1 ? one : two))]])
         const result = await syncInventory(
-          { ...world.ferry, accounts, removalGuard: GUARD },
+          { ...harness.ferry, accounts, removalGuard: GUARD },
           {
             account,
             resource: 'alert-rules',
@@ -133,8 +133,8 @@ test('whatever is listed, in whatever order: what is current follows the rules, 
         seen[result.status] = (seen[result.status] ?? 0) + 1
         if (wanted.status !== 'partial') known.add(`${account} ${folder}`)
         current.set(account, wanted.after)
-        expect(await lookAt(world, 'ferry.alert_rules')).toEqual(everything())
-        const [run] = await world.query<{ at: string }>(
+        expect(await lookAt(harness, 'ferry.alert_rules')).toEqual(everything())
+        const [run] = await harness.query<{ at: string }>(
           'select applied_at::text as at from ferry.sync_runs where id = $1',
           [result.run],
         )
@@ -142,10 +142,10 @@ test('whatever is listed, in whatever order: what is current follows the rules, 
       }
 
       for (const { at, rows } of moments) {
-        expect(await lookAt(world, 'ferry.alert_rules_as_of($2)', [at])).toEqual(rows)
+        expect(await lookAt(harness, 'ferry.alert_rules_as_of($2)', [at])).toEqual(rows)
       }
-      expect(await world.query(OVERLAPS)).toEqual([])
-      expect(await world.query(CHANGES_AGAINST_VERSIONS)).toEqual([])
+      expect(await harness.query(OVERLAPS)).toEqual([])
+      expect(await harness.query(CHANGES_AGAINST_VERSIONS)).toEqual([])
     }),
     { numRuns: 150, seed: 20261121 },
   )

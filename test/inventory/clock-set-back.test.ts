@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { diffSnapshots } from '#test/support/snapshots.ts'
-import { openWorld, type World } from '#test/support/world.ts'
 import { rules, scriptedAccount, syncListed, withAccounts } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
 const SMALL = { rules: 0, servers: 0 }
 
 /** As if the database's clock had been an hour ahead until now. */
-async function setClockBack(world: World): Promise<void> {
-  await world.query(
+async function setClockBack(harness: FerryHarness): Promise<void> {
+  await harness.query(
     `update ferry.sync_runs set applied_at = applied_at + interval '1 hour' where applied_at is not null`,
   )
-  await world.query(`update ferry.alert_rule_versions set valid_from = valid_from + interval '1 hour'`)
-  await world.query(`update ferry.alert_rule_firings set began = began + interval '1 hour'`)
+  await harness.query(`update ferry.alert_rule_versions set valid_from = valid_from + interval '1 hour'`)
+  await harness.query(`update ferry.alert_rule_firings set began = began + interval '1 hour'`)
 }
 
 /** By how much each run took effect later than the one before it; the clock's own time is left out. */
-function steps(world: World, resource = 'alert-rules') {
-  return world.query(
+function steps(harness: FerryHarness, resource = 'alert-rules') {
+  return harness.query(
     `select (applied_at - lag(applied_at) over (order by id))::text as later from ferry.sync_runs
      where resource = $1 and applied_at is not null order by id offset 1`,
     [resource],
@@ -28,13 +28,13 @@ function steps(world: World, resource = 'alert-rules') {
 const MICROSECOND = { later: '00:00:00.000001' }
 
 test('after the clock was set back, each run takes effect a microsecond after the one before', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [rules([1], { name: 'first', firing: true })])
-  await setClockBack(world)
-  await syncListed(world, [rules([1], { name: 'second' })])
-  await syncListed(world, [rules([1], { name: 'third', firing: true })])
-  expect(await steps(world)).toEqual([MICROSECOND, MICROSECOND])
-  const versions = await world.query(
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [rules([1], { name: 'first', firing: true })])
+  await setClockBack(harness)
+  await syncListed(harness, [rules([1], { name: 'second' })])
+  await syncListed(harness, [rules([1], { name: 'third', firing: true })])
+  expect(await steps(harness)).toEqual([MICROSECOND, MICROSECOND])
+  const versions = await harness.query(
     `select name, (valid_to - valid_from)::text as lasted from ferry.alert_rule_versions order by valid_from`,
   )
   expect(versions).toEqual([
@@ -45,24 +45,24 @@ test('after the clock was set back, each run takes effect a microsecond after th
 })
 
 test('a run that applied nothing in between does not hide how far the clock had come', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [rules([1], { name: 'first' })])
-  await setClockBack(world)
-  await world.query(
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [rules([1], { name: 'first' })])
+  await setClockBack(harness)
+  await harness.query(
     `insert into ferry.sync_runs (account, resource, trigger, scope, guard, fingerprint_version, status, finished_at)
      select account, resource, trigger, scope, guard, fingerprint_version, 'failed', clock_timestamp() from ferry.sync_runs`,
   )
-  await syncListed(world, [rules([1], { name: 'second' })])
-  expect(await steps(world)).toEqual([MICROSECOND])
+  await syncListed(harness, [rules([1], { name: 'second' })])
+  expect(await steps(harness)).toEqual([MICROSECOND])
 })
 
 test('the clock of one account or resource that ran ahead moves no other', async () => {
-  await using world = await openWorld({ rules: 0, servers: 1 })
-  await syncListed(world, [rules([1])])
-  await setClockBack(world)
-  await syncListed(world, [rules([1])], { account: 'other' })
-  await world.sync({ resource: 'mcp-servers' })
-  const runs = await world.query(
+  await using harness = await openFerryHarness({ rules: 0, servers: 1 })
+  await syncListed(harness, [rules([1])])
+  await setClockBack(harness)
+  await syncListed(harness, [rules([1])], { account: 'other' })
+  await harness.sync({ resource: 'mcp-servers' })
+  const runs = await harness.query(
     'select account, resource, applied_at <= clock_timestamp() as now from ferry.sync_runs order by id offset 1',
   )
   expect(runs).toEqual([
@@ -72,12 +72,12 @@ test('the clock of one account or resource that ran ahead moves no other', async
 })
 
 test('a snapshot taken after the clock was set back shows what its runs found, and one from before what it showed', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const take = async (name: string) =>
     (
       await takeSnapshot(
         withAccounts(
-          world,
+          harness,
           scriptedAccount('default', () => rules([1], { name })),
         ),
         { account: 'default', trigger: 'manual' },
@@ -85,10 +85,10 @@ test('a snapshot taken after the clock was set back shows what its runs found, a
       )
     ).snapshot!
   const before = await take('first')
-  await setClockBack(world)
-  await world.query(`update ferry.snapshots set taken_at = taken_at + interval '1 hour'`)
+  await setClockBack(harness)
+  await harness.query(`update ferry.snapshots set taken_at = taken_at + interval '1 hour'`)
   const after = await take('second')
-  expect(await diffSnapshots(world.ferry.pool, before, after)).toMatchObject([
+  expect(await diffSnapshots(harness.ferry.pool, before, after)).toMatchObject([
     { change: 'changed', name: 'second', fields: ['name'] },
   ])
 })

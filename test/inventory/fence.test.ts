@@ -1,52 +1,49 @@
 import { expect, test } from 'vitest'
+import { startRun } from '#src/inventory/ledger.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
-import { startRun } from '#src/store/runs.ts'
-import { openWorld, type World } from '#test/support/world.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { expireLeases, removeLeases, takeOverLeases } from '#test/support/leases.ts'
 import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
 const SMALL = { rules: 0, servers: 0 }
 
 /** Syncs; once the platform has answered and before anything is applied, `meanwhile` happens to the worker's lease. */
-function syncWhile(world: World, meanwhile: () => Promise<unknown>) {
+function syncWhile(harness: FerryHarness, meanwhile: () => Promise<unknown>) {
   const account = scriptedAccount('default', () => rules(upTo(5)))
   const listAlertRules: typeof account.client.listAlertRules = async (...ask) => {
     const answer = await account.client.listAlertRules(...ask)
     await meanwhile()
     return answer
   }
-  const context = withAccounts(world, { ...account, client: { ...account.client, listAlertRules } })
+  const context = withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } })
   return syncInventory(context, { account: 'default', resource: 'alert-rules', trigger: 'manual' }, NEVER)
 }
 
-const LOST: Readonly<Record<string, string>> = {
-  'has run out': `update ferry.leases set expires_at = clock_timestamp() - interval '1 second'`,
-  'was taken over': `update ferry.leases set token = gen_random_uuid()`,
-  'is gone': 'delete from ferry.leases',
-}
+const LOST = { 'has expired': expireLeases, 'was taken over': takeOverLeases, 'is gone': removeLeases }
 
-for (const [how, statement] of Object.entries(LOST)) {
+for (const [how, lose] of Object.entries(LOST)) {
   test(`what a worker has read is not applied if its lease ${how}`, async () => {
-    await using world = await openWorld(SMALL)
-    const result = await syncWhile(world, () => world.query(statement))
+    await using harness = await openFerryHarness(SMALL)
+    const result = await syncWhile(harness, () => lose(harness.ferry.pool))
     expect(result).toMatchObject({ status: 'failed', errorCode: 'LeaseLost', added: 0 })
-    expect(await currentIds(world)).toEqual([])
-    const [run] = await world.query('select status, applied_at from ferry.sync_runs')
+    expect(await currentIds(harness)).toEqual([])
+    const [run] = await harness.query('select status, applied_at from ferry.sync_runs')
     expect(run).toEqual({ status: 'failed', applied_at: null })
   })
 }
 
 test('what a worker has read is not applied if its run was called lost meanwhile', async () => {
-  await using world = await openWorld(SMALL)
-  const result = await syncWhile(world, () =>
-    world.query(`update ferry.sync_runs set status = 'failed', finished_at = clock_timestamp()`),
+  await using harness = await openFerryHarness(SMALL)
+  const result = await syncWhile(harness, () =>
+    harness.query(`update ferry.sync_runs set status = 'failed', finished_at = clock_timestamp()`),
   )
   expect(result.status).toBe('failed')
-  expect(await currentIds(world)).toEqual([])
+  expect(await currentIds(harness)).toEqual([])
 })
 
 test('a run that begins calls lost what another worker left unfinished of the same inventory, and of no other', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const scope = { folders: ['0'], includeAccount: null, keyHash: 'key' }
   const left = { trigger: 'manual', slot: null, scope, guard: 'none', fingerprintVersion: 1 } as const
   const inventories = [
@@ -56,10 +53,10 @@ test('a run that begins calls lost what another worker left unfinished of the sa
   ] as const
   for (const inventory of inventories) {
     const lease = { name: 'n', token: crypto.randomUUID(), signal: NEVER, release: async () => {} }
-    await startRun(world.ferry.pool, { ...left, ...inventory }, lease)
+    await startRun(harness.ferry.pool, { ...left, ...inventory }, lease)
   }
-  await syncListed(world, [rules(upTo(3))])
-  const runs = await world.query(
+  await syncListed(harness, [rules(upTo(3))])
+  const runs = await harness.query(
     'select account, resource, status, error_code from ferry.sync_runs order by id',
   )
   expect(runs).toEqual([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { approveRun, NothingToApprove } from '#src/inventory/approve.ts'
-import { openWorld, type World } from '#test/support/world.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
   currentIds,
   type Listed,
@@ -20,55 +20,55 @@ const keep = (...ids: number[]) => EVERYTHING.filter(rule => ids.includes(Number
 const FOLDER_1 = { folders: [1n] }
 const FOLDER_2 = { folders: [2n] }
 
-function openHolds(world: World) {
-  return world.query<{ account: string; resource: string; ids: number[] }>(
+function openHolds(harness: FerryHarness) {
+  return harness.query<{ account: string; resource: string; ids: number[] }>(
     `select account, resource, array(select unnest(ids)::int order by 1) as ids from ferry.removal_holds
      where ended_at is null order by account, resource`,
   )
 }
 
-function outcomes(world: World) {
-  return world.query('select outcome, cardinality(ids) as ids from ferry.removal_holds order by id')
+function outcomes(harness: FerryHarness) {
+  return harness.query('select outcome, cardinality(ids) as ids from ferry.removal_holds order by id')
 }
 
 /** All scopes known, everything stored. */
 async function openKnown(account?: string) {
-  const world = await openWorld(SMALL)
+  const harness = await openFerryHarness(SMALL)
   const of = account === undefined ? {} : { account }
-  for (const scope of [{}, FOLDER_1, FOLDER_2]) await syncListed(world, [EVERYTHING], { ...of, ...scope })
-  return world
+  for (const scope of [{}, FOLDER_1, FOLDER_2]) await syncListed(harness, [EVERYTHING], { ...of, ...scope })
+  return harness
 }
 
 test('a complete listing of one folder leaves a hold of all folders open: it has not seen its rows', async () => {
-  await using world = await openKnown()
-  const held = await syncListed(world, [keep(...upTo(20))])
+  await using harness = await openKnown()
+  const held = await syncListed(harness, [keep(...upTo(20))])
   expect(held).toMatchObject({ status: 'held' })
-  expect(await syncListed(world, [keep(...upTo(20))], FOLDER_1)).toMatchObject({ status: 'succeeded' })
-  expect(await openHolds(world)).toMatchObject([{ ids: upTo(40).slice(20) }])
+  expect(await syncListed(harness, [keep(...upTo(20))], FOLDER_1)).toMatchObject({ status: 'succeeded' })
+  expect(await openHolds(harness)).toMatchObject([{ ids: upTo(40).slice(20) }])
 })
 
 test('a complete listing of one folder leaves a hold of another folder open', async () => {
-  await using world = await openKnown()
-  expect(await syncListed(world, [keep(...upTo(40).slice(20))], FOLDER_1)).toMatchObject({ status: 'held' })
-  expect(await syncListed(world, [EVERYTHING], FOLDER_2)).toMatchObject({ status: 'succeeded' })
-  expect(await openHolds(world)).toMatchObject([{ ids: upTo(20) }])
+  await using harness = await openKnown()
+  expect(await syncListed(harness, [keep(...upTo(40).slice(20))], FOLDER_1)).toMatchObject({ status: 'held' })
+  expect(await syncListed(harness, [EVERYTHING], FOLDER_2)).toMatchObject({ status: 'succeeded' })
+  expect(await openHolds(harness)).toMatchObject([{ ids: upTo(20) }])
 })
 
 test('a complete listing of all folders ends the hold of one of them', async () => {
-  await using world = await openKnown()
-  expect(await syncListed(world, [keep(...upTo(40).slice(20))], FOLDER_1)).toMatchObject({ status: 'held' })
-  expect(await syncListed(world, [EVERYTHING])).toMatchObject({ status: 'succeeded' })
-  expect(await outcomes(world)).toEqual([{ outcome: 'voided', ids: 20 }])
+  await using harness = await openKnown()
+  expect(await syncListed(harness, [keep(...upTo(40).slice(20))], FOLDER_1)).toMatchObject({ status: 'held' })
+  expect(await syncListed(harness, [EVERYTHING])).toMatchObject({ status: 'succeeded' })
+  expect(await outcomes(harness)).toEqual([{ outcome: 'voided', ids: 20 }])
 })
 
 test('what one folder holds takes the place of what all folders held, and the other way round', async () => {
-  await using world = await openKnown()
-  await syncListed(world, [[]])
-  expect(await syncListed(world, [keep(1)], FOLDER_1)).toMatchObject({ status: 'held' })
-  expect(await openHolds(world)).toMatchObject([{ ids: upTo(20).slice(1) }])
-  expect(await syncListed(world, [keep(1)])).toMatchObject({ status: 'held' })
-  expect(await openHolds(world)).toMatchObject([{ ids: upTo(40).slice(1) }])
-  expect(await outcomes(world)).toEqual([
+  await using harness = await openKnown()
+  await syncListed(harness, [[]])
+  expect(await syncListed(harness, [keep(1)], FOLDER_1)).toMatchObject({ status: 'held' })
+  expect(await openHolds(harness)).toMatchObject([{ ids: upTo(20).slice(1) }])
+  expect(await syncListed(harness, [keep(1)])).toMatchObject({ status: 'held' })
+  expect(await openHolds(harness)).toMatchObject([{ ids: upTo(40).slice(1) }])
+  expect(await outcomes(harness)).toEqual([
     { outcome: 'voided', ids: 40 },
     { outcome: 'voided', ids: 19 },
     { outcome: null, ids: 39 },
@@ -76,22 +76,22 @@ test('what one folder holds takes the place of what all folders held, and the ot
 })
 
 test('a hold of the same folders is brought up to date, and each run that made it so may be approved', async () => {
-  await using world = await openKnown()
-  const first = await syncListed(world, [keep(1, 2)], FOLDER_1)
-  const second = await syncListed(world, [keep(1, 2, 3)], FOLDER_1)
+  await using harness = await openKnown()
+  const first = await syncListed(harness, [keep(1, 2)], FOLDER_1)
+  const second = await syncListed(harness, [keep(1, 2, 3)], FOLDER_1)
   expect([first.status, second.status]).toEqual(['held', 'held'])
-  expect(await outcomes(world)).toEqual([{ outcome: null, ids: 17 }])
-  const approved = await approve(world, first.run, keep(1))
+  expect(await outcomes(harness)).toEqual([{ outcome: null, ids: 17 }])
+  const approved = await approve(harness, first.run, keep(1))
   // Rule 2 is absent by now, but nobody was asked about it.
   expect(approved).toMatchObject({ status: 'succeeded', removed: 17 })
-  expect(await currentIds(world)).toEqual([1, 2, 3, ...upTo(40).slice(20)])
-  await expect(approve(world, second.run, keep(1))).rejects.toThrow(NothingToApprove)
+  expect(await currentIds(harness)).toEqual([1, 2, 3, ...upTo(40).slice(20)])
+  await expect(approve(harness, second.run, keep(1))).rejects.toThrow(NothingToApprove)
 })
 
-function approve(world: World, run: bigint, listed: readonly Listed[], account = 'default') {
+function approve(harness: FerryHarness, run: bigint, listed: readonly Listed[], account = 'default') {
   return approveRun(
     withAccounts(
-      world,
+      harness,
       scriptedAccount(account, () => listed),
     ),
     run,
@@ -100,78 +100,80 @@ function approve(world: World, run: bigint, listed: readonly Listed[], account =
 }
 
 test('an approval needs a second listing that agrees, as any removal does', async () => {
-  await using world = await openKnown()
-  const held = await syncListed(world, [keep(...upTo(20))])
+  await using harness = await openKnown()
+  const held = await syncListed(harness, [keep(...upTo(20))])
   const flickering = scriptedAccount('default', n => (n === 1 ? keep(...upTo(20)) : keep(...upTo(39))))
-  expect(await approveRun(withAccounts(world, flickering), held.run, NEVER)).toMatchObject({
+  expect(await approveRun(withAccounts(harness, flickering), held.run, NEVER)).toMatchObject({
     removed: 1,
     requests: 2,
   })
-  expect(await currentIds(world)).toEqual(upTo(39))
+  expect(await currentIds(harness)).toEqual(upTo(39))
 })
 
 test('an approval reads what the held run read: of one folder that folder alone', async () => {
-  await using world = await openKnown()
-  const held = await syncListed(world, [keep(1)], FOLDER_1)
+  await using harness = await openKnown()
+  const held = await syncListed(harness, [keep(1)], FOLDER_1)
   const listed = [...keep(1), ...keep(21, 22).map(rule => ({ ...rule, name: 'renamed' }))]
-  expect(await approve(world, held.run, listed)).toMatchObject({ seen: 1, changed: 0, removed: 19 })
-  expect(await currentIds(world)).toEqual([1, ...upTo(40).slice(20)])
-  expect(await world.query(`select 1 from ferry.alert_rules where name = 'renamed'`)).toEqual([])
+  expect(await approve(harness, held.run, listed)).toMatchObject({ seen: 1, changed: 0, removed: 19 })
+  expect(await currentIds(harness)).toEqual([1, ...upTo(40).slice(20)])
+  expect(await harness.query(`select 1 from ferry.alert_rules where name = 'renamed'`)).toEqual([])
 })
 
 test('each account has a hold of its own, and an approval of one touches no other', async () => {
-  await using world = await openKnown('one')
-  await syncListed(world, [EVERYTHING], { account: 'two' })
-  const one = await syncListed(world, [keep(1, 2)], { account: 'one' })
-  const two = await syncListed(world, [keep(1, 2, 3)], { account: 'two' })
-  const oneAgain = await syncListed(world, [keep(1)], { account: 'one' })
+  await using harness = await openKnown('one')
+  await syncListed(harness, [EVERYTHING], { account: 'two' })
+  const one = await syncListed(harness, [keep(1, 2)], { account: 'one' })
+  const two = await syncListed(harness, [keep(1, 2, 3)], { account: 'two' })
+  const oneAgain = await syncListed(harness, [keep(1)], { account: 'one' })
   expect([one.status, two.status, oneAgain.status]).toEqual(['held', 'held', 'held'])
-  expect(await openHolds(world)).toMatchObject([
+  expect(await openHolds(harness)).toMatchObject([
     { account: 'one', ids: upTo(40).slice(1) },
     { account: 'two', ids: upTo(40).slice(3) },
   ])
   // The run of the other account lies between those that made and renewed the hold of the first.
-  expect(await approve(world, two.run, keep(1, 2, 3), 'two')).toMatchObject({ account: 'two', removed: 37 })
-  expect(await currentIds(world, 'two')).toEqual([1, 2, 3])
-  expect(await currentIds(world, 'one')).toEqual(upTo(40))
-  expect(await openHolds(world)).toMatchObject([{ account: 'one' }])
-  expect(await syncListed(world, [EVERYTHING], { account: 'two' })).toMatchObject({ status: 'succeeded' })
-  expect(await openHolds(world)).toMatchObject([{ account: 'one' }])
+  expect(await approve(harness, two.run, keep(1, 2, 3), 'two')).toMatchObject({ account: 'two', removed: 37 })
+  expect(await currentIds(harness, 'two')).toEqual([1, 2, 3])
+  expect(await currentIds(harness, 'one')).toEqual(upTo(40))
+  expect(await openHolds(harness)).toMatchObject([{ account: 'one' }])
+  expect(await syncListed(harness, [EVERYTHING], { account: 'two' })).toMatchObject({ status: 'succeeded' })
+  expect(await openHolds(harness)).toMatchObject([{ account: 'one' }])
 })
 
 test('rules and servers hold their removals apart', async () => {
-  await using world = await openWorld({ rules: 15, servers: 15 })
+  await using harness = await openFerryHarness({ rules: 15, servers: 15 })
   const MCP = { resource: 'mcp-servers' } as const
-  for (const request of [{}, MCP]) await world.sync(request)
-  world.sandbox.state.replaceRulesBody('[]')
-  for (const server of world.sandbox.state.servers.rows().slice(1)) {
-    world.sandbox.state.removeServer(server.server_id)
+  for (const request of [{}, MCP]) await harness.sync(request)
+  harness.sandbox.state.replaceRulesBody('[]')
+  for (const server of harness.sandbox.state.servers.rows().slice(1)) {
+    harness.sandbox.state.removeServer(server.server_id)
   }
-  const rulesHeld = await world.sync()
-  const serversHeld = await world.sync(MCP)
+  const rulesHeld = await harness.sync()
+  const serversHeld = await harness.sync(MCP)
   expect([rulesHeld.status, serversHeld.status]).toEqual(['held', 'held'])
-  expect(await world.query('select resource from ferry.removal_holds where ended_at is null')).toHaveLength(2)
-  world.sandbox.state.replaceRulesBody(null)
-  await world.sync()
-  expect(await world.query('select resource from ferry.removal_holds where ended_at is null')).toEqual([
+  expect(await harness.query('select resource from ferry.removal_holds where ended_at is null')).toHaveLength(
+    2,
+  )
+  harness.sandbox.state.replaceRulesBody(null)
+  await harness.sync()
+  expect(await harness.query('select resource from ferry.removal_holds where ended_at is null')).toEqual([
     { resource: 'mcp-servers' },
   ])
-  expect(await approveRun(world.ferry, serversHeld.run, NEVER)).toMatchObject({
+  expect(await approveRun(harness.ferry, serversHeld.run, NEVER)).toMatchObject({
     resource: 'mcp-servers',
     removed: 14,
   })
-  expect(await world.query('select 1 from ferry.alert_rules')).toHaveLength(15)
+  expect(await harness.query('select 1 from ferry.alert_rules')).toHaveLength(15)
 })
 
 test('only a held run can be approved: none that succeeded before or after it', async () => {
-  await using world = await openKnown()
-  const before = await syncListed(world, [EVERYTHING])
-  await syncListed(world, [keep(1)])
-  const folder = await syncListed(world, [keep(...upTo(20))], FOLDER_1)
-  await syncListed(world, [keep(1)])
+  await using harness = await openKnown()
+  const before = await syncListed(harness, [EVERYTHING])
+  await syncListed(harness, [keep(1)])
+  const folder = await syncListed(harness, [keep(...upTo(20))], FOLDER_1)
+  await syncListed(harness, [keep(1)])
   expect(folder.status).toBe('succeeded')
   for (const { run } of [before, folder]) {
-    await expect(approve(world, run, keep(1))).rejects.toThrow(NothingToApprove)
+    await expect(approve(harness, run, keep(1))).rejects.toThrow(NothingToApprove)
   }
-  expect(await currentIds(world)).toEqual(upTo(40))
+  expect(await currentIds(harness)).toEqual(upTo(40))
 })

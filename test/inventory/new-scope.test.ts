@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openWorld } from '#test/support/world.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { currentIds, rules, syncListed, upTo } from './scripted-account.ts'
 
 const SMALL = { rules: 0, servers: 0 }
@@ -9,52 +9,52 @@ const [NAMELESS] = rules([30], { broken: 'without an id' })
 const NEW = { keyHash: 'another key' }
 
 test('a partial run does not make its scope known', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [ALL])
-  expect(await syncListed(world, [[...ONE_LESS, NAMELESS!]], NEW)).toMatchObject({ status: 'partial' })
-  expect(await syncListed(world, [ONE_LESS], NEW)).toMatchObject({
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [ALL])
+  expect(await syncListed(harness, [[...ONE_LESS, NAMELESS!]], NEW)).toMatchObject({ status: 'partial' })
+  expect(await syncListed(harness, [ONE_LESS], NEW)).toMatchObject({
     status: 'succeeded',
     removed: 0,
     requests: 1,
     message: expect.stringContaining('new scope'),
   })
-  expect(await syncListed(world, [ONE_LESS], NEW)).toMatchObject({ removed: 1, message: null })
+  expect(await syncListed(harness, [ONE_LESS], NEW)).toMatchObject({ removed: 1, message: null })
 })
 
 test('a held run makes its scope known: what led to it may be long gone from the ledger', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [ALL])
-  expect(await syncListed(world, [rules([1])])).toMatchObject({ status: 'held' })
-  await world.query(`delete from ferry.sync_runs where status = 'succeeded'`)
-  expect(await syncListed(world, [ONE_LESS])).toMatchObject({ removed: 1 })
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [ALL])
+  expect(await syncListed(harness, [rules([1])])).toMatchObject({ status: 'held' })
+  await harness.query(`delete from ferry.sync_runs where status = 'succeeded'`)
+  expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 1 })
 })
 
 test('what one account has seen in a scope says nothing about another account', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [ALL], { account: 'one' })
-  await syncListed(world, [ALL], { account: 'two' })
-  await syncListed(world, [ALL], { account: 'one', ...NEW })
-  expect(await syncListed(world, [ONE_LESS], { account: 'two', ...NEW })).toMatchObject({ removed: 0 })
-  expect(await currentIds(world, 'two')).toEqual(upTo(20))
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [ALL], { account: 'one' })
+  await syncListed(harness, [ALL], { account: 'two' })
+  await syncListed(harness, [ALL], { account: 'one', ...NEW })
+  expect(await syncListed(harness, [ONE_LESS], { account: 'two', ...NEW })).toMatchObject({ removed: 0 })
+  expect(await currentIds(harness, 'two')).toEqual(upTo(20))
 })
 
 test('an acceptance of removals does not reach into a new scope, where less may be seen', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [ALL])
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [ALL])
   const accepted = { ...NEW, acceptRemovals: true }
-  expect(await syncListed(world, [ONE_LESS], accepted)).toMatchObject({ removed: 0, requests: 1 })
-  expect(await syncListed(world, [ONE_LESS], accepted)).toMatchObject({ removed: 1 })
+  expect(await syncListed(harness, [ONE_LESS], accepted)).toMatchObject({ removed: 0, requests: 1 })
+  expect(await syncListed(harness, [ONE_LESS], accepted)).toMatchObject({ removed: 1 })
 })
 
 test('folders asked for in another order, or twice, are the same scope; 0 among others is all of them', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const inTwo = [...ALL, ...rules([31, 32], { folder: 2n })]
-  await syncListed(world, [inTwo], { folders: [1n, 2n] })
+  await syncListed(harness, [inTwo], { folders: [1n, 2n] })
   expect(
-    await syncListed(world, [inTwo.filter(rule => rule.id !== 31n)], { folders: [2n, 1n, 2n] }),
+    await syncListed(harness, [inTwo.filter(rule => rule.id !== 31n)], { folders: [2n, 1n, 2n] }),
   ).toMatchObject({ removed: 1, requests: 4 })
-  await syncListed(world, [inTwo], { folders: [0n] })
+  await syncListed(harness, [inTwo], { folders: [0n] })
   expect(
-    await syncListed(world, [inTwo.filter(rule => rule.id !== 32n)], { folders: [1n, 0n] }),
+    await syncListed(harness, [inTwo.filter(rule => rule.id !== 32n)], { folders: [1n, 0n] }),
   ).toMatchObject({ removed: 1, requests: 2 })
 })

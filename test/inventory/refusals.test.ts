@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FaultInput } from '#src/sandbox/faults.ts'
-import { openWorld } from '#test/support/world.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
 
 const FAST = { FERRY_REQUEST_TIMEOUT: '300ms' }
 
@@ -30,41 +30,41 @@ const FAULTS: Record<string, { fault: FaultInput; code: string; requests: number
 for (const [name, { fault, code, requests }] of Object.entries(FAULTS)) {
   for (const resource of ['alert-rules', 'mcp-servers'] as const) {
     test(`${name} fails the run of ${resource}, in words, and touches nothing`, async () => {
-      await using world = await openWorld({ rules: 5, servers: 5 }, FAST)
-      await world.sync({ resource })
-      const before = await world.query('select to_jsonb(v) from ferry.alert_rule_versions v')
-      world.sandbox.state.inject(fault)
-      const result = await world.sync({ resource })
+      await using harness = await openFerryHarness({ rules: 5, servers: 5 }, FAST)
+      await harness.sync({ resource })
+      const before = await harness.query('select to_jsonb(v) from ferry.alert_rule_versions v')
+      harness.sandbox.state.inject(fault)
+      const result = await harness.sync({ resource })
       expect(result).toMatchObject({ status: 'failed', errorCode: code, requests, added: 0, removed: 0 })
       expect(result.message).toMatch(/\w+ .*\./)
       if (fault.kind === 'error') expect(result.requestId).toBeTruthy()
-      const [run] = await world.query('select * from ferry.sync_runs where id = $1', [result.run])
+      const [run] = await harness.query('select * from ferry.sync_runs where id = $1', [result.run])
       expect(run).toMatchObject({ status: 'failed', error_code: code, request_id: result.requestId })
-      expect(await world.query('select to_jsonb(v) from ferry.alert_rule_versions v')).toEqual(before)
-      world.sandbox.state.clearFaults()
-      expect(await world.sync({ resource })).toMatchObject({ status: 'succeeded', unchanged: 5 })
+      expect(await harness.query('select to_jsonb(v) from ferry.alert_rule_versions v')).toEqual(before)
+      harness.sandbox.state.clearFaults()
+      expect(await harness.sync({ resource })).toMatchObject({ status: 'succeeded', unchanged: 5 })
     })
   }
 }
 
 test('a platform that is down fails the run without a call counted', async () => {
-  await using world = await openWorld({}, FAST)
-  await world.sandbox.close()
-  expect(await world.sync()).toMatchObject({ status: 'failed', errorCode: 'NotSent' })
-  expect(await world.query('select 1 from ferry.platform_calls')).toEqual([])
+  await using harness = await openFerryHarness({}, FAST)
+  await harness.sandbox.close()
+  expect(await harness.sync()).toMatchObject({ status: 'failed', errorCode: 'NotSent' })
+  expect(await harness.query('select 1 from ferry.platform_calls')).toEqual([])
 })
 
 test("a 429 from someone else's use costs no attempt and fails nothing", async () => {
-  await using world = await openWorld({ rules: 5 })
+  await using harness = await openFerryHarness({ rules: 5 })
   const busy = { kind: 'error', code: 'RequestTooFrequently', retryAfterS: 0 } as const
-  for (const nth of [1, 2, 3]) world.sandbox.state.inject(busy, { nth })
-  expect(await world.sync()).toMatchObject({ status: 'succeeded', added: 5 })
-  const statuses = await world.query('select http_status from ferry.platform_calls order by id')
+  for (const nth of [1, 2, 3]) harness.sandbox.state.inject(busy, { nth })
+  expect(await harness.sync()).toMatchObject({ status: 'succeeded', added: 5 })
+  const statuses = await harness.query('select http_status from ferry.platform_calls order by id')
   expect(statuses.map(row => row.http_status)).toEqual([429, 429, 429, 200])
 })
 
 test('a fault that passes is not noticed but in the call log', async () => {
-  await using world = await openWorld({ rules: 5 })
-  world.sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' }, { nth: 1 })
-  expect(await world.sync()).toMatchObject({ status: 'succeeded', added: 5, requests: 2 })
+  await using harness = await openFerryHarness({ rules: 5 })
+  harness.sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' }, { nth: 1 })
+  expect(await harness.sync()).toMatchObject({ status: 'succeeded', added: 5, requests: 2 })
 })

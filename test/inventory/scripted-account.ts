@@ -4,7 +4,7 @@ import { type SyncRequest, syncInventory } from '#src/inventory/sync.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
-import type { World } from '#test/support/world.ts'
+import type { FerryHarness } from '#test/support/ferry-harness.ts'
 
 /** What an alert rule listing is to say of one rule. */
 export type Listed = {
@@ -50,20 +50,23 @@ export function scriptedAccount(
 }
 
 /** A context in which the accounts are what scripts say. */
-export function withAccounts(world: World, ...accounts: readonly InventoryAccount[]): InventoryContext {
-  return { ...world.ferry, accounts: new Map(accounts.map(account => [account.name, account])) }
+export function withAccounts(
+  harness: FerryHarness,
+  ...accounts: readonly InventoryAccount[]
+): InventoryContext {
+  return { ...harness.ferry, accounts: new Map(accounts.map(account => [account.name, account])) }
 }
 
 /** Syncs the alert rules of an account that lists these, one after another; the last of them again and again. */
 export function syncListed(
-  world: World,
+  harness: FerryHarness,
   listings: readonly (readonly Listed[])[],
   { keyHash, ...request }: Partial<SyncRequest> & { readonly keyHash?: string } = {},
 ): Promise<RunResult> {
   const account = request.account ?? 'default'
   const script = (n: number) => listings[Math.min(n, listings.length) - 1] ?? []
   return syncInventory(
-    withAccounts(world, scriptedAccount(account, script, keyHash)),
+    withAccounts(harness, scriptedAccount(account, script, keyHash)),
     { resource: 'alert-rules', trigger: 'manual', ...request, account },
     new AbortController().signal,
   )
@@ -80,8 +83,8 @@ export function upTo(count: number): number[] {
 }
 
 /** The ids stored as current, in order. */
-export async function currentIds(world: World, account = 'default'): Promise<number[]> {
-  const rows = await world.query<{ id: number }>(
+export async function currentIds(harness: FerryHarness, account = 'default'): Promise<number[]> {
+  const rows = await harness.query<{ id: number }>(
     'select id::int as id from ferry.alert_rules where account = $1 order by id',
     [account],
   )

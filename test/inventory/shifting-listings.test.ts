@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
-import { openWorld } from '#test/support/world.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
 
 const NEVER = new AbortController().signal
 
@@ -69,7 +69,7 @@ class ShiftingPlatform {
 }
 
 test('over 1,000 listings that shift while they are read, no server that was there throughout is closed or missed', async () => {
-  await using world = await openWorld({ rules: 0, servers: 0 })
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
   const statuses: Record<string, number> = {}
   let account = 0
   await fc.assert(
@@ -95,7 +95,7 @@ test('over 1,000 listings that shift while they are read, no server that was the
           ],
         ])
         for (let run = 0; run < 2; run++) {
-          const closedBefore = await world.query(
+          const closedBefore = await harness.query(
             'select 1 from ferry.mcp_server_versions where account = $1 and valid_to is not null',
             [name],
           )
@@ -106,9 +106,9 @@ test('over 1,000 listings that shift while they are read, no server that was the
             trigger: 'manual',
             acceptRemovals: true,
           } as const
-          const result = await syncInventory({ ...world.ferry, accounts }, request, NEVER)
+          const result = await syncInventory({ ...harness.ferry, accounts }, request, NEVER)
           statuses[result.status] = (statuses[result.status] ?? 0) + 1
-          const rows = await world.query<{ server_id: string; closed: boolean }>(
+          const rows = await harness.query<{ server_id: string; closed: boolean }>(
             'select server_id, bool_and(valid_to is not null) as closed from ferry.mcp_server_versions where account = $1 group by 1',
             [name],
           )
@@ -117,7 +117,7 @@ test('over 1,000 listings that shift while they are read, no server that was the
           if (result.status !== 'succeeded') {
             expect(result.removed).toBe(0)
             expect(
-              await world.query(
+              await harness.query(
                 'select 1 from ferry.mcp_server_versions where account = $1 and valid_to is not null',
                 [name],
               ),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openWorld, type World } from '#test/support/world.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { currentIds, rules, syncListed, upTo } from './scripted-account.ts'
 
 /*
@@ -11,19 +11,19 @@ const SMALL = { rules: 0, servers: 0 }
 const LISTED = rules(upTo(5))
 
 /** What a person would never do: so a run that looks finds every version changed. */
-function spoilFingerprints(world: World) {
-  return world.query(
+function spoilFingerprints(harness: FerryHarness) {
+  return harness.query(
     'update ferry.alert_rule_versions set fingerprint = gen_random_uuid() where valid_to is null',
   )
 }
 
 test('the same data, seen in the same way, is not compared again', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [LISTED])
-  await spoilFingerprints(world)
-  expect(await syncListed(world, [LISTED])).toMatchObject({ seen: 5, unchanged: 5, changed: 0 })
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [LISTED])
+  await spoilFingerprints(harness)
+  expect(await syncListed(harness, [LISTED])).toMatchObject({ seen: 5, unchanged: 5, changed: 0 })
   // Nor is it by the run after one that did not compare.
-  expect(await syncListed(world, [LISTED])).toMatchObject({ seen: 5, unchanged: 5, changed: 0 })
+  expect(await syncListed(harness, [LISTED])).toMatchObject({ seen: 5, unchanged: 5, changed: 0 })
 })
 
 const SEEN_OTHERWISE: Readonly<Record<string, Parameters<typeof syncListed>[2]>> = {
@@ -34,65 +34,65 @@ const SEEN_OTHERWISE: Readonly<Record<string, Parameters<typeof syncListed>[2]>>
 
 for (const [how, request] of Object.entries(SEEN_OTHERWISE)) {
   test(`the same data is compared again with ${how}`, async () => {
-    await using world = await openWorld(SMALL)
-    await syncListed(world, [LISTED])
-    await spoilFingerprints(world)
-    expect(await syncListed(world, [LISTED], request)).toMatchObject({ seen: 5, changed: 5 })
+    await using harness = await openFerryHarness(SMALL)
+    await syncListed(harness, [LISTED])
+    await spoilFingerprints(harness)
+    expect(await syncListed(harness, [LISTED], request)).toMatchObject({ seen: 5, changed: 5 })
   })
 }
 
 test('the same data is compared again by a version of Ferry that makes fingerprints otherwise', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [LISTED])
-  await world.query('update ferry.sync_runs set fingerprint_version = 0')
-  await spoilFingerprints(world)
-  expect(await syncListed(world, [LISTED])).toMatchObject({ changed: 5 })
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [LISTED])
+  await harness.query('update ferry.sync_runs set fingerprint_version = 0')
+  await spoilFingerprints(harness)
+  expect(await syncListed(harness, [LISTED])).toMatchObject({ changed: 5 })
 })
 
 test('data that comes back to what it was once is compared with what is stored now', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const renamed = LISTED.map(rule => ({ ...rule, name: 'renamed' }))
-  await syncListed(world, [LISTED])
-  await syncListed(world, [renamed])
-  expect(await syncListed(world, [LISTED])).toMatchObject({ changed: 5 })
+  await syncListed(harness, [LISTED])
+  await syncListed(harness, [renamed])
+  expect(await syncListed(harness, [LISTED])).toMatchObject({ changed: 5 })
 })
 
 test('of several folders, one that is the same does not stand for the others', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const inTwo = [...LISTED, ...rules([31, 32], { folder: 2n })]
   const folders = { folders: [1n, 2n] }
-  await syncListed(world, [inTwo], folders)
+  await syncListed(harness, [inTwo], folders)
   for (const changedFolder of [1n, 2n]) {
     const renamed = inTwo.map(rule => (rule.folder === changedFolder ? { ...rule, name: 'renamed' } : rule))
     const changed = changedFolder === 1n ? 5 : 2
-    expect(await syncListed(world, [renamed], folders)).toMatchObject({ seen: 7, changed })
-    expect(await syncListed(world, [inTwo], folders)).toMatchObject({ seen: 7, changed })
+    expect(await syncListed(harness, [renamed], folders)).toMatchObject({ seen: 7, changed })
+    expect(await syncListed(harness, [inTwo], folders)).toMatchObject({ seen: 7, changed })
   }
 })
 
 test('a run that failed or applied nothing in between does not stand in the way of trust', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [LISTED])
-  await world.query(
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [LISTED])
+  await harness.query(
     `insert into ferry.sync_runs (account, resource, trigger, scope, guard, fingerprint_version, status, finished_at)
      select account, resource, trigger, scope, guard, fingerprint_version, 'failed', clock_timestamp() from ferry.sync_runs`,
   )
-  await spoilFingerprints(world)
-  expect(await syncListed(world, [LISTED])).toMatchObject({ unchanged: 5, changed: 0 })
+  await spoilFingerprints(harness)
+  expect(await syncListed(harness, [LISTED])).toMatchObject({ unchanged: 5, changed: 0 })
 })
 
 test('what one account has applied another has not', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [LISTED], { account: 'one' })
-  expect(await syncListed(world, [LISTED], { account: 'two' })).toMatchObject({ added: 5 })
-  expect(await currentIds(world, 'two')).toEqual(upTo(5))
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [LISTED], { account: 'one' })
+  expect(await syncListed(harness, [LISTED], { account: 'two' })).toMatchObject({ added: 5 })
+  expect(await currentIds(harness, 'two')).toEqual(upTo(5))
 })
 
 test('removals that wait, and rows kept in a new scope, are looked at again though the data is the same', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [rules(upTo(20))])
-  expect(await syncListed(world, [LISTED])).toMatchObject({ status: 'held' })
-  expect(await syncListed(world, [LISTED])).toMatchObject({ status: 'held', requests: 2 })
-  expect(await syncListed(world, [rules(upTo(19))], { keyHash: 'another' })).toMatchObject({ removed: 0 })
-  expect(await syncListed(world, [rules(upTo(19))], { keyHash: 'another' })).toMatchObject({ removed: 1 })
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [rules(upTo(20))])
+  expect(await syncListed(harness, [LISTED])).toMatchObject({ status: 'held' })
+  expect(await syncListed(harness, [LISTED])).toMatchObject({ status: 'held', requests: 2 })
+  expect(await syncListed(harness, [rules(upTo(19))], { keyHash: 'another' })).toMatchObject({ removed: 0 })
+  expect(await syncListed(harness, [rules(upTo(19))], { keyHash: 'another' })).toMatchObject({ removed: 1 })
 })

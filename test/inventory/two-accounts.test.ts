@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import { previewSync } from '#src/inventory/preview.ts'
+import { NoSuchSnapshot } from '#src/inventory/snapshot-diff.ts'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
-import { NoSuchSnapshot } from '#src/store/snapshot-diff.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { diffSnapshots } from '#test/support/snapshots.ts'
-import { openWorld } from '#test/support/world.ts'
 import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 /*
@@ -17,21 +17,23 @@ const NEVER = new AbortController().signal
 const SMALL = { rules: 0, servers: 0 }
 
 test('what one account changes and removes stays as it is in the other', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const listed = rules(upTo(20))
-  for (const account of ['one', 'two']) await syncListed(world, [listed], { account })
+  for (const account of ['one', 'two']) await syncListed(harness, [listed], { account })
   const [, ...rest] = listed
   const renamed = rest.map(rule => (rule.id === 2n ? { ...rule, name: 'renamed' } : rule))
-  expect(await syncListed(world, [renamed], { account: 'one' })).toMatchObject({ changed: 1, removed: 1 })
-  expect(await currentIds(world, 'one')).toEqual(upTo(20).slice(1))
-  expect(await currentIds(world, 'two')).toEqual(upTo(20))
-  expect(await syncListed(world, [listed.map(rule => ({ ...rule }))], { account: 'two' })).toMatchObject({
+  expect(await syncListed(harness, [renamed], { account: 'one' })).toMatchObject({ changed: 1, removed: 1 })
+  expect(await currentIds(harness, 'one')).toEqual(upTo(20).slice(1))
+  expect(await currentIds(harness, 'two')).toEqual(upTo(20))
+  expect(await syncListed(harness, [listed.map(rule => ({ ...rule }))], { account: 'two' })).toMatchObject({
     added: 0,
     changed: 0,
     removed: 0,
     unchanged: 20,
   })
-  const names = await world.query('select account, name from ferry.alert_rules where id = 2 order by account')
+  const names = await harness.query(
+    'select account, name from ferry.alert_rules where id = 2 order by account',
+  )
   expect(names).toEqual([
     { account: 'one', name: 'renamed' },
     { account: 'two', name: 'rule 2' },
@@ -39,25 +41,25 @@ test('what one account changes and removes stays as it is in the other', async (
 })
 
 test('a rule that fires in one account does not fire in the other, nor does its end there end it here', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const [quiet, firing] = [rules([1]), rules([1], { firing: true })]
-  await syncListed(world, [firing], { account: 'one' })
-  await syncListed(world, [quiet], { account: 'two' })
+  await syncListed(harness, [firing], { account: 'one' })
+  await syncListed(harness, [quiet], { account: 'two' })
   const firingNow = () =>
-    world.query('select account from ferry.alert_rules where triggered order by account')
+    harness.query('select account from ferry.alert_rules where triggered order by account')
   expect(await firingNow()).toEqual([{ account: 'one' }])
-  await syncListed(world, [firing], { account: 'two' })
+  await syncListed(harness, [firing], { account: 'two' })
   expect(await firingNow()).toHaveLength(2)
-  await syncListed(world, [quiet], { account: 'one' })
+  await syncListed(harness, [quiet], { account: 'one' })
   expect(await firingNow()).toEqual([{ account: 'two' }])
 })
 
 test('a preview compares with the rows of its own account', async () => {
-  await using world = await openWorld(SMALL)
-  await syncListed(world, [rules([1], { name: 'of one' })], { account: 'one' })
-  await syncListed(world, [rules([1], { name: 'of two' })], { account: 'two' })
+  await using harness = await openFerryHarness(SMALL)
+  await syncListed(harness, [rules([1], { name: 'of one' })], { account: 'one' })
+  await syncListed(harness, [rules([1], { name: 'of two' })], { account: 'two' })
   const context = withAccounts(
-    world,
+    harness,
     scriptedAccount('one', () => rules([1], { name: 'new' })),
   )
   const preview = await previewSync(context, { account: 'one', resource: 'alert-rules' }, NEVER)
@@ -68,9 +70,9 @@ test('a preview compares with the rows of its own account', async () => {
 })
 
 test('whether the servers of an account are those it had is asked of that account alone', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const context = withAccounts(
-    world,
+    harness,
     scriptedAccount('one', () => [], 'key', ['a', 'b', 'c']),
     scriptedAccount('two', () => [], 'key', ['a']),
   )
@@ -87,21 +89,21 @@ test('whether the servers of an account are those it had is asked of that accoun
 })
 
 test('a snapshot is of one account, and the difference of two shows that account alone', async () => {
-  await using world = await openWorld(SMALL)
+  await using harness = await openFerryHarness(SMALL)
   const take = async (account: string, context: InventoryContext) =>
     (await takeSnapshot(context, { account, trigger: 'manual' }, NEVER)).snapshot!
   const accountsOf = (name: string, ids: number[], servers: string[]) =>
     withAccounts(
-      world,
+      harness,
       scriptedAccount(name, () => rules(ids), 'key', servers),
     )
   const before = await take('one', accountsOf('one', [1, 2], ['a']))
   const other = await take('two', accountsOf('two', [1, 2], ['a']))
   const after = await take('one', accountsOf('one', [1, 2, 3], ['a', 'b']))
   await take('two', accountsOf('two', [1, 2, 4, 5], ['a', 'c']))
-  expect(await diffSnapshots(world.ferry.pool, before, after)).toMatchObject([
+  expect(await diffSnapshots(harness.ferry.pool, before, after)).toMatchObject([
     { resource: 'alert-rules', change: 'added', id: '3' },
     { resource: 'mcp-servers', change: 'added', id: 'b' },
   ])
-  await expect(diffSnapshots(world.ferry.pool, before, other)).rejects.toThrow(NoSuchSnapshot)
+  await expect(diffSnapshots(harness.ferry.pool, before, other)).rejects.toThrow(NoSuchSnapshot)
 })

@@ -1,56 +1,55 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { JOBS } from '#jobs/index.ts'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
-import { reconcile } from '#jobs/reconcile.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { leasesOf } from '#test/support/leases.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { openWorld, type World } from '#test/support/world.ts'
 import { openCli } from '../cli/open-cli.ts'
-import { work } from './setup.ts'
+import { startWorker } from './start-worker.ts'
 
-/** Nothing but the poll, and who rings for it. */
-const POLLS = JOBS.filter(job => job === pollAlertRules || job === reconcile)
+/** Nothing but the poll. */
+const POLLS = { jobs: [pollAlertRules] }
 
 /** The poll happens once, when the worker starts. */
 const RARELY = { FERRY_POLL_EVERY: '500h' }
 
-const runsOf = (world: World) =>
-  world.query<{ slot: Date; trigger: string; status: string; error_code: string | null }>(
+const runsOf = (harness: FerryHarness) =>
+  harness.query<{ slot: Date; trigger: string; status: string; error_code: string | null }>(
     'select slot, trigger, status, error_code from ferry.sync_runs order by id',
   )
-const slotsOf = (world: World) =>
-  world.query<{ slot: Date; attempts: number; outcome: string | null }>(
+const slotsOf = (harness: FerryHarness) =>
+  harness.query<{ slot: Date; attempts: number; outcome: string | null }>(
     `select slot, attempts, outcome from ferry.schedule_slots where schedule = 'poll-alert-rules' order by slot`,
   )
 
 test('keeps the alert rules current, one run a slot', async () => {
-  await using world = await openWorld({ rules: 5 }, { FERRY_POLL_EVERY: '1s' })
-  await using _worker = await work(world.ferry, POLLS)
-  await waitFor(async () => (await runsOf(world)).length >= 1, { what: 'the first poll' })
-  world.sandbox.state.addRule({ name: 'added while Ferry ran' })
-  const added = () => world.query(`select 1 from ferry.alert_rules where name = 'added while Ferry ran'`)
+  await using harness = await openFerryHarness({ rules: 5 }, { FERRY_POLL_EVERY: '1s' })
+  await using _worker = await startWorker(harness.ferry, POLLS)
+  await waitFor(async () => (await runsOf(harness)).length >= 1, { what: 'the first poll' })
+  harness.sandbox.state.addRule({ name: 'added while Ferry ran' })
+  const added = () => harness.query(`select 1 from ferry.alert_rules where name = 'added while Ferry ran'`)
   await waitFor(async () => (await added()).length === 1, { what: 'the new rule' })
-  const runs = await runsOf(world)
+  const runs = await runsOf(harness)
   expect(new Set(runs.map(run => run.trigger))).toEqual(new Set(['schedule']))
   expect(new Set(runs.map(run => run.slot.getTime())).size).toBe(runs.length)
 })
 
-test('is skipped while somebody syncs by hand', async () => {
-  await using world = await openWorld({ rules: 5 }, RARELY)
+test('is skipped while a person syncs by hand', async () => {
+  await using harness = await openFerryHarness({ rules: 5 }, RARELY)
   const answer = Promise.withResolvers<undefined>()
   const called = Promise.withResolvers<void>()
-  world.sandbox.state.onCall(() => {
+  harness.sandbox.state.onCall(() => {
     called.resolve()
     return answer.promise
   })
-  const byHand = world.sync()
+  const byHand = harness.sync()
   await called.promise
-  await using _worker = await work(world.ferry, POLLS)
-  await waitFor(async () => (await slotsOf(world))[0]?.outcome, { what: 'the poll to be skipped' })
+  await using _worker = await startWorker(harness.ferry, POLLS)
+  await waitFor(async () => (await slotsOf(harness))[0]?.outcome, { what: 'the poll to be skipped' })
   answer.resolve(undefined)
   expect((await byHand).status).toBe('succeeded')
-  expect(await slotsOf(world)).toMatchObject([{ attempts: 1, outcome: 'skipped' }])
-  expect((await runsOf(world)).map(run => run.status)).toEqual(['succeeded', 'skipped'])
+  expect(await slotsOf(harness)).toMatchObject([{ attempts: 1, outcome: 'skipped' }])
+  expect((await runsOf(harness)).map(run => run.status)).toEqual(['succeeded', 'skipped'])
 })
 
 test('goes on within ten seconds of the lease when its worker was killed', { timeout: 90_000 }, async () => {
@@ -63,10 +62,10 @@ test('goes on within ten seconds of the lease when its worker was killed', { tim
   await using worker = await hangingWorker(cli, () => cli.ferryStart('worker'))
   worker.child.kill('SIGKILL')
   await once(worker.child, 'exit')
-  const [lease] = await cli.query<{ expires_at: Date }>('select expires_at from ferry.leases')
+  const lease = (await leasesOf(cli.ferry.pool)).find(({ name }) => name.startsWith('sync:'))
   cli.sandbox.state.clearFaults()
 
-  await using _other = await work(cli.ferry, POLLS)
+  await using _other = await startWorker(cli.ferry, POLLS)
   await waitFor(async () => (await slotsOf(cli))[0]?.outcome, { what: 'the next run', timeoutMs: 60_000 })
   expect(await runsOf(cli)).toMatchObject([
     { status: 'failed', error_code: 'WorkerLost' },
@@ -75,35 +74,35 @@ test('goes on within ten seconds of the lease when its worker was killed', { tim
   const [next] = await cli.query<{ started_at: Date }>(
     `select started_at from ferry.sync_runs where status = 'succeeded'`,
   )
-  expect(next!.started_at.getTime() - lease!.expires_at.getTime()).toBeLessThan(10_000)
+  expect(next!.started_at.getTime() - lease!.expiresAt.getTime()).toBeLessThan(10_000)
 })
 
 test('is given back when its worker is told to stop, and another does it', { timeout: 60_000 }, async () => {
-  await using world = await openWorld({ rules: 5 }, RARELY)
-  await using first = await hangingWorker(world, () => work(world.ferry, POLLS))
+  await using harness = await openFerryHarness({ rules: 5 }, RARELY)
+  await using first = await hangingWorker(harness, () => startWorker(harness.ferry, POLLS))
   await first.drain(5_000)
-  expect(await slotsOf(world)).toMatchObject([{ attempts: 0, outcome: null }])
-  expect(await runsOf(world)).toMatchObject([{ status: 'failed', error_code: 'Interrupted' }])
-  world.sandbox.state.clearFaults()
+  expect(await slotsOf(harness)).toMatchObject([{ attempts: 0, outcome: null }])
+  expect(await runsOf(harness)).toMatchObject([{ status: 'failed', error_code: 'Interrupted' }])
+  harness.sandbox.state.clearFaults()
 
-  await using _second = await work(world.ferry, POLLS)
-  await waitFor(async () => (await slotsOf(world))[0]?.outcome, { what: 'the second worker' })
-  expect(await slotsOf(world)).toMatchObject([{ attempts: 1, outcome: 'succeeded' }])
+  await using _second = await startWorker(harness.ferry, POLLS)
+  await waitFor(async () => (await slotsOf(harness))[0]?.outcome, { what: 'the second worker' })
+  expect(await slotsOf(harness)).toMatchObject([{ attempts: 1, outcome: 'succeeded' }])
 })
 
 test('is not tried again when it failed: the next slot comes soon enough', async () => {
-  await using world = await openWorld({ rules: 5 }, RARELY)
-  world.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
-  await using _worker = await work(world.ferry, POLLS)
-  await waitFor(async () => (await slotsOf(world))[0]?.outcome, { what: 'the poll to fail' })
-  expect(await slotsOf(world)).toMatchObject([{ attempts: 1, outcome: 'failed' }])
+  await using harness = await openFerryHarness({ rules: 5 }, RARELY)
+  harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
+  await using _worker = await startWorker(harness.ferry, POLLS)
+  await waitFor(async () => (await slotsOf(harness))[0]?.outcome, { what: 'the poll to fail' })
+  expect(await slotsOf(harness)).toMatchObject([{ attempts: 1, outcome: 'failed' }])
 })
 
 /** Starts a worker whose first poll the platform never answers, and returns it once it waits. */
-async function hangingWorker<T>(world: World, start: () => T | Promise<T>): Promise<T> {
-  world.sandbox.state.inject({ kind: 'hang' })
+async function hangingWorker<T>(harness: FerryHarness, start: () => T | Promise<T>): Promise<T> {
+  harness.sandbox.state.inject({ kind: 'hang' })
   const worker = await start()
-  const waiting = async () => (await world.query('select 1 from ferry.platform_calls')).length === 1
+  const waiting = async () => (await harness.query('select 1 from ferry.platform_calls')).length === 1
   await waitFor(waiting, { what: 'the poll to wait for the platform', timeoutMs: 30_000 })
   return worker
 }

@@ -2,10 +2,12 @@ import type { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
 import { prune as pruneJob } from '#jobs/prune.ts'
-import { prune } from '#src/store/prune.ts'
+import { pruneCalls } from '#src/db/prune-calls.ts'
+import { pruneRuns } from '#src/inventory/prune.ts'
+import { pruneSlots } from '#src/schedules/prune.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
-import { openWorld } from '#test/support/world.ts'
 
 async function idsOf(pool: Pool, table: string, column = 'id'): Promise<string[]> {
   const { rows } = await pool.query(`select ${column}::text as id from ferry.${table} order by 1`)
@@ -52,7 +54,7 @@ describe('old runs that changed nothing', () => {
     for (const run of [old, young]) {
       await insert(db.pool, 'quarantined_rows', { run_id: run, position: 0, reason: 'no name' })
     }
-    expect(await prune(db.pool)).toMatchObject({ runs: 1, quarantined: 1 })
+    expect(await pruneRuns(db.pool)).toMatchObject({ runs: 1, quarantined: 1 })
     expect(await idsOf(db.pool, 'sync_runs')).toEqual([young, latest])
     expect(await idsOf(db.pool, 'quarantined_rows', 'run_id')).toEqual([young])
   })
@@ -64,7 +66,7 @@ describe('old runs that changed nothing', () => {
     const latestComplete = await addRun(db.pool, 100)
     const partial = await addRun(db.pool, 95, { status: 'partial' })
     await addRun(db.pool, 95, { status: 'failed', applied_at: null })
-    await prune(db.pool)
+    await pruneRuns(db.pool)
     expect(await idsOf(db.pool, 'sync_runs')).toEqual([latestOfFolder, latestComplete, partial])
   })
 
@@ -79,7 +81,7 @@ describe('old runs that changed nothing', () => {
     await using db = await openTestStore()
     const run = await addRun(db.pool, 200, fields)
     const later = await addRun(db.pool, 0)
-    await prune(db.pool)
+    await pruneRuns(db.pool)
     expect(await idsOf(db.pool, 'sync_runs')).toEqual([run, later])
   })
 
@@ -99,18 +101,18 @@ describe('old runs that changed nothing', () => {
     const run = await addRun(db.pool, 200)
     const later = await addRun(db.pool, 0)
     await insert(db.pool, table, { account: 'default', ...fields, [column]: run })
-    await prune(db.pool)
+    await pruneRuns(db.pool)
     expect(await idsOf(db.pool, 'sync_runs')).toEqual([run, later])
   })
 
   test('stay if a version names them', async () => {
-    await using world = await openWorld({ rules: 3 })
-    const { run } = await world.sync()
+    await using harness = await openFerryHarness({ rules: 3 })
+    const { run } = await harness.sync()
     const before = ago(200)
-    await world.query('update ferry.sync_runs set added = 0, finished_at = $1', [before])
-    await world.sync({ resource: 'alert-rules' })
-    await prune(world.ferry.pool)
-    expect(await world.query('select id from ferry.sync_runs where id = $1', [run])).toHaveLength(1)
+    await harness.query('update ferry.sync_runs set added = 0, finished_at = $1', [before])
+    await harness.sync({ resource: 'alert-rules' })
+    await pruneRuns(harness.ferry.pool)
+    expect(await harness.query('select id from ferry.sync_runs where id = $1', [run])).toHaveLength(1)
   })
 })
 
@@ -121,7 +123,7 @@ test('old calls are removed, younger ones and those of imports stay', async () =
   const young = await insert(db.pool, 'platform_calls', { ...call, started: ago(89), counted_by: ago(89) })
   const imported = { ...call, operation: 'import-subscribers', batch_id: 1 }
   const kept = await insert(db.pool, 'platform_calls', { ...imported, started: ago(91), counted_by: ago(91) })
-  expect(await prune(db.pool)).toMatchObject({ calls: 1 })
+  expect(await pruneCalls(db.pool)).toBe(1)
   expect(await idsOf(db.pool, 'platform_calls')).toEqual([young, kept])
 })
 
@@ -133,34 +135,37 @@ test('old slots are removed, done or left lying, except the latest of each sched
   await slot('poll', 35, { retry_at: ago(35) })
   await slot('poll', 1, { done_at: ago(1) })
   await slot('monthly', 45, { done_at: ago(45) })
-  expect(await prune(db.pool)).toMatchObject({ slots: 2 })
+  expect(await pruneSlots(db.pool)).toBe(2)
   expect(await idsOf(db.pool, 'schedule_slots', 'schedule')).toEqual(['monthly', 'poll'])
 })
 
 test('is a job that runs once a day for all accounts, and may run twice', async () => {
-  await using world = await openWorld({ rules: 3 })
-  await world.sync()
+  await using harness = await openFerryHarness({ rules: 3 })
+  await harness.sync()
   const call = { account: '*', trigger: 'schedule' } as const
-  const { signal } = new AbortController()
-  expect(await pruneJob.run(world.ferry, call, signal)).toEqual({ status: 'succeeded' })
-  expect(await pruneJob.run(world.ferry, call, signal)).toEqual({ status: 'succeeded' })
-  expect(await world.query('select id from ferry.sync_runs')).toHaveLength(1)
+  const never = new AbortController().signal
+  const signals = { signal: never, cutOff: never }
+  expect(await pruneJob.run(harness.ferry, call, signals)).toEqual({ status: 'succeeded' })
+  expect(await pruneJob.run(harness.ferry, call, signals)).toEqual({ status: 'succeeded' })
+  expect(await harness.query('select id from ferry.sync_runs')).toHaveLength(1)
   expect(JOBS).toContain(pruneJob)
 })
 
 test('the job also purges imports that ended a month ago, and discards stagings nobody confirmed', async () => {
-  await using world = await openWorld()
-  const { pool } = world.ferry
+  await using harness = await openFerryHarness()
+  const { pool } = harness.ferry
   const [ended, staged] = [
     await stageRows(pool, { status: 'completed' }),
     await stageRows(pool, { status: 'staging' }),
   ]
   await stageRows(pool)
-  await world.query('update ferry.imports set finished_at = $1 where id = $2', [ago(31), ended])
-  await world.query('update ferry.imports set created_at = $1 where id = $2', [ago(2), staged])
-  await pruneJob.run(world.ferry, { account: '*', trigger: 'schedule' }, new AbortController().signal)
+  await harness.query('update ferry.imports set finished_at = $1 where id = $2', [ago(31), ended])
+  await harness.query('update ferry.imports set created_at = $1 where id = $2', [ago(2), staged])
+  const never = new AbortController().signal
+  const call = { account: '*', trigger: 'schedule' }
+  await pruneJob.run(harness.ferry, call, { signal: never, cutOff: never })
   expect(
-    await world.query('select id, purged_at is not null as purged from ferry.imports order by id'),
+    await harness.query('select id, purged_at is not null as purged from ferry.imports order by id'),
   ).toEqual([
     { id: `${ended}`, purged: true },
     { id: '3', purged: false },

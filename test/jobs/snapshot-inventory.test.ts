@@ -1,40 +1,39 @@
 import { expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
-import { reconcile } from '#jobs/reconcile.ts'
 import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { openWorld, type World } from '#test/support/world.ts'
-import { work } from './setup.ts'
+import { startWorker } from './start-worker.ts'
 
 /** The nightly snapshot as it is, but due two minutes ago; and nothing else but the reconciler, which looks often. */
 const NIGHT = new Date(Math.floor(Date.now() / 60_000 - 2) * 60_000)
 const TONIGHT = { FERRY_NIGHTLY_CRON: `${NIGHT.getUTCMinutes()} ${NIGHT.getUTCHours()} * * *` }
-const NIGHTLY = [snapshotInventory, { ...reconcile, everyMs: 200 }]
+const NIGHTLY = { jobs: [snapshotInventory], reconcileEveryMs: 200 }
 
-const slotOf = async (world: World) =>
+const slotOf = async (harness: FerryHarness) =>
   (
-    await world.query<{ attempts: number; outcome: string | null; retry_at: Date | null }>(
+    await harness.query<{ attempts: number; outcome: string | null; retry_at: Date | null }>(
       `select attempts, outcome, retry_at from ferry.schedule_slots`,
     )
   )[0]
 
-async function openNight(): Promise<World> {
-  const world = await openWorld({ rules: 5, servers: 3 }, TONIGHT)
-  await world.query('insert into ferry.installation default values')
-  await world.query(`update ferry.installation set created_at = now() - interval '30 days'`)
-  return world
+async function openNight(): Promise<FerryHarness> {
+  const harness = await openFerryHarness({ rules: 5, servers: 3 }, TONIGHT)
+  await harness.query('insert into ferry.installation default values')
+  await harness.query(`update ferry.installation set created_at = now() - interval '30 days'`)
+  return harness
 }
 
 test('takes one snapshot a night, of both inventories', async () => {
-  await using world = await openNight()
-  await using _one = await work(world.ferry, NIGHTLY)
-  await using _two = await work(world.ferry, NIGHTLY)
-  await waitFor(async () => (await slotOf(world))?.outcome, { what: 'the snapshot' })
-  expect(await world.query('select slot, status from ferry.snapshots')).toEqual([
+  await using harness = await openNight()
+  await using _one = await startWorker(harness.ferry, NIGHTLY)
+  await using _two = await startWorker(harness.ferry, NIGHTLY)
+  await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the snapshot' })
+  expect(await harness.query('select slot, status from ferry.snapshots')).toEqual([
     { slot: NIGHT, status: 'succeeded' },
   ])
-  expect(await world.query('select resource, trigger from ferry.sync_runs order by resource')).toEqual([
+  expect(await harness.query('select resource, trigger from ferry.sync_runs order by resource')).toEqual([
     { resource: 'alert-rules', trigger: 'catch-up' },
     { resource: 'mcp-servers', trigger: 'catch-up' },
   ])
@@ -43,44 +42,47 @@ test('takes one snapshot a night, of both inventories', async () => {
 test('tries five times, after 1, 2, 4 and 8 minutes, then gives the night up', {
   timeout: 60_000,
 }, async () => {
-  await using world = await openNight()
-  world.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-alert-rules' })
-  await using _worker = await work(world.ferry, NIGHTLY)
+  await using harness = await openNight()
+  harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-alert-rules' })
+  await using _worker = await startWorker(harness.ferry, NIGHTLY)
   const pauses: number[] = []
   for (const attempt of [1, 2, 3, 4]) {
-    const pauseS = await waitFor(() => pauseAfter(world, attempt), { what: `attempt ${attempt} to fail` })
+    const pauseS = await waitFor(() => pauseAfter(harness, attempt), { what: `attempt ${attempt} to fail` })
     pauses.push(Math.round(pauseS / 60))
-    await world.query('update ferry.schedule_slots set retry_at = now()')
+    await harness.query('update ferry.schedule_slots set retry_at = now()')
   }
-  await waitFor(async () => (await slotOf(world))?.outcome, { what: 'the last attempt' })
+  await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the last attempt' })
   expect(pauses).toEqual([1, 2, 4, 8])
-  expect(await slotOf(world)).toEqual({ attempts: 5, outcome: 'failed', retry_at: null })
-  expect(await world.query('select * from ferry.snapshots')).toEqual([])
+  expect(await slotOf(harness)).toEqual({ attempts: 5, outcome: 'failed', retry_at: null })
+  expect(await harness.query('select * from ferry.snapshots')).toEqual([])
 })
 
 test('takes the snapshot when the platform is back before the last attempt', async () => {
-  await using world = await openNight()
-  world.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-mcp-servers' })
-  await using _worker = await work(world.ferry, NIGHTLY)
-  await waitFor(() => pauseAfter(world, 1), { what: 'the first attempt to fail' })
-  world.sandbox.state.clearFaults()
-  await world.query('update ferry.schedule_slots set retry_at = now()')
-  await waitFor(async () => (await slotOf(world))?.outcome, { what: 'the second attempt' })
-  expect(await slotOf(world)).toMatchObject({ attempts: 2, outcome: 'succeeded' })
-  expect(await world.query('select slot from ferry.snapshots')).toEqual([{ slot: NIGHT }])
+  await using harness = await openNight()
+  harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-mcp-servers' })
+  await using _worker = await startWorker(harness.ferry, NIGHTLY)
+  await waitFor(() => pauseAfter(harness, 1), { what: 'the first attempt to fail' })
+  harness.sandbox.state.clearFaults()
+  await harness.query('update ferry.schedule_slots set retry_at = now()')
+  await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the second attempt' })
+  expect(await slotOf(harness)).toMatchObject({ attempts: 2, outcome: 'succeeded' })
+  expect(await harness.query('select slot from ferry.snapshots')).toEqual([{ slot: NIGHT }])
 })
 
 test('takes the first snapshot at once where there was none, one for all workers, and none when they start again', async () => {
-  await using world = await openWorld({ rules: 5, servers: 3 }, { FERRY_NIGHTLY_CRON: '0 0 1 1 *' })
-  const taken = () => world.query<{ status: string }>('select status from ferry.snapshots')
+  await using harness = await openFerryHarness({ rules: 5, servers: 3 }, { FERRY_NIGHTLY_CRON: '0 0 1 1 *' })
+  const taken = () => harness.query<{ status: string }>('select status from ferry.snapshots')
   {
-    await using _one = await work(world.ferry, NIGHTLY)
-    await using _two = await work(world.ferry, NIGHTLY)
-    await waitFor(async () => (await slotOf(world))?.outcome, { what: 'the snapshot' })
+    await using _one = await startWorker(harness.ferry, NIGHTLY)
+    await using _two = await startWorker(harness.ferry, NIGHTLY)
+    await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the snapshot' })
   }
-  await using _again = await work(world.ferry, [...NIGHTLY, { ...pollAlertRules }])
+  await using _again = await startWorker(harness.ferry, {
+    ...NIGHTLY,
+    jobs: [...NIGHTLY.jobs, pollAlertRules],
+  })
   const polled = () =>
-    world.query(
+    harness.query(
       `select from ferry.schedule_slots where schedule = 'poll-alert-rules' and done_at > now() - interval '1 hour'`,
     )
   await waitFor(async () => (await polled()).length > 0, { what: 'the worker to work' })
@@ -92,10 +94,10 @@ test('is one of the jobs a worker does', () => {
 })
 
 /** How long the slot rests after this attempt, in seconds; undefined while that attempt is not over. */
-async function pauseAfter(world: World, attempt: number): Promise<number | undefined> {
-  const slot = await slotOf(world)
+async function pauseAfter(harness: FerryHarness, attempt: number): Promise<number | undefined> {
+  const slot = await slotOf(harness)
   if (slot?.attempts !== attempt || !slot.retry_at) return undefined
   const seconds = (slot.retry_at.getTime() - Date.now()) / 1_000
-  // While it is at work a slot is held for 18 s at most.
+  // While a worker does a slot, its retry_at is 18 s away at most.
   return seconds > 18 ? seconds : undefined
 }

@@ -19,8 +19,8 @@ export type Mutant = {
 /**
  * Reads the tables beside this file. A table is text, so that code stands in it as it is:
  *
- *     @ file src/inventory/carry.ts           what the mutants that follow change; or
- *     @ sql take_slot                         a function or view, wherever the last migration that makes it is
+ *     @ file src/inventory/sync-source.ts     what the mutants that follow change; or
+ *     @ sql acquire_permit                         a function or view, wherever the last migration that makes it is
  *     @ tests test/inventory/removals.test.ts who is to notice, files with spaces between
  *     @ only a person                         of their tests, those whose title matches this expression
  *

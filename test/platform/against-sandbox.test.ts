@@ -5,15 +5,16 @@ import { openPlatformClient } from '#src/platform/client.ts'
 import { readMcpServers } from '#src/platform/mcp-listing.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { importOnce } from '#test/support/import-once.ts'
 import { openCheckedSandbox } from '#test/support/sandbox.ts'
-import { openThrottle } from '../support/open-throttle.ts'
+import { createThrottle } from '../support/create-throttle.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
 
 async function setup(options: Partial<SandboxOptions> = {}) {
   await using opened = new AsyncDisposableStack()
   const sandbox = opened.use(await openCheckedSandbox({ limits: false, ...options }))
-  const throttle = openThrottle()
+  const throttle = createThrottle()
   const client = opened.use(
     openPlatformClient({
       account: 'sandbox',
@@ -89,7 +90,8 @@ test('a total frozen below the number of servers hides none of them', async () =
 test('subscribers arrive as they were sent', async () => {
   await using platform = await setup()
   const subscribers = [{ recipient: 'ada@example.com', all: true as const, locale: 'en-US' }]
-  const answer = await platform.client.importSubscribers(
+  const answer = await importOnce(
+    platform,
     { page_id: SANDBOX_PAGE_ID, method: 'email', subscribers },
     context,
   )

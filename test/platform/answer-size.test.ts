@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_BODY_BYTES, MOST_ROWS, MOST_VALUES, mayHoldTooMany } from '#src/platform/answer-size.ts'
+import { MAX_BODY_BYTES, MAX_ROWS, MAX_VALUES, mayHoldTooMany } from '#src/platform/answer-size.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 import { openMcpList } from '../support/mcp-list.ts'
 import { answerJson, openScriptedPlatform } from '../support/scripted-platform.ts'
@@ -35,14 +35,14 @@ const tooLarge = (what: string) => ({
 })
 
 test('a listing of more than a million rows is refused at once, with what to do', async () => {
-  const rows = junk(MOST_ROWS + 1)
+  const rows = junk(MAX_ROWS + 1)
   expect(await listing(rows, rulesOf)).toMatchObject({ answer: tooLarge('1,000,000 rows'), requests: 1 })
   const data = `{"total":5,"servers":${rows}}`
   expect(await listing(data, serversOf)).toMatchObject({ answer: tooLarge('1,000,000 rows'), requests: 1 })
 })
 
 test('a listing of a million rows is read', async () => {
-  const { answer } = await listing(junk(MOST_ROWS), rulesOf)
+  const { answer } = await listing(junk(MAX_ROWS), rulesOf)
   expect(answer).toMatchObject({ ok: true })
 })
 
@@ -54,13 +54,13 @@ test('twenty million rows of junk in 40 MB are refused before they are parsed', 
 })
 
 test('values are counted at any depth, and not where few bytes cannot hold many', () => {
-  expect(mayHoldTooMany(Buffer.alloc(MOST_VALUES, ','))).toBe(false)
-  expect(mayHoldTooMany(Buffer.alloc(MOST_VALUES + 1, ','))).toBe(true)
-  expect(mayHoldTooMany(Buffer.alloc(MOST_VALUES + 1, '['))).toBe(true)
-  expect(mayHoldTooMany(Buffer.alloc(MOST_VALUES + 1, '{'))).toBe(true)
-  const most = Buffer.alloc(MOST_VALUES + 1, ' ').fill(',', 0, MOST_VALUES - 1)
+  expect(mayHoldTooMany(Buffer.alloc(MAX_VALUES, ','))).toBe(false)
+  expect(mayHoldTooMany(Buffer.alloc(MAX_VALUES + 1, ','))).toBe(true)
+  expect(mayHoldTooMany(Buffer.alloc(MAX_VALUES + 1, '['))).toBe(true)
+  expect(mayHoldTooMany(Buffer.alloc(MAX_VALUES + 1, '{'))).toBe(true)
+  const most = Buffer.alloc(MAX_VALUES + 1, ' ').fill(',', 0, MAX_VALUES - 1)
   expect(mayHoldTooMany(most)).toBe(false)
-  most[MOST_VALUES] = ','.charCodeAt(0)
+  most[MAX_VALUES] = ','.charCodeAt(0)
   expect(mayHoldTooMany(most)).toBe(true)
 })
 
@@ -72,7 +72,7 @@ test('a body over the cap is downloaded once, and says which setting makes it sm
     sent += 1
     response.writeHead(200, { 'content-type': 'application/json', 'service-request-id': 'req-1' })
     const piece = Buffer.alloc(16 * 1024 * 1024, ' ')
-    for (let bytes = 0; bytes <= MOST_BODY_BYTES; bytes += piece.length) response.write(piece)
+    for (let bytes = 0; bytes <= MAX_BODY_BYTES; bytes += piece.length) response.write(piece)
     response.end()
   })
   expect(await rulesOf(platform.client)).toMatchObject(tooLarge('256 MiB'))

@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
-import type { PlatformClient } from '#src/platform/client.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
-import { openThrottle } from '../support/open-throttle.ts'
+import { importOnce } from '#test/support/import-once.ts'
+import { createThrottle } from '../support/create-throttle.ts'
+import { batch, context, page } from '../support/platform-calls.ts'
 import {
   answerJson,
   CANARY,
@@ -14,17 +15,9 @@ import {
 import { waitFor } from '../support/wait-for.ts'
 import { alertRuleWire } from '../support/wire.ts'
 
-const context = { runId: 7n, signal: new AbortController().signal }
-const page = { page: 1, limit: 20, includeAccount: true }
-const batch = {
-  page_id: 2n ** 64n - 1n,
-  method: 'email',
-  subscribers: [{ recipient: 'ada@example.com', all: true as const, locale: 'en-US' }],
-}
-
 /** One attempt, so that what came of it is not hidden by another. */
-async function refusalOf(client: PlatformClient): Promise<Refusal> {
-  const answer = await client.importSubscribers(batch, context)
+async function refusalOf(platform: Parameters<typeof importOnce>[0]): Promise<Refusal> {
+  const answer = await importOnce(platform, batch, context)
   if (answer.ok) throw new Error('the platform accepted it')
   return answer.refusal
 }
@@ -45,10 +38,10 @@ test('a call is a POST of exact JSON with the key in the address and nowhere els
   expect(JSON.stringify(headers) + body).not.toContain('canary')
 })
 
-test('a call that brings its own throttle takes its slot there, and tells it the end', async () => {
-  await using platform = await openScriptedPlatform((_request, response) => answerJson(response, success({})))
-  const throttle = openThrottle()
-  const answer = await platform.client.importSubscribers(batch, { ...context, throttle })
+test('a listing that brings its own throttle acquires its permit there, and tells it the end', async () => {
+  await using platform = await openScriptedPlatform((_request, response) => answerJson(response, success([])))
+  const throttle = createThrottle()
+  const answer = await platform.client.listAlertRules(0n, { ...context, throttle })
   expect(answer).toMatchObject({ ok: true })
   expect(throttle.calls).toMatchObject([{ state: 'finished', end: { answered: true, httpStatus: 200 } }])
   expect(platform.throttle.calls).toEqual([])
@@ -60,7 +53,8 @@ test('each operation sends the fields of its body', async () => {
   )
   await platform.client.listMcpPage({ page: 3, limit: 50, includeAccount: false }, context)
   const some = { recipient: 'b@example.com', all: false as const, component_ids: ['c1'], locale: 'de-DE' }
-  const imported = await platform.client.importSubscribers(
+  const imported = await importOnce(
+    platform,
     { ...batch, subscribers: [...batch.subscribers, some] },
     context,
   )
@@ -122,7 +116,7 @@ test('data known by its hash is not parsed, but can still be listed', async () =
   })
 })
 
-test('every call is a slot of the throttle, finished with what came of it', async () => {
+test('every call is a permit of the throttle, finished with what came of it', async () => {
   await using platform = await openScriptedPlatform((_request, response, n) =>
     n === 1
       ? answerJson(response, failure('ServiceUnavailable'), 503, { 'retry-after': '1' })
@@ -132,7 +126,7 @@ test('every call is a slot of the throttle, finished with what came of it', asyn
   expect(answer).toMatchObject({ ok: true, requests: 2 })
   expect(platform.throttle.calls).toMatchObject([
     {
-      slot: { call: { account: 'default', operation: 'list-mcp-servers', runId: 7n } },
+      permit: { call: { account: 'default', operation: 'list-mcp-servers', runId: 7n } },
       end: { httpStatus: 503, errorCode: 'ServiceUnavailable', requestId: 'req-2', retryAfterMs: 1_000 },
     },
     { end: { httpStatus: 200, errorCode: null, requestId: 'req-1', retryAfterMs: null } },
@@ -181,7 +175,7 @@ test.each(envelopes)('%s with HTTP %i is %s', async (code, status, kind, retryab
   await using platform = await openScriptedPlatform((_request, response) =>
     answerJson(response, failure(code, 'folder 5 is gone'), status),
   )
-  const refusal = await refusalOf(platform.client)
+  const refusal = await refusalOf(platform)
   expect(refusal).toMatchObject({ kind, code, httpStatus: status, requestId: 'req-2', retryable, certain })
   expect(refusal.message).toBe(`The platform answered ${code} (HTTP ${status}): folder 5 is gone.`)
   expect(refusal.whatToDo).toMatch(/^[A-Z].*\.$/)
@@ -217,7 +211,7 @@ const withoutEnvelope: [what: string, kind: string, certain: boolean, ReturnType
 ]
 test.each(withoutEnvelope)('%s is %s', async (_what, kind, certain, answer) => {
   await using platform = await openScriptedPlatform((_request, response) => answer(response))
-  const refusal = await refusalOf(platform.client)
+  const refusal = await refusalOf(platform)
   expect(refusal).toMatchObject({ kind, certain })
   expect(refusal.requestId).toMatch(/^(req-3|a)$/)
 })
@@ -227,7 +221,7 @@ test('a 429 of which only the beginning arrived is certain all the same', async 
     response.writeHead(429, { 'content-type': json, 'content-length': 100 })
     response.write('{"request_id"', () => response.destroy())
   })
-  const refusal = await refusalOf(platform.client)
+  const refusal = await refusalOf(platform)
   expect(refusal).toMatchObject({ kind: 'too-frequent', code: 'NoAnswer', httpStatus: 429, certain: true })
 })
 
@@ -238,99 +232,12 @@ test('a success is one without a request_id in the body if the header has it, an
     answerJson(response, { data: {} })
   })
   const answers = []
-  for (let n = 1; n <= 3; n += 1) answers.push(await platform.client.importSubscribers(batch, context))
+  for (let n = 1; n <= 3; n += 1) answers.push(await importOnce(platform, batch, context))
   expect(answers).toMatchObject([
     { ok: true, requestId: 'req-3' },
     { ok: true, requestId: 'b' },
     { ok: false, refusal: { kind: 'contract-violation', requestId: null } },
   ])
-})
-
-test('data of another type breaks the contract: tried three times, then refused, naming the field', async () => {
-  await using platform = await openScriptedPlatform((request, response) =>
-    answerJson(response, success(request.url.includes('mcp') ? { total: '5', servers: [] } : {})),
-  )
-  const answers = await Promise.all([
-    platform.client.listAlertRules(0n, context),
-    platform.client.listMcpPage(page, context),
-  ])
-  expect(answers).toMatchObject([
-    {
-      ok: false,
-      requests: 3,
-      refusal: { kind: 'contract-violation', code: 'ContractViolation', requestId: 'req-1' },
-    },
-    { ok: false, requests: 3 },
-  ])
-  expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual([
-    'The answer breaks the contract: data must be an array.',
-    'The answer breaks the contract: data.total must be an integer.',
-  ])
-})
-
-test('a listing is tried three times, and no more', async () => {
-  await using platform = await openScriptedPlatform((request, response, n) => {
-    const isThird = n === 3
-    if (request.url.includes('mcp')) answerJson(response, failure('InternalError'), 500)
-    else answerJson(response, isThird ? success([]) : failure('InternalError'), isThird ? 200 : 500)
-  })
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: true, requests: 3 })
-  expect(await platform.client.listMcpPage(page, context)).toMatchObject({
-    ok: false,
-    requests: 3,
-    refusal: { kind: 'server-error', code: 'InternalError', requestId: 'req-2' },
-  })
-})
-
-test('a listing that is refused for good is tried once', async () => {
-  await using platform = await openScriptedPlatform((_request, response) =>
-    answerJson(response, failure('Unauthorized'), 401),
-  )
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: false, requests: 1 })
-})
-
-test('a 429 costs no attempt: the throttle is told, and the next slot is asked for', async () => {
-  await using platform = await openScriptedPlatform((_request, response, n) => {
-    if (n <= 5) answerJson(response, failure('RequestTooFrequently'), 429, { 'retry-after': '2' })
-    else if (n <= 7) answerJson(response, failure('InternalError'), 500)
-    else answerJson(response, success([]))
-  })
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: true, requests: 8 })
-  expect(platform.throttle.calls[0]?.end).toMatchObject({ httpStatus: 429, retryAfterMs: 2_000 })
-})
-
-test('what is tried again is said at debug: whoever asked says how it ended', async () => {
-  await using platform = await openScriptedPlatform((_request, response) =>
-    answerJson(response, failure('InternalError'), 500),
-  )
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: false, requests: 3 })
-  const lines = platform.logs.map(line => JSON.parse(line))
-  expect(lines.filter(({ level }) => level > 20)).toEqual([])
-  expect(lines.filter(({ msg }) => msg.endsWith('Trying again.'))).toHaveLength(2)
-})
-
-test('that listings wait for a 429 is warned of, once a minute', async () => {
-  await using platform = await openScriptedPlatform((_request, response, n) => {
-    if (n % 3 === 0) answerJson(response, success([]))
-    else answerJson(response, failure('RequestTooFrequently'), 429)
-  })
-  await platform.client.listAlertRules(0n, context)
-  await platform.client.listAlertRules(0n, context)
-  const warnings = platform.logs.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
-  expect(warnings).toMatchObject([{ account: expect.any(String), operation: 'list-alert-rules' }])
-  expect(warnings[0].msg).toMatch(/Waiting/)
-})
-
-test('an import is sent once, whatever comes', async () => {
-  await using platform = await openScriptedPlatform((_request, response) =>
-    answerJson(response, failure('RequestTooFrequently'), 429),
-  )
-  expect(await platform.client.importSubscribers(batch, context)).toMatchObject({
-    ok: false,
-    requests: 1,
-    refusal: { kind: 'too-frequent' },
-  })
-  expect(platform.received).toHaveLength(1)
 })
 
 test('the key appears in no refusal and no log, even if the platform repeats it', async () => {
@@ -347,44 +254,6 @@ test('the key appears in no refusal and no log, even if the platform repeats it'
   expect(answer).toMatchObject({ ok: false, requests: 3, refusal: { kind: 'no-answer' } })
   expect(platform.logs.length).toBeGreaterThan(0)
   expect(said + kept + platform.logs.join()).not.toMatch(/canary/i)
-})
-
-test('an abort ends a listing under way with the reason, and its slot is finished', async () => {
-  await using platform = await openScriptedPlatform(() => {})
-  const stop = new AbortController()
-  const listing = platform.client.listAlertRules(0n, { runId: null, signal: stop.signal })
-  await waitFor(() => platform.received.length === 1, { what: 'the request' })
-  stop.abort(new Error('shutting down'))
-  await expect(listing).rejects.toThrow('shutting down')
-  expect(platform.throttle.calls).toMatchObject([{ state: 'finished', end: { httpStatus: null } }])
-})
-
-test('an abort during a back-off ends the listing with the reason', async () => {
-  const stop = new AbortController()
-  await using platform = await openScriptedPlatform((_request, response) => {
-    answerJson(response, failure('ServiceUnavailable'), 503, { 'retry-after': '60' })
-  })
-  const listing = platform.client.listAlertRules(0n, { runId: null, signal: stop.signal })
-  await waitFor(() => platform.throttle.calls[0]?.state === 'finished', { what: 'the first attempt' })
-  stop.abort(new Error('shutting down'))
-  await expect(listing).rejects.toThrow('shutting down')
-})
-
-test('an import that is aborted under way is an outcome; one not yet sent rejects', async () => {
-  await using platform = await openScriptedPlatform(() => {})
-  const stop = new AbortController()
-  const sending = platform.client.importSubscribers(batch, { runId: null, signal: stop.signal })
-  await waitFor(() => platform.received.length === 1, { what: 'the request' })
-  stop.abort(new Error('shutting down'))
-  expect(await sending).toMatchObject({
-    ok: false,
-    requests: 1,
-    refusal: { kind: 'no-answer', certain: false },
-  })
-  await expect(
-    platform.client.importSubscribers(batch, { runId: null, signal: stop.signal }),
-  ).rejects.toThrow('shutting down')
-  expect(platform.received).toHaveLength(1)
 })
 
 test('fifty calls are under way at once', async () => {

@@ -54,7 +54,7 @@ test('an empty list is a list', async () => {
 })
 
 test('pages go by the size the platform really uses, not the one asked for', async () => {
-  const list = openMcpList(names(50), { mostPerPage: 20 })
+  const list = openMcpList(names(50), { maxPerPage: 20 })
   const reading = await readMcpServers(list, { ...ask, limit: 100 }, known(...names(50)), context)
   expect(idsOf(reading)).toEqual(names(50))
   expect(list.asked).toEqual([

@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { keepSlot } from '#src/platform/slot-keeper.ts'
-import { openThrottle } from '../support/open-throttle.ts'
+import { importOnce } from '#test/support/import-once.ts'
+import { createThrottle } from '../support/create-throttle.ts'
 import { answerJson, openScriptedPlatform, type Script, success } from '../support/scripted-platform.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -54,7 +54,7 @@ const broken: [what: string, httpStatus: number | null, Script][] = [
 ]
 test.each(broken)('%s leaves the outcome unknown', async (_what, httpStatus, script) => {
   await using platform = await openScriptedPlatform(script)
-  const answer = await platform.client.importSubscribers(batch, context)
+  const answer = await importOnce(platform, batch, context)
   expect(answer).toMatchObject({ ...uncertain, refusal: { ...uncertain.refusal, httpStatus } })
   expect(platform.throttle.calls).toMatchObject([
     { state: 'finished', end: { httpStatus, errorCode: 'NoAnswer' } },
@@ -68,8 +68,8 @@ test('a platform that hangs, before or in the answer, is given up after the requ
     },
     { requestTimeoutMs: 150 },
   )
-  const answers = [await platform.client.importSubscribers(batch, context)]
-  answers.push(await platform.client.importSubscribers(batch, context))
+  const answers = [await importOnce(platform, batch, context)]
+  answers.push(await importOnce(platform, batch, context))
   expect(answers).toMatchObject([uncertain, uncertain])
   expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual(
     Array(2).fill(expect.stringContaining('it took longer than 150 ms')),
@@ -82,7 +82,7 @@ test('an answer that unpacks to more than fits is not unpacked', async () => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
     response.end(bomb)
   })
-  const answer = await platform.client.importSubscribers(batch, context)
+  const answer = await importOnce(platform, batch, context)
   expect(answer).toMatchObject({
     ok: false,
     requests: 1,
@@ -90,7 +90,7 @@ test('an answer that unpacks to more than fits is not unpacked', async () => {
   })
 })
 
-test('what cannot be reached was certainly not sent, and its slot is given back', async () => {
+test('what cannot be reached was certainly not sent, and its permit is returned', async () => {
   const closed = await closedPort()
   await using plainHttp = await openScriptedPlatform(() => {})
   for (const baseUrl of [
@@ -99,8 +99,8 @@ test('what cannot be reached was certainly not sent, and its slot is given back'
     plainHttp.origin.replace('http:', 'https:'),
   ]) {
     await using platform = await openScriptedPlatform(() => {}, { baseUrl })
-    expect(await platform.client.importSubscribers(batch, context), baseUrl).toMatchObject(unsent)
-    expect(platform.throttle.calls).toMatchObject([{ state: 'given back' }])
+    expect(await importOnce(platform, batch, context), baseUrl).toMatchObject(unsent)
+    expect(platform.throttle.calls).toMatchObject([{ state: 'returned' }])
   }
 })
 
@@ -109,38 +109,41 @@ test('a listing that cannot be sent is tried three times without a request', asy
     baseUrl: `http://127.0.0.1:${await closedPort()}`,
   })
   expect(await platform.client.listAlertRules(0n, context)).toMatchObject(unsent)
-  expect(platform.throttle.calls.map(({ state }) => state)).toEqual(Array(3).fill('given back'))
+  expect(platform.throttle.calls.map(({ state }) => state)).toEqual(Array(3).fill('returned'))
 })
 
-test('a slot that grew old before it could be sent is given back, and a fresh one used', async () => {
-  const throttle = openThrottle({ onTake: async n => (n <= 2 ? 1_500 : 0) })
+test('a permit that expired before it was used is returned, and another one acquired', async () => {
+  const throttle = createThrottle({ onAcquire: async n => (n <= 2 ? 1_500 : 0) })
   await using platform = await openScriptedPlatform(
     (_request, response) => answerJson(response, success({})),
     { throttle },
   )
-  expect(await platform.client.importSubscribers(batch, context)).toMatchObject({ ok: true, requests: 1 })
-  expect(throttle.calls.map(({ state }) => state)).toEqual(['given back', 'given back', 'finished'])
+  expect(await importOnce(platform, batch, context)).toMatchObject({ ok: true, requests: 1 })
+  expect(throttle.calls.map(({ state }) => state)).toEqual(['returned', 'returned', 'finished'])
   expect(platform.received).toHaveLength(1)
 })
 
-test('permits that keep growing old before they can be used are warned of, and forgotten once one is used', async () => {
-  const throttle = openThrottle({ onTake: async n => (n <= 25 || (n > 26 && n <= 34) ? 1_500 : 0) })
+test('permits that keep expiring before they are used are reported, and no longer once one is used', async () => {
+  const throttle = createThrottle({ onAcquire: async n => (n <= 25 || (n > 26 && n <= 34) ? 1_500 : 0) })
   await using platform = await openScriptedPlatform(
     (_request, response) => answerJson(response, success({})),
     { throttle },
   )
   const warnings = () => platform.logs.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
-  expect(await platform.client.importSubscribers(batch, context)).toMatchObject({ ok: true })
-  expect(warnings()).toMatchObject([{ staleInARow: 10 }, { staleInARow: 20 }])
+  expect(await importOnce(platform, batch, context)).toMatchObject({ ok: true })
+  expect(warnings()).toMatchObject([{ expiredInARow: 10 }, { expiredInARow: 20 }])
   expect(warnings()[0].msg).toContain('FERRY_ARRIVAL_BOUND')
-  expect(await platform.client.importSubscribers(batch, context)).toMatchObject({ ok: true })
+  expect(await importOnce(platform, batch, context)).toMatchObject({ ok: true })
   expect(throttle.calls).toHaveLength(35)
   expect(warnings()).toHaveLength(2)
 })
 
-test('a worker that slept while it connected sends nothing, not even headers, before it has a fresh slot', async () => {
-  const secondSlot = Promise.withResolvers<number>()
-  const throttle = openThrottle({ slotGoodForMs: 100, onTake: async n => (n === 1 ? 0 : secondSlot.promise) })
+test('a worker that slept while it connected sends nothing, not even headers, before it has a valid permit', async () => {
+  const secondPermit = Promise.withResolvers<number>()
+  const throttle = createThrottle({
+    permitGoodForMs: 100,
+    onAcquire: async n => (n === 1 ? 0 : secondPermit.promise),
+  })
   const bytes: Buffer[] = []
   await using server = await rawServer(socket => {
     sleepAllThreads(300)
@@ -149,21 +152,21 @@ test('a worker that slept while it connected sends nothing, not even headers, be
   })
   await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
 
-  const answer = platform.client.importSubscribers(batch, context)
-  await waitFor(() => throttle.calls[0]?.state === 'given back', { what: 'the old slot to be given back' })
+  const answer = importOnce(platform, batch, context)
+  await waitFor(() => throttle.calls[0]?.state === 'returned', { what: 'the old permit to be returned' })
   await settled()
   expect(bytes).toEqual([])
-  secondSlot.resolve(0)
+  secondPermit.resolve(0)
   expect(await answer).toMatchObject({ ok: true, requests: 1 })
   expect(Buffer.concat(bytes).toString()).toMatch(/^POST .*"recipient":"a@b\.c"/s)
-  expect(throttle.calls.map(({ state }) => state)).toEqual(['given back', 'finished'])
+  expect(throttle.calls.map(({ state }) => state)).toEqual(['returned', 'finished'])
 })
 
-test('a connection that closes while a fresh slot is waited for was not used, and no slot is kept', async () => {
+test('a connection that closes while a new permit is waited for was not used, and no permit is kept', async () => {
   const givenUp = Promise.withResolvers<void>()
-  const throttle = openThrottle({
-    slotGoodForMs: 100,
-    onTake: async (n, signal) => {
+  const throttle = createThrottle({
+    permitGoodForMs: 100,
+    onAcquire: async (n, signal) => {
       if (n === 1) return 0
       signal.addEventListener('abort', () => givenUp.resolve())
       await givenUp.promise
@@ -176,54 +179,59 @@ test('a connection that closes while a fresh slot is waited for was not used, an
     sockets.push(socket)
   })
   await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
-  const answer = platform.client.importSubscribers(batch, context)
-  await waitFor(() => throttle.calls[0]?.state === 'given back', { what: 'the old slot to be given back' })
+  const answer = importOnce(platform, batch, context)
+  await waitFor(() => throttle.calls[0]?.state === 'returned', { what: 'the old permit to be returned' })
   sockets[0]?.end('HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
   expect(await answer).toMatchObject(unsent)
   await givenUp.promise
-  expect(throttle.calls.map(({ state }) => state)).toEqual(['given back'])
+  expect(throttle.calls.map(({ state }) => state)).toEqual(['returned'])
 })
 
-test('a slot that comes although the call was given up meanwhile is given back', async () => {
+test.each([
+  ['the first', 1],
+  ['one that replaces an expired one', 2],
+])('a permit that comes after the call was given up is returned: %s', async (_which, last) => {
   const stop = new AbortController()
-  const throttle = openThrottle({ onTake: async () => 0 })
-  const call = { account: 'default', operation: 'list-alert-rules', runId: null } as const
-  const keeper = keepSlot(
-    {
+  const throttle = createThrottle({ onAcquire: async n => (n < last ? 1_500 : 0) })
+  await using platform = await openScriptedPlatform(() => {}, {
+    throttle: {
       ...throttle,
-      async take(asked, signal) {
-        const slot = await throttle.take(asked, signal)
-        stop.abort(new Error('shutting down'))
-        return slot
+      async acquirePermit(call, signal) {
+        const permit = await throttle.acquirePermit(call, signal)
+        if (throttle.calls.length === last) stop.abort(new Error('shutting down'))
+        return permit
       },
     },
-    call,
-    () => {},
-  )
-  await expect(keeper.fresh(stop.signal)).rejects.toThrow('shutting down')
-  expect(throttle.calls.map(({ state }) => state)).toEqual(['given back'])
+  })
+  const listing = platform.client.listAlertRules(0n, { runId: null, signal: stop.signal })
+  await expect(listing).rejects.toThrow('shutting down')
+  expect(throttle.calls.map(({ state }) => state)).toEqual(Array(last).fill('returned'))
+  expect(platform.received).toEqual([])
 })
 
 test('a request that is not handed over within the arrival bound is aborted', async () => {
-  const throttle = openThrottle({ slotGoodForMs: 100, arrivalBoundMs: 300 })
+  const throttle = createThrottle({ permitGoodForMs: 100, arrivalBoundMs: 300 })
   await using server = await rawServer(socket => socket.pause())
   await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
   const subscribers = [{ recipient: 'a'.repeat(64 * 1024 * 1024), all: true as const, locale: 'en-US' }]
-  const answer = await platform.client.importSubscribers({ ...batch, subscribers }, context)
+  const answer = await importOnce(platform, { ...batch, subscribers }, context)
   expect(answer).toMatchObject(uncertain)
-  expect(!answer.ok && answer.refusal.message).toContain('the request could not be handed over in time')
+  expect(!answer.ok && answer.refusal.message).toContain('the request could not be written in time')
 })
 
 test('a fault of the throttle is thrown, not taken for one of the network', async () => {
   const fault = new Error('the database is gone')
-  const throttle = openThrottle({ onTake: async () => Promise.reject(fault) })
+  const throttle = createThrottle({ onAcquire: async () => Promise.reject(fault) })
   await using platform = await openScriptedPlatform(() => {}, { throttle })
-  await expect(platform.client.importSubscribers(batch, context)).rejects.toBe(fault)
+  await expect(importOnce(platform, batch, context)).rejects.toBe(fault)
 
-  const late = openThrottle({ slotGoodForMs: 100, onTake: async n => (n === 1 ? 0 : Promise.reject(fault)) })
+  const late = createThrottle({
+    permitGoodForMs: 100,
+    onAcquire: async n => (n === 1 ? 0 : Promise.reject(fault)),
+  })
   await using server = await rawServer(() => sleepAllThreads(300))
   await using other = await openScriptedPlatform(() => {}, { throttle: late, baseUrl: server.origin })
-  await expect(other.client.importSubscribers(batch, context)).rejects.toBe(fault)
+  await expect(importOnce(other, batch, context)).rejects.toBe(fault)
 })
 
 test('calls go through the proxy of their scheme, except to hosts that are left out', async () => {
@@ -237,8 +245,8 @@ test('calls go through the proxy of their scheme, except to hosts that are left 
     baseUrl: 'http://elsewhere.invalid',
     proxy: choice,
   })
-  expect(await through.client.importSubscribers(batch, context)).toMatchObject({ ok: true, requests: 1 })
-  expect(await around.client.importSubscribers(batch, context)).toMatchObject(unsent)
+  expect(await importOnce(through, batch, context)).toMatchObject({ ok: true, requests: 1 })
+  expect(await importOnce(around, batch, context)).toMatchObject(unsent)
   expect(proxy.received.map(({ url }) => url.split('?')[0])).toEqual([
     'http://platform.invalid/status-page/subscriber/import',
   ])

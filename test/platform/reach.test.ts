@@ -8,8 +8,8 @@ import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Secret } from '#src/model/secret.ts'
-import type { PlatformClient } from '#src/platform/client.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
+import { importOnce } from '#test/support/import-once.ts'
 import { answerJson, CANARY, openScriptedPlatform, success } from '../support/scripted-platform.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
@@ -61,8 +61,8 @@ async function closedPort(): Promise<string> {
   return server.host
 }
 
-async function refusalOf(client: PlatformClient): Promise<Refusal> {
-  const answer = await client.importSubscribers(batch, context)
+async function refusalOf(platform: Parameters<typeof importOnce>[0]): Promise<Refusal> {
+  const answer = await importOnce(platform, batch, context)
   if (answer.ok) throw new Error('the platform accepted it')
   return answer.refusal
 }
@@ -70,7 +70,7 @@ async function refusalOf(client: PlatformClient): Promise<Refusal> {
 test('what cannot be reached is named with host, port and the setting it came from', async () => {
   const host = await closedPort()
   await using platform = await openScriptedPlatform(() => {}, { baseUrl: `http://${host}/api` })
-  const refusal = await refusalOf(platform.client)
+  const refusal = await refusalOf(platform)
   expect(refusal).toMatchObject({ kind: 'not-sent', certain: true, retryable: true })
   expect(refusal.message).toBe(
     `The platform could not be reached: the connection was refused (ECONNREFUSED) at ${host} (FERRY_BASE_URL).`,
@@ -82,7 +82,7 @@ test('a host without a port in its address is named with the one of its scheme',
     baseUrl: 'https://no-such-host.invalid',
     baseUrlSetting: 'baseUrl of account eu in FERRY_ACCOUNTS_FILE',
   })
-  expect((await refusalOf(platform.client)).message).toContain(
+  expect((await refusalOf(platform)).message).toContain(
     'at no-such-host.invalid:443 (baseUrl of account eu in FERRY_ACCOUNTS_FILE)',
   )
 })
@@ -95,8 +95,8 @@ test('a call whose answer is lost or late is named with where it went', async ()
     },
   )
   const host = platform.origin.slice('http://'.length)
-  expect((await refusalOf(platform.client)).message).toContain(`at ${host} (FERRY_BASE_URL)`)
-  expect((await refusalOf(platform.client)).message).toBe(
+  expect((await refusalOf(platform)).message).toContain(`at ${host} (FERRY_BASE_URL)`)
+  expect((await refusalOf(platform)).message).toBe(
     `The call got no whole answer: it took longer than 200 ms (FERRY_REQUEST_TIMEOUT) at ${host} (FERRY_BASE_URL).`,
   )
 })
@@ -119,18 +119,18 @@ for (const scheme of ['http', 'https'] as const) {
     const { message, whatToDo } = (answer as { refusal: Refusal }).refusal
     const port = scheme === 'http' ? 80 : 443
     expect(message).toBe(
-      'The platform could not be reached: the proxy wants a user and a password, or other ones (HTTP 407) ' +
+      'The platform could not be reached: the proxy requires a user and a password, or refuses the ones it got (HTTP 407) ' +
         `at platform.invalid:${port} (FERRY_BASE_URL), through the proxy ${proxy.host} (${setting}).`,
     )
     expect(whatToDo).toContain('http://user:password@')
     expect(JSON.stringify(platform.logs) + message).not.toMatch(/hunter2|canary/)
-    expect(platform.throttle.calls).toMatchObject([{ state: 'given back' }])
+    expect(platform.throttle.calls).toMatchObject([{ state: 'returned' }])
   })
 
   test(`a proxy for ${scheme} that is not there is named with its setting`, async () => {
     const host = await closedPort()
     await using platform = await openScriptedPlatform(() => {}, through(host))
-    expect((await refusalOf(platform.client)).message).toMatch(
+    expect((await refusalOf(platform)).message).toMatch(
       new RegExp(`ECONNREFUSED.*through the proxy ${host} \\(${setting}\\)\\.$`),
     )
   })
@@ -142,7 +142,7 @@ test('a proxy that builds no tunnel says so with its status', async () => {
     baseUrl: 'https://platform.invalid',
     proxy: { http: null, https: `http://${proxy.host}`, except: null },
   })
-  const refusal = await refusalOf(platform.client)
+  const refusal = await refusalOf(platform)
   expect(refusal).toMatchObject({ kind: 'not-sent', retryable: true, certain: true })
   expect(refusal.message).toContain('the proxy did not connect (HTTP 502)')
 })
@@ -156,7 +156,7 @@ test('hosts of NO_PROXY are reached without the proxy, and no proxy is named for
       baseUrl: `http://${host}`,
       proxy: { http: `http://${proxy}`, https: null, except },
     })
-    expect((await refusalOf(platform.client)).message, except).toMatch(/\(FERRY_BASE_URL\)\.$/)
+    expect((await refusalOf(platform)).message, except).toMatch(/\(FERRY_BASE_URL\)\.$/)
   }
   for (const except of ['127.0.0.1:1', '0.0.1', '*.127.0.0.1', '27.0.0.1', '']) {
     await using platform = await openScriptedPlatform(() => {}, {
@@ -164,7 +164,7 @@ test('hosts of NO_PROXY are reached without the proxy, and no proxy is named for
       proxy: { http: `http://${proxy}`, https: null, except },
     })
     const expected = except === '0.0.1' ? /BASE_URL\)\.$/ : /\(HTTP_PROXY\)\.$/
-    expect((await refusalOf(platform.client)).message, except).toMatch(expected)
+    expect((await refusalOf(platform)).message, except).toMatch(expected)
   }
 })
 
@@ -203,11 +203,11 @@ test('NODE_EXTRA_CA_CERTS makes a private CA trusted', { timeout: 60_000 }, asyn
   expect((await printed).join('').trim()).toBe('true')
 })
 
-test('https spoken to a port that speaks plain http is called that', async () => {
+test('https to a port that speaks plain http is named as such', async () => {
   await using plain = await openScriptedPlatform(() => {})
   const host = plain.origin.slice('http://'.length)
   await using platform = await openScriptedPlatform(() => {}, { baseUrl: `https://${host}` })
-  const refusal = await refusalOf(platform.client)
+  const refusal = await refusalOf(platform)
   expect(refusal).toMatchObject({ kind: 'not-sent', certain: true })
   expect(refusal.message).toContain(`this port does not speak TLS, perhaps plain http`)
   expect(refusal.message).toContain(`at ${host} (FERRY_BASE_URL)`)
@@ -257,7 +257,7 @@ test('a redirect that says "see other" may have done the work', async () => {
   await using platform = await openScriptedPlatform((_request, response) =>
     response.writeHead(303, { location: 'https://a.example/' }).end(),
   )
-  expect(await refusalOf(platform.client)).toMatchObject({ kind: 'redirected', certain: false })
+  expect(await refusalOf(platform)).toMatchObject({ kind: 'redirected', certain: false })
 })
 
 test('the request_id is read from the body, else from any header whose name ends in request-id', async () => {
@@ -273,7 +273,7 @@ test('the request_id is read from the body, else from any header whose name ends
   })
   const ids = []
   for (const _ of headers) {
-    const answer = await platform.client.importSubscribers(batch, context)
+    const answer = await importOnce(platform, batch, context)
     ids.push(answer.ok ? answer.requestId : answer.refusal.requestId)
   }
   expect(ids).toEqual(['f-1', 's-1', 'body', null])
@@ -284,5 +284,5 @@ test('an answer that breaks off keeps the request_id of its header', async () =>
     response.writeHead(200, { 'content-length': 100, 'flashcat-request-id': 'f-2' })
     response.write('{"request_id":', () => response.destroy())
   })
-  expect(await refusalOf(platform.client)).toMatchObject({ kind: 'no-answer', requestId: 'f-2' })
+  expect(await refusalOf(platform)).toMatchObject({ kind: 'no-answer', requestId: 'f-2' })
 })

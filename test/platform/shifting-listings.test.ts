@@ -12,7 +12,7 @@ const scenario = fc.record({
   seed: fc.integer(),
   rows: fc.integer({ min: 0, max: 30 }),
   limit: fc.integer({ min: 1, max: 12 }),
-  mostPerPage: fc.integer({ min: 1, max: 12 }),
+  maxPerPage: fc.integer({ min: 1, max: 12 }),
   /** How likely the list changes before an answer, in each of the three passes. */
   unrest: fc.array(fc.constantFrom(0, 0.03, 0.1, 0.4), { minLength: 3, maxLength: 3 }),
   /** Changes between what is known and the reading. */
@@ -89,7 +89,7 @@ async function readShifting(given: Scenario) {
   let read = new Set<string>()
   let hidden = false
   const list = openMcpList([], {
-    mostPerPage: given.mostPerPage,
+    maxPerPage: given.maxPerPage,
     total: all => (given.isFrozen ? Math.min(all.length, 5) : all.length),
     before: ({ page }) => {
       if (page === 1) {
@@ -98,7 +98,7 @@ async function readShifting(given: Scenario) {
       }
       if (random() < (given.unrest[passes - 1] ?? 0)) change()
       list.rows = rows
-      const size = Math.min(given.limit, given.mostPerPage)
+      const size = Math.min(given.limit, given.maxPerPage)
       for (const row of rows.slice((page - 1) * size, page * size)) read.add(row.server_id)
       // As many distinct ones as there are, and yet one of those that are there is not among them.
       hidden ||=

@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { migrateQueue } from '#src/queue/backend.ts'
 import { checkQueue } from '#src/queue/check.ts'
-import { checkRedis, readInfo } from '#src/queue/redis.ts'
+import { checkRedis, readInfo } from '#src/queue/check-redis.ts'
 import { QueueRefused } from '#src/queue/refused.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { testRedisUrl } from '../support/redis.ts'
@@ -45,7 +45,7 @@ describe('Redis', () => {
   test.skipIf(!testRedisUrl)('is refused if it has no database of that number', async () => {
     const url = Object.assign(new URL(testRedisUrl!), { pathname: '/99999' }).href
     await expect(checkRedis(url)).rejects.toThrow(QueueRefused)
-    await expect(checkRedis(url)).rejects.toThrow(/gives no database 99999: .*out of range.*REDIS_URL/)
+    await expect(checkRedis(url)).rejects.toThrow(/has no database 99999: .*out of range.*REDIS_URL/)
   })
 
   test.for([
@@ -53,7 +53,7 @@ describe('Redis', () => {
     ['redis_version:7.0.0\r\nmaxmemory_policy:allkeys-lru', /maxmemory-policy is allkeys-lru.*noeviction/],
     ['redis_version:7.0.0\r\n', /maxmemory-policy is unknown/],
   ] as const)('that says %j is refused', async ([info, reason]) => {
-    await using redis = await openImpostor(info)
+    await using redis = await openFakeRedis(info)
     await expect(checkRedis(redis.url)).rejects.toThrow(reason)
   })
 
@@ -61,12 +61,12 @@ describe('Redis', () => {
     const info =
       'redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.0\r\nmaxmemory_policy:noeviction'
     expect(readInfo(info)).toMatchObject({ server: 'Valkey', version: '8.1.0', policy: 'noeviction' })
-    await using redis = await openImpostor(info)
+    await using redis = await openFakeRedis(info)
     expect(await checkRedis(redis.url)).toMatch(/^Valkey 8\.1\.0 at/)
   })
 
   test('that does not answer is not waited for', async () => {
-    await using redis = await openImpostor(null)
+    await using redis = await openFakeRedis(null)
     await expect(checkRedis(redis.url)).rejects.toThrow(/cannot be used: .*timed out/i)
   })
 
@@ -87,7 +87,7 @@ describe('Redis', () => {
 })
 
 /** A server that speaks enough of Redis to say who it is, or is mute. */
-async function openImpostor(info: string | null) {
+async function openFakeRedis(info: string | null) {
   const answerTo = (command: string) => {
     if (command.startsWith('hello')) return "-ERR unknown command 'HELLO'\r\n"
     return command.startsWith('info') ? `$${info?.length}\r\n${info}\r\n` : '+OK\r\n'

@@ -23,7 +23,7 @@ describe.skipIf(!hasRedisServer)('a Redis on which the queue cannot work is refu
     expect(await redis.admin.keys('*')).toEqual([])
     await redis.admin.config('SET', 'maxmemory', '1')
     const refused = await checkQueue(untried).catch(error => error)
-    expect(refused.message).toMatch(/cannot carry the queue: .*OOM.*Raise its maxmemory/)
+    expect(refused.message).toMatch(/cannot hold the queue: .*OOM.*Raise its maxmemory/)
     expect(refused.message).not.toMatch(/user_script|\.\./)
   })
 
@@ -41,7 +41,7 @@ describe.skipIf(!hasRedisServer)('a Redis on which the queue cannot work is refu
 
   test('one without memory', async () => {
     await using redis = await startRedis(['--maxmemory', '1'])
-    await expect(check(redis.url)).rejects.toThrow(/cannot carry the queue: .*OOM.*Raise its maxmemory/)
+    await expect(check(redis.url)).rejects.toThrow(/cannot hold the queue: .*OOM.*Raise its maxmemory/)
   })
 
   test.for([

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
-import { type Asked, ask, call, setup } from './setup.ts'
+import { ask, call, openSmallSandbox, type RequestOptions } from './sandbox-harness.ts'
 
 const LIST = OPERATIONS['list-alert-rules'].path
 
 test.for(Object.keys(OPERATIONS) as Operation[])(
   'every answer to %s bears its request_id in body and header',
   async operation => {
-    await using sandbox = await setup()
+    await using sandbox = await openSmallSandbox()
     const first = await call(sandbox, operation)
     const second = await call(sandbox, operation)
     expect(first.body.request_id).toMatch(/^[0-9a-f]{32}$/)
@@ -18,7 +18,7 @@ test.for(Object.keys(OPERATIONS) as Operation[])(
   },
 )
 
-const refused: readonly (readonly [string, number, string, string, Asked])[] = [
+const refused: readonly (readonly [string, number, string, string, RequestOptions])[] = [
   ['an unknown path', 404, 'RouteNotFound', '/monit/rule/info', {}],
   ['a path with a slash too many', 404, 'RouteNotFound', `${LIST}/`, {}],
   ['another HTTP method', 405, 'MethodNotAllowed', LIST, { method: 'GET' }],
@@ -35,7 +35,7 @@ const refused: readonly (readonly [string, number, string, string, Asked])[] = [
 ]
 
 test.for(refused)('%s is answered %i %s in the envelope', async ([, status, code, path, asked]) => {
-  await using sandbox = await setup()
+  await using sandbox = await openSmallSandbox()
   const heard = await ask(sandbox, path, asked)
   expect(heard.status).toBe(status)
   expect(heard.body).toEqual({
@@ -46,7 +46,7 @@ test.for(refused)('%s is answered %i %s in the envelope', async ([, status, code
 })
 
 test('path, method, content type, key, permission and body are checked in this order', async () => {
-  await using sandbox = await setup({ maxBodyBytes: 10 })
+  await using sandbox = await openSmallSandbox({ maxBodyBytes: 10 })
   sandbox.state.addKey({ key: 'idle', permissions: [] })
   const wrong = { key: 'nobody', method: 'GET', contentType: null, text: 'this is no JSON' } as const
   const codes = [
@@ -70,14 +70,14 @@ test('path, method, content type, key, permission and body are checked in this o
 })
 
 test('a content type with a charset is JSON too', async () => {
-  await using sandbox = await setup()
+  await using sandbox = await openSmallSandbox()
   expect(await ask(sandbox, LIST, { contentType: 'application/json; charset=utf-8' })).toMatchObject({
     status: 200,
   })
 })
 
 test('an expired key is refused, and one not yet expired is not', async () => {
-  await using sandbox = await setup()
+  await using sandbox = await openSmallSandbox()
   sandbox.state.addKey({ key: 'old', expiresAt: new Date(Date.now() - 1) })
   sandbox.state.addKey({ key: 'new', expiresAt: new Date(Date.now() + 60_000) })
   expect(await call(sandbox, 'list-mcp-servers', {}, { key: 'old' })).toMatchObject({ status: 401 })
@@ -85,7 +85,7 @@ test('an expired key is refused, and one not yet expired is not', async () => {
 })
 
 test('each operation asks for its own permission, and the MCP list for none', async () => {
-  await using sandbox = await setup({ limits: false })
+  await using sandbox = await openSmallSandbox({ limits: false })
   const answered = async (key: string) => [
     (await call(sandbox, 'list-alert-rules', {}, { key })).status,
     (await call(sandbox, 'import-subscribers', {}, { key })).status,
@@ -101,7 +101,7 @@ test('each operation asks for its own permission, and the MCP list for none', as
 })
 
 test('what is not even HTTP is answered in the envelope', async () => {
-  await using sandbox = await setup()
+  await using sandbox = await openSmallSandbox()
   const socket = connect(Number(new URL(sandbox.baseUrl).port), '127.0.0.1')
   socket.end('good day\r\n\r\n')
   let text = ''

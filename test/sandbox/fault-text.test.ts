@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseFault } from '#src/sandbox/fault-text.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { call, importOf, setup } from './setup.ts'
+import { call, importOf, openSmallSandbox } from './sandbox-harness.ts'
 
 test.for([
   [
@@ -38,21 +38,21 @@ test.for([
   ['import', 'Write OPERATION:WHEN:WHAT'],
   ['import:500', 'Write OPERATION:WHEN:WHAT'],
   ['import:nth=1:500:applied:x', 'Write OPERATION:WHEN:WHAT'],
-  ['imports:nth=1:500', 'There is no operation imports: import, rules, servers, any.'],
+  ['imports:nth=1:500', 'There is no operation imports. Write import, rules, servers, any.'],
   ['constructor:nth=1:500', 'There is no operation constructor'],
-  ['import:nth=0:500', 'nth=0 is no time'],
-  ['import:each=2:500', 'each=2 is no time'],
+  ['import:nth=0:500', 'nth=0 does not say which calls fail'],
+  ['import:each=2:500', 'each=2 does not say which calls fail'],
   ['import:nth=1:200', 'There is no fault 200'],
   ['import:nth=1:Novel', 'There is no fault Novel'],
   ['import:nth=1:late=2', 'There is no fault late=2'],
-  ['import:nth=1:500:twice', 'twice is no way'],
-  ['import:nth=1:truncate:applied', 'truncate does its work anyway; leave out applied.'],
+  ['import:nth=1:500:twice', 'twice does not say how much'],
+  ['import:nth=1:truncate:applied', 'truncate always does the work. Leave out applied.'],
 ] as const)('%s is refused in words', ([text, words]) => {
   expect(() => parseFault(text)).toThrow(words)
 })
 
 test('every so many calls go wrong, those of the operation alone counted', async () => {
-  await using sandbox = await setup({ limits: false })
+  await using sandbox = await openSmallSandbox({ limits: false })
   const { fault, when } = parseFault('import:every=3:503:half')
   sandbox.state.inject(fault, when)
   const statuses = []

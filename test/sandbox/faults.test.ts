@@ -3,9 +3,9 @@ import { ERRORS } from '#src/sandbox/errors.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { call, importOf, setup } from './setup.ts'
+import { call, importOf, openSmallSandbox } from './sandbox-harness.ts'
 
-const unlimited = () => setup({ limits: false })
+const unlimited = () => openSmallSandbox({ limits: false })
 
 const list = (sandbox: Sandbox) => call(sandbox, 'list-alert-rules')
 
@@ -115,7 +115,7 @@ test('a hanging call is never answered, and does not keep the sandbox from closi
 })
 
 test('closing cuts off calls that are still on their way', async () => {
-  const sandbox = await setup({ arriveMs: 600_000 })
+  const sandbox = await openSmallSandbox({ arriveMs: 600_000 })
   const slow = list(sandbox).catch(String)
   await expect.poll(() => sandbox.state.received.length).toBe(1)
   await sandbox.close()

@@ -1,10 +1,10 @@
 import { Agent, fetch, interceptors, request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { OPERATIONS } from '#src/platform/operations.ts'
-import { setup } from './setup.ts'
+import { openSmallSandbox } from './sandbox-harness.ts'
 
 test('gzip is answered to those who ask for it, in members that any reader joins', async () => {
-  await using sandbox = await setup({ rules: 300 })
+  await using sandbox = await openSmallSandbox({ rules: 300 })
   const url = `${sandbox.baseUrl}${OPERATIONS['list-alert-rules'].path}?app_key=${sandbox.appKey}`
   const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' } as const
   const agent = new Agent()

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { call, importOf, setup } from './setup.ts'
+import { call, importOf, openSmallSandbox } from './sandbox-harness.ts'
 
-const unlimited = () => setup({ limits: false })
+const unlimited = () => openSmallSandbox({ limits: false })
 
 test('an import is answered with an empty object and every recipient is subscribed', async () => {
   await using sandbox = await unlimited()
@@ -88,7 +88,7 @@ test.for<[string, object, string]>([
 )
 
 test('a body that is too long is EntityTooLarge', async () => {
-  await using sandbox = await setup({ maxBodyBytes: 300 })
+  await using sandbox = await openSmallSandbox({ maxBodyBytes: 300 })
   expect(await call(sandbox, 'import-subscribers', importOf('a@example.com'))).toMatchObject({ status: 200 })
   const many = importOf(...Array.from({ length: 5 }, (_, n) => `a${n}@example.com`))
   expect(await call(sandbox, 'import-subscribers', many)).toMatchObject({
@@ -98,7 +98,7 @@ test('a body that is too long is EntityTooLarge', async () => {
 })
 
 test('more subscribers than the platform takes are EntityTooLarge, and nobody is subscribed', async () => {
-  await using sandbox = await setup({ maxSubscribers: 2 })
+  await using sandbox = await openSmallSandbox({ maxSubscribers: 2 })
   const three = importOf('a@example.com', 'b@example.com', 'c@example.com')
   expect(await call(sandbox, 'import-subscribers', three)).toMatchObject({
     status: 413,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Operation } from '#src/platform/operations.ts'
 import { SANDBOX_ACCOUNT_ID } from '#src/sandbox/keys.ts'
-import { mostInAnyWindow } from '#src/sandbox/received.ts'
+import { maxInAnyWindow } from '#src/sandbox/received.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
-import { call, importOf, setup } from './setup.ts'
+import { call, importOf, openSmallSandbox } from './sandbox-harness.ts'
 
 const LONG = 600_000
 
@@ -16,17 +16,19 @@ async function statuses(sandbox: Sandbox, operation: Operation, times: number, k
 }
 
 test('without a word, imports are held to 2 a second and lists to 50', async () => {
-  await using sandbox = await setup()
+  await using sandbox = await openSmallSandbox()
   expect(await statuses(sandbox, 'import-subscribers', 3)).toEqual([200, 200, 429])
   const lists = await Promise.all(Array.from({ length: 60 }, () => call(sandbox, 'list-mcp-servers')))
   // On a busy machine sixty calls may take longer than the window.
   const admitted = sandbox.state.received.filter(({ status }) => status === 200)
-  expect(mostInAnyWindow(admitted, 'list-mcp-servers', 1_000)).toBeLessThanOrEqual(50)
+  expect(maxInAnyWindow(admitted, 'list-mcp-servers', 1_000)).toBeLessThanOrEqual(50)
   expect(lists.filter(heard => heard.status === 200).length).toBeGreaterThanOrEqual(50)
 })
 
 test('a call over the limit gets RequestTooFrequently and does no work', async () => {
-  await using sandbox = await setup({ limits: { 'import-subscribers': [{ max: 1, windowMs: LONG }] } })
+  await using sandbox = await openSmallSandbox({
+    limits: { 'import-subscribers': [{ max: 1, windowMs: LONG }] },
+  })
   await call(sandbox, 'import-subscribers', importOf('first@example.com'))
   const refused = await call(sandbox, 'import-subscribers', importOf('second@example.com'))
   expect(refused).toMatchObject({ status: 429, body: { error: { code: 'RequestTooFrequently' } } })
@@ -38,7 +40,7 @@ test('a call over the limit gets RequestTooFrequently and does no work', async (
 })
 
 test('a 429 says how long to wait if it is told to', async () => {
-  await using sandbox = await setup({
+  await using sandbox = await openSmallSandbox({
     retryAfter: true,
     limits: { 'list-alert-rules': [{ max: 1, windowMs: 30_000 }] },
   })
@@ -49,30 +51,34 @@ test('a 429 says how long to wait if it is told to', async () => {
 
 test('two keys of one account share its limit, but for the MCP list, which is counted by key', async () => {
   const once = [{ max: 1, windowMs: LONG }]
-  await using sandbox = await setup({ limits: { 'list-alert-rules': once, 'list-mcp-servers': once } })
+  await using sandbox = await openSmallSandbox({
+    limits: { 'list-alert-rules': once, 'list-mcp-servers': once },
+  })
   sandbox.state.addKey({ key: 'twin' })
   sandbox.state.addKey({ key: 'stranger', accountId: SANDBOX_ACCOUNT_ID + 1n })
-  const heard = async (operation: Operation) =>
+  const statusesOf = async (operation: Operation) =>
     Promise.all([sandbox.appKey, 'twin', 'stranger'].map(key => statuses(sandbox, operation, 1, key)))
-  expect((await heard('list-alert-rules')).flat().sort()).toEqual([200, 200, 429])
-  expect((await heard('list-mcp-servers')).flat()).toEqual([200, 200, 200])
+  expect((await statusesOf('list-alert-rules')).flat().sort()).toEqual([200, 200, 429])
+  expect((await statusesOf('list-mcp-servers')).flat()).toEqual([200, 200, 200])
   expect(await statuses(sandbox, 'list-alert-rules', 1, 'stranger')).toEqual([429])
 })
 
 test('a call that is refused before the limit is not counted, one refused after it is', async () => {
-  await using sandbox = await setup({ limits: { 'list-alert-rules': [{ max: 1, windowMs: LONG }] } })
+  await using sandbox = await openSmallSandbox({
+    limits: { 'list-alert-rules': [{ max: 1, windowMs: LONG }] },
+  })
   sandbox.state.addKey({ key: 'idle', permissions: [] })
   expect(await statuses(sandbox, 'list-alert-rules', 3, 'nobody')).toEqual([401, 401, 401])
   expect(await statuses(sandbox, 'list-alert-rules', 2, 'idle')).toEqual([403, 429])
 })
 
 test('no limits means none', async () => {
-  await using sandbox = await setup({ limits: false })
+  await using sandbox = await openSmallSandbox({ limits: false })
   expect(new Set(await statuses(sandbox, 'import-subscribers', 10))).toEqual(new Set([200]))
 })
 
 test('what was received tells when, who, what and the answer, and never a recipient', async () => {
-  await using sandbox = await setup({ limits: false })
+  await using sandbox = await openSmallSandbox({ limits: false })
   await call(sandbox, 'import-subscribers', importOf('secret.person@example.com', 'b@example.com'))
   await call(sandbox, 'list-mcp-servers', { p: 2, limit: 3, include_account: false })
   await call(sandbox, 'list-alert-rules', {}, { key: 'nobody' })
@@ -96,14 +102,14 @@ test('what was received tells when, who, what and the answer, and never a recipi
 })
 
 test('the most in any window counts refused calls too, for it is the client that is measured', async () => {
-  await using sandbox = await setup()
+  await using sandbox = await openSmallSandbox()
   await statuses(sandbox, 'import-subscribers', 5)
-  expect(sandbox.state.mostInAnyWindow('import-subscribers', LONG)).toBe(5)
-  expect(sandbox.state.mostInAnyWindow('list-alert-rules', LONG)).toBe(0)
+  expect(sandbox.state.maxInAnyWindow('import-subscribers', LONG)).toBe(5)
+  expect(sandbox.state.maxInAnyWindow('list-alert-rules', LONG)).toBe(0)
 })
 
 test('a call is counted after its time on the way in, and answered after its time on the way out', async () => {
-  await using sandbox = await setup({ arriveMs: [60, 80], answerMs: 50 })
+  await using sandbox = await openSmallSandbox({ arriveMs: [60, 80], answerMs: 50 })
   const sentAt = performance.now()
   await call(sandbox, 'list-mcp-servers')
   const heardAt = performance.now()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseJson } from '#src/sandbox/json.ts'
 import { SANDBOX_ACCOUNT_ID } from '#src/sandbox/keys.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
-import { call, setup } from './setup.ts'
+import { call, openSmallSandbox } from './sandbox-harness.ts'
 
 /** The rules listed, integers exact. */
 async function rulesOf(
@@ -15,7 +15,7 @@ async function rulesOf(
 }
 
 test('folder 0, and no folder at all, list every rule with the fields of the contract', async () => {
-  await using sandbox = await setup({ rules: 12 })
+  await using sandbox = await openSmallSandbox({ rules: 12 })
   const all = await rulesOf(sandbox)
   expect(await rulesOf(sandbox, { folder_id: 0 })).toEqual(all)
   expect(all.map(rule => BigInt(rule.id as bigint))).toEqual(sandbox.state.rules.ids())
@@ -25,7 +25,7 @@ test('folder 0, and no folder at all, list every rule with the fields of the con
 })
 
 test('a folder lists its own rules, an emptied folder none, and a folder that never was is not found', async () => {
-  await using sandbox = await setup({ rules: 0 })
+  await using sandbox = await openSmallSandbox({ rules: 0 })
   const { id } = sandbox.state.addRule({ folder_id: 2n ** 64n - 1n })
   sandbox.state.addRule({ folder_id: 7n })
   const listFolder = (folder: string) =>
@@ -42,7 +42,7 @@ test('a folder lists its own rules, an emptied folder none, and a folder that ne
 test.for(['"7"', '-1', '1.5', 'null', '18446744073709551616'])(
   'folder %s is an InvalidParameter',
   async folder => {
-    await using sandbox = await setup()
+    await using sandbox = await openSmallSandbox()
     const heard = await call(sandbox, 'list-alert-rules', {}, { text: `{"folder_id":${folder}}` })
     expect(heard).toMatchObject({ status: 400, body: { error: { code: 'InvalidParameter' } } })
     expect(heard.body.error.message).toContain('folder_id')
@@ -50,7 +50,7 @@ test.for(['"7"', '-1', '1.5', 'null', '18446744073709551616'])(
 )
 
 test('every account sees its own rules only', async () => {
-  await using sandbox = await setup({ rules: 2 })
+  await using sandbox = await openSmallSandbox({ rules: 2 })
   const other = SANDBOX_ACCOUNT_ID + 1n
   sandbox.state.addKey({ key: 'other', accountId: other })
   sandbox.state.addRule({ account_id: other, name: 'theirs' })
@@ -59,7 +59,7 @@ test('every account sees its own rules only', async () => {
 })
 
 test('ids to 2^64-1 leave as bare digits, and any string, key and missing field leaves as it was given', async () => {
-  await using sandbox = await setup({ rules: 0 })
+  await using sandbox = await openSmallSandbox({ rules: 0 })
   sandbox.breakContract()
   const labels = JSON.parse('{"__proto__":"polluted","nul\\u0000":"\\ud800"}')
   sandbox.state.addRule({ id: 2n ** 64n - 1n, name: 'a\u0000b', labels, timezone: null, undeclared: 1 })
@@ -72,7 +72,7 @@ test('ids to 2^64-1 leave as bare digits, and any string, key and missing field 
 })
 
 test('a change shows in the very next answer', async () => {
-  await using sandbox = await setup({ rules: 3 })
+  await using sandbox = await openSmallSandbox({ rules: 3 })
   const [first, second] = sandbox.state.rules.ids()
   await rulesOf(sandbox)
   sandbox.state.changeRule(first!, { name: 'renamed' })
@@ -83,7 +83,7 @@ test('a change shows in the very next answer', async () => {
 })
 
 test('reordering lists the same rules in another order, their fields too', async () => {
-  await using sandbox = await setup({ rules: 30 })
+  await using sandbox = await openSmallSandbox({ rules: 30 })
   const before = await rulesOf(sandbox)
   sandbox.state.reorder(3)
   const after = await rulesOf(sandbox)
@@ -94,7 +94,7 @@ test('reordering lists the same rules in another order, their fields too', async
 })
 
 test('a body may be replaced word for word, and given back', async () => {
-  await using sandbox = await setup({ rules: 1 })
+  await using sandbox = await openSmallSandbox({ rules: 1 })
   const data = '[{"id":1,"name":"\\ud800","id":"twice"},null]'
   sandbox.state.replaceRulesBody(data)
   const heard = await call(sandbox, 'list-alert-rules', { folder_id: 404 })

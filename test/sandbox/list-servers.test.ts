@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
-import { call, setup } from './setup.ts'
+import { call, openSmallSandbox } from './sandbox-harness.ts'
 
 async function page(sandbox: Sandbox, body: object) {
   const { total, servers } = (await call(sandbox, 'list-mcp-servers', body)).body.data
@@ -8,7 +8,7 @@ async function page(sandbox: Sandbox, body: object) {
 }
 
 test('pages follow one another and together are every server', async () => {
-  await using sandbox = await setup({ servers: 7 })
+  await using sandbox = await openSmallSandbox({ servers: 7 })
   const pages = [
     await page(sandbox, { p: 1, limit: 3 }),
     await page(sandbox, { p: 2, limit: 3 }),
@@ -21,12 +21,12 @@ test('pages follow one another and together are every server', async () => {
 })
 
 test('without p and limit comes the first page of 20', async () => {
-  await using sandbox = await setup({ servers: 25 })
+  await using sandbox = await openSmallSandbox({ servers: 25 })
   expect((await page(sandbox, {})).ids).toEqual(sandbox.state.servers.ids().slice(0, 20))
 })
 
 test('a page or a size out of bounds is clamped without a word', async () => {
-  await using sandbox = await setup({ servers: 130 })
+  await using sandbox = await openSmallSandbox({ servers: 130 })
   const ids = sandbox.state.servers.ids()
   expect((await page(sandbox, { limit: 5_000 })).ids).toEqual(ids.slice(0, 100))
   expect((await page(sandbox, { p: 2, limit: 5_000 })).ids).toEqual(ids.slice(100))
@@ -35,14 +35,14 @@ test('a page or a size out of bounds is clamped without a word', async () => {
 })
 
 test.for([{ p: '1' }, { limit: 1.5 }, { include_account: 1 }])('%o is an InvalidParameter', async body => {
-  await using sandbox = await setup()
+  await using sandbox = await openSmallSandbox()
   const heard = await call(sandbox, 'list-mcp-servers', body)
   expect(heard).toMatchObject({ status: 400, body: { error: { code: 'InvalidParameter' } } })
   expect(heard.body.error.message).toContain(Object.keys(body)[0])
 })
 
 test('include_account false leaves out the account-level servers, in the total too', async () => {
-  await using sandbox = await setup({ servers: 0 })
+  await using sandbox = await openSmallSandbox({ servers: 0 })
   sandbox.state.addServer({ team_id: 0n })
   const { server_id: teams } = sandbox.state.addServer({ team_id: 9n })
   expect(await page(sandbox, { include_account: false })).toEqual({ total: 1, ids: [teams] })
@@ -51,7 +51,7 @@ test('include_account false leaves out the account-level servers, in the total t
 })
 
 test('total is exact, unless frozen: then pages go on beyond it', async () => {
-  await using sandbox = await setup({ servers: 6 })
+  await using sandbox = await openSmallSandbox({ servers: 6 })
   sandbox.state.freezeTotalAt = 4
   expect(await page(sandbox, { p: 2, limit: 4 })).toMatchObject({ total: 4, ids: { length: 2 } })
   sandbox.state.freezeTotalAt = 100
@@ -59,7 +59,7 @@ test('total is exact, unless frozen: then pages go on beyond it', async () => {
 })
 
 test('a server may be put anywhere, changed and removed, and the next page shows it', async () => {
-  await using sandbox = await setup({ servers: 3 })
+  await using sandbox = await openSmallSandbox({ servers: 3 })
   sandbox.breakContract()
   const { server_id: id } = sandbox.state.addServer({}, 1)
   sandbox.state.changeServer(id, { status: 'disabled', headers: { Authorization: 'never store me' } })
@@ -70,7 +70,7 @@ test('a server may be put anywhere, changed and removed, and the next page shows
 })
 
 test('a body may be replaced word for word', async () => {
-  await using sandbox = await setup()
+  await using sandbox = await openSmallSandbox()
   sandbox.state.replaceServersBody('{"total":"one","servers":[{}]}')
   expect((await call(sandbox, 'list-mcp-servers')).body.data).toEqual({ total: 'one', servers: [{}] })
 })

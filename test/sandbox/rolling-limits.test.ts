@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mostInAnyWindow, type Received } from '#src/sandbox/received.ts'
+import { maxInAnyWindow, type Received } from '#src/sandbox/received.ts'
 import { RollingLimits } from '#src/sandbox/rolling-limits.ts'
 
 const IMPORT = [
@@ -77,11 +77,11 @@ test('the most in any window is what counting from every call finds, for the bus
       const inWindowFrom = ([bucket, from]: readonly [string, number]) =>
         calls.filter(([other, time]) => other === bucket && time >= from && time < from + 100).length
       const received = calls.map(([bucket, time]) => call(bucket, time))
-      expect(mostInAnyWindow(received, 'import-subscribers', 100)).toBe(
+      expect(maxInAnyWindow(received, 'import-subscribers', 100)).toBe(
         Math.max(0, ...calls.map(inWindowFrom)),
       )
     }),
   )
-  expect(mostInAnyWindow([call('a', null), call('a', 5)], 'import-subscribers', 100)).toBe(1)
-  expect(mostInAnyWindow([call('a', 5)], 'list-mcp-servers', 100)).toBe(0)
+  expect(maxInAnyWindow([call('a', null), call('a', 5)], 'import-subscribers', 100)).toBe(1)
+  expect(maxInAnyWindow([call('a', 5)], 'list-mcp-servers', 100)).toBe(0)
 })

@@ -92,7 +92,7 @@ test('mutating does no more than there are rows to do it to', () => {
 test('a change to a row that is not there, or that would take its id, is an error', () => {
   const made = state()
   const { id } = made.addRule()
-  expect(() => made.addRule({ id })).toThrow(`row ${id} already`)
+  expect(() => made.addRule({ id })).toThrow(`already has a row ${id}`)
   expect(() => made.changeRule(id, { id: 1n })).toThrow('cannot turn')
   made.removeRule(id)
   expect(() => made.changeRule(id, { name: 'x' })).toThrow(`no row ${id}`)

@@ -15,9 +15,9 @@ export type TestDatabase = {
  * Disposing drops it, and throws if a connection to it was still open: a pool, worker or queue the test forgot.
  */
 export async function openTestDatabase(): Promise<TestDatabase> {
-  const { serverUrl, template } = inject('database')
+  const { serverUrl, template, strategy } = inject('database')
   const name = `${template}_${randomBytes(4).toString('hex')}`
-  await cloneTemplate(serverUrl, template, name)
+  await cloneTemplate(serverUrl, `create database ${name} template ${template} strategy ${strategy}`)
   return {
     url: withDatabase(serverUrl, name),
     name,
@@ -36,6 +36,16 @@ export async function onServer(serverUrl: string, statement: string): Promise<vo
   await admin.client.query(statement)
 }
 
+/**
+ * How this server copies a template fastest. Copying files takes a fifth of the CPU time of writing the copy to the WAL,
+ * but if fsync is on, it waits for the disk.
+ */
+export async function cloneStrategy(serverUrl: string): Promise<'file_copy' | 'wal_log'> {
+  await using admin = await connect(serverUrl)
+  const { rows } = await admin.client.query<{ fsync: string }>('show fsync')
+  return rows[0]?.fsync === 'off' ? 'file_copy' : 'wal_log'
+}
+
 /** The same server, another database. */
 export function withDatabase(serverUrl: string, name: string): string {
   const url = new URL(serverUrl)
@@ -43,21 +53,21 @@ export function withDatabase(serverUrl: string, name: string): string {
   return url.href
 }
 
-/** Only one database can be cloned from a template at a moment; the others are told it is in use (55006). */
-async function cloneTemplate(serverUrl: string, template: string, name: string): Promise<void> {
-  const clone = () => onServer(serverUrl, `create database ${name} template ${template}`)
+/** Tries again while Postgres refuses because the template is in use (55006), such as by another clone. */
+async function cloneTemplate(serverUrl: string, statement: string): Promise<void> {
+  const clone = () => onServer(serverUrl, statement)
   const cloned = await waitFor(
     () =>
       clone().then(
         () => ({ failure: undefined }),
         failure => (failure.code === '55006' ? undefined : { failure }),
       ),
-    { timeoutMs: 20_000, what: `a copy of the database ${template}` },
+    { timeoutMs: 20_000, what: 'a copy of the template database' },
   )
   if (cloned.failure) throw cloned.failure
 }
 
-/** Who is still connected. A backend outlives its client's goodbye by some milliseconds: those are waited for. */
+/** Who is still connected. A backend ends some milliseconds after its client has closed: this waits for it. */
 async function connectionsLeft(client: Client, name: string): Promise<string[]> {
   let left: string[] = []
   const allGone = async () => {

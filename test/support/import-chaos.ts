@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
-import { confirmImport } from '#src/imports/control.ts'
+import { openDatabase } from '#src/db/pool.ts'
+import { confirmImport } from '#src/imports/control/confirm.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
-import { openDatabase } from '#src/store/database.ts'
 import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.ts'
-import { disagreements, rowsUnaccounted, toldOf } from './import-ledger.ts'
+import { disagreements, ledgerOf, rowsUnaccounted } from './import-ledger.ts'
 import { openTestRedis, testRedisUrl } from './redis.ts'
 import { stageRows } from './staged.ts'
 import { waitFor } from './wait-for.ts'
@@ -195,12 +195,12 @@ async function compare(
   let deliveries = 0
   let deliveredAgain = 0
   for (const [id, page] of pages) {
-    const told = await toldOf(pool, id)
+    const ledger = await ledgerOf(pool, id)
     const delivered = sandbox.state.subscribers.list(page, 'email')
-    recipients += told.length
+    recipients += ledger.length
     deliveries += delivered.reduce((sum, one) => sum + one.deliveries, 0)
     deliveredAgain += delivered.filter(one => one.deliveries > 1).length
-    wrong.push(...disagreements(told, delivered, judged).map(text => `import ${id}: ${text}`))
+    wrong.push(...disagreements(ledger, delivered, judged).map(text => `import ${id}: ${text}`))
   }
   const { rows } = await pool.query<{ n: number }>(
     'select count(*)::int as n from ferry.import_batches where resends > 0',
@@ -210,7 +210,7 @@ async function compare(
 
 function overTheLimit(sandbox: Sandbox, windows: Windows): string[] {
   return windows.flatMap(({ most, ms }) => {
-    const found = sandbox.state.mostInAnyWindow('import-subscribers', ms)
+    const found = sandbox.state.maxInAnyWindow('import-subscribers', ms)
     return found > most ? [`${found} calls in ${ms} ms, ${most} allowed`] : []
   })
 }

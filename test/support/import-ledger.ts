@@ -37,7 +37,7 @@ export async function rowsUnaccounted(pool: Pool): Promise<string[]> {
 }
 
 /** What the ledger says of one recipient: the batch that decides, null before there is one; or that it is rejected. */
-export type Told = {
+export type LedgerEntry = {
   readonly recipient: string
   readonly state: string | null
   readonly resends: number
@@ -47,8 +47,8 @@ export type Told = {
 }
 
 /** Every recipient of an import, those the platform rejected too, and the batch whose range it lies in. */
-export async function toldOf(pool: Pool, id: bigint): Promise<Told[]> {
-  const { rows } = await pool.query<Told>(
+export async function ledgerOf(pool: Pool, id: bigint): Promise<LedgerEntry[]> {
+  const { rows } = await pool.query<LedgerEntry>(
     `with recursive source as (
        select b.id as leaf, b.id, b.parent_id from ferry.import_batches b where b.import_id = $1
        union all
@@ -80,12 +80,12 @@ export async function toldOf(pool: Pool, id: bigint): Promise<Told[]> {
  * refused call may have been applied in part, it admits one delivery for each call.
  */
 export function disagreements(
-  told: readonly Told[],
+  ledger: readonly LedgerEntry[],
   delivered: readonly Delivered[],
   { refusedMayBeApplied = false } = {},
 ): string[] {
   const deliveries = new Map(delivered.map(one => [one.recipient, one.deliveries]))
-  return told.flatMap(({ recipient, state, resends, uncertain, calls }) => {
+  return ledger.flatMap(({ recipient, state, resends, uncertain, calls }) => {
     const times = deliveries.get(recipient) ?? 0
     const least = state === 'sent' ? 1 : 0
     const most = (state === 'sent' || uncertain || state === 'in flight' ? 1 : 0) + resends

@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import { flushCompileCache } from 'node:module'
 import { pino } from 'pino'
 import { JOBS } from '#jobs/index.ts'
+import { defineSchedules } from '#jobs/schedules.ts'
 import { openQueue } from '#src/cli/queue.ts'
 import { readConfig } from '#src/config.ts'
 import { openFerry } from '#src/ferry.ts'
-import { openWorker } from '#src/queue/worker.ts'
+import { openWorker } from '#src/worker/worker.ts'
 
 /*
  * A worker in a process of its own, to be killed, suspended or cut off by a test. Settings come as JSON in the first
@@ -20,4 +21,4 @@ const queue = await openQueue(ferry)
 flushCompileCache() // for those that follow; whoever is killed would leave nothing
 process.send?.('ready')
 await once(process, 'message')
-await openWorker(ferry, queue, JOBS)
+await openWorker(ferry, queue, { jobs: JOBS, schedules: defineSchedules(ferry) })

@@ -1,6 +1,6 @@
 import type { McpPage, PlatformClient } from '#src/platform/client.ts'
 
-export type McpAsked = { readonly page: number; readonly limit: number }
+export type McpRequest = { readonly page: number; readonly limit: number }
 
 /**
  * A platform's list of MCP servers in memory, paged as the contract says. `before` runs ahead of each answer, with
@@ -9,22 +9,22 @@ export type McpAsked = { readonly page: number; readonly limit: number }
 export function openMcpList(
   ids: readonly string[],
   {
-    mostPerPage = 100,
+    maxPerPage = 100,
     total = rows => rows.length,
     before = () => undefined,
   }: {
-    mostPerPage?: number
-    total?: (rows: readonly unknown[], asked: McpAsked) => number
-    before?: (asked: McpAsked, n: number) => Awaited<ReturnType<PlatformClient['listMcpPage']>> | undefined
+    maxPerPage?: number
+    total?: (rows: readonly unknown[], asked: McpRequest) => number
+    before?: (asked: McpRequest, n: number) => Awaited<ReturnType<PlatformClient['listMcpPage']>> | undefined
   } = {},
 ) {
-  const list = { rows: ids.map(id => server(id)) as unknown[], asked: [] as McpAsked[] }
+  const list = { rows: ids.map(id => server(id)) as unknown[], asked: [] as McpRequest[] }
   const listMcpPage: PlatformClient['listMcpPage'] = async ({ page, limit }) => {
     const asked = { page, limit }
     list.asked.push(asked)
     const other = before(asked, list.asked.length)
     if (other) return other
-    const size = Math.min(limit, mostPerPage)
+    const size = Math.min(limit, maxPerPage)
     const servers = list.rows.slice((page - 1) * size, page * size)
     const data: McpPage = { total: total(list.rows, asked), servers, mayBeDirty: false }
     return { ok: true, data, requestId: `req-${list.asked.length}`, requests: 1 }

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { pino } from 'pino'
 import { Secret } from '#src/model/secret.ts'
 import { type ClientOptions, openPlatformClient, type PlatformClient } from '#src/platform/client.ts'
-import { openThrottle } from './open-throttle.ts'
+import { createThrottle } from './create-throttle.ts'
 
 export type Received = {
   readonly url: string
@@ -33,7 +33,7 @@ export async function openScriptedPlatform(script: Script, options: Partial<Clie
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const logs: string[] = []
-  const throttle = openThrottle()
+  const throttle = createThrottle()
   const client: PlatformClient = openPlatformClient({
     account: 'default',
     baseUrl: origin,

@@ -6,10 +6,13 @@ import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { findPostmaster } from '#src/embedded/server.ts'
 import { onServer } from './database.ts'
 
-/** What the directories of this user's test runs are called; the number of the process follows. */
+/** The start of the directory names of this user's test runs; the process id follows. */
 const OURS = `ferry-test-run-${userInfo().username}-`
 
-/** The embedded Postgres in a directory of its own; without fsync, for nothing in it needs to survive. */
+/** Nothing on this server needs to survive, and its many small databases are gone before autovacuum could help. */
+const SETTINGS = ['fsync = off', 'synchronous_commit = off', 'full_page_writes = off', 'autovacuum = off']
+
+/** Opens an embedded Postgres in a new directory, both removed at the end. */
 export async function openServer(opened: AsyncDisposableStack): Promise<string> {
   await removeLeftovers()
   const directory = await mkdtemp(join(tmpdir(), `${OURS}${process.pid}-`))
@@ -18,7 +21,7 @@ export async function openServer(opened: AsyncDisposableStack): Promise<string> 
   const postgres = opened.use(
     await openEmbeddedPostgres({ dataDir: directory, log: pino({ level: 'silent' }) }),
   )
-  await onServer(postgres.url, 'alter system set fsync = off')
+  for (const setting of SETTINGS) await onServer(postgres.url, `alter system set ${setting}`)
   await onServer(postgres.url, 'select pg_reload_conf()')
   return postgres.url
 }

@@ -7,6 +7,9 @@ import { ConfigurationError, readConfig } from '#src/config.ts'
 const DIRECTORY = mkdtempSync(join(tmpdir(), 'ferry-config-'))
 afterAll(() => rmSync(DIRECTORY, { recursive: true }))
 
+export const CANARY = 'canary-7f3a9c'
+export const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: CANARY }
+
 export function mistakesOf(env: Record<string, string>): readonly string[] {
   try {
     readConfig(env)

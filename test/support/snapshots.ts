@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { findPair, listDifferences, type SnapshotDifference } from '#src/store/snapshot-diff.ts'
+import { findPair, listDifferences, type SnapshotDifference } from '#src/inventory/snapshot-diff.ts'
 
 /** All that differs between two snapshots. */
 export async function diffSnapshots(pool: Pool, a: bigint, b: bigint): Promise<SnapshotDifference[]> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
+import { inTransaction } from '#src/db/pool.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { inTransaction } from '#src/store/database.ts'
 
 export type StagedImport = {
   account?: string
@@ -52,7 +52,7 @@ async function putRows(client: PoolClient, staged: StagedImport): Promise<bigint
   return BigInt(id)
 }
 
-/** Stands in for staging's own hash: equal recipients have equal ones. */
+/** Replaces staging's own hash: equal recipients have equal ones. */
 function hashOf(recipient: string): string {
   return createHash('md5').update(recipient.toLowerCase()).digest('hex')
 }

@@ -1,13 +1,14 @@
 import type { Pool } from 'pg'
 import { pino } from 'pino'
-import { type Database, openDatabase } from '#src/store/database.ts'
-import { type Limit, openThrottle } from '#src/store/throttle.ts'
+import { createThrottle } from '#src/db/call-log.ts'
+import { type Database, openDatabase } from '#src/db/pool.ts'
+import type { Limit } from '#src/model/limit.ts'
 import { openTestDatabase } from './database.ts'
 
 export type TestStore = Database & {
   readonly url: string
   /** A throttle of its own, as another process would have, on the shared call log. */
-  openThrottle(limit: Limit, arrivalBoundMs?: number): ReturnType<typeof openThrottle<string>>
+  createThrottle(limit: Limit, arrivalBoundMs?: number): ReturnType<typeof createThrottle<string>>
   /** Another pool on the same database, closed with the store. */
   openPool(): Pool
 }
@@ -22,8 +23,8 @@ export async function openTestStore(): Promise<TestStore> {
   return {
     ...database,
     url,
-    openThrottle: (limit, arrivalBoundMs = 5000) =>
-      openThrottle(database.pool, { limitOf: () => limit, arrivalBoundMs }),
+    createThrottle: (limit, arrivalBoundMs = 5000) =>
+      createThrottle(database.pool, { limitOf: () => limit, arrivalBoundMs }),
     openPool: () => kept.use(openDatabase(url, pino({ level: 'silent' }))).pool,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }

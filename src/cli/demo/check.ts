@@ -5,7 +5,7 @@ import type { Night } from './tables.ts'
 
 type Mutated = ReturnType<SandboxState['mutate']>
 
-/** Says in words where Postgres and the sandbox differ: every current row, and what the second night observed. */
+/** Returns in words how Postgres and the sandbox differ: in current rows, and in what the second night counted. */
 export async function differencesToSandbox(
   pool: Pool,
   state: SandboxState,
@@ -31,7 +31,7 @@ export async function differencesToSandbox(
      from ferry.mcp_servers s`,
   )
   const [ruleRun, serverRun] = second.runs
-  const said = [
+  const counted = [
     ruleRun?.added,
     ruleRun?.changed,
     ruleRun?.removed,
@@ -55,9 +55,9 @@ export async function differencesToSandbox(
     ...(sameRows(servers, storedServers)
       ? []
       : [`MCP servers differ (${servers.length} there, ${storedServers.length} here)`]),
-    ...(isDeepStrictEqual(said, did)
+    ...(isDeepStrictEqual(counted, did)
       ? []
-      : [`the second night counted ${said.join()} for ${did.join()} (${kinds.join()})`]),
+      : [`the second night counted ${counted.join()} for ${did.join()} (${kinds.join()})`]),
   ]
 }
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { CommandFailed } from '../errors.ts'
 
-/** Removes what an earlier demo left. Throws `CommandFailed` if somebody is at work in it. */
+/** Removes the data of an earlier demo. Throws `CommandFailed` if another program is connected to it. */
 export async function emptyDatabase(url: string): Promise<void> {
   const client = new Client({ connectionString: url, application_name: 'ferry demo' })
   await client.connect()
@@ -11,7 +11,7 @@ export async function emptyDatabase(url: string): Promise<void> {
          and backend_type = 'client backend'`,
     )
     if (rowCount !== 0)
-      throw new CommandFailed("somebody is connected to the demo's database; end that first")
+      throw new CommandFailed("another program is connected to the demo's database; end it first")
     await client.query('set client_min_messages = warning')
     await client.query('drop schema if exists ferry cascade')
   } finally {

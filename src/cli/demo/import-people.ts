@@ -1,6 +1,5 @@
 import type { Ferry } from '#src/ferry.ts'
-import type { ImportContext } from '#src/imports/context.ts'
-import type { ImportOptions } from '#src/imports/stage.ts'
+import type { ImportOptions } from '#src/imports/staging/options.ts'
 import type { ImportSummary } from '#src/model/import.ts'
 import { SANDBOX_PAGE_ID, type SandboxState } from '#src/sandbox/state.ts'
 import { CommandFailed } from '../errors.ts'
@@ -9,7 +8,7 @@ import type { SamplePeople } from './sample-people.ts'
 
 type Options = { json?: true }
 
-/** Does what `ferry import FILE … --yes --wait` does, at the platform's real limits, and returns the sum of it. */
+/** Does what `ferry import FILE … --yes --wait` does, at the platform's real limits. Returns the summary. */
 export async function importPeople(
   ferry: Ferry,
   people: SamplePeople,
@@ -17,7 +16,7 @@ export async function importPeople(
   signal: AbortSignal,
 ): Promise<ImportSummary> {
   const { stageFile } = await import('../import/stage.ts')
-  const { confirmImport } = await import('#src/imports/control.ts')
+  const { confirmImport } = await import('#src/imports/control/confirm.ts')
   const { workHere } = await import('../import/watch.ts')
   const { openView } = await import('../import/view.ts')
   const wanted = optionsFor(ferry, people)
@@ -57,16 +56,16 @@ async function show(
   ferry: Ferry,
   { file, suppressed }: SamplePeople,
   { account, pageId }: ImportOptions,
-  staged: Parameters<typeof import('../import/staged.ts')['printStaged']>[1],
+  staged: Parameters<typeof import('../import/print-report.ts')['printStagingReport']>[1],
 ): Promise<void> {
-  const { printStaged } = await import('../import/staged.ts')
+  const { printStagingReport } = await import('../import/print-report.ts')
   const { estimateMs } = await import('#src/imports/estimate.ts')
-  const { accounts }: ImportContext = ferry
+  const { accounts } = ferry
   const limit = accounts.get(account)?.importLimit
-  print(`\n${emphasised("Subscribers of another product's status page, carried over")}`)
+  print(`\n${emphasised("Subscribers of another product's status page, imported")}`)
   print(`  ferry import ${shownPath(file)} --page ${pageId} --map recipient=Email --map locale=Language \\`)
   print(`    --default-locale en-US --all --suppress ${shownPath(suppressed)}\n`)
-  printStaged(shownPath(file), staged, limit ? estimateMs(staged.summary.batches, limit) : 0)
+  printStagingReport(shownPath(file), staged, limit ? estimateMs(staged.summary.batches, limit) : 0)
   print('')
 }
 
@@ -88,7 +87,7 @@ async function printSum(summary: ImportSummary): Promise<void> {
   print(`\nIt adds up: ${read.toLocaleString('en-US')} read = ${sum.join(' + ')}`)
 }
 
-/** Says in words where the sum, the file and what the sandbox received differ. */
+/** Returns in words how the summary, the file and the subscribers in the sandbox differ. */
 export function differencesOfImport(
   summary: ImportSummary,
   people: SamplePeople,
@@ -108,6 +107,6 @@ export function differencesOfImport(
       : [`the import counted ${counted} for ${right} (read, sent, rejected, duplicate, suppressed)`]),
     ...(strangers + again + missing === 0
       ? []
-      : [`of the subscribers ${missing} are missing, ${again} came twice, ${strangers} should not be there`]),
+      : [`${missing} subscribers are missing, ${again} were sent twice, ${strangers} should not be there`]),
   ]
 }

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pick, type Random, seededRandom } from '#src/sandbox/random.ts'
 
-/** Two files as another status page's product might export them, and what must become of their rows. */
+/** Two files like the exports of another status page product, and what must happen to their rows. */
 export type SamplePeople = {
   readonly file: string
   readonly suppressed: string
   readonly rows: number
-  /** Who is to be subscribed, once each. */
+  /** The addresses to be subscribed, once each. */
   readonly valid: ReadonlySet<string>
   readonly rejected: number
   readonly duplicates: number
@@ -18,7 +18,7 @@ const VALID = 2_880
 const DUPLICATES = 60
 const UNSUBSCRIBED = 45
 
-/** Mistakes as they are met: each row is rejected, and costs no other. */
+/** Common mistakes. Each of these rows is rejected, and no other row is. */
 const BAD_ROWS = [
   'no-at-sign.example.com,Ada Byron,en-US',
   'two@@example.com,Ada Byron,en-US',
@@ -34,14 +34,14 @@ const BAD_ROWS = [
   `${'long'.repeat(70)}@example.com,Long,en-US`,
 ]
 
-/** Writes both files into the directory, the same ones each time. */
+/** Writes both files into the directory. Their content is the same each time. */
 export async function writeSamplePeople(directory: string): Promise<SamplePeople> {
   const random = seededRandom(2026)
   const people = Array.from({ length: VALID + UNSUBSCRIBED }, (_, number) => addressOf(random, number))
   const unsubscribed = people.filter((_, number) => number % 65 === 7).slice(0, UNSUBSCRIBED)
   const valid = new Set(people.filter(address => !unsubscribed.includes(address)))
   const rows = people.map(address => rowOf(random, address))
-  // Somebody signed up twice, in other letters; rows that are wrong stand anywhere.
+  // Duplicates are in upper case. Bad rows are at random places.
   const again = [...valid].slice(0, DUPLICATES).map(address => rowOf(random, address.toUpperCase()))
   for (const row of [...BAD_ROWS, ...again]) {
     rows.splice(Math.floor(rows.length / 2 + (random() * rows.length) / 2), 0, row)
@@ -79,7 +79,7 @@ const LAST = ['bakke', 'byrne', 'chen', 'haddad', 'lindqvist', 'nowak', 'okafor'
 const DOMAINS = ['example.com', 'example.org', 'ops.example.net']
 const LANGUAGES = ['en-US', 'en-GB', 'de-DE', 'pt-BR', 'zh-CN', '']
 
-/** Nobody else has it: it ends with the number. */
+/** Unique, because it ends with the number. */
 function addressOf(random: Random, number: number): string {
   return `${pick(random, FIRST)}.${pick(random, LAST)}.${number}@${pick(random, DOMAINS)}`
 }

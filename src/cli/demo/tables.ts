@@ -7,7 +7,7 @@ import { printDiff } from '../snapshots.ts'
 
 export type Night = { readonly snapshot: bigint; readonly runs: readonly RunResult[] }
 
-/** Prints what was found, most of it with the SQL anyone may type. */
+/** Prints the results of both nights, most of them with the SQL that returns them. */
 export async function printTables(pool: Pool, first: Night, second: Night): Promise<void> {
   heading('Runs')
   printRuns([...first.runs, ...second.runs])
@@ -20,7 +20,7 @@ export async function printTables(pool: Pool, first: Night, second: Night): Prom
   )
   heading('What changed in the alert rules, and who did it')
   await printChanges(pool, second)
-  heading('Rules that fire now')
+  heading('Rules that are firing now')
   await printQuery(
     pool,
     `select id, name, labels ->> 'severity' as severity, began from ferry.alert_rules_firing order by began, name`,
@@ -63,7 +63,7 @@ function heading(text: string): void {
   print(`\n${emphasised(text)}`)
 }
 
-/** The types int8 and numeric, which arrive as text. */
+/** The type ids of int8 and numeric, whose values arrive as text. */
 const WHOLE_NUMBERS = [20, 1700]
 
 async function printQuery(pool: Pool, sql: string): Promise<void> {

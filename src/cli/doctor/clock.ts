@@ -1,32 +1,27 @@
 import type { Pool } from 'pg'
+import { readClock } from '#src/db/clock.ts'
 import { duration } from '../output.ts'
 import type { Finding } from './finding.ts'
 
-/** Beyond this, what this machine logs and what the tables say would confuse whoever compares them. */
-const TOLERATED_MS = 2_000
+/** With a larger difference, the times in this machine's log and in the tables cannot be compared. */
+const MAX_DIFFERENCE_MS = 2_000
 const SAMPLES = 5
 
-/** Compares this machine's clock to the database's, on the quickest of a few round trips. */
+/** Compares this machine's clock to the database's. Takes the sample with the shortest round trip: it is the most exact. */
 export async function checkClock(pool: Pool): Promise<Finding> {
-  let best = { differenceMs: 0, roundTripMs: Number.POSITIVE_INFINITY }
-  for (let sample = 0; sample < SAMPLES; sample++) {
-    const askedAtMs = Date.now()
-    const { rows } = await pool.query<{ ms: number }>(
-      'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
-    )
-    const answeredAtMs = Date.now()
-    const roundTripMs = answeredAtMs - askedAtMs
-    const differenceMs = (rows[0]?.ms ?? 0) - (askedAtMs + answeredAtMs) / 2
-    if (roundTripMs < best.roundTripMs) best = { differenceMs, roundTripMs }
+  let best = await readClock(pool)
+  for (let sample = 1; sample < SAMPLES; sample++) {
+    const reading = await readClock(pool)
+    if (reading.roundTripMs < best.roundTripMs) best = reading
   }
-  const size = duration(Math.abs(best.differenceMs))
-  const found = `the database's clock is ${size} ${best.differenceMs < 0 ? 'behind' : 'ahead of'} this machine's`
-  if (Math.abs(best.differenceMs) <= TOLERATED_MS) return { check: 'clock', status: 'ok', found }
+  const size = duration(Math.abs(best.aheadMs))
+  const found = `the database's clock is ${size} ${best.aheadMs > 0 ? 'behind' : 'ahead of'} this machine's`
+  if (Math.abs(best.aheadMs) <= MAX_DIFFERENCE_MS) return { check: 'clock', status: 'ok', found }
   return {
     check: 'clock',
     status: 'warn',
     found,
     whatToDo:
-      "Have both set by NTP. Limits, schedules and history go by the database's clock; the log of this machine does not.",
+      "Synchronise both clocks with NTP. Limits, schedules and history use the database's clock; this machine's log does not.",
   }
 }

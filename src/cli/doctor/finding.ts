@@ -1,24 +1,24 @@
 import { exitCodeFor, whatToDoAbout } from '../errors.ts'
 import type { ExitCode } from '../exit.ts'
 
-/** What one check found. */
+/** The result of one check. */
 export type Finding = {
   readonly check: string
   readonly status: 'ok' | 'warn' | 'fail'
   readonly found: string
   readonly whatToDo?: string
-  /** Of a failure, if it is not 1. */
+  /** The exit code of a failure; 1 by default. */
   readonly exit?: ExitCode
 }
 
-/** A failure as the error tells it. */
+/** Returns a handler that turns the error of a check into a finding. */
 export function failed(check: string): (error: unknown) => Finding {
   return error => {
     const known = error instanceof Error ? error : new Error(String(error))
     const whatToDo = whatToDoAbout(known)
     return {
-      // Whatever was looked at, it is the database that is away.
-      check: known.name === 'PostgresAway' ? 'postgres' : check,
+      // Whatever was checked, the fault is the database's.
+      check: known.name === 'PostgresUnavailable' ? 'postgres' : check,
       status: 'fail',
       found: known.message,
       exit: exitCodeFor(known),
@@ -27,7 +27,7 @@ export function failed(check: string): (error: unknown) => Finding {
   }
 }
 
-/** The findings, and one more if they end in an error: what comes after them is still worth a look. */
+/** Yields the findings, and a failure if they end with an error, so that the checks after them still run. */
 export async function* orFailed(check: string, findings: AsyncIterable<Finding>): AsyncGenerator<Finding> {
   try {
     yield* findings

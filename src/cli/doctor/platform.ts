@@ -1,87 +1,67 @@
-import type { Pool } from 'pg'
-import type { Account } from '#src/config.ts'
+import type { ClosedLimit } from '#src/db/closed-limits.ts'
 import type { Ferry } from '#src/ferry.ts'
-import type { InventoryAccount } from '#src/inventory/context.ts'
-import type { Answer } from '#src/platform/client.ts'
-import type { Call, Throttle } from '#src/platform/throttle.ts'
-import { type Closed, findClosed } from '#src/store/throttle.ts'
+import { listSharedAccounts } from '#src/inventory/platform-accounts.ts'
+import type { Answer } from '#src/platform/answer.ts'
+import type { Operation } from '#src/platform/operations.ts'
 import { EXIT } from '../exit.ts'
 import { isRefusal } from '../run-result.ts'
+import { boundedThrottle, LimitNotFree } from './bounded-throttle.ts'
 import type { Finding } from './finding.ts'
 
-/** One real call of each listing per account, through the throttle like any other. */
+/** Makes one real call of each listing for each account, through the throttle like any other call. */
 export async function* platformFindings(ferry: Ferry, signal: AbortSignal): AsyncGenerator<Finding> {
-  const context = { runId: null, signal, throttle: impatient(ferry) }
-  for (const account of ferry.accounts.values()) {
-    const { client, includeAccount, folders } = account
+  const context = { runId: null, signal, throttle: boundedThrottle(ferry) }
+  for (const { name, client, includeAccount, folders } of ferry.accounts.values()) {
     const checks = [
       async () => {
         const servers = await client.listMcpPage({ page: 1, limit: 1, includeAccount }, context)
-        return answerOf(account, servers, servers.ok ? `${servers.data.total} MCP servers` : '')
+        return answerFinding(name, servers, servers.ok ? `${servers.data.total} MCP servers` : '')
       },
       async () => {
         const rules = await client.listAlertRules(folders[0] ?? 0n, context)
-        return answerOf(account, rules, rules.ok ? `${rules.data.listing().rows.length} alert rules` : '')
+        return answerFinding(name, rules, rules.ok ? `${rules.data.listing().rows.length} alert rules` : '')
       },
     ]
-    for (const check of checks) {
-      yield await check().catch(error => {
-        if (error instanceof LimitInUse) return error.finding
-        throw error
-      })
+    for (const check of checks) yield await check().catch(limitFinding)
+    // An import call would subscribe people, so none is made.
+    const closed = await ferry.findClosedLimit(name, 'import-subscribers')
+    if (closed) yield closedFinding(name, 'import-subscribers', closed)
+  }
+  yield* sharedAccounts(ferry)
+}
+
+function answerFinding(account: string, answer: Answer<unknown>, found: string): Finding {
+  if (answer.ok) {
+    return {
+      check: 'platform',
+      status: 'ok',
+      found: `account ${account}: the platform lists ${found} (request_id ${answer.requestId})`,
     }
-    const call = { account: account.name, operation: 'import-subscribers', runId: null } as const
-    const closed = await findClosed(
-      ferry.pool,
-      ferry.limitOf(call.account, call.operation).limitKey,
-      call.operation,
-    )
-    if (closed) yield closedFinding(call, closed)
   }
-  yield* sharedAccounts(ferry.pool, ferry.config.accounts)
-}
-
-/** How long a call may wait for others that use the same limit. */
-const PERMIT_WITHIN_MS = 5_000
-
-/** No call can be made for now, which a person should hear at once. */
-class LimitInUse extends Error {
-  override readonly name = 'LimitInUse'
-  readonly finding: Finding
-  constructor(finding: Finding) {
-    super(finding.found)
-    this.finding = finding
-  }
-}
-
-/** The throttle, but where it would wait for long its `take` throws `LimitInUse`. */
-function impatient({ throttle, pool, limitOf }: Ferry): Throttle {
+  const { message, whatToDo, requestId, code, httpStatus } = answer.refusal
   return {
-    ...throttle,
-    async take(call, signal) {
-      const throwIfClosed = async () => {
-        const closed = await findClosed(pool, limitOf(call.account, call.operation).limitKey, call.operation)
-        if (closed) throw new LimitInUse(closedFinding(call, closed))
-      }
-      await throwIfClosed()
-      const timeUp = AbortSignal.timeout(PERMIT_WITHIN_MS)
-      try {
-        return await throttle.take(call, AbortSignal.any([signal, timeUp]))
-      } catch (error) {
-        if (!timeUp.aborted || signal.aborted) throw error
-        await throwIfClosed()
-        throw new LimitInUse({
-          check: 'platform',
-          status: 'warn',
-          found: `account ${call.account}: the limit of ${call.operation} is in use; the platform was not asked`,
-          whatToDo: 'Run this again later, when the workers of this account make fewer calls.',
-        })
-      }
-    },
+    check: 'platform',
+    status: 'fail',
+    found: `account ${account}: ${message}${requestId === null ? '' : ` (request_id ${requestId})`}`,
+    whatToDo,
+    exit: isRefusal(code, httpStatus) ? EXIT.refused : EXIT.failed,
   }
 }
 
-function closedFinding({ account, operation }: Call, { until, requestId }: Closed): Finding {
+/** Turns a call that got no permit into a finding; throws any other error. */
+function limitFinding(error: unknown): Finding {
+  if (!(error instanceof LimitNotFree)) throw error
+  const { account, operation, closed } = error
+  if (closed !== null) return closedFinding(account, operation, closed)
+  return {
+    check: 'platform',
+    status: 'warn',
+    found: `account ${account}: the limit of ${operation} is in use; the platform was not asked`,
+    whatToDo: 'Run this again later, when the workers of this account make fewer calls.',
+  }
+}
+
+function closedFinding(account: string, operation: Operation, { until, requestId }: ClosedLimit): Finding {
   const about = requestId === null ? '' : ` (request_id ${requestId})`
   return {
     check: 'platform',
@@ -93,35 +73,15 @@ function closedFinding({ account, operation }: Call, { until, requestId }: Close
   }
 }
 
-function answerOf({ name }: InventoryAccount, answer: Answer<unknown>, found: string): Finding {
-  if (answer.ok) {
-    const told = `account ${name}: the platform lists ${found} (request_id ${answer.requestId})`
-    return { check: 'platform', status: 'ok', found: told }
-  }
-  const { message, whatToDo, requestId, code, httpStatus } = answer.refusal
-  return {
-    check: 'platform',
-    status: 'fail',
-    found: `account ${name}: ${message}${requestId === null ? '' : ` (request_id ${requestId})`}`,
-    whatToDo,
-    exit: isRefusal(code, httpStatus) ? EXIT.refused : EXIT.failed,
-  }
-}
-
-/** Accounts here that turned out to be one account there: the platform counts their calls together, Ferry does not. */
-async function* sharedAccounts(pool: Pool, accounts: readonly Account[]): AsyncGenerator<Finding> {
-  const { rows } = await pool.query<{ account_id: string; names: string[] }>(
-    `select account_id::text, array_agg(account order by account) as names from ferry.platform_accounts
-     where account = any ($1) group by account_id having count(*) > 1`,
-    [accounts.map(account => account.name)],
-  )
-  const groupOf = new Map(accounts.map(account => [account.name, account.limitGroup]))
-  for (const { account_id, names } of rows) {
+/** Warns of accounts that are one account on the platform: it counts their calls together, Ferry does not. */
+async function* sharedAccounts({ pool, config }: Ferry): AsyncGenerator<Finding> {
+  const groupOf = new Map(config.accounts.map(account => [account.name, account.limitGroup]))
+  for (const { accountId, names } of await listSharedAccounts(pool, [...groupOf.keys()])) {
     if (new Set(names.map(name => groupOf.get(name))).size === 1) continue
     yield {
       check: 'limits',
       status: 'warn',
-      found: `${names.join(' and ')} are one account on the platform (${account_id}), which counts their calls together`,
+      found: `${names.join(' and ')} are one account on the platform (${accountId}), which counts their calls together`,
       whatToDo: 'Give them one limitGroup in FERRY_ACCOUNTS_FILE.',
     }
   }

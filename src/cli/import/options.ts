@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander'
 import type { Config } from '#src/config.ts'
-import type { ImportOptions, PresetName } from '#src/imports/stage.ts'
-import type { OnUncertain } from '#src/model/import.ts'
+import type { ImportOptions } from '#src/imports/staging/options.ts'
+import { PRESET_NAMES, type PresetName } from '#src/imports/staging/presets/presets.ts'
+import { MAX_BATCH_ROWS } from '#src/model/batch-rows.ts'
+import { ON_UNCERTAIN, type OnUncertain } from '#src/model/import.ts'
+import { accountsOf } from '../accounts.ts'
 import { countFrom, mapArgument, mapLocaleArgument, pageArgument } from '../arguments.ts'
 import { UsageError } from '../errors.ts'
-import { accountsOf } from '../session.ts'
 
 /** What may be written after `ferry import FILE`. */
 export type Options = {
@@ -29,10 +31,7 @@ export type Options = {
   json?: true
 }
 
-/** More in one call no platform takes; Ferry would only learn it from a 413. */
-const MOST_ROWS = 100_000
-
-const MOST_FIRST = 999_999_999
+const MAX_FIRST_ROWS = 999_999_999
 
 export function addOptions(command: Command): Command {
   return command
@@ -41,54 +40,48 @@ export function addOptions(command: Command): Command {
     .option('--method <name>', 'the channel', 'email')
     .option(
       '--map <field=column>',
-      'which column holds recipient, all, component_ids or locale, or with --from a field of that product, such as confirmed; repeatable',
+      'the column that holds recipient, all, component_ids or locale, or with --from a field of that product, such as confirmed; repeatable',
       mapArgument,
     )
     .option(
       '--lenient-addresses',
-      'accept addresses that break a rule as some real mailboxes do: john..doe@docomo.ne.jp',
+      'accept addresses that break a rule of e-mail the way some real mailboxes do: john..doe@docomo.ne.jp',
     )
-    .option('--default-locale <tag>', 'for rows that have none: en-US')
+    .option('--default-locale <tag>', 'the locale of rows that have none, such as en-US')
     .option(
-      '--map-locale <said=tag>',
-      'which locale is meant by what the file has: de=de-DE; repeatable',
+      '--map-locale <value=tag>',
+      'the locale that a value in the file means: de=de-DE; repeatable',
       mapLocaleArgument,
     )
-    .option('--all', 'rows that name no components get all of them')
-    .addOption(
-      new Option('--from <product>', 'the file is the export of this product').choices([
-        'statuspage',
-        'instatus',
-        'betterstack',
-        'cachet',
-        'platform',
-      ] satisfies PresetName[]),
-    )
+    .option('--all', 'rows that name no components get all components')
+    .addOption(new Option('--from <product>', 'the file is the export of this product').choices(PRESET_NAMES))
     .option('--components <file>', 'a CSV of old component ids and new ones')
-    .option('--suppress <file>', 'a list of recipients who must not be subscribed')
-    .option('--batch <n>', 'rows in one call (default: FERRY_IMPORT_BATCH)', countFrom(1, MOST_ROWS))
-    .option('--first <n>', 'send so many rows, then pause', countFrom(1, MOST_FIRST))
+    .option('--suppress <file>', 'a file of recipients who must not be subscribed')
+    .option('--batch <n>', 'rows in one call (default: FERRY_IMPORT_BATCH)', countFrom(1, MAX_BATCH_ROWS))
+    .option('--first <n>', 'send this many rows, then pause', countFrom(1, MAX_FIRST_ROWS))
     .addOption(
-      new Option('--on-uncertain <what>', 'what to do with a call of which nobody knows whether it arrived')
-        .choices(['resend', 'hold'] satisfies OnUncertain[])
+      new Option('--on-uncertain <what>', 'what to do with a call whose outcome is unknown')
+        .choices(ON_UNCERTAIN)
         .default('resend'),
     )
-    .option('--update', 'send again those whom an earlier import sent with other settings')
+    .option('--update', 'send recipients again that an earlier import sent with other settings')
     .option(
       '--dry-run',
-      'read and check the file, store nothing of it, call nothing, whatever else is said; only the tables are made where there are none',
+      'read and check the file, store no row, call nothing, whatever other options say; creates the tables if there are none',
     )
     .option('--yes', 'do not ask')
-    .option('--wait', 'do the work in this process, to its end')
+    .option('--wait', 'process the import in this process until it ends')
     .option('--json', 'print JSON objects; the last one is the summary')
 }
 
-/** What is to be staged. Throws `UsageError` if it is not clear for which account. */
+/** Returns how the file is to be staged. Throws `UsageError` if it is not clear for which account. */
 export function importOptions(options: Options, config: Config): ImportOptions {
   const [account, ...others] = accountsOf(config, options.account)
   if (!account || others.length > 0) {
     const names = config.accounts.map(account => account.name).join(', ')
-    throw new UsageError(`there are several accounts; say with --account which owns the page: ${names}`)
+    throw new UsageError(
+      `there are several accounts; name the one that owns the page with --account: ${names}`,
+    )
   }
   return {
     account: account.name,

@@ -1,5 +1,4 @@
-import { fieldsOf } from '#src/imports/file/header.ts'
-import { PRESET_NAMES, PRESETS } from '#src/imports/presets/presets.ts'
+import { fieldsOfProduct, PRESET_NAMES } from '#src/imports/staging/presets/presets.ts'
 
 const WIDTH = 78
 const INDENT = '              '
@@ -7,7 +6,7 @@ const INDENT = '              '
 /** The columns that `--from` reads of each product, for `--help`. */
 export function columnsOfProducts(): string {
   const products = PRESET_NAMES.map(product => {
-    const fields = fieldsOf(PRESETS[product], {}).map(
+    const fields = fieldsOfProduct(product).map(
       ({ columns, required }) => columns.join(' or ') + (required ? '*' : ''),
     )
     return `  ${product}`.padEnd(INDENT.length) + wrapped(fields)

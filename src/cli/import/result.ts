@@ -1,4 +1,4 @@
-import type { Pause } from '#src/imports/progress.ts'
+import type { PauseReport } from '#src/imports/reporting/summary.ts'
 import { type ImportSummary, missingOf } from '#src/model/import.ts'
 import { EXIT, type ExitCode, gravest } from '../exit.ts'
 import {
@@ -14,10 +14,10 @@ import {
 } from '../output.ts'
 import { isRefusal } from '../run-result.ts'
 
-/** How an import ended, or how it stands if it is still going on. */
-export type Outcome = { readonly summary: ImportSummary; readonly pause: Pause | null }
+/** How an import ended, or where it stands if it has not ended. */
+export type Outcome = { readonly summary: ImportSummary; readonly pause: PauseReport | null }
 
-/** One that goes on is done as far as the command is concerned; one that waits for a person is not. */
+/** The command is done with an import that is active, and not with one that waits for a person. */
 export function exitCodeOf({ summary, pause }: Outcome): ExitCode {
   const { status, rejected } = summary
   return gravest([
@@ -47,7 +47,7 @@ export function cellsOf(summary: ImportSummary): Cell[] {
   return [...about, ...counts, summary.batches, summary.requests, duration(summary.durationMs)]
 }
 
-/** In one row, or where that is too wide, in one column. */
+/** Prints it in one row, or in one column if the row is too wide. */
 export function printSummary(summary: ImportSummary): void {
   const cells = cellsOf(summary)
   if (fits(SUMMARY_HEAD, [cells])) {
@@ -61,36 +61,36 @@ export function printSummary(summary: ImportSummary): void {
 
 const NAME_WIDTH = Math.max(...SUMMARY_HEAD.map(name => name.length))
 
-/** Says on stderr why an import is not simply done, and what to do. */
+/** Prints on stderr why an import is not completed, and what to do. */
 export function explainOutcome({ summary, pause }: Outcome): void {
   const { import: id, status, rejected, uncertain, pending } = summary
   const say = (words: string) => printAside(harmless(`ferry: import ${id}: ${words}`))
   const missing = missingOf(summary)
   if (missing !== 0) {
     say(
-      `${counted(Math.abs(missing), 'row')} ${missing > 0 ? 'missing from' : 'too many in'} the sum; please report it.`,
+      `the counts do not add up: ${counted(Math.abs(missing), 'row')} ${missing > 0 ? 'missing' : 'too many'}. Please report it.`,
     )
   }
   if (pause !== null) say(pauseInWords(summary, pause))
   if (status === 'undecided' || (status === 'cancelled' && uncertain > 0)) {
     say(
-      `nobody knows whether ${counted(uncertain, 'row')} arrived. \`ferry imports show ${id}\` lists the batches; ` +
+      `the outcome of ${counted(uncertain, 'row')} is unknown. \`ferry imports show ${id}\` lists the batches; ` +
         `\`ferry imports resolve ${id} --as sent|resend\` decides.`,
     )
   }
   if (status === 'cancelled') say(`cancelled; ${counted(pending, 'row')} not sent.`)
   if (status === 'completed' && rejected > 0) {
     say(
-      `${counted(rejected, 'row')} rejected. \`ferry imports rejects ${id} --out rejects.csv\` writes them; corrected, ` +
-        'that file can be imported.',
+      `${counted(rejected, 'row')} rejected. \`ferry imports rejects ${id} --out rejects.csv\` writes them to a file; ` +
+        'correct it and import it.',
     )
   }
 }
 
-export function pauseInWords({ import: id }: ImportSummary, pause: Pause): string {
+export function pauseInWords({ import: id }: ImportSummary, pause: PauseReport): string {
   const code = pause.code === null || pause.message?.includes(pause.code) ? '' : ` (${pause.code})`
   const request = pause.requestId === null ? '' : `request_id ${pause.requestId}`
-  const resume = `\`ferry imports resume ${id}\` goes on.`
+  const resume = `\`ferry imports resume ${id}\` continues it.`
   return [`paused${code}.`, pause.message ?? '', pause.whatToDo ?? '', resume, request]
     .filter(Boolean)
     .join(' ')

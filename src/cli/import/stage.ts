@@ -1,18 +1,20 @@
 import type { Ferry } from '#src/ferry.ts'
-import { dryRun, type ImportOptions, type Staged, stageImport } from '#src/imports/stage.ts'
+import type { ImportOptions } from '#src/imports/staging/options.ts'
+import { dryRun, stageImport } from '#src/imports/staging/stage.ts'
+import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { count } from '../output.ts'
 
 const SHOW_EVERY_MS = 200
 const CLEAR = '\r\u001b[K'
 
-/** Reads the file, with a line on the terminal that says how far it is. Throws `FileRefused`. */
+/** Stages the file, and shows on a line of the terminal how much of it has been read. Throws `FileRefused`. */
 export async function stageFile(
   ferry: Ferry,
   path: string,
   options: ImportOptions,
   dry: boolean,
   signal: AbortSignal,
-): Promise<Staged> {
+): Promise<StagingReport> {
   const line = openLine()
   const onProgress = (progress: Parameters<typeof inWords>[0]) => line.show(inWords(progress))
   try {
@@ -35,7 +37,7 @@ function inWords({
   return `reading: ${count(rows)} rows${share}`
 }
 
-/** On stderr, so that it mixes with no result; nothing where no terminal is. */
+/** On stderr, apart from results; without a terminal nothing is shown. */
 function openLine() {
   let shownAt = Number.NEGATIVE_INFINITY
   return {

@@ -1,27 +1,27 @@
-import type { Progress } from '#src/imports/progress.ts'
+import type { Progress } from '#src/imports/reporting/progress.ts'
 import { columnsShown, count, counted, duration, print, printJson } from '../output.ts'
 import { wrapped } from '../wrap.ts'
 
 /** Where the progress of an import is shown. */
 export type View = {
   show(progress: Progress): void
-  /** Leaves the line of the terminal as it is, for what is printed next. */
+  /** Ends the line of the terminal; what is printed next goes below it. */
   end(): void
 }
 
-/** Where nothing moves, a line is written all the same so often: it tells that somebody still watches. */
+/** While nothing changes, a line is written this often, to show that the command still runs. */
 const SILENCE_MS = 60_000
-/** Where much moves, no more often than this. */
+/** While counts change, lines are written no more often than this. */
 const PACE_MS = 5_000
 
 const LONGEST_BAR = 24
 const SHORTEST_BAR = 10
 const INDENT = '  '
 
-/** Objects for programs, a bar that moves on a terminal, lines elsewhere. */
+/** Opens JSON objects for programs, a bar that moves on a terminal, or lines elsewhere. */
 export function openView(options: { json?: true }): View {
   if (options.json) return lines(progress => printJson({ progress: jsonOf(progress) }))
-  if (!process.stdout.isTTY) return lines(progress => print(inWords(progress).join(', ')))
+  if (!process.stdout.isTTY) return lines(progress => print(inOneLine(progress)))
   let shown = 0
   return {
     show(progress) {
@@ -36,28 +36,30 @@ export function openView(options: { json?: true }): View {
   }
 }
 
-/** Takes back so many lines, of which the cursor is in the last. */
+/** Clears so many lines; the cursor is in the last of them. */
 function clear(lines: number): string {
   const up = lines > 1 ? `\u001b[${lines - 1}A` : ''
   return lines === 0 ? '' : `\r${up}\u001b[J`
 }
 
-/** The bar in the first line takes what room the words leave; what else there is to say follows, whole. */
-function barred({ summary, ...pace }: Progress, columns: number): string[] {
+/** The bar takes the room that the words of the first line leave; the rest follows below it, whole. */
+function barred(progress: Progress, columns: number): string[] {
+  const { summary, whyWaiting } = progress
   const { import: id, status, sent } = summary
   const all = toBeSent(summary)
-  const [how = '', ...more] = inWords({ summary, ...pace })
+  const [how = '', ...more] = inWords(progress)
   const counts = how.slice(how.indexOf(':') + 2)
   const name = `import ${id} ${status} `
   const room = columns - 1 - name.length - counts.length - '[] '.length
   const width = Math.max(SHORTEST_BAR, Math.min(LONGEST_BAR, room))
   const filled = all === 0 ? width : Math.floor((sent / all) * width)
   const first = `${name}[${'#'.repeat(filled)}${'.'.repeat(width - filled)}] ${counts}`
-  const rest = more.length === 0 ? [] : wrapped(more.join(', '), columns - 1 - INDENT.length)
-  return [...wrapped(first, columns - 1), ...rest.map(line => INDENT + line)]
+  const rest = [more.join(', '), whyWaiting === null ? '' : `${whyWaiting}.`].filter(Boolean)
+  const below = rest.flatMap(text => wrapped(text, columns - 1 - INDENT.length))
+  return [...wrapped(first, columns - 1), ...below.map(line => INDENT + line)]
 }
 
-/** A line whenever the status changes, and for the rest now and then. */
+/** Writes a line whenever the status changes, and otherwise from time to time. */
 function lines(write: (progress: Progress) => void): View {
   let last = { at: Number.NEGATIVE_INFINITY, status: '', counts: '' }
   return {
@@ -81,14 +83,18 @@ function jsonOf({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Prog
   return { import: id, status, ...counts, rowsPerMinute: rate, etaMs, whyWaiting }
 }
 
+function inOneLine(progress: Progress): string {
+  const { whyWaiting } = progress
+  return inWords(progress).join(', ') + (whyWaiting === null ? '' : `. ${whyWaiting}.`)
+}
+
 /** The most important first. */
-function inWords({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Progress): string[] {
+function inWords({ summary, batchesLeft, rowsPerMinute, etaMs }: Progress): string[] {
   const { import: id, status, sent, rejected, uncertain, batches } = summary
   const all = toBeSent(summary)
   return [
     `import ${id} ${status}: ${count(sent)} of ${counted(all, 'row')}${all === 0 ? '' : ` (${Math.floor((sent / all) * 100)} %)`}`,
     etaMs === null ? '' : `${duration(Math.round(etaMs / 1_000) * 1_000)} left`,
-    whyWaiting ?? '',
     `${count(batches - batchesLeft)} of ${counted(batches, 'batch', 'batches')}`,
     rowsPerMinute === null ? '' : `${count(Math.round(rowsPerMinute))} rows/min`,
     rejected > 0 ? `${count(rejected)} rejected` : '',

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { retryTransient } from '#src/db/retry.ts'
 import type { ImportContext } from '#src/imports/context.ts'
-import { loadProgress, loadSummary, NO_WORKER, type Progress } from '#src/imports/progress.ts'
-import { workImport } from '#src/imports/work.ts'
-import type { ImportStatus, ImportSummary } from '#src/model/import.ts'
-import { patiently } from '#src/store/patience.ts'
+import { loadProgress, type Progress } from '#src/imports/reporting/progress.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { NO_WORKER } from '#src/imports/reporting/why-waiting.ts'
+import { workImport } from '#src/imports/sending/work.ts'
+import { type ImportSummary, isActive } from '#src/model/import.ts'
 import { UsageError } from '../errors.ts'
 import { printAside } from '../output.ts'
 import type { View } from './view.ts'
 
-/** A person sees a second as now; a look costs a few small queries. */
+/** To a person a second is immediate; a look costs a few small queries. */
 const LOOK_EVERY_MS = 1_000
 
-const GOING_ON: readonly ImportStatus[] = ['queued', 'running']
-
-/** Shows how an import goes on until it rests or `signal` aborts; returns the last look. Throws `ImportNotFound`. */
+/** Shows the progress of an import until it is not active or `signal` aborts. Returns the last state. Throws `ImportNotFound`. */
 export async function followImport(
   ferry: ImportContext,
   id: bigint,
@@ -24,7 +24,7 @@ export async function followImport(
     for (;;) {
       const progress = await look(ferry, id)
       view.show(progress)
-      if (signal.aborted || !GOING_ON.includes(progress.summary.status)) return progress
+      if (signal.aborted || !isActive(progress.summary.status)) return progress
       await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
     }
   } finally {
@@ -32,19 +32,19 @@ export async function followImport(
   }
 }
 
-/** A database that is restarted meanwhile is no reason to look away. */
+/** Looks again if the database is being restarted. */
 function look(ferry: ImportContext, id: bigint): Promise<Progress> {
-  return patiently(async () => {
+  return retryTransient(async () => {
     const { account } = await loadSummary(ferry.pool, id)
     return loadProgress(ferry.pool, id, ferry.accounts.get(account)?.importLimit ?? null)
   })
 }
 
 /**
- * Does the work of an import in this process, and shows how it goes on, until it rests; returns how it stands then.
- * While a worker is at it, or another import goes first, this only watches, and takes over once it can.
+ * Processes an import in this process and shows its progress, until it is not active. Returns its last state. While a worker is
+ * processing it, or another import goes first, it only watches, and continues once it can.
  *
- * When `signal` aborts it begins no further call and waits for those in flight.
+ * When `signal` aborts it begins no further call and waits for the calls in flight.
  */
 export async function workHere(
   ferry: ImportContext,
@@ -56,10 +56,10 @@ export async function workHere(
   const over = new AbortController()
   const onAbort = () => {
     view.end()
-    printAside('ferry: finishing the calls in flight; a second Ctrl-C ends it at once')
+    printAside('ferry: finishing the calls in flight; a second Ctrl-C exits at once')
   }
   signal.addEventListener('abort', onAbort, { once: true })
-  // Whether it can be shown or not, the work goes on.
+  // The work continues even if its progress cannot be shown.
   const followed = Promise.allSettled([followImport(ferry, id, asWorker(view), over.signal)])
   try {
     await workToTheEnd(ferry, id, signal)
@@ -71,7 +71,7 @@ export async function workHere(
   return look(ferry, id)
 }
 
-/** Throws `UsageError` unless the account of an import is configured: without it nothing of it can be sent here. */
+/** Throws `UsageError` unless the account of an import is configured: without it nothing can be sent here. */
 export function expectAccount({ accounts }: ImportContext, { import: id, account }: ImportSummary): void {
   if (accounts.has(account)) return
   throw new UsageError(
@@ -79,7 +79,7 @@ export function expectAccount({ accounts }: ImportContext, { import: id, account
   )
 }
 
-/** The view of one who is about to do the work: between two attempts no worker is at it, and none is needed. */
+/** The view for the process that does the work: between two attempts no worker is processing the import, and none is needed. */
 function asWorker(view: View): View {
   return {
     ...view,
@@ -93,7 +93,7 @@ async function workToTheEnd(ferry: ImportContext, id: bigint, signal: AbortSigna
     const end = await workImport(ferry, id, { signal })
     if (end === 'busy' || end === 'waiting') {
       const { status } = await loadSummary(ferry.pool, id)
-      if (!GOING_ON.includes(status)) return
+      if (!isActive(status)) return
       await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
     } else if (end !== 'yielded') {
       return

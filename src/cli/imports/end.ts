@@ -1,19 +1,18 @@
 import type { Pool } from 'pg'
-import { cancelImport, purgeImport } from '#src/imports/control.ts'
-import { findRow, loadSummary } from '#src/imports/progress.ts'
-import type { ImportStatus } from '#src/model/import.ts'
+import { cancelImport } from '#src/imports/control/cancel.ts'
+import { purgeImport } from '#src/imports/control/purge.ts'
+import { findSummaryRow, loadSummary } from '#src/imports/reporting/summary.ts'
+import { isEnded } from '#src/model/import.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { ask, canAsk } from '../import/ask.ts'
 import { counted, print, printAside, printJson } from '../output.ts'
 
 /*
- * What cannot be taken back is asked first. What is refused anyway is refused at once: nobody is asked for nothing.
+ * These decisions cannot be undone, so a person is asked first; but not about a decision that would be refused.
  */
 
 type Options = { readonly yes?: true; readonly json?: true }
-
-const OVER: readonly ImportStatus[] = ['completed', 'cancelled']
 
 /** Ends an import for good. */
 export async function cancel(
@@ -23,26 +22,26 @@ export async function cancel(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { status, pending, uncertain } = await loadSummary(pool, id)
-  const unsure = uncertain === 0 ? '' : ` Whether ${counted(uncertain, 'row')} arrived stays unknown.`
+  const unsure = uncertain === 0 ? '' : ` The outcome of ${counted(uncertain, 'row')} stays unknown.`
   const question = `Cancel import ${id}? It has ${counted(pending, 'row')} left to send, and cannot be resumed.${unsure}`
-  if (!OVER.includes(status) && !(await isSure(question, options, signal))) return EXIT.failed
+  if (!isEnded(status) && !(await isSure(question, options, signal))) return EXIT.failed
   await cancelImport(pool, id)
   if (options.json) printJson(await loadSummary(pool, id))
   else print(`Import ${id}: cancelled.`)
   return EXIT.done
 }
 
-/** Removes the recipients of an import that is over. */
+/** Removes the recipients of an import that has ended. */
 export async function purge(
   pool: Pool,
   id: bigint,
   options: Options,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { status, purged_at, rejected } = await findRow(pool, id)
-  const unwritable = rejected === 0 ? '' : `, and what was rejected (${counted(rejected, 'row')}) with them`
-  const question = `Remove the recipients of import ${id}? Their addresses are gone for good${unwritable}.`
-  const asks = OVER.includes(status) && purged_at === null
+  const { status, purged_at, rejected } = await findSummaryRow(pool, id)
+  const unwritable = rejected === 0 ? '' : `, and so are the rejected rows (${counted(rejected, 'row')})`
+  const question = `Remove the recipients of import ${id}? Their addresses are removed for good${unwritable}.`
+  const asks = isEnded(status) && purged_at === null
   if (asks && !(await isSure(question, options, signal))) return EXIT.failed
   const rows = await purgeImport(pool, id)
   if (options.json) printJson({ import: id, purgedRows: rows })
@@ -54,7 +53,7 @@ async function isSure(question: string, { yes }: Options, signal: AbortSignal): 
   if (yes) return true
   if (!canAsk()) {
     throw new UsageError(
-      'nothing was changed, for there is no terminal to ask at, and it cannot be taken back: add --yes if you are sure',
+      'nothing was changed, because this cannot be undone and there is no terminal to ask on: add --yes if you are sure',
     )
   }
   if (await ask(question, signal)) return true

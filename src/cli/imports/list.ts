@@ -1,6 +1,5 @@
 import type { Pool } from 'pg'
-import { summaryOf } from '#src/imports/progress.ts'
-import { type ImportFilter, listSummaryRows } from '#src/store/imports/progress.ts'
+import { type ImportFilter, listSummaryRows, summaryOf } from '#src/imports/reporting/summary.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { cellsOf, SUMMARY_HEAD } from '../import/result.ts'
 import { fits, printAside, printJson, printTable } from '../output.ts'
@@ -26,7 +25,7 @@ export async function listImports(
   const cells = rows.map(row => [...cellsOf(summaryOf(row)), row.created_at, row.file])
   const narrowed = [options.account, options.status, options.since].some(filter => filter !== undefined)
   const none = narrowed
-    ? 'No import is like that.'
+    ? 'No import matches.'
     : 'No import yet. `ferry import FILE --page ID --dry-run` shows what one would send.'
   const head = [...SUMMARY_HEAD, 'created', 'file']
   if (fits(head, cells)) {
@@ -40,5 +39,5 @@ export async function listImports(
   return EXIT.done
 }
 
-/** What fits into 80 columns, mostly. */
+/** These columns usually fit into 80 characters. */
 const NARROW = ['import', 'page', 'status', 'read', 'sent', 'rejected', 'uncertain', 'pending']

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { pauseImport } from '#src/imports/control.ts'
-import { loadSummary } from '#src/imports/progress.ts'
+import { pauseImport } from '#src/imports/control/pause.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { print, printJson } from '../output.ts'
 
@@ -8,6 +8,6 @@ import { print, printJson } from '../output.ts'
 export async function pause(pool: Pool, id: bigint, options: { json?: true }): Promise<ExitCode> {
   await pauseImport(pool, id)
   if (options.json) printJson(await loadSummary(pool, id))
-  else print(`Import ${id}: paused; \`ferry imports resume ${id}\` goes on.`)
+  else print(`Import ${id}: paused. \`ferry imports resume ${id}\` continues it.`)
   return EXIT.done
 }

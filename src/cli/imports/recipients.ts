@@ -1,19 +1,18 @@
 import type { Pool } from 'pg'
-import { findRow } from '#src/imports/progress.ts'
-import { findRecipient } from '#src/imports/recipients.ts'
-import { listRecipients, type RecipientRow } from '#src/store/imports/recipients.ts'
+import { findRecipient, listRecipients, type RecipientRow } from '#src/imports/reporting/recipients.ts'
+import { findSummaryRow } from '#src/imports/reporting/summary.ts'
 import { CommandFailed } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { harmless, instant, writeLines } from '../output.ts'
 
-/** Prints what became of every row, or of every row of one recipient. */
+/** Prints what happened to every row, or to the rows of one recipient. */
 export async function showRecipients(
   pool: Pool,
   id: bigint,
   address: string | undefined,
   options: { json?: true },
 ): Promise<ExitCode> {
-  const found = await findRow(pool, id)
+  const found = await findSummaryRow(pool, id)
   const isPurged = found.purged_at !== null
   const line = (row: RecipientRow) => (options.json ? jsonOf(id, row) : textOf(row, isPurged))
   if (address === undefined) {
@@ -30,13 +29,13 @@ export async function showRecipients(
 }
 
 function nobodyFound(id: bigint, isPurged: boolean): string {
-  const nobody = `no row of import ${id} is of that recipient`
+  const nobody = `import ${id} has no row of that recipient`
   return isPurged
-    ? `${nobody}; it was purged, so rows that were rejected from its file cannot be searched any more`
+    ? `${nobody}; it was purged, so the rows that were rejected from its file cannot be searched`
     : nobody
 }
 
-/** The recipient is last: it alone has no natural width. */
+/** The recipient is last, because its width varies most. */
 const HEAD = ['line', 'state', 'batch', 'sent', 'call', 'request_id', 'recipient']
 
 function textOf(row: RecipientRow, isPurged: boolean): string {

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import type { Pool } from 'pg'
 import { ImportRefuses } from '#src/imports/errors.ts'
-import { findRow } from '#src/imports/progress.ts'
-import { saveRejects, writeRejects } from '#src/imports/rejects.ts'
+import { writeRejects } from '#src/imports/reporting/rejects.ts'
+import { saveRejects } from '#src/imports/reporting/save-rejects.ts'
+import { findSummaryRow } from '#src/imports/reporting/summary.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { counted, instant, printAside, printJson, shownPath } from '../output.ts'
@@ -14,8 +15,8 @@ export async function writeRejectsOf(
   { out, json }: { out?: string; json?: true },
 ): Promise<ExitCode> {
   if (json && out === undefined)
-    throw new UsageError('the rows themselves go to stdout; --json needs --out FILE')
-  const { purged_at } = await findRow(pool, id)
+    throw new UsageError('the rejected rows are written to stdout, so --json needs --out FILE')
+  const { purged_at } = await findSummaryRow(pool, id)
   if (purged_at !== null) {
     throw new ImportRefuses(
       `the rows of import ${id} were purged at ${instant(purged_at)}: there is nothing to write`,
@@ -31,7 +32,7 @@ export async function writeRejectsOf(
   return EXIT.done
 }
 
-/** A reader that has seen enough is no failure. */
+/** A reader that closes the pipe early is not a failure. */
 async function toStdout(pool: Pool, id: bigint): Promise<ExitCode> {
   await writeRejects(pool, id, process.stdout).catch(error => {
     if (error.code !== 'EPIPE') throw error

@@ -1,19 +1,19 @@
 import type { Ferry } from '#src/ferry.ts'
-import { resolveUncertain } from '#src/imports/control.ts'
-import { loadSummary } from '#src/imports/progress.ts'
+import { resolveUncertain } from '#src/imports/control/resolve.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
-import { ringForImport } from '../import/ring.ts'
+import { wakeWorkersFor } from '../import/wake-workers.ts'
 import { counted, print, printJson } from '../output.ts'
 
-/** Records what a person found out, and has a worker go on if there is anything to be sent. */
+/** Records what a person found out, and wakes a worker if there are rows to send. */
 export async function resolve(
   ferry: Ferry,
   id: bigint,
   options: { as: 'sent' | 'resend'; batch?: bigint; json?: true },
 ): Promise<ExitCode> {
   const { batches, rows, status } = await resolveUncertain(ferry.pool, id, options.as, options.batch ?? null)
-  if (status === 'queued') await ringForImport(ferry, id)
+  if (status === 'queued') await wakeWorkersFor(ferry, id)
   if (options.json) {
     printJson(await loadSummary(ferry.pool, id))
     return EXIT.done

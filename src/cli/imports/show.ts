@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { type Report, reportImport } from '#src/imports/report.ts'
-import type { BatchRow } from '#src/store/imports/reports.ts'
+import type { BatchRow } from '#src/imports/reporting/batches.ts'
+import { type Report, reportImport } from '#src/imports/reporting/report.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { pauseInWords, printSummary } from '../import/result.ts'
 import {
@@ -16,10 +16,10 @@ import {
   printTable,
 } from '../output.ts'
 
-/** Thousands of batches help nobody at a terminal. */
+/** A terminal shows no more batches than this. */
 const SHOWN = 20
 
-/** Prints an import as its rows say it is; what does not add up is an error. */
+/** Prints an import, counted anew from its rows. Counts that do not add up are an error. */
 export async function showImport(pool: Pool, id: bigint, options: { json?: true }): Promise<ExitCode> {
   const report = await reportImport(pool, id)
   if (options.json) printJsonReport(report)
@@ -65,18 +65,18 @@ function printReport(report: Report): void {
   print(harmless(`${file}, by ${method}; ${times.filter(Boolean).join(', ')}`))
   if (pause !== null) print(`\n${harmless(pauseInWords(summary, pause))}`)
   if (reasons.length > 0) {
-    print(`\n${emphasised('Not sent, and why')}`)
+    print(`\n${emphasised('Rows not sent, and why')}`)
     const rows = reasons.map(({ rows, kind, origin, reason }) => [rows, kind, origin, reason])
     printTable(['rows', 'what', 'by', 'reason'], rows, '')
   }
   printBatches(summary.import, batches)
 }
 
-/** Those that are not simply sent come first. */
+/** Batches that are not sent, or were resent, come first. */
 function printBatches(id: bigint | null, batches: readonly BatchRow[]): void {
-  const told = batches.toSorted((a, b) => Number(isPlain(a)) - Number(isPlain(b)))
+  const sorted = batches.toSorted((a, b) => Number(isPlain(a)) - Number(isPlain(b)))
   print(`\n${emphasised('Batches')}`)
-  const rows = told
+  const rows = sorted
     .slice(0, SHOWN)
     .map(batch => [
       BigInt(batch.id),
@@ -91,16 +91,16 @@ function printBatches(id: bigint | null, batches: readonly BatchRow[]): void {
       batch.request_ids.join(' '),
     ])
   const head = ['batch', 'lines', 'rows', 'state', 'calls', 'resends', 'sent', 'HTTP', 'error', 'request_id']
-  const none = 'None was made yet.'
+  const none = 'No batch yet.'
   if (fits(head, rows)) printTable(head, rows, none)
-  else printTable(NARROW_HEAD, told.slice(0, SHOWN).map(narrow), none)
+  else printTable(NARROW_HEAD, sorted.slice(0, SHOWN).map(narrow), none)
   const more = batches.length - SHOWN
   if (more > 0) print(`  and ${counted(more, 'batch', 'batches')} more (\`ferry imports show ${id} --json\`)`)
 }
 
 const NARROW_HEAD = ['batch', 'lines', 'rows', 'state', 'calls', 'how it went']
 
-/** A batch in a terminal that is not wide enough for columns of all there is to say. */
+/** A batch for a terminal that is too narrow for all columns. */
 function narrow(batch: BatchRow): Cell[] {
   const { id, from_line, to_line, rows, state, calls, resends, sent_at, http_status, error_code } = batch
   const how = [

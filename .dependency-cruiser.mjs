@@ -1,0 +1,215 @@
+/*
+ * What may import what. `npm run rooms` checks it, and test/rooms.test.ts; `npm run docs` draws it into
+ * docs/architecture.md. Type imports count like any other, except where a room is in `types`.
+ */
+
+/**
+ * The files of each room that the commands may import; the others are inner ones. A command that needs more asks the room
+ * for a function. Of the domains no tables are among them: a command runs no query.
+ *
+ * @type {Record<string, string[]>}
+ */
+const FRONT_DOORS = {
+  ferry: ['ferry'],
+  config: ['config'],
+  platform: ['answer', 'lossless-json', 'operations', 'throttle'],
+  db: [
+    'clock',
+    'closed-limits',
+    'installation',
+    'leases',
+    'migrate',
+    'missing-rights',
+    'pool',
+    'retry',
+    'server-facts',
+  ],
+  inventory: [
+    'approve',
+    'changes',
+    'known-accounts',
+    'list-inventory',
+    'list-runs',
+    'open-holds',
+    'platform-accounts',
+    'preview',
+    'snapshot-diff',
+    'snapshot-table',
+    'snapshots',
+    'sync',
+  ],
+  imports: ['context', 'errors', 'estimate'],
+  'imports/staging': ['expire', 'options', 'presets/presets', 'rules', 'stage', 'staging-report'],
+  'imports/sending': ['work'],
+  'imports/control': ['cancel', 'confirm', 'pause', 'purge', 'resolve', 'resume'],
+  'imports/reporting': [
+    'batches',
+    'known-accounts',
+    'progress',
+    'recipients',
+    'rejects',
+    'report',
+    'save-rejects',
+    'summary',
+    'why-waiting',
+  ],
+  schedules: ['control', 'definition', 'list-schedules'],
+  worker: ['run-schedule', 'wake-ups', 'worker'],
+  queue: ['backend', 'check', 'reach', 'refused'],
+  jobs: ['index', 'schedules'],
+  embedded: ['data-dir', 'postgres'],
+  sandbox: ['changes', 'fault-text', 'random', 'sandbox', 'state'],
+}
+
+/**
+ * Every room: what it is for, which rooms it may import, and of which it may import types only, because types leave
+ * nothing behind when the program runs.
+ *
+ * @type {Record<string, { is: string, may: string[], types?: string[] }>}
+ */
+const ROOMS = {
+  model: { is: 'Plain types and pure functions. It imports nothing.', may: [] },
+  platform: {
+    is: 'The platform: its contract, its client, its errors. It does not know the database.',
+    may: ['model'],
+  },
+  db: {
+    is: 'Postgres: pool, transactions, migrations, leases, the call log. It knows no domain.',
+    may: ['model'],
+  },
+  embedded: { is: 'The embedded Postgres.', may: ['model'] },
+  config: { is: 'The settings, read from the environment.', may: ['model'] },
+  sandbox: {
+    is: 'A platform for demos and tests. It knows the contract, nothing of Ferry.',
+    may: ['platform', 'model'],
+  },
+  inventory: {
+    is: 'Alert rules and MCP servers: compared, versioned, kept.',
+    may: ['platform', 'db', 'model'],
+  },
+  imports: { is: 'What the four rooms of an import share.', may: ['platform', 'db', 'model'] },
+  'imports/staging': {
+    is: 'From the file to rows in tables. It never imports sending: they meet in the tables.',
+    may: ['imports', 'platform', 'db', 'model'],
+  },
+  'imports/sending': {
+    is: 'From rows in tables to the platform. It never imports staging.',
+    may: ['imports', 'platform', 'db', 'model'],
+  },
+  'imports/control': {
+    is: 'What a person decides about an import: confirm, pause, resume, cancel, resolve, purge.',
+    may: ['imports', 'imports/sending', 'db', 'model'],
+  },
+  'imports/reporting': {
+    is: 'What became of an import. It writes rejects the way staging read them.',
+    may: ['imports', 'imports/staging', 'platform', 'db', 'model'],
+  },
+  schedules: { is: 'What is due, and which worker has it.', may: ['db', 'model'] },
+  queue: { is: 'BullMQ, and nothing of any domain.', may: ['model'] },
+  jobs: {
+    is: 'One file a job: its name, its payload, one call into a domain. All schedules are on one page.',
+    may: ['inventory', 'imports/staging', 'imports/sending', 'imports/control', 'schedules', 'db', 'model'],
+    types: ['imports'],
+  },
+  worker: {
+    is: 'Joins queue, schedules and jobs.',
+    may: ['queue', 'schedules', 'jobs', 'inventory', 'imports/sending', 'imports/reporting', 'db', 'model'],
+  },
+  ferry: {
+    is: 'Builds what the others need, once for each process.',
+    may: ['config', 'model', 'platform', 'db', 'inventory', 'imports', 'queue', 'embedded'],
+  },
+  cli: {
+    is: 'The commands. No room imports it.',
+    may: ['model', ...Object.keys(FRONT_DOORS)],
+  },
+}
+
+const OURS = '^(src|jobs)/'
+
+/** The files of a room: `src/config.ts` is of the room config; `src/imports/context.ts` of imports, not of a room in it. */
+function filesOf(room) {
+  if (room === 'jobs') return '^jobs/'
+  return room === 'imports' ? '^src/imports/[^/]+$' : `^src/${room}(/|[.]ts$)`
+}
+
+function rulesOf([room, { is, may, types = [] }]) {
+  const from = { path: filesOf(room) }
+  const known = [room, ...may].map(filesOf)
+  return [
+    {
+      name: `room ${room}`,
+      comment: is,
+      severity: 'error',
+      from,
+      to: { path: OURS, pathNot: [...known, ...types.map(filesOf)] },
+    },
+    ...types.map(other => ({
+      name: `room ${room}, types of ${other}`,
+      comment: `${room} may import no more than types of ${other}: a value would tie them when the program runs.`,
+      severity: 'error',
+      from,
+      to: { path: filesOf(other), dependencyTypesNot: ['type-only'] },
+    })),
+  ]
+}
+
+/** The rules that keep the command line out of what is behind the front door of a room. */
+function wallOf([room, doors]) {
+  const names = doors.join('|')
+  return {
+    name: `front door of ${room}`,
+    comment: `A command imports of ${room} only what FRONT_DOORS lists.`,
+    severity: 'error',
+    from: { path: filesOf('cli') },
+    to: { path: filesOf(room), pathNot: `^(jobs|src|src/${room})/(${names})[.]ts$` },
+  }
+}
+
+export default {
+  forbidden: [
+    ...Object.entries(ROOMS).flatMap(rulesOf),
+    ...Object.entries(FRONT_DOORS).map(wallOf),
+    {
+      name: 'unknown room',
+      comment: 'Every file is in a room of this map, so that somebody has said what it may import.',
+      severity: 'error',
+      from: {},
+      to: { path: OURS, pathNot: Object.keys(ROOMS).map(filesOf) },
+    },
+    {
+      name: 'circle',
+      comment: 'Files that import each other can be read, tested and moved only together; types count.',
+      severity: 'error',
+      from: { path: OURS },
+      to: { circular: true },
+    },
+    {
+      name: 'BullMQ outside the queue',
+      comment: 'Only the queue knows BullMQ and Redis, so that one place chooses the backend.',
+      severity: 'error',
+      from: { path: OURS, pathNot: filesOf('queue') },
+      to: { path: '(^|node_modules/)(bullmq|ioredis)(/|$)' },
+    },
+    {
+      name: 'Drizzle outside db',
+      comment:
+        'db/drizzle.ts loads the light build of Drizzle and keeps the errors of the driver; migrate.ts reads migrations.',
+      severity: 'error',
+      from: { path: OURS, pathNot: '^src/db/(drizzle|migrate)[.]ts$' },
+      to: { path: '(^|node_modules/)drizzle-orm(/|$)', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'unresolved',
+      comment: 'An import of ours that leads nowhere would pass every rule above.',
+      severity: 'error',
+      from: { path: OURS },
+      to: { couldNotResolve: true, path: '^[#.]' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { conditionNames: ['node', 'import'] },
+  },
+}

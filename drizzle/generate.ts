@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { pino } from 'pino'
+import { migrate } from '#src/db/migrate.ts'
+import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
+import { planSql, type SqlPlan } from './plan-sql.ts'
+import { readSqlFiles } from './sql-files.ts'
+
+/*
+ * Writes the migrations that are missing:
+ *
+ *     npm run generate                          names the migration after what it changes
+ *     npm run generate -- --name what_changes   names it so
+ *
+ * To change a table, edit a `schema.ts`; drizzle-kit writes what differs from its last snapshot. To change a function, a
+ * view or a trigger, edit its file: the current text of each stands in one file `sql/NAME.sql` beside the code that
+ * calls it, a trigger with its function, each with its COMMENT ON. To add one, add a file; to rename or remove one, rename
+ * or remove the file. Then run this script. It migrates an empty embedded Postgres, runs the files there, compares what
+ * Postgres makes of them with what the migrations made, and writes whatever differs into a new migration (or into the
+ * one that drizzle-kit has just written): the text of the file, and before it a DROP where CREATE OR REPLACE does not do.
+ * With nothing changed it writes nothing. At the end it says what it wrote. Comments outside of a body are not in the database, so they make no migration.
+ *
+ * To change the comment of a table or a column, write COMMENT ON in a migration that `npm run generate -- --custom` has
+ * made, and run this again: views that show the column get its new comment.
+ *
+ * Read the migration before you commit it. Once released it is never edited; until then, delete it (its file, its
+ * snapshot and its entry in `meta/_journal.json`) and run this again. A test migrates a database and compares it with
+ * the files, so a file that was changed without a migration is noticed.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const BREAKPOINT = '\n--> statement-breakpoint\n'
+
+await main(process.argv.slice(2))
+
+async function main(options: readonly string[]): Promise<void> {
+  const before = await newestMigration()
+  runDrizzleKit(options)
+  const plan = await planOnScratchDatabase()
+  const isNew = (await newestMigration()) === before
+  if (plan.drops.length === 0 && plan.files.length === 0) {
+    const wrote = isNew ? '' : `Wrote drizzle/${await newestMigration()}.sql. `
+    process.stdout.write(`${wrote}Functions and views: nothing changed.\n`)
+    return
+  }
+  if (isNew) runDrizzleKit(['--custom', ...(options.length > 0 ? options : ['--name', nameOf(plan)])])
+  const name = `drizzle/${await newestMigration()}.sql`
+  const file = join(ROOT, name)
+  const text = [...plan.drops, ...plan.files.map(({ text }) => text.trim())].join(BREAKPOINT)
+  await writeFile(
+    file,
+    isNew ? `${text}\n` : `${(await readFile(file, 'utf8')).trim()}${BREAKPOINT}${text}\n`,
+  )
+  process.stdout.write(`Wrote ${name}: ${whatIsIn(plan)}.\n`)
+}
+
+/** The functions and views of the files that are run, and the statements that drop some. */
+function whatIsIn({ drops, files }: SqlPlan): string {
+  return [...drops.map(drop => drop.replace(/;$/, '')), ...files.map(file => file.name)].join(', ')
+}
+
+function runDrizzleKit(options: readonly string[]): void {
+  execFileSync(process.execPath, ['node_modules/drizzle-kit/bin.cjs', 'generate', ...options], {
+    cwd: ROOT,
+    stdio: 'inherit',
+  })
+}
+
+async function newestMigration(): Promise<string | undefined> {
+  const journal: { entries: { tag: string }[] } = JSON.parse(
+    await readFile(join(ROOT, 'drizzle/meta/_journal.json'), 'utf8'),
+  )
+  return journal.entries.at(-1)?.tag
+}
+
+function nameOf({ files }: SqlPlan): string {
+  const [first, second, third] = files
+  if (!first || third) return 'functions_and_views'
+  return second ? `${first.name}_and_${second.name}` : first.name
+}
+
+async function planOnScratchDatabase(): Promise<SqlPlan> {
+  await using opened = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(tmpdir(), 'ferry-generate-'))
+  opened.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const postgres = opened.use(await openEmbeddedPostgres({ dataDir, log: pino({ level: 'warn' }) }))
+  await migrate(postgres.url)
+  const client = new Client({ connectionString: postgres.url })
+  await client.connect()
+  opened.defer(() => client.end())
+  return await planSql(client, readSqlFiles())
+}

@@ -1,0 +1,56 @@
+import type { Account, Config } from '#src/config.ts'
+import type { Ferry } from '#src/ferry.ts'
+import { UsageError } from './errors.ts'
+import { printAside } from './output.ts'
+import { readSandboxNote } from './sandbox-note.ts'
+
+export const HOW_TO_CONFIGURE = {
+  found: 'no platform account is configured',
+  whatToDo:
+    'Set FERRY_BASE_URL to the address of the platform and FERRY_APP_KEY to an app_key of your account (or ' +
+    'FERRY_ACCOUNTS_FILE for several). To try Ferry without one, run `ferry demo`, or keep `ferry up` running.',
+}
+
+/** Returns what `findAccounts` does. Throws `UsageError` if there is no account. */
+export async function needAccounts(config: Config): Promise<Config> {
+  const found = await findAccounts(config)
+  if (found.accounts.length > 0) return found
+  throw new UsageError(`${HOW_TO_CONFIGURE.found}. ${HOW_TO_CONFIGURE.whatToDo}`)
+}
+
+/**
+ * Returns the configuration with its accounts. If it has none, adds the sandbox of a `ferry up` that is running on this data
+ * directory.
+ */
+export async function findAccounts(config: Config): Promise<Config> {
+  const note = config.accounts.length > 0 ? null : readSandboxNote(config.dataDir)
+  if (note === null) return config
+  printAside(`No platform account is configured: using the sandbox of \`ferry up\` (process ${note.pid}).`)
+  const { withAccount } = await import('#src/config.ts')
+  return withAccount(config, 'sandbox', note.baseUrl, note.appKey)
+}
+
+/** Returns the account of this name, or all accounts without a name. Throws `UsageError` for an unknown name. */
+export function accountsOf(config: Config, name: string | undefined): readonly Account[] {
+  if (name === undefined) return config.accounts
+  const account = config.accounts.find(account => account.name === name)
+  if (account) return [account]
+  throw noAccount(
+    name,
+    config.accounts.map(account => account.name),
+  )
+}
+
+/** Throws `UsageError` if accounts are configured, but none has this name, and the database has no data of it. */
+export async function expectAccount(ferry: Ferry, name: string | undefined): Promise<void> {
+  const configured = ferry.config.accounts.map(account => account.name)
+  if (name === undefined || configured.length === 0 || configured.includes(name)) return
+  const { listSyncedAccounts } = await import('#src/inventory/known-accounts.ts')
+  const { listImportedAccounts } = await import('#src/imports/reporting/known-accounts.ts')
+  const known = [...(await listSyncedAccounts(ferry.pool)), ...(await listImportedAccounts(ferry.pool))]
+  if (!known.includes(name)) throw noAccount(name, [...new Set([...configured, ...known])])
+}
+
+function noAccount(name: string, names: readonly string[]): UsageError {
+  return new UsageError(`there is no account ${JSON.stringify(name)}; there are: ${names.join(', ')}`)
+}

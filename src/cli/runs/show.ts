@@ -1,0 +1,61 @@
+import type { Pool } from 'pg'
+import { type HeldRow, loadHeldRows, type RunDetails, type RunRow } from '#src/inventory/list-runs.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { cellText, emphasised, fits, harmless, print, printJson, printTable } from '../output.ts'
+import { findRun } from './find.ts'
+import { printCalls } from './print-calls.ts'
+import { printHeld } from './print-held.ts'
+import { cellsOf, RUN_HEAD } from './table.ts'
+
+type Options = { json?: true; all?: true }
+
+/** Prints one run with everything known of it. */
+export async function showRun(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
+  const found = await findRun(pool, id)
+  const { run, quarantined, drift, heldIds, calls } = found
+  const held = heldIds.length === 0 ? [] : await loadHeldRows(pool, run, heldIds)
+  if (options.json) printJson({ ...run, quarantinedRows: quarantined, drift, heldIds, calls, held })
+  else printRun(found, held, options)
+  return EXIT.done
+}
+
+function printRun(
+  { run, quarantined, drift, heldIds, calls }: RunDetails,
+  held: readonly HeldRow[],
+  options: Options,
+): void {
+  printCounts(run)
+  if (run.message !== null) print(`\n${harmless(run.message)}`)
+  if (heldIds.length > 0) printHeld(run.run, heldIds.length, held, options)
+  if (quarantined.length > 0) {
+    print(`\n${emphasised('Quarantined rows')}`)
+    printTable(
+      ['position', 'id', 'reason'],
+      quarantined.map(row => [row.position, row.id, row.reason]),
+      '',
+    )
+  }
+  if (drift.length > 0) {
+    print(`\n${emphasised('Fields outside the contract, first seen in this run')}`)
+    printTable(
+      ['field', 'type'],
+      drift.map(field => [field.field, field.type]),
+      '',
+    )
+  }
+  print(`\n${emphasised('Calls')}`)
+  printCalls(calls)
+}
+
+/** In one row, or in one column if the row is too wide. */
+function printCounts(run: RunRow): void {
+  const cells = cellsOf(run)
+  if (fits(RUN_HEAD, [cells])) {
+    printTable(RUN_HEAD, [cells], '')
+    return
+  }
+  const width = Math.max(...RUN_HEAD.map(name => name.length))
+  for (const [index, name] of RUN_HEAD.entries()) {
+    print(`${name.padEnd(width)}  ${cellText(cells[index] ?? null)}`.trimEnd())
+  }
+}

@@ -1,0 +1,23 @@
+import type { Pool } from 'pg'
+import { onlyRow } from './rows.ts'
+
+/** The time of the database's clock, and how this machine's clock differs from it. */
+export type ClockReading = {
+  /** The database's time. */
+  readonly now: Date
+  /** How far this machine's clock is ahead of the database's; below 0 if it is behind. */
+  readonly aheadMs: number
+  /** `aheadMs` is exact to half of this. */
+  readonly roundTripMs: number
+}
+
+/** Reads the database's clock: the one clock that all workers share. */
+export async function readClock(pool: Pool): Promise<ClockReading> {
+  const askedAtMs = performance.now()
+  const { rows } = await pool.query<{ ms: number }>(
+    'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
+  )
+  const roundTripMs = performance.now() - askedAtMs
+  const { ms } = onlyRow(rows, 'the clock')
+  return { now: new Date(ms), aheadMs: Date.now() - roundTripMs / 2 - ms, roundTripMs }
+}

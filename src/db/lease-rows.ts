@@ -1,0 +1,135 @@
+import type { SQL } from 'drizzle-orm'
+import type { Pool, PoolClient } from 'pg'
+import { and, drizzleOf, eq, inArray, lt, sql } from './drizzle.ts'
+import { queryWithin } from './pool.ts'
+import { countOf, onlyRow } from './rows.ts'
+import { leases } from './schema.ts'
+
+/*
+ * The queries on the rows of leases. What a lease promises is said in `leases.ts`.
+ */
+
+/** A lease that expired so long ago is of no use to anybody. */
+const KEEP_DAYS = 1
+
+/** False if it has not expired, or is locked by work that is being applied or claimed under it. */
+export async function takeLease(
+  pool: Pool,
+  name: string,
+  token: string,
+  holder: string,
+  lifeMs: number,
+): Promise<boolean> {
+  const taken = await pool.query(
+    `with free as (
+       select name from ferry.leases where name = $1 and expires_at <= clock_timestamp() for update skip locked
+     ), taken as (
+       update ferry.leases l set token = $2, holder = $3, acquired_at = clock_timestamp(),
+         expires_at = clock_timestamp() + $4 * interval '1 ms'
+       from free where l.name = free.name returning 1
+     ), added as (
+       insert into ferry.leases (name, token, holder, acquired_at, expires_at)
+       select $1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 ms'
+       where not exists (select from taken) on conflict do nothing returning 1
+     )
+     select from taken union all select from added`,
+    [name, token, holder, lifeMs],
+  )
+  return countOf(taken) === 1
+}
+
+/** Who has a lease, and whether it has expired; undefined if nobody has it. */
+export async function findHolder(
+  pool: Pool,
+  name: string,
+): Promise<{ holder: string; isExpired: boolean } | undefined> {
+  const isExpired = sql<boolean>`${leases.expires_at} <= clock_timestamp()`
+  const [held] = await drizzleOf(pool)
+    .select({ holder: leases.holder, isExpired })
+    .from(leases)
+    .where(eq(leases.name, name))
+  return held
+}
+
+/**
+ * `in use`: its row is locked, by the work it is for or for a moment by others. An expired lease is renewed all the
+ * same as long as nobody has taken it over: a process that was suspended for a while need not begin again.
+ */
+export async function renewLease(
+  pool: Pool,
+  name: string,
+  token: string,
+  lifeMs: number,
+  answerWithinMs: number,
+): Promise<'renewed' | 'in use' | 'lost'> {
+  const { rows } = await queryWithin<{ state: 'renewed' | 'in use' | 'lost' }>(
+    pool,
+    answerWithinMs,
+    `with mine as (
+       select name from ferry.leases where name = $1 and token = $2 for no key update skip locked
+     ), renewed as (
+       update ferry.leases l set expires_at = clock_timestamp() + $3 * interval '1 ms'
+       from mine where l.name = mine.name returning 1
+     )
+     select case when exists (select from renewed) then 'renewed'
+       when exists (select from ferry.leases where name = $1 and token = $2) then 'in use'
+       else 'lost' end as state`,
+    [name, token, lifeMs],
+  )
+  return onlyRow(rows, 'the renewal of a lease').state
+}
+
+/**
+ * Gives a lease up: alone, or in the transaction that records the end of its work, so that both happen or neither. Returns
+ * false if another worker has taken it over; that it expired does no harm until then.
+ */
+export async function endLease(
+  client: Pool | PoolClient,
+  { name, token }: { readonly name: string; readonly token: string },
+): Promise<boolean> {
+  const ended = await drizzleOf(client)
+    .delete(leases)
+    .where(and(eq(leases.name, name), eq(leases.token, token)))
+  return countOf(ended) === 1
+}
+
+/** In how many milliseconds each of these leases expires, less than 0 if it has; nothing for one that nobody holds. */
+export async function loadLeaseEnds(
+  client: Pool | PoolClient,
+  names: readonly string[],
+): Promise<Map<string, number>> {
+  if (names.length === 0) return new Map()
+  const rows = await drizzleOf(client)
+    .select({
+      name: leases.name,
+      endsInMs: sql<number>`extract(epoch from ${leases.expires_at} - clock_timestamp())::float8 * 1000`,
+    })
+    .from(leases)
+    .where(inArray(leases.name, [...names]))
+  return new Map(rows.map(({ name, endsInMs }) => [name, endsInMs]))
+}
+
+/** SQL that says whether a worker has the lease now; `name` is SQL for its name, and names no table as `held`. */
+export function isHeldInSql(name: string): string {
+  return `exists (select from ferry.leases held where held.name = ${name} and held.expires_at > clock_timestamp())`
+}
+
+/** SQL that says whether the lease, expired or not, is still that of `token`: no other worker has taken it. */
+export function isOwnedInSql(name: SQL, token: SQL): SQL {
+  return sql`exists (select from ferry.leases owned where owned.name = ${name} and owned.token = ${token})`
+}
+
+/**
+ * SQL for the names and tokens of the leases that expired `agoMs` ago or earlier, and are not in use: a lease whose row is
+ * locked is left out. `for key share` conflicts with that lock alone, so it keeps nobody from taking or renewing a lease.
+ */
+export function expiredInSql(agoMs: number): SQL {
+  return sql`select name, token from ferry.leases
+    where expires_at <= clock_timestamp() - ${agoMs} * interval '1 ms' for key share skip locked`
+}
+
+/** Removes leases that expired long ago: of work that no worker took up again. Returns how many. */
+export async function pruneLeases(pool: Pool): Promise<number> {
+  const daysAgo = sql`clock_timestamp() - ${KEEP_DAYS} * interval '1 day'`
+  return countOf(await drizzleOf(pool).delete(leases).where(lt(leases.expires_at, daysAgo)))
+}

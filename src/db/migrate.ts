@@ -1,0 +1,195 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { DatabaseError } from 'pg'
+import { placeOf } from '#src/model/postgres-address.ts'
+import { transact } from './pool.ts'
+import { onlyRow } from './rows.ts'
+import { WatchedClient } from './watched-client.ts'
+
+const FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
+
+/** The key of the advisory lock: a number that no other program is likely to use, the letters "ferry". */
+const LOCK = 0x6665727279
+
+const LOCK_NOT_AVAILABLE = '55P03'
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+/** How long a migration waits for others that migrate, or that use a table it changes. */
+const WAIT_MS = 60_000
+
+/** A newer Ferry migrated the database. Older code must not touch a schema that it does not know. */
+export class DatabaseIsNewer extends Error {
+  override readonly name = 'DatabaseIsNewer'
+  constructor() {
+    super(
+      'This database was migrated by a newer Ferry than this one. Run that version or a newer one. ' +
+        'Nothing was read or written.',
+    )
+  }
+}
+
+/** The database has no tables of Ferry, and the command may not create them. */
+export class SchemaMissing extends Error {
+  override readonly name = 'SchemaMissing'
+  readonly whatToDo =
+    '`ferry migrate` creates them, and so does `ferry up` or the first `ferry sync`. If they should exist already, ' +
+    'DATABASE_URL (or FERRY_DATA_DIR) leads to the wrong database.'
+  constructor() {
+    super('The database has no tables of Ferry yet. Nothing was read or written.')
+  }
+}
+
+/** The schema is older than this code, and the command may not change it. */
+export class SchemaIsOlder extends Error {
+  override readonly name = 'SchemaIsOlder'
+  readonly whatToDo = 'Run `ferry migrate`, or restart `ferry up` or a `ferry worker` with this version.'
+  constructor(pending: number) {
+    const lacks = pending === 1 ? 'one migration' : `${pending} migrations`
+    super(`The database is older than this Ferry: it lacks ${lacks}. Nothing was read or written.`)
+  }
+}
+
+/** The role may not read Ferry's tables. The code of the cause decides what to do. */
+export class SchemaUnreadable extends Error {
+  override readonly name = 'SchemaUnreadable'
+  constructor(url: string, cause: Error) {
+    super(`Postgres at ${placeOf(url)} (DATABASE_URL) does not let Ferry use its tables: ${cause.message}`, {
+      cause,
+    })
+  }
+}
+
+/** The role may not create or change Ferry's tables. */
+export class SchemaNotWritable extends Error {
+  override readonly name = 'SchemaNotWritable'
+  readonly whatToDo =
+    'Run `ferry migrate` as the role that owns them, or give this role the right: GRANT CREATE ON DATABASE … TO …;'
+  constructor(url: string, cause: Error) {
+    super(
+      `Postgres at ${placeOf(url)} (DATABASE_URL) does not let Ferry create or change its tables: ${cause.message}`,
+      { cause },
+    )
+  }
+}
+
+/** Another session held a lock that the migration needs for too long. */
+export class MigrationBlocked extends Error {
+  override readonly name = 'MigrationBlocked'
+  readonly whatToDo =
+    'If another Ferry is migrating it, wait until that is done and start this one again. If not, another session holds a ' +
+    'lock: `select pid, state, application_name, query from pg_stat_activity where datname = current_database()` shows it.'
+  constructor(url: string, waitedMs: number, cause: unknown) {
+    const seconds = Math.round(waitedMs / 1000)
+    super(
+      `The database at ${placeOf(url)} needs to be migrated, but others have locked it for ${seconds} s.`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * What may be done to the schema: `read` changes nothing, `create` creates a missing one, `update` also brings an older
+ * one up to date.
+ */
+export type SchemaPolicy = 'read' | 'create' | 'update'
+
+type Options = {
+  /** An abort ends the wait and rolls the migration back. */
+  readonly signal?: AbortSignal
+  readonly waitMs?: number
+}
+
+/**
+ * Brings the database up to the schema of this code, as far as `policy` allows. Returns how many migrations ran: all that
+ * were pending, or none.
+ *
+ * Any number of processes may call this at once, behind any pooler: all migrations run in one transaction, and its lock
+ * lets one process through at a time. If nothing is pending, it takes no lock and needs no right to create.
+ * Throws `DatabaseIsNewer`, `SchemaMissing`, `SchemaIsOlder`, `SchemaUnreadable`, `SchemaNotWritable` or
+ * `MigrationBlocked`.
+ */
+export async function migrate(
+  databaseUrl: string,
+  policy: SchemaPolicy = 'update',
+  { signal, waitMs = WAIT_MS }: Options = {},
+): Promise<number> {
+  signal?.throwIfAborted()
+  const client = new WatchedClient({
+    connectionString: databaseUrl,
+    application_name: 'ferry migrate',
+    connectionTimeoutMillis: 10_000,
+  })
+  const stop = () => client.connection.stream.destroy()
+  signal?.addEventListener('abort', stop)
+  try {
+    await client.connect()
+    const state = await loadSchemaState(client).catch(error => {
+      throw hasCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaUnreadable(databaseUrl, error) : error
+    })
+    expectAllowed(policy, state)
+    if (state.pending.length === 0) return 0
+    return await runPending(client, waitMs).catch(error => {
+      throw hasCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaNotWritable(databaseUrl, error) : error
+    })
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw hasCode(error, LOCK_NOT_AVAILABLE) ? new MigrationBlocked(databaseUrl, waitMs, error) : error
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    await client.end()
+  }
+}
+
+function expectAllowed(policy: SchemaPolicy, { exists, pending }: SchemaState): void {
+  if (!exists && policy === 'read') throw new SchemaMissing()
+  if (exists && pending.length > 0 && policy !== 'update') throw new SchemaIsOlder(pending.length)
+}
+
+/** If this process is suspended, the server ends the transaction after a minute and rolls everything back. */
+function runPending(client: WatchedClient, waitMs: number): Promise<number> {
+  return transact(client, async () => {
+    await client.query(`set local lock_timeout = ${waitMs}`)
+    await client.query('select pg_advisory_xact_lock($1)', [LOCK])
+    // The process that held the lock before has probably run them.
+    const { pending } = await loadSchemaState(client)
+    if (pending.length === 0) return 0
+    await client.query(`
+      create schema if not exists ferry;
+      create table if not exists ferry.migrations (id serial primary key, hash text not null, created_at bigint)`)
+    // Loaded only here: most starts have nothing to migrate.
+    const { readMigrationFiles } = await import('drizzle-orm/migrator')
+    for (const { hash, folderMillis, sql } of readMigrationFiles({ migrationsFolder: FOLDER })) {
+      if (!pending.includes(folderMillis)) continue
+      for (const statement of sql) await client.query(statement)
+      await client.query('insert into ferry.migrations (hash, created_at) values ($1, $2)', [
+        hash,
+        folderMillis,
+      ])
+    }
+    return pending.length
+  })
+}
+
+/** `pending` holds the times of the migrations that have not run. */
+type SchemaState = { readonly exists: boolean; readonly pending: readonly number[] }
+
+async function loadSchemaState(client: WatchedClient): Promise<SchemaState> {
+  const journal: { entries: { when: number }[] } = JSON.parse(
+    readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8'),
+  )
+  const known = journal.entries.map(entry => entry.when)
+  const { rows } = await client.query<{ exists: boolean }>(
+    `select to_regclass('ferry.migrations') is not null as exists`,
+  )
+  if (!onlyRow(rows, 'to_regclass').exists) return { exists: false, pending: known }
+  const applied = await client.query<{ newest: string | null }>(
+    'select max(created_at) as newest from ferry.migrations',
+  )
+  const newest = Number(onlyRow(applied.rows, 'the newest migration').newest)
+  if (newest > Math.max(...known)) throw new DatabaseIsNewer()
+  return { exists: newest > 0, pending: known.filter(when => when > newest) }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof DatabaseError && error.code === code
+}

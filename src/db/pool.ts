@@ -1,0 +1,165 @@
+import { type ClientBase, Pool, type PoolClient, type QueryResult, type QueryResultRow } from 'pg'
+import type { Logger } from 'pino'
+import { reasonOf } from '#src/model/reason.ts'
+import { createOutageLog, type DatabaseAddress, isConnectionError, PostgresUnavailable } from './outage.ts'
+import { onlyRow } from './rows.ts'
+import { WatchedClient } from './watched-client.ts'
+
+/** A pool of connections. Disposing of it closes them. */
+export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<void> }
+
+/**
+ * Returns how many connections a process needs: one for each of `workerConcurrency` long transactions at a time, and
+ * twelve that all short statements share, which take milliseconds each.
+ */
+export function poolSizeOf(workerConcurrency: number): number {
+  return 12 + workerConcurrency
+}
+
+export type DatabaseOptions = {
+  /** The setting that holds the address, for error messages. */
+  readonly setting?: string
+  readonly poolSize?: number
+}
+
+/** Opens a pool on `url`. Connections are opened when they are needed, and again after the server was restarted. */
+export function openDatabase(
+  url: string,
+  log: Logger,
+  { setting = 'DATABASE_URL', poolSize = poolSizeOf(4) }: DatabaseOptions = {},
+): Database {
+  const pool = new FerryPool({ url, setting }, poolSize, log)
+  return { pool, [Symbol.asyncDispose]: () => pool.end() }
+}
+
+/** Runs `work` in one transaction: all of it is written, or nothing. Throws the error of `work`. */
+export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  if (!(pool instanceof FerryPool)) throw new Error('inTransaction needs a pool from openDatabase')
+  return pool.use(client => transact(client, () => work(client)))
+}
+
+/** Runs a statement that is known to be short. Fails after `ms` without an answer; the connection is then discarded. */
+export function queryWithin<Row extends QueryResultRow>(
+  pool: Pool,
+  ms: number,
+  text: string,
+  values: unknown[],
+): Promise<QueryResult<Row>> {
+  const query = { text, values, query_timeout: ms }
+  return pool.query<Row>(query)
+}
+
+/** What a new connection tells about its server. */
+type ConnectionFacts = {
+  readonly pid: number
+  readonly isReadCommitted: boolean
+  readonly isReadOnly: boolean
+}
+
+/**
+ * A pool that runs every statement as READ COMMITTED, whatever the database's default is. Code that waits for a lock and
+ * then counts must see what others committed meanwhile. The level is set for each transaction, because a pooler may share
+ * the session.
+ */
+class FerryPool extends Pool {
+  readonly #address: DatabaseAddress
+  readonly #outageLog: ReturnType<typeof createOutageLog>
+  readonly #facts = new WeakMap<PoolClient, ConnectionFacts & { readonly openedAtMs: number }>()
+
+  constructor(address: DatabaseAddress, max: number, log: Logger) {
+    super({
+      connectionString: address.url,
+      max,
+      application_name: 'ferry',
+      connectionTimeoutMillis: 10_000,
+      Client: WatchedClient,
+      verify: (client, done) => void this.#examine(client).then(() => done(), done),
+    })
+    this.#address = address
+    this.#outageLog = createOutageLog(log)
+    // The pool replaces an idle connection that broke, as when the server was restarted.
+    this.on('error', error => log.debug({ error: reasonOf(error) }, 'An idle database connection was lost.'))
+  }
+
+  override query = ((...args: [string, unknown[]?]) =>
+    this.use(client => {
+      const work = () => client.query(...args)
+      return this.#facts.get(client)?.isReadCommitted === false ? transact(client, work) : work()
+    })) as Pool['query']
+
+  /**
+   * Runs `work` with a connection. If `work` fails, the connection is closed: it may be in the middle of a COPY, or lead
+   * to a server that no longer takes writes.
+   */
+  async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.connect().catch(error => {
+      throw this.#unavailable(error)
+    })
+    let isBroken = false
+    const broke = () => {
+      isBroken = true
+    }
+    client.on('error', broke)
+    let failure: Error | undefined
+    try {
+      const result = await work(client)
+      const facts = this.#facts.get(client)
+      if (facts) this.#outageLog.succeeded(facts)
+      return result
+    } catch (error) {
+      failure = error instanceof Error ? error : new Error(String(error))
+      throw isBroken || isConnectionError(error) ? this.#unavailable(error) : error
+    } finally {
+      client.off('error', broke)
+      client.release(failure)
+    }
+  }
+
+  async #examine(client: PoolClient): Promise<void> {
+    const { rows } = await client.query<ConnectionFacts>(
+      `select pg_backend_pid() as pid, current_setting('transaction_read_only') = 'on' as "isReadOnly",
+         current_setting('default_transaction_isolation') = 'read committed' as "isReadCommitted"`,
+    )
+    const facts = onlyRow(rows, 'the connection check')
+    this.#facts.set(client, { ...facts, openedAtMs: performance.now() })
+    if (client instanceof WatchedClient) client.servedBy(facts.pid)
+  }
+
+  #unavailable(error: unknown): PostgresUnavailable {
+    const unavailable =
+      error instanceof PostgresUnavailable ? error : new PostgresUnavailable(this.#address, error)
+    this.#outageLog.failed(unavailable)
+    return unavailable
+  }
+}
+
+/**
+ * Limits that keep one transaction from blocking others for ever: a lock that is never granted, a worker that is suspended
+ * inside its transaction, a machine that is gone (only TCP can notice that). They are set for the transaction, because a
+ * pooler may share the session. The settings of the last statement exist on Linux only.
+ */
+const BEGIN = `
+  begin isolation level read committed;
+  set local lock_timeout = '60s';
+  set local idle_in_transaction_session_timeout = '60s';
+  select pg_backend_pid() as pid, now()::text as began;
+  select set_config(name, value, true) from (values ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'),
+    ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '30s'), ('client_connection_check_interval', '10s')
+  ) as settings (name, value) where version() ~ 'linux'`
+
+/** Runs `work` in one transaction of an open connection. */
+export async function transact<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
+  try {
+    const results = (await client.query(BEGIN)) as unknown as { rows: { pid: number; began: string }[] }[]
+    const open = results.flatMap(({ rows }) => rows).find(row => 'began' in row)
+    if (client instanceof WatchedClient) client.transaction = open ?? null
+    const result = await work()
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  } finally {
+    if (client instanceof WatchedClient) client.transaction = null
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client, DatabaseError } from 'pg'
+import type { Logger } from 'pino'
+import { placeOf } from '#src/model/postgres-address.ts'
+import { reasonOf } from '#src/model/reason.ts'
+import { isTransient } from '#src/model/transient-error.ts'
+
+/** The database cannot be used. The message names server and database, never the password. */
+export class PostgresUnusable extends Error {
+  override readonly name = 'PostgresUnusable'
+  readonly whatToDo: string
+  constructor(message: string, whatToDo: string, cause?: unknown) {
+    super(message, { cause })
+    this.whatToDo = whatToDo
+  }
+}
+
+/** `server_version_num` of Postgres 15. */
+const MIN_VERSION = 150_000
+const TRY_EVERY_MS = 250
+const CONNECT_WITHIN_MS = 5_000
+
+/**
+ * Resolves once the database answers. Keeps trying for `retryForMs`, so that a server that is starting has time.
+ * Throws `PostgresUnusable` after that, or at once if waiting cannot help: a wrong password, no such database, too old.
+ */
+export async function reachPostgres(
+  url: string,
+  { retryForMs, signal, log }: { retryForMs: number; signal: AbortSignal; log: Logger },
+): Promise<void> {
+  const giveUpAt = performance.now() + retryForMs
+  let isLogged = false
+  for (;;) {
+    signal.throwIfAborted()
+    const failure = await tryOnce(url)
+    if (failure === null) return
+    if (performance.now() > giveUpAt || !mayPass(failure)) throw unusable(url, failure)
+    if (!isLogged) log.info({ error: reasonOf(failure) }, `Waiting for Postgres at ${placeOf(url)}.`)
+    isLogged = true
+    await delay(TRY_EVERY_MS, undefined, { signal })
+  }
+}
+
+type Failure = 'too old' | (Error & { code?: string })
+
+/** Returns null if a connection works and the server is new enough. */
+async function tryOnce(url: string): Promise<Failure | null> {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    query_timeout: CONNECT_WITHIN_MS,
+    application_name: 'ferry start',
+  })
+  // The failure is reported by the call that it fails; without a listener it would end the process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ number: string }>(
+      `select current_setting('server_version_num') as number`,
+    )
+    return Number(rows[0]?.number) >= MIN_VERSION ? null : 'too old'
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** A refusal by the server itself mostly stays, and so does a certificate that is not trusted. */
+function mayPass(failure: Failure): boolean {
+  if (failure === 'too old' || isAboutEncryption(failure)) return false
+  return !(failure instanceof DatabaseError) || isTransient(failure)
+}
+
+function isAboutEncryption(failure: Failure): boolean {
+  if (failure === 'too old') return false
+  return (
+    /CERT|ISSUER|LEAF_SIGNATURE|^ERR_(SSL|TLS)/.test(failure.code ?? '') || /\bSSL\b/.test(failure.message)
+  )
+}
+
+function unusable(url: string, failure: Failure): PostgresUnusable {
+  const server = `${placeOf(url)} (DATABASE_URL)`
+  if (failure === 'too old') {
+    return new PostgresUnusable(
+      `The Postgres at ${server} is older than 15.`,
+      'Set DATABASE_URL to Postgres 15 or newer.',
+    )
+  }
+  const why = failure.message || failure.code || failure.name
+  if (isAboutEncryption(failure)) {
+    return new PostgresUnusable(
+      `Postgres at ${server} and Ferry do not agree on encryption: ${why}`,
+      'Name the certificate authority in DATABASE_URL (sslmode=verify-full&sslrootcert=FILE), or write ' +
+        'sslmode=require to encrypt without checking the certificate, or sslmode=disable for a server without TLS.',
+      failure,
+    )
+  }
+  if (mayPass(failure)) {
+    return new PostgresUnusable(
+      `Postgres at ${server} does not answer: ${why}`,
+      'Start it, or correct DATABASE_URL. Without DATABASE_URL, Ferry starts a Postgres of its own.',
+      failure,
+    )
+  }
+  return new PostgresUnusable(
+    `Postgres at ${server} refuses Ferry: ${why}`,
+    'Correct user, password (or DATABASE_PASSWORD_FILE) and database in DATABASE_URL. The database must exist, and the ' +
+      'user must be allowed to connect to it.',
+    failure,
+  )
+}

@@ -1,0 +1,92 @@
+import type { SQL } from 'drizzle-orm'
+import type { AnyPgColumn } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  check,
+  customType,
+  index,
+  integer,
+  pgSchema,
+  primaryKey,
+  sql,
+  text,
+  timestamp,
+  uuid,
+} from './drizzle.ts'
+
+/*
+ * The schema `ferry` and the tables of this room. The tables of a domain stand in the `schema.ts` of its room.
+ *
+ * Columns that carry a field of the platform bear the contract's name for it. What each table and column means is said
+ * once, in the database's own COMMENTs; `docs/schema.md` is checked against them.
+ */
+export const ferry = pgSchema('ferry')
+
+/** The whole range of uint64: numeric(20,0) in Postgres, bigint in TypeScript. */
+export const uint64 = customType<{ data: bigint; driverData: string }>({
+  dataType: () => 'numeric(20, 0)',
+  fromDriver: value => BigInt(value),
+  toDriver: value => value.toString(),
+})
+export const int64 = (name: string) => bigint(name, { mode: 'bigint' })
+export const instant = (name: string) => timestamp(name, { withTimezone: true })
+export const identity = () => int64('id').primaryKey().generatedAlwaysAsIdentity()
+export const count = (name: string) => integer(name).notNull().default(0)
+
+/** The condition of a CHECK that a column has one of these values, which need no quoting. Null passes. */
+export function isOneOf(column: AnyPgColumn, values: readonly string[]): SQL {
+  return sql`${column} in (${sql.raw(values.map(value => `'${value}'`).join(', '))})`
+}
+
+export const installation = ferry.table(
+  'installation',
+  {
+    only: boolean('only').primaryKey().default(true),
+    id: uuid('id').notNull().defaultRandom(),
+    created_at: instant('created_at').notNull().defaultNow(),
+  },
+  t => [check('installation_has_one_row', sql`${t.only}`)],
+)
+
+export const platformLimits = ferry.table(
+  'platform_limits',
+  {
+    limit_key: text('limit_key').notNull(),
+    operation: text('operation').notNull(),
+    blocked_until: instant('blocked_until'),
+    strikes: count('strikes'),
+  },
+  t => [primaryKey({ columns: [t.limit_key, t.operation] })],
+)
+
+export const platformCalls = ferry.table(
+  'platform_calls',
+  {
+    id: identity(),
+    limit_key: text('limit_key').notNull(),
+    account: text('account').notNull(),
+    operation: text('operation').notNull(),
+    started: instant('started').notNull(),
+    counted_by: instant('counted_by').notNull(),
+    finished: instant('finished'),
+    http_status: integer('http_status'),
+    error_code: text('error_code'),
+    request_id: text('request_id'),
+    run_id: int64('run_id'),
+    batch_id: int64('batch_id'),
+  },
+  t => [
+    index('platform_calls_in_window').on(t.limit_key, t.operation, t.counted_by),
+    index('platform_calls_by_run').on(t.run_id),
+    index('platform_calls_by_batch').on(t.batch_id).where(sql`${t.batch_id} is not null`),
+  ],
+)
+
+export const leases = ferry.table('leases', {
+  name: text('name').primaryKey(),
+  token: uuid('token').notNull(),
+  holder: text('holder').notNull(),
+  acquired_at: instant('acquired_at').notNull(),
+  expires_at: instant('expires_at').notNull(),
+})

@@ -1,0 +1,38 @@
+import type { Pool } from 'pg'
+import { onlyRow } from './rows.ts'
+
+/** What the server and the database say about themselves. */
+export type ServerFacts = {
+  readonly version: string
+  /** It is a standby, or transactions are read-only by default. */
+  readonly isReadOnly: boolean
+  /** The database's default isolation level, such as `read committed`. */
+  readonly isolation: string
+}
+
+export async function loadServerFacts(pool: Pool): Promise<ServerFacts> {
+  const { rows } = await pool.query<ServerFacts>(
+    `select current_setting('server_version') as version,
+       pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
+       current_setting('default_transaction_isolation') as isolation`,
+  )
+  return onlyRow(rows, 'the server facts')
+}
+
+/**
+ * How many connections this role may open here, and how many of them programs other than Ferry use. The first is the
+ * least of what the server, the database and the role allow.
+ */
+export type ConnectionFacts = { readonly allowed: number; readonly usedByOthers: number }
+
+export async function loadConnectionFacts(pool: Pool): Promise<ConnectionFacts> {
+  const { rows } = await pool.query<ConnectionFacts>(
+    `select least(
+       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+       (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
+       (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user)) as allowed,
+     (select count(*)::int from pg_stat_activity
+      where backend_type = 'client backend' and application_name not like 'ferry%') as "usedByOthers"`,
+  )
+  return onlyRow(rows, 'the connection facts')
+}

@@ -1,0 +1,68 @@
+import type { Pool, PoolClient } from 'pg'
+import { drizzleOf, eq } from '#src/db/drizzle.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { ImportNotFound, ImportRefuses } from '#src/imports/errors.ts'
+import { imports } from '#src/imports/schema.ts'
+import type { ImportStatus } from '#src/model/import.ts'
+
+/*
+ * What a person may do with an import, one decision a file. Each is one transaction that locks the import's row. A worker
+ * locks the row too before each batch, so a decision takes effect within one batch, on whatever machine it is made.
+ *
+ *     confirm   staging ─────────────────────► queued, or completed if it has no recipients
+ *     pause     queued, running ─────────────► paused
+ *     resume    paused ──────────────────────► queued
+ *     cancel    any that has not ended ──────► cancelled
+ *     resolve   undecided ───────────────────► queued, or completed if nothing is left
+ *               any other but completed ─────► as it was
+ *     purge     completed, cancelled ────────► as it was, without its recipients
+ *
+ * Each throws `ImportNotFound`, or `ImportRefuses` if the status of the import does not allow it.
+ */
+
+/** What a decision about an import depends on. */
+export type LockedImport = Pick<
+  typeof imports.$inferSelect,
+  'status' | 'recipients' | 'staged_at' | 'purged_at'
+>
+
+/** Runs a decision in one transaction, with the import's row locked. Throws `ImportNotFound`. */
+export function decideUnderLock<T>(
+  pool: Pool,
+  id: bigint,
+  decision: (client: PoolClient, state: LockedImport) => Promise<T>,
+): Promise<T> {
+  return inTransaction(pool, async client => decision(client, await lockForDecision(client, id)))
+}
+
+/** Locks an import until the transaction ends. Throws `ImportNotFound`. */
+export async function lockForDecision(client: PoolClient, id: bigint): Promise<LockedImport> {
+  const { status, recipients, staged_at, purged_at } = imports
+  const [state] = await drizzleOf(client)
+    .select({ status, recipients, staged_at, purged_at })
+    .from(imports)
+    .where(eq(imports.id, id))
+    .for('update')
+  if (!state) throw new ImportNotFound(id)
+  return state
+}
+
+/** The error for a decision that the import's status does not allow: why, and what can be done instead. */
+export function refusal(id: bigint, status: ImportStatus, why: string): ImportRefuses {
+  const next = WHAT_CAN_BE_DONE[status].replaceAll('ID', String(id))
+  return new ImportRefuses(`import ${id} is ${status}: ${why}. ${next}`)
+}
+
+const PAUSE_OR_CANCEL = '`ferry imports pause ID` pauses it, `ferry imports cancel ID` ends it.'
+
+const WHAT_CAN_BE_DONE: Readonly<Record<ImportStatus, string>> = {
+  staging: 'It waits to be confirmed; `ferry imports cancel ID` ends it.',
+  queued: PAUSE_OR_CANCEL,
+  running: PAUSE_OR_CANCEL,
+  paused: '`ferry imports resume ID` continues it, `ferry imports cancel ID` ends it.',
+  undecided:
+    '`ferry imports resolve ID --as sent|resend` decides about its uncertain batches, `ferry imports cancel ID` ends it.',
+  completed: '`ferry imports show ID` shows its outcome.',
+  cancelled:
+    'To send the others, import the file again: recipients that were sent are left out. Decide about uncertain batches first: `ferry imports resolve ID --as sent|resend`.',
+}

@@ -1,0 +1,60 @@
+import type { Pool, PoolClient } from 'pg'
+import { and, drizzleOf, eq, isNotNull, isNull, or, sql } from '#src/db/drizzle.ts'
+import { countOf } from '#src/db/rows.ts'
+import { importLeftOut, importRecipients, importRejects, imports } from '#src/imports/schema.ts'
+import { isEnded } from '#src/model/import.ts'
+import { decideUnderLock, refusal } from './decision.ts'
+
+/** A month: time to answer people who ask what happened to them, and not longer than personal data should be kept. */
+const KEEP_RECIPIENTS_DAYS = 30
+
+/**
+ * Removes the recipients of an import that has ended. Returns of how many rows; 0 if it was purged before. Their hashes
+ * stay: by these a later import knows who was sent.
+ */
+export function purgeImport(pool: Pool, id: bigint): Promise<number> {
+  return decideUnderLock(pool, id, async (client, { status, purged_at }) => {
+    if (!isEnded(status)) throw refusal(id, status, 'its recipients are still needed')
+    return purged_at === null ? purgeRows(client, id) : 0
+  })
+}
+
+/** Purges every import that ended a month ago. Returns how many imports. */
+export async function purgeOldImports(pool: Pool): Promise<number> {
+  const old = await drizzleOf(pool)
+    .select({ id: imports.id })
+    .from(imports)
+    .where(
+      and(
+        sql`${imports.finished_at} < clock_timestamp() - ${KEEP_RECIPIENTS_DAYS} * interval '1 day'`,
+        isNull(imports.purged_at),
+      ),
+    )
+    .orderBy(imports.id)
+  for (const { id } of old) await purgeImport(pool, id)
+  return old.length
+}
+
+/** Addresses and lines of the file stand in these columns only; numbers, times, request_ids and platform messages stay. */
+async function purgeRows(client: PoolClient, id: bigint): Promise<number> {
+  const db = drizzleOf(client)
+  const recipients = await db
+    .update(importRecipients)
+    .set({ recipient: null, raw: null })
+    .where(
+      and(
+        eq(importRecipients.import_id, id),
+        or(isNotNull(importRecipients.recipient), isNotNull(importRecipients.raw)),
+      ),
+    )
+  const rejects = await db
+    .update(importRejects)
+    .set({ raw: null })
+    .where(and(eq(importRejects.import_id, id), isNotNull(importRejects.raw)))
+  const leftOut = await db
+    .update(importLeftOut)
+    .set({ recipient: null })
+    .where(and(eq(importLeftOut.import_id, id), isNotNull(importLeftOut.recipient)))
+  await db.update(imports).set({ purged_at: sql`clock_timestamp()` }).where(eq(imports.id, id))
+  return countOf(recipients) + countOf(rejects) + countOf(leftOut)
+}

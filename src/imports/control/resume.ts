@@ -1,0 +1,25 @@
+import type { Pool } from 'pg'
+import { drizzleOf, eq } from '#src/db/drizzle.ts'
+import { imports } from '#src/imports/schema.ts'
+import type { ImportStatus } from '#src/model/import.ts'
+import { decideUnderLock, refusal } from './decision.ts'
+
+/** Queues a paused import again. Its failures, its back-off and the reason of its pause are forgotten. */
+export function resumeImport(pool: Pool, id: bigint): Promise<ImportStatus> {
+  return decideUnderLock<ImportStatus>(pool, id, async (client, { status }) => {
+    if (status !== 'paused') throw refusal(id, status, 'only a paused import can be resumed')
+    await drizzleOf(client)
+      .update(imports)
+      .set({
+        status: 'queued',
+        failures: 0,
+        retry_at: null,
+        pause_code: null,
+        pause_request_id: null,
+        pause_message: null,
+        pause_what_to_do: null,
+      })
+      .where(eq(imports.id, id))
+    return 'queued'
+  })
+}

@@ -1,0 +1,66 @@
+import type { PoolClient } from 'pg'
+import { z } from 'zod'
+import { isSamePage } from '#src/imports/page.ts'
+import { RESOLVED_AS_SENT } from '#src/imports/sending/pause.ts'
+import { IS_UNCERTAIN } from '#src/imports/uncertain.ts'
+
+/** What a person found out about a batch: the platform has it, or it is to be sent again. */
+export type Finding = 'sent' | 'resend'
+
+/**
+ * Locks all imports of an import's page, so that what was sent there does not change, and makes the others look again at
+ * what was sent. They are locked in the order of their ids: two decisions at once do not wait for each other.
+ */
+export async function lockPage(client: PoolClient, id: bigint): Promise<void> {
+  await client.query(
+    `select from ferry.imports o join ferry.imports i on ${isSamePage('i', 'o')}
+     where i.id = $1 order by o.id for update of o`,
+    [id],
+  )
+  await client.query(
+    `update ferry.imports o set screened_at = null, screening_at = null from ferry.imports i
+     where i.id = $1 and ${isSamePage('i', 'o')} and o.id <> i.id
+       and o.finished_at is null and coalesce(o.screened_at, o.screening_at) is not null`,
+    [id],
+  )
+}
+
+const DecidedBatch = z.object({
+  id: z.string().transform(BigInt),
+  rows: z.number(),
+  /** How many of its rows the platform had named as wrong. */
+  setAside: z.number(),
+})
+
+/** A batch that a decision was about. */
+export type DecidedBatch = z.infer<typeof DecidedBatch>
+
+/**
+ * Records a finding about the uncertain batches of an import, or about one of them; also about those that were to be sent
+ * again without a decision. Returns them. A call that may still be in flight is nothing to decide about.
+ *
+ * Rows set aside of a batch that was sent are still to be rejected.
+ */
+export async function decideBatches(
+  client: PoolClient,
+  id: bigint,
+  as: Finding,
+  batchId: bigint | null,
+): Promise<DecidedBatch[]> {
+  const { rows } = await client.query(
+    `update ferry.import_batches b set ${as === 'sent' ? SENT : RESEND}, message = coalesce($3::text, message)
+     where ${IS_UNCERTAIN} and state <> 'in flight' and import_id = $1 and ($2::bigint is null or id = $2)
+     returning id, rows, cardinality(set_aside) as "setAside"`,
+    [id, batchId, as === 'sent' ? RESOLVED_AS_SENT : null],
+  )
+  return DecidedBatch.array().parse(rows)
+}
+
+/** `sent_at` is when the platform was called, if that is known. */
+const SENT = `state = 'sent', uncertain = false,
+  sent_at = coalesce(
+    (select max(c.started) from ferry.platform_calls c where c.id = b.call_id), b.claimed_at, clock_timestamp())`
+
+/** A batch decided about is not uncertain any more. It counts as resent: if it did arrive, it is sent twice. */
+const RESEND = `state = case state when 'uncertain' then 'ready' else state end,
+  resends = resends + (state = 'uncertain')::int, uncertain = false`

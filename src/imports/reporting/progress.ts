@@ -1,0 +1,68 @@
+import type { Pool } from 'pg'
+import { type LimitState, loadLimitState } from '#src/db/limit-state.ts'
+import { estimateMs } from '#src/imports/estimate.ts'
+import { type ImportSummary, isActive, isEnded } from '#src/model/import.ts'
+import type { Limit } from '#src/model/limit.ts'
+import { loadPace, type Pace } from './pace.ts'
+import { findSummaryRow, type PauseReport, pauseReportOf, summaryOf } from './summary.ts'
+import { whyWaiting } from './why-waiting.ts'
+
+/** Where an import stands, for a person who watches it. */
+export type Progress = {
+  readonly summary: ImportSummary
+  /** Batches not sent yet. */
+  readonly batchesLeft: number
+  /** Over the last minutes; null if nothing was sent in them. */
+  readonly rowsPerMinute: number | null
+  /** Until the last row is sent, the limit included; null if that is not known, or the import is not active. */
+  readonly etaMs: number | null
+  /** A sentence that says why nothing is sent at this moment; null if something is, or the import is not active. */
+  readonly whyWaiting: string | null
+  /** Null if it is not paused. */
+  readonly pause: PauseReport | null
+}
+
+/** A rate observed for a shorter time says nothing yet: the windows of a limit are usually a minute long. */
+const MIN_PACE_MS = 90_000
+
+/** Reads counts kept along the way. `limit` is null if the import's account is not known here. Throws `ImportNotFound`. */
+export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null): Promise<Progress> {
+  const row = await findSummaryRow(pool, id)
+  const summary = summaryOf(row)
+  const pace = await loadPace(pool, id)
+  const batchesLeft = isEnded(row.status) ? 0 : pace.batchesLeft
+  const atRest = { summary, batchesLeft, rowsPerMinute: null, etaMs: null, whyWaiting: null }
+  if (!isActive(row.status)) return { ...atRest, pause: pauseReportOf(row) }
+
+  const paceMs = Math.max(pace.paceMs, longestWindowMs(limit))
+  const rowsPerMinute = pace.rowsSent > 0 ? (pace.rowsSent / paceMs) * 60_000 : null
+  const state = limit && (await loadLimitState(pool, limit, 'import-subscribers'))
+  const isSending = pace.hasWorker && pace.behind === null
+  const eta = limit && state && isSending ? etaMs(summary.pending, pace, limit, state, rowsPerMinute) : null
+  return { summary, batchesLeft, rowsPerMinute, etaMs: eta, whyWaiting: whyWaiting(pace, state), pause: null }
+}
+
+/** The first calls of a window go out at once, and then none for the rest of it: a rate over less time misleads. */
+function longestWindowMs(limit: Limit | null): number {
+  return Math.max(...(limit?.windows.map(window => window.windowMs) ?? [60_000]))
+}
+
+/**
+ * The calls that count already and those to come are one sequence, which began when the first of them did. An import that
+ * is slower than the limit allows, because another shares it or the platform is slow, is judged by its rate.
+ */
+function etaMs(
+  pending: number,
+  pace: Pace,
+  limit: Limit,
+  state: LimitState,
+  rowsPerMinute: number | null,
+): number {
+  const { batchesLeft } = pace
+  if (batchesLeft === 0) return 0
+  const fresh = estimateMs(batchesLeft, limit)
+  const followingOn = estimateMs(state.counted + batchesLeft, limit) - state.countedForMs
+  const atThisRate =
+    rowsPerMinute !== null && pace.paceMs >= MIN_PACE_MS ? (pending / rowsPerMinute) * 60_000 : 0
+  return Math.round(Math.max(fresh, followingOn, state.waitMs, pace.backOffMs, atThisRate))
+}

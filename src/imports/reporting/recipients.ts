@@ -1,0 +1,108 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { loadInstallation } from '#src/db/installation.ts'
+import { openRecipientHash } from '#src/imports/recipient-hash.ts'
+import { namedIn } from '#src/imports/recipient-text.ts'
+import { IS_CLAIM_EXPIRED } from '#src/imports/uncertain.ts'
+import type { SummaryRow } from './summary.ts'
+
+/** What happened to one row of the file. */
+const RecipientRow = z.object({
+  line: z.string(),
+  /** Null once purged, for a reject, and for a row of which no recipient could be read. */
+  recipient: z.string().nullable(),
+  /** `pending`, `in flight`, `sent`, `uncertain`, `rejected`, `duplicate`, `suppressed` or `already imported`. */
+  state: z.string(),
+  /** Why it is rejected or left out; null otherwise. */
+  reason: z.string().nullable(),
+  /** What is wrong with a rejected row, without the recipient; null for the others. */
+  message: z.string().nullable(),
+  batch: z.string().nullable(),
+  /** How often its batch was sent again after an uncertain outcome. */
+  resends: z.number().nullable(),
+  sent_at: z.date().nullable(),
+  call: z.string().nullable(),
+  request_id: z.string().nullable(),
+})
+export type RecipientRow = Readonly<z.infer<typeof RecipientRow>>
+
+/** With the row of the file if it was rejected before its recipient was known. */
+const FoundRow = RecipientRow.extend({ raw: z.string().nullable() })
+
+/** Rows of a page: so many that asking for it costs little beside reading it. */
+const PAGE = 5_000
+
+/** The batch of a row is the last unsplit one that begins at or before its line, if it reaches that far. */
+const SENT_OR_TO_BE_SENT = `
+  select r.line, r.recipient, r.recipient_hash,
+    case when b.state is null or b.state = 'ready' then 'pending'
+      when ${IS_CLAIM_EXPIRED} then 'uncertain' else b.state end as state,
+    null as reason, null as message, b.id as batch, b.resends, b.sent_at, b.call_id as call, b.request_id, null as raw
+  from ferry.import_recipients r
+  left join lateral (
+    select b.* from ferry.import_batches b
+    where b.import_id = r.import_id and b.from_line <= r.line and b.state <> 'split'
+    order by b.from_line desc limit 1
+  ) b on b.to_line >= r.line
+  where r.import_id = $1`
+
+const LEFT_OUT = `
+  select l.line, l.recipient, l.recipient_hash, l.kind,
+    case when l.kept_line is not null then l.reason || ': line ' || l.kept_line
+      when l.earlier_import is not null then l.reason || ': import ' || l.earlier_import else l.reason end,
+    null, null, null, null, null, null, null
+  from ferry.import_left_out l where l.import_id = $1`
+
+const REJECTED = `
+  select r.line, null, r.recipient_hash, 'rejected', r.reason, r.message, r.batch_id, null, null, null, r.request_id,
+    case when r.origin = 'file' then r.raw end
+  from ferry.import_rejects r where r.import_id = $1`
+
+const COLUMNS = 'line, recipient, state, reason, message, batch, resends, sent_at, call, request_id'
+
+/** Yields what happened to every row, in the order of the file, page by page. */
+export async function* listRecipients(pool: Pool, id: bigint): AsyncGenerator<readonly RecipientRow[]> {
+  for (let after = '0'; ; ) {
+    const { rows } = await pool.query(
+      `select ${COLUMNS} from (
+         (${SENT_OR_TO_BE_SENT} and r.line > $2 order by r.line limit $3)
+         union all
+         (${LEFT_OUT} and l.line > $2 order by l.line limit $3)
+         union all
+         (${REJECTED} and r.line > $2 order by r.line limit $3)
+       ) t order by line limit $3`,
+      [id, after, PAGE],
+    )
+    const page = RecipientRow.array().parse(rows)
+    const last = page.at(-1)
+    if (!last) return
+    yield page
+    after = last.line
+  }
+}
+
+/**
+ * Returns what happened to every row of one recipient. A row is found by the recipient's hash, which stays after a purge and
+ * with what the platform rejected, or as it was written in the file, without regard to case. So is every row rejected from
+ * the file in which the recipient stands as a whole. Until the import is purged, rejects carry the recipient asked for: none
+ * is stored with them.
+ */
+export async function findRecipient(
+  pool: Pool,
+  { id, method, purged_at }: Pick<SummaryRow, 'id' | 'method' | 'purged_at'>,
+  address: string,
+): Promise<RecipientRow[]> {
+  const recipient = address.trim()
+  const { id: installation } = await loadInstallation(pool)
+  const hash = openRecipientHash(installation, method)(recipient)
+  const { rows } = await pool.query(
+    `select ${COLUMNS}, raw from (${SENT_OR_TO_BE_SENT} union all ${LEFT_OUT} union all ${REJECTED}) t
+     where recipient_hash = $3 or lower(recipient) = lower($2) or position(lower($2) in lower(raw)) > 0
+     order by line`,
+    [id, recipient, hash],
+  )
+  return FoundRow.array()
+    .parse(rows)
+    .filter(({ raw }) => raw === null || namedIn(raw, [{ line: 0n, recipient }]).length > 0)
+    .map(({ raw, ...row }) => (row.state === 'rejected' && purged_at === null ? { ...row, recipient } : row))
+}

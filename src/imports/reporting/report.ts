@@ -1,0 +1,112 @@
+import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import { ImportNotFound } from '#src/imports/errors.ts'
+import { LEFT_OUT_KINDS, REJECT_ORIGINS } from '#src/imports/states.ts'
+import { type ImportCounts, type ImportSummary, missingOf } from '#src/model/import.ts'
+import { type BatchRow, listBatches } from './batches.ts'
+import { countRows, type RowCounts } from './recount.ts'
+import { loadSummaryRow, type PauseReport, pauseReportOf, type SummaryRow, summaryOf } from './summary.ts'
+
+/** Everything about an import at one instant. */
+export type Report = {
+  /** Counted from the rows, not taken from the counts kept along the way. */
+  readonly summary: ImportSummary
+  readonly file: string
+  readonly method: string
+  readonly createdAt: Date
+  readonly finishedAt: Date | null
+  readonly purgedAt: Date | null
+  readonly pause: PauseReport | null
+  readonly batches: readonly BatchRow[]
+  readonly reasons: readonly ReasonRow[]
+  /** Counts that do not agree, one sentence each. Every one is an error of Ferry. */
+  readonly differences: readonly string[]
+}
+
+/** Recounts an import. Throws `ImportNotFound`. */
+export function reportImport(pool: Pool, id: bigint): Promise<Report> {
+  return atOneInstant(pool, async client => {
+    const row = await loadSummaryRow(client, id)
+    if (!row) throw new ImportNotFound(id)
+    const counted = await countRows(client, id)
+    return reportOf(row, counted, await listBatches(client, id), await countReasons(client, id))
+  })
+}
+
+/** The import may be sent on meanwhile: counts taken at two instants would not agree. */
+async function atOneInstant<T>(pool: Pool, read: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    return await read(client)
+  } finally {
+    await client.query('rollback').catch(() => {})
+    client.release()
+  }
+}
+
+const ReasonRow = z.object({
+  kind: z.enum(['rejected', ...LEFT_OUT_KINDS]),
+  /** Null for what was left out. */
+  origin: z.enum(REJECT_ORIGINS).nullable(),
+  reason: z.string(),
+  rows: z.number(),
+})
+export type ReasonRow = Readonly<z.infer<typeof ReasonRow>>
+
+/** Returns why rows are not sent and how many, the most frequent reason first. */
+async function countReasons(client: PoolClient, id: bigint): Promise<ReasonRow[]> {
+  const { rows } = await client.query(
+    `select 'rejected' as kind, origin, reason, count(*)::int as rows from ferry.import_rejects
+       where import_id = $1 group by origin, reason
+     union all
+     select kind, null, reason, count(*)::int from ferry.import_left_out where import_id = $1 group by kind, reason
+     order by rows desc, kind, reason`,
+    [id],
+  )
+  return ReasonRow.array().parse(rows)
+}
+
+function reportOf(
+  row: SummaryRow,
+  counted: RowCounts,
+  batches: readonly BatchRow[],
+  reasons: readonly ReasonRow[],
+): Report {
+  const kept = summaryOf(row)
+  const summary = { ...kept, ...counted }
+  return {
+    summary,
+    file: row.file,
+    method: row.method,
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
+    purgedAt: row.purged_at,
+    pause: pauseReportOf(row),
+    batches,
+    reasons,
+    differences: differences(kept, summary),
+  }
+}
+
+const COUNTS = [
+  'sent',
+  'rejected',
+  'duplicate',
+  'suppressed',
+  'alreadyImported',
+  'uncertain',
+  'pending',
+] as const
+
+function differences(kept: ImportCounts, counted: ImportCounts): string[] {
+  const missing = missingOf(counted)
+  const sum =
+    missing === 0 ? [] : [`${counted.read} rows were read, and ${counted.read - missing} are accounted for`]
+  return [
+    ...sum,
+    ...COUNTS.filter(count => kept[count] !== counted[count]).map(
+      count => `${count}: the rows give ${counted[count]}, the kept count is ${kept[count]}`,
+    ),
+  ]
+}

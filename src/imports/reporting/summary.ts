@@ -1,0 +1,145 @@
+import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import { ImportNotFound } from '#src/imports/errors.ts'
+import { IS_NOT_COUNTED_YET } from '#src/imports/uncertain.ts'
+import { IMPORT_STATUSES, type ImportSummary } from '#src/model/import.ts'
+
+/** An import with its counts of rows, as the database returns it: numbers beyond 32 bits are text. */
+const SummaryRow = z.object({
+  id: z.string(),
+  account: z.string(),
+  page_id: z.string(),
+  method: z.string(),
+  status: z.enum(IMPORT_STATUSES),
+  file: z.string(),
+  created_at: z.date(),
+  finished_at: z.date().nullable(),
+  purged_at: z.date().nullable(),
+  read: z.number(),
+  sent: z.number(),
+  rejected: z.number(),
+  duplicate: z.number(),
+  suppressed: z.number(),
+  already_imported: z.number(),
+  uncertain: z.number(),
+  pending: z.number(),
+  batches: z.number(),
+  requests: z.number(),
+  duration_ms: z.number(),
+  pause_code: z.string().nullable(),
+  pause_http_status: z.number().nullable(),
+  pause_request_id: z.string().nullable(),
+  pause_message: z.string().nullable(),
+  pause_what_to_do: z.string().nullable(),
+})
+export type SummaryRow = Readonly<z.infer<typeof SummaryRow>>
+
+/**
+ * Made of the counts kept with the import, and of the few batches whose claim has expired and is not ended yet. `batches`
+ * are those made, without those split since, and, until the import has ended, those still to be made.
+ */
+const SUMMARIES = `
+  select i.id, i.account, i.page_id, i.method, i.status, i.file, i.created_at, i.finished_at, i.purged_at, i.read,
+    i.sent, i.rejected, i.duplicate, i.suppressed, i.already_imported, i.uncertain + b.lost as uncertain,
+    i.recipients - i.sent - i.uncertain - b.lost as pending,
+    i.batches + case when i.finished_at is null
+      then ceil((i.recipients - i.batched)::numeric / least(i.batch_rows, i.most_rows))::int else 0 end as batches,
+    i.requests,
+    round(extract(epoch from
+        coalesce(i.finished_at, i.rests_since, case when i.confirmed_at is null then i.staged_at end, now())
+        - coalesce(i.confirmed_at, i.created_at)) * 1000 - i.rested_ms)::float8 as duration_ms,
+    i.pause_code,
+    (select b.http_status from ferry.import_batches b
+     where b.import_id = i.id and b.state in ('ready', 'doubted', 'uncertain') and b.request_id = i.pause_request_id
+     limit 1) as pause_http_status,
+    i.pause_request_id, i.pause_message, i.pause_what_to_do
+  from ferry.imports i
+  cross join lateral (
+    select coalesce(sum(b.rows), 0)::int as lost from ferry.import_batches b
+    where b.import_id = i.id and ${IS_NOT_COUNTED_YET}) b`
+
+/** Returns an import with its counts. Throws `ImportNotFound`. */
+export async function loadSummary(pool: Pool, id: bigint): Promise<ImportSummary> {
+  return summaryOf(await findSummaryRow(pool, id))
+}
+
+/** The same with everything that is stored about it. Throws `ImportNotFound`. */
+export async function findSummaryRow(pool: Pool, id: bigint): Promise<SummaryRow> {
+  const row = await loadSummaryRow(pool, id)
+  if (!row) throw new ImportNotFound(id)
+  return row
+}
+
+/** Null if there is no import of that id. */
+export async function loadSummaryRow(client: Pool | PoolClient, id: bigint): Promise<SummaryRow | null> {
+  const { rows } = await client.query(`${SUMMARIES} where i.id = $1`, [id])
+  return SummaryRow.array().parse(rows)[0] ?? null
+}
+
+/** Which imports are wanted; what is left out does not narrow them. */
+export type ImportFilter = {
+  readonly account?: string | undefined
+  readonly status?: string | undefined
+  readonly since?: Date | undefined
+}
+
+/** Returns the newest imports first. */
+export async function listSummaryRows(
+  pool: Pool,
+  limit: number,
+  { account, status, since }: ImportFilter = {},
+): Promise<SummaryRow[]> {
+  const { rows } = await pool.query(
+    `${SUMMARIES} where i.id in (
+       select id from ferry.imports
+       where ($2::text is null or account = $2) and ($3::text is null or status = $3)
+         and ($4::timestamptz is null or created_at >= $4)
+       order by id desc limit $1)
+     order by i.id desc`,
+    [limit, account, status, since],
+  )
+  return SummaryRow.array().parse(rows)
+}
+
+/** The keys in the order that is promised to scripts. */
+export function summaryOf(row: SummaryRow): ImportSummary {
+  return {
+    import: BigInt(row.id),
+    account: row.account,
+    page: BigInt(row.page_id),
+    status: row.status,
+    read: row.read,
+    sent: row.sent,
+    rejected: row.rejected,
+    duplicate: row.duplicate,
+    suppressed: row.suppressed,
+    alreadyImported: row.already_imported,
+    uncertain: row.uncertain,
+    pending: row.pending,
+    batches: row.batches,
+    requests: row.requests,
+    durationMs: row.duration_ms,
+  }
+}
+
+/** Why an import is paused. */
+export type PauseReport = {
+  /** The platform's code, or one of Ferry's; null if a person paused it. */
+  readonly code: string | null
+  readonly httpStatus: number | null
+  readonly requestId: string | null
+  readonly message: string | null
+  readonly whatToDo: string | null
+}
+
+/** Null if it is not paused. */
+export function pauseReportOf(row: SummaryRow): PauseReport | null {
+  if (row.status !== 'paused') return null
+  return {
+    code: row.pause_code,
+    httpStatus: row.pause_http_status,
+    requestId: row.pause_request_id,
+    message: row.pause_message,
+    whatToDo: row.pause_what_to_do,
+  }
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import type { Lease } from '#src/db/leases.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { onlyRow } from '#src/db/rows.ts'
+import { MAX_BATCH_BYTES, ROW_OVERHEAD_BYTES } from '#src/imports/estimate.ts'
+import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
+import type { Limit } from '#src/model/limit.ts'
+import type { Permit } from '#src/platform/throttle.ts'
+import { LARGEST_FIRST_AFTER } from './decide.ts'
+import { lockImport } from './import-state.ts'
+import { WORKER_LOST } from './pause.ts'
+
+/** Whose claims these are, and what they need to know of the platform. */
+export type ClaimContext = {
+  readonly pool: Pool
+  readonly importId: bigint
+  readonly account: string
+  readonly lease: Pick<Lease, 'name' | 'token'>
+  readonly limit: Limit
+  readonly arrivalBoundMs: number
+  /** After so long, a claim without an outcome counts as uncertain. */
+  readonly claimMs: number
+}
+
+/** A batch to be sent, with the permit of its call. */
+export type Claim = {
+  readonly batchId: bigint
+  /** By it alone an outcome is recorded: no other claim has the same. */
+  readonly claim: string
+  readonly permit: Permit
+}
+
+export type ClaimResult =
+  | { readonly what: 'claimed'; readonly claim: Claim }
+  | { readonly what: 'wait'; readonly waitMs: number; readonly pollSoon: boolean }
+  /** The import is not running any more. */
+  | { readonly what: 'ended'; readonly status: ImportStatus }
+  /** Nothing is left to claim, see `endImport`; or the lease or the claim is not the caller's any more. */
+  | { readonly what: 'exhausted' | 'lost' }
+
+/** Made by `newClaim` or `newPermit`. */
+export type ClaimRequest = {
+  readonly claim: string
+  readonly isAgain: boolean
+  /** `performance.now()` before the claim was first asked for. */
+  readonly askedAtMs: number
+}
+
+/** Asks for the next batch. */
+export function newClaim(): ClaimRequest {
+  return { claim: randomUUID(), isAgain: false, askedAtMs: performance.now() }
+}
+
+/** Asks for another permit for a claim that has returned its own. */
+export function newPermit(claim: string): ClaimRequest {
+  return { claim, isAgain: true, askedAtMs: performance.now() }
+}
+
+/** Imports that wait for permits of one limit take turns; one that has not asked for so long does not wait any more. */
+const TURN_LAPSES_MS = 2_000
+
+/** How often a waiting import notes that it still waits: often enough that its turn does not lapse. */
+const NOTE_WAITING_EVERY_MS = 500
+
+/** An import whose turn it is asks as soon as there is a permit, so the others ask again soon after it. */
+const ASK_AFTER_TURN_MS = 20
+
+/**
+ * Claims the next batch and acquires a permit for it, both or neither; see `claim_batch.sql`. The same request may be
+ * repeated: a claim that was made although its answer was lost is returned again.
+ */
+export async function claimBatch(context: ClaimContext, request: ClaimRequest): Promise<ClaimResult> {
+  const { rows } = await context.pool.query<ClaimRow>(
+    `select * from ferry.claim_batch(p_import => $1, p_lease => $2, p_token => $3, p_claim => $4, p_again => $5,
+       p_limit_key => $6, p_max_calls => $7, p_window_ms => $8, p_arrival_bound_ms => $9, p_claim_ms => $10,
+       p_max_bytes => $11, p_row_overhead_bytes => $12, p_largest_first_after => $13, p_turn_lapses_ms => $14,
+       p_note_waiting_every_ms => $15, p_lost_code => $16,
+       p_lost_message => $17)`,
+    [
+      context.importId,
+      context.lease.name,
+      context.lease.token,
+      request.claim,
+      request.isAgain,
+      context.limit.limitKey,
+      context.limit.windows.map(window => window.maxCalls),
+      context.limit.windows.map(window => window.windowMs),
+      context.arrivalBoundMs,
+      context.claimMs,
+      MAX_BATCH_BYTES,
+      ROW_OVERHEAD_BYTES,
+      LARGEST_FIRST_AFTER,
+      TURN_LAPSES_MS,
+      NOTE_WAITING_EVERY_MS,
+      WORKER_LOST.code,
+      WORKER_LOST.message,
+    ],
+  )
+  return resultOf(context, request, ClaimRow.parse(onlyRow(rows, 'ferry.claim_batch')))
+}
+
+function resultOf({ account }: ClaimContext, { claim, askedAtMs }: ClaimRequest, row: ClaimRow): ClaimResult {
+  switch (row.what) {
+    case 'claimed': {
+      const call = { account, operation: 'import-subscribers', runId: null } as const
+      const permit = { callId: row.call_id, call, askedAtMs }
+      return { what: 'claimed', claim: { batchId: row.batch_id, claim, permit } }
+    }
+    case 'wait':
+      return { what: 'wait', waitMs: row.wait_ms, pollSoon: row.poll_soon }
+    case 'turn':
+      return { what: 'wait', waitMs: ASK_AFTER_TURN_MS, pollSoon: true }
+    default:
+      return row
+  }
+}
+
+const ClaimRow = z.discriminatedUnion('what', [
+  z.object({ what: z.literal('claimed'), batch_id: z.coerce.bigint(), call_id: z.coerce.bigint() }),
+  z.object({ what: z.literal('wait'), wait_ms: z.number(), poll_soon: z.boolean() }),
+  z.object({ what: z.literal('turn') }),
+  z.object({ what: z.literal('exhausted') }),
+  z.object({ what: z.literal('ended'), status: z.enum(IMPORT_STATUSES) }),
+  z.object({ what: z.literal('lost') }),
+])
+type ClaimRow = z.infer<typeof ClaimRow>
+
+/** Returns the permit of a claim: nothing was sent with it. The claim stays, without a call. */
+export async function returnPermit(
+  { pool, importId }: ClaimContext,
+  claim: string,
+  permit: Permit,
+): Promise<void> {
+  await inTransaction(pool, async client => {
+    await lockImport(client, importId)
+    await removeCall(client, importId, claim, permit)
+  })
+}
+
+/** Does the same in a transaction that has locked the import. */
+export async function removeCall(
+  client: PoolClient,
+  importId: bigint,
+  claim: string,
+  { callId }: Permit,
+): Promise<void> {
+  await client.query('update ferry.import_batches set call_id = null where claim = $1 and call_id = $2', [
+    claim,
+    callId,
+  ])
+  await client.query('select ferry.release_call($1, $2)', [importId, callId])
+}
+
+/** Gives up a claim with which nothing was sent, and its permit: the batch is as if it had never been claimed. */
+export async function releaseUnsent({ pool, importId }: ClaimContext, claim: string): Promise<void> {
+  await pool.query('select ferry.release_claim($1, $2)', [importId, claim])
+}

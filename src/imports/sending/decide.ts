@@ -1,0 +1,171 @@
+import { MAX_RETRY_AFTER_MS } from '#src/model/limit.ts'
+import type { Refusal } from '#src/platform/refusal.ts'
+import type {
+  Decision,
+  Disposition,
+  ImportDecision,
+  ImportState,
+  PauseCause,
+  PlatformResponse,
+  SentBatch,
+} from './decision.ts'
+import { retryClassOf } from './retry-class.ts'
+
+/*
+ * What becomes of a batch, and of its import, after a call. These are pure functions; `persist-outcome.ts` writes down what
+ * they return.
+ *
+ *   accepted                                   sent; rows set aside before, and suspects, become rejects
+ *   409, 423, 429, 503, not sent               refused for certain: again after a while
+ *   500, 502, 504, no JSON, no answer,         uncertain: sent again, or held for a person
+ *   an answer that breaks the contract
+ *   413                                        halved; one row is a reject, or a suspect until a call is accepted
+ *   400 that names recipients                  again without them
+ *   400 that names the page, and nothing yet   again once a person has resumed the import; after that as any other
+ *   was accepted
+ *   any other 400                              halved; one row is a suspect until another call is accepted
+ *   401, 402, 403, 404, 405, 407, ...          again once a person has resumed the import
+ */
+
+/** Refusals in a row that may be the fault of a row: after so many the fault is taken to be the import's. */
+const MAX_UNACCEPTED = 12
+
+/**
+ * From so many refusals in a row on, the largest batch is sent instead of the smallest: it may well be without fault, and
+ * one accepted call keeps the import from being paused.
+ */
+export const LARGEST_FIRST_AFTER = 9
+
+/**
+ * If the platform has accepted a call before, the first three answers that name a wrong recipient in a batch are not counted
+ * as refusals. Otherwise four batches in flight with a few bad rows each would soon be twelve refusals in a row.
+ */
+const MAX_NAMINGS_NOT_COUNTED = 3
+
+export const MAX_FAILURES = 10
+
+/** An import is paused once the platform has rejected more than this share of its rows, and more rows than its limit. */
+export const MAX_REJECTED_SHARE = 0.01
+
+/** The limit of a new import. A person who resumes it after that pause raises it, see `pausedForRejects`. */
+export const FIRST_MAX_REJECTS = 10
+
+const FIRST_BACK_OFF_MS = 1_000
+const MAX_BACK_OFF_MS = 60_000
+
+export function decide(batch: SentBatch, response: PlatformResponse, state: ImportState): Decision {
+  if (response.kind === 'accepted') return accepted(batch, state)
+  const { refusal } = response
+  switch (retryClassOf(refusal)) {
+    case 'for-now':
+      return refusedForNow(again(batch), refusal, state)
+    case 'uncertain':
+      // A claim whose worker was lost is uncertain too: `reclaim_expired.sql` says the same of it. Change both together.
+      return refusedForNow(
+        state.resend ? { ...again(batch), resent: true } : { to: 'uncertain' },
+        refusal,
+        state,
+      )
+    case 'too-large':
+      return tooLarge(batch, state)
+    case 'rows':
+      // A person who resumes the import says that the page exists: then the fault may be in a row after all.
+      return response.isWrongPage && state.accepted + state.unaccepted === 0
+        ? { ...paused(unchanged(state), 'page'), disposition: again(batch) }
+        : refusedForRows(batch, response.namedLines, state)
+    case 'import':
+      return { ...paused(unchanged(state), 'platform'), disposition: again(batch) }
+  }
+}
+
+/**
+ * What becomes of the suspects when nothing else is left to send: rejects if the platform has accepted calls of this
+ * import; otherwise the fault may not be theirs, and the import is paused.
+ */
+export function decideSuspects(state: ImportState): ImportDecision {
+  if (state.accepted === 0) return paused(unchanged(state), 'unaccepted')
+  return tooManyRejects(state, state.suspects, 0)
+    ? pausedForRejects(unchanged(state), state, state.suspects)
+    : unchanged(state)
+}
+
+function accepted({ setAside, rows }: SentBatch, state: ImportState): Decision {
+  const proven = setAside.length + state.suspects
+  const next = { ...unchanged(state), accepted: state.accepted + 1, unaccepted: 0, failures: 0 }
+  const isTooMuch = proven > 0 && tooManyRejects(state, proven, rows - setAside.length)
+  return { ...(isTooMuch ? pausedForRejects(next, state, proven) : next), disposition: { to: 'sent' } }
+}
+
+/** A 429 is no failure of the import: the throttle makes every caller wait. */
+function refusedForNow(
+  disposition: Disposition,
+  { kind, retryAfterMs }: Refusal,
+  state: ImportState,
+): Decision {
+  if (kind === 'too-frequent') return { ...unchanged(state), disposition }
+  const failures = state.failures + 1
+  if (failures >= MAX_FAILURES) return { ...paused(unchanged(state), 'failures'), disposition }
+  const growing = Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), MAX_BACK_OFF_MS)
+  const asked = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
+  return { ...unchanged(state), disposition, failures, retryAfterMs: Math.max(growing, asked) }
+}
+
+/** One row that is too large says nothing about how many others fit. */
+function tooLarge(batch: SentBatch, state: ImportState): Decision {
+  const sent = batch.rows - batch.setAside.length
+  const unaccepted = state.unaccepted + 1
+  const next = { ...unchanged(state), unaccepted, failures: 0 }
+  if (unaccepted >= MAX_UNACCEPTED) return { ...paused(next, 'unaccepted'), disposition: again(batch) }
+  if (batch.rows === 1) {
+    const alone = { ...next, maxRows: null }
+    return state.accepted === 0 ? { ...alone, disposition: { to: 'suspect' } } : rejected(batch, alone, state)
+  }
+  const maxRows = Math.max(1, Math.min(Math.floor(sent / 2), state.maxRows ?? sent))
+  return { ...next, disposition: { to: 'split' }, maxRows }
+}
+
+function refusedForRows(batch: SentBatch, namedLines: readonly bigint[], state: ImportState): Decision {
+  const isPlain =
+    namedLines.length > 0 && state.accepted > 0 && batch.setAside.length < MAX_NAMINGS_NOT_COUNTED
+  const unaccepted = state.unaccepted + (isPlain ? 0 : 1)
+  const next = { ...unchanged(state), unaccepted, failures: 0 }
+  if (unaccepted >= MAX_UNACCEPTED) return { ...paused(next, 'unaccepted'), disposition: again(batch) }
+  const setAside = [...batch.setAside, ...namedLines]
+  if (namedLines.length > 0) {
+    return setAside.length < batch.rows
+      ? { ...next, disposition: { to: 'ready', setAside, resent: false } }
+      : rejected(batch, next, state)
+  }
+  return { ...next, disposition: { to: batch.rows === 1 ? 'suspect' : 'split' } }
+}
+
+/** Rejects all rows of a batch, unless the import has too many rejects then. */
+function rejected(batch: SentBatch, next: ImportDecision, state: ImportState): Decision {
+  return tooManyRejects(state, batch.rows, 0)
+    ? { ...pausedForRejects(next, state, batch.rows), disposition: again(batch) }
+    : { ...next, disposition: { to: 'rejected' } }
+}
+
+function tooManyRejects(state: ImportState, more: number, moreSent: number): boolean {
+  const rejected = state.rejected + more
+  return rejected > state.maxRejects && rejected > MAX_REJECTED_SHARE * (state.sent + moreSent + rejected)
+}
+
+/** What led to a pause does not count against the import once a person has resumed it. */
+function paused(next: ImportDecision, pause: PauseCause): ImportDecision {
+  return { ...next, unaccepted: 0, failures: 0, retryAfterMs: null, pause }
+}
+
+/** A person who resumes the import accepts as many rejects again. */
+function pausedForRejects(next: ImportDecision, state: ImportState, more: number): ImportDecision {
+  return { ...paused(next, 'rejects'), maxRejects: 2 * (state.rejected + more) }
+}
+
+function again({ setAside }: SentBatch) {
+  return { to: 'ready', setAside, resent: false } as const
+}
+
+function unchanged(state: ImportState): ImportDecision {
+  const { accepted, unaccepted, failures, maxRows, maxRejects } = state
+  return { accepted, unaccepted, failures, maxRows, maxRejects, retryAfterMs: null, pause: null }
+}

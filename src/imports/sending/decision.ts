@@ -1,0 +1,57 @@
+import type { Refusal } from '#src/platform/refusal.ts'
+
+/** A batch that was sent without those of its rows that are set aside. */
+export type SentBatch = { readonly rows: number; readonly setAside: readonly bigint[] }
+
+/** How the platform answered, with what its message says about the rows. */
+export type PlatformResponse =
+  | { readonly kind: 'accepted' }
+  | {
+      readonly kind: 'refused'
+      readonly refusal: Refusal
+      /** The lines sent whose recipient the message names. */
+      readonly namedLines: readonly bigint[]
+      /** Whether the message says that there is no such page, and did not say so of this batch before. */
+      readonly isWrongPage: boolean
+    }
+
+/** An import before the answer. */
+export type ImportState = {
+  /** Whether a batch of uncertain outcome is to be sent again. */
+  readonly resend: boolean
+  /** Calls the platform accepted. */
+  readonly accepted: number
+  /** Calls in a row that it refused for what is in them. */
+  readonly unaccepted: number
+  /** Calls in a row that failed for other reasons. */
+  readonly failures: number
+  /** Rows in one call at most, if the platform has refused larger ones. */
+  readonly maxRows: number | null
+  /** More rejects of the platform than this, and a larger share of the rows than `MAX_REJECTED_SHARE`, pause the import. */
+  readonly maxRejects: number
+  /** Rows sent, rows rejected by the platform, and rows that it refused alone (suspects). */
+  readonly sent: number
+  readonly rejected: number
+  readonly suspects: number
+}
+
+/** What becomes of a batch. */
+export type Disposition =
+  | { readonly to: 'sent' }
+  | { readonly to: 'ready'; readonly setAside: readonly bigint[]; readonly resent: boolean }
+  | { readonly to: 'uncertain' | 'split' | 'suspect' | 'rejected' }
+
+/** Why an import is paused. `platform`: its message is the reason. `pause.ts` has the sentences of the others. */
+export type PauseCause = 'platform' | 'page' | 'failures' | 'unaccepted' | 'rejects'
+
+/** What becomes of an import. */
+export type ImportDecision = Pick<
+  ImportState,
+  'accepted' | 'unaccepted' | 'failures' | 'maxRows' | 'maxRejects'
+> & {
+  /** For how long the import backs off; null if it need not. */
+  readonly retryAfterMs: number | null
+  readonly pause: PauseCause | null
+}
+
+export type Decision = ImportDecision & { readonly disposition: Disposition }

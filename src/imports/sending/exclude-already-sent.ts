@@ -1,0 +1,57 @@
+import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import { onlyRow } from '#src/db/rows.ts'
+import { isSamePage } from '#src/imports/page.ts'
+import type { Exclusion } from './exclusion.ts'
+import { leaveOutSent } from './leave-out-sent.ts'
+import { findHeldElsewhere, markMaybeSent } from './mark-maybe-sent.ts'
+import type { Pause } from './pause.ts'
+
+/*
+ * What other imports have sent to the page meanwhile, found by an import that starts or continues: it leaves out the
+ * recipients they have sent, and counts as resent those they may have sent.
+ *
+ *     begin ──► find rows (no lock) ──► change a page of rows (import locked) ──► ... ──► end
+ *
+ * It may take long after imports of millions, and a person who pauses, cancels or looks at the import must not wait for it.
+ * No worker sends to the page meanwhile: its lease is held, and no call of another import was in flight when it began. A
+ * decision of a person about another import sets `screening_at` to null: then everything is looked at again.
+ */
+
+export type ExclusionResult = {
+  /** False if it was stopped: by the signal, by a pause or cancellation, or by a decision about another import. */
+  readonly isWhole: boolean
+  /** Why the import is to be paused instead of being sent. */
+  readonly held: Pause | null
+}
+
+const Found = z.object({ found: z.boolean() })
+
+/** Whether a call of another import of the page may still be in flight. */
+export async function isAnotherInFlight(client: PoolClient, importId: bigint): Promise<boolean> {
+  const { rows } = await client.query(
+    `select exists (
+       select from ferry.imports i
+       join ferry.imports o on ${isSamePage('i', 'o')} and o.id <> i.id
+       join ferry.import_batches b on b.import_id = o.id and b.state = 'in flight'
+       where i.id = $1) as found`,
+    [importId],
+  )
+  return Found.parse(onlyRow(rows, 'looking for calls in flight')).found
+}
+
+/**
+ * Leaves out the recipients that others have sent and counts as resent those they may have sent, or finds why the import
+ * is to be paused. With `--update` the uncertain ones come first: settings that may have arrived decide whether others
+ * are the latest.
+ */
+export async function excludeAlreadySent(pool: Pool, exclusion: Exclusion): Promise<ExclusionResult> {
+  if (!exclusion.isUpdate && !(await leaveOutSent(pool, exclusion))) return STOPPED
+  const held = await findHeldElsewhere(pool, exclusion)
+  if (held) return { isWhole: true, held }
+  if (!(await markMaybeSent(pool, exclusion))) return STOPPED
+  if (exclusion.isUpdate && !(await leaveOutSent(pool, exclusion))) return STOPPED
+  return { isWhole: true, held: null }
+}
+
+const STOPPED: ExclusionResult = { isWhole: false, held: null }

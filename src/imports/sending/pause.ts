@@ -1,0 +1,123 @@
+import { MAX_FAILURES, MAX_REJECTED_SHARE } from './decide.ts'
+import type { PauseCause } from './decision.ts'
+
+/*
+ * Every sentence that says why an import is paused, what became of a batch without an answer of the platform, or why a row
+ * is rejected. None holds a recipient.
+ */
+
+/** Why an import is paused, and what to do about it. */
+export type Pause = {
+  /** Null if a person paused it. */
+  readonly code: string | null
+  readonly requestId: string | null
+  readonly message: string
+  readonly whatToDo: string | null
+}
+
+/** What the platform answered to a call. `message` holds no recipient. */
+export type ResponseDetails = {
+  readonly httpStatus: number | null
+  readonly errorCode: string | null
+  readonly requestId: string | null
+  readonly message: string | null
+}
+
+/** The refusal that led to a pause. */
+export type LastRefusal = ResponseDetails & { readonly whatToDo?: string }
+
+export const PAUSED_BY_PERSON: Pause = {
+  code: null,
+  requestId: null,
+  message: 'A person paused it.',
+  whatToDo: null,
+}
+
+/** The error of a batch whose claim expired. */
+export const WORKER_LOST = {
+  code: 'WorkerLost',
+  message: 'Its worker was lost before the outcome was recorded.',
+} as const
+
+/** The message of a batch of which a person found out that the platform has it. */
+export const RESOLVED_AS_SENT = 'resolved as sent by a person'
+
+/** The reason of every row that the platform rejected. Its message is the platform's. */
+export const REJECTED_BY_PLATFORM = 'refused by the platform'
+
+/** The pause that follows from an answer; `rejected` of the import's rows the platform has rejected so far. */
+export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: number): Pause {
+  const { requestId = null, message = '', whatToDo = '' } = last ?? {}
+  const code = last?.errorCode ?? 'Refused'
+  switch (cause) {
+    case 'platform':
+      return { code, requestId, message: message ?? '', whatToDo }
+    case 'page':
+      return {
+        code,
+        requestId,
+        message: message ?? '',
+        whatToDo:
+          'Check --page. No row was sent, and none was rejected because of this. If the page is wrong, cancel the import and import the file again with the right page. If the page was missing, create it, then resume.',
+      }
+    case 'failures':
+      return {
+        code,
+        requestId,
+        message: `${MAX_FAILURES} calls in a row failed. The last answer: ${message}`,
+        whatToDo,
+      }
+    case 'unaccepted':
+      return {
+        code,
+        requestId,
+        message: `The platform refused many calls in a row, so the fault may not be in a row of the file. The last answer: ${message}`,
+        whatToDo: checkTheImport(rejected),
+      }
+    case 'rejects':
+      return {
+        code: 'TooManyRejects',
+        requestId: null,
+        message: `The platform rejected more than ${100 * MAX_REJECTED_SHARE} % of the rows.`,
+        whatToDo:
+          'Look at the rejects. Then resume to continue without those rows, or cancel and correct the file.',
+      }
+  }
+}
+
+function checkTheImport(rejected: number): string {
+  const check = 'Check the status page, the method and the values that the message names.'
+  return rejected === 0
+    ? `${check} No row was rejected because of this. Then resume.`
+    : `${check} Check whether the ${rejected} rows rejected so far are really wrong. Then resume.`
+}
+
+/** The pause of an import that was to send some rows first; of so many of them it is not known whether they arrived. */
+export function firstRowsSent(id: bigint, firstRows: number, heldRows: number): Pause {
+  return {
+    code: 'FirstRowsSent',
+    requestId: null,
+    message:
+      heldRows > 0
+        ? `The first ${firstRows} rows have been tried; whether ${heldRows} of them arrived is not known.`
+        : `The first ${firstRows} rows have been sent.`,
+    whatToDo:
+      heldRows > 0
+        ? `Look at the status page, say what arrived with \`${resolveAsSent(id)}\` (or \`--as resend\`); then resume the import, or cancel it.`
+        : 'Look at the status page; then resume the import, or cancel it.',
+  }
+}
+
+/** The pause of an import of which another may have sent some rows, where one of the two is to hold uncertain rows. */
+export function uncertainElsewhere(other: bigint, rows: number): Pause {
+  return {
+    code: 'UncertainElsewhere',
+    requestId: null,
+    message: `Import ${other} may have sent ${rows} ${rows === 1 ? 'row' : 'rows'} of it; the outcome is not known.`,
+    whatToDo: `Find out whether they arrived, say so with \`${resolveAsSent(other)}\` (or \`--as resend\`), then resume.`,
+  }
+}
+
+function resolveAsSent(id: bigint): string {
+  return `ferry imports resolve ${id} --as sent`
+}

@@ -1,0 +1,94 @@
+import type { Pool, PoolClient } from 'pg'
+import { recordCallEnd } from '#src/db/call-log.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { isAboutPage, namedIn, withoutRecipients } from '#src/imports/recipient-text.ts'
+import type { ImportCall } from '#src/platform/client.ts'
+import { removeCall } from './claims.ts'
+import { decide } from './decide.ts'
+import type { Disposition, ImportDecision, PlatformResponse } from './decision.ts'
+import { endClaim, findClaimed, keepReasons } from './end-claim.ts'
+import { loadImportState, lockImport, pauseRunning, type SendState, updateImport } from './import-state.ts'
+import type { BatchRow } from './load-rows.ts'
+import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
+import { rejectRows } from './reject-rows.ts'
+
+const NOT_FOUND = 'ResourceNotFound'
+
+/** A call that is over, or was not made. */
+export type CallOutcome = {
+  readonly claim: string
+  readonly pageId: bigint
+  /** The rows that were sent. */
+  readonly rows: readonly BatchRow[]
+  readonly call: ImportCall
+}
+
+/**
+ * Records the end of a call and what becomes of its batch and its import, all or nothing. If the claim was reclaimed
+ * meanwhile, its batch is not this worker's any more: then only the call log is written. May be repeated.
+ */
+export function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcome): Promise<SendState> {
+  const { claim, rows, call } = outcome
+  return inTransaction(pool, async client => {
+    const locked = await lockImport(client, importId)
+    if (call.end) await recordCallEnd(client, call.permit.callId, call.end)
+    else if (call.permit) await removeCall(client, importId, claim, call.permit)
+    const batch = await findClaimed(client, claim)
+    if (!batch) return locked
+    const state = await loadImportState(client, importId)
+
+    const response = responseOf(outcome, batch.lastCode)
+    const decision = decide(batch, response, state)
+    const { disposition } = decision
+    const details = detailsOf(call, rows)
+    const blamed = linesToBlame(disposition, rows)
+    if (blamed.length > 0) await keepReasons(client, batch.id, blamed, details)
+    await endClaim(client, batch, disposition, details)
+    if (disposition.to === 'rejected') await rejectRows(client, importId, { allOf: batch.id })
+    if (disposition.to === 'sent' && batch.setAside.length > 0) {
+      await rejectRows(client, importId, { setAsideOf: batch.id })
+    }
+    if (disposition.to === 'sent' && state.suspects > 0) await rejectRows(client, importId, 'suspects')
+    const last = call.answer.ok ? null : { ...details, whatToDo: call.answer.refusal.whatToDo }
+    await persistDecision(client, importId, decision, last, state.rejected)
+    return decision
+  })
+}
+
+/** Writes what was decided about an import; `last` is the refusal that a pause is explained with. */
+export async function persistDecision(
+  client: PoolClient,
+  importId: bigint,
+  decision: ImportDecision,
+  last: LastRefusal | null,
+  rejected: number,
+): Promise<void> {
+  await updateImport(client, importId, decision)
+  if (decision.pause) await pauseRunning(client, importId, pauseOf(decision.pause, last, rejected))
+}
+
+function responseOf(
+  { call: { answer }, rows, pageId }: CallOutcome,
+  lastCode: string | null,
+): PlatformResponse {
+  if (answer.ok) return { kind: 'accepted' }
+  const { refusal } = answer
+  // The status, which Ferry put there, is no page.
+  const words = refusal.message.replace(`(HTTP ${refusal.httpStatus})`, '')
+  const isWrongPage = refusal.code === NOT_FOUND && lastCode !== NOT_FOUND && isAboutPage(words, pageId, rows)
+  return { kind: 'refused', refusal, namedLines: namedIn(words, rows), isWrongPage }
+}
+
+/** The lines that may be rejected for this answer. */
+function linesToBlame(disposition: Disposition, rows: readonly BatchRow[]): bigint[] {
+  const sent = rows.map(row => row.line)
+  if (disposition.to === 'rejected' || disposition.to === 'suspect') return sent
+  return disposition.to === 'ready' ? sent.filter(line => disposition.setAside.includes(line)) : []
+}
+
+function detailsOf({ answer, end }: ImportCall, rows: readonly BatchRow[]): ResponseDetails {
+  const httpStatus = end?.httpStatus ?? null
+  if (answer.ok) return { httpStatus, errorCode: null, requestId: answer.requestId, message: null }
+  const { code, requestId, message } = answer.refusal
+  return { httpStatus, errorCode: code, requestId, message: withoutRecipients(message, rows) }
+}

@@ -1,0 +1,25 @@
+-- Puts smaller batches in the place of an uncertain one of which lines had been set aside: those were not in the call, so
+-- they are to be sent, as uncertain as they were before it, and what lies between them stays uncertain.
+-- The two settings: see claim_batch.sql.
+CREATE OR REPLACE FUNCTION ferry.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v ferry.import_batches;
+BEGIN
+  SELECT * INTO v FROM ferry.import_batches b WHERE b.id = p_batch;
+  INSERT INTO ferry.import_batches (import_id, parent_id, from_line, to_line, rows, state, resends, uncertain,
+      claimed_at, call_id, http_status, error_code, request_id, message)
+    SELECT v.import_id, v.id, min(r.line), max(r.line), count(*), CASE WHEN r.aside THEN 'ready' ELSE v.state END,
+      v.resends, CASE WHEN r.aside THEN p_was_uncertain ELSE v.uncertain END,
+      CASE WHEN NOT r.aside THEN v.claimed_at END, CASE WHEN NOT r.aside THEN v.call_id END,
+      CASE WHEN NOT r.aside THEN v.http_status END, CASE WHEN NOT r.aside THEN v.error_code END,
+      CASE WHEN NOT r.aside THEN v.request_id END, CASE WHEN NOT r.aside THEN v.message END
+    FROM (
+      SELECT r.line, r.aside, count(*) FILTER (WHERE r.aside) OVER (ORDER BY r.line) AS asides_before FROM (
+        SELECT r.line, r.line = ANY (v.set_aside) AS aside FROM ferry.import_recipients r
+        WHERE r.import_id = v.import_id AND r.line BETWEEN v.from_line AND v.to_line) r) r
+    GROUP BY r.aside, r.asides_before;
+  UPDATE ferry.import_batches b SET state = 'split', set_aside = '{}', reasons = '{}' WHERE b.id = p_batch;
+END $$;
+
+COMMENT ON FUNCTION ferry.carve_batch IS 'Puts smaller batches in the place of an uncertain one of which lines had been set aside. For Ferry itself.';

@@ -1,0 +1,125 @@
+import type { Pool, PoolClient } from 'pg'
+import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
+import { fenceWithLease, type Lease } from '#src/db/leases.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { onlyRow } from '#src/db/rows.ts'
+import { imports } from '#src/imports/schema.ts'
+import { type ImportStatus, isActive } from '#src/model/import.ts'
+import { type ExclusionResult, excludeAlreadySent, isAnotherInFlight } from './exclude-already-sent.ts'
+import type { Exclusion } from './exclusion.ts'
+import { lockImport, pauseRunning } from './import-state.ts'
+import { reclaimExpiredOfPage } from './reclaim.ts'
+
+/** An import when the work on it begins. */
+export type Started = {
+  readonly status: ImportStatus
+  readonly accepted: number
+  readonly failures: number
+}
+
+/**
+ * Starts or continues the work on an import: leaves out the recipients that other imports have sent to this page, and
+ * marks the import as running if it was queued. If others may have sent some of its rows, these count as resent, or the
+ * import is paused. Suspects from before a pause are sent again: what was wrong may have been corrected.
+ *
+ * Returns null if a call of another import of the page, whose worker was lost, may still be in flight, or once `signal`
+ * aborts. Throws `LeaseLost`. The lease is checked last: its row is locked from then on, and could not be renewed.
+ */
+export async function startImport(
+  pool: Pool,
+  importId: bigint,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<Started | null> {
+  await reclaimExpiredOfPage(pool, importId)
+  while (!signal.aborted) {
+    const exclusion = await beginExclusion(pool, importId, lease, signal)
+    if (!exclusion) return null
+    const started = await endExclusion(pool, exclusion, await excludeAlreadySent(pool, exclusion))
+    if (started) return started
+  }
+  return null
+}
+
+/** Returns null if a call of another import of the page may still be in flight. */
+function beginExclusion(
+  pool: Pool,
+  importId: bigint,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<Exclusion | null> {
+  return inTransaction(pool, async client => {
+    await lockImport(client, importId)
+    if (await isAnotherInFlight(client, importId)) return null
+    const rows = await drizzleOf(client)
+      .update(imports)
+      .set({ screening_at: sql`clock_timestamp()` })
+      .where(eq(imports.id, importId))
+      .returning({
+        beganAt: sql<string>`${imports.screening_at}::text`,
+        isUpdate: imports.update_existing,
+        rows: imports.recipients,
+      })
+    await fenceWithLease(client, lease)
+    return { importId, lease, signal, ...onlyRow(rows, 'beginning an exclusion') }
+  })
+}
+
+/** Returns null if the exclusion is to be done again. */
+function endExclusion(
+  pool: Pool,
+  { importId, beganAt, lease }: Exclusion,
+  { isWhole, held }: ExclusionResult,
+): Promise<Started | null> {
+  return inTransaction(pool, async client => {
+    const found = await drizzleOf(client)
+      .select({ isValid: sql<boolean>`${imports.screening_at} = ${beganAt} is true`, status: imports.status })
+      .from(imports)
+      .where(eq(imports.id, importId))
+      .for('update')
+    const { isValid, status } = onlyRow(found, 'ending an exclusion')
+    if (!isActive(status)) await clearExclusion(client, importId)
+    else if (!isWhole || !isValid) return null
+    else {
+      if (status === 'queued') await readySuspects(client, importId)
+      await setRunning(client, importId, held === null)
+      if (held) await pauseRunning(client, importId, held)
+    }
+    await fenceWithLease(client, lease)
+    return readStarted(client, importId)
+  })
+}
+
+async function clearExclusion(client: PoolClient, importId: bigint): Promise<void> {
+  await drizzleOf(client).update(imports).set({ screening_at: null }).where(eq(imports.id, importId))
+}
+
+async function readySuspects(client: PoolClient, importId: bigint): Promise<void> {
+  await client.query(
+    `update ferry.import_batches set state = 'ready', set_aside = '{}', reasons = '{}'
+     where import_id = $1 and state = 'doubted'`,
+    [importId],
+  )
+}
+
+/** `isExcluded`: who was already sent has been left out, so that the next look need only see what was sent since. */
+async function setRunning(client: PoolClient, importId: bigint, isExcluded: boolean): Promise<void> {
+  await drizzleOf(client)
+    .update(imports)
+    .set({
+      started_at: sql`coalesce(${imports.started_at}, clock_timestamp())`,
+      status: 'running',
+      screened_at: isExcluded ? sql`${imports.screening_at}` : null,
+      screening_at: null,
+    })
+    .where(eq(imports.id, importId))
+}
+
+async function readStarted(client: PoolClient, importId: bigint): Promise<Started> {
+  const { status, accepted, failures } = imports
+  const rows = await drizzleOf(client)
+    .select({ status, accepted, failures })
+    .from(imports)
+    .where(eq(imports.id, importId))
+  return onlyRow(rows, 'starting an import')
+}

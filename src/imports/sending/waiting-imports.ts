@@ -1,0 +1,20 @@
+import type { Pool } from 'pg'
+import { isHeldInSql } from '#src/db/lease-rows.ts'
+import { isActiveInSql, isBehindInSql, leaseNameInSql } from '#src/imports/page.ts'
+
+/**
+ * Returns the imports that could be sent now and that no worker is processing, those first that were served longest ago:
+ * active, the oldest of their page, not backing off.
+ */
+export async function listWaitingImports(pool: Pool, accounts: readonly string[]): Promise<bigint[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select i.id from ferry.imports i
+     where i.finished_at is null and ${isActiveInSql('i')} and i.account = any ($1)
+       and (i.retry_at <= clock_timestamp()) is not false
+       and not ${isHeldInSql(leaseNameInSql('i'))}
+       and not ${isBehindInSql('i')}
+     order by i.served_at nulls first, i.id`,
+    [accounts],
+  )
+  return rows.map(row => BigInt(row.id))
+}

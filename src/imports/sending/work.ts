@@ -1,0 +1,67 @@
+import { acquireLease, LeaseLost } from '#src/db/leases.ts'
+import type { ImportContext } from '#src/imports/context.ts'
+import { ImportNotFound } from '#src/imports/errors.ts'
+import { leaseNameOf } from '#src/imports/page.ts'
+import { isActive } from '#src/model/import.ts'
+import type { ClaimContext } from './claims.ts'
+import { findImport } from './find-import.ts'
+import { sendBatches } from './send-batches.ts'
+import { stepsOf } from './steps.ts'
+import { endOf, type WorkEnd, type WorkOptions } from './work-end.ts'
+
+/*
+ * The work on one import, by one worker at a time:
+ *
+ *     lease ──► exclude who was already sent ──► claim ──► send ──► persist the outcome ──► claim ...
+ *
+ * `ferry.claim_batch` decides what is to be done next, under the lock of the import's row. So nothing remembered here
+ * matters to a pause, a cancellation, another worker, or a restart of this one.
+ */
+
+/** After so long another worker may take over an import whose worker died. A suspended one loses its lease before it sends. */
+const LEASE_MS = 6_000
+
+const NEVER = new AbortController().signal
+
+/**
+ * Sends an import's batches under its lease until it ends, is paused, or `yieldAfterCalls` are spent while another
+ * import waits. A refusal by the platform is no error. Throws `ImportNotFound`, and faults of Ferry or of Postgres; after
+ * these the work can be continued where it ended.
+ */
+export async function workImport(ferry: ImportContext, id: bigint, options: WorkOptions): Promise<WorkEnd> {
+  const head = await findImport(ferry.pool, id)
+  if (!head) throw new ImportNotFound(id)
+  const account = ferry.accounts.get(head.account)
+  if (!isActive(head.status)) return endOf(head.status)
+  if (!account || head.isBehind) return 'waiting'
+
+  const log = ferry.log.child({ import: id, account: head.account })
+  const lease = await acquireLease(ferry.pool, leaseNameOf(head), ferry.holder, log, LEASE_MS)
+  if ('heldBy' in lease) return 'busy'
+  try {
+    const context: ClaimContext = {
+      pool: ferry.pool,
+      importId: id,
+      account: head.account,
+      lease,
+      limit: account.importLimit,
+      arrivalBoundMs: ferry.arrivalBoundMs,
+      claimMs: ferry.requestTimeoutMs + ferry.arrivalBoundMs,
+    }
+    const { signal, cutOff = NEVER } = options
+    const steps = stepsOf(context, cutOff)
+    const started = await ferry.limitWork(() => steps.start(lease, signal))
+    if (!started) return signal.aborted ? 'stopped' : 'busy'
+    const { client } = account
+    const { pageId, method } = head
+    const sender = { steps, client, pageId, method, cutOff, log }
+    const end = await sendBatches(ferry, sender, started, lease, options)
+    log.debug({ end }, 'The work on the import has ended.')
+    return end
+  } catch (error) {
+    if (error instanceof LeaseLost) return 'busy'
+    throw error
+  } finally {
+    await lease.release()
+  }
+}

@@ -1,0 +1,72 @@
+import { parseLossless } from '#src/platform/lossless-json.ts'
+
+/** Returns the text of a cell without outer white space; '' for an empty one, null for what is not text, such as an object. */
+export function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value.trim()
+  if (value === null || value === undefined) return ''
+  return isPlain(value) ? String(value) : null
+}
+
+/** Whether Postgres can store it and it can be sent: it has no U+0000 and no lone surrogate. */
+export function isSound(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+const YES = new Set(['true', 'yes', '1'])
+const NO = new Set(['false', 'no', '0'])
+
+/** Null for neither yes nor no. */
+export function booleanOf(text: string): boolean | null {
+  const word = text.toLowerCase()
+  if (YES.has(word)) return true
+  return NO.has(word) ? false : null
+}
+
+/** The components of a row. `isList` tells `[]` from an empty cell: for some products `[]` has a meaning. */
+export type ComponentList = { readonly ids: readonly string[]; readonly isList: boolean }
+
+const SEPARATORS = /[|;,\s]+/
+
+/**
+ * The component ids of a cell: separated by `|`, `;`, `,` or spaces, or a JSON array, whose members may be objects that
+ * have the id as `key`. Null if it is neither.
+ */
+export function componentsOf(value: unknown, key: string | undefined): ComponentList | null {
+  if (Array.isArray(value)) return listOf(value, key)
+  const text = typeof value === 'number' && !Number.isInteger(value) ? null : textOf(value)
+  if (text === null) return null
+  if (text.startsWith('[')) {
+    const list = parsed(text)
+    return Array.isArray(list) ? listOf(list, key) : null
+  }
+  return { ids: unique(text.split(SEPARATORS).filter(id => id !== '')), isList: false }
+}
+
+function listOf(list: readonly unknown[], key: string | undefined): ComponentList | null {
+  const ids = list.map(member => {
+    const id = key !== undefined && isRecord(member) ? member[key] : member
+    const isId = typeof id === 'number' ? Number.isInteger(id) : typeof id !== 'boolean' && isPlain(id)
+    return isId ? String(id).trim() : ''
+  })
+  return ids.includes('') ? null : { ids: unique(ids), isList: true }
+}
+
+function isPlain(value: unknown): boolean {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
+}
+
+function unique(ids: readonly string[]): readonly string[] {
+  return ids.length < 2 ? ids : [...new Set(ids)]
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseLossless(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,175 @@
+import { closest } from 'fastest-levenshtein'
+import { FileRefused } from '../file-refused.ts'
+import type { Preset } from '../presets/preset.ts'
+
+/** A field of a row: one of the four of a subscriber, or one by which a preset leaves rows out. */
+export type Field = {
+  readonly name: string
+  /** The columns it may be in; the first of them that the file has is used. */
+  readonly columns: readonly string[]
+  readonly required: boolean
+  /** Its column was named by `--map`. */
+  readonly isMapped?: true
+  /** The product whose exports have it, if no other file has. */
+  readonly product?: string
+}
+
+/** The first four fields, in this order. */
+export const RECIPIENT = 0
+export const ALL = 1
+export const COMPONENT_IDS = 2
+export const LOCALE = 3
+
+const COLUMNS = {
+  recipient: ['recipient', 'email', 'email address', 'mail', 'address', 'subscriber'],
+  all: ['all', 'subscribe all', 'all components'],
+  component_ids: ['component_ids', 'components', 'component'],
+  locale: ['locale', 'language', 'lang'],
+} as const
+
+/** The columns Ferry adds to a file of rejects, as its last ones. */
+export const REJECT_COLUMNS = ['line', 'reason', 'message', 'request_id'] as const
+
+/** Returns the fields to look for. `map` names the columns of some of them. Throws `FileRefused` for an unknown field in it. */
+export function fieldsOf(preset: Preset | null, map: Readonly<Record<string, string>>): readonly Field[] {
+  const fields: Field[] = Object.entries(COLUMNS).map(([name, columns]) => ({
+    name,
+    columns: preset?.columns?.[name as keyof typeof COLUMNS] ?? columns,
+    required: name === 'recipient',
+  }))
+  if (preset) {
+    const { product, statuses, others = [] } = preset
+    for (const [name, { columns, required = false }] of Object.entries(statuses)) {
+      fields.push({ name, columns, required, product })
+    }
+    for (const column of others) fields.push({ name: column, columns: [column], required: false, product })
+  }
+  for (const name of Object.keys(map)) {
+    if (fields.some(field => field.name === name)) continue
+    const names = fields.map(field => field.name)
+    throw new FileRefused(
+      `There is no field ${name} to map a column to; did you mean ${closest(name, names)}?`,
+      `The fields are ${names.join(', ')}.`,
+    )
+  }
+  return fields.map(field => {
+    const column = map[field.name]
+    return column === undefined ? field : { ...field, columns: [column], required: true, isMapped: true }
+  })
+}
+
+/** Returns how many of the last columns are those of a file of rejects: all four or none. */
+export function columnsOfRejects(columns: readonly string[]): number {
+  const last = columns.slice(-REJECT_COLUMNS.length)
+  return last.join() === REJECT_COLUMNS.join() ? REJECT_COLUMNS.length : 0
+}
+
+/** Returns for each field in which column of the header it is, or -1. Throws `FileRefused` if that is not clear. */
+export function matchColumns(header: readonly string[], fields: readonly Field[]): readonly number[] {
+  const names = header.map(nameOf)
+  return fields.map(field => {
+    const name = field.columns.map(nameOf).find(candidate => names.includes(candidate))
+    if (name === undefined) {
+      if (field.required) throw columnMissing(header, field)
+      return -1
+    }
+    const column = names.indexOf(name)
+    if (names.lastIndexOf(name) === column) return column
+    throw columnTwice('header', header[column], field)
+  })
+}
+
+export function columnTwice(where: string, column: string | undefined, field: Field): FileRefused {
+  return new FileRefused(
+    `The ${where} has the column ${shownColumn(column)} more than once, and ${field.name} is read from it.`,
+    'Rename all but one of them in the file.',
+  )
+}
+
+export function columnMissing(header: readonly string[], field: Field): FileRefused {
+  const shown = listed(header)
+  const wanted = field.columns.map(nameOf)
+  const [only = ''] = header.length === 1 ? header : []
+  if (only.includes('|')) {
+    return new FileRefused(
+      `No column of the file is the ${field.name}: they seem to be separated by |.`,
+      'Export it again, or convert it: Ferry reads columns separated by comma, semicolon or tab.',
+    )
+  }
+  if (field.isMapped) {
+    const [column] = field.columns
+    return new FileRefused(
+      `--map ${field.name}=${column}: the file has no column ${shownColumn(column)}; its columns are ${shown}.`,
+      `Name one of these: --map ${field.name}=${quotedForShell(nearest(header, field))}`,
+    )
+  }
+  if (field.product !== undefined) {
+    const [column] = field.columns
+    return new FileRefused(
+      `This does not look like an export of ${field.product}: it has no column ${column}.`,
+      `Leave out --from, or name the column that holds it with --map ${field.name}=COLUMN.`,
+    )
+  }
+  const near = header.find(column => wanted.includes(nameOf(column))) ?? nearest(header, field)
+  return new FileRefused(
+    `No column of the file is the ${field.name}; its columns are ${shown}.`,
+    `Say which one is: --map ${field.name}=${quotedForShell(near)}`,
+  )
+}
+
+/** So many columns are named in a message. */
+const COLUMNS_NAMED = 20
+
+function listed(header: readonly string[]): string {
+  const shown = header
+    .slice(0, COLUMNS_NAMED)
+    .map(shownColumn)
+    .map(name => (name.includes(',') ? `"${name}"` : name))
+  const more = header.length - shown.length
+  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+/** Returns a name in lower case, without what separates its words: `E-Mail` and `email` are the same name. */
+export function nameOf(column: string): string {
+  return column
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, '')
+}
+
+/** A header that is none may hold somebody's address. */
+export function shownColumn(column: string | undefined): string {
+  if (!column?.trim()) return '(no name)'
+  return column.includes('@') ? '(an address)' : inOneLine(column).slice(0, 60)
+}
+
+function nearest(header: readonly string[], field: Field): string {
+  const named = header.filter(column => column.trim() !== '' && !column.includes('@'))
+  if (named.length === 0) return '…'
+  const distances = field.columns.map(name => {
+    const found = closest(
+      nameOf(name),
+      named.map(column => nameOf(column)),
+    )
+    return { found, likeness: commonLetters(nameOf(name), found) }
+  })
+  const best = distances.sort((a, b) => b.likeness - a.likeness)[0]
+  return named.find(column => nameOf(column) === best?.found)?.trim() ?? '…'
+}
+
+/** How long the longest beginning of one that is in the other. */
+function commonLetters(name: string, column: string): number {
+  let length = Math.min(name.length, column.length)
+  while (length > 0 && !column.includes(name.slice(0, length))) length--
+  return length
+}
+
+function quotedForShell(column: string): string {
+  const name = inOneLine(column)
+  return /^[\w.…-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
+}
+
+/** A line break in a name is one of the separators that do not matter when it is looked for. */
+function inOneLine(column: string): string {
+  return column.trim().replace(/\s+/g, ' ')
+}

@@ -1,0 +1,132 @@
+import { access, constants, type FileHandle, open, stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { reasonOf } from '#src/model/reason.ts'
+import { FileRefused } from '../file-refused.ts'
+import { type Compression, compressionOf, unpacked } from './unpack.ts'
+
+/** A file that is read once, from its beginning to its end. */
+export type Source = AsyncDisposable & {
+  /** How it is named in messages. */
+  readonly name: string
+  readonly compression: Compression
+  /** Null if it is not known: stdin. */
+  readonly totalBytes: number | null
+  /** How many bytes of the file itself have been read so far. */
+  bytesRead(): number
+  /** Its content, decompressed. */
+  readonly content: AsyncGenerator<Buffer>
+  /** Throws `FileRefused` if the file is not what it was when it was opened. */
+  expectUnchanged(): Promise<void>
+}
+
+const CHUNK = 128 * 1024
+
+/** Opens `path`, or stdin for `-`. Throws `FileRefused` if there is nothing there that can be read. */
+export async function openSource(path: string, signal: AbortSignal): Promise<Source> {
+  const name = path === '-' ? 'stdin' : path
+  const handle = path === '-' ? null : await openFile(path)
+  const before = handle ? await handle.stat({ bigint: true }) : null
+  if (before?.isDirectory()) {
+    await handle?.close()
+    throw isDirectory(path)
+  }
+  // The size and the time of a pipe that is named as a file mean nothing.
+  const isFile = before?.isFile() ?? false
+  const stream = handle
+    ? handle.createReadStream({ highWaterMark: CHUNK, autoClose: false, signal })
+    : process.stdin
+  let bytes = 0
+  const chunks = counted(stream, signal, n => {
+    bytes += n
+  })
+  const first = await peek(chunks, 4)
+  const compression = compressionOf(first.bytes)
+  return {
+    name,
+    compression,
+    totalBytes: before && isFile ? Number(before.size) : null,
+    bytesRead: () => bytes,
+    content: compression === 'none' ? first.all : unpacked(first.all, compression, name),
+    async expectUnchanged() {
+      if (!handle || !before || !isFile) return
+      const now = await handle.stat({ bigint: true })
+      if (now.size === before.size && now.mtimeNs === before.mtimeNs) return
+      throw new FileRefused(
+        `${name} was changed while it was read: nothing was stored.`,
+        'Wait until the program that writes it has ended, then run this again.',
+      )
+    },
+    async [Symbol.asyncDispose]() {
+      stream.destroy()
+      await handle?.close()
+    },
+  }
+}
+
+/** Throws the `FileRefused` that opening it would throw. Does not open it: a pipe cannot be opened again. */
+export async function expectFile(path: string): Promise<void> {
+  await access(path, constants.R_OK).catch(error => {
+    throw cannotOpen(path, error)
+  })
+  if ((await stat(path)).isDirectory()) throw isDirectory(path)
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path)
+  } catch (error) {
+    throw cannotOpen(path, error)
+  }
+}
+
+function cannotOpen(path: string, error: unknown): FileRefused {
+  const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return new FileRefused(
+    missing ? `There is no file ${path}.` : `${path} cannot be read: ${reasonOf(error)}.`,
+    missing ? 'Check the path; `-` reads from stdin.' : 'Give this user the right to read it.',
+    { cause: error },
+  )
+}
+
+function isDirectory(path: string): FileRefused {
+  return new FileRefused(`${path} is a directory.`, 'Name the file in it.')
+}
+
+async function* counted(
+  stream: Readable,
+  signal: AbortSignal,
+  count: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const abort = () => stream.destroy(signal.reason)
+  signal.throwIfAborted()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    for await (const chunk of stream) {
+      count(chunk.length)
+      yield chunk
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** Reads ahead `length` bytes, or all there are. `all` yields everything from the beginning. */
+export async function peek(
+  chunks: AsyncIterator<Buffer>,
+  length: number,
+): Promise<{ bytes: Buffer; all: AsyncGenerator<Buffer> }> {
+  let bytes: Buffer = Buffer.alloc(0)
+  while (bytes.length < length) {
+    const { value, done } = await chunks.next()
+    if (done) break
+    bytes = bytes.length === 0 ? value : Buffer.concat([bytes, value])
+  }
+  async function* all() {
+    if (bytes.length > 0) yield bytes
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value
+  }
+  return { bytes, all: all() }
+}

@@ -1,0 +1,80 @@
+import { fieldsFor, scanRecord } from './csv-record.ts'
+import { LONGEST_LINE } from './lines.ts'
+
+/*
+ * Where a record whose quotes are not escaped really ends. A cell such as `"He said "hello"` seems to end on its line. But if a
+ * line below it closes a quote that was not opened on that line, the cell continues until there.
+ */
+
+const LF = 10
+const CR = 13
+const QUOTE = 34
+
+/** Returns the end of the first line from `at` on that closes a quote it has not opened; null if there is none. */
+export type ClosingLine = (place: {
+  readonly text: string
+  readonly at: number
+  /** Where the text begins in the file. */
+  readonly offset: number
+  /** Where the damaged record begins: a record is at most as long as a line may be. */
+  readonly from: number
+}) => number | null
+
+export function openClosingLineSearch(delimiter: number): ClosingLine {
+  const fields = fieldsFor(0)
+  /** No line between these places of the file closes one. Without this, a file with damage in every line takes quadratic time. */
+  const searched = { from: 0, to: 0 }
+
+  function closes(text: string, at: number, end: number): boolean {
+    let quotes = 0
+    for (
+      let quote = text.indexOf('"', at);
+      quote !== -1 && quote < end;
+      quote = text.indexOf('"', quote + 1)
+    ) {
+      quotes++
+      if (quotes % 2 === 0 || !isCellEnd(text, quote + 1)) continue
+      if (quote === at || text.charCodeAt(quote - 1) !== delimiter) return true
+    }
+    return false
+  }
+
+  function isCellEnd(text: string, at: number): boolean {
+    const code = text.charCodeAt(at)
+    if (code === CR) return at + 1 === text.length || text.charCodeAt(at + 1) === LF
+    return code === delimiter || code === LF || at === text.length
+  }
+
+  return ({ text, at, offset, from }) => {
+    const limit = Math.min(text.length, from + LONGEST_LINE)
+    const known = offset + at >= searched.from && offset + at < searched.to
+    if (!known) searched.from = offset + at
+    let place = known ? searched.to - offset : at
+    let found: number | null = null
+    while (place < limit) {
+      const newline = text.indexOf('\n', place)
+      const end = newline === -1 ? text.length : newline + 1
+      const startsWithQuote = text.charCodeAt(place) === QUOTE
+      const fault =
+        startsWithQuote && isCellEnd(text, place + 1) ? 'closed' : scanRecord(text, place, delimiter, fields)
+      const mayClose =
+        fault === 'closed' ||
+        fault === 'quote in a field' ||
+        (startsWithQuote && fault === 'text after a quote')
+      if (mayClose && closes(text, place, end)) {
+        found = end <= limit ? end : null
+        break
+      }
+      place = fault === null && fields.end <= limit ? fields.end : end
+    }
+    searched.to = offset + place
+    return found
+  }
+}
+
+/** Whether the quote at `at`, inside a cell without quotes, seems to open a quotation that its line does not close. */
+export function opensInside(text: string, at: number): boolean {
+  const newline = text.indexOf('\n', at)
+  const rest = text.slice(at, newline === -1 ? text.length : newline)
+  return /[\s(:[]/.test(text.charAt(at - 1)) && /^"\w/.test(rest) && rest.split('"').length % 2 === 0
+}

@@ -1,0 +1,160 @@
+import type { Pool } from 'pg'
+import { loadInstallation } from '#src/db/installation.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { openRecipientHashBytes } from '#src/imports/recipient-hash.ts'
+import { beginStaging, type NewImport } from './begin-staging.ts'
+import { openRowCheck } from './checks/row.ts'
+import { afterDiskFull } from './disk-full.ts'
+import { isDiskFull } from './disk-space.ts'
+import { mergeDuplicates } from './duplicates.ts'
+import { type OpenFile, openFile } from './file/rows.ts'
+import { openSource } from './file/source.ts'
+import type { Compression } from './file/unpack.ts'
+import { analyzeRecipients, countReasons, expectNothingMissing, finishStaging } from './finish-staging.ts'
+import type { ImportOptions } from './options.ts'
+import { openRowSink } from './row-sink.ts'
+import { expectOneStdin, readRules } from './rules.ts'
+import { loadSamples } from './samples.ts'
+import { loadMaybeSentBefore, noteSentBefore } from './sent-before.ts'
+import { reportOf, type StagingReport } from './staging-report.ts'
+import { openStagingWriter } from './staging-writer.ts'
+import { leaveOutSuppressed } from './suppressed-rows.ts'
+import { copySuppressions } from './suppression-list.ts'
+
+/*
+ * Staging: the rows of a file become an import that waits to be confirmed.
+ *
+ *     source ──► lines ──► records ──► checks ──┬──► import_recipients ──► without the suppressed, duplicates merged
+ *     (bytes,    (whole,   (CSV or              ├──► import_rejects
+ *      unpacked)  sound?)   NDJSON)             └──► import_left_out
+ *
+ * Rows that other imports have sent to the page are counted here, for the person who confirms, and left out when the work
+ * begins.
+ *
+ * All of it is one transaction: a crash, a file that changes while it is read, or an interruption leaves nothing. Only some
+ * blocks of the file are in memory at a time; what needs all rows (duplicates, suppressions) is done by Postgres.
+ */
+
+/** What staging needs from outside; an `ImportContext` has it. */
+export type StagingContext = { readonly pool: Pool }
+
+/** How much of the file has been read. */
+export type StagingProgress = {
+  /** As they are in the file, compressed or not. */
+  readonly bytes: number
+  /** Null if it is not known: stdin. */
+  readonly totalBytes: number | null
+  readonly rows: number
+}
+
+export type Watch = {
+  readonly signal: AbortSignal
+  onProgress?(progress: StagingProgress): void
+}
+
+/** Reads and checks the file at `path` (`-` is stdin), and stores its rows as an import to be confirmed. */
+export function stageImport(
+  ferry: StagingContext,
+  path: string,
+  options: ImportOptions,
+  watch: Watch,
+): Promise<StagingReport> {
+  return stage(ferry, path, options, watch, false)
+}
+
+/** Does what `stageImport` does, so that every count is real, and stores nothing. */
+export function dryRun(
+  ferry: StagingContext,
+  path: string,
+  options: ImportOptions,
+  watch: Watch,
+): Promise<StagingReport> {
+  return stage(ferry, path, options, watch, true)
+}
+
+async function stage(
+  { pool }: StagingContext,
+  path: string,
+  options: ImportOptions,
+  watch: Watch,
+  isDryRun: boolean,
+): Promise<StagingReport> {
+  const startedAtMs = performance.now()
+  const { signal } = watch
+  expectOneStdin(path, options)
+  const rules = await readRules(options, signal)
+  const { id: installationId } = await loadInstallation(pool)
+  const hashOf = openRecipientHashBytes(installationId, options.method)
+
+  await using source = await openSource(path, signal)
+  const file = await openFile(source, rules.fields, rules.preset)
+  const report = await inTransaction(pool, async client => {
+    const staging = await beginStaging(client, newImport(path, options, file, source.compression), isDryRun)
+    if (options.suppress !== null) {
+      await copySuppressions(client, options.suppress, options.method, hashOf, signal)
+    }
+    const writer = openStagingWriter(client, staging)
+    const rows = openRowSink(writer, openRowCheck(rules), hashOf, file)
+    await file.readRows(rows, async () => {
+      signal.throwIfAborted()
+      const { totalBytes } = source
+      watch.onProgress?.({ bytes: source.bytesRead(), totalBytes, rows: rows.taken().read })
+      rows.findRepeated()
+      await writer.drain()
+    })
+    let recipients = await writer.end()
+    await source.expectUnchanged()
+
+    if (options.suppress !== null) recipients -= await leaveOutSuppressed(client, staging)
+    recipients -= await mergeDuplicates(client, staging)
+    const reasons = await countReasons(client, staging)
+    const { read, lastLine, bytesARow, tally } = rows.taken()
+    expectNothingMissing(read, recipients, reasons)
+    if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
+    const alreadyImported = await noteSentBefore(client, staging, options)
+    const maybeSent = await loadMaybeSentBefore(client, staging, options, options.onUncertain)
+    const { samples, rejects } = await loadSamples(client, staging, alreadyImported)
+    return reportOf({
+      id: isDryRun ? null : staging.id,
+      options,
+      file: { compression: source.compression, ...file.shape() },
+      read,
+      recipients: recipients - alreadyImported,
+      alreadyImported,
+      maybeSent,
+      bytesARow,
+      tally,
+      reasons,
+      samples,
+      rejects,
+      durationMs: Math.round(performance.now() - startedAtMs),
+    })
+  }).catch(async error => {
+    throw isDiskFull(error) ? await afterDiskFull(pool, error, isDryRun) : error
+  })
+  // Not in the transaction: other stagings would wait for it. It only makes the work that follows faster.
+  if (!isDryRun) await analyzeRecipients(pool).catch(() => {})
+  return report
+}
+
+function newImport(
+  path: string,
+  options: ImportOptions,
+  file: OpenFile,
+  compression: Compression,
+): NewImport {
+  const { account, pageId, method, onUncertain, update, batchRows, firstRows, ...reading } = options
+  const { columns, format, delimiter } = file.shape()
+  return {
+    account,
+    page_id: pageId,
+    method,
+    file: path === '-' ? 'stdin' : path,
+    columns: columns && [...columns],
+    options: { ...reading, file: { compression, format, delimiter } },
+    on_uncertain: onUncertain,
+    update_existing: update,
+    batch_rows: batchRows,
+    first_rows: firstRows,
+  }
+}

@@ -1,0 +1,52 @@
+import { callsFor } from '#src/imports/estimate.ts'
+import { maskRecipient } from '#src/imports/mask.ts'
+import type { ImportSummary } from '#src/model/import.ts'
+import { rowsOfKind, type StagedReason } from './finish-staging.ts'
+import type { RejectSample, StagedSample } from './samples.ts'
+import type { StagedFile, StagingResult } from './staging-result.ts'
+import { warningsAbout } from './warnings.ts'
+
+/** A staging as it is shown. Of a person it shows no more than the first letter of an address, and its domain. */
+export type StagingReport = {
+  /** Null for a dry run. */
+  readonly import: bigint | null
+  readonly summary: ImportSummary
+  readonly file: StagedFile
+  readonly reasons: readonly StagedReason[]
+  /** Recipients are masked: `a…@example.com`. */
+  readonly samples: readonly StagedSample[]
+  readonly rejectSamples: readonly RejectSample[]
+  /** What a person should know before they confirm, one sentence or two each. */
+  readonly warnings: readonly string[]
+}
+
+export function reportOf(result: StagingResult): StagingReport {
+  const { id, options, read, recipients, alreadyImported, file } = result
+  const sentBefore = { kind: 'already imported', reason: 'already imported', rows: alreadyImported } as const
+  const reasons = alreadyImported > 0 ? [...result.reasons, sentBefore] : result.reasons
+  return {
+    import: id,
+    summary: {
+      import: id,
+      account: options.account,
+      page: options.pageId,
+      status: 'staging',
+      read,
+      sent: 0,
+      rejected: rowsOfKind(reasons, 'rejected'),
+      duplicate: rowsOfKind(reasons, 'duplicate'),
+      suppressed: rowsOfKind(reasons, 'suppressed'),
+      alreadyImported,
+      uncertain: 0,
+      pending: recipients,
+      batches: callsFor(recipients, options.batchRows, result.bytesARow),
+      requests: 0,
+      durationMs: result.durationMs,
+    },
+    file,
+    reasons,
+    samples: result.samples.map(sample => ({ ...sample, recipient: maskRecipient(sample.recipient) })),
+    rejectSamples: result.rejects,
+    warnings: warningsAbout(result),
+  }
+}

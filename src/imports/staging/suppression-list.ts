@@ -1,0 +1,119 @@
+import type { PoolClient } from 'pg'
+import { hexOfHash } from '#src/imports/recipient-hash.ts'
+import { cleanAddress } from './checks/clean-address.ts'
+import { openRecipientCheck } from './checks/recipient.ts'
+import { textOf } from './checks/values.ts'
+import { copyInto } from './copy-into.ts'
+import { openCsvReader } from './file/csv.ts'
+import { fieldsOf, RECIPIENT } from './file/header.ts'
+import { readBlocks } from './file/lines.ts'
+import type { Sink } from './file/reader.ts'
+import { openFile, readAll } from './file/rows.ts'
+import { HEAD, sniffFormat } from './file/sniff.ts'
+import { openSource, peek, type Source } from './file/source.ts'
+import { FileRefused } from './file-refused.ts'
+import { createSuppressions } from './suppressed-rows.ts'
+
+/** How many hashes are sent to Postgres at a time. */
+const COPY_LINES = 10_000
+
+/**
+ * Reads the list given by `--suppress` into a table of hashes. It has one recipient a line, or a column of recipients. Throws
+ * `FileRefused` with the lines that cannot be read: a person who opted out on such a line would be subscribed again.
+ */
+export async function copySuppressions(
+  client: PoolClient,
+  path: string,
+  method: string,
+  hashOf: (recipient: string) => string,
+  signal: AbortSignal,
+): Promise<void> {
+  await using source = await openSource(path, signal)
+  const target = await createSuppressions(client)
+  const recipientOf = openRecipientReader(method)
+  const unreadable = openUnreadable(source.name)
+  let hashes: string[] = []
+  const flush = async () => {
+    const lines = hashes
+    hashes = []
+    if (lines.length > 0) await copyInto(client, target, Buffer.from(`${lines.join('\n')}\n`))
+  }
+  const sink: Sink = {
+    row(line, values) {
+      const { recipient, fault } = recipientOf(values[RECIPIENT])
+      if (fault === null) hashes.push(hexOfHash(hashOf(recipient)))
+      else unreadable.add(line, fault)
+    },
+    faultOf: values => (recipientOf(values[RECIPIENT]).fault === null ? null : RECIPIENT),
+    damaged: (line, _reason, message) => unreadable.add(line, message),
+  }
+  await readRecipients(
+    source,
+    text => recipientOf(text).fault === null,
+    sink,
+    async () => {
+      signal.throwIfAborted()
+      if (hashes.length >= COPY_LINES) await flush()
+    },
+  )
+  unreadable.expectNone()
+  await flush()
+  await source.expectUnchanged()
+}
+
+async function readRecipients(
+  source: Source,
+  isRecipient: (text: string) => boolean,
+  sink: Sink,
+  between: () => Promise<void>,
+): Promise<void> {
+  const fields = fieldsOf(null, {}).slice(RECIPIENT, RECIPIENT + 1)
+  const { bytes, all } = await peek(source.content, HEAD)
+  const format = sniffFormat(bytes, source.name)
+  const [firstLine = ''] = bytes.toString('utf8').trimStart().split('\n', 1)
+  const isHeader = fields.some(field => field.columns.includes(firstLine.trim().toLowerCase()))
+  if (format === 'csv' && !isHeader && isRecipient(firstLine)) {
+    await readAll(
+      readBlocks(all),
+      openCsvReader({ delimiter: ',', width: 1, columns: [0] }, 1, sink),
+      between,
+    )
+  } else {
+    const file = await openFile({ ...source, content: all }, fields, null)
+    await file.readRows(sink, between)
+  }
+}
+
+/** Reads recipients as rows do, but accepts unusual addresses: every recipient who may be in the file must be found. */
+function openRecipientReader(method: string) {
+  const check = openRecipientCheck(method, true)
+  return (value: unknown): { readonly recipient: string; readonly fault: string | null } => {
+    const written = textOf(value) ?? ''
+    const recipient = method === 'email' ? cleanAddress(written).address : written
+    return { recipient, fault: check(recipient)?.message ?? null }
+  }
+}
+
+/** How many lines a message names. */
+const MAX_LINES_NAMED = 20
+
+/** Gathers the lines of a list that cannot be read, to report them all at once. */
+function openUnreadable(name: string) {
+  const named: string[] = []
+  let count = 0
+  return {
+    add(line: number, why: string) {
+      count++
+      if (named.length < MAX_LINES_NAMED) named.push(`line ${line} (${why})`)
+    },
+    expectNone() {
+      if (count === 0) return
+      const more = count > named.length ? `, and ${count - named.length} more` : ''
+      throw new FileRefused(
+        `${count === 1 ? '1 line' : `${count} lines`} of ${name} cannot be read: ${named.join(', ')}${more}. ` +
+          'Nothing is imported as long as some suppressed recipients are unknown.',
+        count === 1 ? 'Correct the line, or remove it.' : 'Correct these lines, or remove them.',
+      )
+    },
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * How a batch stands, and the recipients in it. `schema.ts` has a diagram.
+ *
+ * - `doubted`: one recipient whom the platform refused alone; it becomes a reject once another call is accepted.
+ * - `left out`: another import has sent all its recipients meanwhile.
+ * - `split`: smaller batches took its place.
+ */
+export const BATCH_STATES = [
+  'ready',
+  'in flight',
+  'sent',
+  'uncertain',
+  'doubted',
+  'rejected',
+  'left out',
+  'split',
+] as const
+export type BatchState = (typeof BATCH_STATES)[number]
+
+/** Why a row of the file is neither a recipient nor a reject. */
+export const LEFT_OUT_KINDS = ['duplicate', 'suppressed', 'already imported'] as const
+export type LeftOutKind = (typeof LEFT_OUT_KINDS)[number]
+
+/** Who rejected a row: Ferry's own checks of the file, or the platform. */
+export const REJECT_ORIGINS = ['file', 'platform'] as const
+export type RejectOrigin = (typeof REJECT_ORIGINS)[number]

@@ -1,0 +1,117 @@
+import type { Pool } from 'pg'
+import { readOne, streamRows } from '#src/db/stream-rows.ts'
+import type { Resource } from '#src/model/resource.ts'
+import { VERSIONS } from './versioned-tables.ts'
+
+/** Which events of the history are wanted; what is left out does not narrow them. */
+export type ChangeFilter = {
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
+  readonly account?: string | undefined
+  /** The name of the person who updated a rule last. Removals and MCP servers name nobody. */
+  readonly by?: string | undefined
+  readonly rule?: bigint | undefined
+  readonly server?: string | undefined
+}
+
+/** One event in the life of a rule or server. */
+export type ChangeRow = {
+  readonly resource: Resource
+  readonly account: string
+  readonly id: string
+  readonly name: string | null
+  readonly change: 'added' | 'changed' | 'removed' | 'returned'
+  readonly at: Date
+  readonly run: string
+  readonly by: string | null
+  /** The fields that a change or a return altered, as JSON text: ids in it may exceed 2^53. */
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** Yields the events that match `filter`, the newest first, at most `limit`. */
+export function listChanges(
+  pool: Pool,
+  filter: ChangeFilter,
+  limit: number | null,
+): AsyncGenerator<ChangeRow> {
+  const { sql, params } = eventsOf(filter, limit)
+  return streamRows<ChangeRow>(
+    pool,
+    `with page as (${sql})
+     select p.resource, p.account, p.id, c.name, c.change, p.at, c.run, c.by, c.before, c.after
+     from page p cross join lateral (
+       select name, change, run_id as run, updater_name as by, before::text, after::text from ferry.alert_rule_changes c
+       where p.resource = 'alert-rules' and c.id = p.rule_id and c.account = p.account and c.observed_at = p.at
+       union all
+       select server_name, change, run_id, null, before::text, after::text from ferry.mcp_server_changes c
+       where p.resource = 'mcp-servers' and c.server_id = p.id and c.account = p.account and c.observed_at = p.at
+     ) c
+     order by p.at desc, p.resource, p.account, c.name, p.id`,
+    params,
+  )
+}
+
+/** How many events there are. Stops counting at `atMost`. */
+export async function countChanges(pool: Pool, filter: ChangeFilter, atMost: number): Promise<number> {
+  const { sql, params } = eventsOf(filter, atMost)
+  const sum = `select count(*)::int as events from (${sql}) e`
+  return (await readOne<{ events: number }>(pool, sum, params)).events
+}
+
+type Query = { readonly sql: string; readonly params: unknown[] }
+
+/**
+ * The keys of the events, newest first, without their contents. Two indexes of each inventory serve it, read backwards.
+ *
+ * Most versions that ended are followed by the next version at the same instant. So once the page is full of versions that
+ * began, versions that ended before the oldest of them are skipped: a page costs what it holds, however long the history is.
+ */
+function eventsOf(filter: ChangeFilter, limit: number | null): Query {
+  const params: unknown[] = [limit]
+  const param = (value: unknown, type: string) => `$${params.push(value)}::${type}`
+  const conditions = [
+    filter.account === undefined ? '' : ` and v.account = ${param(filter.account, 'text')}`,
+    filter.rule === undefined ? '' : ` and v.id = ${param(filter.rule, 'numeric')}`,
+    filter.server === undefined ? '' : ` and v.server_id = ${param(filter.server, 'text')}`,
+  ].join('')
+  const by = filter.by === undefined ? '' : ` and v.updater_name = ${param(filter.by, 'text')}`
+  const since = filter.since === undefined ? `'-infinity'::timestamptz` : param(filter.since, 'timestamptz')
+  const until = filter.until === undefined ? `'infinity'::timestamptz` : param(filter.until, 'timestamptz')
+  const resources: Resource[] = []
+  if (filter.server === undefined) resources.push('alert-rules')
+  if (filter.rule === undefined && filter.by === undefined) resources.push('mcp-servers')
+
+  const began = (resource: Resource) =>
+    `${found(resource, 'valid_from')} where v.valid_from >= ${since} and v.valid_from <= ${until}${conditions}${by}
+     order by v.valid_from desc limit $1::int`
+  const ended = (resource: Resource, n: number) =>
+    `${found(resource, 'valid_to')}
+     where v.valid_to is not null and v.valid_to >= ${since} and v.valid_to <= ${until}
+       and v.valid_to >= (select case when count(*) >= $1::int then min(at) else '-infinity' end from began_${n})${conditions}
+       and not exists (${successor(resource)})
+     order by v.valid_to desc limit $1::int`
+  const lists = resources.map((resource, n) => `began_${n} as materialized (${began(resource)})`)
+  const parts = resources.flatMap((resource, n) => [
+    `select * from began_${n}`,
+    ...(by ? [] : [`(${ended(resource, n)})`]),
+  ])
+  const all = parts.join(' union all ')
+  return {
+    sql: `with ${lists.join(', ')} select * from (${all}) e order by at desc, resource, account, id limit $1::int`,
+    params,
+  }
+}
+
+function found(resource: Resource, at: 'valid_from' | 'valid_to'): string {
+  const { name: table, idColumn, idType } = VERSIONS[resource]
+  const ruleId = idType === 'numeric' ? `v.${idColumn}` : 'null::numeric'
+  return `select '${resource}' as resource, v.account, v.${idColumn}::text as id, ${ruleId} as rule_id, v.${at} as at
+    from ${table} v`
+}
+
+/** `offset 0` makes Postgres look it up row by row: as a join, it would read the whole history first. */
+function successor(resource: Resource): string {
+  const { name: table, idColumn } = VERSIONS[resource]
+  return `select from ${table} n where n.${idColumn} = v.${idColumn} and n.account = v.account and n.valid_from = v.valid_to offset 0`
+}

@@ -1,0 +1,32 @@
+import type { PoolClient } from 'pg'
+import type { Logger } from 'pino'
+import type { Drift } from '#src/model/listing.ts'
+import type { RunStep } from './ledger.ts'
+
+/** Records the names and types of fields outside the contract. Warns of those that are seen for the first time. */
+export async function reportDrift(
+  log: Logger,
+  client: PoolClient,
+  step: RunStep,
+  drift: readonly Drift[],
+): Promise<void> {
+  if (drift.length === 0) return
+  const { rows } = await client.query<Drift>(
+    `insert into ferry.contract_drift (account, resource, field, type, first_run)
+     select $1, $2, field, type, $3 from unnest($4::text[], $5::text[]) as d (field, type)
+     on conflict do nothing returning field, type`,
+    [
+      step.account,
+      step.resource,
+      step.runId,
+      drift.map(found => found.field),
+      drift.map(found => found.type),
+    ],
+  )
+  for (const found of rows) {
+    log.warn(
+      { ...step, ...found },
+      'The platform sends a field outside the contract; Ferry does not store it.',
+    )
+  }
+}

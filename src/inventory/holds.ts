@@ -1,0 +1,157 @@
+import type { Pool, PoolClient } from 'pg'
+import { alias, and, between, drizzleOf, eq, isNotNull, isNull, ne, not, sql } from '#src/db/drizzle.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import type { RunStep } from './ledger.ts'
+import { removalHolds as holds, syncRuns } from './schema.ts'
+import { isCoveredBy, listedFoldersOf, ofInventory, Scope } from './scope.ts'
+import type { HoldOutcome } from './states.ts'
+
+/** Removals that wait for a person. An inventory has at most one open hold. */
+export type Hold = Inventory & {
+  /** The scope of the held run: an approval reads the same. */
+  readonly scope: Scope
+  readonly ids: readonly string[]
+}
+
+/** Selects the open hold of an inventory, where its last run satisfies further conditions. */
+const isOpen = (inventory: Inventory) =>
+  and(ofInventory(holds, inventory), isNull(holds.ended_at), eq(syncRuns.id, holds.last_run))
+
+/** Joins a run with the open hold that it made or updated. */
+const IS_HOLD_OF_RUN = and(
+  eq(holds.account, syncRuns.account),
+  eq(holds.resource, syncRuns.resource),
+  isNull(holds.ended_at),
+  between(syncRuns.id, holds.opened_by_run, holds.last_run),
+)
+
+/**
+ * Opens a hold on the removal of `ids`, or updates the open one. An open hold made for other folders ends: the next run
+ * that lists those folders looks again at what it held.
+ */
+export async function holdRemovals(
+  client: PoolClient,
+  run: RunStep,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<void> {
+  const { account, resource, runId } = run
+  await drizzleOf(client)
+    .update(holds)
+    .set({ ended_at: sql`clock_timestamp()`, outcome: 'voided' })
+    .from(syncRuns)
+    .where(and(isOpen(run), not(listedFoldersOf(scope))))
+  await drizzleOf(client)
+    .insert(holds)
+    .values({ account, resource, opened_by_run: runId, last_run: runId, ids: [...ids] })
+    .onConflictDoUpdate({
+      target: [holds.account, holds.resource],
+      targetWhere: sql`ended_at is null`,
+      set: { last_run: runId, ids: [...ids] },
+    })
+}
+
+/**
+ * Ends the open hold, if there is one and this scope covers its folders: a complete listing has decided about its rows.
+ * The key may have changed since; a run whose new key sees too little to decide does not call this.
+ */
+export async function endHold(
+  client: PoolClient,
+  run: RunStep,
+  scope: Scope,
+  outcome: Exclude<HoldOutcome, 'rejected'>,
+): Promise<void> {
+  await drizzleOf(client)
+    .update(holds)
+    .set({ ended_at: sql`clock_timestamp()`, outcome })
+    .from(syncRuns)
+    .where(and(isOpen(run), isCoveredBy(scope)))
+}
+
+/** The ids that a run holds, while its hold is open. */
+export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly string[]> {
+  const [hold] = await drizzleOf(pool)
+    .select({ ids: holds.ids })
+    .from(syncRuns)
+    .innerJoin(holds, IS_HOLD_OF_RUN)
+    .where(eq(syncRuns.id, runId))
+  return hold?.ids ?? []
+}
+
+/** The open hold that a held run made or updated, or null. */
+export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | null> {
+  const lastRun = alias(syncRuns, 'last_run')
+  const [hold] = await drizzleOf(pool)
+    .select({ account: holds.account, resource: holds.resource, scope: lastRun.scope, ids: holds.ids })
+    .from(syncRuns)
+    .innerJoin(holds, IS_HOLD_OF_RUN)
+    .innerJoin(lastRun, eq(lastRun.id, holds.last_run))
+    .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
+  return hold ? { ...hold, scope: Scope.parse(hold.scope) } : null
+}
+
+/**
+ * Ends the open hold that a held run made or updated: its rows are not gone, and are kept for as long as they stay
+ * absent. Replaces an earlier rejection. Returns how many rows the hold has, or null if there is no such hold.
+ */
+export function rejectHold(pool: Pool, runId: bigint, by: string): Promise<number | null> {
+  return inTransaction(pool, async client => {
+    const { id, account, resource, ids } = holds
+    const [hold] = await drizzleOf(client)
+      .select({ id, account, resource, rows: sql<number>`cardinality(${ids})` })
+      .from(syncRuns)
+      .innerJoin(holds, IS_HOLD_OF_RUN)
+      .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
+      .for('update')
+    if (!hold) return null
+    await drizzleOf(client)
+      .update(holds)
+      .set({ rejected_ids: null })
+      .where(and(ofInventory(holds, hold), isNotNull(holds.rejected_ids), ne(id, hold.id)))
+    await drizzleOf(client)
+      .update(holds)
+      .set({
+        ended_at: sql`clock_timestamp()`,
+        outcome: 'rejected',
+        rejected_by: by,
+        rejected_ids: sql`${ids}`,
+      })
+      .where(eq(id, hold.id))
+    return hold.rows
+  })
+}
+
+/** The ids whose removal a person rejected and that no complete listing has had since, each with the run that held it. */
+export async function loadRejectedIds(
+  pool: Pool,
+  inventory: Inventory,
+): Promise<ReadonlyMap<string, string>> {
+  const rejected = await drizzleOf(pool)
+    .select({ ids: holds.rejected_ids, run: holds.last_run })
+    .from(holds)
+    .where(and(ofInventory(holds, inventory), isNotNull(holds.rejected_ids)))
+  return new Map(rejected.flatMap(({ ids, run }) => ids?.map(id => [id, `${run}`] as const) ?? []))
+}
+
+/** Narrows a rejection to the rows that are still absent, if this scope covers its folders. */
+export async function narrowRejection(
+  client: PoolClient,
+  run: RunStep,
+  scope: Scope,
+  absent: readonly string[],
+): Promise<void> {
+  const stillAbsent = sql`select id from unnest(${holds.rejected_ids}) id where id = any (${sql.param(absent)})`
+  await drizzleOf(client)
+    .update(holds)
+    .set({ rejected_ids: sql`nullif(array(${stillAbsent}), '{}')` })
+    .from(syncRuns)
+    .where(
+      and(
+        ofInventory(holds, run),
+        isNotNull(holds.rejected_ids),
+        eq(syncRuns.id, holds.last_run),
+        isCoveredBy(scope),
+      ),
+    )
+}

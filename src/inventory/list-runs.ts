@@ -1,0 +1,138 @@
+import type { Pool } from 'pg'
+import { and, asc, desc, drizzleOf, eq, gte } from '#src/db/drizzle.ts'
+import { platformCalls } from '#src/db/schema.ts'
+import type { Inventory, Resource } from '#src/model/resource.ts'
+import type { RunStatus } from '#src/model/run.ts'
+import { loadHeldIds, loadRejectedIds } from './holds.ts'
+import { loadQuarantined, type QuarantinedRow } from './quarantine.ts'
+import { contractDrift, syncRuns as runs } from './schema.ts'
+
+/** A run of the ledger under the names that programs are shown. */
+const RUN = {
+  run: runs.id,
+  account: runs.account,
+  resource: runs.resource,
+  trigger: runs.trigger,
+  slot: runs.slot,
+  scope: runs.scope,
+  status: runs.status,
+  requests: runs.requests,
+  pages: runs.pages,
+  seen: runs.seen,
+  added: runs.added,
+  changed: runs.changed,
+  removed: runs.removed,
+  unchanged: runs.unchanged,
+  quarantined: runs.quarantined,
+  fired: runs.fired,
+  recovered: runs.recovered,
+  message: runs.message,
+  startedAt: runs.started_at,
+  finishedAt: runs.finished_at,
+  errorCode: runs.error_code,
+  requestId: runs.request_id,
+}
+
+export type RunRow = Awaited<ReturnType<typeof listRuns>>[number]
+
+/** Which runs are wanted; what is left out does not narrow them. */
+export type RunFilter = {
+  readonly account?: string | undefined
+  readonly resource?: Resource | undefined
+  readonly status?: RunStatus | undefined
+  readonly since?: Date | undefined
+}
+
+/** The newest runs first. */
+export function listRuns(pool: Pool, limit: number, filter: RunFilter = {}) {
+  const { account, resource, status, since } = filter
+  return drizzleOf(pool)
+    .select(RUN)
+    .from(runs)
+    .where(
+      and(
+        account === undefined ? undefined : eq(runs.account, account),
+        resource === undefined ? undefined : eq(runs.resource, resource),
+        status === undefined ? undefined : eq(runs.status, status),
+        since === undefined ? undefined : gte(runs.started_at, since),
+      ),
+    )
+    .orderBy(desc(runs.id))
+    .limit(limit)
+}
+
+/** A call to the platform that a run made. */
+const CALL = {
+  operation: platformCalls.operation,
+  started: platformCalls.started,
+  finished: platformCalls.finished,
+  httpStatus: platformCalls.http_status,
+  errorCode: platformCalls.error_code,
+  requestId: platformCalls.request_id,
+}
+
+export type CallRow = Awaited<ReturnType<typeof listCalls>>[number]
+
+/** The calls of a run in their order. */
+export function listCalls(pool: Pool, runId: bigint) {
+  return drizzleOf(pool)
+    .select(CALL)
+    .from(platformCalls)
+    .where(eq(platformCalls.run_id, runId))
+    .orderBy(asc(platformCalls.id))
+}
+
+export type RunDetails = {
+  readonly run: RunRow
+  readonly quarantined: readonly QuarantinedRow[]
+  readonly drift: readonly { field: string; type: string }[]
+  /** The ids whose removal the run holds, while its hold is open. */
+  readonly heldIds: readonly string[]
+  readonly calls: readonly CallRow[]
+}
+
+/** Everything known of one run, or null if there is no run with this id. */
+export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
+  const [run] = await drizzleOf(pool).select(RUN).from(runs).where(eq(runs.id, id))
+  if (!run) return null
+  const { field, type } = contractDrift
+  const [quarantined, drift, heldIds, calls] = await Promise.all([
+    loadQuarantined(pool, id),
+    drizzleOf(pool)
+      .select({ field, type })
+      .from(contractDrift)
+      .where(eq(contractDrift.first_run, id))
+      .orderBy(asc(field), asc(type)),
+    loadHeldIds(pool, id),
+    listCalls(pool, id),
+  ])
+  return { run, quarantined, drift, heldIds, calls }
+}
+
+/** A row whose removal is held, as it is now. */
+export type HeldRow = {
+  readonly id: string
+  readonly name: string | null
+  readonly folder: string | null
+  readonly by: string | null
+  /** The run that held it before, if a person rejected that removal and the row has not been listed since. */
+  readonly rejectedInRun: string | null
+}
+
+/** The current rows with these ids, by name. */
+export async function loadHeldRows(
+  pool: Pool,
+  inventory: Inventory,
+  ids: readonly string[],
+): Promise<HeldRow[]> {
+  const rejected = await loadRejectedIds(pool, inventory)
+  const { rows } = await pool.query<Omit<HeldRow, 'rejectedInRun'>>(
+    inventory.resource === 'alert-rules'
+      ? `select id::text, name, folder_id::text as folder, updater_name as by from ferry.alert_rule_versions
+         where account = $1 and valid_to is null and id = any ($2::numeric[]) order by name, id`
+      : `select server_id as id, server_name as name, null as folder, null as by from ferry.mcp_server_versions
+         where account = $1 and valid_to is null and server_id = any ($2::text[]) order by server_name, server_id`,
+    [inventory.account, ids],
+  )
+  return rows.map(row => ({ ...row, rejectedInRun: rejected.get(row.id) ?? null }))
+}

@@ -1,0 +1,62 @@
+import type { SQL } from 'drizzle-orm'
+import type { Pool } from 'pg'
+import { drizzleOf, isNull, sql } from '#src/db/drizzle.ts'
+import { expiredInSql, isOwnedInSql } from '#src/db/lease-rows.ts'
+import type { Inventory, Resource } from '#src/model/resource.ts'
+import { leaseNameOf } from './lease-name.ts'
+import { WORKER_LOST } from './messages.ts'
+import { syncRuns } from './schema.ts'
+
+/**
+ * A worker that was suspended renews its lease as soon as it continues, if no other worker has taken the lease. So the
+ * reconciler waits this long after the end of a lease before it fails the run; who takes the lease fails it at once.
+ */
+const GRACE_MS = 30_000
+
+/** Fails the unfinished runs of an inventory that were started under another lease than that of `token`. */
+export async function failRunsBefore(pool: Pool, inventory: Inventory, token: string): Promise<void> {
+  const { account, resource } = inventory
+  await drizzleOf(pool).execute(
+    failRunsWhere(
+      sql`account = ${account} and resource = ${resource} and lease_token is distinct from ${token}`,
+    ),
+  )
+}
+
+/**
+ * Fails every unfinished run whose lease has expired, and returns these runs.
+ *
+ * A lease whose row is locked is in use: its run is being applied, for longer than the lease lives.
+ */
+export async function failLostRuns(
+  pool: Pool,
+): Promise<{ id: string; account: string; resource: Resource }[]> {
+  const { id, account, resource } = syncRuns
+  const unfinished = await drizzleOf(pool)
+    .select({ id, account, resource })
+    .from(syncRuns)
+    .where(isNull(syncRuns.finished_at))
+  if (unfinished.length === 0) return []
+  const ids = sql.param(unfinished.map(run => run.id))
+  const names = sql.param(unfinished.map(leaseNameOf))
+  const { rows } = await drizzleOf(pool).execute<{ id: string; account: string; resource: Resource }>(sql`
+    with run as (
+      select * from unnest(${ids}::bigint[], ${names}::text[]) as run (id, lease)
+    ), expired as (
+      ${expiredInSql(GRACE_MS)}
+    )
+    ${failRunsWhere(sql`exists (
+      select from run where run.id = sync_runs.id and (
+        not ${isOwnedInSql(sql`run.lease`, sql`lease_token`)}
+        or exists (select from expired e where e.name = run.lease and e.token = lease_token)))`)}
+    returning id, account, resource`)
+  return rows
+}
+
+function failRunsWhere(condition: SQL): SQL {
+  return sql`
+    update ferry.sync_runs
+    set status = 'failed', finished_at = clock_timestamp(), error_code = ${WORKER_LOST.errorCode},
+      message = ${WORKER_LOST.message}
+    where finished_at is null and ${condition}`
+}

@@ -1,0 +1,84 @@
+import type { Removals } from './decide.ts'
+
+/*
+ * The sentences with which runs end: what happened, what it means, what to do. They are stored in the ledger and shown
+ * by the command line, the log and the console.
+ */
+
+export const WORKER_LOST = {
+  errorCode: 'WorkerLost',
+  message:
+    'worker lost: it died, or it was suspended for longer than its lease; nothing of this run was applied',
+}
+
+export const LEASE_LOST = 'this worker was suspended for longer than its lease, so its work was not applied'
+
+export function timedOutAfter(minutes: number): string {
+  return `the run took longer than ${minutes} minutes; nothing was applied`
+}
+
+export const INTERRUPTED = 'the run was interrupted; nothing was applied'
+
+export const UNREADABLE_ID = 'a row came whose id cannot be read'
+
+export function skippedFor(holder: string): string {
+  return `${holder} is syncing this inventory now; see \`ferry runs list\``
+}
+
+/** What a run that was applied says of the rows that were not listed; null if it removed them all. */
+export function messageOn(removals: Removals, runId: bigint): string | null {
+  switch (removals.kind) {
+    case 'remove':
+      return null
+    case 'keep':
+      return removals.because === 'rejected'
+        ? `${rowsAre(removals.absent)} not listed and kept, because their removal was rejected; \`--accept-removals\` would remove them.`
+        : `${removals.absent} rows stored before were not listed; the first run in a new scope removes nothing.`
+    case 'partial':
+      return `${removals.why}; nothing was removed.`
+    case 'hold':
+      return (
+        `${whyHeld(removals)}; nothing was removed. See \`ferry runs show ${runId}\`, then ` +
+        `\`ferry runs approve ${runId}\` or \`ferry runs reject ${runId}\`.`
+      )
+  }
+}
+
+/** What a preview says of the rows that were not listed, if a second listing agreed. */
+export function noteOn(removals: Removals): string {
+  switch (removals.kind) {
+    case 'remove':
+      return 'the removals need a second listing that agrees'
+    case 'keep':
+      return removals.because === 'rejected'
+        ? 'the rows that are not listed would be kept, because their removal was rejected'
+        : 'the first run in a new scope removes nothing'
+    case 'partial':
+      return `${removals.why}: nothing would be removed`
+    case 'hold':
+      return 'the removals would be held for a person'
+  }
+}
+
+/** Why rows that were not listed stay: the second listing did not confirm that they are gone. */
+export function notConfirmed(absent: number, refusal: string | null): string {
+  const reason =
+    refusal === null ? 'the second listing was not complete' : `the second listing failed: ${refusal}`
+  return `${absent} rows were not listed, but ${reason}`
+}
+
+/** Null if every row that could not be read is stored. */
+export function notStored(quarantined: number, stored: number): string | null {
+  return stored < quarantined ? `Of ${quarantined} rows that could not be read, ${stored} are stored.` : null
+}
+
+function whyHeld({ ids, current, rejected }: Extract<Removals, { kind: 'hold' }>): string {
+  const why = `${ids.length} of ${current} rows are gone from the listing`
+  if (rejected.length === 0) return why
+  const runs = [...new Set(rejected)].join(', ')
+  return `${why}, ${rejected.length} of which were said not to be gone (run ${runs})`
+}
+
+function rowsAre(count: number): string {
+  return count === 1 ? 'one row is' : `${count} rows are`
+}

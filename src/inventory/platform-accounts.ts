@@ -1,0 +1,67 @@
+import type { Pool, PoolClient } from 'pg'
+import type { InventoryContext } from './context.ts'
+import type { RunStep } from './ledger.ts'
+
+/**
+ * Warns once if two accounts of Ferry turn out to be one account of the platform. The platform counts their calls
+ * together, and Ferry does so only for accounts of one `limitGroup`.
+ */
+export async function reportSharedAccounts(
+  { accounts, log }: Pick<InventoryContext, 'accounts' | 'log'>,
+  client: PoolClient,
+  step: RunStep,
+  rows: readonly unknown[],
+): Promise<void> {
+  const accountIds = new Set<bigint>()
+  for (const row of rows as readonly { account_id: bigint | null }[]) {
+    if (row.account_id !== null) accountIds.add(row.account_id)
+  }
+  const groupOf = (name: string) => accounts.get(name)?.limitGroup
+  const sharing = await savePlatformAccounts(client, step, [...accountIds])
+  // An account that is no longer configured makes no calls.
+  const others = sharing.filter(name => accounts.has(name) && groupOf(name) !== groupOf(step.account))
+  if (others.length > 0) {
+    log.warn(
+      { account: step.account, others },
+      'These accounts see the same account of the platform, which limits them together. Give them one limitGroup.',
+    )
+  }
+}
+
+/**
+ * Records which accounts of the platform an account of Ferry sees. Returns the other accounts of Ferry that see one of
+ * the newly recorded ones too.
+ */
+async function savePlatformAccounts(
+  client: PoolClient,
+  run: RunStep,
+  accountIds: readonly bigint[],
+): Promise<readonly string[]> {
+  if (accountIds.length === 0) return []
+  const { rows } = await client.query<{ account: string }>(
+    `with found as (
+       insert into ferry.platform_accounts (account, account_id, first_run)
+       select $1, id, $2 from unnest($3::numeric[]) as id
+       on conflict do nothing returning account_id
+     )
+     select distinct p.account from ferry.platform_accounts p join found using (account_id) where p.account <> $1`,
+    [run.account, run.runId, accountIds.map(String)],
+  )
+  return rows.map(row => row.account)
+}
+
+/** Accounts of Ferry that are one account of the platform. */
+export type SharedAccount = { readonly accountId: string; readonly names: readonly string[] }
+
+/** Lists the accounts among `names` in whose listings the same `account_id` was seen. */
+export async function listSharedAccounts(
+  pool: Pool,
+  names: readonly string[],
+): Promise<readonly SharedAccount[]> {
+  const { rows } = await pool.query<SharedAccount>(
+    `select account_id::text as "accountId", array_agg(account order by account) as names
+     from ferry.platform_accounts where account = any ($1) group by account_id having count(*) > 1`,
+    [names],
+  )
+  return rows
+}

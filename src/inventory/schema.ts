@@ -1,0 +1,246 @@
+import {
+  boolean,
+  check,
+  index,
+  integer,
+  jsonb,
+  primaryKey,
+  sql,
+  text,
+  uniqueIndex,
+  uuid,
+} from '#src/db/drizzle.ts'
+import { count, ferry, identity, instant, int64, isOneOf, uint64 } from '#src/db/schema.ts'
+import { RESOURCES } from '#src/model/resource.ts'
+import { RUN_STATUSES, TRIGGERS } from '#src/model/run.ts'
+import { HOLD_OUTCOMES, SNAPSHOT_STATUSES } from './states.ts'
+
+/*
+ * The tables of inventories: the ledger of runs, versions, firings, holds, findings and snapshots.
+ */
+
+export const syncRuns = ferry.table(
+  'sync_runs',
+  {
+    id: identity(),
+    account: text('account').notNull(),
+    resource: text('resource', { enum: RESOURCES }).notNull(),
+    trigger: text('trigger', { enum: TRIGGERS }).notNull(),
+    slot: instant('slot'),
+    scope: jsonb('scope').notNull(),
+    guard: text('guard').notNull(),
+    fingerprint_version: integer('fingerprint_version').notNull(),
+    status: text('status', { enum: RUN_STATUSES }).notNull(),
+    started_at: instant('started_at').notNull().default(sql`clock_timestamp()`),
+    applied_at: instant('applied_at'),
+    finished_at: instant('finished_at'),
+    requests: count('requests'),
+    pages: count('pages'),
+    seen: count('seen'),
+    added: count('added'),
+    changed: count('changed'),
+    removed: count('removed'),
+    unchanged: count('unchanged'),
+    quarantined: count('quarantined'),
+    fired: count('fired'),
+    recovered: count('recovered'),
+    data_hashes: text('data_hashes').array(),
+    error_code: text('error_code'),
+    request_id: text('request_id'),
+    message: text('message'),
+    lease_token: uuid('lease_token'),
+  },
+  t => [
+    index('sync_runs_by_resource').on(t.account, t.resource, t.id.desc()),
+    index('sync_runs_unfinished').on(t.id).where(sql`${t.finished_at} is null`),
+    check('sync_runs_resource', isOneOf(t.resource, RESOURCES)),
+    check('sync_runs_trigger', isOneOf(t.trigger, TRIGGERS)),
+    check('sync_runs_status', isOneOf(t.status, RUN_STATUSES)),
+  ],
+)
+
+export const alertRuleVersions = ferry.table(
+  'alert_rule_versions',
+  {
+    account: text('account').notNull(),
+    id: uint64('id').notNull(),
+    valid_from: instant('valid_from').notNull(),
+    valid_to: instant('valid_to'),
+    opened_by_run: int64('opened_by_run').notNull(),
+    closed_by_run: int64('closed_by_run'),
+    fingerprint: uuid('fingerprint').notNull(),
+    account_id: uint64('account_id').notNull(),
+    folder_id: uint64('folder_id').notNull(),
+    name: text('name').notNull(),
+    labels: jsonb('labels'),
+    ds_type: text('ds_type').notNull(),
+    enabled: boolean('enabled').notNull(),
+    debug_log_enabled: boolean('debug_log_enabled').notNull(),
+    cron_pattern: text('cron_pattern').notNull(),
+    timezone: text('timezone'),
+    delay_seconds: int64('delay_seconds').notNull(),
+    creator_id: uint64('creator_id').notNull(),
+    creator_name: text('creator_name').notNull(),
+    updater_id: uint64('updater_id').notNull(),
+    updater_name: text('updater_name').notNull(),
+    created_at: int64('created_at').notNull(),
+    updated_at: int64('updated_at').notNull(),
+    flags: text('flags').array(),
+    altered: text('altered').array(),
+  },
+  t => [
+    primaryKey({ columns: [t.id, t.account, t.valid_from] }),
+    // The migration adds INCLUDE (fingerprint, folder_id), which drizzle cannot say: a comparison then reads this
+    // index alone, however long the history is.
+    uniqueIndex('alert_rule_versions_current').on(t.id, t.account).where(sql`${t.valid_to} is null`),
+    // Both ends of the interval, so that the index alone tells which versions were valid at an instant.
+    index('alert_rule_versions_by_folder').on(
+      t.folder_id,
+      t.valid_from,
+      sql`coalesce(${t.valid_to}, 'infinity')`,
+    ),
+    // What began and what ended lately, however long the history is.
+    index('alert_rule_versions_by_start').on(t.valid_from),
+    index('alert_rule_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
+    check('alert_rule_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
+  ],
+)
+
+export const mcpServerVersions = ferry.table(
+  'mcp_server_versions',
+  {
+    account: text('account').notNull(),
+    server_id: text('server_id').notNull(),
+    valid_from: instant('valid_from').notNull(),
+    valid_to: instant('valid_to'),
+    opened_by_run: int64('opened_by_run').notNull(),
+    closed_by_run: int64('closed_by_run'),
+    fingerprint: uuid('fingerprint').notNull(),
+    account_id: uint64('account_id'),
+    team_id: uint64('team_id'),
+    can_edit: boolean('can_edit'),
+    server_name: text('server_name'),
+    description: text('description'),
+    transport: text('transport'),
+    url: text('url'),
+    status: text('status'),
+    connect_timeout: int64('connect_timeout'),
+    call_timeout: int64('call_timeout'),
+    tool_count: int64('tool_count'),
+    tools: jsonb('tools'),
+    auth_mode: text('auth_mode'),
+    created_by: uint64('created_by'),
+    created_at: int64('created_at'),
+    updated_at: int64('updated_at'),
+    flags: text('flags').array(),
+    altered: text('altered').array(),
+  },
+  t => [
+    primaryKey({ columns: [t.server_id, t.account, t.valid_from] }),
+    // With INCLUDE (fingerprint), see above.
+    uniqueIndex('mcp_server_versions_current').on(t.server_id, t.account).where(sql`${t.valid_to} is null`),
+    index('mcp_server_versions_by_start').on(t.valid_from),
+    index('mcp_server_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
+    check('mcp_server_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
+  ],
+)
+
+export const alertRuleFirings = ferry.table(
+  'alert_rule_firings',
+  {
+    account: text('account').notNull(),
+    id: uint64('id').notNull(),
+    began: instant('began').notNull(),
+    ended: instant('ended'),
+    began_run: int64('began_run').notNull(),
+    ended_run: int64('ended_run'),
+  },
+  t => [
+    primaryKey({ columns: [t.id, t.account, t.began] }),
+    uniqueIndex('alert_rule_firings_open').on(t.id, t.account).where(sql`${t.ended} is null`),
+    check('alert_rule_firings_interval', sql`${t.ended} > ${t.began}`),
+  ],
+)
+
+export const removalHolds = ferry.table(
+  'removal_holds',
+  {
+    id: identity(),
+    account: text('account').notNull(),
+    resource: text('resource', { enum: RESOURCES }).notNull(),
+    opened_by_run: int64('opened_by_run').notNull(),
+    last_run: int64('last_run').notNull(),
+    ids: text('ids').array().notNull(),
+    opened_at: instant('opened_at').notNull().default(sql`clock_timestamp()`),
+    ended_at: instant('ended_at'),
+    outcome: text('outcome', { enum: HOLD_OUTCOMES }),
+    rejected_by: text('rejected_by'),
+    rejected_ids: text('rejected_ids').array(),
+  },
+  t => [
+    uniqueIndex('removal_holds_open').on(t.account, t.resource).where(sql`${t.ended_at} is null`),
+    check('removal_holds_resource', isOneOf(t.resource, RESOURCES)),
+    check('removal_holds_outcome', isOneOf(t.outcome, HOLD_OUTCOMES)),
+  ],
+)
+
+export const quarantinedRows = ferry.table(
+  'quarantined_rows',
+  {
+    run_id: int64('run_id').notNull(),
+    position: integer('position').notNull(),
+    id: text('id'),
+    reason: text('reason').notNull(),
+    raw: jsonb('raw'),
+    fingerprint: uuid('fingerprint'),
+    until_run: int64('until_run'),
+  },
+  t => [
+    primaryKey({ columns: [t.run_id, t.position] }),
+    index('quarantined_rows_until').on(t.until_run).where(sql`${t.fingerprint} is not null`),
+  ],
+)
+
+export const contractDrift = ferry.table(
+  'contract_drift',
+  {
+    account: text('account').notNull(),
+    resource: text('resource', { enum: RESOURCES }).notNull(),
+    field: text('field').notNull(),
+    type: text('type').notNull(),
+    first_run: int64('first_run').notNull(),
+    first_seen_at: instant('first_seen_at').notNull().default(sql`clock_timestamp()`),
+  },
+  t => [
+    primaryKey({ columns: [t.account, t.resource, t.field, t.type] }),
+    check('contract_drift_resource', isOneOf(t.resource, RESOURCES)),
+  ],
+)
+
+export const platformAccounts = ferry.table(
+  'platform_accounts',
+  {
+    account: text('account').notNull(),
+    account_id: uint64('account_id').notNull(),
+    first_run: int64('first_run').notNull(),
+  },
+  t => [primaryKey({ columns: [t.account, t.account_id] })],
+)
+
+export const snapshots = ferry.table(
+  'snapshots',
+  {
+    id: identity(),
+    account: text('account').notNull(),
+    slot: instant('slot'),
+    taken_at: instant('taken_at').notNull(),
+    status: text('status', { enum: SNAPSHOT_STATUSES }).notNull(),
+    alert_rules_run: int64('alert_rules_run').notNull(),
+    mcp_servers_run: int64('mcp_servers_run').notNull(),
+  },
+  t => [
+    uniqueIndex('snapshots_one_per_slot').on(t.account, t.slot),
+    index('snapshots_by_time').on(t.account, t.taken_at),
+    check('snapshots_status', isOneOf(t.status, SNAPSHOT_STATUSES)),
+  ],
+)

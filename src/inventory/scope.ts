@@ -1,0 +1,48 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { and, drizzleOf, eq, inArray, sql } from '#src/db/drizzle.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import { COMPLETE_STATUSES } from '#src/model/run.ts'
+import { type removalHolds, syncRuns } from './schema.ts'
+
+/** The folder id that stands for every folder the key can view. */
+export const EVERY_FOLDER = 0n
+
+/** What a run can see. Absent rows mean something only compared with a run of the same scope. */
+export const Scope = z.object({
+  /** The folders asked for, as text; null where the resource has none. */
+  folders: z.array(z.string()).readonly().nullable(),
+  includeAccount: z.boolean().nullable(),
+  keyHash: z.string(),
+})
+export type Scope = Readonly<z.infer<typeof Scope>>
+
+/** Selects the rows of one inventory of one account. */
+export function ofInventory(table: typeof syncRuns | typeof removalHolds, inventory: Inventory) {
+  return and(eq(table.account, inventory.account), eq(table.resource, inventory.resource))
+}
+
+/** Selects the runs that had exactly this scope. */
+export function hadScope(scope: Scope) {
+  return eq(syncRuns.scope, scope)
+}
+
+/** Selects the runs that listed the same folders as `scope`. */
+export function listedFoldersOf({ folders }: Scope) {
+  return sql<boolean>`${syncRuns.scope} -> 'folders' = ${JSON.stringify(folders)}::jsonb`
+}
+
+/** Selects the runs whose folders a listing in `scope` includes. */
+export function isCoveredBy(scope: Scope) {
+  return scope.folders?.includes(`${EVERY_FOLDER}`) ? undefined : listedFoldersOf(scope)
+}
+
+/** Whether a complete listing was ever applied in this scope. */
+export async function isScopeKnown(pool: Pool, run: Inventory & { readonly scope: Scope }): Promise<boolean> {
+  const runs = await drizzleOf(pool)
+    .select({ id: syncRuns.id })
+    .from(syncRuns)
+    .where(and(ofInventory(syncRuns, run), inArray(syncRuns.status, COMPLETE_STATUSES), hadScope(run.scope)))
+    .limit(1)
+  return runs.length === 1
+}

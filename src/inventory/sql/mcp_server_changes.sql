@@ -1,0 +1,30 @@
+CREATE OR REPLACE VIEW ferry.mcp_server_changes AS
+  SELECT v.account, v.server_id, v.valid_from AS observed_at, v.opened_by_run AS run_id, v.server_name,
+    CASE WHEN p.server_id IS NULL THEN 'added' WHEN p.valid_to < v.valid_from THEN 'returned' ELSE 'changed' END AS change,
+    d.before, d.after
+  FROM ferry.mcp_server_versions v
+  LEFT JOIN LATERAL (
+    SELECT * FROM ferry.mcp_server_versions p
+    WHERE p.server_id = v.server_id AND p.account = v.account AND p.valid_from < v.valid_from
+    ORDER BY p.valid_from DESC LIMIT 1
+  ) p ON true
+  LEFT JOIN LATERAL (
+    SELECT jsonb_object_agg(key, b.value) AS before, jsonb_object_agg(key, a.value) AS after
+    FROM jsonb_each(to_jsonb(p)) b JOIN jsonb_each(to_jsonb(v)) a USING (key)
+    WHERE a.value <> b.value AND key <> ALL (
+      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
+  ) d ON p.server_id IS NOT NULL
+  UNION ALL
+  SELECT v.account, v.server_id, v.valid_to, v.closed_by_run, v.server_name, 'removed', NULL, NULL
+  FROM ferry.mcp_server_versions v
+  WHERE v.valid_to IS NOT NULL AND NOT EXISTS (
+    SELECT FROM ferry.mcp_server_versions n WHERE n.server_id = v.server_id AND n.account = v.account AND n.valid_from = v.valid_to
+  );
+
+COMMENT ON VIEW ferry.mcp_server_changes IS 'What happened to MCP servers: one row for every addition, change, removal and return.';
+SELECT ferry.describe_columns('ferry.mcp_server_changes', 'ferry.mcp_server_versions');
+COMMENT ON COLUMN ferry.mcp_server_changes.observed_at IS 'When it was observed.';
+COMMENT ON COLUMN ferry.mcp_server_changes.run_id IS 'The run (sync_runs.id) that observed it.';
+COMMENT ON COLUMN ferry.mcp_server_changes.change IS 'added, changed, removed or returned.';
+COMMENT ON COLUMN ferry.mcp_server_changes.before IS 'The fields that differ, as they were; null if there is nothing to compare with.';
+COMMENT ON COLUMN ferry.mcp_server_changes.after IS 'The fields that differ, as they became; null if there is nothing to compare with.';

@@ -1,0 +1,39 @@
+import type { Pool } from 'pg'
+import { and, desc, drizzleOf, eq, isNotNull, sql } from '#src/db/drizzle.ts'
+import type { NewRun } from './ledger.ts'
+import { syncRuns } from './schema.ts'
+import { hadScope, ofInventory } from './scope.ts'
+
+/** What the last applied run found. Data with the same hashes is the same data. */
+export type TrustedData = {
+  /** Empty if this run may not rely on them. */
+  readonly hashes: readonly string[]
+  readonly seen: number
+  readonly quarantined: number
+  readonly message: string | null
+}
+
+const NONE: TrustedData = { hashes: [], seen: 0, quarantined: 0, message: null }
+
+/** Its hashes count only if that run succeeded and had the same scope, guard and fingerprint version as `run`. */
+export async function loadTrustedData(pool: Pool, run: NewRun): Promise<TrustedData> {
+  const isComparable = and(
+    eq(syncRuns.status, 'succeeded'),
+    hadScope(run.scope),
+    eq(syncRuns.guard, run.guard),
+    eq(syncRuns.fingerprint_version, run.fingerprintVersion),
+  )
+  const { seen, quarantined, message, data_hashes } = syncRuns
+  const [last] = await drizzleOf(pool)
+    .select({
+      seen,
+      quarantined,
+      message,
+      hashes: sql<string[] | null>`case when ${isComparable} then ${data_hashes} end`,
+    })
+    .from(syncRuns)
+    .where(and(ofInventory(syncRuns, run), isNotNull(syncRuns.applied_at)))
+    .orderBy(desc(syncRuns.id))
+    .limit(1)
+  return last ? { ...last, hashes: last.hashes ?? [] } : NONE
+}

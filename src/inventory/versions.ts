@@ -1,0 +1,60 @@
+import type { PoolClient } from 'pg'
+import { copyField, copyLines, textArray } from '#src/db/copy.ts'
+import type { RunStep } from './ledger.ts'
+import { idArray, type VersionedTable } from './versioned-tables.ts'
+
+/** Ends the current versions of `ids` at the instant `at`. Throws if one of them is missing. */
+export async function closeVersions<Row>(
+  client: PoolClient,
+  table: VersionedTable<Row>,
+  run: Pick<RunStep, 'account' | 'runId' | 'at'>,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  const closed = await client.query(
+    `update ${table.name} set valid_to = $3, closed_by_run = $2
+     where account = $1 and valid_to is null and ${table.idColumn} = any ($4::${table.idType}[])`,
+    [run.account, run.runId, run.at, idArray(table, ids)],
+  )
+  if (closed.rowCount !== ids.length) {
+    throw new Error(
+      `${ids.length} versions were to be closed in ${table.name}, ${closed.rowCount} were there`,
+    )
+  }
+}
+
+/** A row, and what its version records beside it. */
+export type NewVersion<Row> = {
+  readonly row: Row
+  readonly fingerprint: string
+  readonly flags: readonly string[] | undefined
+  readonly altered: readonly string[] | undefined
+}
+
+/** Opens a version for each row at the instant `at`, by COPY. */
+export async function openVersions<Row>(
+  client: PoolClient,
+  table: VersionedTable<Row>,
+  run: Pick<RunStep, 'account' | 'runId' | 'at'>,
+  versions: Iterable<NewVersion<Row>>,
+): Promise<void> {
+  const names = table.columns.map(([name]) => name).join(', ')
+  const shared = `${copyField(run.account)}\t${run.at}\t${run.runId}\t`
+  await copyLines(
+    client,
+    `${table.name} (account, valid_from, opened_by_run, ${table.idColumn}, fingerprint, flags, altered, ${names})`,
+    copyVersions(table, shared, versions),
+  )
+}
+
+function* copyVersions<Row>(
+  table: VersionedTable<Row>,
+  shared: string,
+  versions: Iterable<NewVersion<Row>>,
+): Generator<string> {
+  for (const { row, fingerprint, flags, altered } of versions) {
+    let line = `${shared}${copyField(table.idOf(row))}\t${fingerprint}\t${copyField(textArray(flags))}\t${copyField(textArray(altered))}`
+    for (const [, value] of table.columns) line += `\t${copyField(value(row))}`
+    yield `${line}\n`
+  }
+}

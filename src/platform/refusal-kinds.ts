@@ -1,0 +1,149 @@
+/*
+ * The kinds of refusal: what each means for a retry, and what a person can do about it. Section 7 of the contract lists the
+ * codes.
+ */
+
+/** Whether a call may be repeated. */
+export type Repeatability = {
+  /** The same call may succeed a little later. */
+  readonly retryable: boolean
+  /** The platform certainly did nothing. If false, it may have done everything that was asked. */
+  readonly certain: boolean
+}
+
+const whenFixed: Repeatability = { retryable: false, certain: true }
+const later: Repeatability = { retryable: true, certain: true }
+const outcomeUnknown: Repeatability = { retryable: true, certain: false }
+
+type Kind = Repeatability & {
+  /** What a person can do about it, in one or two sentences. */
+  readonly whatToDo: string
+}
+
+export const KINDS = {
+  unauthorized: {
+    ...whenFixed,
+    whatToDo: 'Check the app_key of this account; make a new one if it has expired.',
+  },
+  'access-denied': {
+    ...whenFixed,
+    whatToDo: 'Give the role of this app_key the permission the operation needs, or use a key that has it.',
+  },
+  balance: { ...whenFixed, whatToDo: "Top up the account's balance on the platform." },
+  'no-route': {
+    ...whenFixed,
+    whatToDo: 'Check the base address: the platform has no such operation there.',
+  },
+  'invalid-request': {
+    ...whenFixed,
+    whatToDo: 'Check the ids and values asked for; the message names what is wrong.',
+  },
+  'content-type': {
+    ...whenFixed,
+    whatToDo:
+      'Check proxies and gateways between Ferry and the platform: one of them changed the Content-Type header.',
+  },
+  'no-license': { ...whenFixed, whatToDo: 'Get the license this feature needs on the platform.' },
+  order: { ...later, whatToDo: "Finish the account's open order on the platform, or wait until it is done." },
+  'too-large': { ...whenFixed, whatToDo: 'Send less in one call.' },
+  locked: {
+    ...later,
+    whatToDo: 'Wait: the platform has locked the account after repeated failures.',
+  },
+  verify: { ...whenFixed, whatToDo: 'Use an app_key that needs no second factor for this operation.' },
+  'too-frequent': {
+    ...later,
+    whatToDo: 'Wait: the limit is in use, perhaps by another program with this account.',
+  },
+  'server-error': {
+    ...outcomeUnknown,
+    whatToDo: 'Try again later. If the error stays, report the request_id to the platform.',
+  },
+  unavailable: { ...later, whatToDo: 'Try again later: a part of the platform is down.' },
+  'no-envelope': {
+    ...outcomeUnknown,
+    whatToDo: 'Check the base address, and any proxy or gateway between: the answer is not from the API.',
+  },
+  'no-answer': {
+    ...outcomeUnknown,
+    whatToDo: 'Try again later. If the error stays, check the network and raise FERRY_REQUEST_TIMEOUT.',
+  },
+  'not-sent': { ...later, whatToDo: 'Check the base address, the network and the proxy.' },
+  'proxy-auth': {
+    ...whenFixed,
+    whatToDo:
+      'Write the credentials into the address of the proxy, http://user:password@host:port, or correct them.',
+  },
+  certificate: {
+    ...whenFixed,
+    whatToDo:
+      'If your own certificate authority issued it, set NODE_EXTRA_CA_CERTS to a file with the certificate of that ' +
+      'authority (PEM) and start Ferry again. Otherwise check the base address and the proxies between.',
+  },
+  redirected: {
+    ...whenFixed,
+    whatToDo:
+      'Set the base address to the one that answers itself. Ferry follows no redirect, because the key is in the address.',
+  },
+  'answer-too-large': {
+    retryable: false,
+    certain: false,
+    whatToDo:
+      'Ask for less in one call: name single folders in FERRY_FOLDERS; for MCP servers, lower FERRY_PAGE_LIMIT.',
+  },
+  'contract-violation': {
+    ...outcomeUnknown,
+    whatToDo: 'Report the request_id to the platform: its answer breaks its own contract.',
+  },
+} satisfies Record<string, Kind>
+
+export type RefusalKind = keyof typeof KINDS
+
+const BY_CODE: Readonly<Record<string, RefusalKind>> = {
+  InvalidParameter: 'invalid-request',
+  BadRequest: 'invalid-request',
+  ResourceNotFound: 'invalid-request',
+  ReferenceExist: 'invalid-request',
+  InvalidContentType: 'content-type',
+  NoLicense: 'no-license',
+  Unauthorized: 'unauthorized',
+  BalanceNotEnough: 'balance',
+  AccessDenied: 'access-denied',
+  RouteNotFound: 'no-route',
+  MethodNotAllowed: 'no-route',
+  UndonedOrderExist: 'order',
+  EntityTooLarge: 'too-large',
+  RequestLocked: 'locked',
+  RequestVerifyRequired: 'verify',
+  DangerousOperation: 'verify',
+  RequestTooFrequently: 'too-frequent',
+  InternalError: 'server-error',
+  ServiceUnavailable: 'unavailable',
+}
+
+const BY_STATUS: Readonly<Record<number, RefusalKind>> = {
+  401: 'unauthorized',
+  402: 'balance',
+  403: 'access-denied',
+  404: 'no-route',
+  405: 'no-route',
+  409: 'order',
+  413: 'too-large',
+  423: 'locked',
+  428: 'verify',
+  429: 'too-frequent',
+  503: 'unavailable',
+}
+
+/** Returns the kind of a code of the contract, or undefined for a code it does not have. */
+export function kindOfCode(code: string): RefusalKind | undefined {
+  return Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined
+}
+
+/** Returns the kind of an HTTP status, for an answer whose code says nothing. */
+export function kindOfStatus(httpStatus: number): RefusalKind {
+  const kind = BY_STATUS[httpStatus]
+  if (kind !== undefined) return kind
+  if (httpStatus >= 500) return 'server-error'
+  return httpStatus >= 400 ? 'invalid-request' : 'contract-violation'
+}

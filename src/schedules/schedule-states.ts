@@ -1,0 +1,80 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { desc, drizzleOf } from '#src/db/drizzle.ts'
+import type { ScheduleKey } from './definition.ts'
+import { loadFreeInMs, retryInMsInSql } from './free-slot.ts'
+import { scheduleSlots } from './schema.ts'
+
+/** What Postgres knows of a schedule, as far as it decides whether the schedule is due. */
+export type ScheduleState = {
+  readonly paused: boolean
+  /** Whether the slot asked about has a row: a worker took it, whatever came of it. */
+  readonly taken: boolean
+  /** Whether it never had a slot. */
+  readonly isNew: boolean
+  /** The latest unfinished slot; `manual` if a person asked for it, which a pause does not keep from running. */
+  readonly open: { readonly slot: Date; readonly freeInMs: number; readonly manual: boolean } | null
+}
+
+/** Returns the states in the order of `asked`. */
+export async function loadScheduleStates(
+  pool: Pool,
+  asked: readonly (ScheduleKey & { readonly slot: Date })[],
+): Promise<ScheduleState[]> {
+  const { rows } = await pool.query(LOAD_STATES, [
+    asked.map(a => a.schedule),
+    asked.map(a => a.account),
+    asked.map(a => a.slot),
+  ])
+  const states = StateRow.array().parse(rows)
+  const freeInMs = await loadFreeInMs(
+    pool,
+    states.flatMap(state => (state.slot ? [state] : [])),
+  )
+  return states.map(({ paused, taken, isNew, ...open }) => ({
+    paused,
+    taken,
+    isNew,
+    open: open.slot && { slot: open.slot, manual: open.manual, freeInMs: freeInMs(open) },
+  }))
+}
+
+const Common = z.object({
+  schedule: z.string(),
+  account: z.string(),
+  paused: z.boolean(),
+  taken: z.boolean(),
+  isNew: z.boolean(),
+})
+
+/** With the latest unfinished slot, if there is one. */
+const StateRow = z.union([
+  Common.extend({ slot: z.date(), manual: z.boolean(), retryInMs: z.number() }),
+  Common.extend({ slot: z.null() }),
+])
+
+const LOAD_STATES = `
+  select a.schedule, a.account,
+    exists (select from ferry.schedule_pauses p where p.schedule = a.schedule and p.account = a.account) as paused,
+    exists (select from ferry.schedule_slots t
+            where t.account = a.account and t.schedule = a.schedule and t.slot = a.slot) as taken,
+    not exists (select from ferry.schedule_slots t
+                where t.account = a.account and t.schedule = a.schedule) as "isNew",
+    o.slot, o.manual, ${retryInMsInSql('o')} as "retryInMs"
+  from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as a (schedule, account, slot, position)
+  left join lateral (
+    select * from ferry.schedule_slots u
+    where u.account = a.account and u.schedule = a.schedule and u.done_at is null
+    order by u.slot desc limit 1) o on true
+  order by a.position`
+
+export type LastSlot = ScheduleKey & { readonly slot: Date; readonly outcome: string | null }
+
+/** The latest slot of each schedule, done or not. */
+export function loadLastSlots(pool: Pool): Promise<LastSlot[]> {
+  const { account, schedule, slot, outcome } = scheduleSlots
+  return drizzleOf(pool)
+    .selectDistinctOn([account, schedule], { account, schedule, slot, outcome })
+    .from(scheduleSlots)
+    .orderBy(account, schedule, desc(slot))
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { CronExpressionParser } from 'cron-parser'
+
+/**
+ * Every so many milliseconds since 1970, and an offset (so that slots do not depend on when somebody started), or at a
+ * cron time.
+ */
+export type Timing =
+  | { readonly everyMs: number; readonly offsetMs?: number }
+  | { readonly cron: string; readonly timezone: string }
+
+/** No zone sets its clock by more than this. */
+const CLOCK_CHANGE_MS = 2 * 3_600_000
+
+/** How far back the latest tick of a cron time is looked for at first, and how much farther each time it is not there. */
+const LOOK_BACK_MS = 60_000
+const FARTHER = 8
+
+/** Fine enough to spread the accounts of one second, coarse enough to read. */
+const OFFSET_STEP_MS = 100
+
+/**
+ * The same timing, shifted by a part of its interval that depends on nothing but `key`: schedules of many accounts are
+ * due one after another, and every worker knows when. A cron time is left as somebody wrote it.
+ */
+export function spread(timing: Timing, key: string): Timing {
+  if (!('everyMs' in timing)) return timing
+  const steps = Math.max(1, Math.floor(timing.everyMs / OFFSET_STEP_MS))
+  const offsetMs = (createHash('sha256').update(key).digest().readUInt32BE(0) % steps) * OFFSET_STEP_MS
+  return { everyMs: timing.everyMs, offsetMs }
+}
+
+/** The latest time at or before `at` that the timing names. */
+export function slotAt(timing: Timing, at: Date): Date {
+  if (!('everyMs' in timing)) return lastTick(timing, at.getTime())
+  const { everyMs, offsetMs = 0 } = timing
+  return new Date(Math.floor((at.getTime() - offsetMs) / everyMs) * everyMs + offsetMs)
+}
+
+/** The first time after `after` that the timing names. */
+export function slotAfter(timing: Timing, after: Date): Date {
+  if ('everyMs' in timing) return new Date(slotAt(timing, after).getTime() + timing.everyMs)
+  return parseFrom(timing, after.getTime()).next().toDate()
+}
+
+/**
+ * Walks forward only: where clocks change, cron-parser misses ticks on its way back, and where they skip midnight it
+ * throws. A walk that begins during such a change may miss it too, so it begins well before.
+ */
+function lastTick(timing: Cron, at: number): Date {
+  for (let back = LOOK_BACK_MS; ; back *= FARTHER) {
+    const ticks = parseFrom(timing, at - back - CLOCK_CHANGE_MS)
+    let last = Number.NEGATIVE_INFINITY
+    for (let tick = ticks.next().getTime(); tick <= at; tick = ticks.next().getTime()) last = tick
+    if (last >= at - back) return new Date(last)
+  }
+}
+
+type Cron = Extract<Timing, { cron: string }>
+
+function parseFrom({ cron, timezone }: Cron, from: number) {
+  return CronExpressionParser.parse(cron, { currentDate: new Date(from), tz: timezone })
+}

@@ -1,0 +1,130 @@
+import type { Job, JobContext, JobOutcome, JobSignals } from '#jobs/job.ts'
+import { reasonOf } from '#src/model/reason.ts'
+import type { RunResult } from '#src/model/run.ts'
+import { isTransient } from '#src/model/transient-error.ts'
+import type { Processed } from '#src/queue/consumer.ts'
+import type { ScheduleWakeUp } from '#src/queue/messages.ts'
+import type { Schedule } from '#src/schedules/definition.ts'
+import type { Due } from '#src/schedules/due.ts'
+import type { FindDue } from '#src/schedules/find-due.ts'
+import { type SlotLease, takeSlot } from '#src/schedules/slot-lease.ts'
+import type { Capacity } from './capacity.ts'
+
+export type ScheduleProcessor = {
+  readonly context: JobContext
+  readonly jobs: readonly Job[]
+  readonly schedules: readonly Schedule[]
+  readonly findDue: FindDue
+  readonly capacity: Capacity
+  /** Is told how each run ends. */
+  readonly onRun: (run: RunResult) => void
+}
+
+/** Outcomes that stand even if the job was cut off meanwhile: its work is in Postgres. */
+const STORED: ReadonlySet<JobOutcome['status']> = new Set(['succeeded', 'partial', 'held'])
+
+/**
+ * Does what is due of the schedule that a wake-up names, unless another worker does it or the account has as many jobs
+ * under way here as it may have; the reconciler looks at it again then.
+ *
+ *     wake-up ──► due ──► slot lease ──► job ──┬─ succeeded, partial, held ──► done
+ *                                              ├─ failed, attempts left ─────► again after a pause
+ *                                              ├─ failed, no attempt left ───► done (failed)
+ *                                              ├─ skipped ───────────────────► done, or again after a pause
+ *                                              └─ stopped, yielded, cut off ─► free at once, the attempt not counted
+ *
+ * A fault of the job itself is logged and counts as failed. Throws only if Postgres cannot be reached: then the lease
+ * expires by itself and the slot is free.
+ */
+export async function processSchedule(
+  processor: ScheduleProcessor,
+  { job: name, account }: ScheduleWakeUp,
+  signals: JobSignals,
+): Promise<Processed> {
+  const { context, jobs, schedules, findDue, capacity } = processor
+  const job = jobs.find(candidate => candidate.name === name)
+  const schedule = schedules.find(one => one.schedule === name && one.account === account)
+  if (!job || !schedule) {
+    // Enqueued by a worker with other settings, or before these were changed.
+    context.log.debug({ job: name, account }, 'A wake-up for a schedule unknown here was ignored.')
+    return 'done'
+  }
+  const free = capacity.take(account)
+  if (!free) return 'done'
+  try {
+    const due = (await findDue([schedule])).due[0]?.slot
+    return due ? await doSlot(processor, job, schedule, due, signals) : 'done'
+  } finally {
+    free()
+  }
+}
+
+async function doSlot(
+  { context, onRun }: ScheduleProcessor,
+  job: Job,
+  schedule: Schedule,
+  due: Due,
+  signals: JobSignals,
+): Promise<Processed> {
+  const { account } = schedule
+  const log = context.log.child({ schedule: schedule.schedule, account, slot: due.slot })
+  const evenIfPaused = due.trigger === 'manual'
+  const lease = await takeSlot({ ...context, log }, schedule, due.slot, { evenIfPaused })
+  if (!lease) return 'done'
+
+  const cutOff = AbortSignal.any([signals.cutOff, lease.signal])
+  const { status, runs = [] } = await runJob({ ...context, log }, job, account, due, { ...signals, cutOff })
+  for (const run of runs) onRun(run)
+  if (cutOff.aborted && !STORED.has(status)) {
+    await lease.reopen(0, false)
+    return 'given back'
+  }
+  return settle(lease, schedule, status)
+}
+
+async function runJob(
+  context: JobContext,
+  job: Job,
+  account: string,
+  { slot, trigger }: Due,
+  signals: JobSignals,
+): Promise<JobOutcome> {
+  try {
+    const payload = { account, trigger, ...(trigger !== 'manual' && { slot }) }
+    return await job.run(context, payload, signals)
+  } catch (error) {
+    if (!signals.cutOff.aborted)
+      // That Postgres does not answer is logged once, by its pool.
+      context.log[isTransient(error) ? 'debug' : 'error'](
+        { error: reasonOf(error), stack: error instanceof Error ? error.stack : undefined },
+        'The job failed.',
+      )
+    return { status: 'failed' }
+  }
+}
+
+async function settle(
+  lease: SlotLease,
+  { skippedAgainAfterMs, retryAfterMs }: Schedule,
+  status: JobOutcome['status'],
+): Promise<Processed> {
+  switch (status) {
+    case 'stopped':
+    case 'yielded':
+      await lease.reopen(0, false)
+      return 'given back'
+    case 'skipped':
+      if (skippedAgainAfterMs === null) await lease.settle(status, false)
+      else await lease.reopen(skippedAgainAfterMs, false)
+      return 'done'
+    case 'failed': {
+      const pauseMs = retryAfterMs[lease.attempts - 1]
+      if (pauseMs === undefined) await lease.settle(status, false)
+      else await lease.reopen(pauseMs, true)
+      return 'done'
+    }
+    default:
+      await lease.settle(status, true)
+      return 'done'
+  }
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { waitFor } from '#test/support/wait-for.ts'
+import { DIRECTORY, open, PAGE, people } from './import-files.ts'
+import { accountsFile } from './open-cli.ts'
+
+describe('what cannot be imported', () => {
+  test('is refused before anything is read, sent or stored', async () => {
+    await using cli = await open()
+    const path = people(1)
+    const account = { baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY', limitGroup: 'one' }
+    const several = {
+      FERRY_BASE_URL: '',
+      FERRY_APP_KEY: '',
+      FERRY_ACCOUNTS_FILE: accountsFile({ name: 'eu', ...account }, { name: 'us', ...account }),
+      KEY: 'k',
+    }
+    const ends = await Promise.all([
+      cli.ferryRun(`import ${path} ${PAGE}`),
+      cli.ferryRun(`import ${path}.none ${PAGE}`),
+      cli.ferryRun(`import ${DIRECTORY} ${PAGE}`),
+      cli.ferryRun(`import ${path} ${PAGE} --suppress ${path}.none`),
+      cli.ferryRun(`import ${path} ${PAGE} --map recipent=Email`),
+      cli.ferryRun(`import ${path} ${PAGE} --yes`, several),
+      cli.ferryRun(`import ${path} ${PAGE} --yes --account other`),
+      cli.ferryRun(`import ${path}.none ${PAGE} --yes`),
+      cli.ferryRun(`import ${path} ${PAGE} --yes`, { FERRY_BASE_URL: '', FERRY_APP_KEY: '' }),
+    ])
+    const told = [
+      'add --yes if you are sure',
+      'There is no file',
+      'is a directory',
+      'There is no file',
+      'did you mean recipient?',
+      'name the one that owns the page with --account: eu, us',
+      'there is no account "other"; there are: default',
+      'people.csv.none',
+      'FERRY_APP_KEY',
+    ]
+    expect(ends.map(({ code, stdout, stderr }) => ({ code, stdout, stderr }))).toEqual(
+      told.map(words => ({ code: 2, stdout: '', stderr: expect.stringContaining(words) })),
+    )
+    expect(await cli.query('select from ferry.imports')).toEqual([])
+  })
+
+  test('Ctrl-C while a file is read leaves nothing behind', async () => {
+    await using cli = await open()
+    await using ferry = cli.ferryStart(`import ${people(400_000)} ${PAGE} --yes`)
+    await waitFor(() => cli.query('select from ferry.imports').then(rows => rows.length > 0), {
+      what: 'staging to begin',
+    })
+    ferry.child.kill('SIGINT')
+    expect((await ferry.ended).code).toBe(130)
+    expect(await cli.query('select from ferry.imports')).toEqual([])
+    expect(await cli.query('select from ferry.import_recipients')).toEqual([])
+  })
+})

@@ -1,0 +1,238 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Limit } from '#src/model/limit.ts'
+import { openTestStore } from '#test/support/store.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+
+const CALL = { account: 'test', operation: 'list-alert-rules', runId: null } as const
+const ANSWERED = {
+  answered: true,
+  httpStatus: 200,
+  errorCode: null,
+  requestId: 'r',
+  isOverLimit: false,
+  retryAfterMs: null,
+}
+const TOO_FREQUENT = { ...ANSWERED, httpStatus: 429, errorCode: 'RequestTooFrequently', isOverLimit: true }
+const NEVER = new AbortController().signal
+
+/** The largest number of instants in any window of `windowMs`. */
+function maxInAnyWindow(instants: readonly number[], windowMs: number): number {
+  const sorted = [...instants].sort((a, b) => a - b)
+  return Math.max(
+    0,
+    ...sorted.map((first, n) => sorted.filter((at, m) => m >= n && at - first < windowMs).length),
+  )
+}
+
+test('never more calls are counted in any rolling window than the limit allows, however answers are delayed', async () => {
+  await using store = await openTestStore()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        shortMost: fc.integer({ min: 1, max: 4 }),
+        longMost: fc.integer({ min: 3, max: 9 }),
+        workers: fc.integer({ min: 1, max: 5 }),
+        jitterMs: fc.integer({ min: 0, max: 25 }),
+        key: fc.uuid(),
+      }),
+      async ({ shortMost, longMost, workers, jitterMs, key }) => {
+        const windows = [
+          { maxCalls: shortMost, windowMs: 60 },
+          { maxCalls: longMost, windowMs: 300 },
+        ]
+        const counted: number[] = []
+        const throttles = Array.from({ length: workers }, () =>
+          store.createThrottle({ limitKey: key, windows }),
+        )
+        const jitter = () => delay(Math.random() * jitterMs)
+        await Promise.all(
+          Array.from({ length: 14 }, async (_, n) => {
+            const throttle = throttles[n % workers]!
+            const permit = await throttle.acquirePermit(CALL, NEVER)
+            await jitter()
+            counted.push(performance.now())
+            await jitter()
+            await throttle.finishCall(permit, ANSWERED)
+          }),
+        )
+        expect(counted).toHaveLength(14)
+        for (const { maxCalls, windowMs } of windows) {
+          expect(maxInAnyWindow(counted, windowMs)).toBeLessThanOrEqual(maxCalls)
+        }
+      },
+    ),
+    { numRuns: 12 },
+  )
+})
+
+test('a call that nobody finished counts until the arrival bound and the window are over, then no more', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle(
+    { limitKey: 'dead worker', windows: [{ maxCalls: 1, windowMs: 100 }] },
+    300,
+  )
+  await throttle.acquirePermit(CALL, NEVER)
+  const startedMs = performance.now()
+  await throttle.acquirePermit(CALL, NEVER)
+  expect(performance.now() - startedMs).toBeGreaterThan(380)
+})
+
+test('a call that ended without an answer of the platform counts until the arrival bound and the window are over', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle({ limitKey: 'reset', windows: [{ maxCalls: 1, windowMs: 100 }] }, 300)
+  const permit = await throttle.acquirePermit(CALL, NEVER)
+  const startedMs = performance.now()
+  await throttle.finishCall(permit, { ...ANSWERED, answered: false, httpStatus: null, errorCode: 'NoAnswer' })
+  await throttle.acquirePermit(CALL, NEVER)
+  expect(performance.now() - startedMs).toBeGreaterThan(350)
+  const { rows } = await store.pool.query(
+    'select finished, error_code from ferry.platform_calls order by id limit 1',
+  )
+  expect(rows).toEqual([{ finished: null, error_code: 'NoAnswer' }])
+})
+
+test('an answer that comes after the arrival bound does not count for longer', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle(
+    { limitKey: 'slow platform', windows: [{ maxCalls: 1, windowMs: 100 }] },
+    50,
+  )
+  const permit = await throttle.acquirePermit(CALL, NEVER)
+  await delay(200)
+  await throttle.finishCall(permit, ANSWERED)
+  const soon = AbortSignal.timeout(60)
+  await expect(throttle.acquirePermit(CALL, soon)).resolves.toMatchObject({ call: CALL })
+})
+
+test('a permit that was returned does not count', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle({
+    limitKey: 'given back',
+    windows: [{ maxCalls: 1, windowMs: 60_000 }],
+  })
+  await throttle.returnPermit(await throttle.acquirePermit(CALL, NEVER))
+  await throttle.acquirePermit(CALL, AbortSignal.timeout(1000))
+})
+
+test('a caller that gives up waiting is rejected at once and holds no permit', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle({ limitKey: 'gives up', windows: [{ maxCalls: 1, windowMs: 200 }] })
+  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), ANSWERED)
+  const gaveUp = new AbortController()
+  const first = throttle.acquirePermit(CALL, gaveUp.signal)
+  const inLine = throttle.acquirePermit(CALL, gaveUp.signal)
+  gaveUp.abort(new Error('no longer wanted'))
+  await expect(first).rejects.toThrow('no longer wanted')
+  await expect(inLine).rejects.toThrow('no longer wanted')
+  await throttle.acquirePermit(CALL, NEVER)
+  const { rows } = await store.pool.query('select count(*)::int as calls from ferry.platform_calls')
+  expect(rows).toEqual([{ calls: 2 }])
+})
+
+test('a caller that gives up while its permit is being recorded holds no permit', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle({ limitKey: 'late', windows: [{ maxCalls: 9, windowMs: 200 }] })
+  await throttle.acquirePermit(CALL, NEVER)
+  const other = await store.openPool().connect()
+  await other.query('begin; select from ferry.platform_limits for update')
+  const gaveUp = new AbortController()
+  const acquired = throttle.acquirePermit(CALL, gaveUp.signal)
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await waitFor(async () => ((await store.pool.query(waiting)).rowCount ?? 0) > 0, { what: 'the lock' })
+  gaveUp.abort(new Error('no longer wanted'))
+  await expect(acquired).rejects.toThrow('no longer wanted')
+  await other.query('commit')
+  other.release()
+  await throttle.acquirePermit(CALL, NEVER)
+  const { rows } = await store.pool.query('select count(*)::int as calls from ferry.platform_calls')
+  expect(rows).toEqual([{ calls: 2 }])
+})
+
+test('operations and limit keys do not wait for each other', async () => {
+  await using store = await openTestStore()
+  const pools = { limitKey: 'a', windows: [{ maxCalls: 1, windowMs: 60_000 }] }
+  const throttle = store.createThrottle(pools)
+  await throttle.acquirePermit(CALL, NEVER)
+  await throttle.acquirePermit({ ...CALL, operation: 'list-mcp-servers' }, AbortSignal.timeout(1000))
+  await store.createThrottle({ ...pools, limitKey: 'b' }).acquirePermit(CALL, AbortSignal.timeout(1000))
+})
+
+test('a 429 closes the operation for every worker, by Retry-After or by a back-off that grows and never shrinks', async () => {
+  await using store = await openTestStore()
+  const limit: Limit = { limitKey: 'someone else', windows: [{ maxCalls: 100, windowMs: 1000 }] }
+  const throttle = store.createThrottle(limit)
+  const blockedForMs = async () => {
+    const { rows } = await store.pool.query<{ ms: number }>(
+      `select extract(epoch from blocked_until - clock_timestamp())::float * 1000 as ms from ferry.platform_limits`,
+    )
+    return rows[0]!.ms
+  }
+  const three = await Promise.all([
+    throttle.acquirePermit(CALL, NEVER),
+    throttle.acquirePermit(CALL, NEVER),
+    throttle.acquirePermit(CALL, NEVER),
+  ])
+
+  await throttle.finishCall(three[0]!, { ...TOO_FREQUENT, retryAfterMs: 20_000 })
+  expect(await blockedForMs()).toBeGreaterThan(19_000)
+  await throttle.finishCall(three[1]!, TOO_FREQUENT)
+  expect(await blockedForMs()).toBeGreaterThan(19_000)
+  await expect(store.createThrottle(limit).acquirePermit(CALL, AbortSignal.timeout(100))).rejects.toThrow()
+
+  await store.pool.query('update ferry.platform_limits set blocked_until = clock_timestamp()')
+  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), TOO_FREQUENT)
+  expect(await blockedForMs()).toBeGreaterThan(1500)
+  expect(await blockedForMs()).toBeLessThan(2100)
+
+  await store.pool.query('update ferry.platform_limits set blocked_until = clock_timestamp()')
+  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), ANSWERED)
+  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), TOO_FREQUENT)
+  expect(await blockedForMs()).toBeLessThan(1000)
+})
+
+test('a Retry-After may lengthen the back-off, never shorten it, and closes nothing for longer than ten minutes', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle({ limitKey: 'odd', windows: [{ maxCalls: 100, windowMs: 1000 }] })
+  const blockedForMs = async (retryAfterMs: number) => {
+    await store.pool.query('delete from ferry.platform_limits')
+    await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), { ...TOO_FREQUENT, retryAfterMs })
+    const { rows } = await store.pool.query<{ ms: number }>(
+      'select extract(epoch from blocked_until - clock_timestamp())::float * 1000 as ms from ferry.platform_limits',
+    )
+    return rows[0]!.ms
+  }
+  expect(await blockedForMs(0)).toBeGreaterThan(900)
+  expect(await blockedForMs(1e23)).toBeLessThanOrEqual(600_000)
+})
+
+test('every call is a row with its answer', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle({ limitKey: 'log', windows: [{ maxCalls: 10, windowMs: 1000 }] })
+  const permit = await throttle.acquirePermit({ ...CALL, runId: 7n }, NEVER)
+  await throttle.finishCall(permit, {
+    answered: true,
+    httpStatus: 500,
+    errorCode: 'InternalError',
+    requestId: 'req-1',
+    isOverLimit: false,
+    retryAfterMs: null,
+  })
+  const { rows } = await store.pool.query(
+    `select account, operation, run_id, http_status, error_code, request_id, finished >= started as finished,
+       counted_by - started as bound from ferry.platform_calls`,
+  )
+  expect(rows).toMatchObject([
+    {
+      account: 'test',
+      operation: 'list-alert-rules',
+      run_id: '7',
+      http_status: 500,
+      error_code: 'InternalError',
+      request_id: 'req-1',
+      finished: true,
+      bound: { seconds: 5 },
+    },
+  ])
+})

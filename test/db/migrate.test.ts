@@ -1,0 +1,142 @@
+import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { pino } from 'pino'
+import { describe, expect, inject, test } from 'vitest'
+import { DatabaseIsNewer, migrate } from '#src/db/migrate.ts'
+import { openDatabase } from '#src/db/pool.ts'
+import { onServer, withDatabase } from '#test/support/database.ts'
+import { openTestStore } from '#test/support/store.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+
+test('four processes that migrate an empty database at once leave it migrated once', async () => {
+  const { serverUrl, template } = inject('database')
+  const name = `${template}_migrate`
+  await onServer(serverUrl, `create database ${name}`)
+  try {
+    const url = withDatabase(serverUrl, name)
+    const script = fileURLToPath(new URL('migrate-process.ts', import.meta.url))
+    const processes = Array.from({ length: 4 }, () => fork(script, [url], { stdio: 'pipe' }))
+    const codes = await Promise.all(processes.map(async child => (await once(child, 'exit'))[0]))
+    expect(codes).toEqual([0, 0, 0, 0])
+    expect(await migrate(url)).toBe(0)
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    const { rows } = await client.query(
+      'select created_at, count(*)::int as times from ferry.migrations group by 1',
+    )
+    await client.end()
+    expect(rows.length).toBeGreaterThan(0)
+    expect(rows.every(row => row.times === 1)).toBe(true)
+  } finally {
+    await onServer(serverUrl, `drop database ${name} with (force)`)
+  }
+})
+
+test('a database that a newer Ferry migrated is refused in words, and left as it is', async () => {
+  await using store = await openTestStore()
+  await store.pool.query(
+    "insert into ferry.migrations (hash, created_at) values ('of the future', 9999999999999)",
+  )
+  await expect(migrate(store.url)).rejects.toThrow(DatabaseIsNewer)
+  await expect(migrate(store.url)).rejects.toThrow(/newer Ferry/)
+})
+
+test('a migrated database is checked without any right to create', async () => {
+  await using store = await openTestStore()
+  const role = `reader_${Date.now()}`
+  await store.pool.query(`create role ${role} login password 'p'; grant usage on schema ferry to ${role};
+    grant select on ferry.migrations to ${role}`)
+  try {
+    const url = new URL(store.url)
+    url.username = role
+    url.password = 'p'
+    expect(await migrate(url.href)).toBe(0)
+  } finally {
+    await store.pool.query(`drop owned by ${role}; drop role ${role}`)
+  }
+})
+
+describe('while another process holds the lock of migrations', () => {
+  /** An empty database, and a client that has locked it as a migrator that was suspended has. */
+  async function locked() {
+    await using opened = new AsyncDisposableStack()
+    const { serverUrl, template } = inject('database')
+    const name = `${template}_${randomBytes(4).toString('hex')}`
+    await onServer(serverUrl, `create database ${name}`)
+    opened.defer(() => onServer(serverUrl, `drop database ${name} with (force)`))
+    const url = withDatabase(serverUrl, name)
+    const other = new Client({ connectionString: url })
+    await other.connect()
+    opened.defer(() => other.end())
+    await other.query('select pg_advisory_lock($1)', [0x6665727279])
+    const kept = opened.move()
+    return { url, other, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+  }
+
+  test('a migration waits, and goes on once the lock is free', async () => {
+    await using database = await locked()
+    const migrated = migrate(database.url)
+    await waitFor(() => isWaiting(database.other), { what: 'the migration to wait', timeoutMs: 20_000 })
+    await database.other.query('select pg_advisory_unlock_all()')
+    expect(await migrated).toBeGreaterThan(0)
+    expect(await migrate(database.url)).toBe(0)
+  })
+
+  test('it can be told to stop waiting', async () => {
+    await using database = await locked()
+    const stop = new AbortController()
+    const migrated = migrate(database.url, 'update', { signal: stop.signal })
+    await waitFor(() => isWaiting(database.other), { what: 'the migration to wait', timeoutMs: 20_000 })
+    stop.abort(new Error('stopped'))
+    await expect(migrated).rejects.toThrow('stopped')
+  })
+
+  test('it gives up after a while, in words', async () => {
+    await using database = await locked()
+    await expect(migrate(database.url, 'update', { waitMs: 1_000 })).rejects.toMatchObject({
+      name: 'MigrationBlocked',
+      message: expect.stringContaining('others have locked it for 1 s'),
+      whatToDo: expect.stringContaining('pg_stat_activity'),
+    })
+  })
+
+  test('a database that is up to date is opened all the same', async () => {
+    await using store = await openTestStore()
+    await using other = openDatabase(store.url, pino({ level: 'silent' }))
+    const holder = await other.pool.connect()
+    await holder.query('select pg_advisory_lock($1)', [0x6665727279])
+    expect(await migrate(store.url)).toBe(0)
+    holder.release(true)
+  })
+})
+
+test('a migration that fails leaves nothing behind', async () => {
+  const { serverUrl, template } = inject('database')
+  const name = `${template}_${randomBytes(4).toString('hex')}`
+  await onServer(serverUrl, `create database ${name}`)
+  try {
+    const url = withDatabase(serverUrl, name)
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    await client.query('create schema ferry; create table ferry.alert_rule_firings ()')
+    await expect(migrate(url)).rejects.toThrow('already exists')
+    expect((await client.query("select to_regclass('ferry.migrations') as there")).rows).toEqual([
+      { there: null },
+    ])
+    await client.query('drop schema ferry cascade')
+    await client.end()
+    expect(await migrate(url)).toBeGreaterThan(0)
+  } finally {
+    await onServer(serverUrl, `drop database ${name} with (force)`)
+  }
+})
+
+async function isWaiting(client: Client): Promise<boolean> {
+  const { rows } = await client.query(
+    "select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+  )
+  return rows.length === 1
+}

@@ -1,0 +1,18 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { createOutageLog, PostgresUnavailable } from '#src/db/outage.ts'
+
+test('an outage of Postgres is logged once and so is its end; an outage that follows at once is not', () => {
+  const lines: string[] = []
+  const log = createOutageLog(pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).msg) }))
+  const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const unavailable = new PostgresUnavailable(
+    { url: 'postgres://127.0.0.1/x', setting: 'DATABASE_URL' },
+    lost,
+  )
+  for (let n = 0; n < 3; n += 1) {
+    log.failed(unavailable)
+    log.succeeded({ openedAtMs: performance.now(), isReadOnly: false })
+  }
+  expect(lines).toEqual(['Postgres is unavailable; Ferry keeps trying.', 'Postgres is available again.'])
+})

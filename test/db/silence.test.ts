@@ -1,0 +1,141 @@
+import { Client } from 'pg'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { createThrottle } from '#src/db/call-log.ts'
+import { copyLines } from '#src/db/copy.ts'
+import { acquireLease, fenceWithLease } from '#src/db/leases.ts'
+import { inTransaction, openDatabase } from '#src/db/pool.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { openSilentProxy } from '#test/support/silent-proxy.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+
+const log = pino({ level: 'silent' })
+const NEVER = new AbortController().signal
+
+/** Twice what is promised, for a busy machine. */
+const PATIENT = { timeout: 120_000 }
+
+/** A database, a pool that reaches it by a road that can fall silent, and a client that reaches it directly. */
+async function setup() {
+  await using opened = new AsyncDisposableStack()
+  const database = opened.use(await openTestDatabase())
+  const proxy = opened.use(await openSilentProxy(database.url, 5432))
+  const { pool } = opened.use(openDatabase(proxy.through(database.url), log))
+  const direct = new Client({ connectionString: database.url })
+  await direct.connect()
+  opened.defer(() => direct.end())
+  const kept = opened.move()
+  return { pool, proxy, direct, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** What is open falls silent; new connections work at once, as after a failover. */
+function failOver(proxy: Awaited<ReturnType<typeof openSilentProxy>>): void {
+  proxy.fallSilent()
+  proxy.recover()
+}
+
+test(
+  'a short statement on a silent connection fails, and the next one has a new connection',
+  PATIENT,
+  async () => {
+    await using harness = await setup()
+    await harness.pool.query('select 1')
+    failOver(harness.proxy)
+    await expect(harness.pool.query('select 1')).rejects.toMatchObject({
+      name: 'PostgresUnavailable',
+      code: 'ETIMEDOUT',
+    })
+    await harness.pool.query('select 1')
+  },
+)
+
+test('a transaction on a silent connection fails, and the server releases its locks', PATIENT, async () => {
+  await using harness = await setup()
+  const lease = await acquireLease(harness.pool, 'a', 'worker', log)
+  if ('heldBy' in lease) throw new Error('held')
+  const work = inTransaction(harness.pool, async client => {
+    await fenceWithLease(client, lease)
+    failOver(harness.proxy)
+    await client.query('select 1')
+  })
+  await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  await harness.direct.query('select from ferry.leases for update nowait')
+  await lease.release()
+})
+
+test(
+  'a COPY in the middle of which the connection falls silent fails, and the server lets go of its locks',
+  PATIENT,
+  async () => {
+    await using harness = await setup()
+    await harness.direct.query('create table public.copied (line text)')
+    function* lines() {
+      for (let n = 0; n < 400; n++) {
+        if (n === 40) failOver(harness.proxy)
+        yield `${'x'.repeat(100_000)}\n`
+      }
+    }
+    const work = inTransaction(harness.pool, async client => {
+      await client.query('insert into ferry.installation default values')
+      await copyLines(client, 'public.copied', lines())
+    })
+    await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+    await harness.direct.query("set lock_timeout = '5s'")
+    await harness.direct.query('truncate public.copied')
+  },
+)
+
+test(
+  'a caller that waits for a permit continues once the silent call ahead of it has failed',
+  PATIENT,
+  async () => {
+    await using harness = await setup()
+    const limit = { limitKey: 'a', windows: [{ maxCalls: 5, windowMs: 1_000 }] }
+    const throttle = createThrottle<string>(harness.pool, { limitOf: () => limit, arrivalBoundMs: 5_000 })
+    const call = { account: 'a', operation: 'list', runId: null }
+    await throttle.acquirePermit(call, NEVER)
+    failOver(harness.proxy)
+    const permits = await Promise.all([
+      throttle.acquirePermit(call, NEVER),
+      throttle.acquirePermit(call, NEVER),
+    ])
+    expect(permits).toHaveLength(2)
+  },
+)
+
+test('a lease is renewed by another connection when one falls silent', PATIENT, async () => {
+  await using harness = await setup()
+  const lease = await acquireLease(harness.pool, 'a', 'worker', log, 6_000)
+  if ('heldBy' in lease) throw new Error('held')
+  const expiry = async () =>
+    (await harness.direct.query('select expires_at from ferry.leases')).rows[0].expires_at
+  const first = await expiry()
+  failOver(harness.proxy)
+  await waitFor(async () => (await expiry()) > first, { what: 'a renewal', timeoutMs: 30_000 })
+  expect(lease.signal.aborted).toBe(false)
+  await lease.release()
+})
+
+test('a long statement is not cut, and neither is one that waits for a lock', PATIENT, async () => {
+  await using harness = await setup()
+  await harness.direct.query('begin; lock table ferry.installation')
+  const sleeping = harness.pool.query("select pg_sleep(30), 'awake' as state")
+  const waiting = inTransaction(harness.pool, async client => {
+    await client.query("insert into ferry.installation default values returning 'waited' as state")
+    return 'waited'
+  })
+  expect((await sleeping).rows[0]).toMatchObject({ state: 'awake' })
+  await harness.direct.query('commit')
+  expect(await waiting).toBe('waited')
+})
+
+test('a pool whose connections are silent closes, and its process ends', PATIENT, async () => {
+  await using harness = await setup()
+  await Promise.all([harness.pool.query('select pg_sleep(0.1)'), harness.pool.query('select pg_sleep(0.1)')])
+  harness.proxy.fallSilent()
+  const sockets = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
+  const before = sockets()
+  await harness.pool.end()
+  await waitFor(() => sockets() <= before - 2, { what: 'the sockets to be closed', timeoutMs: 20_000 })
+  harness.pool.end = async () => {}
+})

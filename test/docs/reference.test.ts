@@ -1,0 +1,92 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { readConfig } from '#src/config.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import { describeSchema, withSettings } from '../../docs/generate.ts'
+import { blocksOf, PAGES, readPage, sectionOf } from './pages.ts'
+
+/* What the pages say about settings and the schema is what the program and the database say. */
+
+test('docs/settings.md shows every setting with its default and meaning (else: npm run docs)', () => {
+  const page = readPage('docs/settings.md')
+  expect(page).toBe(withSettings(page))
+  expect(page).toContain('| `FERRY_POLL_EVERY` | `60s` |')
+})
+
+test('the accounts file shown in docs/settings.md is one that Ferry reads', async () => {
+  const [example = ''] = blocksOf(readPage('docs/settings.md'), 'json')
+  const directory = await mkdtemp(join(tmpdir(), 'ferry-docs-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const accountsFile = join(directory, 'accounts.json')
+  await writeFile(join(directory, 'key'), 'one-key')
+  await writeFile(accountsFile, example.replace('/run/secrets/production_key', join(directory, 'key')))
+  const { accounts } = readConfig({ FERRY_ACCOUNTS_FILE: accountsFile, ONCALL_KEY: 'another-key' })
+  expect(accounts.map(({ name, limitGroup }) => ({ name, limitGroup }))).toEqual([
+    { name: 'production', limitGroup: 'production' },
+    { name: 'production-oncall', limitGroup: 'production' },
+  ])
+})
+
+test('every other block of SQL on the pages can be run by the owner of the tables', async () => {
+  const client = await freshDatabase()
+  // Run by the tests of these roles (test/flows/roles.test.ts, and below).
+  const ofRoles = ['Two roles: one that migrates, one that works', 'A role that only reads']
+  const rest = PAGES.filter(page => !['docs/sql.md', 'README.md'].includes(page)).flatMap(page =>
+    blocksOf(
+      ofRoles.reduce((text, role) => text.replace(sectionOf(text, role), ''), readPage(page)),
+      'sql',
+    ),
+  )
+  expect(rest.length).toBeGreaterThan(0)
+  for (const statements of rest) await client.query(statements)
+})
+
+test('every table, view, function and column has a comment', async () => {
+  const page = await describeSchema(await freshDatabase())
+  const silent = page.split('\n').filter((line, index, lines) => {
+    const isColumn = /^\| `/.test(line)
+    return isColumn ? line.endsWith('|  |') : line.startsWith('### ') && !/^\w/.test(lines[index + 2] ?? '')
+  })
+  expect(silent).toEqual([])
+})
+
+test('docs/schema.md says what the comments in the database say (else: npm run docs)', async () => {
+  expect(await describeSchema(await freshDatabase())).toBe(readPage('docs/schema.md'))
+})
+
+test('the role that only reads can run every query of the pages, and can write nothing', async () => {
+  const client = await freshDatabase()
+  const role = `ferry_test_reader_${process.pid}`
+  const [grants = ''] = blocksOf(sectionOf(readPage('docs/operators.md'), 'A role that only reads'), 'sql')
+  await client.query(grants.replaceAll('ferry_reader', role))
+  try {
+    await client.query(`set role ${role}`)
+    const queries = ['docs/sql.md', 'README.md'].flatMap(page => blocksOf(readPage(page), 'sql'))
+    expect(queries.length).toBeGreaterThan(20)
+    for (const query of queries) await client.query(query)
+    await expect(client.query('delete from ferry.sync_runs')).rejects.toThrow('permission denied')
+    const { rows: people } = await client.query(
+      `select c.relname, a.attname, has_column_privilege(c.oid, a.attnum, 'select') as "isRead"
+       from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = 'ferry'::regnamespace and c.relname ~ '^import' and c.relkind in ('r', 'v')
+         and a.attname in ('recipient', 'recipient_hash', 'raw')`,
+    )
+    expect(people.length).toBeGreaterThan(5)
+    expect(people.filter(({ isRead }) => isRead)).toEqual([])
+  } finally {
+    await client.query(`reset role; drop owned by ${role}; drop role ${role}`)
+  }
+})
+
+/** A client on a migrated database without rows, both gone at the end of the test. */
+async function freshDatabase(): Promise<Client> {
+  const database = await openTestDatabase()
+  onTestFinished(() => database[Symbol.asyncDispose]())
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}

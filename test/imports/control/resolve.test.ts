@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import { cancelImport } from '#src/imports/control/cancel.ts'
+import { resolveUncertain } from '#src/imports/control/resolve.ts'
+import { ImportRefuses } from '#src/imports/errors.ts'
+import { reportImport } from '#src/imports/reporting/report.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { putBatches } from '#test/support/batches.ts'
+import { stageRows } from '#test/support/staged.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+describe('resolving', () => {
+  async function undecided(store: Awaited<ReturnType<typeof openTestStore>>) {
+    const id = await stageRows(store.pool, { rows: 6, status: 'undecided' })
+    const batches = await putBatches(store.pool, id, [
+      { lines: 2, state: 'sent' },
+      { lines: 2, state: 'uncertain', uncertain: true, sentSecondsAgo: 60 },
+      { lines: 2, state: 'uncertain', uncertain: true },
+    ])
+    return { id, batches }
+  }
+
+  test('all as sent completes the import', async () => {
+    await using store = await openTestStore()
+    const { id } = await undecided(store)
+    expect(await resolveUncertain(store.pool, id, 'sent', null)).toEqual({
+      batches: 2,
+      rows: 4,
+      status: 'completed',
+    })
+    expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 6, uncertain: 0, pending: 0 })
+    const { rows } = await store.pool.query(
+      `select message, uncertain, sent_at = (select started from ferry.platform_calls c where c.id = call_id) as as_called
+       from ferry.import_batches where resends = 0 and message is not null`,
+    )
+    const decided = { message: expect.stringContaining('a person'), uncertain: false, as_called: true }
+    expect(rows).toEqual([decided, decided])
+  })
+
+  test('one as sent leaves the import undecided about the others', async () => {
+    await using store = await openTestStore()
+    const { id, batches } = await undecided(store)
+    expect(await resolveUncertain(store.pool, id, 'sent', batches[1]!)).toEqual({
+      batches: 1,
+      rows: 2,
+      status: 'undecided',
+    })
+    await expect(resolveUncertain(store.pool, id, 'sent', batches[1]!)).rejects.toThrow(
+      `its batch ${batches[1]} is not uncertain`,
+    )
+    expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 4, uncertain: 2 })
+  })
+
+  test('as to be sent again queues the import, and counts the resend', async () => {
+    await using store = await openTestStore()
+    const { id, batches } = await undecided(store)
+    expect(await resolveUncertain(store.pool, id, 'resend', batches[2]!)).toMatchObject({ status: 'queued' })
+    const { rows } = await store.pool.query(
+      'select state, resends, uncertain from ferry.import_batches where id = $1',
+      [batches[2]],
+    )
+    expect(rows).toEqual([{ state: 'ready', resends: 1, uncertain: false }])
+    expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 2, uncertain: 2, pending: 2 })
+  })
+
+  test('is refused if nothing is uncertain, and never touches another import', async () => {
+    await using store = await openTestStore()
+    const { batches } = await undecided(store)
+    const other = await stageRows(store.pool, { status: 'paused' })
+    await expect(resolveUncertain(store.pool, other, 'sent', null)).rejects.toThrow(
+      'it has no uncertain batch',
+    )
+    await expect(resolveUncertain(store.pool, other, 'sent', batches[1]!)).rejects.toThrow(ImportRefuses)
+  })
+
+  test('of a cancelled import decides what a lost worker left in flight, and says what becomes of it', async () => {
+    await using store = await openTestStore()
+    for (const [as, sums] of [
+      ['sent', { sent: 3, uncertain: 0, pending: 1 }],
+      ['resend', { sent: 1, uncertain: 0, pending: 3 }],
+    ] as const) {
+      const id = await stageRows(store.pool, { rows: 4, status: 'running' })
+      const [, lost] = await putBatches(store.pool, id, [
+        { lines: 1, state: 'sent' },
+        { lines: 2, state: 'in flight', claimEndsInMs: -1 },
+      ])
+      await cancelImport(store.pool, id)
+      const { batches } = await reportImport(store.pool, id)
+      expect(batches.map(batch => batch.state)).toEqual(['sent', 'uncertain'])
+      expect(await resolveUncertain(store.pool, id, as, lost!)).toEqual({
+        batches: 1,
+        rows: 2,
+        status: 'cancelled',
+      })
+      expect(await loadSummary(store.pool, id)).toMatchObject({ status: 'cancelled', ...sums })
+      await expect(resolveUncertain(store.pool, id, as, null)).rejects.toThrow('it has no uncertain batch')
+    }
+  })
+
+  test('decides no batch whose call may still be under way', async () => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 2, status: 'cancelled' })
+    await putBatches(store.pool, id, [{ lines: 2, state: 'in flight', claimEndsInMs: 60_000 }])
+    await expect(resolveUncertain(store.pool, id, 'sent', null)).rejects.toThrow('it has no uncertain batch')
+  })
+
+  test('decides a batch that was to be sent again by itself; lines the platform had named of it are rejects', async () => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 3, status: 'paused' })
+    await putBatches(store.pool, id, [{ lines: 3, uncertain: true, resends: 1 }])
+    await store.pool.query(
+      `update ferry.import_batches set set_aside = '{3}', reasons = '{"3": {"code": "c", "message": "m", "requestId": "r"}}'`,
+    )
+    expect(await resolveUncertain(store.pool, id, 'sent', null)).toEqual({
+      batches: 1,
+      rows: 2,
+      status: 'paused',
+    })
+    expect(await loadSummary(store.pool, id)).toMatchObject({
+      sent: 2,
+      rejected: 1,
+      uncertain: 0,
+      pending: 0,
+    })
+  })
+})

@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'vitest'
+import { decide, decideSuspects } from '#src/imports/sending/decide.ts'
+import type { PlatformResponse } from '#src/imports/sending/decision.ts'
+import { brokenContract, refusedByPlatform, refusedWithoutEnvelope } from '#src/platform/refusal.ts'
+import {
+  ACCEPTED,
+  AGAIN,
+  BAD_ROWS,
+  BATCH,
+  noAnswer,
+  origin,
+  refused,
+  STATE,
+  said,
+  TOO_LARGE,
+  UNSENT,
+} from '../outcomes.ts'
+
+describe('a batch whose call', () => {
+  test.for([
+    ['UndonedOrderExist', 409],
+    ['RequestLocked', 423],
+    ['ServiceUnavailable', 503],
+  ] as const)('is refused for certain with %s is sent again after a while', ([code, status]) => {
+    expect(decide(BATCH, refused(said(code, status)), STATE)).toMatchObject({
+      disposition: AGAIN,
+      failures: 1,
+      retryAfterMs: 1_000,
+      pause: null,
+    })
+  })
+
+  test('is refused with 429 is sent again, and it costs no failure', () => {
+    const decision = decide(BATCH, refused(said('RequestTooFrequently', 429)), { ...STATE, failures: 9 })
+    expect(decision).toMatchObject({ disposition: AGAIN, failures: 9, retryAfterMs: null, pause: null })
+  })
+
+  test('was not sent is sent again after a while', () => {
+    expect(decide(BATCH, refused(UNSENT), STATE)).toMatchObject({ disposition: AGAIN, failures: 1 })
+  })
+
+  test.for([
+    ['InternalError with 500', said('InternalError', 500)],
+    ['InternalError with 503', said('InternalError', 503)],
+    ['a code of a refusal with 500', said('InvalidParameter', 500)],
+    ['an unknown code with 502', said('Gateway', 502)],
+    ['an unknown code with 504', said('Gateway', 504)],
+    ['503 and no envelope', refusedWithoutEnvelope(origin(503), 'text/html')],
+    ['404 and no envelope', refusedWithoutEnvelope(origin(404), 'text/html')],
+    ['no answer', noAnswer(null, 'reset')],
+    ['half an answer', noAnswer(200, 'cut short')],
+    ['a 2xx without data', brokenContract(origin(200), 'data is missing')],
+    ['a 2xx with an error', said('InvalidParameter', 200)],
+    ['a 2xx with an error that would pause', said('Unauthorized', 200)],
+  ] as const)('ends with %s is uncertain: sent again, or held', ([, refusal]) => {
+    expect(decide(BATCH, refused(refusal), STATE)).toMatchObject({
+      disposition: { ...AGAIN, resent: true },
+      failures: 1,
+      pause: null,
+    })
+    expect(decide(BATCH, refused(refusal), { ...STATE, resend: false })).toMatchObject({
+      disposition: { to: 'uncertain' },
+      failures: 1,
+    })
+  })
+
+  test.for([
+    ["a gateway's page", refusedWithoutEnvelope(origin(429), 'text/html')],
+    ['another code', said('InternalError', 429)],
+    ['half an answer', noAnswer(429, 'cut short')],
+  ] as const)('is refused with 429 and %s is not uncertain, and it costs no failure', ([, refusal]) => {
+    for (const resend of [true, false]) {
+      const decision = decide(BATCH, refused(refusal), { ...STATE, resend, failures: 9 })
+      expect(decision).toMatchObject({ disposition: AGAIN, failures: 9, retryAfterMs: null, pause: null })
+    }
+  })
+
+  test.for([
+    ['Unauthorized', 401],
+    ['BalanceNotEnough', 402],
+    ['AccessDenied', 403],
+    ['RouteNotFound', 404],
+    ['MethodNotAllowed', 405],
+    ['RequestVerifyRequired', 428],
+    ['DangerousOperation', 428],
+    ['NoLicense', 400],
+    ['InvalidContentType', 400],
+  ] as const)('is refused with %s pauses the import', ([code, status]) => {
+    expect(decide(BATCH, refused(said(code, status)), STATE)).toMatchObject({
+      disposition: AGAIN,
+      pause: 'platform',
+    })
+  })
+
+  test.for([
+    ['InvalidParameter', 400],
+    ['BadRequest', 400],
+    ['ResourceNotFound', 400],
+    ['ReferenceExist', 400],
+    ['SomethingNew', 400],
+    ['SomethingNew', 422],
+  ] as const)('is refused with %s and HTTP %s is sent without whom it names, or halved', ([code, status]) => {
+    const refusal = said(code, status)
+    expect(decide(BATCH, refused(refusal, 7n), STATE).disposition).toEqual({ ...AGAIN, setAside: [7n] })
+    expect(decide(BATCH, refused(refusal), STATE).disposition).toEqual({ to: 'split' })
+    expect(decide({ rows: 500, setAside: [7n] }, refused(refusal), STATE).disposition).toEqual({
+      to: 'split',
+    })
+    expect(decide({ rows: 500, setAside: [7n] }, refused(refusal, 9n), STATE).disposition).toEqual({
+      ...AGAIN,
+      setAside: [7n, 9n],
+    })
+  })
+
+  test('is accepted is sent, and all that went wrong before is forgotten', () => {
+    const decision = decide(BATCH, ACCEPTED, { ...STATE, failures: 9, unaccepted: 11 })
+    expect(decision).toMatchObject({
+      disposition: { to: 'sent' },
+      accepted: 6,
+      failures: 0,
+      unaccepted: 0,
+      retryAfterMs: null,
+    })
+  })
+})
+
+describe('failures in a row', () => {
+  const failing = refused(said('ServiceUnavailable', 503))
+
+  test('make it wait longer each time, a minute at most, and pause it at the tenth', () => {
+    const waits = Array.from(
+      { length: 9 },
+      (_, failures) => decide(BATCH, failing, { ...STATE, failures }).retryAfterMs,
+    )
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map(seconds => seconds * 1_000))
+    expect(decide(BATCH, failing, { ...STATE, failures: 9 })).toMatchObject({
+      disposition: AGAIN,
+      pause: 'failures',
+      failures: 0,
+      retryAfterMs: null,
+    })
+  })
+
+  test('make it wait as long as the platform asks, ten minutes at most', () => {
+    const asking = (ms: number) => refused(refusedByPlatform(origin(503, ms), 'ServiceUnavailable', 'No.'))
+    expect(decide(BATCH, asking(30_000), STATE).retryAfterMs).toBe(30_000)
+    expect(decide(BATCH, asking(86_400_000), STATE).retryAfterMs).toBe(600_000)
+    expect(decide(BATCH, asking(500), STATE).retryAfterMs).toBe(1_000)
+  })
+})
+
+describe('a body too large', () => {
+  test('is halved, and its size remembered', () => {
+    expect(decide(BATCH, TOO_LARGE, STATE)).toMatchObject({ disposition: { to: 'split' }, maxRows: 250 })
+    expect(decide({ rows: 3, setAside: [] }, TOO_LARGE, STATE)).toMatchObject({ maxRows: 1 })
+    expect(decide(BATCH, TOO_LARGE, { ...STATE, maxRows: 100 })).toMatchObject({ maxRows: 100 })
+  })
+
+  test('of one row is a reject, and says nothing about how many others fit', () => {
+    const decision = decide({ rows: 1, setAside: [] }, TOO_LARGE, { ...STATE, maxRows: 1 })
+    expect(decision).toMatchObject({ disposition: { to: 'rejected' }, maxRows: null })
+  })
+
+  test('of one row is a suspect as long as no call was accepted', () => {
+    const decision = decide({ rows: 1, setAside: [] }, TOO_LARGE, { ...STATE, maxRows: 1, accepted: 0 })
+    expect(decision).toMatchObject({ disposition: { to: 'suspect' }, maxRows: null, unaccepted: 1 })
+  })
+
+  test('without an envelope is one too', () => {
+    const decision = decide(BATCH, refused(refusedWithoutEnvelope(origin(413), 'text/html')), STATE)
+    expect(decision).toMatchObject({ disposition: { to: 'split' }, maxRows: 250 })
+  })
+})
+
+test('a page that does not exist pauses the import at once, unless calls were accepted, or refused before', () => {
+  const response: PlatformResponse = {
+    ...refused(said('ResourceNotFound', 400)),
+    isWrongPage: true,
+  } as PlatformResponse
+  const nothing = { ...STATE, accepted: 0, failures: 3 }
+  expect(decide(BATCH, response, nothing)).toMatchObject({ disposition: AGAIN, pause: 'page', failures: 0 })
+  expect(decide(BATCH, response, { ...nothing, unaccepted: 1 })).toMatchObject({
+    disposition: { to: 'split' },
+    pause: null,
+  })
+  expect(decide(BATCH, response, STATE)).toMatchObject({
+    disposition: { to: 'split' },
+    pause: null,
+    unaccepted: 1,
+  })
+})
+
+describe('a row refused', () => {
+  const ROW = { rows: 1, setAside: [] }
+
+  test('alone and by name is a reject', () => {
+    expect(decide(ROW, refused(said('InvalidParameter', 400), 7n), STATE).disposition).toEqual({
+      to: 'rejected',
+    })
+  })
+
+  test('alone and without a name is a suspect, and a reject if nothing else is left but calls were accepted', () => {
+    expect(decide(ROW, BAD_ROWS, STATE).disposition).toEqual({ to: 'suspect' })
+    expect(decideSuspects({ ...STATE, suspects: 1 })).toMatchObject({ pause: null })
+    expect(decideSuspects({ ...STATE, suspects: 1, accepted: 0 })).toMatchObject({ pause: 'unaccepted' })
+  })
+
+  test('after eleven refusals in a row pauses the import and is no reject', () => {
+    const doubtful = { ...STATE, unaccepted: 11 }
+    for (const response of [BAD_ROWS, TOO_LARGE]) {
+      expect(decide(ROW, response, doubtful)).toMatchObject({
+        disposition: AGAIN,
+        pause: 'unaccepted',
+        unaccepted: 0,
+      })
+    }
+  })
+
+  test('by name counts towards the twelve only if nothing was accepted yet, or the batch named others thrice', () => {
+    const naming = refused(said('InvalidParameter', 400), 9n)
+    const counted = (setAside: bigint[], accepted: number) =>
+      decide({ rows: 500, setAside }, naming, { ...STATE, accepted }).unaccepted
+    expect(counted([], 5)).toBe(0)
+    expect(counted([1n, 2n, 3n], 5)).toBe(1)
+    expect(counted([], 0)).toBe(1)
+  })
+})
+
+describe('rejects of more than ten rows and 1 %', () => {
+  const nine = { ...STATE, sent: 980, rejected: 9 }
+
+  test('pause the import: those proven are rejects all the same', () => {
+    const decision = decide({ rows: 5, setAside: [1n, 2n] }, ACCEPTED, nine)
+    expect(decision).toMatchObject({ disposition: { to: 'sent' }, pause: 'rejects', maxRejects: 22 })
+    expect(decide({ rows: 5, setAside: [1n] }, ACCEPTED, nine).pause).toBe(null)
+    expect(decide({ rows: 5, setAside: [1n, 2n] }, ACCEPTED, { ...nine, sent: 1_500 }).pause).toBe(null)
+    // The rows that this call has sent count as sent.
+    expect(decide({ rows: 202, setAside: [1n, 2n] }, ACCEPTED, { ...nine, sent: 900 }).pause).toBe(null)
+  })
+
+  test('pause the import, and a batch that is refused as a whole is not rejected', () => {
+    const all = [1n, 2n, 3n]
+    const decision = decide({ rows: 3, setAside: [] }, refused(said('BadRequest', 400), ...all), nine)
+    expect(decision).toMatchObject({ disposition: AGAIN, pause: 'rejects', maxRejects: 24 })
+  })
+
+  test('do so again only after as many more, once a person has resumed it', () => {
+    const resumed = { ...nine, rejected: 11, maxRejects: 22 }
+    expect(decide({ rows: 5, setAside: [1n] }, ACCEPTED, resumed).pause).toBe(null)
+  })
+})

@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest'
+import { acquireLease } from '#src/db/leases.ts'
+import type { ImportContext } from '#src/imports/context.ts'
+import { cancelImport } from '#src/imports/control/cancel.ts'
+import { pauseImport } from '#src/imports/control/pause.ts'
+import { resolveUncertain } from '#src/imports/control/resolve.ts'
+import { resumeImport } from '#src/imports/control/resume.ts'
+import { leaseNameOf } from '#src/imports/page.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { newClaim } from '#src/imports/sending/claims.ts'
+import { findImport } from '#src/imports/sending/find-import.ts'
+import { sendBatch } from '#src/imports/sending/send.ts'
+import { startImport } from '#src/imports/sending/start.ts'
+import { stepsOf } from '#src/imports/sending/steps.ts'
+import type { FaultInput } from '#src/sandbox/faults.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { putBatches } from '#test/support/batches.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { APPLIED_AND_FAILED, during, NEVER, openImportHarness } from '../import-harness.ts'
+
+/** What happens to an import while a call of it is under way. */
+
+describe('a person who decides while a call fails that would pause the import', () => {
+  const FAILING: [why: string, before: string, fault: FaultInput][] = [
+    ['the platform refuses the key', '', { kind: 'error', code: 'Unauthorized' }],
+    ['it is the tenth failure', 'failures = 9', { kind: 'error', code: 'ServiceUnavailable' }],
+    ['it is the twelfth refusal', 'unaccepted = 11', { kind: 'error', code: 'InvalidParameter' }],
+    [
+      'there is no such page',
+      '',
+      { kind: 'error', code: 'ResourceNotFound', message: `${SANDBOX_PAGE_ID}?` },
+    ],
+  ]
+  const BY_A_PERSON = { pause_code: null, pause_request_id: null }
+
+  test.for(FAILING)('is not overruled: %s', async ([, before, fault]) => {
+    await using harness = await openImportHarness()
+    const { pool } = harness.ferry
+    const stage = async () => {
+      const id = await harness.stage({ rows: 2 })
+      if (before) await harness.query(`update ferry.imports set ${before} where id = $1`, [id])
+      return id
+    }
+    const cancelled = await stage()
+    during(harness, () => cancelImport(pool, cancelled), fault)
+    expect(await harness.work(cancelled)).toBe('cancelled')
+    expect(await harness.importRow(cancelled)).toMatchObject({
+      finished_at: expect.any(Date),
+      ...BY_A_PERSON,
+    })
+    expect(await loadSummary(pool, cancelled)).toMatchObject({
+      status: 'cancelled',
+      pending: 2,
+      uncertain: 0,
+    })
+
+    const paused = await stage()
+    during(harness, () => pauseImport(pool, paused), fault)
+    expect(await harness.work(paused)).toBe('paused')
+    expect(await harness.importRow(paused)).toMatchObject({
+      pause_message: 'A person paused it.',
+      ...BY_A_PERSON,
+    })
+    await cancelImport(pool, paused)
+
+    const resumed = await stage()
+    const pauseAndResume = async () => {
+      await pauseImport(pool, resumed)
+      await resumeImport(pool, resumed)
+    }
+    during(harness, pauseAndResume, fault)
+    expect(await harness.work(resumed)).toBe('waiting')
+    expect(await harness.importRow(resumed)).toMatchObject({ status: 'queued', ...BY_A_PERSON })
+  })
+})
+
+test('after calls that failed there is one at a time, until one is accepted', {
+  timeout: 60_000,
+}, async () => {
+  await using harness = await openImportHarness({}, { FERRY_REQUEST_TIMEOUT: '30s' })
+  const id = await harness.stage({ rows: 12, batchRows: 1 })
+  await harness.query('update ferry.imports set accepted = 1')
+  let [begun, isAlone] = [0, true]
+  harness.sandbox.state.onCall(async () => {
+    const nth = ++begun
+    if (nth <= 4) {
+      await waitFor(() => begun >= 4, { what: 'four calls', timeoutMs: 20_000 })
+      return { kind: 'error', code: 'ServiceUnavailable' }
+    }
+    if (nth > 5) return undefined
+    // Whoever were to come beside it would come now.
+    await waitFor(() => begun > 5, { what: 'nobody', timeoutMs: 1_500 }).catch(() => {})
+    isAlone = begun === 5
+    return undefined
+  })
+  const working = harness.work(id)
+  const failures = async () => (await harness.importRow(id)).failures
+  await waitFor(async () => (await failures()) === 4, { what: 'four failures', timeoutMs: 20_000 })
+  await harness.query('update ferry.imports set retry_at = null')
+  expect(await working).toBe('completed')
+  expect({ begun, isAlone }).toEqual({ begun: 16, isAlone: true })
+})
+
+test('a permit that was never handed out is returned, and its batch is as if it had not been claimed', async () => {
+  await using harness = await openImportHarness()
+  const { pool, accounts, holder, log, arrivalBoundMs, requestTimeoutMs } = harness.ferry as ImportContext
+  const { importLimit: limit, client } = accounts.get('default')!
+  const importId = await harness.stage({ rows: 3 })
+  const lease = await acquireLease(pool, leaseNameOf((await findImport(pool, importId))!), holder, log)
+  if ('heldBy' in lease) throw new Error('the lease is taken')
+  await startImport(pool, importId, lease, NEVER)
+  const claimMs = arrivalBoundMs + requestTimeoutMs
+  const context = { pool, importId, account: 'default', lease, limit, arrivalBoundMs, claimMs }
+  const cutOff = AbortSignal.abort()
+  const steps = stepsOf(context, cutOff)
+  const claimed = await steps.claim(newClaim())
+  if (claimed.what !== 'claimed') throw new Error(`nothing was claimed: ${claimed.what}`)
+  const sender = { steps, client, pageId: SANDBOX_PAGE_ID, method: 'email', cutOff, log }
+  expect(await sendBatch(sender, claimed.claim)).toBeNull()
+  await lease.release()
+  expect(harness.calls()).toBe(0)
+  expect(await harness.query('select from ferry.platform_calls')).toEqual([])
+  expect(
+    await harness.query(
+      'select state, claim, call_id, claim_ends_at, resends, uncertain from ferry.import_batches',
+    ),
+  ).toEqual([
+    { state: 'ready', claim: null, call_id: null, claim_ends_at: null, resends: 0, uncertain: false },
+  ])
+  expect(await loadSummary(pool, importId)).toMatchObject({ requests: 0, pending: 3 })
+})
+
+test('what was uncertain stays so after a refusal, until a certain outcome', async () => {
+  await using harness = await openImportHarness()
+  const id = await harness.stage({ rows: 2 })
+  const uncertain: boolean[] = []
+  harness.sandbox.state.onCall(async ({ number }) => {
+    uncertain.push((await harness.batches(id))[0]?.uncertain ?? false)
+    if (number === 1) return APPLIED_AND_FAILED
+    return number === 2 ? { kind: 'error', code: 'ServiceUnavailable' } : undefined
+  })
+  await waitFor(
+    async () => {
+      // The import backs off after a failure; nobody needs to wait for that here.
+      await harness.query('update ferry.imports set retry_at = null')
+      return (await harness.work(id)) === 'completed'
+    },
+    { what: 'the import to end', timeoutMs: 60_000 },
+  )
+  expect(uncertain).toEqual([false, true, true])
+  expect(await harness.batches(id)).toMatchObject([{ state: 'sent', uncertain: false, resends: 1 }])
+})
+
+test('a row refused alone is a reject as soon as another call is accepted, not only at the end', async () => {
+  await using harness = await openImportHarness()
+  const id = await harness.stage({ rows: 3, batchRows: 1 })
+  const rejected: number[] = []
+  harness.sandbox.state.onCall(async ({ body }) => {
+    rejected.push((await loadSummary(harness.ferry.pool, id)).rejected)
+    const isBad = JSON.stringify(body).includes('"p2@example.com"')
+    return isBad ? { kind: 'error', code: 'InvalidParameter', message: 'Not valid.' } : undefined
+  })
+  expect(await harness.work(id)).toBe('completed')
+  expect(rejected).toEqual([0, 0, 1])
+})
+
+describe('the first rows', () => {
+  test('are as many as were asked for, though one is rejected and batches are split', async () => {
+    await using harness = await openImportHarness({ maxSubscribers: 2 })
+    harness.sandbox.state.onCall(({ body }) =>
+      JSON.stringify(body).includes('"p3@example.com"')
+        ? { kind: 'error', code: 'InvalidParameter', message: 'A recipient is not valid.' }
+        : undefined,
+    )
+    const id = await harness.stage({ rows: 14, batchRows: 4, firstRows: 5 })
+    expect(await harness.work(id)).toBe('paused')
+    expect(await harness.importRow(id)).toMatchObject({ pause_code: 'FirstRowsSent' })
+    expect(await loadSummary(harness.ferry.pool, id)).toMatchObject({ sent: 4, rejected: 1, pending: 9 })
+    expect([...harness.delivered().keys()].sort()).toEqual([2, 4, 5, 6].map(line => `p${line}@example.com`))
+    await resumeImport(harness.ferry.pool, id)
+    expect(await harness.work(id)).toBe('completed')
+    expect(harness.timesDelivered()).toEqual({ once: 13 })
+  })
+})
+
+test('what another account has sent to a page of the same number is nothing to this one', async () => {
+  await using harness = await openImportHarness()
+  const { pool } = harness.ferry
+  const other = await harness.stage({ account: 'eu', rows: 4, status: 'undecided', onUncertain: 'hold' })
+  await putBatches(pool, other, [
+    { lines: 2, state: 'sent' },
+    { lines: 2, state: 'uncertain', uncertain: true },
+  ])
+  const id = await harness.stage({ rows: 4, onUncertain: 'hold' })
+  expect(await harness.work(id)).toBe('completed')
+  expect(harness.timesDelivered()).toEqual({ once: 4 })
+  expect(await resolveUncertain(pool, other, 'sent', null)).toMatchObject({ batches: 1, status: 'completed' })
+  expect(await loadSummary(pool, id)).toMatchObject({ sent: 4, alreadyImported: 0 })
+})

@@ -1,0 +1,82 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { expect, test } from 'vitest'
+import { type ClaimContext, claimBatch, newClaim } from '#src/imports/sending/claims.ts'
+import type { Limit } from '#src/model/limit.ts'
+import { holdLease } from '#test/support/leases.ts'
+import { type ImportHarness, openImportHarness } from '../import-harness.ts'
+
+const WINDOW_MS = 300
+const limitOf = (key: string): Limit => ({ limitKey: key, windows: [{ maxCalls: 1, windowMs: WINDOW_MS }] })
+
+/** Claims batches of a running import of its own, of some account, under some limit. */
+async function claimerOf({ ferry, stage, query }: ImportHarness, account: string, limit: Limit) {
+  const importId = await stage({ rows: 9, batchRows: 1, account })
+  await query(`update ferry.imports set status = 'running' where id = $1`, [importId])
+  const lease = await holdLease(ferry.pool, `test:${importId}`)
+  const context: ClaimContext = {
+    pool: ferry.pool,
+    importId,
+    account,
+    lease,
+    limit,
+    arrivalBoundMs: 500,
+    claimMs: 60_000,
+  }
+  return { claim: async () => (await claimBatch(context, newClaim())).what }
+}
+
+/** Ends the calls under way and waits until the limit is open again; whoever has asked is still waiting then. */
+async function opened({ query }: ImportHarness): Promise<void> {
+  await query('update ferry.platform_calls set finished = clock_timestamp() where finished is null')
+  await delay(WINDOW_MS + 50)
+  await query('update ferry.imports set wants_at = clock_timestamp() where wants_at is not null')
+}
+
+test('imports of two accounts that share a limit take turns', async () => {
+  await using harness = await openImportHarness()
+  const shared = limitOf('group:shared')
+  const [first, second] = [await claimerOf(harness, 'one', shared), await claimerOf(harness, 'two', shared)]
+  expect(await first.claim()).toBe('claimed')
+  expect([await second.claim(), await first.claim()]).toEqual(['wait', 'wait'])
+  await opened(harness)
+  expect([await first.claim(), await second.claim()]).toEqual(['wait', 'claimed'])
+  expect(await harness.query('select count(*)::int from ferry.platform_calls')).toEqual([{ count: 2 }])
+})
+
+test('imports of two accounts with limits of their own do not wait for each other', async () => {
+  await using harness = await openImportHarness()
+  const first = await claimerOf(harness, 'one', limitOf('account:one'))
+  const second = await claimerOf(harness, 'two', limitOf('account:two'))
+  expect([await first.claim(), await second.claim()]).toEqual(['claimed', 'claimed'])
+  expect([await second.claim(), await first.claim()]).toEqual(['wait', 'wait'])
+  await opened(harness)
+  expect([await second.claim(), await first.claim()]).toEqual(['claimed', 'claimed'])
+})
+
+test('imports that wait for a closed limit ask once a second, not all the time', {
+  timeout: 90_000,
+}, async () => {
+  await using harness = await openImportHarness({}, { FERRY_IMPORT_LIMIT: '1/5s' })
+  let asked = 0
+  const pool = new Proxy(harness.ferry.pool, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key)
+      if (typeof member !== 'function') return member
+      if (key !== 'query') return member.bind(target)
+      return (text: unknown, values?: unknown[]) => {
+        if (String(text).includes('claim_batch')) asked += 1
+        return target.query(text as string, values)
+      }
+    },
+  }) as Pool
+  for (const page of [61n, 62n]) harness.sandbox.state.subscribers.addPage(page)
+  const ids = [
+    await harness.stage({ rows: 2, batchRows: 1, pageId: 61n }),
+    await harness.stage({ rows: 2, batchRows: 1, pageId: 62n }),
+  ]
+  const ended = await Promise.all(ids.map(id => harness.work(id, { ferry: { ...harness.ferry, pool } })))
+  expect(ended).toEqual(['completed', 'completed'])
+  // Four calls, five seconds apart. Asking every 20 ms would be more than 600 times.
+  expect(asked).toBeLessThan(250)
+})

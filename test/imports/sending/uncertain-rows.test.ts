@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest'
+import { resolveUncertain } from '#src/imports/control/resolve.ts'
+import { resumeImport } from '#src/imports/control/resume.ts'
+import { reportImport } from '#src/imports/reporting/report.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
+import type { FaultInput } from '#src/sandbox/faults.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { type ImportHarness, openImportHarness } from '../import-harness.ts'
+
+/** Rows whose outcome is unknown, amid all else that may happen to them. */
+
+const APPLIED_AND_FAILED = { kind: 'error', code: 'InternalError', applied: true } as const
+const NAMING = {
+  kind: 'error',
+  code: 'InvalidParameter',
+  message: 'recipient p3@example.com is on a block list',
+} as const
+const UNAUTHORIZED = { kind: 'error', code: 'Unauthorized' } as const
+
+/** The next calls go wrong like this, one after the other. */
+function faults(harness: ImportHarness, ...faults: readonly FaultInput[]): void {
+  let nth = 0
+  harness.sandbox.state.onCall(() => faults[nth++])
+}
+
+function localeOf(harness: ImportHarness, recipient: string): string | undefined {
+  return harness.sandbox.state.subscribers.get(SANDBOX_PAGE_ID, 'email', recipient)?.locale
+}
+
+async function giveLocale(harness: ImportHarness, id: bigint, locale: string): Promise<bigint> {
+  await harness.query('update ferry.import_recipients set locale = $2 where import_id = $1', [id, locale])
+  return id
+}
+
+test('a row set aside from a call is not taken for sent with it', async () => {
+  await using harness = await openImportHarness()
+  const { pool } = harness.ferry
+  const id = await harness.stage({ rows: 3, onUncertain: 'hold' })
+  faults(harness, NAMING, APPLIED_AND_FAILED, UNAUTHORIZED)
+  expect(await harness.work(id)).toBe('paused')
+  expect(await loadSummary(pool, id)).toMatchObject({ uncertain: 2, pending: 1 })
+
+  expect(await resolveUncertain(pool, id, 'sent', null)).toMatchObject({ rows: 2 })
+  await resumeImport(pool, id)
+  expect(await harness.work(id)).toBe('completed')
+  expect(harness.timesDelivered()).toEqual({ once: 3 })
+})
+
+test('a claim that is lost is reclaimed even if what was to be decided about it cannot be', async () => {
+  await using harness = await openImportHarness()
+  const id = await harness.stage({ rows: 3, onUncertain: 'hold', status: 'paused' })
+  const [batch] = await harness.query<{ id: string }>(
+    `with batched as (update ferry.imports set batched_to = 4 where id = $1)
+     insert into ferry.import_batches (import_id, from_line, to_line, rows, set_aside, state, claim, claim_ends_at, call_id)
+     values ($1, 2, 4, 3, '{3}', 'in flight', gen_random_uuid(), clock_timestamp(), 1) returning id`,
+    [id],
+  )
+  const decision = resolveUncertain(harness.ferry.pool, id, 'sent', BigInt(batch!.id))
+  await expect(decision).rejects.toThrow(`its batch ${batch!.id} is not uncertain`)
+  const states = (await harness.batches(id)).map(({ from_line, state, uncertain }) => [
+    from_line,
+    state,
+    uncertain,
+  ])
+  expect(states.sort()).toEqual([
+    ['2', 'uncertain', true],
+    ['3', 'ready', false],
+    ['4', 'uncertain', true],
+  ])
+})
+
+test('the first rows are not called sent when it is unknown whether they arrived', async () => {
+  await using harness = await openImportHarness()
+  const id = await harness.stage({ rows: 3, firstRows: 2, onUncertain: 'hold' })
+  faults(harness, APPLIED_AND_FAILED)
+  expect(await harness.work(id)).toBe('paused')
+  expect(await harness.importRow(id)).toMatchObject({
+    pause_code: 'FirstRowsSent',
+    pause_message: 'The first 2 rows have been tried; whether 2 of them arrived is not known.',
+    pause_what_to_do: expect.stringContaining(`ferry imports resolve ${id} --as sent`),
+  })
+})
+
+test('a row that may have arrived before it was rejected is called resent by the import that sends it', async () => {
+  await using harness = await openImportHarness()
+  const first = await harness.stage({ rows: 2 })
+  faults(harness, APPLIED_AND_FAILED, NAMING)
+  expect(await harness.work(first)).toBe('completed')
+  expect(await loadSummary(harness.ferry.pool, first)).toMatchObject({ sent: 1, rejected: 1 })
+
+  const second = await harness.stage({ rows: 2 })
+  expect(await harness.work(second)).toBe('completed')
+  expect(harness.delivered().get('p3@example.com')).toBe(2)
+  expect(await harness.batches(second)).toMatchObject([{ rows: 1, state: 'sent', resends: 1 }])
+})
+
+test('an update is compared with what was sent last, by whichever import', async () => {
+  await using harness = await openImportHarness()
+  const { pool } = harness.ferry
+  const [oldest, other, newest] = [
+    await harness.stage({ rows: 2, firstRows: 1 }),
+    await giveLocale(harness, await harness.stage({ rows: 1, update: true }), 'de-DE'),
+    await harness.stage({
+      rows: 2,
+      firstRows: 1,
+      update: true,
+      recipient: line => (line === 2 ? 'z@example.com' : 'p2@example.com'),
+    }),
+  ]
+  expect(await harness.work(oldest)).toBe('paused')
+  expect(await harness.work(other)).toBe('completed')
+  expect(await harness.work(newest)).toBe('paused')
+  await resumeImport(pool, oldest)
+  expect(await harness.work(oldest)).toBe('completed')
+  await resumeImport(pool, newest)
+  expect(await harness.work(newest)).toBe('completed')
+  expect(localeOf(harness, 'p2@example.com')).toBe('en-US')
+})
+
+test('an update waits for rows that may have been sent last', async () => {
+  await using harness = await openImportHarness()
+  const { pool } = harness.ferry
+  expect(await harness.work(await harness.stage({ rows: 1 }))).toBe('completed')
+  const unsure = await giveLocale(
+    harness,
+    await harness.stage({ rows: 1, update: true, onUncertain: 'hold' }),
+    'de-DE',
+  )
+  faults(harness, APPLIED_AND_FAILED)
+  expect(await harness.work(unsure)).toBe('undecided')
+
+  const last = await harness.stage({ rows: 1, update: true, onUncertain: 'hold' })
+  expect(await harness.work(last)).toBe('paused')
+  expect(await harness.importRow(last)).toMatchObject({ pause_code: 'UncertainElsewhere' })
+  await resolveUncertain(pool, unsure, 'sent', null)
+  await resumeImport(pool, last)
+  expect(await harness.work(last)).toBe('completed')
+  expect(localeOf(harness, 'p2@example.com')).toBe('en-US')
+})
+
+test('an update is sent after what may have been sent last, and called resent', async () => {
+  await using harness = await openImportHarness()
+  expect(await harness.work(await harness.stage({ rows: 1 }))).toBe('completed')
+  const unsure = await giveLocale(harness, await harness.stage({ rows: 1, update: true }), 'de-DE')
+  faults(harness, APPLIED_AND_FAILED, UNAUTHORIZED)
+  expect(await harness.work(unsure)).toBe('paused')
+
+  const last = await harness.stage({ rows: 1, update: true })
+  expect(await harness.work(last)).toBe('completed')
+  expect(localeOf(harness, 'p2@example.com')).toBe('en-US')
+  expect(await harness.batches(last)).toMatchObject([{ state: 'sent', resends: 1 }])
+})
+
+test.for(['ServiceUnavailable', 'UndonedOrderExist', 'InvalidParameter'])(
+  'a refusal with %s that did half of the work is sent again even with hold; that there were two calls stays known',
+  async code => {
+    await using harness = await openImportHarness()
+    const id = await harness.stage({ rows: 4, onUncertain: 'hold' })
+    faults(harness, { kind: 'error', code, applied: 'half' })
+    expect(await harness.work(id)).toBe('completed')
+    expect(harness.timesDelivered()).toEqual({ once: 2, twice: 2 })
+    const { batches, differences } = await reportImport(harness.ferry.pool, id)
+    expect(differences).toEqual([])
+    expect(batches.map(({ state, resends, calls }) => ({ state, resends, calls }))).toEqual(
+      Array(code === 'InvalidParameter' ? 2 : 1).fill({ state: 'sent', resends: 0, calls: 2 }),
+    )
+  },
+)

@@ -1,0 +1,29 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { loadScheduleStates } from '#src/schedules/schedule-states.ts'
+import { takeSlot } from '#src/schedules/slot-lease.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+
+const NOON = new Date('2026-11-20T12:00:00Z')
+const ONE = new Date('2026-11-20T13:00:00Z')
+
+async function take(store: TestStore, account: string, slot: Date) {
+  const context = { pool: store.pool, holder: 'test', log: pino({ level: 'silent' }) }
+  const lease = await takeSlot(context, { schedule: 'poll', account }, slot, { evenIfPaused: false })
+  if (!lease) throw new Error('the slot is taken')
+  return lease
+}
+
+test('a slot that one account has taken is not taken for another', async () => {
+  await using store = await openTestStore()
+  await (await take(store, 'one', NOON)).settle('succeeded', true)
+  const asked = ['one', 'two'].map(account => ({ schedule: 'poll', account, slot: NOON }))
+  expect(await loadScheduleStates(store.pool, asked)).toMatchObject([{ taken: true }, { taken: false }])
+})
+
+test('of several slots that are to be tried again the latest is the open one', async () => {
+  await using store = await openTestStore()
+  for (const slot of [ONE, NOON]) await (await take(store, 'one', slot)).reopen(60_000, true)
+  const [state] = await loadScheduleStates(store.pool, [{ schedule: 'poll', account: 'one', slot: ONE }])
+  expect(state?.open?.slot).toEqual(ONE)
+})

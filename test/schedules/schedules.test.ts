@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { pauseSchedule, resumeSchedule, UnknownSchedule } from '#src/schedules/control.ts'
+import { listSchedules } from '#src/schedules/list-schedules.ts'
+import { runSchedule } from '#src/worker/run-schedule.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { BACKENDS, openQueueHarness, reconcileOften, testJob } from '../worker/queue-harness.ts'
+
+const poll = testJob({ name: 'poll', timing: { everyMs: 60_000 } })
+const nightly = testJob({
+  name: 'nightly',
+  perAccount: false,
+  timing: { cron: '30 3 * * *', timezone: 'Europe/Berlin' },
+})
+const JOBS = [poll, nightly]
+
+describe('the list of schedules', () => {
+  test('has a line for each job of each account, with its next time', async () => {
+    await using harness = await openQueueHarness('postgres', { accounts: ['east', 'west'] })
+    const list = await listSchedules(harness.ferry.pool, harness.schedulesOf(JOBS))
+    expect(list.map(row => [row.name, row.account, row.everyMs, row.cron, row.timezone])).toEqual([
+      ['poll', 'east', 60_000, null, null],
+      ['poll', 'west', 60_000, null, null],
+      ['nightly', '*', null, '30 3 * * *', 'Europe/Berlin'],
+    ])
+    for (const row of list) {
+      expect(row).toMatchObject({ paused: false, lastSlot: null, lastOutcome: null })
+      expect(row.nextAt!.getTime()).toBeGreaterThan(Date.now())
+    }
+  })
+
+  test('shows what is paused, for one account or for all', async () => {
+    await using harness = await openQueueHarness('postgres', { accounts: ['east', 'west'] })
+    const paused = async () =>
+      (await listSchedules(harness.ferry.pool, harness.schedulesOf(JOBS))).filter(row => row.paused)
+    expect(await pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll')).toEqual([
+      { schedule: 'poll', account: 'east' },
+      { schedule: 'poll', account: 'west' },
+    ])
+    await pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west')
+    expect((await paused()).map(row => [row.account, row.nextAt])).toEqual([
+      ['east', null],
+      ['west', null],
+    ])
+    await resumeSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west')
+    expect((await paused()).map(row => row.account)).toEqual(['east'])
+  })
+
+  test('refuses other names, and names the nearest', async () => {
+    await using harness = await openQueueHarness('postgres')
+    await expect(pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'nigthly')).rejects.toThrow(
+      UnknownSchedule,
+    )
+    await expect(pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'nigthly')).rejects.toThrow(
+      'Did you mean nightly?',
+    )
+    await expect(
+      pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'defualt'),
+    ).rejects.toThrow('Did you mean default?')
+    await expect(pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'reconcile')).rejects.toThrow(
+      UnknownSchedule,
+    )
+  })
+})
+
+describe.each(BACKENDS)('a run by hand, on %s', kind => {
+  test('begins at once, even if the schedule is paused, and leaves the slots of the schedule alone', async () => {
+    await using harness = await openQueueHarness(kind)
+    const job = testJob({ name: 'nightly', timing: { cron: '0 0 1 1 *', timezone: 'UTC' } })
+    await pauseSchedule(harness.ferry.pool, harness.schedulesOf([job]), 'nightly')
+    await harness.work([job])
+    const before = Date.now()
+    await runSchedule(harness.ferry, await harness.openBackend(), harness.schedulesOf([job]), 'nightly')
+    await waitFor(() => job.calls.length === 1, { what: 'the run', timeoutMs: 2_000 })
+    expect(job.calls).toEqual([{ account: 'default', trigger: 'manual' }])
+    await harness.processed()
+    const [row] = await listSchedules(harness.ferry.pool, harness.schedulesOf([job]))
+    expect(row).toMatchObject({ lastOutcome: 'succeeded', paused: true })
+    expect(row!.lastSlot!.getTime()).toBeGreaterThanOrEqual(before - 1_000)
+  })
+
+  test('is not lost with the queue', async () => {
+    await using harness = await openQueueHarness(kind)
+    const job = testJob({ name: 'nightly', timing: { cron: '0 0 1 1 *', timezone: 'UTC' } })
+    await runSchedule(harness.ferry, await harness.openBackend(), harness.schedulesOf([job]), 'nightly')
+    await harness.wipeQueue()
+    await harness.work([job], reconcileOften)
+    await waitFor(() => job.calls.length === 1, { what: 'the run' })
+    expect(job.calls).toEqual([{ account: 'default', trigger: 'manual' }])
+  })
+})

@@ -1,0 +1,182 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { loadInstallation } from '#src/db/installation.ts'
+import { addFirstSlot } from '#src/schedules/add-slot.ts'
+import { pauseSchedules } from '#src/schedules/pauses.ts'
+import { loadScheduleStates } from '#src/schedules/schedule-states.ts'
+import { takeSlot } from '#src/schedules/slot-lease.ts'
+import { expireLeases, leasesOf } from '#test/support/leases.ts'
+import { openTestStore, type TestStore } from '../support/store.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+const KEY = { schedule: 'poll', account: 'default' }
+const NOON = new Date('2026-11-20T12:00:00Z')
+const log = pino({ level: 'silent' })
+
+const contextOf = ({ pool }: TestStore) => ({ pool, holder: 'test', log })
+const take = (store: TestStore, slot = NOON) => takeSlot(contextOf(store), KEY, slot, { evenIfPaused: false })
+const rowsOf = async (store: TestStore) =>
+  (
+    await store.pool.query<{
+      attempts: number
+      retry_at: Date | null
+      done_at: Date | null
+      outcome: string | null
+    }>('select attempts, retry_at, done_at, outcome from ferry.schedule_slots order by slot')
+  ).rows
+
+/** As if no worker had renewed anything for longer than leases live. */
+async function expire(store: TestStore): Promise<void> {
+  await expireLeases(store.pool)
+  await store.pool.query(`update ferry.schedule_slots set retry_at = clock_timestamp() where done_at is null`)
+}
+
+test('a slot is taken by one of many who try at once', async () => {
+  await using store = await openTestStore()
+  const leases = (await Promise.all(Array.from({ length: 20 }, () => take(store)))).filter(
+    lease => lease !== null,
+  )
+  expect(leases).toHaveLength(1)
+  await leases[0]!.settle('succeeded', true)
+})
+
+test('a slot is kept for as long as the work takes, and can be settled then', async () => {
+  await using store = await openTestStore()
+  const lease = await take(store)
+  const expiry = async () => (await leasesOf(store.pool))[0]!.expiresAt
+  const before = await expiry()
+  for (const _ of [1, 2]) {
+    const then = await expiry()
+    await waitFor(async () => (await expiry()) > then, { what: 'a renewal' })
+  }
+  expect((await expiry()).getTime() - before.getTime()).toBeGreaterThan(4_000)
+  expect(lease!.signal.aborted).toBe(false)
+  await lease!.settle('succeeded', true)
+  expect(await rowsOf(store)).toMatchObject([{ attempts: 1, retry_at: null, outcome: 'succeeded' }])
+})
+
+test('a slot is not free before its lease expires, whatever its retry_at', async () => {
+  await using store = await openTestStore()
+  const lease = await take(store)
+  await store.pool.query('update ferry.schedule_slots set retry_at = clock_timestamp()')
+  expect(await take(store)).toBeNull()
+  expect((await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }]))[0]!.open!.freeInMs).toBeGreaterThan(
+    0,
+  )
+  await lease!.settle('succeeded', true)
+})
+
+test('a slot whose lease expired can be settled, as long as no other worker has taken it', async () => {
+  await using store = await openTestStore()
+  const lease = await take(store)
+  await expire(store)
+  await lease!.settle('succeeded', true)
+  expect(await rowsOf(store)).toMatchObject([{ attempts: 1, outcome: 'succeeded' }])
+  expect(await leasesOf(store.pool)).toEqual([])
+})
+
+test('a lease that is not used leaves no row: its slot was done, or waits', async () => {
+  await using store = await openTestStore()
+  await (await take(store))!.settle('succeeded', true)
+  expect(await take(store)).toBeNull()
+  expect(await leasesOf(store.pool)).toEqual([])
+})
+
+test('a worker that lost its slot learns it, and cannot settle it or give it back', async () => {
+  await using store = await openTestStore()
+  const lost = await take(store)
+  await expire(store)
+  const taken = await take(store)
+  await waitFor(() => lost!.signal.aborted, { what: 'the first to be told' })
+  await lost!.reopen(0, false)
+  await lost!.settle('failed', true)
+  expect(await rowsOf(store)).toMatchObject([{ attempts: 2, done_at: null }])
+  await taken!.settle('succeeded', true)
+  expect(await rowsOf(store)).toMatchObject([{ attempts: 2, outcome: 'succeeded' }])
+})
+
+test('work that succeeded closes the older slots that may be tried now, but not one that a worker is doing', async () => {
+  await using store = await openTestStore()
+  const minute = (n: number) => new Date(NOON.getTime() + n * 60_000)
+  const waiting = await take(store, minute(0))
+  await waiting!.reopen(0, true)
+  const later = await take(store, minute(-1))
+  const atWork = await take(store, minute(1))
+  // Longer than its retry_at: only its lease says that a worker is doing it.
+  await store.pool.query('update ferry.schedule_slots set retry_at = clock_timestamp()')
+  await later!.reopen(60_000, true)
+  const newest = await take(store, minute(2))
+  await newest!.settle('succeeded', true)
+  expect((await rowsOf(store)).map(row => row.outcome)).toEqual([null, 'superseded', null, 'succeeded'])
+  await atWork!.settle('failed', false)
+})
+
+test('work that succeeded closes no newer slot, none of another account, and none of another schedule', async () => {
+  await using store = await openTestStore()
+  const later = new Date(NOON.getTime() + 60_000)
+  const others = [
+    { key: KEY, slot: later },
+    { key: { ...KEY, account: 'other' }, slot: new Date(NOON.getTime() - 60_000) },
+    { key: { ...KEY, schedule: 'other' }, slot: new Date(NOON.getTime() - 60_000) },
+  ]
+  for (const { key, slot } of others) {
+    const lease = await takeSlot(contextOf(store), key, slot, { evenIfPaused: false })
+    await lease!.reopen(0, true)
+  }
+  const lease = await take(store)
+  await lease!.settle('succeeded', true)
+  expect((await rowsOf(store)).filter(row => row.outcome !== null)).toHaveLength(1)
+})
+
+test('work that did not succeed closes no other slot', async () => {
+  await using store = await openTestStore()
+  const older = await take(store, new Date(NOON.getTime() - 60_000))
+  await older!.reopen(0, true)
+  const lease = await take(store)
+  await lease!.settle('failed', false)
+  expect((await rowsOf(store)).map(row => row.outcome)).toEqual([null, 'failed'])
+})
+
+test('a paused schedule keeps its slots, except what a person asked for; that of another account does not', async () => {
+  await using store = await openTestStore()
+  await pauseSchedules(store.pool, [{ ...KEY, account: 'other' }])
+  expect(
+    await takeSlot(contextOf(store), { ...KEY, account: 'other' }, NOON, { evenIfPaused: false }),
+  ).toBeNull()
+  const byHand = await takeSlot(contextOf(store), { ...KEY, account: 'other' }, NOON, { evenIfPaused: true })
+  const free = await take(store)
+  await byHand!.settle('succeeded', true)
+  await free!.settle('succeeded', true)
+})
+
+test('an attempt that was given back does not count, and a slot that is done is not open', async () => {
+  await using store = await openTestStore()
+  await (await take(store))!.reopen(0, false)
+  expect(await rowsOf(store)).toMatchObject([{ attempts: 0, done_at: null }])
+  const again = await take(store)
+  expect(again!.attempts).toBe(1)
+  await again!.settle('succeeded', true)
+  const states = await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }])
+  expect(states).toEqual([{ paused: false, taken: true, isNew: false, open: null }])
+})
+
+test('a slot that waits for its next attempt cannot be taken, nor one that is done', async () => {
+  await using store = await openTestStore()
+  const lease = await take(store)
+  await lease!.reopen(60_000, true)
+  expect(await take(store)).toBeNull()
+  await store.pool.query('update ferry.schedule_slots set retry_at = clock_timestamp()')
+  const again = await take(store)
+  expect(again!.attempts).toBe(2)
+  await again!.settle('failed', false)
+  expect(await take(store)).toBeNull()
+})
+
+test('the first slot of a schedule is recorded once, whoever tries, and never again', async () => {
+  await using store = await openTestStore()
+  await loadInstallation(store.pool)
+  const tries = await Promise.all(Array.from({ length: 10 }, () => addFirstSlot(store.pool, KEY)))
+  expect(tries.filter(slot => slot !== null)).toHaveLength(1)
+  expect(await addFirstSlot(store.pool, KEY)).toBeNull()
+  expect(await addFirstSlot(store.pool, { ...KEY, account: 'other' })).not.toBeNull()
+})

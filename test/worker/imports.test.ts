@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { createFindDue } from '#src/schedules/find-due.ts'
+import { createReconciler } from '#src/worker/reconcile.ts'
+import { enqueueImport } from '#src/worker/wake-ups.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { startWorker } from '../jobs/start-worker.ts'
+import { IMPORTS, openImportQueueHarness, RECONCILED_IMPORTS } from './import-queue-harness.ts'
+import { BACKENDS } from './queue-harness.ts'
+
+describe.each(BACKENDS)('imports on %s', kind => {
+  test('begin as soon as a wake-up comes, which holds nothing but the id', async () => {
+    await using harness = await openImportQueueHarness(kind)
+    const id = await harness.stage({ rows: 20, batchRows: 5 })
+    expect(await enqueueImport(harness.openQueue('import'), id)).toBe(true)
+    expect((await harness.queue.getJobs(['waiting'])).map(job => job.data)).toEqual([{ import: `${id}` }])
+    await using _worker = await startWorker(harness.ferry, IMPORTS)
+    await harness.ended(id)
+    expect(harness.timesDelivered()).toEqual({ once: 20 })
+  })
+
+  test('begin within seconds without a wake-up, and each page in its turn', async () => {
+    await using harness = await openImportQueueHarness(kind)
+    const ids = [await harness.stage({ rows: 5 }), await harness.stage({ rows: 7 })]
+    await using _worker = await startWorker(harness.ferry, RECONCILED_IMPORTS)
+    for (const id of ids) await harness.ended(id)
+    expect(harness.timesDelivered()).toEqual({ once: 7 })
+  })
+
+  test('go on when the queue was wiped', async () => {
+    await using harness = await openImportQueueHarness(kind)
+    const id = await harness.stage({ rows: 30, batchRows: 1 })
+    const second = await harness.stage({ rows: 31, batchRows: 1 })
+    await using _worker = await startWorker(harness.ferry, RECONCILED_IMPORTS)
+    await waitFor(() => harness.calls() > 3, { what: 'some calls' })
+    await harness.wipe()
+    await harness.ended(id)
+    await harness.ended(second)
+    expect(harness.timesDelivered()).toEqual({ once: 31 })
+  })
+
+  test('that are paused, undecided or cancelled are left alone', async () => {
+    await using harness = await openImportQueueHarness(kind)
+    for (const status of ['paused', 'undecided', 'cancelled', 'staging']) await harness.stage({ status })
+    const last = await harness.stage({ rows: 1 })
+    await using _worker = await startWorker(harness.ferry, RECONCILED_IMPORTS)
+    await harness.ended(last)
+    expect(harness.calls()).toBe(1)
+  })
+
+  test('are enqueued no more often than there are of them, while no worker has capacity', async () => {
+    await using harness = await openImportQueueHarness(kind)
+    harness.sandbox.state.subscribers.addPage(1n)
+    for (const pageId of [1n, SANDBOX_PAGE_ID]) {
+      const id = await harness.stage({ rows: 1, pageId })
+      await harness.queue.add('import-subscribers', { import: `${id}` })
+    }
+    const queues = { sync: harness.openQueue('sync'), import: harness.openQueue('import') }
+    const findDue = createFindDue({ ...harness.ferry, installedAt: new Date() })
+    const reconciler = createReconciler(harness.ferry, findDue, queues, [])
+    await reconciler.look()
+    expect(await harness.queue.getWaitingCount()).toBe(2)
+    await harness.wipe()
+    await reconciler.look()
+    expect(await harness.queue.getWaitingCount()).toBe(2)
+  })
+
+  test('more than a worker has capacity for all go on', { timeout: 60_000 }, async () => {
+    await using harness = await openImportQueueHarness(kind, { FERRY_IMPORT_LIMIT: '200/1s' })
+    const ids: bigint[] = []
+    for (let page = 0n; page < 7n; page++) {
+      harness.sandbox.state.subscribers.addPage(page)
+      ids.push(await harness.stage({ rows: 60, batchRows: 1, pageId: page }))
+    }
+    await using _worker = await startWorker(harness.ferry, RECONCILED_IMPORTS)
+    const served = async () =>
+      (await Promise.all(ids.map(id => harness.importRow(id)))).map(row => row.accepted)
+    await waitFor(async () => Math.min(...(await served())) > 0, {
+      what: 'every import to be served',
+      timeoutMs: 20_000,
+    })
+    expect(Math.max(...(await served()))).toBeLessThan(60)
+    for (const id of ids) await harness.ended(id)
+    for (let page = 0n; page < 7n; page++) expect(harness.timesDelivered(page)).toEqual({ once: 60 })
+  })
+})

@@ -1,0 +1,102 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { pauseSchedule } from '#src/schedules/control.ts'
+import type { Schedule } from '#src/schedules/definition.ts'
+import { createFindDue } from '#src/schedules/find-due.ts'
+import { takeSlot } from '#src/schedules/slot-lease.ts'
+import type { Timing } from '#src/schedules/timing.ts'
+import { slotAt } from '#src/schedules/timing.ts'
+import { createReconciler } from '#src/worker/reconcile.ts'
+import type { WorkerContext } from '#src/worker/worker.ts'
+import { ONCE, openQueueHarness, type QueueHarness, testJob } from './queue-harness.ts'
+
+const scheduleOf = (schedule: string, timing: Timing, account = 'default'): Schedule => ({
+  schedule,
+  account,
+  timing,
+  beginsAtOnce: false,
+  retryAfterMs: [],
+  skippedAgainAfterMs: null,
+})
+
+function openReconciler(
+  harness: QueueHarness,
+  schedules: readonly Schedule[],
+  context: WorkerContext = harness.ferry,
+) {
+  const backend = harness.openBackend()
+  const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
+  const findDue = createFindDue({ ...context, installedAt: new Date() })
+  const reconciler = createReconciler(context, findDue, queues, schedules)
+  return {
+    ...reconciler,
+    async [Symbol.asyncDispose]() {
+      await queues.sync.close()
+      await queues.import.close()
+    },
+  }
+}
+
+const accountsWoken = async (harness: QueueHarness) =>
+  (await harness.queue.getJobs(['waiting'])).map(job => job.data.account).sort()
+
+test('a schedule whose time cannot be computed stops no other, and is logged once', async () => {
+  await using harness = await openQueueHarness('postgres')
+  const lines: string[] = []
+  const log = pino({ level: 'error' }, { write: line => lines.push(line) })
+  const never = scheduleOf('never', { cron: '0 0 31 4,6 *', timezone: 'UTC' })
+  await using reconciler = openReconciler(harness, [never, scheduleOf('poll', ONCE)], {
+    ...harness.ferry,
+    log,
+  })
+  await reconciler.look()
+  await reconciler.look()
+  expect(await accountsWoken(harness)).toContain('default')
+  expect(lines).toEqual([expect.stringContaining('cannot be computed')])
+})
+
+test('a pause of one account pauses no other', async () => {
+  await using harness = await openQueueHarness('postgres', { accounts: ['east', 'west'] })
+  await pauseSchedule(
+    harness.ferry.pool,
+    harness.schedulesOf([testJob({ name: 'poll', timing: ONCE })]),
+    'poll',
+    'east',
+  )
+  await using reconciler = openReconciler(harness, [
+    scheduleOf('poll', ONCE, 'east'),
+    scheduleOf('poll', ONCE, 'west'),
+  ])
+  await reconciler.look()
+  expect(await accountsWoken(harness)).toEqual(['west'])
+})
+
+test('looks again when the next slot is due, or the next one that waits is free', async () => {
+  await using harness = await openQueueHarness('postgres')
+  await using rarely = openReconciler(harness, [scheduleOf('poll', ONCE), scheduleOf('other', ONCE)])
+  expect(await rarely.look()).toBeGreaterThan(24 * 3_600_000)
+  for (const [schedule, freeInMs] of [
+    ['poll', 40_000],
+    ['other', 90_000],
+  ] as const) {
+    const key = { schedule, account: 'default' }
+    const lease = await takeSlot(harness.ferry, key, slotAt(ONCE, new Date()), { evenIfPaused: false })
+    await lease!.reopen(freeInMs, true)
+  }
+  const soon = await rarely.look()
+  expect(soon).toBeLessThanOrEqual(40_000)
+  expect(soon).toBeGreaterThan(10_000)
+  await using often = openReconciler(harness, [
+    scheduleOf('often', { everyMs: 5_000 }),
+    scheduleOf('poll', ONCE),
+  ])
+  expect(await often.look()).toBeLessThanOrEqual(5_000)
+})
+
+test('enqueues what is due once in three seconds, however many workers look', async () => {
+  await using harness = await openQueueHarness('postgres')
+  const workers = [1, 2, 3].map(() => openReconciler(harness, [scheduleOf('poll', ONCE)]))
+  for (const worker of workers) await worker.look()
+  expect((await accountsWoken(harness)).length).toBeLessThanOrEqual(2)
+  for (const worker of workers) await worker[Symbol.asyncDispose]()
+})

@@ -1,0 +1,127 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import type { RunResult } from '#src/model/run.ts'
+import { createOutage } from '#src/queue/outage.ts'
+import { createRunReport } from '#src/worker/run-log.ts'
+
+const SUCCEEDED: RunResult = {
+  run: 7n,
+  account: 'default',
+  resource: 'alert-rules',
+  status: 'succeeded',
+  seen: 3,
+  added: 0,
+  changed: 0,
+  removed: 0,
+  unchanged: 3,
+  quarantined: 0,
+  requests: 1,
+  durationMs: 5,
+  errorCode: null,
+  requestId: null,
+  message: null,
+}
+const REFUSED: RunResult = {
+  ...SUCCEEDED,
+  status: 'failed',
+  errorCode: 'Unauthorized',
+  requestId: 'r-1',
+  message: 'The key is wrong. Check the app_key.',
+}
+
+function setup() {
+  const lines: { level: string; msg: string; [key: string]: unknown }[] = []
+  const log = pino(
+    { level: 'info', base: null, formatters: { level: label => ({ level: label }) } },
+    { write: line => lines.push(JSON.parse(line)) },
+  )
+  const clock = { ms: 0 }
+  return { lines, log, clock, report: createRunReport(log, () => clock.ms) }
+}
+
+test.for([
+  ['nothing, if nothing changed', SUCCEEDED, undefined],
+  ['a line, if something changed', { ...SUCCEEDED, changed: 1 }, 'info'],
+  ['nothing of a run that was skipped', { ...SUCCEEDED, status: 'skipped', message: 'busy' }, undefined],
+  ['a warning, if it is partial', { ...SUCCEEDED, status: 'partial', message: 'incomplete' }, 'warn'],
+  ['a warning, if removals are held', { ...SUCCEEDED, status: 'held', message: 'held' }, 'warn'],
+  ['an error, if it failed', REFUSED, 'error'],
+  ['no error, if it was interrupted', { ...REFUSED, errorCode: 'Interrupted' }, 'info'],
+] as const)('a run leaves %s', ([, run, level]) => {
+  const { lines, report } = setup()
+  report(run)
+  expect(lines.map(line => line.level)).toEqual(level === undefined ? [] : [level])
+})
+
+test('the line of a failure has what to do and the request_id, that of a held run the command that shows it', () => {
+  const { lines, report } = setup()
+  report(REFUSED)
+  report({ ...SUCCEEDED, status: 'held', message: 'Twelve rows are gone.' })
+  expect(lines).toMatchObject([
+    {
+      run: '7',
+      account: 'default',
+      errorCode: 'Unauthorized',
+      requestId: 'r-1',
+      msg: expect.stringContaining('Check the app_key.'),
+    },
+    { msg: expect.stringContaining('`ferry runs show 7`') },
+  ])
+})
+
+test('the same failure is logged once a minute with a count, another one at once', () => {
+  const { lines, clock, report } = setup()
+  for (let poll = 0; poll < 12; poll++) {
+    clock.ms = poll * 10_000
+    report(REFUSED)
+  }
+  expect(lines.map(line => line.timesSince)).toEqual([undefined, 6])
+  report({ ...REFUSED, errorCode: 'AccessDenied', message: 'The role may not.' })
+  report({ ...REFUSED, account: 'other' })
+  expect(lines).toHaveLength(4)
+})
+
+test('a removal that stays held is logged once a minute, though each message names its run', () => {
+  const { lines, clock, report } = setup()
+  const held = (run: bigint, gone: number): RunResult => ({
+    ...SUCCEEDED,
+    run,
+    status: 'held',
+    message: `${gone} of 40 rows are gone. See \`ferry runs show ${run}\`, then \`ferry runs approve ${run}\` or \`ferry runs reject ${run}\`.`,
+  })
+  for (let poll = 0; poll < 12; poll++) {
+    clock.ms = poll * 10_000
+    report(held(95n + BigInt(poll), 30))
+  }
+  expect(lines.map(line => line.timesSince)).toEqual([undefined, 6])
+  report(held(107n, 31))
+  expect(lines).toHaveLength(3)
+})
+
+test('the first success after a failure is logged, and the same failure again after it', () => {
+  const { lines, report } = setup()
+  report(REFUSED)
+  report({ ...SUCCEEDED, status: 'skipped' })
+  report(SUCCEEDED)
+  report(SUCCEEDED)
+  report(REFUSED)
+  expect(lines.map(line => line.level)).toEqual(['error', 'info', 'error'])
+})
+
+test('that the queue does not answer is logged once, and once that it answers again', () => {
+  const { lines, log } = setup()
+  const outage = createOutage(log, 'Redis at cache:6379 (REDIS_URL)')
+  for (let again = 0; again < 3; again++) {
+    outage.begins('sync: fetch', new Error('gone'))
+    outage.begins('import: add', new Error('gone'))
+  }
+  outage.ends('sync: fetch')
+  outage.ends('sync: fetch')
+  expect(outage.lasts('import: add')).toBe(true)
+  outage.ends('import: add')
+  expect(lines[0]).toMatchObject({ where: 'Redis at cache:6379 (REDIS_URL)', error: 'gone' })
+  expect(lines.map(line => line.msg)).toEqual([
+    'The queue does not answer. Nothing is lost; Ferry calls it again until it does.',
+    'The queue answers again.',
+  ])
+})
