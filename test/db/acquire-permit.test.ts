@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { recordCallEnd } from '#src/db/call-log.ts'
+import { ageCalls } from '#test/support/call-log.ts'
+import { reopenLimits } from '#test/support/closed-limits.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 /*
@@ -18,7 +20,9 @@ type Logged = {
   readonly operation?: string
 }
 
-async function log(store: TestStore, ...calls: readonly Logged[]): Promise<void> {
+/** Writes the calls into the log; returns the id of the last. */
+async function log(store: TestStore, ...calls: readonly Logged[]): Promise<bigint> {
+  let id = 0n
   for (const {
     finished = null,
     started = finished ?? 0,
@@ -26,13 +30,23 @@ async function log(store: TestStore, ...calls: readonly Logged[]): Promise<void>
     key = 'k',
     operation = 'op',
   } of calls) {
-    await store.pool.query(
+    const { rows } = await store.pool.query<{ id: string }>(
       `insert into ferry.platform_calls (limit_key, account, operation, started, finished, counted_by)
        select $1, 'a', $2, now() - $3 * interval '1 minute', now() - $4 * interval '1 minute',
-         now() - $5 * interval '1 minute'`,
+         now() - $5 * interval '1 minute' returning id`,
       [key, operation, started, finished, countedBy],
     )
+    id = BigInt(rows[0]!.id)
   }
+  return id
+}
+
+/** A limit as the first permit leaves it. */
+async function addLimit(store: TestStore, key = 'k', operation = 'op'): Promise<void> {
+  await store.pool.query(
+    'insert into ferry.platform_limits (limit_key, operation) values ($1, $2) on conflict do nothing',
+    [key, operation],
+  )
 }
 
 type Window = readonly [most: number, minutes: number]
@@ -80,7 +94,7 @@ test('a call in flight counts until its bound, one that was answered from its an
   // It may end at any moment: then the wait is shorter, and it is worth asking again.
   expect(await waitOf(store, [1, 60])).toEqual({ minutes: 80, pollSoon: true })
   // An answer after the bound changes nothing: the platform had counted the call by then.
-  await store.pool.query('delete from ferry.platform_calls')
+  await ageCalls(store.pool, '1 day')
   await log(store, { started: 50, finished: 5, countedBy: 45 })
   expect(await waitOf(store, [1, 60])).toEqual({ minutes: 15, pollSoon: false })
 })
@@ -111,13 +125,8 @@ async function finish(
     key?: string
   },
 ) {
-  const { rows } = await store.pool.query<{ id: string }>(
-    `with l as (insert into ferry.platform_limits (limit_key, operation) values ($1, 'op') on conflict do nothing)
-     insert into ferry.platform_calls (limit_key, account, operation, started, counted_by)
-     select $1, 'a', 'op', clock_timestamp() - $2 * interval '1 minute', clock_timestamp() + interval '1 hour' returning id`,
-    [key, startedAgo],
-  )
-  const call = BigInt(rows[0]!.id)
+  await addLimit(store, key)
+  const call = await log(store, { key, started: startedAgo, countedBy: -60 })
   await recordCallEnd(store.pool, call, {
     answered,
     httpStatus: status,
@@ -139,30 +148,23 @@ async function limit(store: TestStore, key = 'k') {
   return { strikes, isBlocked: (seconds ?? 0) > 0, seconds: seconds ?? 0 }
 }
 
-/** As if the block were over by now. */
-function endBlock(store: TestStore) {
-  return store.pool.query(
-    `update ferry.platform_limits set blocked_until = clock_timestamp() - interval '1 minute'`,
-  )
-}
-
 test('a refusal over the limit is one whatever its status, and each that comes after a block makes the next one longer', async () => {
   await using store = await openTestStore()
   expect(await finish(store, { status: 429, retryAfterMs: 300_000 })).toMatchObject({
     strikes: 1,
     isBlocked: true,
   })
-  await endBlock(store)
+  await reopenLimits(store.pool)
   const byCode = { status: 400, isOverLimit: true, retryAfterMs: 300_000 }
   expect(await finish(store, byCode)).toMatchObject({ strikes: 2, isBlocked: true })
-  await endBlock(store)
+  await reopenLimits(store.pool)
   for (let strike = 3; strike <= 12; strike++) {
     const after = await finish(store, { status: 429 })
     expect(after.strikes).toBe(strike)
     expect(after.seconds).toBeLessThanOrEqual(Math.min(60, 2 ** (strike - 1)))
     // From half a minute on: what a busy machine takes to look is nothing beside it.
     if (strike >= 6) expect(after.seconds).toBeGreaterThan(Math.min(60, 2 ** (strike - 1)) / 2)
-    await endBlock(store)
+    await reopenLimits(store.pool)
   }
 })
 
@@ -170,12 +172,12 @@ test('the last of many blocks lasts a minute and no longer, Retry-After ten minu
   await using store = await openTestStore()
   for (let n = 0; n < 10; n++) {
     await finish(store, { status: 429 })
-    await endBlock(store)
+    await reopenLimits(store.pool)
   }
   const long = await finish(store, { status: 429 })
   expect(long.seconds).toBeGreaterThan(30)
   expect(long.seconds).toBeLessThanOrEqual(60)
-  await endBlock(store)
+  await reopenLimits(store.pool)
   const asked = await finish(store, { status: 429, retryAfterMs: 24 * 60 * MINUTE })
   expect(asked.seconds).toBeGreaterThan(570)
   expect(asked.seconds).toBeLessThanOrEqual(600)
@@ -188,7 +190,7 @@ test('answers to calls sent before a block are one strike with it, and do not en
   await finish(store, { status: 429, retryAfterMs: 300_000 })
   expect(await finish(store, { status: 429, startedAgo: 1 })).toMatchObject({ strikes: 1 })
   expect(await finish(store, { status: 200, startedAgo: 1 })).toMatchObject({ strikes: 1, isBlocked: true })
-  await endBlock(store)
+  await reopenLimits(store.pool)
   expect(await finish(store, { status: 200, startedAgo: 2 })).toMatchObject({ strikes: 1 })
   expect(await finish(store, { status: null, answered: false })).toMatchObject({ strikes: 1 })
   expect(await finish(store, { status: 200 })).toMatchObject({ strikes: 0 })
@@ -196,7 +198,7 @@ test('answers to calls sent before a block are one strike with it, and do not en
 
 test('a 429 of one limit closes no other, nor another operation under the same key', async () => {
   await using store = await openTestStore()
-  await store.pool.query(`insert into ferry.platform_limits (limit_key, operation) values ('k', 'another')`)
+  await addLimit(store, 'k', 'another')
   await finish(store, { status: 200, key: 'other' })
   await finish(store, { status: 429 })
   expect(await limit(store, 'other')).toMatchObject({ strikes: 0, isBlocked: false })
@@ -223,7 +225,7 @@ test('only an answer of the platform ends a call: silence leaves it in flight', 
 test('who gives up while the log is asked keeps no permit', async () => {
   await using store = await openTestStore()
   const throttle = store.createThrottle({ limitKey: 'k', windows: [{ maxCalls: 1, windowMs: MINUTE }] })
-  await store.pool.query(`insert into ferry.platform_limits (limit_key, operation) values ('k', 'op')`)
+  await addLimit(store)
   const gaveUp = new AbortController()
   const locking = await store.pool.connect()
   try {

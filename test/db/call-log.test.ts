@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Limit } from '#src/model/limit.ts'
+import { closedForMs, reopenLimits } from '#test/support/closed-limits.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -163,12 +164,7 @@ test('a 429 closes the operation for every worker, by Retry-After or by a back-o
   await using store = await openTestStore()
   const limit: Limit = { limitKey: 'someone else', windows: [{ maxCalls: 100, windowMs: 1000 }] }
   const throttle = store.createThrottle(limit)
-  const blockedForMs = async () => {
-    const { rows } = await store.pool.query<{ ms: number }>(
-      `select extract(epoch from blocked_until - clock_timestamp())::float * 1000 as ms from ferry.platform_limits`,
-    )
-    return rows[0]!.ms
-  }
+  const blockedForMs = () => closedForMs(store.pool, limit.limitKey)
   const three = await Promise.all([
     throttle.acquirePermit(CALL, NEVER),
     throttle.acquirePermit(CALL, NEVER),
@@ -181,12 +177,12 @@ test('a 429 closes the operation for every worker, by Retry-After or by a back-o
   expect(await blockedForMs()).toBeGreaterThan(19_000)
   await expect(store.createThrottle(limit).acquirePermit(CALL, AbortSignal.timeout(100))).rejects.toThrow()
 
-  await store.pool.query('update ferry.platform_limits set blocked_until = clock_timestamp()')
+  await reopenLimits(store.pool)
   await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), TOO_FREQUENT)
   expect(await blockedForMs()).toBeGreaterThan(1500)
   expect(await blockedForMs()).toBeLessThan(2100)
 
-  await store.pool.query('update ferry.platform_limits set blocked_until = clock_timestamp()')
+  await reopenLimits(store.pool)
   await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), ANSWERED)
   await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), TOO_FREQUENT)
   expect(await blockedForMs()).toBeLessThan(1000)
@@ -194,14 +190,11 @@ test('a 429 closes the operation for every worker, by Retry-After or by a back-o
 
 test('a Retry-After may lengthen the back-off, never shorten it, and closes nothing for longer than ten minutes', async () => {
   await using store = await openTestStore()
-  const throttle = store.createThrottle({ limitKey: 'odd', windows: [{ maxCalls: 100, windowMs: 1000 }] })
   const blockedForMs = async (retryAfterMs: number) => {
-    await store.pool.query('delete from ferry.platform_limits')
+    const limitKey = `asks for ${retryAfterMs} ms`
+    const throttle = store.createThrottle({ limitKey, windows: [{ maxCalls: 100, windowMs: 1000 }] })
     await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), { ...TOO_FREQUENT, retryAfterMs })
-    const { rows } = await store.pool.query<{ ms: number }>(
-      'select extract(epoch from blocked_until - clock_timestamp())::float * 1000 as ms from ferry.platform_limits',
-    )
-    return rows[0]!.ms
+    return closedForMs(store.pool, limitKey)
   }
   expect(await blockedForMs(0)).toBeGreaterThan(900)
   expect(await blockedForMs(1e23)).toBeLessThanOrEqual(600_000)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createThrottle } from '#src/db/call-log.ts'
 import type { ClosedLimit } from '#src/db/closed-limits.ts'
+import { reopenLimits } from '#test/support/closed-limits.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const CALL = { account: 'test', operation: 'list-alert-rules', runId: null } as const
@@ -19,16 +20,15 @@ test('a call that waits for a limit the platform closed reports it once, with th
     await throttle.finishCall(permit, { ...END, httpStatus: 429, isOverLimit: true, requestId })
   }
   const wait = () => throttle.acquirePermit(CALL, AbortSignal.timeout(1_000)).catch(() => {})
-  const open = () => store.pool.query('update ferry.platform_limits set blocked_until = null')
   await refuse('first')
   await wait()
   await wait()
   expect(reported.map(({ requestId }) => requestId)).toEqual(['first'])
-  await open()
+  await reopenLimits(store.pool)
   await refuse('second')
   await wait()
   expect(reported).toHaveLength(1)
-  await open()
+  await reopenLimits(store.pool)
   const permit = await throttle.acquirePermit(CALL, new AbortController().signal)
   await throttle.finishCall(permit, { ...END, httpStatus: 200, requestId: 'answered' })
   await refuse('third')

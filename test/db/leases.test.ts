@@ -1,28 +1,17 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { pruneLeases } from '#src/db/lease-rows.ts'
+import { pruneLeases, takeLease } from '#src/db/lease-rows.ts'
 import { acquireLease, fenceWithLease, type Lease, LeaseLost } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { startImport } from '#src/imports/sending/start.ts'
-import { finishRun, type NewRun, NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
-import { failLostRuns } from '#src/inventory/lost-runs.ts'
-import { stageRows } from '#test/support/staged.ts'
-import { openTestStore } from '#test/support/store.ts'
+import { expireLeases, leasesOf, takeOverLeases } from '#test/support/leases.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
 const log = pino({ level: 'silent' })
 
-const RUN: NewRun = {
-  account: 'a',
-  resource: 'alert-rules',
-  trigger: 'manual',
-  slot: null,
-  scope: { folders: ['0'], includeAccount: null, keyHash: 'x' },
-  guard: '10,20%',
-  fingerprintVersion: 1,
-}
+const expiryOf = async (store: TestStore) => (await leasesOf(store.pool))[0]!.expiresAt
 
-async function acquired(store: Awaited<ReturnType<typeof openTestStore>>, holder: string): Promise<Lease> {
+async function acquired(store: TestStore, holder: string): Promise<Lease> {
   const lease = await acquireLease(store.pool, 'sync:a:alert-rules', holder, log)
   if ('heldBy' in lease) throw new Error(`held by ${lease.heldBy}`)
   return lease
@@ -43,7 +32,7 @@ test('of many workers that ask at once exactly one gets the lease, and the other
 test('an expired lease goes to the next, and the work of its old holder is refused', async () => {
   await using store = await openTestStore()
   const suspended = await acquired(store, 'suspended')
-  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
+  await expireLeases(store.pool)
   const next = await acquired(store, 'next')
 
   await expect(inTransaction(store.pool, client => fenceWithLease(client, suspended))).rejects.toThrow(
@@ -58,74 +47,32 @@ test('an expired lease goes to the next, and the work of its old holder is refus
 test('an expired lease does not let work be applied, even if nobody has taken it over', async () => {
   await using store = await openTestStore()
   const lease = await acquired(store, 'suspended')
-  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
+  await expireLeases(store.pool)
   await expect(inTransaction(store.pool, client => fenceWithLease(client, lease))).rejects.toThrow(LeaseLost)
   await lease.release()
 })
 
-test('work that takes longer than its lease lives keeps it: it is not taken over, and the run is not called lost', async () => {
+test('work that takes longer than its lease lives keeps it: it is not taken over', async () => {
   await using store = await openTestStore()
   const lifeMs = 2_000
   const lease = await acquireLease(store.pool, 'sync:a:alert-rules', 'slow', log, lifeMs)
   if ('heldBy' in lease) throw new Error('held')
-  const run = await startRun(store.pool, RUN, lease)
-
   await inTransaction(store.pool, async client => {
     await fenceWithLease(client, lease)
     await client.query('select pg_sleep($1)', [(4 * lifeMs) / 1000])
-    const { rows } = await store.pool.query(
-      'select expires_at < clock_timestamp() as is_over from ferry.leases',
-    )
-    expect(rows).toEqual([{ is_over: true }])
+    expect(await leasesOf(store.pool)).toMatchObject([{ isOver: true }])
     expect(await acquireLease(store.pool, lease.name, 'impatient', log)).toEqual({ heldBy: 'slow' })
-    expect(await failLostRuns(store.pool)).toEqual([])
     expect(lease.signal.aborted).toBe(false)
     // Its own connection and one for whoever asks, not one more for each renewal that was due.
     expect(store.pool.totalCount).toBeLessThanOrEqual(3)
-    expect(await finishRun(client, run, { ...NOTHING_DONE, status: 'succeeded' })).toBe(true)
   })
   await lease.release()
 })
 
-test('an expired lease without work under way is taken over, and its run called lost', async () => {
+test('a look at expired leases delays whoever asks for one no longer than the look takes', async () => {
   await using store = await openTestStore()
   const dead = await acquired(store, 'dead')
-  await startRun(store.pool, RUN, dead)
-  expect(await failLostRuns(store.pool)).toEqual([])
-  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 min'")
-  expect(await failLostRuns(store.pool)).toMatchObject([{ account: 'a', resource: 'alert-rules' }])
-  await (await acquired(store, 'next')).release()
-  await dead.release()
-})
-
-test('a worker that was suspended has its lease again if nobody took it over, and its run is not called lost', async () => {
-  await using store = await openTestStore()
-  const lease = await acquireLease(store.pool, 'sync:a:alert-rules', 'worker', log, 3_000)
-  if ('heldBy' in lease) throw new Error('held')
-  await startRun(store.pool, RUN, lease)
-  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '2 s'")
-  expect(await failLostRuns(store.pool)).toEqual([])
-  const renewed = async () =>
-    (await store.pool.query('select from ferry.leases where expires_at > clock_timestamp()')).rowCount === 1
-  await waitFor(renewed, { what: 'the lease to be renewed', timeoutMs: 20_000 })
-  await inTransaction(store.pool, client => fenceWithLease(client, lease))
-  expect(lease.signal.aborted).toBe(false)
-  await lease.release()
-})
-
-test('a run whose lease has another holder is called lost', async () => {
-  await using store = await openTestStore()
-  const first = await acquired(store, 'first')
-  await startRun(store.pool, RUN, first)
-  await store.pool.query('update ferry.leases set token = gen_random_uuid()')
-  expect(await failLostRuns(store.pool)).toHaveLength(1)
-  await first.release()
-})
-
-test('looking for lost runs delays whoever asks for a free lease no longer than the look takes', async () => {
-  await using store = await openTestStore()
-  const dead = await acquired(store, 'dead')
-  await store.pool.query("update ferry.leases set expires_at = clock_timestamp() - interval '1 s'")
+  await expireLeases(store.pool)
   let acquiring: Promise<Lease> | undefined
   await inTransaction(store.pool, async client => {
     await client.query('select from ferry.leases for key share')
@@ -141,8 +88,7 @@ test('a lease locked when it was to be renewed is renewed as soon as it is free'
   await using store = await openTestStore()
   const lease = await acquireLease(store.pool, 'short', 'worker', log, 3_000)
   if ('heldBy' in lease) throw new Error('held')
-  const expiry = async () =>
-    (await store.pool.query('select expires_at from ferry.leases')).rows[0].expires_at
+  const expiry = () => expiryOf(store)
   const first = await expiry()
   await inTransaction(store.pool, async client => {
     await client.query('select from ferry.leases for share')
@@ -158,7 +104,7 @@ test('the holder of a lease learns that another worker has it', async () => {
   await using store = await openTestStore()
   const lease = await acquireLease(store.pool, 'short', 'worker', log, 300)
   if ('heldBy' in lease) throw new Error('held')
-  await store.pool.query('update ferry.leases set token = gen_random_uuid()')
+  await takeOverLeases(store.pool)
   await waitFor(() => lease.signal.aborted, { what: 'the lease to be lost' })
   expect(lease.signal.reason).toBeInstanceOf(LeaseLost)
   await lease.release()
@@ -168,8 +114,7 @@ test('a lease lives as long as was asked for, and is renewed in time', async () 
   await using store = await openTestStore()
   const lease = await acquireLease(store.pool, 'short', 'worker', log, 3_000)
   if ('heldBy' in lease) throw new Error('held')
-  const expiry = async () =>
-    (await store.pool.query('select expires_at from ferry.leases')).rows[0].expires_at
+  const expiry = () => expiryOf(store)
   const first = await expiry()
   expect(first.getTime() - Date.now()).toBeLessThanOrEqual(3_000)
   await waitFor(async () => (await expiry()) > first, { what: 'the lease to be renewed', timeoutMs: 20_000 })
@@ -180,25 +125,13 @@ test('a lease lives as long as was asked for, and is renewed in time', async () 
 test('leases that expired more than a day ago are removed, and no others', async () => {
   await using store = await openTestStore()
   const held = await acquired(store, 'worker')
-  await store.pool.query(
-    `insert into ferry.leases select name, gen_random_uuid(), 'dead', now(), now() - age
-     from (values ('old', interval '25 hours'), ('young', interval '23 hours')) as dead (name, age)`,
-  )
+  for (const [name, hoursAgo] of [
+    ['old', 25],
+    ['young', 23],
+  ] as const) {
+    await takeLease(store.pool, name, crypto.randomUUID(), 'dead', -hoursAgo * 3_600_000)
+  }
   expect(await pruneLeases(store.pool)).toBe(1)
-  const { rows } = await store.pool.query('select name from ferry.leases order by name')
-  expect(rows).toEqual([{ name: held.name }, { name: 'young' }])
+  expect((await leasesOf(store.pool)).map(({ name }) => name)).toEqual([held.name, 'young'])
   await held.release()
-})
-
-test.each([
-  ['expired', "expires_at = clock_timestamp() - interval '1 s'"],
-  ['has another holder', 'token = gen_random_uuid()'],
-])('an import is not begun once its lease %s', async (_, change) => {
-  await using store = await openTestStore()
-  const id = await stageRows(store.pool)
-  const lease = await acquired(store, 'suspended')
-  await store.pool.query(`update ferry.leases set ${change}`)
-  await expect(startImport(store.pool, id, lease, new AbortController().signal)).rejects.toThrow(LeaseLost)
-  expect((await store.pool.query('select status from ferry.imports')).rows).toEqual([{ status: 'queued' }])
-  await lease.release()
 })

@@ -6,6 +6,7 @@ import { copyLines } from '#src/db/copy.ts'
 import { acquireLease, fenceWithLease } from '#src/db/leases.ts'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { leasesOf } from '#test/support/leases.ts'
 import { openSilentProxy } from '#test/support/silent-proxy.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -76,7 +77,7 @@ test(
       }
     }
     const work = inTransaction(harness.pool, async client => {
-      await client.query('insert into ferry.installation default values')
+      await client.query("insert into public.copied values ('before')")
       await copyLines(client, 'public.copied', lines())
     })
     await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
@@ -107,8 +108,7 @@ test('a lease is renewed by another connection when one falls silent', PATIENT, 
   await using harness = await setup()
   const lease = await acquireLease(harness.pool, 'a', 'worker', log, 6_000)
   if ('heldBy' in lease) throw new Error('held')
-  const expiry = async () =>
-    (await harness.direct.query('select expires_at from ferry.leases')).rows[0].expires_at
+  const expiry = async () => (await leasesOf(harness.direct))[0]!.expiresAt
   const first = await expiry()
   failOver(harness.proxy)
   await waitFor(async () => (await expiry()) > first, { what: 'a renewal', timeoutMs: 30_000 })
@@ -118,10 +118,11 @@ test('a lease is renewed by another connection when one falls silent', PATIENT, 
 
 test('a long statement is not cut, and neither is one that waits for a lock', PATIENT, async () => {
   await using harness = await setup()
-  await harness.direct.query('begin; lock table ferry.installation')
+  await harness.direct.query('create table public.locked (line text)')
+  await harness.direct.query('begin; lock table public.locked')
   const sleeping = harness.pool.query("select pg_sleep(30), 'awake' as state")
   const waiting = inTransaction(harness.pool, async client => {
-    await client.query("insert into ferry.installation default values returning 'waited' as state")
+    await client.query("insert into public.locked values ('waited')")
     return 'waited'
   })
   expect((await sleeping).rows[0]).toMatchObject({ state: 'awake' })

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
-import { diffSnapshots } from '#test/support/snapshots.ts'
+import { ageRuns } from '#test/support/runs.ts'
+import { ageSnapshots, diffSnapshots } from '#test/support/snapshots.ts'
+import { ageFirings, ageRuleVersions } from '#test/support/versions.ts'
 import { rules, scriptedAccount, syncListed, withAccounts } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
@@ -9,11 +11,9 @@ const SMALL = { rules: 0, servers: 0 }
 
 /** As if the database's clock had been an hour ahead until now. */
 async function setClockBack(harness: FerryHarness): Promise<void> {
-  await harness.query(
-    `update ferry.sync_runs set applied_at = applied_at + interval '1 hour' where applied_at is not null`,
-  )
-  await harness.query(`update ferry.alert_rule_versions set valid_from = valid_from + interval '1 hour'`)
-  await harness.query(`update ferry.alert_rule_firings set began = began + interval '1 hour'`)
+  for (const age of [ageRuns, ageRuleVersions, ageFirings, ageSnapshots]) {
+    await age(harness.ferry.pool, '-1 hour')
+  }
 }
 
 /** By how much each run took effect later than the one before it; the clock's own time is left out. */
@@ -48,10 +48,8 @@ test('a run that applied nothing in between does not hide how far the clock had 
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [rules([1], { name: 'first' })])
   await setClockBack(harness)
-  await harness.query(
-    `insert into ferry.sync_runs (account, resource, trigger, scope, guard, fingerprint_version, status, finished_at)
-     select account, resource, trigger, scope, guard, fingerprint_version, 'failed', clock_timestamp() from ferry.sync_runs`,
-  )
+  harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
+  expect(await harness.sync()).toMatchObject({ status: 'failed' })
   await syncListed(harness, [rules([1], { name: 'second' })])
   expect(await steps(harness)).toEqual([MICROSECOND])
 })
@@ -86,7 +84,6 @@ test('a snapshot taken after the clock was set back shows what its runs found, a
     ).snapshot!
   const before = await take('first')
   await setClockBack(harness)
-  await harness.query(`update ferry.snapshots set taken_at = taken_at + interval '1 hour'`)
   const after = await take('second')
   expect(await diffSnapshots(harness.ferry.pool, before, after)).toMatchObject([
     { change: 'changed', name: 'second', fields: ['name'] },

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { startRun } from '#src/inventory/ledger.ts'
+import { failRunsBefore } from '#src/inventory/lost-runs.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { expireLeases, removeLeases, takeOverLeases } from '#test/support/leases.ts'
+import { NEW_RUN } from '#test/support/runs.ts'
 import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
@@ -36,7 +38,7 @@ for (const [how, lose] of Object.entries(LOST)) {
 test('what a worker has read is not applied if its run was called lost meanwhile', async () => {
   await using harness = await openFerryHarness(SMALL)
   const result = await syncWhile(harness, () =>
-    harness.query(`update ferry.sync_runs set status = 'failed', finished_at = clock_timestamp()`),
+    failRunsBefore(harness.ferry.pool, NEW_RUN, crypto.randomUUID()),
   )
   expect(result.status).toBe('failed')
   expect(await currentIds(harness)).toEqual([])
@@ -44,16 +46,13 @@ test('what a worker has read is not applied if its run was called lost meanwhile
 
 test('a run that begins calls lost what another worker left unfinished of the same inventory, and of no other', async () => {
   await using harness = await openFerryHarness(SMALL)
-  const scope = { folders: ['0'], includeAccount: null, keyHash: 'key' }
-  const left = { trigger: 'manual', slot: null, scope, guard: 'none', fingerprintVersion: 1 } as const
   const inventories = [
     { account: 'default', resource: 'alert-rules' },
     { account: 'default', resource: 'mcp-servers' },
     { account: 'other', resource: 'alert-rules' },
   ] as const
   for (const inventory of inventories) {
-    const lease = { name: 'n', token: crypto.randomUUID(), signal: NEVER, release: async () => {} }
-    await startRun(harness.ferry.pool, { ...left, ...inventory }, lease)
+    await startRun(harness.ferry.pool, { ...NEW_RUN, ...inventory }, { token: crypto.randomUUID() })
   }
   await syncListed(harness, [rules(upTo(3))])
   const runs = await harness.query(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { listChanges } from '#src/inventory/changes.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 
 /*
  * The views and functions of history, where two conditions meet: the same id in two accounts, the instant at which one
@@ -11,34 +12,15 @@ const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour)).toISOString()
 const JUST_BEFORE = (hour: number) =>
   `${at(hour).slice(0, -5)}`.replace(/T(\d\d).*/, `T${String(hour - 1).padStart(2, '0')}:59:59.999999Z`)
 
-type Span = { account?: string; id?: string; name: string; from: number; to?: number; by?: string }
+type Hours = { account?: string; name: string; from: number; to?: number }
 
-async function insertRule(store: TestStore, { account = 'a', id = '1', name, from, to, by = 'Ada' }: Span) {
-  await store.pool.query(
-    `insert into ferry.alert_rule_versions (account, id, valid_from, valid_to, opened_by_run, closed_by_run, fingerprint,
-       account_id, folder_id, name, labels, ds_type, enabled, debug_log_enabled, cron_pattern, delay_seconds,
-       creator_id, creator_name, updater_id, updater_name, created_at, updated_at)
-     values ($1, $2, $3, $4, 1, case when $4::timestamptz is not null then 2 end, md5($5)::uuid, 1, 1, $5, '{}',
-       'prometheus', true, false, '* * * * *', 0, 1, 'c', 1, $6, 0, 0)`,
-    [account, id, at(from), to === undefined ? null : at(to), name, by],
-  )
-}
-
-async function insertServer(store: TestStore, { account = 'a', id = 's', name, from, to }: Span) {
-  await store.pool.query(
-    `insert into ferry.mcp_server_versions (account, server_id, valid_from, valid_to, opened_by_run, closed_by_run,
-       fingerprint, server_name, tools)
-     values ($1, $2, $3, $4, 1, case when $4::timestamptz is not null then 2 end, md5($5)::uuid, $5, '[{"name":"t"}]')`,
-    [account, id, at(from), to === undefined ? null : at(to), name],
-  )
-}
-
-async function insertFiring(store: TestStore, account: string, from: number, to?: number) {
-  await store.pool.query(
-    `insert into ferry.alert_rule_firings (account, id, began, ended, began_run) values ($1, 1, $2, $3, 1)`,
-    [account, at(from), to === undefined ? null : at(to)],
-  )
-}
+const hours = ({ from, to, ...version }: Hours) => ({
+  ...version,
+  from: at(from),
+  to: to === undefined ? undefined : at(to),
+})
+const insertRule = (store: TestStore, version: Hours) => insertRuleVersion(store.pool, hours(version))
+const insertServer = (store: TestStore, version: Hours) => insertServerVersion(store.pool, hours(version))
 
 async function texts(store: TestStore, sql: string, params: unknown[] = []): Promise<string[]> {
   const { rows } = await store.pool.query(`select concat_ws(' ', ${sql}`, params)
@@ -79,9 +61,9 @@ test('a rule fires from the first moment of an episode, no longer at its last, a
   await using store = await openTestStore()
   await insertRule(store, { name: 'r', from: 0 })
   await insertRule(store, { account: 'b', name: 'r', from: 0 })
-  await insertFiring(store, 'a', 1, 2)
-  await insertFiring(store, 'a', 3, 4)
-  await insertFiring(store, 'b', 4)
+  await insertFiring(store.pool, { from: at(1), to: at(2) })
+  await insertFiring(store.pool, { from: at(3), to: at(4) })
+  await insertFiring(store.pool, { account: 'b', from: at(4) })
   const firing = (instant: string) =>
     texts(store, 'account) from ferry.alert_rules_as_of($1) where triggered order by account', [instant])
   expect(await firing(JUST_BEFORE(1))).toEqual([])

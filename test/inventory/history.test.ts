@@ -1,5 +1,12 @@
+import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
+import {
+  insertFiring,
+  insertRuleVersion,
+  insertServerVersion,
+  type NamedSpan,
+} from '#test/support/versions.ts'
 
 /*
  * The same stories told of rules and of servers: each is a row with a name from one hour to another, in an account. Two
@@ -19,40 +26,40 @@ const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour)).toISOString()
 
 const KINDS = {
   rules: {
-    versions: 'ferry.alert_rule_versions',
     asOf: 'ferry.alert_rules_as_of',
     current: 'ferry.alert_rules',
     changes: 'ferry.alert_rule_changes',
     id: 'id',
     name: 'name',
-    others: `account_id, folder_id, labels, ds_type, enabled, debug_log_enabled, cron_pattern, delay_seconds, creator_id,
-      creator_name, updater_id, updater_name, created_at, updated_at`,
-    values: `1, 1, '{}', 'prometheus', true, false, '* * * * *', 0, 1, 'c', 1, 'u', 0, 0`,
+    insert: insertRuleVersion,
   },
   servers: {
-    versions: 'ferry.mcp_server_versions',
     asOf: 'ferry.mcp_servers_as_of',
     current: 'ferry.mcp_servers',
     changes: 'ferry.mcp_server_changes',
     id: 'server_id',
     name: 'server_name',
-    others: 'account_id, tools, created_at',
-    values: `1, jsonb_build_array(jsonb_build_object('name', $5 || ' tool', 'description', 'does it')), 0`,
+    insert: (pool: Pool, version: NamedSpan) =>
+      insertServerVersion(pool, {
+        ...version,
+        tools: [{ name: `${version.name} tool`, description: 'does it' }],
+      }),
   },
 } as const
 
 for (const [
   kind,
-  { versions, asOf, current, changes, id: idOf, name: nameOf, others, values },
+  { asOf, current, changes, id: idOf, name: nameOf, insert: insertVersion },
 ] of Object.entries(KINDS)) {
   const insert = async (store: TestStore, ...rows: readonly Version[]) => {
-    for (const { account = 'a', id = 1, name, from, to } of rows) {
-      await store.pool.query(
-        `insert into ${versions} (account, ${idOf}, valid_from, valid_to, ${nameOf}, opened_by_run, closed_by_run,
-           fingerprint, ${others})
-         values ($1, $2, $3, $4, $5, $6, $7, gen_random_uuid(), ${values})`,
-        [account, id, at(from), to === undefined ? null : at(to), name, from, to ?? null],
-      )
+    for (const { id = 1, from, to, ...version } of rows) {
+      await insertVersion(store.pool, {
+        ...version,
+        id: `${id}`,
+        from: at(from),
+        openedBy: from,
+        ...(to !== undefined && { to: at(to), closedBy: to }),
+      })
     }
   }
   const asOfHour = async (store: TestStore, instant: string) => {
@@ -126,17 +133,11 @@ for (const [
 test('firing: an episode belongs to one account, from its first instant on and no longer at its last', async () => {
   await using store = await openTestStore()
   for (const account of ['a', 'b', 'c']) {
-    await store.pool.query(
-      `insert into ferry.alert_rule_versions (account, id, valid_from, name, opened_by_run, fingerprint, ${KINDS.rules.others})
-       values ($1, 1, $2, 'rule of ' || $1, 1, gen_random_uuid(), ${KINDS.rules.values})`,
-      [account, at(0)],
-    )
+    await insertRuleVersion(store.pool, { account, name: `rule of ${account}`, from: at(0) })
   }
-  await store.pool.query(
-    `insert into ferry.alert_rule_firings (account, id, began, ended, began_run, ended_run)
-     values ('a', 1, $1, $2, 1, 2), ('a', 1, $3, null, 3, null), ('c', 1, $1, $2, 1, 2)`,
-    [at(1), at(2), at(3)],
-  )
+  await insertFiring(store.pool, { account: 'a', from: at(1), to: at(2) })
+  await insertFiring(store.pool, { account: 'a', from: at(3) })
+  await insertFiring(store.pool, { account: 'c', from: at(1), to: at(2) })
   const firingAt = async (instant: string) => {
     const { rows } = await store.pool.query(
       'select account from ferry.alert_rules_as_of($1) where triggered order by account',
@@ -158,17 +159,9 @@ test('firing: an episode belongs to one account, from its first instant on and n
 
 test('the tools are those of the current servers, in their order', async () => {
   await using store = await openTestStore()
-  for (const [id, to] of [
-    ['gone', at(2)],
-    ['here', null],
-  ]) {
-    await store.pool.query(
-      `insert into ferry.mcp_server_versions (account, server_id, valid_from, valid_to, closed_by_run, server_name,
-         opened_by_run, fingerprint, tools)
-       values ('a', $1, $2, $3, 1, 'Server', 1, gen_random_uuid(), '[{"name": "b"}, {"name": "a", "description": "x"}]')`,
-      [id, at(1), to],
-    )
-  }
+  const server = { name: 'Server', from: at(1), tools: [{ name: 'b' }, { name: 'a', description: 'x' }] }
+  await insertServerVersion(store.pool, { ...server, id: 'gone', to: at(2) })
+  await insertServerVersion(store.pool, { ...server, id: 'here' })
   const { rows } = await store.pool.query(
     'select server_id, position, name, description from ferry.mcp_server_tools order by server_id, position',
   )

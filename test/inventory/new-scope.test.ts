@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { pruneRuns } from '#src/inventory/prune.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { ageRuns } from '#test/support/runs.ts'
 import { currentIds, rules, syncListed, upTo } from './scripted-account.ts'
 
 const SMALL = { rules: 0, servers: 0 }
@@ -24,9 +26,11 @@ test('a partial run does not make its scope known', async () => {
 test('a held run makes its scope known: what led to it may be long gone from the ledger', async () => {
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [ALL])
-  expect(await syncListed(harness, [rules([1])])).toMatchObject({ status: 'held' })
-  await harness.query(`delete from ferry.sync_runs where status = 'succeeded'`)
-  expect(await syncListed(harness, [ONE_LESS])).toMatchObject({ removed: 1 })
+  await syncListed(harness, [ALL], NEW)
+  expect(await syncListed(harness, [rules([1])], NEW)).toMatchObject({ status: 'held' })
+  await ageRuns(harness.ferry.pool, '91 days')
+  expect(await pruneRuns(harness.ferry.pool)).toMatchObject({ runs: 1 })
+  expect(await syncListed(harness, [ONE_LESS], NEW)).toMatchObject({ removed: 1 })
 })
 
 test('what one account has seen in a scope says nothing about another account', async () => {

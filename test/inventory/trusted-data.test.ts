@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { makeFingerprintsOld } from '#test/support/runs.ts'
+import { spoilFingerprints } from '#test/support/versions.ts'
 import { currentIds, rules, syncListed, upTo } from './scripted-account.ts'
 
 /*
@@ -10,17 +12,10 @@ import { currentIds, rules, syncListed, upTo } from './scripted-account.ts'
 const SMALL = { rules: 0, servers: 0 }
 const LISTED = rules(upTo(5))
 
-/** What a person would never do: so a run that looks finds every version changed. */
-function spoilFingerprints(harness: FerryHarness) {
-  return harness.query(
-    'update ferry.alert_rule_versions set fingerprint = gen_random_uuid() where valid_to is null',
-  )
-}
-
 test('the same data, seen in the same way, is not compared again', async () => {
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [LISTED])
-  await spoilFingerprints(harness)
+  await spoilFingerprints(harness.ferry.pool)
   expect(await syncListed(harness, [LISTED])).toMatchObject({ seen: 5, unchanged: 5, changed: 0 })
   // Nor is it by the run after one that did not compare.
   expect(await syncListed(harness, [LISTED])).toMatchObject({ seen: 5, unchanged: 5, changed: 0 })
@@ -36,7 +31,7 @@ for (const [how, request] of Object.entries(SEEN_OTHERWISE)) {
   test(`the same data is compared again with ${how}`, async () => {
     await using harness = await openFerryHarness(SMALL)
     await syncListed(harness, [LISTED])
-    await spoilFingerprints(harness)
+    await spoilFingerprints(harness.ferry.pool)
     expect(await syncListed(harness, [LISTED], request)).toMatchObject({ seen: 5, changed: 5 })
   })
 }
@@ -44,8 +39,8 @@ for (const [how, request] of Object.entries(SEEN_OTHERWISE)) {
 test('the same data is compared again by a version of Ferry that makes fingerprints otherwise', async () => {
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [LISTED])
-  await harness.query('update ferry.sync_runs set fingerprint_version = 0')
-  await spoilFingerprints(harness)
+  await makeFingerprintsOld(harness.ferry.pool)
+  await spoilFingerprints(harness.ferry.pool)
   expect(await syncListed(harness, [LISTED])).toMatchObject({ changed: 5 })
 })
 
@@ -73,11 +68,9 @@ test('of several folders, one that is the same does not stand for the others', a
 test('a run that failed or applied nothing in between does not stand in the way of trust', async () => {
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [LISTED])
-  await harness.query(
-    `insert into ferry.sync_runs (account, resource, trigger, scope, guard, fingerprint_version, status, finished_at)
-     select account, resource, trigger, scope, guard, fingerprint_version, 'failed', clock_timestamp() from ferry.sync_runs`,
-  )
-  await spoilFingerprints(harness)
+  harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
+  expect(await harness.sync()).toMatchObject({ status: 'failed' })
+  await spoilFingerprints(harness.ferry.pool)
   expect(await syncListed(harness, [LISTED])).toMatchObject({ unchanged: 5, changed: 0 })
 })
 

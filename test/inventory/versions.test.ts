@@ -1,23 +1,18 @@
 import { expect, test } from 'vitest'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { insertRuleVersion } from '#test/support/versions.ts'
 
 /** A rule's versions, one for each name, each from one hour to the next; the last is current unless `ended`. */
 async function insertRule(
   store: TestStore,
   id: bigint,
   names: readonly string[],
-  ended = false,
+  { ended = false, from = 0 } = {},
 ): Promise<void> {
   for (const [n, name] of names.entries()) {
     const last = n === names.length - 1
-    await store.pool.query(
-      `insert into ferry.alert_rule_versions (account, id, valid_from, valid_to, opened_by_run, fingerprint, account_id,
-         folder_id, name, labels, ds_type, enabled, debug_log_enabled, cron_pattern, delay_seconds, creator_id,
-         creator_name, updater_id, updater_name, created_at, updated_at)
-       values ('a', $1, $2::timestamptz, $3, 1, gen_random_uuid(), 1, 1, $4, '{}', 'prometheus', true, false, '* * * * *',
-         0, 1, 'c', 1, 'u', 0, 0)`,
-      [id, at(n), last && !ended ? null : at(n + 1), name],
-    )
+    const to = last && !ended ? undefined : at(from + n + 1)
+    await insertRuleVersion(store.pool, { id, name, from: at(from + n), to })
   }
 }
 
@@ -40,7 +35,7 @@ test('the database itself allows one current version a rule, and no interval tha
 test('as-of shows each rule as it was at that instant: from its first moment, no longer at its last', async () => {
   await using store = await openTestStore()
   await insertRule(store, 2n ** 64n - 1n, ['at 0', 'at 1'])
-  await insertRule(store, 2n, ['gone after 1'], true)
+  await insertRule(store, 2n, ['gone after 1'], { ended: true })
   const names = async (instant: Date) => {
     const { rows } = await store.pool.query(
       'select id, name from ferry.alert_rules_as_of($1) order by id desc',
@@ -66,17 +61,8 @@ test('as-of is inlined, so that a condition on the folder reaches the index', as
 test('the change view tells added, changed, removed and returned apart, with what differs', async () => {
   await using store = await openTestStore()
   await insertRule(store, 1n, ['old name', 'new name'])
-  await insertRule(store, 2n, ['came and went'], true)
-  await store.pool.query(
-    `with again as (select * from ferry.alert_rule_versions where id = 2)
-     insert into ferry.alert_rule_versions (account, id, valid_from, opened_by_run, fingerprint, account_id, folder_id,
-       name, labels, ds_type, enabled, debug_log_enabled, cron_pattern, delay_seconds, creator_id, creator_name,
-       updater_id, updater_name, created_at, updated_at)
-     select account, id, $1::timestamptz, 2, fingerprint, account_id, folder_id, name, labels, ds_type, enabled,
-       debug_log_enabled, cron_pattern, delay_seconds, creator_id, creator_name, updater_id, updater_name, created_at,
-       updated_at from again`,
-    [at(3)],
-  )
+  await insertRule(store, 2n, ['came and went'], { ended: true })
+  await insertRule(store, 2n, ['came and went'], { from: 3 })
   const { rows } = await store.pool.query(
     'select id, change, before, after from ferry.alert_rule_changes order by id, observed_at',
   )

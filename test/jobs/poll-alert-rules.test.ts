@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
+import { pauseSchedules } from '#src/schedules/pauses.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { leasesOf } from '#test/support/leases.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -54,11 +55,8 @@ test('is skipped while a person syncs by hand', async () => {
 
 test('goes on within ten seconds of the lease when its worker was killed', { timeout: 90_000 }, async () => {
   await using cli = await openCli({ rules: 5 }, RARELY)
-  // A worker in a process of its own does every job; its first snapshot was taken long ago.
-  await cli.query(
-    `insert into ferry.schedule_slots (account, schedule, slot, done_at, outcome)
-     values ('default', 'snapshot-inventory', now(), now(), 'succeeded')`,
-  )
+  // A worker in a process of its own does every job, and begins with a snapshot.
+  await pauseSchedules(cli.ferry.pool, [{ schedule: 'snapshot-inventory', account: 'default' }])
   await using worker = await hangingWorker(cli, () => cli.ferryStart('worker'))
   worker.child.kill('SIGKILL')
   await once(worker.child, 'exit')

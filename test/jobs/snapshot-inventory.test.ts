@@ -3,6 +3,8 @@ import { JOBS } from '#jobs/index.ts'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
 import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { ageInstallation } from '#test/support/installation.ts'
+import { endSlotPauses } from '#test/support/slots.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { startWorker } from './start-worker.ts'
 
@@ -20,8 +22,7 @@ const slotOf = async (harness: FerryHarness) =>
 
 async function openNight(): Promise<FerryHarness> {
   const harness = await openFerryHarness({ rules: 5, servers: 3 }, TONIGHT)
-  await harness.query('insert into ferry.installation default values')
-  await harness.query(`update ferry.installation set created_at = now() - interval '30 days'`)
+  await ageInstallation(harness.ferry.pool)
   return harness
 }
 
@@ -49,7 +50,7 @@ test('tries five times, after 1, 2, 4 and 8 minutes, then gives the night up', {
   for (const attempt of [1, 2, 3, 4]) {
     const pauseS = await waitFor(() => pauseAfter(harness, attempt), { what: `attempt ${attempt} to fail` })
     pauses.push(Math.round(pauseS / 60))
-    await harness.query('update ferry.schedule_slots set retry_at = now()')
+    await endSlotPauses(harness.ferry.pool)
   }
   await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the last attempt' })
   expect(pauses).toEqual([1, 2, 4, 8])
@@ -63,7 +64,7 @@ test('takes the snapshot when the platform is back before the last attempt', asy
   await using _worker = await startWorker(harness.ferry, NIGHTLY)
   await waitFor(() => pauseAfter(harness, 1), { what: 'the first attempt to fail' })
   harness.sandbox.state.clearFaults()
-  await harness.query('update ferry.schedule_slots set retry_at = now()')
+  await endSlotPauses(harness.ferry.pool)
   await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the second attempt' })
   expect(await slotOf(harness)).toMatchObject({ attempts: 2, outcome: 'succeeded' })
   expect(await harness.query('select slot from ferry.snapshots')).toEqual([{ slot: NIGHT }])

@@ -6,6 +6,7 @@ import { pauseSchedules } from '#src/schedules/pauses.ts'
 import { loadScheduleStates } from '#src/schedules/schedule-states.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { expireLeases, leasesOf } from '#test/support/leases.ts'
+import { endSlotPauses } from '#test/support/slots.ts'
 import { openTestStore, type TestStore } from '../support/store.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -28,7 +29,7 @@ const rowsOf = async (store: TestStore) =>
 /** As if no worker had renewed anything for longer than leases live. */
 async function expire(store: TestStore): Promise<void> {
   await expireLeases(store.pool)
-  await store.pool.query(`update ferry.schedule_slots set retry_at = clock_timestamp() where done_at is null`)
+  await endSlotPauses(store.pool)
 }
 
 test('a slot is taken by one of many who try at once', async () => {
@@ -58,7 +59,7 @@ test('a slot is kept for as long as the work takes, and can be settled then', as
 test('a slot is not free before its lease expires, whatever its retry_at', async () => {
   await using store = await openTestStore()
   const lease = await take(store)
-  await store.pool.query('update ferry.schedule_slots set retry_at = clock_timestamp()')
+  await endSlotPauses(store.pool)
   expect(await take(store)).toBeNull()
   expect((await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }]))[0]!.open!.freeInMs).toBeGreaterThan(
     0,
@@ -103,7 +104,7 @@ test('work that succeeded closes the older slots that may be tried now, but not 
   const later = await take(store, minute(-1))
   const atWork = await take(store, minute(1))
   // Longer than its retry_at: only its lease says that a worker is doing it.
-  await store.pool.query('update ferry.schedule_slots set retry_at = clock_timestamp()')
+  await endSlotPauses(store.pool)
   await later!.reopen(60_000, true)
   const newest = await take(store, minute(2))
   await newest!.settle('succeeded', true)
@@ -165,7 +166,7 @@ test('a slot that waits for its next attempt cannot be taken, nor one that is do
   const lease = await take(store)
   await lease!.reopen(60_000, true)
   expect(await take(store)).toBeNull()
-  await store.pool.query('update ferry.schedule_slots set retry_at = clock_timestamp()')
+  await endSlotPauses(store.pool)
   const again = await take(store)
   expect(again!.attempts).toBe(2)
   await again!.settle('failed', false)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Pool } from 'pg'
+import type { Client, Pool } from 'pg'
 import { takeLease } from '#src/db/lease-rows.ts'
 
 /* Leases as other workers may leave them, for tests that are about something else. */
@@ -17,9 +17,9 @@ export async function holdLease(
   return { name, token }
 }
 
-/** Every lease expired a second ago, as if its worker had died. */
-export async function expireLeases(pool: Pool): Promise<void> {
-  await pool.query(`update ferry.leases set expires_at = clock_timestamp() - interval '1 s'`)
+/** Every lease expired so long ago, as if its worker had died. */
+export async function expireLeases(pool: Pool, agoMs = 1_000): Promise<void> {
+  await pool.query(`update ferry.leases set expires_at = clock_timestamp() - $1 * interval '1 ms'`, [agoMs])
 }
 
 /** Every lease has another holder. */
@@ -33,7 +33,9 @@ export async function removeLeases(pool: Pool): Promise<void> {
 }
 
 /** The leases by name. One that is over is there until somebody takes or removes it. */
-export async function leasesOf(pool: Pool): Promise<{ name: string; expiresAt: Date; isOver: boolean }[]> {
+export async function leasesOf(
+  pool: Pool | Client,
+): Promise<{ name: string; expiresAt: Date; isOver: boolean }[]> {
   const { rows } = await pool.query(
     `select name, expires_at as "expiresAt", expires_at <= clock_timestamp() as "isOver" from ferry.leases order by name`,
   )

@@ -5,3 +5,8 @@ import { findPair, listDifferences, type SnapshotDifference } from '#src/invento
 export async function diffSnapshots(pool: Pool, a: bigint, b: bigint): Promise<SnapshotDifference[]> {
   return await Array.fromAsync(listDifferences(pool, await findPair(pool, a, b), null))
 }
+
+/** Every snapshot so far was taken so much earlier (an interval of Postgres). */
+export async function ageSnapshots(pool: Pool, by: string): Promise<void> {
+  await pool.query('update ferry.snapshots set taken_at = taken_at - $1::interval', [by])
+}

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { JobOutcome } from '#jobs/job.ts'
+import { cancelImport } from '#src/imports/control/cancel.ts'
 import { createCapacity } from '#src/worker/capacity.ts'
 import { createImportReport } from '#src/worker/import-log.ts'
 import { processImport } from '#src/worker/process-import.ts'
@@ -99,7 +100,6 @@ describe.each(BACKENDS)('on %s, what a worker logs of an import', kind => {
 test('a worker logs a cancellation, but not that an import gave way, waits or was stopped', async () => {
   await using harness = await openImportQueueHarness('postgres')
   const { lines, log } = openLines()
-  const id = await harness.stage({ rows: 3 })
   let status: JobOutcome['status'] = 'yielded'
   const processor = {
     context: harness.ferry,
@@ -109,21 +109,21 @@ test('a worker logs a cancellation, but not that an import gave way, waits or wa
     onEnd: createImportReport({ pool: harness.ferry.pool, log }),
   }
   const { signal } = new AbortController()
-  const process = () =>
-    processImport(processor, 'import-subscribers', { import: `${id}` }, { signal, cutOff: signal })
-  const row = (value: string) => harness.query('update ferry.imports set status = $1', [value])
-
-  processor.jobs[0]!.run = async () => {
-    await row('cancelled')
-    return { status }
+  /** Processes an import that a person cancels meanwhile. */
+  const process = async () => {
+    const id = await harness.stage({ rows: 3 })
+    processor.jobs[0]!.run = async () => {
+      await cancelImport(harness.ferry.pool, id)
+      return { status }
+    }
+    const signals = { signal, cutOff: signal }
+    return { id, end: await processImport(processor, 'import-subscribers', { import: `${id}` }, signals) }
   }
   for (status of ['yielded', 'skipped', 'stopped'] as const) {
-    await row('queued')
-    expect(await process()).toBe(status === 'stopped' ? 'given back' : 'done')
+    expect((await process()).end).toBe(status === 'stopped' ? 'given back' : 'done')
   }
   expect(lines).toEqual([])
   status = 'succeeded'
-  await row('queued')
-  await process()
+  const { id } = await process()
   expect(lines).toMatchObject([{ level: 'info', import: `${id}`, msg: 'An import was cancelled.' }])
 })

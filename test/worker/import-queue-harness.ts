@@ -2,7 +2,6 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Queue } from 'bullmq'
-import { Redis } from 'ioredis'
 import { importSubscribers } from '#jobs/import-subscribers.ts'
 import { loadInstallation } from '#src/db/installation.ts'
 import { migrateQueue, openBackend, openRawQueue } from '#src/queue/backend.ts'
@@ -10,6 +9,7 @@ import type { ImportWakeUp, QueueName } from '#src/queue/messages.ts'
 import type { WorkerOptions } from '#src/worker/worker.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import { waitFor } from '#test/support/wait-for.ts'
+import { wipeQueue } from '#test/support/wipe-queue.ts'
 import { openImportHarness } from '../imports/import-harness.ts'
 import { type BACKENDS, reconcileNever, reconcileOften } from './queue-harness.ts'
 
@@ -58,18 +58,7 @@ export async function openImportQueueHarness(
       const isSo = async () => Object.values(await counts()).every(count => count === 0)
       await waitFor(isSo, { what: 'every wake-up to be processed' })
     },
-    async wipe() {
-      if (redis) {
-        const connection = new Redis(redis.url)
-        await connection.flushdb()
-        await connection.quit()
-        return
-      }
-      const tables = await harness.query<{ name: string }>(
-        `select tablename as name from pg_tables where schemaname = 'ferry_queue' and tablename <> 'migration'`,
-      )
-      await harness.query(`truncate ${tables.map(table => `ferry_queue.${table.name}`).join(', ')}`)
-    },
+    wipe: () => wipeQueue(harness.ferry.pool, redis?.url),
     async startWorker() {
       const child = fork(WORKER, [
         JSON.stringify({

@@ -1,11 +1,9 @@
 import type { Queue } from 'bullmq'
-import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { defineJob, type Job, type JobContext, type JobOutcome } from '#jobs/job.ts'
 import { ScheduledPayload } from '#jobs/scheduled-payload.ts'
 import { loadInstallation } from '#src/db/installation.ts'
 import { openDatabase } from '#src/db/pool.ts'
-import { retryTransient } from '#src/db/retry.ts'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import { type BackendSettings, migrateQueue, openBackend, openRawQueue } from '#src/queue/backend.ts'
@@ -13,8 +11,10 @@ import type { ScheduleWakeUp } from '#src/queue/messages.ts'
 import { type Schedule, type ScheduleDefinition, schedulesOf } from '#src/schedules/definition.ts'
 import { type FerryWorker, openWorker, type WorkerContext, type WorkerOptions } from '#src/worker/worker.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { ageInstallation } from '../support/installation.ts'
 import { openTestRedis, testRedisUrl } from '../support/redis.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { wipeQueue } from '../support/wipe-queue.ts'
 
 /** Every test of the queue runs on each of these. */
 export const BACKENDS = testRedisUrl ? (['postgres', 'redis'] as const) : (['postgres'] as const)
@@ -99,30 +99,13 @@ export async function openQueueHarness(
       workers.add(tracked)
       return tracked
     },
-    async wipeQueue() {
-      if (redis) return flush(redis.url)
-      const { rows } = await ferry.pool.query<{ name: string }>(
-        `select tablename as name from pg_tables where schemaname = 'ferry_queue' and tablename <> 'migration'`,
-      )
-      // A worker that uses the queue at the same time may deadlock with it.
-      await retryTransient(() =>
-        ferry.pool.query(`truncate ${rows.map(row => `ferry_queue.${row.name}`).join(', ')}`),
-      )
-    },
+    wipeQueue: () => wipeQueue(ferry.pool, redis?.url),
     async slots() {
       return (await ferry.pool.query<SlotRow>('select * from ferry.schedule_slots order by slot')).rows
     },
-    async installedLongAgo() {
-      await ferry.pool.query(`update ferry.installation set created_at = now() - interval '30 days'`)
-    },
+    installedLongAgo: () => ageInstallation(ferry.pool),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
-}
-
-async function flush(redisUrl: string): Promise<void> {
-  const redis = new Redis(redisUrl)
-  await redis.flushdb()
-  await redis.quit()
 }
 
 const SILENT = pino({ level: process.env.FERRY_TEST_LOG_LEVEL ?? 'silent' })

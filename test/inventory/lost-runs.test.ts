@@ -1,0 +1,68 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { acquireLease, fenceWithLease, type Lease } from '#src/db/leases.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { leaseNameOf } from '#src/inventory/lease-name.ts'
+import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
+import { failLostRuns } from '#src/inventory/lost-runs.ts'
+import { expireLeases, leasesOf, takeOverLeases } from '#test/support/leases.ts'
+import { NEW_RUN } from '#test/support/runs.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+
+const log = pino({ level: 'silent' })
+
+/** The lease of the inventory of `NEW_RUN`. */
+async function acquired(store: TestStore, holder: string, lifeMs?: number): Promise<Lease> {
+  const lease = await acquireLease(store.pool, leaseNameOf(NEW_RUN), holder, log, lifeMs)
+  if ('heldBy' in lease) throw new Error(`held by ${lease.heldBy}`)
+  return lease
+}
+
+test('an expired lease without work under way is taken over, and its run called lost', async () => {
+  await using store = await openTestStore()
+  const dead = await acquired(store, 'dead')
+  await startRun(store.pool, NEW_RUN, dead)
+  expect(await failLostRuns(store.pool)).toEqual([])
+  await expireLeases(store.pool, 60_000)
+  expect(await failLostRuns(store.pool)).toMatchObject([
+    { account: NEW_RUN.account, resource: NEW_RUN.resource },
+  ])
+  await (await acquired(store, 'next')).release()
+  await dead.release()
+})
+
+test('a worker that was suspended has its lease again if nobody took it over, and its run is not called lost', async () => {
+  await using store = await openTestStore()
+  const lease = await acquired(store, 'worker', 3_000)
+  await startRun(store.pool, NEW_RUN, lease)
+  await expireLeases(store.pool, 2_000)
+  expect(await failLostRuns(store.pool)).toEqual([])
+  const renewed = async () => (await leasesOf(store.pool)).some(({ isOver }) => !isOver)
+  await waitFor(renewed, { what: 'the lease to be renewed', timeoutMs: 20_000 })
+  await inTransaction(store.pool, client => fenceWithLease(client, lease))
+  expect(lease.signal.aborted).toBe(false)
+  await lease.release()
+})
+
+test('a run whose lease has another holder is called lost', async () => {
+  await using store = await openTestStore()
+  const first = await acquired(store, 'first')
+  await startRun(store.pool, NEW_RUN, first)
+  await takeOverLeases(store.pool)
+  expect(await failLostRuns(store.pool)).toHaveLength(1)
+  await first.release()
+})
+
+test('a run whose lease expired while it was being applied is not called lost', async () => {
+  await using store = await openTestStore()
+  const lease = await acquired(store, 'slow')
+  const run = await startRun(store.pool, NEW_RUN, lease)
+  await expireLeases(store.pool, 60_000)
+  await inTransaction(store.pool, async client => {
+    await client.query('select from ferry.leases for update')
+    expect(await failLostRuns(store.pool)).toEqual([])
+    expect(await finishRun(client, run, { ...NOTHING_DONE, status: 'succeeded' })).toBe(true)
+  })
+  await lease.release()
+})

@@ -1,0 +1,28 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { pruneSlots } from '#src/schedules/prune.ts'
+import { takeSlot } from '#src/schedules/slot-lease.ts'
+import { endSlotPauses } from '#test/support/slots.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const ago = (days: number) => new Date(Date.now() - days * 86_400_000)
+
+test('old slots are removed, done or left lying, except the latest of each schedule', async () => {
+  await using store = await openTestStore()
+  const context = { pool: store.pool, holder: 'test', log: pino({ level: 'silent' }) }
+  const take = async (schedule: string, daysAgo: number) =>
+    (await takeSlot(context, { schedule, account: 'default' }, ago(daysAgo), { evenIfPaused: false }))!
+  await (await take('poll', 40)).settle('succeeded', false)
+  await (await take('poll', 35)).reopen(0, true)
+  await endSlotPauses(store.pool, '35 days')
+  await (await take('poll', 33)).reopen(0, true)
+  await (await take('poll', 1)).settle('succeeded', false)
+  await (await take('monthly', 45)).settle('succeeded', false)
+  expect(await pruneSlots(store.pool)).toBe(2)
+  const { rows } = await store.pool.query('select schedule, outcome from ferry.schedule_slots order by slot')
+  expect(rows).toEqual([
+    { schedule: 'monthly', outcome: 'succeeded' },
+    { schedule: 'poll', outcome: null },
+    { schedule: 'poll', outcome: 'succeeded' },
+  ])
+})

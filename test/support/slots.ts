@@ -1,0 +1,9 @@
+import type { Pool } from 'pg'
+
+/** Every slot that is not done may be tried again, and could have been for so long (an interval of Postgres). */
+export async function endSlotPauses(pool: Pool, ago = '0'): Promise<void> {
+  await pool.query(
+    `update ferry.schedule_slots set retry_at = clock_timestamp() - $1::interval where done_at is null`,
+    [ago],
+  )
+}
