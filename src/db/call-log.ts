@@ -1,23 +1,17 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
-import { z } from 'zod'
 import type { CallEnd } from '#src/model/call-end.ts'
 import { type Limit, MAX_RETRY_AFTER_MS, PERMIT_SHARE_PERCENT, POLL_SOON_MS } from '#src/model/limit.ts'
+import { acquirePermits, type Call } from './acquire-permits.ts'
 import { type ClosedLimit, findClosedLimit } from './closed-limits.ts'
+import { gather } from './gather.ts'
+import { openPermitQueue } from './permit-queue.ts'
 import { retryTransient } from './retry.ts'
-import { onlyRow } from './rows.ts'
 
 export type ThrottleOptions<Operation extends string> = {
   limitOf(account: string, operation: Operation): Limit
   readonly arrivalBoundMs: number
   /** Called once for each limit that the platform has closed and a call waits for, until the platform answers again. */
   onClosed?(call: Call<Operation>, closed: ClosedLimit): void
-}
-
-type Call<Operation extends string> = {
-  readonly account: string
-  readonly operation: Operation
-  readonly runId: bigint | null
 }
 
 type Permit<Operation extends string> = {
@@ -40,16 +34,48 @@ const MAX_WAIT_MS = 60_000
  * the platform room; the two rooms are joined in `ferry.ts` only.
  *
  * `ferry.acquire_permit` counts and records under the lock of one row; this module only waits. The callers of one process
- * queue up, first come first served, so that fifty waiting pages ask the database once, not fifty times.
+ * queue up and ask together, and the ends of their calls are recorded together: fifty pages that are sent and answered
+ * within a moment cost a few round trips to the database, not a hundred.
  * A permit is good for `PERMIT_SHARE_PERCENT` of the arrival bound after it was asked for. A worker that uses it later has
  * slept, and its call would reach the platform later than the log assumes.
  */
 export function createThrottle<Operation extends string>(pool: Pool, options: ThrottleOptions<Operation>) {
-  const queues = new Map<string, Promise<unknown>>()
+  /** One for each limit and operation. */
+  const queues = new Map<string, ReturnType<typeof openQueue>>()
   const reportedClosed = new Set<string>()
 
   function queueKeyOf(call: Call<Operation>): string {
     return `${options.limitOf(call.account, call.operation).limitKey} ${call.operation}`
+  }
+
+  function queueOf(call: Call<Operation>): ReturnType<typeof openQueue> {
+    const key = queueKeyOf(call)
+    const queue = queues.get(key) ?? openQueue(options.limitOf(call.account, call.operation), call.operation)
+    queues.set(key, queue)
+    return queue
+  }
+
+  function openQueue(limit: Limit, operation: Operation) {
+    const acquire = openPermitQueue<Call<Operation>, Permit<Operation>>({
+      async acquirePermits(calls, signal) {
+        const askedAtMs = performance.now()
+        // Repeated after a lost answer, it may acquire permits that nobody uses: fewer calls then, never more.
+        const { acquired, wait } = await retryTransient(
+          () => acquirePermits(pool, limit, operation, calls, options.arrivalBoundMs),
+          { signal },
+        )
+        const permits = acquired.map(permit => ({ ...permit, askedAtMs }))
+        if (wait === null) return { permits, waitMs: 0 }
+        const next = calls[permits.length]
+        // A report that fails must not fail the call.
+        if (next && wait.ms > LONG_WAIT_MS) await reportIfClosed(next, limit).catch(() => {})
+        return { permits, waitMs: Math.min(wait.ms, wait.pollSoon ? POLL_SOON_MS : MAX_WAIT_MS) }
+      },
+      // A permit that was not returned counts until its bound: fewer calls then, never more.
+      returnUnused: permit => returnPermit(permit).catch(() => {}),
+    })
+    const finish = gather((calls: readonly EndedCall[]) => recordCallEnds(pool, calls))
+    return { acquire, finish }
   }
 
   async function reportIfClosed(call: Call<Operation>, limit: Limit): Promise<void> {
@@ -60,27 +86,6 @@ export function createThrottle<Operation extends string>(pool: Pool, options: Th
     options.onClosed(call, closed)
   }
 
-  async function acquireInTurn(call: Call<Operation>, limit: Limit, signal: AbortSignal) {
-    for (;;) {
-      signal.throwIfAborted()
-      const askedAtMs = performance.now()
-      // Repeated after a lost answer, it may take a second permit that nobody uses: fewer calls then, never more.
-      const answer = await retryTransient(() => tryPermit(pool, call, limit, options.arrivalBoundMs), {
-        signal,
-      })
-      if (answer.callId !== null) {
-        const permit = { callId: answer.callId, call, askedAtMs }
-        if (!signal.aborted) return permit
-        await returnPermit(permit)
-        continue
-      }
-      // A report that fails must not fail the call.
-      if (answer.waitMs > LONG_WAIT_MS) await reportIfClosed(call, limit).catch(() => {})
-      const maxMs = answer.pollSoon ? POLL_SOON_MS : MAX_WAIT_MS
-      await delay(Math.min(answer.waitMs, maxMs), undefined, { signal })
-    }
-  }
-
   async function returnPermit(permit: Permit<Operation>): Promise<void> {
     await pool.query('delete from ferry.platform_calls where id = $1', [permit.callId])
   }
@@ -89,75 +94,39 @@ export function createThrottle<Operation extends string>(pool: Pool, options: Th
     arrivalBoundMs: options.arrivalBoundMs,
     permitGoodForMs: (options.arrivalBoundMs * PERMIT_SHARE_PERCENT) / 100,
 
-    acquirePermit(call: Call<Operation>, signal: AbortSignal): Promise<Permit<Operation>> {
-      const limit = options.limitOf(call.account, call.operation)
-      const key = queueKeyOf(call)
-      const ahead = queues.get(key) ?? Promise.resolve()
-      const permit = ahead.then(() => acquireInTurn(call, limit, signal))
-      queues.set(
-        key,
-        permit.catch(() => {}),
-      )
-      return untilAborted(permit, signal)
-    },
-
+    acquirePermit: (call: Call<Operation>, signal: AbortSignal) => queueOf(call).acquire(call, signal),
     returnPermit,
 
     finishCall(permit: Permit<Operation>, end: CallEnd): Promise<void> {
       if (end.httpStatus !== null && !end.isOverLimit) reportedClosed.delete(queueKeyOf(permit.call))
-      return recordCallEnd(pool, permit.callId, end)
+      return queueOf(permit.call).finish({ callId: permit.callId, end })
     },
   }
 }
 
 /** Records the end of a call. A refusal because of the limit closes the operation to every worker for a while. */
-export async function recordCallEnd(client: Pool | PoolClient, callId: bigint, end: CallEnd): Promise<void> {
-  await client.query('select ferry.finish_call($1, $2, $3, $4, $5, $6, $7, $8)', [
-    callId,
-    end.answered,
-    end.httpStatus,
-    end.errorCode,
-    end.requestId,
-    end.isOverLimit,
-    end.retryAfterMs === null ? null : Math.min(end.retryAfterMs, MAX_RETRY_AFTER_MS),
-    BACK_OFF_MS,
-  ])
+export function recordCallEnd(client: Pool | PoolClient, callId: bigint, end: CallEnd): Promise<void> {
+  return recordCallEnds(client, [{ callId, end }])
 }
 
-/** Settles as `promise` does, or rejects as soon as `signal` aborts: a caller that gives up need not queue any longer. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason)
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = () => reject(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort))
-}
+type EndedCall = { readonly callId: bigint; readonly end: CallEnd }
 
-/** A row of `ferry.acquire_permit`: the id of the call that was recorded, or how long to wait. */
-const PermitAnswer = z.union([
-  z.object({ callId: z.string().transform(BigInt) }),
-  z.object({ callId: z.null(), waitMs: z.number(), pollSoon: z.boolean() }),
-])
-type PermitAnswer = Readonly<z.infer<typeof PermitAnswer>>
-
-async function tryPermit(
-  pool: Pool,
-  call: Call<string>,
-  limit: Limit,
-  boundMs: number,
-): Promise<PermitAnswer> {
-  const { rows } = await pool.query(
-    `select call_id as "callId", wait_ms as "waitMs", poll_soon as "pollSoon"
-     from ferry.acquire_permit($1, $2, $3, $4, $5, $6, $7)`,
+/** Records the ends of calls of one limit. Of several, it would lock their rows in an order of its own. */
+async function recordCallEnds(client: Pool | PoolClient, calls: readonly EndedCall[]): Promise<void> {
+  const ends = calls.map(({ end }) => end)
+  await client.query(
+    `select ferry.finish_call(call_id, answered, http_status, error_code, request_id, is_over_limit, retry_after_ms, $8)
+     from unnest($1::bigint[], $2::boolean[], $3::int[], $4::text[], $5::text[], $6::boolean[], $7::float8[])
+       as c (call_id, answered, http_status, error_code, request_id, is_over_limit, retry_after_ms)`,
     [
-      limit.limitKey,
-      call.operation,
-      call.account,
-      call.runId,
-      limit.windows.map(window => window.maxCalls),
-      limit.windows.map(window => window.windowMs),
-      boundMs,
+      calls.map(({ callId }) => callId),
+      ends.map(end => end.answered),
+      ends.map(end => end.httpStatus),
+      ends.map(end => end.errorCode),
+      ends.map(end => end.requestId),
+      ends.map(end => end.isOverLimit),
+      ends.map(end => (end.retryAfterMs === null ? null : Math.min(end.retryAfterMs, MAX_RETRY_AFTER_MS))),
+      BACK_OFF_MS,
     ],
   )
-  return PermitAnswer.parse(onlyRow(rows, 'ferry.acquire_permit'))
 }

@@ -68,6 +68,59 @@ test('never more calls are counted in any rolling window than the limit allows, 
   )
 })
 
+test('callers of one moment get what the window has room for in one transaction, and end in one', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle({ limitKey: 'many', windows: [{ maxCalls: 5, windowMs: 400 }] })
+  const transactions = async () => {
+    const { rows } = await store.pool.query<{ calls: number; transactions: number; runs: string[] }>(
+      `select count(*)::int as calls, count(distinct xmin::text)::int as transactions,
+         array_agg(account || ' ' || run_id order by id) as runs from ferry.platform_calls`,
+    )
+    return rows[0]!
+  }
+  const accounts = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+  const waiting = accounts.map((account, n) =>
+    throttle.acquirePermit({ ...CALL, account, runId: BigInt(n) }, NEVER),
+  )
+  const five = await Promise.all(waiting.slice(0, 5))
+  expect(five.map(permit => permit.call.account)).toEqual(accounts.slice(0, 5))
+  expect(await transactions()).toEqual({
+    calls: 5,
+    transactions: 1,
+    runs: ['a 0', 'b 1', 'c 2', 'd 3', 'e 4'],
+  })
+
+  const answeredAtMs = performance.now()
+  await Promise.all(five.map(permit => throttle.finishCall(permit, ANSWERED)))
+  expect(await transactions()).toMatchObject({ calls: 5, transactions: 1 })
+  await Promise.all(waiting)
+  expect(performance.now() - answeredAtMs).toBeGreaterThan(380)
+  expect(await transactions()).toMatchObject({ calls: 7 })
+})
+
+test('each of the calls that end together is recorded with its own end', async () => {
+  await using store = await openTestStore()
+  const throttle = store.createThrottle({ limitKey: 'ends', windows: [{ maxCalls: 9, windowMs: 1000 }] })
+  const ends = [
+    ANSWERED,
+    { ...TOO_FREQUENT, requestId: 'r2', retryAfterMs: 20_000 },
+    { ...ANSWERED, answered: false, httpStatus: null, errorCode: 'NoAnswer', requestId: null },
+  ]
+  await Promise.all(
+    ends.map(async end => throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), end)),
+  )
+  const { rows } = await store.pool.query(
+    `select finished is not null as answered, http_status, error_code, request_id,
+       (select blocked_until > clock_timestamp() + interval '15 s' from ferry.platform_limits) as closed
+     from ferry.platform_calls order by id`,
+  )
+  expect(rows).toEqual([
+    { answered: true, http_status: 200, error_code: null, request_id: 'r', closed: true },
+    { answered: true, http_status: 429, error_code: 'RequestTooFrequently', request_id: 'r2', closed: true },
+    { answered: false, http_status: null, error_code: 'NoAnswer', request_id: null, closed: true },
+  ])
+})
+
 test('a call that nobody finished counts until the arrival bound and the window are over, then no more', async () => {
   await using store = await openTestStore()
   const throttle = store.createThrottle(

@@ -1,0 +1,70 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import type { Limit } from '#src/model/limit.ts'
+
+/** A call that needs a permit. */
+export type Call<Operation extends string> = {
+  readonly account: string
+  readonly operation: Operation
+  readonly runId: bigint | null
+}
+
+export type AcquiredPermits<Operation extends string> = {
+  /** The first of the calls, in their order. */
+  readonly acquired: readonly { readonly callId: bigint; readonly call: Call<Operation> }[]
+  /** How long the next call has to wait; null if every call has its permit. */
+  readonly wait: { readonly ms: number; readonly pollSoon: boolean } | null
+}
+
+/**
+ * Acquires permits for the first of `calls`, as many as fit every window. All calls are of one operation and one limit.
+ *
+ * One statement and one transaction, however many they are. One of each per permit took 2 ms, on a busy machine 10: the
+ * fiftieth page of a window went out 0.1 to 0.5 s after the first, and every later window began as late.
+ */
+export async function acquirePermits<Operation extends string>(
+  pool: Pool,
+  { limitKey, windows }: Limit,
+  operation: Operation,
+  calls: readonly Call<Operation>[],
+  arrivalBoundMs: number,
+): Promise<AcquiredPermits<Operation>> {
+  const { rows } = await pool.query(ACQUIRE_PERMITS, [
+    limitKey,
+    operation,
+    calls.map(call => call.account),
+    calls.map(call => call.runId),
+    windows.map(window => window.maxCalls),
+    windows.map(window => window.windowMs),
+    arrivalBoundMs,
+  ])
+  const asked = Asked.array().parse(rows)
+  const refused = asked.find(answer => answer.callId === null)
+  return {
+    acquired: calls.flatMap((call, n) => {
+      const callId = asked[n]?.callId ?? null
+      return callId === null ? [] : { callId, call }
+    }),
+    wait: refused ? { ms: refused.waitMs, pollSoon: refused.pollSoon } : null,
+  }
+}
+
+/**
+ * Asks for one call after the other until one has to wait. The first takes the lock of the limit, and it is held until all
+ * are asked. Each sees the calls recorded before it, because every statement of a volatile function has its own snapshot.
+ */
+const ACQUIRE_PERMITS = `
+  with recursive asked as (
+    select 1 as n, p.* from ferry.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7) p
+    union all
+    select n + 1, p.*
+    from asked, ferry.acquire_permit($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7) p
+    where asked.call_id is not null and n < cardinality($3::text[])
+  )
+  select call_id as "callId", wait_ms as "waitMs", poll_soon as "pollSoon" from asked order by n`
+
+/** A row of `ferry.acquire_permit`: the id of the call that was recorded, or how long to wait. */
+const Asked = z.union([
+  z.object({ callId: z.string().transform(BigInt) }),
+  z.object({ callId: z.null(), waitMs: z.number(), pollSoon: z.boolean() }),
+])
