@@ -24,13 +24,13 @@ export const history: Bench = async lab => {
   const client = await lab.connect(databaseUrl)
   const database = openDatabase(databaseUrl, pino({ level: 'silent' }))
   lab.defer(() => database[Symbol.asyncDispose]())
-  const platform = new SandboxState({ ...DEFAULT_OPTIONS, rules: size, servers: 0 })
+  const platform = new NotingSandbox({ ...DEFAULT_OPTIONS, rules: size, servers: 0 })
   const vacuum = await autovacuumOf(client)
 
-  let known = new Map<bigint, AlertRule>()
   for (let night = 0; night < NIGHTS; night++) {
     if (night > 0) platform.mutate(size / 100, ['rule-changed'])
-    known = await saveNight(database.pool, night, platform.rules.rows(), known)
+    const fresh = night > 0 ? platform.takeChanged() : platform.rules.rows()
+    await saveNight(database.pool, night, fresh)
     await vacuum(night === 0 ? 0 : size / 100, night === 0 ? size : size / 100)
   }
   const versions = await bytesOf(client, TABLE.name)
@@ -46,23 +46,32 @@ export const history: Bench = async lab => {
   ]
 }
 
-/** Closes and opens versions as a sync does in its transaction, at half past three of a night; returns what is known then. */
-async function saveNight(
-  pool: Pool,
-  night: number,
-  listed: readonly AlertRule[],
-  known: ReadonlyMap<bigint, AlertRule>,
-): Promise<Map<bigint, AlertRule>> {
+/** Notes which rules change. */
+class NotingSandbox extends SandboxState {
+  readonly #changed = new Set<bigint>()
+
+  override changeRule(id: bigint, patch: Partial<AlertRule>): void {
+    super.changeRule(id, patch)
+    this.#changed.add(id)
+  }
+
+  /** The rules that have changed since the last call, as they are now. */
+  takeChanged(): AlertRule[] {
+    const rules = Array.from(this.#changed, id => this.rules.get(id))
+    this.#changed.clear()
+    return rules
+  }
+}
+
+/** Closes and opens versions as a sync does in its transaction, at half past three of a night. */
+async function saveNight(pool: Pool, night: number, rules: readonly AlertRule[]): Promise<void> {
   const at = new Date(Date.UTC(2026, 0, 1 + night, 3, 30)).toISOString()
   const run = { account: 'default', runId: BigInt(night + 1), at }
-  // The sandbox makes a new object of a rule it changes.
-  const fresh = listed.filter(rule => known.get(rule.id) !== rule).sort((a, b) => (a.id < b.id ? -1 : 1))
-  const changed = fresh.filter(rule => known.has(rule.id)).map(TABLE.idOf)
+  const fresh = rules.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   await inTransaction(pool, async client => {
-    await closeVersions(client, TABLE, run, changed)
+    await closeVersions(client, TABLE, run, night === 0 ? [] : fresh.map(TABLE.idOf))
     await openVersions(client, TABLE, run, fresh.map(versionOf))
   })
-  return new Map(listed.map(rule => [rule.id, rule]))
 }
 
 function versionOf(row: AlertRule): NewVersion<AlertRule> {

@@ -21,7 +21,7 @@ export function addSandbox(program: Command): void {
     .command('sandbox')
     .description('run only the sandbox: a fake platform with the same API and made-up data')
     .option('--port <n>', 'port on 127.0.0.1 (default: any free port)', countUpTo(65_535), 0)
-    .option('--rules <n>', 'how many alert rules it has', countUpTo(200_000), 40)
+    .option('--rules <n>', 'how many alert rules it has', countUpTo(1_000_000), 40)
     .option('--servers <n>', 'how many MCP servers it has', countUpTo(10_000), 25)
     .option('--latency <duration>', 'how long each answer takes', durationArgument, 0)
     .option(

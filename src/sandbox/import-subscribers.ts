@@ -53,7 +53,7 @@ export function importSubscribers(state: SandboxState, body: unknown): Result {
       locale,
     })
   }
-  return { ok: true, data: new Payload('{}') }
+  return { ok: true, data: [new Payload('{}')] }
 }
 
 /** The body with only the first half of its subscribers, rounded up; any other body unchanged. */

@@ -12,14 +12,14 @@ const RuleListBody = z.object({ folder_id: Uint64.default(0n) })
 export function listRules(state: SandboxState, key: AppKey, body: unknown): Result {
   const read = readBody(RuleListBody, body)
   if (!read.ok) return read
-  if (state.rulesBody !== null) return { ok: true, data: new Payload(state.rulesBody) }
+  if (state.rulesBody !== null) return { ok: true, data: [new Payload(state.rulesBody)] }
   const folderId = read.fields.folder_id
   if (folderId !== 0n && !state.folders.has(folderId)) {
     return refuse('ResourceNotFound', `Folder ${folderId} does not exist.`)
   }
-  const data = state.rules.payload(
+  const data = state.rules.listing(
     `${key.accountId} ${folderId}`,
     rule => rule.account_id === key.accountId && (folderId === 0n || rule.folder_id === folderId),
   )
-  return { ok: true, data: state.emptyAsNull && data.bytes.length === 2 ? new Payload('null') : data }
+  return { ok: true, data: data.length > 0 ? data : [new Payload(state.emptyAsNull ? 'null' : '[]')] }
 }

@@ -21,7 +21,7 @@ const ServerListBody = z.object({
 export function listServers(state: SandboxState, key: AppKey, body: unknown): Result {
   const read = readBody(ServerListBody, body)
   if (!read.ok) return read
-  if (state.serversBody !== null) return { ok: true, data: new Payload(state.serversBody) }
+  if (state.serversBody !== null) return { ok: true, data: [new Payload(state.serversBody)] }
   const { defaultPageSize, maxPageSize } = state.options
   const size = clamp(read.fields.limit ?? BigInt(defaultPageSize), maxPageSize)
   const page = clamp(read.fields.p, Number.MAX_SAFE_INTEGER)
@@ -34,7 +34,7 @@ export function listServers(state: SandboxState, key: AppKey, body: unknown): Re
   const isNull = state.emptyAsNull && servers.length === 0
   return {
     ok: true,
-    data: new Payload(isNull ? `{"total":${total},"servers":null}` : wireJson({ total, servers })),
+    data: [new Payload(isNull ? `{"total":${total},"servers":null}` : wireJson({ total, servers }))],
   }
 }
 

@@ -38,7 +38,10 @@ type Undeclared = Readonly<Record<string, unknown>>
  * The sandbox answers from this object without a copy, so a change shows in the next answer.
  */
 export class SandboxState {
-  readonly rules = new RowStore<bigint, AlertRule>(rule => rule.id)
+  readonly rules = new RowStore<bigint, AlertRule>(
+    rule => rule.id,
+    index => this.#sampleRule(index, SANDBOX_ACCOUNT_ID),
+  )
   readonly servers = new RowStore<string, McpServer>(server => server.server_id)
   /** Folders that exist, even if empty. A call for any other gets ResourceNotFound. */
   readonly folders = new Set<bigint>()
@@ -85,14 +88,16 @@ export class SandboxState {
 
   /** Adds this many sample rows. No sample row comes twice, even after it was removed. */
   addSamples({ rules = 0, servers = 0 }: { rules?: number; servers?: number }): void {
-    for (let added = 0; added < rules; added++) this.addRule()
+    for (let added = 0; added < rules; added++) {
+      this.folders.add(this.rules.addSample(this.#sampled.rules++).folder_id)
+    }
     for (let added = 0; added < servers; added++) this.addServer()
   }
 
   /** Adds the next sample rule before position `index`, by default at the end; `fields` replace its own. */
   addRule(fields: Partial<AlertRule> & Undeclared = {}, index?: number): AlertRule {
     const accountId = fields.account_id ?? SANDBOX_ACCOUNT_ID
-    const rule = { ...sampleRule({ ...this.options, index: this.#sampled.rules++, accountId }), ...fields }
+    const rule = { ...this.#sampleRule(this.#sampled.rules++, accountId), ...fields }
     this.folders.add(rule.folder_id)
     this.rules.add(rule, index)
     return rule
@@ -171,5 +176,9 @@ export class SandboxState {
   /** The largest number of calls of one account or key that the limiter saw in any rolling window. */
   maxInAnyWindow(operation: Operation, windowMs: number): number {
     return maxInAnyWindow(this.received, operation, windowMs)
+  }
+
+  #sampleRule(index: number, accountId: bigint): AlertRule {
+    return sampleRule({ ...this.options, index, accountId })
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { openChanges } from '#src/sandbox/changes.ts'
+import { wireJson } from '#src/sandbox/json.ts'
 import { WORKING_DAY } from '#src/sandbox/mutate.ts'
 import { DEFAULT_OPTIONS } from '#src/sandbox/options.ts'
 import { SandboxState } from '#src/sandbox/state.ts'
@@ -8,9 +9,9 @@ test('one thing changes at a time, and in the long run there are about as many',
   vi.useFakeTimers()
   try {
     const sandbox = { state: new SandboxState({ ...DEFAULT_OPTIONS, limits: {} }), reset() {} }
-    const snapshot = () => [...sandbox.state.rules.rows(), ...sandbox.state.servers.rows()]
-    const differing = (before: readonly object[]) =>
-      snapshot().filter(row => !before.some(old => old === row)).length
+    const snapshot = () =>
+      [...sandbox.state.rules.rows(), ...sandbox.state.servers.rows()].map(row => wireJson(row))
+    const differing = (before: readonly string[]) => snapshot().filter(row => !before.includes(row)).length
     const before = snapshot()
     using _changes = openChanges(sandbox, 30_000)
     vi.advanceTimersByTime(29_999)
