@@ -1,5 +1,6 @@
 -- States are checked, comments are in plain words, and functions that only Ferry calls have other names and parameters:
 -- workers of an older version must have stopped.
+ALTER TABLE "ferry"."platform_limits" ADD COLUMN "blocked_by" bigint;--> statement-breakpoint
 ALTER TABLE "ferry"."contract_drift" ADD CONSTRAINT "contract_drift_resource" CHECK ("ferry"."contract_drift"."resource" in ('alert-rules', 'mcp-servers')) NOT VALID;--> statement-breakpoint
 ALTER TABLE "ferry"."contract_drift" VALIDATE CONSTRAINT "contract_drift_resource";--> statement-breakpoint
 ALTER TABLE "ferry"."removal_holds" ADD CONSTRAINT "removal_holds_resource" CHECK ("ferry"."removal_holds"."resource" in ('alert-rules', 'mcp-servers')) NOT VALID;--> statement-breakpoint
@@ -70,6 +71,7 @@ COMMENT ON COLUMN ferry.platform_calls.finished IS 'When the platform''s answer 
 COMMENT ON COLUMN ferry.platform_calls.error_code IS 'The platform''s error code, or why there was no answer; null if there was no error.';
 COMMENT ON TABLE ferry.platform_limits IS 'One row for each limit. A worker locks it while it looks at the call log.';
 COMMENT ON COLUMN ferry.platform_limits.blocked_until IS 'After a 429, no worker calls before this moment; null if there was never one.';
+COMMENT ON COLUMN ferry.platform_limits.blocked_by IS 'The last call that the platform refused because of the limit (platform_calls.id); null if there was none.';
 COMMENT ON TABLE ferry.quarantined_rows IS 'Rows that the platform delivered and that could not be applied. A row is stored when it is first met or has changed, and holds until a later run does not meet it any more. If there are very many, a run stores the first ones and counts the rest. The last good version of such a row stays current.';
 COMMENT ON COLUMN ferry.quarantined_rows.until_run IS 'The first later run of the same scope that did not meet the row in this form; null if it still holds.';
 COMMENT ON COLUMN ferry.quarantined_rows.fingerprint IS 'A hash of id, reason and row, by which later runs recognise it. Null: stored by an earlier version of Ferry, for that run alone.';
@@ -106,8 +108,7 @@ DROP FUNCTION ferry.claim_batch(bigint,text,uuid,uuid,boolean,text,integer[],int
 -- the count that follows sees all calls that were recorded before the lock was granted. One statement that locked and
 -- counted would count with a snapshot older than the lock, and would let too many calls through.
 --
--- A call counts in a window until the platform must have forgotten it: the platform counts it at some time between the
--- moment Ferry sent it and least(finished, counted_by).
+-- Which calls count, and until when, is said in full_windows.sql.
 CREATE OR REPLACE FUNCTION ferry.acquire_permit(
   p_limit_key text, p_operation text, p_account text, p_run_id bigint,
   p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
@@ -116,7 +117,6 @@ CREATE OR REPLACE FUNCTION ferry.acquire_permit(
 DECLARE
   v_blocked_until timestamptz;
   v_now timestamptz;
-  v_counts_until timestamptz;
   v_free_at timestamptz;
 BEGIN
   SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
@@ -130,19 +130,8 @@ BEGIN
 
   v_now := clock_timestamp();
   v_free_at := greatest(v_blocked_until, v_now);
-  poll_soon := false;
-  FOR i IN 1 .. array_length(p_max_calls, 1) LOOP
-    -- The youngest call but p_max_calls[i] - 1: once it has left the window, there is room for one more.
-    SELECT least(c.finished, c.counted_by) INTO v_counts_until FROM ferry.platform_calls c
-      WHERE c.limit_key = p_limit_key AND c.operation = p_operation
-        AND c.counted_by > v_now - p_window_ms[i] * interval '1 ms'
-        AND least(c.finished, c.counted_by) > v_now - p_window_ms[i] * interval '1 ms'
-      ORDER BY 1 DESC OFFSET p_max_calls[i] - 1 LIMIT 1;
-    IF FOUND THEN
-      v_free_at := greatest(v_free_at, v_counts_until + p_window_ms[i] * interval '1 ms');
-      poll_soon := poll_soon OR v_counts_until > v_now;
-    END IF;
-  END LOOP;
+  SELECT greatest(v_free_at, max(w.free_at)), coalesce(bool_or(w.is_in_flight), false) INTO v_free_at, poll_soon
+    FROM ferry.full_windows(p_limit_key, p_operation, p_max_calls, p_window_ms, v_now) w;
 
   IF v_free_at > v_now THEN
     wait_ms := extract(epoch FROM v_free_at - v_now) * 1000;
@@ -154,6 +143,17 @@ BEGIN
 END $$;
 
 COMMENT ON FUNCTION ferry.acquire_permit IS 'Records one more call in the call log, or says how long to wait. For Ferry itself.';
+--> statement-breakpoint
+-- The calls that the platform may still count after p_since, and until when each counts; see full_windows.sql.
+-- The planner puts the body in the place of the call. The first comparison follows from the second; it is there for the index.
+CREATE OR REPLACE FUNCTION ferry.counted_calls(p_limit_key text, p_operation text, p_since timestamptz)
+RETURNS TABLE (started timestamptz, counts_until timestamptz) LANGUAGE sql STABLE AS $$
+  SELECT c.started, least(c.finished, c.counted_by) FROM ferry.platform_calls c
+  WHERE c.limit_key = p_limit_key AND c.operation = p_operation
+    AND c.counted_by > p_since AND least(c.finished, c.counted_by) > p_since
+$$;
+
+COMMENT ON FUNCTION ferry.counted_calls IS 'The calls that the platform may still count after an instant. For Ferry itself.';
 --> statement-breakpoint
 -- Gives the columns of a view the comments of the columns of the same name in the relation they come from: they mean
 -- the same. For the files of views; a comment that follows the call replaces what it gave.
@@ -197,6 +197,7 @@ BEGIN
     v_strikes := v_limit.strikes + coalesce(v_call.started > v_limit.blocked_until, true)::int;
     UPDATE ferry.platform_limits l SET
         strikes = v_strikes,
+        blocked_by = p_call_id,
         blocked_until = greatest(l.blocked_until, clock_timestamp() + interval '1 ms' * greatest(
           p_retry_after_ms, p_back_off_ms[least(greatest(v_strikes, 1), cardinality(p_back_off_ms))]))
       WHERE l.limit_key = v_call.limit_key AND l.operation = v_call.operation;
@@ -209,12 +210,51 @@ END $$;
 
 COMMENT ON FUNCTION ferry.finish_call IS 'Records the end of a call. For Ferry itself.';
 --> statement-breakpoint
+-- One row for each window of a limit that has no room for another call at p_at: when it will have, and whether that depends
+-- on calls in flight, which may well end before their counted_by.
+--
+-- A call counts in a window until the platform must have forgotten it: the platform counts it at some time between the
+-- moment Ferry sent it and least(finished, counted_by). The youngest call but one less than the limit decides: once it has
+-- left the window, there is room for one more.
+--
+-- The planner puts the body in the place of the call.
+CREATE OR REPLACE FUNCTION ferry.full_windows(
+  p_limit_key text, p_operation text, p_max_calls int[], p_window_ms int[], p_at timestamptz
+) RETURNS TABLE (free_at timestamptz, is_in_flight boolean) LANGUAGE sql STABLE AS $$
+  SELECT c.counts_until + w.ms * interval '1 ms', c.counts_until > p_at
+  FROM unnest(p_max_calls, p_window_ms) AS w (max_calls, ms)
+  CROSS JOIN LATERAL (
+    SELECT c.counts_until FROM ferry.counted_calls(p_limit_key, p_operation, p_at - w.ms * interval '1 ms') c
+    ORDER BY c.counts_until DESC OFFSET w.max_calls - 1 LIMIT 1) c
+$$;
+
+COMMENT ON FUNCTION ferry.full_windows IS 'The windows of a limit that have no room for another call, and when they will have. For Ferry itself.';
+--> statement-breakpoint
+-- Whether p_token has the lease. If it has, nobody takes the lease over until the transaction ends, however long that is.
+-- p_in_use: the lease counts as in use until then, see leases.ts. Otherwise its holder renews it meanwhile, however many
+-- transactions do the same.
+CREATE OR REPLACE FUNCTION ferry.lock_lease(p_name text, p_token uuid, p_in_use boolean) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  v_expires_at timestamptz;
+BEGIN
+  IF p_in_use THEN
+    SELECT l.expires_at INTO v_expires_at FROM ferry.leases l WHERE l.name = p_name AND l.token = p_token FOR UPDATE;
+  ELSE
+    SELECT l.expires_at INTO v_expires_at FROM ferry.leases l WHERE l.name = p_name AND l.token = p_token FOR KEY SHARE;
+  END IF;
+  RETURN coalesce(v_expires_at > clock_timestamp(), false);
+END $$;
+
+COMMENT ON FUNCTION ferry.lock_lease IS 'Locks a lease and returns whether the token has it. For Ferry itself.';
+--> statement-breakpoint
 -- Claims the next batch of an import and acquires the permit of its call, both or neither. One row; `what` is
 --
 --   claimed      a batch to be sent now: batch_id, call_id
 --   wait         ask again in wait_ms; `poll_soon` as acquire_permit says it
 --   turn         another import that waits for the same limit is to get the next permit first
 --   exhausted    nothing is left to claim, but calls may come back
+--   expired      claims of it have expired; reclaim.ts ends them, then ask again
 --   ended        it is not running, or not any more: status
 --   lost         the lease is not the caller's any more, or the claim is not
 --
@@ -226,16 +266,14 @@ COMMENT ON FUNCTION ferry.finish_call IS 'Records the end of a call. For Ferry i
 --
 -- p_largest_first_after: from so many refusals in a row on, the largest batch is claimed instead of the smallest.
 -- p_row_overhead_bytes: what a row has in a request besides its values. p_turn_lapses_ms: an import that has not asked for
--- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down. p_worker_lost: the
--- message of batches whose claims have expired.
+-- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down.
 --
--- The two settings: this function is called for every batch, its plans are made when nobody knows how large the tables
--- will be, and they are kept. Without the settings it may read all rows of an import before those of one batch.
+-- The two settings: this function is called for every batch, its plans are made before the tables have their size, and
+-- they are kept. Without the settings it may read all rows of an import before those of one batch.
 CREATE OR REPLACE FUNCTION ferry.claim_batch(
   p_import bigint, p_lease text, p_token uuid, p_claim uuid, p_again boolean, p_limit_key text, p_max_calls int[],
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
   p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
-  p_worker_lost text,
   OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
   OUT call_id bigint
 ) LANGUAGE plpgsql VOLATILE
@@ -250,10 +288,7 @@ DECLARE
   v_now timestamptz;
 BEGIN
   poll_soon := false;
-  -- Nobody takes the lease over meanwhile, but its holder renews it, however many claims are under way.
-  PERFORM FROM ferry.leases l
-    WHERE l.name = p_lease AND l.token = p_token AND l.expires_at > clock_timestamp() FOR KEY SHARE;
-  v_is_held := FOUND;
+  v_is_held := ferry.lock_lease(p_lease, p_token, false);
   SELECT * INTO v FROM ferry.imports i WHERE i.id = p_import FOR UPDATE;
   IF NOT v_is_held OR v.status IS DISTINCT FROM 'running' THEN
     PERFORM ferry.release_claim(p_import, p_claim);
@@ -273,7 +308,13 @@ BEGIN
     what := 'lost';
     RETURN;
   ELSIF NOT v_is_kept THEN
-    PERFORM ferry.reclaim_expired(p_import, p_worker_lost);
+    IF EXISTS (
+      SELECT FROM ferry.import_batches b
+      WHERE b.import_id = p_import AND ferry.is_expired_claim(b.state, b.claim_ends_at, clock_timestamp())
+    ) THEN
+      what := 'expired';
+      RETURN;
+    END IF;
     -- Smallest first: so the halves of a refused batch follow it at once, and a row that is at fault is alone soon.
     LOOP
       IF v.unaccepted < p_largest_first_after THEN
@@ -361,40 +402,43 @@ END $$;
 
 COMMENT ON FUNCTION ferry.claim_batch IS 'Claims the next batch of an import with a permit for its call, or says what to do instead. For Ferry itself.';
 --> statement-breakpoint
--- Ends the claims of an import that have expired without an outcome: their worker died, or could not reach this database.
--- One without a call was never sent. Any other may have been: it is sent again, or held for a person if that is what
--- the import wants, or if nothing will ever be sent again. p_message says so to people. Returns how many.
--- The two settings: see claim_batch.sql.
-CREATE OR REPLACE FUNCTION ferry.reclaim_expired(p_import bigint, p_message text) RETURNS int LANGUAGE plpgsql VOLATILE
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-DECLARE
-  v_resend boolean;
-  v_lost record;
-  v_reclaimed int := 0;
+-- Keeps an import's counts of its batches, of the rows in them, and of those sent and uncertain. Whoever changes the
+-- rows, state or certainty of a batch must lock the row of the import before the row of the batch.
+CREATE OR REPLACE FUNCTION ferry.count_batches() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  SELECT i.on_uncertain = 'resend' AND i.status <> 'cancelled' INTO v_resend
-    FROM ferry.imports i WHERE i.id = p_import FOR UPDATE;
-  FOR v_lost IN
-    SELECT b.id, b.uncertain, b.set_aside, b.call_id IS NOT NULL AS called FROM ferry.import_batches b
-    WHERE b.import_id = p_import AND b.state = 'in flight' AND b.claim_ends_at <= clock_timestamp() FOR UPDATE
-  LOOP
-    UPDATE ferry.import_batches b SET
-        state = CASE WHEN v_lost.called AND NOT v_resend THEN 'uncertain' ELSE 'ready' END,
-        resends = b.resends + (v_lost.called AND v_resend)::int,
-        uncertain = b.uncertain OR v_lost.called,
-        error_code = 'WorkerLost', http_status = NULL, request_id = NULL,
-        message = p_message,
-        claim = NULL, claim_ends_at = NULL
-      WHERE b.id = v_lost.id;
-    IF v_lost.called AND NOT v_resend AND v_lost.set_aside <> '{}' THEN
-      PERFORM ferry.carve_batch(v_lost.id, v_lost.uncertain);
-    END IF;
-    v_reclaimed := v_reclaimed + 1;
-  END LOOP;
-  RETURN v_reclaimed;
+  IF TG_OP = 'INSERT' THEN
+    UPDATE ferry.imports i SET batches = i.batches + d.batches, batched = i.batched + d.batched, sent = i.sent + d.sent,
+        uncertain = i.uncertain + d.uncertain
+      FROM (
+        SELECT b.import_id, count(*) AS batches, sum(b.rows) AS batched,
+          coalesce(sum(b.rows) FILTER (WHERE b.state = 'sent'), 0) AS sent,
+          coalesce(sum(b.rows) FILTER (WHERE ferry.is_uncertain_batch(b.state, b.uncertain)), 0) AS uncertain
+        FROM new_batches b WHERE b.state <> 'split' GROUP BY b.import_id) d
+      WHERE i.id = d.import_id;
+  ELSE
+    UPDATE ferry.imports i SET batches = i.batches + d.batches, batched = i.batched + d.batched, sent = i.sent + d.sent,
+        uncertain = i.uncertain + d.uncertain
+      FROM (
+        SELECT b.import_id, sum(b.sign) AS batches, sum(b.sign * b.rows) AS batched,
+          coalesce(sum(b.sign * b.rows) FILTER (WHERE b.state = 'sent'), 0) AS sent,
+          coalesce(sum(b.sign * b.rows) FILTER (WHERE ferry.is_uncertain_batch(b.state, b.uncertain)), 0) AS uncertain
+        FROM (
+          SELECT 1 AS sign, n.import_id, n.rows, n.state, n.uncertain FROM new_batches n
+          UNION ALL
+          SELECT -1, o.import_id, o.rows, o.state, o.uncertain FROM old_batches o) b
+        WHERE b.state <> 'split' GROUP BY b.import_id) d
+      WHERE i.id = d.import_id AND (d.batches, d.batched, d.sent, d.uncertain) <> (0, 0, 0, 0);
+  END IF;
+  RETURN NULL;
 END $$;
 
-COMMENT ON FUNCTION ferry.reclaim_expired IS 'Ends the claims of an import that have expired without an outcome. For Ferry itself.';
+CREATE OR REPLACE TRIGGER import_batches_made AFTER INSERT ON ferry.import_batches
+  REFERENCING NEW TABLE AS new_batches FOR EACH STATEMENT EXECUTE FUNCTION ferry.count_batches();
+
+CREATE OR REPLACE TRIGGER import_batches_changed AFTER UPDATE ON ferry.import_batches
+  REFERENCING OLD TABLE AS old_batches NEW TABLE AS new_batches FOR EACH STATEMENT EXECUTE FUNCTION ferry.count_batches();
+
+COMMENT ON FUNCTION ferry.count_batches IS 'Keeps an import''s counts of batches and of the rows in them. For Ferry itself.';
 --> statement-breakpoint
 -- Returns the permit of a batch's call that was not made. The caller has locked the import's row.
 CREATE OR REPLACE FUNCTION ferry.release_call(p_import bigint, p_call bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -443,6 +487,30 @@ CREATE OR REPLACE TRIGGER imports_count_rest BEFORE UPDATE OF status ON ferry.im
   FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION ferry.count_rest();
 
 COMMENT ON FUNCTION ferry.count_rest IS 'Keeps how long an import has waited for a person. For Ferry itself.';
+--> statement-breakpoint
+-- Whether the claim of a batch has expired at p_at: its worker has been silent for longer than the call can last.
+-- The planner puts the body in the place of the call, so a query that asks this finds the batches by the partial index
+-- import_batches_in_flight and need not test the state too.
+CREATE OR REPLACE FUNCTION ferry.is_expired_claim(p_state text, p_claim_ends_at timestamptz, p_at timestamptz)
+RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_state = 'in flight' AND p_claim_ends_at <= p_at;
+
+COMMENT ON FUNCTION ferry.is_expired_claim IS 'Whether a batch in this state, with this end of its claim, has an expired claim at an instant.';
+--> statement-breakpoint
+-- Whether the recipients of a batch are still to be sent, or to be decided about after a call.
+CREATE OR REPLACE FUNCTION ferry.is_open_batch(p_state text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_state IN ('ready', 'in flight', 'doubted');
+
+COMMENT ON FUNCTION ferry.is_open_batch IS 'Whether the recipients of a batch in this state are still to be sent.';
+--> statement-breakpoint
+-- Whether it is not known if the platform took a batch: it is held for a person, or it is still to be sent after an
+-- outcome that was not certain. A batch with an expired claim (is_expired_claim) is uncertain too, as soon as that is
+-- recorded.
+CREATE OR REPLACE FUNCTION ferry.is_uncertain_batch(p_state text, p_uncertain boolean) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_state = 'uncertain' OR (p_uncertain AND ferry.is_open_batch(p_state));
+
+COMMENT ON FUNCTION ferry.is_uncertain_batch IS 'Whether it is not known if the platform took a batch in this state, with this value of uncertain.';
 --> statement-breakpoint
 CREATE OR REPLACE VIEW ferry.alert_rules AS
   SELECT v.account, v.id, v.account_id, v.folder_id, v.name, v.labels, v.ds_type, v.enabled, v.debug_log_enabled,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { pruneLeases } from '#src/db/lease-rows.ts'
 import { pruneCalls } from '#src/db/prune-calls.ts'
-import { purgeOldImports } from '#src/imports/control/purge.ts'
+import { IS_CALL_OF_BATCH, purgeOldImports } from '#src/imports/control/purge.ts'
 import { expireStagings } from '#src/imports/staging/expire.ts'
 import { pruneRuns } from '#src/inventory/prune.ts'
 import { pruneSlots } from '#src/schedules/prune.ts'
@@ -12,7 +12,7 @@ export const prune = defineJob({
   name: 'prune',
   payload: z.object({}),
   async run({ pool, log }) {
-    const calls = await pruneCalls(pool)
+    const calls = await pruneCalls(pool, IS_CALL_OF_BATCH)
     const { runs, quarantined } = await pruneRuns(pool)
     const [slots, leases] = [await pruneSlots(pool), await pruneLeases(pool)]
     const [stagings, purgedImports] = [await expireStagings(pool), await purgeOldImports(pool)]

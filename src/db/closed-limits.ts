@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 
-/** A limit that the platform closed with a 429: until when, and the `request_id` of the latest such answer. */
+/** A limit that the platform closed: until when, and the `request_id` of its last answer that said so. */
 export type ClosedLimit = { readonly until: Date; readonly requestId: string | null }
 
 /** Returns the closed limit of an operation, or null if it is open. */
@@ -10,13 +10,9 @@ export async function findClosedLimit(
   operation: string,
 ): Promise<ClosedLimit | null> {
   const { rows } = await pool.query<ClosedLimit>(
-    `select blocked_until as until, (
-       select request_id from ferry.platform_calls c
-       where c.limit_key = l.limit_key and c.operation = l.operation and c.http_status = 429
-       order by c.id desc limit 1
-     ) as "requestId"
-     from ferry.platform_limits l
-     where limit_key = $1 and operation = $2 and blocked_until > clock_timestamp()`,
+    `select l.blocked_until as until, c.request_id as "requestId"
+     from ferry.platform_limits l left join ferry.platform_calls c on c.id = l.blocked_by
+     where l.limit_key = $1 and l.operation = $2 and l.blocked_until > clock_timestamp()`,
     [limitKey, operation],
   )
   return rows[0] ?? null

@@ -52,6 +52,24 @@ export function drizzleOf(client: Pool | PoolClient): Queries {
   return new pgCore.PgDatabase(dialect, new PlainSession(client, dialect, undefined), undefined)
 }
 
+/**
+ * Returns a query that Drizzle builds once for each connection, not for each call, which takes it 0.3 ms. For the queries of
+ * every batch. `sql.placeholder` stands for each value that `execute` is given.
+ */
+export function builtOnce<Query>(
+  build: (db: Queries) => { prepare(name: string): Query },
+): (client: PoolClient) => Query {
+  const built = new WeakMap<PoolClient, Query>()
+  return client => {
+    const query = built.get(client) ?? build(drizzleOf(client)).prepare(UNNAMED)
+    built.set(client, query)
+    return query
+  }
+}
+
+/** Nothing is prepared in Postgres: a pooler may give the next transaction another server process. */
+const UNNAMED = ''
+
 type Session = NodePostgres.NodePgSession<Record<string, unknown>, TablesRelationalConfig>
 
 class PlainSession extends NodePgSession<Record<string, unknown>, TablesRelationalConfig> {

@@ -79,6 +79,18 @@ export async function renewLease(
   return onlyRow(rows, 'the renewal of a lease').state
 }
 
+/** False if the lease has expired, or another worker has it. Otherwise it is in use until the transaction ends. */
+export async function lockLease(
+  client: PoolClient,
+  { name, token }: { readonly name: string; readonly token: string },
+): Promise<boolean> {
+  const { rows } = await client.query<{ held: boolean }>('select ferry.lock_lease($1, $2, true) as held', [
+    name,
+    token,
+  ])
+  return onlyRow(rows, 'ferry.lock_lease').held
+}
+
 /**
  * Gives a lease up: alone, or in the transaction that records the end of its work, so that both happen or neither. Returns
  * false if another worker has taken it over; that it expired does no harm until then.

@@ -4,7 +4,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 import { isTransient } from '#src/model/transient-error.ts'
-import { endLease, findHolder, renewLease, takeLease } from './lease-rows.ts'
+import { endLease, findHolder, lockLease, renewLease, takeLease } from './lease-rows.ts'
 
 /*
  * A lease gives one worker the right to do a piece of work: a run, an import, a slot. It is one row a name, with a token
@@ -127,9 +127,6 @@ export async function fenceWithLease(
   client: PoolClient,
   lease: Pick<Lease, 'name' | 'token'>,
 ): Promise<void> {
-  const { rowCount } = await client.query(
-    'select from ferry.leases where name = $1 and token = $2 and expires_at > clock_timestamp() for update',
-    [lease.name, lease.token],
-  )
-  if (rowCount !== 1) throw new LeaseLost(`the lease ${lease.name} expired before the work was applied`)
+  if (!(await lockLease(client, lease)))
+    throw new LeaseLost(`the lease ${lease.name} expired before the work was applied`)
 }

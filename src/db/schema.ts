@@ -55,6 +55,7 @@ export const platformLimits = ferry.table(
     limit_key: text('limit_key').notNull(),
     operation: text('operation').notNull(),
     blocked_until: instant('blocked_until'),
+    blocked_by: int64('blocked_by'),
     strikes: count('strikes'),
   },
   t => [primaryKey({ columns: [t.limit_key, t.operation] })],

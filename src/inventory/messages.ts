@@ -1,3 +1,4 @@
+import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
 import type { Removals } from './decide.ts'
 
 /*
@@ -6,7 +7,7 @@ import type { Removals } from './decide.ts'
  */
 
 export const WORKER_LOST = {
-  errorCode: 'WorkerLost',
+  errorCode: WORKER_LOST_CODE,
   message:
     'worker lost: it died, or it was suspended for longer than its lease; nothing of this run was applied',
 }

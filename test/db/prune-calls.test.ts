@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { pruneCalls } from '#src/db/prune-calls.ts'
+import { IS_CALL_OF_BATCH } from '#src/imports/control/purge.ts'
 import { ageCalls } from '#test/support/call-log.ts'
 import { openTestStore } from '#test/support/store.ts'
 
@@ -16,7 +17,7 @@ test('old calls are removed, younger ones and those of imports stay', async () =
   await ageCalls(store.pool, '2 days')
   const young = await call()
   await ageCalls(store.pool, '89 days')
-  expect(await pruneCalls(store.pool)).toBe(1)
+  expect(await pruneCalls(store.pool, IS_CALL_OF_BATCH)).toBe(1)
   const { rows } = await store.pool.query('select id from ferry.platform_calls order by id')
   expect(rows).toEqual([imported, young].map(id => ({ id: `${id}` })))
 })

@@ -38,16 +38,16 @@ describe('the next migration', () => {
     await using client = await openClient()
     const plan = await planSql(
       client,
-      withFile('reclaim_expired', text => text.replace('v_reclaimed + 1', 'v_reclaimed  + 1')),
+      withFile('release_claim', text => text.replace('IF NOT FOUND', 'IF  NOT FOUND')),
     )
-    expect(summaryOf(plan)).toEqual({ drops: [], files: ['reclaim_expired'] })
+    expect(summaryOf(plan)).toEqual({ drops: [], files: ['release_claim'] })
   })
 
   test('says nothing of what stands outside of the body', async () => {
     await using client = await openClient()
     const plan = await planSql(
       client,
-      withFile('reclaim_expired', text => `-- Another remark.\n${text}`),
+      withFile('release_claim', text => `-- Another remark.\n${text}`),
     )
     expect(summaryOf(plan)).toEqual({ drops: [], files: [] })
   })

@@ -6,10 +6,7 @@
 -- the count that follows sees all calls that were recorded before the lock was granted. One statement that locked and
 -- counted would count with a snapshot older than the lock, and would let too many calls through.
 --
--- A call counts in a window until the platform must have forgotten it: the platform counts it at some time between the
--- moment Ferry sent it and least(finished, counted_by).
---
--- src/db/limit-state.ts computes the same wait without acquiring a permit: change both together.
+-- Which calls count, and until when, is said in full_windows.sql.
 CREATE OR REPLACE FUNCTION ferry.acquire_permit(
   p_limit_key text, p_operation text, p_account text, p_run_id bigint,
   p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
@@ -18,7 +15,6 @@ CREATE OR REPLACE FUNCTION ferry.acquire_permit(
 DECLARE
   v_blocked_until timestamptz;
   v_now timestamptz;
-  v_counts_until timestamptz;
   v_free_at timestamptz;
 BEGIN
   SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
@@ -32,19 +28,8 @@ BEGIN
 
   v_now := clock_timestamp();
   v_free_at := greatest(v_blocked_until, v_now);
-  poll_soon := false;
-  FOR i IN 1 .. array_length(p_max_calls, 1) LOOP
-    -- The youngest call but p_max_calls[i] - 1: once it has left the window, there is room for one more.
-    SELECT least(c.finished, c.counted_by) INTO v_counts_until FROM ferry.platform_calls c
-      WHERE c.limit_key = p_limit_key AND c.operation = p_operation
-        AND c.counted_by > v_now - p_window_ms[i] * interval '1 ms'
-        AND least(c.finished, c.counted_by) > v_now - p_window_ms[i] * interval '1 ms'
-      ORDER BY 1 DESC OFFSET p_max_calls[i] - 1 LIMIT 1;
-    IF FOUND THEN
-      v_free_at := greatest(v_free_at, v_counts_until + p_window_ms[i] * interval '1 ms');
-      poll_soon := poll_soon OR v_counts_until > v_now;
-    END IF;
-  END LOOP;
+  SELECT greatest(v_free_at, max(w.free_at)), coalesce(bool_or(w.is_in_flight), false) INTO v_free_at, poll_soon
+    FROM ferry.full_windows(p_limit_key, p_operation, p_max_calls, p_window_ms, v_now) w;
 
   IF v_free_at > v_now THEN
     wait_ms := extract(epoch FROM v_free_at - v_now) * 1000;

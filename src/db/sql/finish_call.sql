@@ -22,6 +22,7 @@ BEGIN
     v_strikes := v_limit.strikes + coalesce(v_call.started > v_limit.blocked_until, true)::int;
     UPDATE ferry.platform_limits l SET
         strikes = v_strikes,
+        blocked_by = p_call_id,
         blocked_until = greatest(l.blocked_until, clock_timestamp() + interval '1 ms' * greatest(
           p_retry_after_ms, p_back_off_ms[least(greatest(v_strikes, 1), cardinality(p_back_off_ms))]))
       WHERE l.limit_key = v_call.limit_key AND l.operation = v_call.operation;

@@ -1,9 +1,13 @@
 import type { Pool, PoolClient } from 'pg'
 import { and, drizzleOf, eq, isNotNull, isNull, or, sql } from '#src/db/drizzle.ts'
 import { countOf } from '#src/db/rows.ts'
+import { platformCalls } from '#src/db/schema.ts'
 import { importLeftOut, importRecipients, importRejects, imports } from '#src/imports/schema.ts'
 import { isEnded } from '#src/model/import.ts'
 import { decideUnderLock, refusal } from './decision.ts'
+
+/** In SQL, whether a row of the call log is the call of a batch: it belongs to the record of that batch, and stays with it. */
+export const IS_CALL_OF_BATCH = isNotNull(platformCalls.batch_id)
 
 /** A month: time to answer people who ask what happened to them, and not longer than personal data should be kept. */
 const KEEP_RECIPIENTS_DAYS = 30

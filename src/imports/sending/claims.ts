@@ -10,7 +10,7 @@ import type { Limit } from '#src/model/limit.ts'
 import type { Permit } from '#src/platform/throttle.ts'
 import { LARGEST_FIRST_AFTER } from './decide.ts'
 import { lockImport } from './import-state.ts'
-import { WORKER_LOST } from './pause.ts'
+import { reclaimImport } from './reclaim.ts'
 
 /** Whose claims these are, and what they need to know of the platform. */
 export type ClaimContext = {
@@ -69,15 +69,23 @@ const ASK_AFTER_TURN_MS = 20
 
 /**
  * Claims the next batch and acquires a permit for it, both or neither; see `claim_batch.sql`. The same request may be
- * repeated: a claim that was made although its answer was lost is returned again.
+ * repeated: a claim that was made although its answer was lost is returned again. Claims of the import that have expired
+ * are reclaimed before: their batches are claimed first.
  */
 export async function claimBatch(context: ClaimContext, request: ClaimRequest): Promise<ClaimResult> {
+  for (;;) {
+    const row = await tryClaim(context, request)
+    if (row.what !== 'expired') return resultOf(context, request, row)
+    await reclaimImport(context.pool, context.importId)
+  }
+}
+
+async function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRow> {
   const { rows } = await context.pool.query<ClaimRow>(
     `select * from ferry.claim_batch(p_import => $1, p_lease => $2, p_token => $3, p_claim => $4, p_again => $5,
        p_limit_key => $6, p_max_calls => $7, p_window_ms => $8, p_arrival_bound_ms => $9, p_claim_ms => $10,
        p_max_bytes => $11, p_row_overhead_bytes => $12, p_largest_first_after => $13, p_turn_lapses_ms => $14,
-       p_note_waiting_every_ms => $15, p_lost_code => $16,
-       p_lost_message => $17)`,
+       p_note_waiting_every_ms => $15)`,
     [
       context.importId,
       context.lease.name,
@@ -94,14 +102,16 @@ export async function claimBatch(context: ClaimContext, request: ClaimRequest): 
       LARGEST_FIRST_AFTER,
       TURN_LAPSES_MS,
       NOTE_WAITING_EVERY_MS,
-      WORKER_LOST.code,
-      WORKER_LOST.message,
     ],
   )
-  return resultOf(context, request, ClaimRow.parse(onlyRow(rows, 'ferry.claim_batch')))
+  return ClaimRow.parse(onlyRow(rows, 'ferry.claim_batch'))
 }
 
-function resultOf({ account }: ClaimContext, { claim, askedAtMs }: ClaimRequest, row: ClaimRow): ClaimResult {
+function resultOf(
+  { account }: ClaimContext,
+  { claim, askedAtMs }: ClaimRequest,
+  row: Exclude<ClaimRow, { what: 'expired' }>,
+): ClaimResult {
   switch (row.what) {
     case 'claimed': {
       const call = { account, operation: 'import-subscribers', runId: null } as const
@@ -122,6 +132,7 @@ const ClaimRow = z.discriminatedUnion('what', [
   z.object({ what: z.literal('wait'), wait_ms: z.number(), poll_soon: z.boolean() }),
   z.object({ what: z.literal('turn') }),
   z.object({ what: z.literal('exhausted') }),
+  z.object({ what: z.literal('expired') }),
   z.object({ what: z.literal('ended'), status: z.enum(IMPORT_STATUSES) }),
   z.object({ what: z.literal('lost') }),
 ])

@@ -6,7 +6,8 @@ export type Remainder = {
   /** Until the first claim in flight expires; null if no call is in flight. */
   readonly inFlightMs: number | null
   readonly hasReadyBatch: boolean
-  readonly hasSuspects: boolean
+  /** Rows that were refused alone. */
+  readonly suspects: number
   /** Rows in batches that are held for a person. */
   readonly heldRows: number
   /** Whether there are rows that are in no batch yet. */
@@ -30,11 +31,11 @@ export type EndDecision =
   | { readonly to: 'wait'; readonly waitMs: number }
 
 export function decideEnd(remainder: Remainder): EndDecision {
-  const { status, inFlightMs, hasReadyBatch, hasSuspects, heldRows, hasMoreRows, firstRows } = remainder
+  const { status, inFlightMs, hasReadyBatch, suspects, heldRows, hasMoreRows, firstRows } = remainder
   if (status !== 'running') return { to: 'ended' }
   if (inFlightMs !== null) return { to: 'wait', waitMs: inFlightMs }
   if (hasReadyBatch) return { to: 'claim' }
-  if (hasSuspects) return { to: 'suspects' }
+  if (suspects > 0) return { to: 'suspects' }
   if (hasMoreRows) return firstRows === null ? { to: 'claim' } : { to: 'pause', firstRows }
   return { to: heldRows > 0 ? 'undecided' : 'completed' }
 }

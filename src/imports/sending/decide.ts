@@ -1,3 +1,4 @@
+import type { ImportStatus, OnUncertain } from '#src/model/import.ts'
 import { MAX_RETRY_AFTER_MS } from '#src/model/limit.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
 import type {
@@ -60,12 +61,7 @@ export function decide(batch: SentBatch, response: PlatformResponse, state: Impo
     case 'for-now':
       return refusedForNow(again(batch), refusal, state)
     case 'uncertain':
-      // A claim whose worker was lost is uncertain too: `reclaim_expired.sql` says the same of it. Change both together.
-      return refusedForNow(
-        state.resend ? { ...again(batch), resent: true } : { to: 'uncertain' },
-        refusal,
-        state,
-      )
+      return refusedForNow(uncertain(batch, state.resend), refusal, state)
     case 'too-large':
       return tooLarge(batch, state)
     case 'rows':
@@ -76,6 +72,19 @@ export function decide(batch: SentBatch, response: PlatformResponse, state: Impo
     case 'import':
       return { ...paused(unchanged(state), 'platform'), disposition: again(batch) }
   }
+}
+
+/** What becomes of a batch whose claim expired without an outcome. One without a call was never sent. */
+export function decideExpired(batch: SentBatch & { readonly called: boolean }, resend: boolean): Disposition {
+  return batch.called ? uncertain(batch, resend) : again(batch)
+}
+
+/**
+ * Whether an import sends uncertain batches again by itself. What is left of a cancelled one is never sent again: then only
+ * a person can say what became of it.
+ */
+export function resendsUncertain(onUncertain: OnUncertain, status: ImportStatus): boolean {
+  return onUncertain === 'resend' && status !== 'cancelled'
 }
 
 /**
@@ -159,6 +168,10 @@ function paused(next: ImportDecision, pause: PauseCause): ImportDecision {
 /** A person who resumes the import accepts as many rejects again. */
 function pausedForRejects(next: ImportDecision, state: ImportState, more: number): ImportDecision {
   return { ...paused(next, 'rejects'), maxRejects: 2 * (state.rejected + more) }
+}
+
+function uncertain(batch: SentBatch, resend: boolean): Disposition {
+  return resend ? { ...again(batch), resent: true } : { to: 'uncertain' }
 }
 
 function again({ setAside }: SentBatch) {

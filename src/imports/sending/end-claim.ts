@@ -1,29 +1,8 @@
 import type { PoolClient } from 'pg'
-import { z } from 'zod'
 import type { BatchState } from '#src/imports/states.ts'
+import type { BatchInFlight } from './batch-in-flight.ts'
 import type { Disposition } from './decision.ts'
 import type { ResponseDetails } from './pause.ts'
-
-const BatchInFlight = z.object({
-  id: z.string().transform(BigInt),
-  rows: z.number(),
-  setAside: z.array(z.string().transform(BigInt)),
-  /** Whether it was uncertain before this call. */
-  uncertain: z.boolean(),
-  /** What its last call was refused with; null if it had none, or is a half of another. */
-  lastCode: z.string().nullable(),
-})
-export type BatchInFlight = Readonly<z.infer<typeof BatchInFlight>>
-
-/** The batch of a claim; null if the claim was reclaimed meanwhile: then its outcome changes nothing. */
-export async function findClaimed(client: PoolClient, claim: string): Promise<BatchInFlight | null> {
-  const { rows } = await client.query(
-    `select id, rows, set_aside as "setAside", uncertain, error_code as "lastCode" from ferry.import_batches
-     where claim = $1 and state = 'in flight' for update`,
-    [claim],
-  )
-  return BatchInFlight.array().parse(rows)[0] ?? null
-}
 
 /** The stored state of a batch after its call. */
 const STATES = {
@@ -35,10 +14,7 @@ const STATES = {
   rejected: 'rejected',
 } as const satisfies Record<Disposition['to'], BatchState>
 
-/**
- * Ends a claim: writes the batch's new state and how the platform answered. Rows to be rejected are still to be moved.
- * `reclaim_expired.sql` writes the same of a batch whose worker was lost: change both together.
- */
+/** Ends a claim: writes the batch's new state and how the platform answered. Rows to be rejected are still to be moved. */
 export async function endClaim(
   client: PoolClient,
   batch: BatchInFlight,

@@ -10,7 +10,8 @@ import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
 import type { ClaimContext } from './claims.ts'
 import { decideSuspects } from './decide.ts'
 import { decideEnd, type Remainder } from './decide-end.ts'
-import { loadImportState, lockImport, pausedAs } from './import-state.ts'
+import type { ImportState } from './decision.ts'
+import { lockImport, pausedAs, suspectsInSql } from './import-state.ts'
 import { firstRowsSent } from './pause.ts'
 import { persistDecision } from './persist-outcome.ts'
 import { loadSuspectDetails, rejectRows } from './reject-rows.ts'
@@ -27,7 +28,7 @@ export type EndResult =
 export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndResult> {
   return inTransaction<EndResult>(pool, async client => {
     await fenceWithLease(client, lease)
-    await lockImport(client, importId)
+    const locked = await lockImport(client, importId)
     const remainder = await loadRemainder(client, importId)
     const decision = decideEnd(remainder)
     const update = drizzleOf(client).update(imports)
@@ -39,7 +40,7 @@ export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndR
       case 'claim':
         return { what: 'wait', waitMs: 0 }
       case 'suspects':
-        await persistSuspects(client, importId)
+        await persistSuspects(client, importId, { ...locked, suspects: remainder.suspects })
         return { what: 'wait', waitMs: 0 }
       case 'pause': {
         const pause = firstRowsSent(importId, decision.firstRows, remainder.heldRows)
@@ -59,8 +60,7 @@ export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndR
 }
 
 /** Rejects the suspects, or pauses the import for them; see `decideSuspects`. */
-async function persistSuspects(client: PoolClient, importId: bigint): Promise<void> {
-  const state = await loadImportState(client, importId)
+async function persistSuspects(client: PoolClient, importId: bigint, state: ImportState): Promise<void> {
   const decision = decideSuspects(state)
   const details = await loadSuspectDetails(client, importId)
   if (!decision.pause) await rejectRows(client, importId, 'suspects')
@@ -72,7 +72,7 @@ const RemainderRow = z.object({
   firstRows: z.number().nullable(),
   inFlightMs: z.number().nullable(),
   hasReadyBatch: z.boolean(),
-  hasSuspects: z.boolean(),
+  suspects: z.number(),
   heldRows: z.number(),
   hasMoreRows: z.boolean(),
 })
@@ -85,7 +85,7 @@ async function loadRemainder(client: PoolClient, importId: bigint): Promise<Rema
        (select extract(epoch from min(b.claim_ends_at) - clock_timestamp())::float8 * 1000
         from ferry.import_batches b where b.import_id = i.id and b.state = 'in flight') as "inFlightMs",
        exists (select from ferry.import_batches b where b.import_id = i.id and b.state = 'ready') as "hasReadyBatch",
-       exists (select from ferry.import_batches b where b.import_id = i.id and b.state = 'doubted') as "hasSuspects",
+       ${suspectsInSql('i.id')} as suspects,
        (select coalesce(sum(b.rows), 0)::int from ferry.import_batches b
         where b.import_id = i.id and b.state = 'uncertain') as "heldRows",
        (select r.line from ferry.import_recipients r where r.import_id = i.id and r.line > i.batched_to

@@ -1,50 +1,40 @@
 import type { PoolClient } from 'pg'
-import { and, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
+import { and, builtOnce, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
 import { onlyRow } from '#src/db/rows.ts'
-import { importBatches, imports } from '#src/imports/schema.ts'
+import { imports } from '#src/imports/schema.ts'
+import { resendsUncertain } from './decide.ts'
 import type { ImportDecision, ImportState } from './decision.ts'
 import type { Pause } from './pause.ts'
 
 /** What the next claim depends on. */
 export type SendState = Pick<ImportState, 'accepted' | 'failures'>
 
-/** Locks an import until the transaction ends. */
-export async function lockImport(client: PoolClient, importId: bigint): Promise<SendState> {
-  const { accepted, failures } = imports
-  const rows = await drizzleOf(client)
-    .select({ accepted, failures })
-    .from(imports)
-    .where(eq(imports.id, importId))
-    .for('update')
-  return onlyRow(rows, 'locking an import')
+/** A locked import. Its suspects are rows of other tables: a statement that locks would count them as they were before. */
+export type LockedImport = Omit<ImportState, 'suspects'>
+
+/** Locks an import until the transaction ends, and returns how it is then. */
+export async function lockImport(client: PoolClient, importId: bigint): Promise<LockedImport> {
+  const { status, onUncertain, ...state } = onlyRow(
+    await LOCK_IMPORT(client).execute({ importId }),
+    'locking an import',
+  )
+  return { ...state, resend: resendsUncertain(onUncertain, status) }
 }
 
-/**
- * Returns the state of an import that is locked already: a statement that locked and counted would count with a snapshot
- * older than the lock.
- */
-export async function loadImportState(client: PoolClient, importId: bigint): Promise<ImportState> {
-  const { accepted, unaccepted, failures, sent, status, on_uncertain } = imports
-  const db = drizzleOf(client)
-  const suspects = db
-    .select({ rows: sql`coalesce(sum(${importBatches.rows}), 0)::int` })
-    .from(importBatches)
-    .where(and(eq(importBatches.import_id, imports.id), sql`${importBatches.state} = 'doubted'`))
-  const rows = await db
-    .select({
-      accepted,
-      unaccepted,
-      failures,
-      sent,
-      resend: sql<boolean>`ferry.resends_uncertain(${on_uncertain}, ${status})`,
-      maxRows: imports.most_rows,
-      maxRejects: imports.most_rejects,
-      rejected: imports.rejected_by_platform,
-      suspects: sql<number>`(${suspects})`,
-    })
+const LOCK_IMPORT = builtOnce(db => {
+  const { accepted, unaccepted, failures, sent, status, on_uncertain: onUncertain } = imports
+  const { most_rows: maxRows, most_rejects: maxRejects, rejected_by_platform: rejected } = imports
+  return db
+    .select({ accepted, unaccepted, failures, sent, status, onUncertain, maxRows, maxRejects, rejected })
     .from(imports)
-    .where(eq(imports.id, importId))
-  return onlyRow(rows, 'loading an import')
+    .where(eq(imports.id, sql.placeholder('importId')))
+    .for('update')
+})
+
+/** SQL that counts the suspects of an import; `importId` is SQL for its id, and names no table as `s`. */
+export function suspectsInSql(importId: string): string {
+  return `(select coalesce(sum(s.rows), 0)::int from ferry.import_batches s
+    where s.import_id = ${importId} and s.state = 'doubted')`
 }
 
 /** Writes what was decided about an import, but for its pause. */
@@ -53,18 +43,24 @@ export async function updateImport(
   importId: bigint,
   { accepted, unaccepted, failures, maxRows, maxRejects, retryAfterMs }: ImportDecision,
 ): Promise<void> {
-  await drizzleOf(client)
+  const values = { accepted, unaccepted, failures, maxRows, maxRejects, retryAfterMs }
+  await UPDATE_IMPORT(client).execute({ importId, ...values })
+}
+
+const UPDATE_IMPORT = builtOnce(db => {
+  const value = (name: keyof ImportDecision) => sql`${sql.placeholder(name)}`
+  return db
     .update(imports)
     .set({
-      accepted,
-      unaccepted,
-      failures,
-      most_rows: maxRows,
-      most_rejects: maxRejects,
-      retry_at: sql`clock_timestamp() + ${retryAfterMs}::float8 * interval '1 ms'`,
+      accepted: value('accepted'),
+      unaccepted: value('unaccepted'),
+      failures: value('failures'),
+      most_rows: value('maxRows'),
+      most_rejects: value('maxRejects'),
+      retry_at: sql`clock_timestamp() + ${value('retryAfterMs')}::float8 * interval '1 ms'`,
     })
-    .where(eq(imports.id, importId))
-}
+    .where(eq(imports.id, sql.placeholder('importId')))
+})
 
 /** Pauses an import that is running; one that a person has paused or cancelled stays as it is. */
 export async function pauseRunning(client: PoolClient, importId: bigint, pause: Pause): Promise<void> {

@@ -1,3 +1,4 @@
+import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
 import { MAX_FAILURES, MAX_REJECTED_SHARE } from './decide.ts'
 import type { PauseCause } from './decision.ts'
 
@@ -33,11 +34,13 @@ export const PAUSED_BY_PERSON: Pause = {
   whatToDo: null,
 }
 
-/** The error of a batch whose claim expired. */
-export const WORKER_LOST = {
-  code: 'WorkerLost',
+/** What stands in the place of an answer to a batch whose claim expired. */
+export const WORKER_LOST: ResponseDetails = {
+  httpStatus: null,
+  errorCode: WORKER_LOST_CODE,
+  requestId: null,
   message: 'Its worker was lost before the outcome was recorded.',
-} as const
+}
 
 /** The message of a batch of which a person found out that the platform has it. */
 export const RESOLVED_AS_SENT = 'resolved as sent by a person'

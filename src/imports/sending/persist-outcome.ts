@@ -3,11 +3,12 @@ import { recordCallEnd } from '#src/db/call-log.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { isAboutPage, namedIn, withoutRecipients } from '#src/imports/recipient-text.ts'
 import type { ImportCall } from '#src/platform/client.ts'
+import { findClaimed } from './batch-in-flight.ts'
 import { removeCall } from './claims.ts'
 import { decide } from './decide.ts'
 import type { Disposition, ImportDecision, PlatformResponse } from './decision.ts'
-import { endClaim, findClaimed, keepReasons } from './end-claim.ts'
-import { loadImportState, lockImport, pauseRunning, type SendState, updateImport } from './import-state.ts'
+import { endClaim, keepReasons } from './end-claim.ts'
+import { lockImport, pauseRunning, type SendState, updateImport } from './import-state.ts'
 import type { BatchRow } from './load-rows.ts'
 import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
 import { rejectRows } from './reject-rows.ts'
@@ -35,8 +36,7 @@ export function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcom
     else if (call.permit) await removeCall(client, importId, claim, call.permit)
     const batch = await findClaimed(client, claim)
     if (!batch) return locked
-    const state = await loadImportState(client, importId)
-
+    const state = { ...locked, suspects: batch.suspects }
     const response = responseOf(outcome, batch.lastCode)
     const decision = decide(batch, response, state)
     const { disposition } = decision

@@ -1,13 +1,29 @@
 import type { Pool } from 'pg'
-import { onlyRow } from '#src/db/rows.ts'
+import { findByIndex } from '#src/db/planner.ts'
+import { inTransaction } from '#src/db/pool.ts'
 import { isSamePage } from '#src/imports/page.ts'
 import { IS_CLAIM_EXPIRED } from '#src/imports/uncertain.ts'
+import { findExpired } from './batch-in-flight.ts'
+import { decideExpired } from './decide.ts'
+import { endClaim } from './end-claim.ts'
+import { lockImport } from './import-state.ts'
 import { WORKER_LOST } from './pause.ts'
 
 /**
- * Ends the expired claims of all imports of a page, this one included. One import after another: a transaction that
- * locked several could wait for one that locks them in another order.
+ * Ends the expired claims of an import: their worker died, or could not reach Postgres. Returns how many. The row of the
+ * import is locked before those of its batches, as everywhere.
  */
+export function reclaimImport(pool: Pool, importId: bigint): Promise<number> {
+  return inTransaction(pool, async client => {
+    const { resend } = await lockImport(client, importId)
+    await findByIndex(client)
+    const expired = await findExpired(client, importId)
+    for (const batch of expired) await endClaim(client, batch, decideExpired(batch, resend), WORKER_LOST)
+    return expired.length
+  })
+}
+
+/** Ends the expired claims of all imports of a page, this one included. */
 export async function reclaimExpiredOfPage(pool: Pool, importId: bigint): Promise<void> {
   const { rows } = await pool.query<{ id: string }>(
     `select distinct o.id from ferry.imports i
@@ -16,18 +32,20 @@ export async function reclaimExpiredOfPage(pool: Pool, importId: bigint): Promis
      where i.id = $1`,
     [importId],
   )
-  for (const { id } of rows) {
-    await pool.query('select ferry.reclaim_expired($1, $2, $3)', [id, WORKER_LOST.code, WORKER_LOST.message])
-  }
+  await reclaimImports(pool, rows)
 }
 
 /** Ends the expired claims of all imports, whatever their status; returns how many. */
 export async function reclaimExpired(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ reclaimed: number }>(
-    `select coalesce(sum(ferry.reclaim_expired(e.import_id, $1, $2)), 0)::int as reclaimed
-     from (select distinct b.import_id from ferry.import_batches b
-           where ${IS_CLAIM_EXPIRED} order by b.import_id) e`,
-    [WORKER_LOST.code, WORKER_LOST.message],
+  const { rows } = await pool.query<{ id: string }>(
+    `select distinct b.import_id as id from ferry.import_batches b where ${IS_CLAIM_EXPIRED}`,
   )
-  return onlyRow(rows, 'reclaiming expired claims').reclaimed
+  return reclaimImports(pool, rows)
+}
+
+/** One after another: a transaction that locked several imports could wait for one that locks them in another order. */
+async function reclaimImports(pool: Pool, imports: readonly { readonly id: string }[]): Promise<number> {
+  let reclaimed = 0
+  for (const { id } of imports) reclaimed += await reclaimImport(pool, BigInt(id))
+  return reclaimed
 }

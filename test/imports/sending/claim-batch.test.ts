@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { type ClaimContext, claimBatch, newClaim, newPermit } from '#src/imports/sending/claims.ts'
+import { reclaimImport } from '#src/imports/sending/reclaim.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { expireLeases, holdLease } from '#test/support/leases.ts'
 import { type StagedImport, stageRows } from '#test/support/staged.ts'
@@ -84,7 +85,7 @@ test('a claim that was reclaimed meanwhile gets no other permit', async () => {
   const claimed = await running.claim()
   if (claimed.what !== 'claimed') throw new Error(claimed.what)
   await store.pool.query(`update ferry.import_batches set claim_ends_at = clock_timestamp() - interval '1 s'`)
-  await store.pool.query(`select ferry.reclaim_expired($1, 'WorkerLost', 'lost')`, [running.id])
+  expect(await reclaimImport(store.pool, running.id)).toBe(1)
   expect(await claimBatch(running.context, newPermit(claimed.claim.claim))).toMatchObject({ what: 'lost' })
   expect(await claimBatch(running.context, newPermit(randomUUID()))).toMatchObject({ what: 'lost' })
   expect((await store.pool.query(`select from ferry.import_batches where state = 'ready'`)).rowCount).toBe(1)

@@ -30,7 +30,7 @@ async function pagesOfClaim(client: PoolClient, importId: bigint): Promise<numbe
   const { rows } = await client.query(
     `explain (analyze, buffers, format json)
      select * from ferry.claim_batch(${importId}, '${name}', '${leases[0].token}', '${randomUUID()}', false,
-       'account:test', '{1000000}', '{1000}', 5000, 60000, 1000000, 64, 9, 2000, 500, 'WorkerLost', 'lost')`,
+       'account:test', '{1000000}', '{1000}', 5000, 60000, 1000000, 64, 9, 2000, 500)`,
   )
   const [{ Plan: plan }] = rows[0]['QUERY PLAN']
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']

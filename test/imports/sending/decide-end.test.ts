@@ -7,7 +7,7 @@ const NOTHING: Remainder = {
   status: 'running',
   inFlightMs: null,
   hasReadyBatch: false,
-  hasSuspects: false,
+  suspects: 0,
   heldRows: 0,
   hasMoreRows: false,
   firstRows: null,
@@ -21,18 +21,18 @@ test('an import of which nothing is left is completed, or undecided if rows are 
 test('nothing is decided about an import that is not running', () => {
   for (const status of IMPORT_STATUSES.filter(status => status !== 'running')) {
     expect(decideEnd({ ...NOTHING, status })).toEqual({ to: 'ended' })
-    expect(decideEnd({ ...NOTHING, status, inFlightMs: 5, hasSuspects: true })).toEqual({ to: 'ended' })
+    expect(decideEnd({ ...NOTHING, status, inFlightMs: 5, suspects: 1 })).toEqual({ to: 'ended' })
   }
 })
 
 test('a call in flight is waited for before anything else is decided', () => {
-  const busy = { ...NOTHING, inFlightMs: 40, hasSuspects: true, hasMoreRows: true, firstRows: 2 }
+  const busy = { ...NOTHING, inFlightMs: 40, suspects: 1, hasMoreRows: true, firstRows: 2 }
   expect(decideEnd(busy)).toEqual({ to: 'wait', waitMs: 40 })
 })
 
 test('what can be claimed is claimed, then the suspects are decided about', () => {
-  expect(decideEnd({ ...NOTHING, hasReadyBatch: true, hasSuspects: true })).toEqual({ to: 'claim' })
-  expect(decideEnd({ ...NOTHING, hasSuspects: true, hasMoreRows: true })).toEqual({ to: 'suspects' })
+  expect(decideEnd({ ...NOTHING, hasReadyBatch: true, suspects: 1 })).toEqual({ to: 'claim' })
+  expect(decideEnd({ ...NOTHING, suspects: 1, hasMoreRows: true })).toEqual({ to: 'suspects' })
 })
 
 test('rows beyond the first ones pause the import; without first rows they are claimed', () => {

@@ -4,6 +4,7 @@
 --   wait         ask again in wait_ms; `poll_soon` as acquire_permit says it
 --   turn         another import that waits for the same limit is to get the next permit first
 --   exhausted    nothing is left to claim, but calls may come back
+--   expired      claims of it have expired; reclaim.ts ends them, then ask again
 --   ended        it is not running, or not any more: status
 --   lost         the lease is not the caller's any more, or the claim is not
 --
@@ -15,8 +16,7 @@
 --
 -- p_largest_first_after: from so many refusals in a row on, the largest batch is claimed instead of the smallest.
 -- p_row_overhead_bytes: what a row has in a request besides its values. p_turn_lapses_ms: an import that has not asked for
--- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down. p_lost_code and
--- p_lost_message: the error of batches whose claims have expired.
+-- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down.
 --
 -- The two settings: this function is called for every batch, its plans are made before the tables have their size, and
 -- they are kept. Without the settings it may read all rows of an import before those of one batch.
@@ -24,7 +24,6 @@ CREATE OR REPLACE FUNCTION ferry.claim_batch(
   p_import bigint, p_lease text, p_token uuid, p_claim uuid, p_again boolean, p_limit_key text, p_max_calls int[],
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
   p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
-  p_lost_code text, p_lost_message text,
   OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
   OUT call_id bigint
 ) LANGUAGE plpgsql VOLATILE
@@ -39,10 +38,7 @@ DECLARE
   v_now timestamptz;
 BEGIN
   poll_soon := false;
-  -- Nobody takes the lease over meanwhile, but its holder renews it, however many claims are under way.
-  PERFORM FROM ferry.leases l
-    WHERE l.name = p_lease AND l.token = p_token AND l.expires_at > clock_timestamp() FOR KEY SHARE;
-  v_is_held := FOUND;
+  v_is_held := ferry.lock_lease(p_lease, p_token, false);
   SELECT * INTO v FROM ferry.imports i WHERE i.id = p_import FOR UPDATE;
   IF NOT v_is_held OR v.status IS DISTINCT FROM 'running' THEN
     PERFORM ferry.release_claim(p_import, p_claim);
@@ -62,7 +58,13 @@ BEGIN
     what := 'lost';
     RETURN;
   ELSIF NOT v_is_kept THEN
-    PERFORM ferry.reclaim_expired(p_import, p_lost_code, p_lost_message);
+    IF EXISTS (
+      SELECT FROM ferry.import_batches b
+      WHERE b.import_id = p_import AND ferry.is_expired_claim(b.state, b.claim_ends_at, clock_timestamp())
+    ) THEN
+      what := 'expired';
+      RETURN;
+    END IF;
     -- Smallest first: so the halves of a refused batch follow it at once, and a row that is at fault is alone soon.
     LOOP
       IF v.unaccepted < p_largest_first_after THEN
