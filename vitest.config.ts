@@ -26,6 +26,7 @@ export const LONG = [
   'test/cli/canary.test.ts',
   'test/cli/up.test.ts',
   'test/docs/quick-start.test.ts',
+  'test/docs/every-command.test.ts',
   'test/schedules/wrong-clock.test.ts',
 ]
 

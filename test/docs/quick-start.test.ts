@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -9,6 +7,7 @@ import { openTestDatabase } from '#test/support/database.ts'
 import { openCheckedSandbox } from '#test/support/sandbox.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { blocksOf, pathOf, readPage, sectionOf, shellCommandsOf } from './pages.ts'
+import { type Ended, runShell, startShell } from './shell.ts'
 
 /* The README's way from nothing to an import, each line run by a shell as it stands there. */
 
@@ -35,19 +34,24 @@ test('an account with two settings, then the commands and the import, as the REA
   await writeFile(join(home, 'app_key'), sandbox.appKey)
   await symlink(pathOf('bin/ferry'), join(home, 'ferry'))
   // The embedded Postgres, which the README's reader has, is started by test/cli/up.test.ts.
-  const env = { DATABASE_URL: database.url, FERRY_DATA_DIR: home }
+  const env = {
+    PATH: [home, process.env.PATH].join(delimiter),
+    HOME: home,
+    DATABASE_URL: database.url,
+    FERRY_DATA_DIR: home,
+  }
   const account = {
     FERRY_BASE_URL: sandbox.baseUrl,
     FERRY_APP_KEY_FILE: join(home, 'app_key'),
   }
+  const run = (line: string): Promise<Ended> => runShell(line, { cwd: home, env: { ...env, ...account } })
 
-  const [start = ''] = shellCommandsOf(sectionOf(README, 'Start with your own account'))
-  await using up = startShell(
-    start.replace('https://api.example.com', sandbox.baseUrl),
-    home,
+  const [start = '', ...more] = shellCommandsOf(sectionOf(README, 'Start with your own account'))
+  expect(more).toEqual([])
+  await using up = startShell(start.replace('https://api.example.com', sandbox.baseUrl), {
+    cwd: pathOf('.'),
     env,
-    pathOf('.'),
-  )
+  })
   await waitFor(() => up.printed().includes('Ferry is up'), { what: 'ferry up', timeoutMs: 40_000 })
   await waitFor(() => up.printed().match(/First sync of .*: succeeded/g)?.length === 2, {
     what: 'the first syncs',
@@ -55,24 +59,25 @@ test('an account with two settings, then the commands and the import, as the REA
   })
 
   for (const command of shellCommandsOf(sectionOf(README, 'The `ferry` command'))) {
-    expect(await runShell(command, home, { ...env, ...account }), command).toMatchObject({ code: 0 })
+    expect(await run(command), command).toMatchObject({ code: 0 })
   }
 
   const importing = sectionOf(README, 'Import subscribers')
   await writeFile(join(home, 'people.csv'), blocksOf(importing, 'csv')[0] ?? '')
-  const [dryRun = '', confirmed = '', list = '', show = ''] = shellCommandsOf(importing)
-  const dry = await runShell(dryRun, home, { ...env, ...account })
+  const [dryRun = '', confirmed = '', list = '', show = '', ...others] = shellCommandsOf(importing)
+  expect(others).toEqual([])
+  const dry = await run(dryRun)
   expect(dry).toMatchObject({ code: 0, stdout: expect.stringMatching(/3 rows/) })
-  expect(await runShell(list, home, { ...env, ...account })).toMatchObject({
+  expect(await run(list)).toMatchObject({
     stdout: expect.not.stringContaining('people.csv'),
   })
   // What a person answers to the question.
-  expect(await runShell(`${confirmed} --yes`, home, { ...env, ...account })).toMatchObject({ code: 0 })
-  await waitFor(
-    async () => (await runShell(show, home, { ...env, ...account })).stdout.includes('completed'),
-    { what: 'the import to end', timeoutMs: 40_000 },
-  )
-  expect(await runShell(list, home, { ...env, ...account })).toMatchObject({
+  expect(await run(`${confirmed} --yes`)).toMatchObject({ code: 0 })
+  await waitFor(async () => (await run(show)).stdout.includes('completed'), {
+    what: 'the import to end',
+    timeoutMs: 40_000,
+  })
+  expect(await run(list)).toMatchObject({
     stdout: expect.stringMatching(/completed +3 +3 +0/),
   })
   expect(sandbox.state.subscribers.count(5_750_613_685_214n, 'email')).toBe(3)
@@ -91,57 +96,4 @@ async function scratchDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'ferry-quick-start-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   return directory
-}
-
-type Env = Readonly<Record<string, string>>
-
-function spawnShell(line: string, home: string, env: Env, cwd: string): ChildProcess {
-  const path = [home, process.env.PATH].join(delimiter)
-  return spawn('bash', ['-c', line], {
-    cwd,
-    env: { PATH: path, HOME: home, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
-}
-
-/** Runs a line to its end, in the scratch directory. */
-async function runShell(line: string, home: string, env: Env) {
-  const child = spawnShell(line, home, env, home)
-  const output = { stdout: '', stderr: '' }
-  child.stdout?.setEncoding('utf8').on('data', text => {
-    output.stdout += text
-  })
-  child.stderr?.setEncoding('utf8').on('data', text => {
-    output.stderr += text
-  })
-  const [code] = await once(child, 'close')
-  return { code, ...output }
-}
-
-/** Starts a line; `interrupt` does what Ctrl-C does in a terminal: every process of the line gets SIGINT. */
-function startShell(line: string, home: string, env: Env, cwd: string) {
-  const child = spawnShell(line, home, env, cwd)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', text => {
-      output += text
-    })
-  }
-  let isOver = false
-  const ended = once(child, 'close').then(() => {
-    isOver = true
-  })
-  const signal = (name: NodeJS.Signals) => {
-    if (!isOver && child.pid) process.kill(-child.pid, name)
-  }
-  return {
-    printed: () => output,
-    ended,
-    interrupt: () => signal('SIGINT'),
-    async [Symbol.asyncDispose]() {
-      signal('SIGKILL')
-      await ended
-    },
-  }
 }

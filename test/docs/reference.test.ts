@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { describeSchema, withSettings } from '../../docs/generate.ts'
-import { blocksOf, PAGES, readPage, sectionOf } from './pages.ts'
+import { blocksOf, inlineCodeOf, PAGES, readPage, sectionOf } from './pages.ts'
 
 /* What the pages say about settings and the schema is what the program and the database say. */
 
@@ -42,6 +42,18 @@ test('every other block of SQL on the pages can be run by the owner of the table
   )
   expect(rest.length).toBeGreaterThan(0)
   for (const statements of rest) await client.query(statements)
+})
+
+test('every statement of SQL in the text of the pages can be run by the owner of the tables', async () => {
+  const client = await freshDatabase()
+  const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name')
+  const verb = 'select|insert|update|delete|alter|create|drop|truncate|grant|revoke|reassign|vacuum'
+  const statements = PAGES.filter(page => page !== 'CHANGELOG.md')
+    .flatMap(page => inlineCodeOf(readPage(page)))
+    // `reassign owned by` is the name of a statement.
+    .filter(code => new RegExp(`^(?:${verb}) .* `, 'i').test(code) && code !== 'reassign owned by')
+  expect(statements.length).toBeGreaterThan(3)
+  for (const statement of statements) await client.query(statement.replace('…', rows[0]?.name ?? ''))
 })
 
 test('every table, view, function and column has a comment', async () => {

@@ -1,0 +1,54 @@
+/**
+ * The commands of the pages that test/docs/every-command.test.ts does not run as they stand, and why. In their place it
+ * runs `instead`, in Ferry's directory `$FERRY`; `$@` are the words after the program.
+ */
+export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly instead?: string }>> = {
+  'npm ci': {
+    why: 'it replaces the packages from which the tests run; .ci/run begins with it',
+    instead: `grep -q "^  step 'npm ci' npm ci" "$FERRY/.ci/run"`,
+  },
+  'npm test': {
+    why: 'a test cannot run all tests; .ci/run does, with those of npm run test:all',
+    instead: `grep -q 'run_tests embedded' "$FERRY/.ci/run"`,
+  },
+  'npm run test:all': {
+    why: 'a test cannot run all tests; .ci/run does',
+    instead: `grep -q 'npm run test:all' "$FERRY/.ci/run"`,
+  },
+  'npm run check': {
+    why: 'it is types, lint, rooms and tests; .ci/run runs each',
+    instead: `for part in types lint rooms; do grep -q "^  check $part" "$FERRY/.ci/run"; done`,
+  },
+  'npm run rooms': { why: '.ci/run runs it', instead: `grep -q '^  check rooms' "$FERRY/.ci/run"` },
+  '.ci/run': {
+    why: 'it runs this test; the workflow of the hosted CI runs it, which test/tooling.test.ts reads',
+    instead: 'bash -n "$FERRY/.ci/run"',
+  },
+  'npm run test:all -- test/imports/staging': {
+    why: 'half a minute of tests that are run anyway; here they are only found',
+    instead: '"$FERRY/node_modules/.bin/vitest" list --filesOnly "$4" | grep -q test/imports/staging/',
+  },
+  'npm run demo': { why: 'test/flows/demo.test.ts runs it' },
+  'ferry demo': { why: 'test/flows/demo.test.ts runs it' },
+  'npm run mutate -- throttle': {
+    why: 'it runs tests for minutes; here there must be such mutants',
+    instead: `grep -q '^= ' "$FERRY/test/mutants/$4.txt"`,
+  },
+  'npm run bench -- throttle': {
+    why: 'it measures for a minute; here there must be such a bench',
+    instead: 'test -f "$FERRY/bench/$4.ts"',
+  },
+  'npm run bench -- --long import-large import-history': {
+    why: 'it measures for half an hour; here there must be such benches',
+    instead: 'shift 4; for name; do test -f "$FERRY/bench/$name.ts"; done',
+  },
+  'docker compose up -d --scale worker=4': {
+    why: 'there is no Docker here; test/compose.test.ts checks the files. What they need must have been made',
+    instead:
+      'test -n "$FERRY_BASE_URL" && test -s secrets/postgres_password && test "$(cat secrets/app_key)" = "$APP_KEY"',
+  },
+  'docker compose exec worker node src/cli/ferry.ts runs list': {
+    why: "there is no Docker here; the command of the container is run in Ferry's directory",
+    instead: 'cd "$FERRY"; PATH="node_modules/.bin:$PATH"; shift 3; "$@"',
+  },
+}
