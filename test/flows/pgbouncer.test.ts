@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { listSummaryRows } from '#src/imports/reporting/summary.ts'
+import { listRuns } from '#src/inventory/list-runs.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { jsonLines, runFerry, startFerry } from '#test/cli/run-ferry.ts'
 import { onServer, withDatabase } from '#test/support/database.ts'
@@ -24,6 +26,10 @@ function envOf(harness: FerryHarness, databaseUrl: string) {
     FERRY_POLL_EVERY: '1s',
     FERRY_IMPORT_LIMIT: '20/1s',
   }
+}
+
+async function hasPolledTwice(harness: FerryHarness): Promise<boolean> {
+  return (await listRuns(harness.ferry.pool, 2, { status: 'succeeded' })).length === 2
 }
 
 function people(count: number): string {
@@ -120,13 +126,8 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
       )
       expect(queued.code).toBe(0)
       const done = async () => {
-        const [polls] = await harness.query(
-          "select count(*)::int as n from ferry.sync_runs where status = 'succeeded'",
-        )
-        const [ended] = await harness.query(
-          "select count(*)::int as n from ferry.imports where status = 'completed'",
-        )
-        return (polls?.n as number) >= 2 && ended?.n === 1
+        const completed = await listSummaryRows(harness.ferry.pool, 1, { status: 'completed' })
+        return completed.length === 1 && (await hasPolledTwice(harness))
       }
       await waitFor(done, { what: 'two polls and the import', timeoutMs: 60_000 })
       worker.child.kill('SIGTERM')
@@ -172,8 +173,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
         envOf(harness, sessions.through(harness.databaseUrl)),
       )
       await worker.printed('"queue":"postgres"')
-      const polled = () => harness.query("select from ferry.sync_runs where status = 'succeeded'")
-      await waitFor(async () => (await polled()).length >= 2, { what: 'two polls', timeoutMs: 60_000 })
+      await waitFor(() => hasPolledTwice(harness), { what: 'two polls', timeoutMs: 60_000 })
       worker.child.kill('SIGTERM')
       expect((await worker.ended).code).toBe(0)
     },

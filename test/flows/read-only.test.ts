@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'
+import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { openCli } from '#test/cli/open-cli.ts'
 import { jsonLines } from '#test/cli/run-ferry.ts'
@@ -49,7 +50,7 @@ test('while Postgres takes no writes nothing is sent twice, and it is said once'
   await new Promise(resolve => setTimeout(resolve, AWAY_MS))
   await onServer(serverUrl, `alter database ${name} reset default_transaction_read_only`)
 
-  const completed = () => cli.query("select from ferry.imports where status = 'completed'")
+  const completed = () => listSummaryRows(cli.ferry.pool, 1, { status: 'completed' })
   await waitFor(async () => (await completed()).length === 1, {
     what: 'the import to end',
     timeoutMs: 120_000,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { listCalls, loadRun } from '#src/inventory/list-runs.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 
@@ -38,8 +39,8 @@ for (const [name, { fault, code, requests }] of Object.entries(FAULTS)) {
       expect(result).toMatchObject({ status: 'failed', errorCode: code, requests, added: 0, removed: 0 })
       expect(result.message).toMatch(/\w+ .*\./)
       if (fault.kind === 'error') expect(result.requestId).toBeTruthy()
-      const [run] = await harness.query('select * from ferry.sync_runs where id = $1', [result.run])
-      expect(run).toMatchObject({ status: 'failed', error_code: code, request_id: result.requestId })
+      const ended = { status: 'failed', errorCode: code, requestId: result.requestId }
+      expect(await loadRun(harness.ferry.pool, result.run)).toMatchObject({ run: ended })
       expect(await harness.query('select to_jsonb(v) from ferry.alert_rule_versions v')).toEqual(before)
       harness.sandbox.state.clearFaults()
       expect(await harness.sync({ resource })).toMatchObject({ status: 'succeeded', unchanged: 5 })
@@ -50,17 +51,19 @@ for (const [name, { fault, code, requests }] of Object.entries(FAULTS)) {
 test('a platform that is down fails the run without a call counted', async () => {
   await using harness = await openFerryHarness({}, FAST)
   await harness.sandbox.close()
-  expect(await harness.sync()).toMatchObject({ status: 'failed', errorCode: 'NotSent' })
-  expect(await harness.query('select 1 from ferry.platform_calls')).toEqual([])
+  const result = await harness.sync()
+  expect(result).toMatchObject({ status: 'failed', errorCode: 'NotSent' })
+  expect(await listCalls(harness.ferry.pool, result.run)).toEqual([])
 })
 
 test("a 429 from someone else's use costs no attempt and fails nothing", async () => {
   await using harness = await openFerryHarness({ rules: 5 })
   const busy = { kind: 'error', code: 'RequestTooFrequently', retryAfterS: 0 } as const
   for (const nth of [1, 2, 3]) harness.sandbox.state.inject(busy, { nth })
-  expect(await harness.sync()).toMatchObject({ status: 'succeeded', added: 5 })
-  const statuses = await harness.query('select http_status from ferry.platform_calls order by id')
-  expect(statuses.map(row => row.http_status)).toEqual([429, 429, 429, 200])
+  const result = await harness.sync()
+  expect(result).toMatchObject({ status: 'succeeded', added: 5 })
+  const calls = await listCalls(harness.ferry.pool, result.run)
+  expect(calls.map(call => call.httpStatus)).toEqual([429, 429, 429, 200])
 })
 
 test('a fault that passes is not noticed but in the call log', async () => {

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
+import { listRuns } from '#src/inventory/list-runs.ts'
 import { pauseSchedules } from '#src/schedules/pauses.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { leasesOf } from '#test/support/leases.ts'
+import { listSlots } from '#test/support/slots.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openCli } from '../cli/open-cli.ts'
 import { startWorker } from './start-worker.ts'
@@ -14,14 +16,10 @@ const POLLS = { jobs: [pollAlertRules] }
 /** The poll happens once, when the worker starts. */
 const RARELY = { FERRY_POLL_EVERY: '500h' }
 
-const runsOf = (harness: FerryHarness) =>
-  harness.query<{ slot: Date; trigger: string; status: string; error_code: string | null }>(
-    'select slot, trigger, status, error_code from ferry.sync_runs order by id',
-  )
-const slotsOf = (harness: FerryHarness) =>
-  harness.query<{ slot: Date; attempts: number; outcome: string | null }>(
-    `select slot, attempts, outcome from ferry.schedule_slots where schedule = 'poll-alert-rules' order by slot`,
-  )
+/** The first run first. */
+const runsOf = async (harness: FerryHarness) => (await listRuns(harness.ferry.pool, 99)).toReversed()
+const slotsOf = async (harness: FerryHarness) =>
+  (await listSlots(harness.ferry.pool)).filter(slot => slot.schedule === pollAlertRules.name)
 
 test('keeps the alert rules current, one run a slot', async () => {
   await using harness = await openFerryHarness({ rules: 5 }, { FERRY_POLL_EVERY: '1s' })
@@ -32,7 +30,7 @@ test('keeps the alert rules current, one run a slot', async () => {
   await waitFor(async () => (await added()).length === 1, { what: 'the new rule' })
   const runs = await runsOf(harness)
   expect(new Set(runs.map(run => run.trigger))).toEqual(new Set(['schedule']))
-  expect(new Set(runs.map(run => run.slot.getTime())).size).toBe(runs.length)
+  expect(new Set(runs.map(run => run.slot!.getTime())).size).toBe(runs.length)
 })
 
 test('is skipped while a person syncs by hand', async () => {
@@ -66,13 +64,11 @@ test('goes on within ten seconds of the lease when its worker was killed', { tim
   await using _other = await startWorker(cli.ferry, POLLS)
   await waitFor(async () => (await slotsOf(cli))[0]?.outcome, { what: 'the next run', timeoutMs: 60_000 })
   expect(await runsOf(cli)).toMatchObject([
-    { status: 'failed', error_code: 'WorkerLost' },
+    { status: 'failed', errorCode: 'WorkerLost' },
     { status: 'succeeded', trigger: 'schedule' },
   ])
-  const [next] = await cli.query<{ started_at: Date }>(
-    `select started_at from ferry.sync_runs where status = 'succeeded'`,
-  )
-  expect(next!.started_at.getTime() - lease!.expiresAt.getTime()).toBeLessThan(10_000)
+  const [, next] = await runsOf(cli)
+  expect(next!.startedAt.getTime() - lease!.expiresAt.getTime()).toBeLessThan(10_000)
 })
 
 test('is given back when its worker is told to stop, and another does it', { timeout: 60_000 }, async () => {
@@ -80,7 +76,7 @@ test('is given back when its worker is told to stop, and another does it', { tim
   await using first = await hangingWorker(harness, () => startWorker(harness.ferry, POLLS))
   await first.drain(5_000)
   expect(await slotsOf(harness)).toMatchObject([{ attempts: 0, outcome: null }])
-  expect(await runsOf(harness)).toMatchObject([{ status: 'failed', error_code: 'Interrupted' }])
+  expect(await runsOf(harness)).toMatchObject([{ status: 'failed', errorCode: 'Interrupted' }])
   harness.sandbox.state.clearFaults()
 
   await using _second = await startWorker(harness.ferry, POLLS)
@@ -100,7 +96,7 @@ test('is not tried again when it failed: the next slot comes soon enough', async
 async function hangingWorker<T>(harness: FerryHarness, start: () => T | Promise<T>): Promise<T> {
   harness.sandbox.state.inject({ kind: 'hang' })
   const worker = await start()
-  const waiting = async () => (await harness.query('select 1 from ferry.platform_calls')).length === 1
+  const waiting = () => harness.sandbox.state.received.length === 1
   await waitFor(waiting, { what: 'the poll to wait for the platform', timeoutMs: 30_000 })
   return worker
 }

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { pruneSlots } from '#src/schedules/prune.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
-import { endSlotPauses } from '#test/support/slots.ts'
+import { endSlotPauses, listSlots } from '#test/support/slots.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const ago = (days: number) => new Date(Date.now() - days * 86_400_000)
@@ -19,8 +19,7 @@ test('old slots are removed, done or left lying, except the latest of each sched
   await (await take('poll', 1)).settle('succeeded', false)
   await (await take('monthly', 45)).settle('succeeded', false)
   expect(await pruneSlots(store.pool)).toBe(2)
-  const { rows } = await store.pool.query('select schedule, outcome from ferry.schedule_slots order by slot')
-  expect(rows).toEqual([
+  expect(await listSlots(store.pool)).toMatchObject([
     { schedule: 'monthly', outcome: 'succeeded' },
     { schedule: 'poll', outcome: null },
     { schedule: 'poll', outcome: 'succeeded' },

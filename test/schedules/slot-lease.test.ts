@@ -6,7 +6,7 @@ import { pauseSchedules } from '#src/schedules/pauses.ts'
 import { loadScheduleStates } from '#src/schedules/schedule-states.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { expireLeases, leasesOf } from '#test/support/leases.ts'
-import { endSlotPauses } from '#test/support/slots.ts'
+import { endSlotPauses, listSlots } from '#test/support/slots.ts'
 import { openTestStore, type TestStore } from '../support/store.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -16,15 +16,6 @@ const log = pino({ level: 'silent' })
 
 const contextOf = ({ pool }: TestStore) => ({ pool, holder: 'test', log })
 const take = (store: TestStore, slot = NOON) => takeSlot(contextOf(store), KEY, slot, { evenIfPaused: false })
-const rowsOf = async (store: TestStore) =>
-  (
-    await store.pool.query<{
-      attempts: number
-      retry_at: Date | null
-      done_at: Date | null
-      outcome: string | null
-    }>('select attempts, retry_at, done_at, outcome from ferry.schedule_slots order by slot')
-  ).rows
 
 /** As if no worker had renewed anything for longer than leases live. */
 async function expire(store: TestStore): Promise<void> {
@@ -53,7 +44,7 @@ test('a slot is kept for as long as the work takes, and can be settled then', as
   expect((await expiry()).getTime() - before.getTime()).toBeGreaterThan(4_000)
   expect(lease!.signal.aborted).toBe(false)
   await lease!.settle('succeeded', true)
-  expect(await rowsOf(store)).toMatchObject([{ attempts: 1, retry_at: null, outcome: 'succeeded' }])
+  expect(await listSlots(store.pool)).toMatchObject([{ attempts: 1, retry_at: null, outcome: 'succeeded' }])
 })
 
 test('a slot is not free before its lease expires, whatever its retry_at', async () => {
@@ -72,7 +63,7 @@ test('a slot whose lease expired can be settled, as long as no other worker has 
   const lease = await take(store)
   await expire(store)
   await lease!.settle('succeeded', true)
-  expect(await rowsOf(store)).toMatchObject([{ attempts: 1, outcome: 'succeeded' }])
+  expect(await listSlots(store.pool)).toMatchObject([{ attempts: 1, outcome: 'succeeded' }])
   expect(await leasesOf(store.pool)).toEqual([])
 })
 
@@ -91,9 +82,9 @@ test('a worker that lost its slot learns it, and cannot settle it or give it bac
   await waitFor(() => lost!.signal.aborted, { what: 'the first to be told' })
   await lost!.reopen(0, false)
   await lost!.settle('failed', true)
-  expect(await rowsOf(store)).toMatchObject([{ attempts: 2, done_at: null }])
+  expect(await listSlots(store.pool)).toMatchObject([{ attempts: 2, done_at: null }])
   await taken!.settle('succeeded', true)
-  expect(await rowsOf(store)).toMatchObject([{ attempts: 2, outcome: 'succeeded' }])
+  expect(await listSlots(store.pool)).toMatchObject([{ attempts: 2, outcome: 'succeeded' }])
 })
 
 test('work that succeeded closes the older slots that may be tried now, but not one that a worker is doing', async () => {
@@ -108,7 +99,12 @@ test('work that succeeded closes the older slots that may be tried now, but not 
   await later!.reopen(60_000, true)
   const newest = await take(store, minute(2))
   await newest!.settle('succeeded', true)
-  expect((await rowsOf(store)).map(row => row.outcome)).toEqual([null, 'superseded', null, 'succeeded'])
+  expect((await listSlots(store.pool)).map(row => row.outcome)).toEqual([
+    null,
+    'superseded',
+    null,
+    'succeeded',
+  ])
   await atWork!.settle('failed', false)
 })
 
@@ -126,7 +122,7 @@ test('work that succeeded closes no newer slot, none of another account, and non
   }
   const lease = await take(store)
   await lease!.settle('succeeded', true)
-  expect((await rowsOf(store)).filter(row => row.outcome !== null)).toHaveLength(1)
+  expect((await listSlots(store.pool)).filter(row => row.outcome !== null)).toHaveLength(1)
 })
 
 test('work that did not succeed closes no other slot', async () => {
@@ -135,7 +131,7 @@ test('work that did not succeed closes no other slot', async () => {
   await older!.reopen(0, true)
   const lease = await take(store)
   await lease!.settle('failed', false)
-  expect((await rowsOf(store)).map(row => row.outcome)).toEqual([null, 'failed'])
+  expect((await listSlots(store.pool)).map(row => row.outcome)).toEqual([null, 'failed'])
 })
 
 test('a paused schedule keeps its slots, except what a person asked for; that of another account does not', async () => {
@@ -153,7 +149,7 @@ test('a paused schedule keeps its slots, except what a person asked for; that of
 test('an attempt that was given back does not count, and a slot that is done is not open', async () => {
   await using store = await openTestStore()
   await (await take(store))!.reopen(0, false)
-  expect(await rowsOf(store)).toMatchObject([{ attempts: 0, done_at: null }])
+  expect(await listSlots(store.pool)).toMatchObject([{ attempts: 0, done_at: null }])
   const again = await take(store)
   expect(again!.attempts).toBe(1)
   await again!.settle('succeeded', true)

@@ -1,6 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { readClock } from '#src/db/clock.ts'
+import { listRuns } from '#src/inventory/list-runs.ts'
 import { openTestRedis } from '#test/support/redis.ts'
+import { listSlots } from '#test/support/slots.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openCli } from '../cli/open-cli.ts'
 import { startFerry } from '../cli/run-ferry.ts'
@@ -21,18 +24,15 @@ describe.each(BACKENDS)('a worker whose clock is wrong, on %s,', kind => {
       await using redis = kind === 'redis' ? await openTestRedis() : null
       const env = { ...cli.env, FERRY_POLL_EVERY: '2s', ...(redis && { REDIS_URL: redis.url }) }
       const shifted = { ...env, FERRY_TEST_CLOCK_AHEAD_MS: `${aheadMs}` }
-      const polls = async () =>
-        (
-          await cli.query<{ id: string }>(
-            `select id from ferry.sync_runs where trigger = 'schedule' and status = 'succeeded'
-             and resource = 'alert-rules'`,
-          )
-        ).length
-      const strangeSlots = () =>
-        cli.query(
-          `select slot from ferry.schedule_slots
-         where slot > clock_timestamp() or slot < clock_timestamp() - interval '10 minutes'`,
-        )
+      const polls = async () => {
+        const runs = await listRuns(cli.ferry.pool, 99, { resource: 'alert-rules', status: 'succeeded' })
+        return runs.filter(run => run.trigger === 'schedule').length
+      }
+      const strangeSlots = async () => {
+        const slots = await listSlots(cli.ferry.pool)
+        const { now } = await readClock(cli.ferry.pool)
+        return slots.filter(({ slot }) => slot > now || slot < new Date(now.getTime() - 10 * 60_000))
+      }
 
       await using wrong = startFerry(['worker'], shifted, ['--import', SHIFT])
       await waitFor(async () => (await polls()) >= 4, { what: 'four polls', timeoutMs: 60_000 })

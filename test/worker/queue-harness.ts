@@ -13,6 +13,7 @@ import { type FerryWorker, openWorker, type WorkerContext, type WorkerOptions } 
 import { openTestDatabase } from '../support/database.ts'
 import { ageInstallation } from '../support/installation.ts'
 import { openTestRedis, testRedisUrl } from '../support/redis.ts'
+import { listSlots } from '../support/slots.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { wipeQueue } from '../support/wipe-queue.ts'
 
@@ -37,20 +38,10 @@ export type QueueHarness = {
   /** The queue forgets everything, as after FLUSHALL. */
   wipeQueue(): Promise<void>
   /** All slots, oldest first. */
-  slots(): Promise<SlotRow[]>
+  slots(): ReturnType<typeof listSlots>
   /** As if Ferry had been installed long ago. */
   installedLongAgo(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
-}
-
-export type SlotRow = {
-  account: string
-  schedule: string
-  slot: Date
-  attempts: number
-  retry_at: Date | null
-  done_at: Date | null
-  outcome: string | null
 }
 
 /** A database, a queue and the means to work on them, all of them this test's own. */
@@ -100,9 +91,7 @@ export async function openQueueHarness(
       return tracked
     },
     wipeQueue: () => wipeQueue(ferry.pool, redis?.url),
-    async slots() {
-      return (await ferry.pool.query<SlotRow>('select * from ferry.schedule_slots order by slot')).rows
-    },
+    slots: () => listSlots(ferry.pool),
     installedLongAgo: () => ageInstallation(ferry.pool),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
