@@ -7,6 +7,7 @@ import { asOf } from './as-of.ts'
 import { coldSync } from './cold-sync.ts'
 import { help } from './help.ts'
 import { history } from './history.ts'
+import { idleTransactions } from './idle-transactions.ts'
 import { idleWorker } from './idle-worker.ts'
 import { importBatch } from './import-batch.ts'
 import { importHistory } from './import-history.ts'
@@ -20,12 +21,13 @@ import { type Figure, judge, ratioOf, type Verdict } from './support/figures.ts'
 import { type Bench, openLab } from './support/lab.ts'
 import { openServer, type Server } from './support/server.ts'
 import { printTable } from './support/table.ts'
+import { syncMemory } from './sync-memory.ts'
 import { throttle } from './throttle.ts'
 
 /*
  * Measures what Ferry promises about speed and size:
  *
- *     npm run bench                         everything, about ten minutes
+ *     npm run bench                         everything, about twenty minutes
  *     npm run bench -- cold-sync as-of      only these
  *     npm run bench -- --quick              small sizes: shows within a minute that the benches work. Limits are judged,
  *                                           speeds are not
@@ -43,12 +45,14 @@ import { throttle } from './throttle.ts'
 const BENCHES: Readonly<Record<string, Bench>> = {
   'cold-sync': coldSync,
   're-sync': reSync,
+  'sync-memory': syncMemory,
   'mcp-pages': mcpPages,
   throttle,
   'as-of': asOf,
   history,
   help,
   'idle-worker': idleWorker,
+  'idle-transactions': idleTransactions,
   permits,
   'import-staging': importStaging,
   'import-batch': importBatch,

@@ -1,7 +1,9 @@
 /** What one bench measured. With a floor, the ratio to it is what is judged; else the value. */
 export type Figure = {
   readonly measure: string
-  readonly value: number
+  /** Null if it could not be measured: then `missing` says why. */
+  readonly value: number | null
+  readonly missing?: string
   readonly unit: Unit
   readonly floor?: number
   /** What each round measured, in milliseconds or megabytes: how noisy it was. Kept, not printed. */
@@ -10,7 +12,7 @@ export type Figure = {
   readonly wanted?: Wanted
 }
 
-export type Unit = 's' | 'ms' | 'MB' | 'calls' | '%' | 'rows'
+export type Unit = 's' | 'ms' | 'MB' | 'calls' | '%' | 'rows' | 'transactions'
 
 export type Wanted = {
   readonly kind: 'at most' | 'at least'
@@ -32,13 +34,14 @@ export function atLeast(good: number, more: Pick<Wanted, 'must' | 'always'> = {}
 }
 
 export function ratioOf({ value, floor }: Figure): number | null {
-  return floor === undefined ? null : value / floor
+  return floor === undefined || value === null ? null : value / floor
 }
 
 export function judge(figure: Figure, quick: boolean): Verdict {
-  const { wanted } = figure
+  const { wanted, value } = figure
   if (!wanted || (quick && !wanted.always)) return 'not judged'
-  const judged = ratioOf(figure) ?? figure.value
+  if (value === null) return 'MISSED'
+  const judged = ratioOf(figure) ?? value
   const meets = (bound: number) => (wanted.kind === 'at most' ? judged <= bound : judged >= bound)
   if (meets(wanted.good)) return 'good'
   return wanted.must !== undefined && meets(wanted.must) ? 'passes' : 'MISSED'

@@ -34,12 +34,12 @@ export function settingsFor(
   sandbox: SandboxProcess,
   more: Record<string, string> = {},
 ): Record<string, string> {
-  return {
-    DATABASE_URL: databaseUrl,
-    FERRY_BASE_URL: sandbox.baseUrl,
-    FERRY_APP_KEY: sandbox.appKey,
-    ...more,
-  }
+  return { DATABASE_URL: databaseUrl, ...accountOf(sandbox), ...more }
+}
+
+/** One account, `default`, as settings. */
+export function accountOf({ baseUrl, appKey }: SandboxProcess): Record<string, string> {
+  return { FERRY_BASE_URL: baseUrl, FERRY_APP_KEY: appKey }
 }
 
 export function openLab(

@@ -12,7 +12,7 @@ export function printTable(figures: readonly (Figure & { readonly verdict: Verdi
     const { measure, value, floor, unit, verdict } = figure
     table.push([
       measure,
-      `${round(value)} ${unit}`,
+      value === null ? 'none' : `${round(value)} ${unit}`,
       floor === undefined ? '' : `${round(floor)} ${unit}`,
       ratioInWords(ratioOf(figure)),
       wantedInWords(figure),
@@ -20,6 +20,7 @@ export function printTable(figures: readonly (Figure & { readonly verdict: Verdi
     ])
   }
   console.log(table.toString())
+  for (const { measure, missing } of figures) if (missing) console.log(`${measure}: none, because ${missing}`)
 }
 
 function wantedInWords({ wanted, floor, unit }: Figure): string {

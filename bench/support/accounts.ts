@@ -1,0 +1,33 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Lab } from './lab.ts'
+import type { SandboxProcess } from './sandbox-process.ts'
+
+export function accountNames(count: number): string[] {
+  return Array.from({ length: count }, (_, number) => `account-${number}`)
+}
+
+/** Settings for accounts of Ferry that are one account of the platform, with a key each. */
+export async function accountSettings(
+  lab: Lab,
+  sandbox: SandboxProcess,
+  names: readonly string[],
+): Promise<Record<string, string>> {
+  const directory = await mkdtemp(join(tmpdir(), 'ferry-bench-accounts-'))
+  lab.defer(() => rm(directory, { recursive: true, force: true }))
+  const keys: Record<string, string> = {}
+  for (const [number, name] of names.entries()) {
+    keys[`BENCH_KEY_${number}`] = `key-of-${name}`
+    await sandbox.admin('add-key', { key: `key-of-${name}` })
+  }
+  const accounts = names.map((name, number) => ({
+    name,
+    baseUrl: sandbox.baseUrl,
+    appKeyEnv: `BENCH_KEY_${number}`,
+    limitGroup: 'one',
+  }))
+  const file = join(directory, 'accounts.json')
+  await writeFile(file, JSON.stringify({ accounts }))
+  return { ...keys, FERRY_ACCOUNTS_FILE: file }
+}
