@@ -65,8 +65,9 @@ function alternativesOf(line: string): string[] {
  * once, where a reader of the pages meets it first.
  */
 export function withoutMentions(commands: readonly DocCommand[]): DocCommand[] {
-  const seen = new Set(QUICK_START.flatMap(shellCommandsOf))
-  const lines = new Set([...seen, ...commands.flatMap(({ text }) => text.split('\n'))])
+  const blocks = commands.filter(({ kind }) => kind === 'block').flatMap(({ text }) => text.split('\n'))
+  const seen = new Set([...QUICK_START.flatMap(shellCommandsOf), ...blocks])
+  const lines = new Set([...seen, ...commands.map(({ text }) => text)])
   return commands.filter(({ kind, text }) => {
     if (kind === 'block') return true
     const isMention = [...lines].some(line => line !== text && isNamedIn(text, line))
@@ -78,7 +79,7 @@ export function withoutMentions(commands: readonly DocCommand[]): DocCommand[] {
 
 /** Whether all words of a command stand in a line, in this order. */
 function isNamedIn(command: string, line: string): boolean {
-  const words = line.replace(/(^|\s)#.*$/, '').split(/\s+/)
+  const words = line.split(/\s+/)
   let from = 0
   return command.split(' ').every(word => {
     const at = words.indexOf(word, from)

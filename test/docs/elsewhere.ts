@@ -11,10 +11,6 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
     why: 'a test cannot run all tests; .ci/run does, with those of npm run test:all',
     instead: `grep -q 'run_tests embedded' "$FERRY/.ci/run"`,
   },
-  'npm run test:all': {
-    why: 'a test cannot run all tests; .ci/run does',
-    instead: `grep -q 'npm run test:all' "$FERRY/.ci/run"`,
-  },
   'npm run check': {
     why: 'it is types, lint, rooms and tests; .ci/run runs each',
     instead: `for part in types lint rooms; do grep -q "^  check $part" "$FERRY/.ci/run"; done`,

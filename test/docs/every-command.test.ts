@@ -5,7 +5,7 @@ import { checkQueue } from '#src/queue/check.ts'
 import { hasRedisServer, startRedis } from '#test/support/own-redis.ts'
 import { allCommands, commandsOf, type DocCommand, withoutMentions } from './doc-commands.ts'
 import { ELSEWHERE } from './elsewhere.ts'
-import { inlineCodeOf, PAGES, pathOf, readPage } from './pages.ts'
+import { blocksOf, inlineCodeOf, PAGES, pathOf, readPage } from './pages.ts'
 import { openReader } from './reader.ts'
 import { NOT_IN_TABLE } from './stand-ins.ts'
 
@@ -37,7 +37,7 @@ const LEFT: Readonly<Record<string, (home: string) => void>> = {
   },
 }
 
-test.for(BY_PAGE)('the commands of %s do their work', { timeout: 300_000 }, async ([page, commands]) => {
+test.for(BY_PAGE)('the commands of %s do their work', { timeout: 600_000 }, async ([page, commands]) => {
   await using reader = await openReader()
   for (const command of commands) await reader.type(command)
   LEFT[page]?.(reader.home)
@@ -80,6 +80,12 @@ ${fence}
   const inline = (text: string): DocCommand => ({ page: '', kind: 'inline', text })
   const commands = ['ferry a', 'ferry a b --c', 'ferry a --c', 'ferry a --d', 'ferry a --d'].map(inline)
   expect(withoutMentions(commands).map(({ text }) => text)).toEqual(['ferry a b --c', 'ferry a --d'])
+})
+
+test('no block of shell has a comment: zsh, the shell of macOS, gives its words to the command', () => {
+  const blocks = PAGES.flatMap(page => blocksOf(readPage(page), 'sh').map(block => `${page}: ${block}`))
+  expect(blocks.length).toBeGreaterThan(8)
+  expect(blocks.filter(block => /\s#/.test(block))).toEqual([])
 })
 
 test('the pages have no other kind of block, in which a command would not be found', () => {

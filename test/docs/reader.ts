@@ -57,7 +57,8 @@ export async function openReader(): Promise<Reader> {
 
   /** Starts a line that runs until Ctrl-C, and waits until it is ready. */
   async function serve(line: string, place: Place): Promise<Serving> {
-    const shell = startShell(line, place)
+    await using starting = new AsyncDisposableStack()
+    const shell = starting.use(startShell(line, place))
     let isOver = false
     shell.ended.then(() => {
       isOver = true
@@ -65,6 +66,7 @@ export async function openReader(): Promise<Reader> {
     const isReady = () => isOver || IS_READY.test(shell.printed())
     await waitFor(isReady, { what: line, timeoutMs: 40_000 })
     expect(isOver, `${line} ended:\n${shell.printed()}`).toBe(false)
+    starting.move()
     return { line, shell }
   }
 

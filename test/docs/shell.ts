@@ -14,7 +14,7 @@ function spawnShell(text: string, { cwd, env }: Place): ChildProcess {
 }
 
 /** No command of the pages takes so long, unless it waits for something that does not come. */
-const LONGEST_MS = 200_000
+const LONGEST_MS = 300_000
 
 /** Runs lines in one shell, to the end; kills what has not ended by then. */
 export async function runShell(text: string, place: Place): Promise<Ended> {
