@@ -7,10 +7,14 @@ export type ListPage = PlatformClient['listMcpPage']
 
 export type McpAsk = { readonly limit: number; readonly includeAccount: boolean }
 
+/** How many rows a full page has, and how many rows there are according to page 1. */
+export type McpLayout = { readonly size: number; readonly total: number }
+
 /** The pages of one pass: all that were answered, or those before the refusal that ended it. */
 export type McpPages = {
   /** From page 1 on, without a gap unless a page was refused as too deep. */
   readonly pages: readonly McpPage[]
+  readonly layout: McpLayout
   readonly requests: number
   /** The first page that the platform refused as an invalid request; null if there was none. */
   readonly tooDeep: number | null
@@ -22,12 +26,18 @@ const MAX_AT_ONCE = 64
 
 /**
  * Fetches page 1, then in parallel the others that `total` promises, then one by one until a page is short, is empty, or has
- * no new server. (A platform that ignores `p` would send the same page for ever.)
+ * no new server. (A platform that ignores `p` would send the same page for ever.) With the layout that an earlier pass
+ * found, page 1 goes out together with the others.
  *
  * Later pages are asked for with the size that page 1 really had: a platform that lowers `limit` might compute offsets from
  * the limit it was given.
  */
-export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallContext): Promise<McpPages> {
+export async function fetchPages(
+  listPage: ListPage,
+  ask: McpAsk,
+  context: CallContext,
+  earlier: McpLayout | null = null,
+): Promise<McpPages> {
   const byNumber = new Map<number, McpPage>()
   const seen = new Set<unknown>()
   const progress = {
@@ -70,27 +80,33 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
   }
   const mayGoOn = () => progress.refusal === null && progress.next <= progress.end
 
-  await fetchNext(ask.limit)
-  const first = byNumber.get(1)
-  const size = first?.servers.length ?? 0
-  const lastExpected = Math.ceil((first?.total ?? 0) / size)
-
-  async function fetchExpected(): Promise<void> {
-    while (progress.next <= lastExpected && mayGoOn()) await fetchNext(size)
+  async function fetchUntil(last: number, limit: number): Promise<void> {
+    while (progress.next <= last && mayGoOn()) await fetchNext(limit)
   }
-  const workers = Array.from({ length: MAX_AT_ONCE }, () =>
-    fetchExpected().catch(error => {
-      givingUp.abort(error)
-      throw error
-    }),
-  )
-  const fault = (await Promise.allSettled(workers)).find(worker => worker.status === 'rejected')
-  if (fault && progress.refusal === null) throw fault.reason
+  /** Fetches the pages that the layout promises, in parallel. */
+  async function fetchPromised({ size, total }: McpLayout): Promise<void> {
+    const workers = Array.from({ length: MAX_AT_ONCE }, () =>
+      fetchUntil(Math.ceil(total / size), size).catch(error => {
+        givingUp.abort(error)
+        throw error
+      }),
+    )
+    const fault = (await Promise.allSettled(workers)).find(worker => worker.status === 'rejected')
+    if (fault && progress.refusal === null) throw fault.reason
+  }
+
+  const isLaidOut = earlier !== null && earlier.size > 0 && earlier.size < earlier.total
+  if (isLaidOut) await fetchPromised(earlier)
+  else await fetchNext(ask.limit)
+  const first = byNumber.get(1)
+  const size = isLaidOut ? earlier.size : (first?.servers.length ?? 0)
+  const layout = { size, total: first?.total ?? 0 }
+  await fetchPromised(layout)
   while (mayGoOn() && isFull(byNumber.get(progress.next - 1), size)) await fetchNext(size)
 
   const { requests, tooDeep, refusal } = progress
   const pages = [...byNumber].sort(([a], [b]) => a - b).map(([, page]) => page)
-  return { pages, requests, tooDeep, refusal }
+  return { pages, layout, requests, tooDeep, refusal }
 }
 
 function tooManyRows(requestId: string): Refusal {

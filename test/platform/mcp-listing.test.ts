@@ -85,6 +85,54 @@ test('pages after the first are asked for side by side', async () => {
   expect(idsOf(await reading)).toEqual(names(20))
 })
 
+test('a later pass asks for all its pages at once, with the page size that the first found, but only after the first', async () => {
+  const waiting: (() => void)[] = []
+  const list = openMcpList(names(9), { maxPerPage: 2 })
+  const reading = readMcpServers(
+    {
+      async listMcpPage(asked, call) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        waiting.push(resolve)
+        await promise
+        return list.listMcpPage(asked, call)
+      },
+    },
+    { ...ask, limit: 100 },
+    nothingKnown,
+    context,
+  )
+  /** Waits until exactly `count` calls are under way, and answers all of them but those kept. */
+  async function answer(count: number, kept = 0): Promise<void> {
+    await expect.poll(() => waiting.length, { interval: 1 }).toBe(count)
+    await new Promise(setImmediate)
+    expect(waiting).toHaveLength(count)
+    for (const go of waiting.splice(kept)) go()
+  }
+  await answer(1)
+  await answer(4, 1)
+  await answer(1)
+  await answer(5)
+  expect(idsOf(await reading)).toEqual(names(9))
+  const first = [1, 2, 3, 4, 5].map(page => ({ page, limit: page === 1 ? 100 : 2 }))
+  const second = [1, 2, 3, 4, 5].map(page => ({ page, limit: 2 }))
+  expect(list.asked.slice(0, 5)).toEqual(expect.arrayContaining(first))
+  expect(list.asked.slice(5)).toEqual(second)
+})
+
+test('a page that came with fewer servers than the pass before found is short', async () => {
+  const list = openMcpList(names(6), {
+    total: () => 4,
+    before: ({ page }, n) => {
+      // From the second pass on, page 1 lacks s2. The total is capped: it does not tell that one is missing.
+      if (page !== 1 || n === 1) return undefined
+      const data = { total: 4, servers: [server('s1')], mayBeDirty: false }
+      return { ok: true, data, requestId: '', requests: 1 }
+    },
+  })
+  const reading = await readMcpServers(list, ask, nothingKnown, context)
+  expect(reading).toMatchObject({ status: 'partial', why: 'page 1 was short, and more came after it' })
+})
+
 test('a frozen total stops nothing, and asks for two readings that agree even if the ids are known', async () => {
   const list = openMcpList(names(11), { total: () => 4 })
   const reading = await readMcpServers(list, ask, known(...names(11)), context)

@@ -92,10 +92,6 @@ async function readShifting(given: Scenario) {
     maxPerPage: given.maxPerPage,
     total: all => (given.isFrozen ? Math.min(all.length, 5) : all.length),
     before: ({ page }) => {
-      if (page === 1) {
-        passes += 1
-        read = new Set()
-      }
       if (random() < (given.unrest[passes - 1] ?? 0)) change()
       list.rows = rows
       const size = Math.min(given.limit, given.maxPerPage)
@@ -113,6 +109,12 @@ async function readShifting(given: Scenario) {
   const reading = await readMcpServers(
     {
       async listMcpPage(ask, call) {
+        // A pass begins when the one before has all its answers, with page 1 among its first calls.
+        if (ask.page === 1) {
+          expect(waiting).toEqual([])
+          passes += 1
+          read = new Set()
+        }
         await new Promise<void>(resolve => {
           waiting.push(resolve)
           setImmediate(answerOne)
