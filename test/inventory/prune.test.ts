@@ -6,7 +6,7 @@ import { reportDrift } from '#src/inventory/drift.ts'
 import { applyFirings } from '#src/inventory/firings.ts'
 import { holdRemovals } from '#src/inventory/holds.ts'
 import { type RunEnd, type RunStep, startRun } from '#src/inventory/ledger.ts'
-import { loadRun } from '#src/inventory/list-runs.ts'
+import { listRuns, loadRun } from '#src/inventory/list-runs.ts'
 import { reportSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import { pruneRuns } from '#src/inventory/prune.ts'
 import { saveQuarantined } from '#src/inventory/quarantine.ts'
@@ -17,10 +17,8 @@ import { insertRuleVersion } from '#test/support/versions.ts'
 
 const log = pino({ level: 'silent' })
 
-const idsOf = async (pool: Pool) =>
-  (await pool.query<{ id: string }>('select id from ferry.sync_runs order by id')).rows.map(({ id }) =>
-    BigInt(id),
-  )
+/** The first one first. */
+const idsOf = async (pool: Pool) => (await listRuns(pool, 9)).map(({ run }) => run).toReversed()
 
 /** A run that ended so many days ago. */
 async function addOldRun(
