@@ -42,19 +42,23 @@ describe('the one account of the environment', () => {
   test.each([
     [
       'two keys',
-      { ...ONE_ACCOUNT, FERRY_APP_KEY_FILE: fileHolding('k') },
+      () => ({ ...ONE_ACCOUNT, FERRY_APP_KEY_FILE: fileHolding('k') }),
       /^FERRY_APP_KEY: FERRY_APP_KEY_FILE is/,
     ],
-    ['no address', { FERRY_APP_KEY: 'k' }, /^FERRY_BASE_URL: is not set/],
-    ['no key', { FERRY_BASE_URL: 'https://api.example.com' }, /^FERRY_APP_KEY: is not set/],
-    ['a missing file', { ...ONE_ACCOUNT, FERRY_APP_KEY: '', FERRY_APP_KEY_FILE: '/nowhere/key' }, /ENOENT/],
+    ['no address', () => ({ FERRY_APP_KEY: 'k' }), /^FERRY_BASE_URL: is not set/],
+    ['no key', () => ({ FERRY_BASE_URL: 'https://api.example.com' }), /^FERRY_APP_KEY: is not set/],
+    [
+      'a missing file',
+      () => ({ ...ONE_ACCOUNT, FERRY_APP_KEY: '', FERRY_APP_KEY_FILE: '/nowhere/key' }),
+      /ENOENT/,
+    ],
     [
       'an empty file',
-      { ...ONE_ACCOUNT, FERRY_APP_KEY: '', FERRY_APP_KEY_FILE: fileHolding('\n') },
+      () => ({ ...ONE_ACCOUNT, FERRY_APP_KEY: '', FERRY_APP_KEY_FILE: fileHolding('\n') }),
       /is empty/,
     ],
   ])('with %s is a mistake', (_, env, words) => {
-    expect(mistakesOf(env)).toEqual([expect.stringMatching(words)])
+    expect(mistakesOf(env())).toEqual([expect.stringMatching(words)])
   })
 
   test.each(['http://localhost:8080', 'http://127.0.0.1', 'http://127.8.8.8', 'http://[::1]:9'])(

@@ -1,15 +1,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { type Cli, openCli } from './open-cli.ts'
 
-export const DIRECTORY = mkdtempSync(join(tmpdir(), 'ferry-import-'))
-afterAll(() => rmSync(DIRECTORY, { recursive: true }))
+/** The path of an empty directory; it is gone at the end of the test. */
+export function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'ferry-import-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  return path
+}
 
 /** The path of a file that does not exist yet. */
-export const pathOf = (name: string) => join(mkdtempSync(join(DIRECTORY, 'of-')), name)
+export const pathOf = (name: string) => join(directory(), name)
 
 export function file(lines: readonly string[]): string {
   const path = pathOf('people.csv')

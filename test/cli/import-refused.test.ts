@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { waitFor } from '#test/support/wait-for.ts'
-import { DIRECTORY, open, PAGE, people } from './import-files.ts'
+import { directory, open, PAGE, people } from './import-files.ts'
 import { accountsFile } from './open-cli.ts'
 
 describe('what cannot be imported', () => {
@@ -17,7 +17,7 @@ describe('what cannot be imported', () => {
     const ends = await Promise.all([
       cli.ferryRun(`import ${path} ${PAGE}`),
       cli.ferryRun(`import ${path}.none ${PAGE}`),
-      cli.ferryRun(`import ${DIRECTORY} ${PAGE}`),
+      cli.ferryRun(`import ${directory()} ${PAGE}`),
       cli.ferryRun(`import ${path} ${PAGE} --suppress ${path}.none`),
       cli.ferryRun(`import ${path} ${PAGE} --map recipent=Email`),
       cli.ferryRun(`import ${path} ${PAGE} --yes`, several),
@@ -45,9 +45,10 @@ describe('what cannot be imported', () => {
   test('Ctrl-C while a file is read leaves nothing behind', async () => {
     await using cli = await open()
     await using ferry = cli.ferryStart(`import ${people(400_000)} ${PAGE} --yes`)
-    await waitFor(() => cli.query('select from ferry.imports').then(rows => rows.length > 0), {
-      what: 'staging to begin',
-    })
+    // The import itself cannot be seen before the whole file is read.
+    const beingCopied = () =>
+      cli.query('select from pg_stat_progress_copy where datname = current_database()')
+    await waitFor(async () => (await beingCopied()).length > 0, { what: 'rows to be copied' })
     ferry.child.kill('SIGINT')
     expect((await ferry.ended).code).toBe(130)
     expect(await cli.query('select from ferry.imports')).toEqual([])

@@ -5,6 +5,13 @@ import { waitFor } from '#test/support/wait-for.ts'
 
 export const FERRY = fileURLToPath(new URL('../../src/cli/ferry.ts', import.meta.url))
 
+/** What every command gets from its environment; the cache as `bin/ferry` sets it. */
+export const COMMON_ENV = {
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/ferry', import.meta.url)),
+}
+
 export type Env = Readonly<Record<string, string>>
 
 export type Ended = {
@@ -29,7 +36,7 @@ export function startFerry(
   nodeArgs: readonly string[] = [],
 ): RunningFerry {
   const child = spawn(process.execPath, [...nodeArgs, FERRY, ...args], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    env: { ...COMMON_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = { stdout: '', stderr: '' }

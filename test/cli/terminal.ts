@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { FERRY } from './run-ferry.ts'
+import { COMMON_ENV, FERRY } from './run-ferry.ts'
 
 /** Whether this machine has the `script` of util-linux, which gives a program a terminal. */
 export const canOpenTerminal = /util-linux/.test(
@@ -26,7 +26,7 @@ export async function inTerminal(
 ): Promise<Shown> {
   const command = [process.execPath, FERRY, ...args].map(word => `'${word}'`).join(' ')
   const child = spawn('script', ['-qec', `stty cols ${columns} rows 24; exec ${command}`, '/dev/null'], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TERM: 'xterm', SHELL: '/bin/sh', ...env },
+    env: { ...COMMON_ENV, TERM: 'xterm', SHELL: '/bin/sh', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   let shown = ''

@@ -1,11 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { ConfigurationError, readConfig } from '#src/config.ts'
-
-const DIRECTORY = mkdtempSync(join(tmpdir(), 'ferry-config-'))
-afterAll(() => rmSync(DIRECTORY, { recursive: true }))
 
 export const CANARY = 'canary-7f3a9c'
 export const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: CANARY }
@@ -20,8 +17,11 @@ export function mistakesOf(env: Record<string, string>): readonly string[] {
   return []
 }
 
+/** The path of a file with this content; it is gone at the end of the test. */
 export function fileHolding(content: unknown): string {
-  const path = join(mkdtempSync(join(DIRECTORY, 'of-')), 'file')
+  const directory = mkdtempSync(join(tmpdir(), 'ferry-config-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'file')
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
   return path
 }
