@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
+import type { ImportStatus } from '#src/model/import.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
@@ -176,7 +177,7 @@ describe('ferry imports recipients', () => {
 })
 
 describe('ferry imports watch', () => {
-  test.each<[string, { rejects?: true; pause_code?: string }, number]>([
+  test.each<[ImportStatus, { rejects?: true; pause_code?: string }, number]>([
     ['completed', {}, 0],
     ['completed', { rejects: true }, 3],
     ['paused', { pause_code: 'Unauthorized' }, 4],

@@ -42,6 +42,29 @@ export async function putBatches(
   }
 }
 
+/**
+ * Puts batches of equal size into the tables, after those that are there: thousands at once, for tests of what many batches
+ * cost. No calls were made for them.
+ */
+export async function putEqualBatches(
+  pool: Pool,
+  id: bigint,
+  { batches, rows, state = 'sent' }: { batches: number; rows: number; state?: 'sent' | 'ready' },
+): Promise<void> {
+  await pool.query(
+    `with first as (
+       select greatest(batched_to, 1) + 1 as line from ferry.imports where id = $1
+     ), put as (
+       insert into ferry.import_batches (import_id, from_line, to_line, rows, state, sent_at, claimed_at)
+       select $1, line + n * $3, line + n * $3 + $3 - 1, $3, $4, case when $4 = 'sent' then clock_timestamp() end,
+         case when $4 = 'sent' then clock_timestamp() end
+       from first, generate_series(0, $2::int - 1) n
+     )
+     update ferry.imports set batched_to = line - 1 + $2 * $3::int from first where id = $1`,
+    [id, batches, rows, state],
+  )
+}
+
 async function putBatch(
   client: PoolClient,
   id: bigint,

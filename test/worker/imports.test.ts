@@ -41,7 +41,9 @@ describe.each(BACKENDS)('imports on %s', kind => {
 
   test('that are paused, undecided or cancelled are left alone', async () => {
     await using harness = await openImportQueueHarness(kind)
-    for (const status of ['paused', 'undecided', 'cancelled', 'staging']) await harness.stage({ status })
+    for (const status of ['paused', 'undecided', 'cancelled', 'staging'] as const) {
+      await harness.stage({ status, pageId: 1n })
+    }
     const last = await harness.stage({ rows: 1 })
     await using _worker = await startWorker(harness.ferry, RECONCILED_IMPORTS)
     await harness.ended(last)

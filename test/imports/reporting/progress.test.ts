@@ -1,11 +1,22 @@
 import { describe, expect, test } from 'vitest'
+import { cancelImport } from '#src/imports/control/cancel.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
+import { leaseNameOf } from '#src/imports/page.ts'
 import { loadProgress } from '#src/imports/reporting/progress.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { putBatches } from '#test/support/batches.ts'
-import { removeLeases } from '#test/support/leases.ts'
-import { stageRows } from '#test/support/staged.ts'
-import { openTestStore } from '#test/support/store.ts'
+import { findImport } from '#src/imports/sending/find-import.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import { holdLease, removeLeases } from '#test/support/leases.ts'
+import {
+  ACCEPTED,
+  LOST,
+  openScriptedWorker,
+  refused,
+  type ScriptedWorker,
+  sendBatches,
+} from '#test/support/scripted-worker.ts'
+import { type StagedImport, stageRows } from '#test/support/staged.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 const LIMIT = {
   limitKey: 'account:default',
@@ -15,19 +26,11 @@ const LIMIT = {
   ],
 }
 
-type Store = Awaited<ReturnType<typeof openTestStore>>
-
-/** A running import with a worker at it. */
-async function running(store: Store, staged: Parameters<typeof stageRows>[1] = {}): Promise<bigint> {
+/** A running import of which a worker has the lease. */
+async function running(store: TestStore, staged: StagedImport = {}): Promise<bigint> {
   const id = await stageRows(store.pool, { status: 'running', ...staged })
-  await store.pool.query(`update ferry.imports set started_at = now() - interval '1 hour' where id = $1`, [
-    id,
-  ])
-  await store.pool.query(
-    `insert into ferry.leases select 'import:' || account || ':' || page_id || ':' || method, gen_random_uuid(), 'w',
-       now(), now() + interval '1 hour' from ferry.imports where id = $1 on conflict do nothing`,
-    [id],
-  )
+  const head = await findImport(store.pool, id)
+  if (!head!.isBehind) await holdLease(store.pool, leaseNameOf(head!))
   return id
 }
 
@@ -35,10 +38,9 @@ describe('a summary', () => {
   test('has the keys that scripts rely on, in their order', async () => {
     await using store = await openTestStore()
     const id = await running(store, { rows: 10, batchRows: 3 })
-    await putBatches(store.pool, id, [
-      { lines: 3, state: 'sent' },
-      { lines: 3, state: 'in flight', claimEndsInMs: 60_000 },
-    ])
+    await using worker = await openScriptedWorker(store.pool, id)
+    await worker.send(await worker.claim(), ACCEPTED)
+    await worker.claim()
     const summary = await loadSummary(store.pool, id)
     expect(Object.entries(summary)).toEqual([
       ['import', id],
@@ -65,32 +67,36 @@ describe('a summary', () => {
     await expect(loadProgress(store.pool, 9n, LIMIT)).rejects.toThrow(ImportNotFound)
   })
 
+  const claim = (worker: ScriptedWorker) => worker.claim()
+  const lose = async (worker: ScriptedWorker) => worker.send(await worker.claim(), LOST)
+  const release = async (worker: ScriptedWorker) => worker.release(await worker.claim())
+  const wait = ({ context: { pool, importId } }: ScriptedWorker) => ageImport(pool, importId, '1 hour')
+
   test.each([
-    ['whose claim lives', { state: 'in flight', claimEndsInMs: 60_000 }, { uncertain: 0, pending: 4 }],
-    ['whose claim has ended', { state: 'in flight', claimEndsInMs: -1 }, { uncertain: 4, pending: 0 }],
-    [
-      'sent again',
-      { state: 'in flight', claimEndsInMs: 60_000, uncertain: true },
-      { uncertain: 4, pending: 0 },
-    ],
-    ['held for a person', { state: 'uncertain' }, { uncertain: 4, pending: 0 }],
-    ['to be sent again', { state: 'ready', uncertain: true }, { uncertain: 4, pending: 0 }],
-    ['to be sent', { state: 'ready' }, { uncertain: 0, pending: 4 }],
-  ])('counts the rows of a batch %s', async (_, batch, counts) => {
+    ['whose claim lives', 'resend', [claim], { uncertain: 0, pending: 4 }],
+    ['whose claim has expired', 'resend', [claim, wait], { uncertain: 4, pending: 0 }],
+    ['sent again', 'resend', [lose, claim], { uncertain: 4, pending: 0 }],
+    ['held for a person', 'hold', [lose], { uncertain: 4, pending: 0 }],
+    ['to be sent again', 'resend', [lose], { uncertain: 4, pending: 0 }],
+    ['to be sent', 'resend', [release], { uncertain: 0, pending: 4 }],
+  ] as const)('counts the rows of a batch %s', async (_, onUncertain, steps, counts) => {
     await using store = await openTestStore()
-    const id = await running(store, { rows: 4 })
-    await putBatches(store.pool, id, [{ lines: 4, ...batch }])
+    const id = await running(store, { rows: 4, onUncertain })
+    await using worker = await openScriptedWorker(store.pool, id)
+    for (const step of steps) await step(worker)
     expect(await loadSummary(store.pool, id)).toMatchObject(counts)
   })
 
   test('of a finished import no longer grows older, nor expects more batches', async () => {
     await using store = await openTestStore()
     const id = await running(store, { rows: 10, batchRows: 2 })
-    await putBatches(store.pool, id, [{ lines: 2, state: 'sent' }])
-    await store.pool.query(
-      `update ferry.imports set status = 'cancelled', finished_at = confirmed_at + interval '90 s'`,
-    )
-    expect(await loadSummary(store.pool, id)).toMatchObject({ batches: 1, durationMs: 90_000 })
+    await sendBatches(store.pool, id, [ACCEPTED])
+    await ageImport(store.pool, id, '90 s')
+    await cancelImport(store.pool, id)
+    const ended = await loadSummary(store.pool, id)
+    expect(ended).toMatchObject({ batches: 1, durationMs: expect.closeTo(90_000, -4) })
+    await ageImport(store.pool, id, '1 hour')
+    expect(await loadSummary(store.pool, id)).toEqual(ended)
   })
 })
 
@@ -101,26 +107,26 @@ describe('the rate and the time left', () => {
     const fresh = await loadProgress(store.pool, id, LIMIT)
     expect(fresh).toMatchObject({ batchesLeft: 60, rowsPerMinute: null, etaMs: 129_000 })
 
-    await putBatches(
-      store.pool,
-      id,
-      Array.from({ length: 20 }, () => ({ state: 'sent', sentSecondsAgo: 30 })),
-    )
+    const before = performance.now()
+    await sendBatches(store.pool, id, Array(20).fill(ACCEPTED))
+    await ageImport(store.pool, id, '30 s')
     const later = await loadProgress(store.pool, id, LIMIT)
     expect(later.batchesLeft).toBe(40)
     // The last of 60 calls, of which the first was made 30 s ago.
-    expect(later.etaMs).toBeGreaterThan(129_000 - 32_000)
+    expect(later.etaMs).toBeGreaterThan(129_000 - 30_000 - (performance.now() - before) - 1_000)
     expect(later.etaMs).toBeLessThanOrEqual(129_000 - 30_000)
     expect(later.rowsPerMinute).toBeCloseTo(20, 0)
   })
 
   test('are those seen if the import is slower than the limit', async () => {
     await using store = await openTestStore()
-    const id = await running(store, { rows: 33, batchRows: 10 })
-    await putBatches(store.pool, id, [{ lines: 3, state: 'sent', sentSecondsAgo: 100 }])
+    const id = await running(store, { rows: 40, batchRows: 10 })
+    await sendBatches(store.pool, id, [ACCEPTED])
+    await ageImport(store.pool, id, '100 s')
     const { rowsPerMinute, etaMs } = await loadProgress(store.pool, id, LIMIT)
-    expect(rowsPerMinute).toBeCloseTo(1.8, 1)
-    expect(etaMs).toBeGreaterThan((30 / 1.9) * 60_000)
+    expect(rowsPerMinute).toBeGreaterThan(5)
+    expect(rowsPerMinute).toBeLessThanOrEqual(6)
+    expect(etaMs).toBeGreaterThan((30 / 6.1) * 60_000)
   })
 
   test('are unknown where the account is not', async () => {
@@ -130,7 +136,7 @@ describe('the rate and the time left', () => {
 })
 
 describe('why it waits', () => {
-  const whyWaiting = async (store: Store, id: bigint) =>
+  const whyWaiting = async (store: TestStore, id: bigint) =>
     (await loadProgress(store.pool, id, LIMIT)).whyWaiting
 
   test('is null while a call could begin', async () => {
@@ -140,13 +146,15 @@ describe('why it waits', () => {
 
   test('is the limit, for as long as the throttle itself would wait', async () => {
     await using store = await openTestStore()
-    const id = await running(store, { rows: 30 })
-    await putBatches(
-      store.pool,
-      id,
-      Array.from({ length: 20 }, () => ({ state: 'sent', sentSecondsAgo: 20 })),
+    const id = await running(store, { rows: 30, batchRows: 1 })
+    const before = performance.now()
+    await sendBatches(store.pool, id, Array(20).fill(ACCEPTED))
+    await ageImport(store.pool, id, '20 s')
+    const waitS = Number(
+      /^The limit allows the next call in ([\d.]+) s$/.exec((await whyWaiting(store, id)) ?? '')?.[1],
     )
-    expect(await whyWaiting(store, id)).toMatch(/^The limit allows the next call in (39\.\d|40\.0) s$/)
+    expect(waitS).toBeLessThanOrEqual(40)
+    expect(waitS).toBeGreaterThan(39.9 - (performance.now() - before) / 1_000)
     const { rows } = await store.pool.query(
       `select wait_ms from ferry.acquire_permit('account:default', 'import-subscribers', 'default', null, '{2,20}',
          '{1000,60000}', 5000)`,
@@ -158,9 +166,7 @@ describe('why it waits', () => {
   test('is a 429, until calls are accepted again', async () => {
     await using store = await openTestStore()
     const id = await running(store)
-    await store.pool.query(
-      `insert into ferry.platform_limits values ('account:default', 'import-subscribers', now() + interval '20 s', 1)`,
-    )
+    await sendBatches(store.pool, id, [refused(429, 'RequestTooFrequently', { retryAfterMs: 20_000 })])
     expect(await whyWaiting(store, id)).toMatch(
       /^After a 429, no import is sent until \d\d:\d\d:\d\dZ \((19\.\d|20\.0) s\)$/,
     )
@@ -169,20 +175,19 @@ describe('why it waits', () => {
   test('is a back-off after a failure', async () => {
     await using store = await openTestStore()
     const id = await running(store)
-    await putBatches(store.pool, id, [
-      { state: 'ready' },
-      { state: 'uncertain', errorCode: 'ServiceUnavailable' },
-    ])
-    await store.pool.query(`update ferry.imports set retry_at = now() + interval '8 s'`)
+    await sendBatches(store.pool, id, [refused(503, 'ServiceUnavailable', { retryAfterMs: 8_000 })])
     expect(await whyWaiting(store, id)).toMatch(/^Backing off for (7\.\d|8\.0) s after ServiceUnavailable$/)
   })
 
   test('is a response', async () => {
     await using store = await openTestStore()
-    const id = await running(store)
-    await putBatches(store.pool, id, [{ state: 'in flight', claimEndsInMs: 9_000, sentSecondsAgo: 70 }])
+    const id = await running(store, { batchRows: 1 })
+    await using worker = await openScriptedWorker(store.pool, id)
+    await worker.claim()
+    await ageImport(store.pool, id, '70 s')
     expect(await whyWaiting(store, id)).toBe('Waiting for 1 response')
-    await putBatches(store.pool, id, [{ state: 'in flight', claimEndsInMs: 9_000, sentSecondsAgo: 70 }])
+    await worker.claim()
+    await ageImport(store.pool, id, '70 s')
     expect(await whyWaiting(store, id)).toBe('Waiting for 2 responses')
   })
 
@@ -207,16 +212,20 @@ describe('why it waits', () => {
 
   test('is null while it is paused, and the pause says why', async () => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { status: 'paused' })
-    await store.pool.query(
-      `update ferry.imports set pause_code = 'Unauthorized', pause_request_id = 'req-1', pause_message = 'The key.',
-         pause_what_to_do = 'Make a new one.'`,
-    )
+    const id = await stageRows(store.pool)
+    const answer = refused(401, 'Unauthorized', { message: 'The key.', requestId: 'req-1' })
+    await sendBatches(store.pool, id, [answer])
     expect(await loadProgress(store.pool, id, LIMIT)).toMatchObject({
       batchesLeft: 1,
       whyWaiting: null,
       etaMs: null,
-      pause: { code: 'Unauthorized', requestId: 'req-1', message: 'The key.', whatToDo: 'Make a new one.' },
+      pause: {
+        code: 'Unauthorized',
+        httpStatus: 401,
+        requestId: 'req-1',
+        message: expect.stringContaining('The key.'),
+        whatToDo: expect.stringMatching(/./),
+      },
     })
   })
 })

@@ -5,8 +5,11 @@ import { dirname, join } from 'node:path'
 import { Writable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { confirmImport } from '#src/imports/control/confirm.ts'
+import { purgeImport } from '#src/imports/control/purge.ts'
 import { writeRejects } from '#src/imports/reporting/rejects.ts'
 import { RejectsNotSaved, saveRejects } from '#src/imports/reporting/save-rejects.ts'
+import { naming, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { openStagingHarness, type StagingHarness } from '../staging/staging-harness.ts'
 
 let harness: StagingHarness
@@ -14,11 +17,7 @@ beforeAll(async () => {
   harness = await openStagingHarness()
 })
 afterAll(() => harness[Symbol.asyncDispose]())
-beforeEach(() =>
-  harness.query(
-    'truncate ferry.imports, ferry.import_recipients, ferry.import_rejects, ferry.import_left_out',
-  ),
-)
+beforeEach(() => harness.discardAll())
 
 const CONTENT =
   'name,email,locale\n' +
@@ -134,17 +133,22 @@ test('an import without rejects gives a header, of one that does not exist nothi
 })
 
 test('the rejects of the platform have its words and request id, and those purged have no cells', async () => {
-  const staged = await harness.stage('email,name\nx,A\ny,B\n')
-  await harness.query(
-    `update ferry.import_rejects set origin = 'platform', message = '=refused', request_id = 'req-1' where line = 2`,
-  )
-  await harness.query('update ferry.import_rejects set raw = null where line = 3')
+  const { pool } = harness.store
+  const { import: id } = await harness.stage('email,name\nada@example.com,A\ny,B\nben@example.com,C\n')
+  await confirmImport(pool, id!)
+  await sendBatches(pool, id!, [naming('ada@example.com')])
+  await sendAll(pool, id!)
+  const message = expect.stringContaining('<recipient> are not valid')
+  const ours = ['3', 'not an e-mail address', 'the recipient is not an e-mail address', '']
 
-  const { text } = await rejectsOf(staged.import)
-
-  expect(parse(text, { from_line: 2 })).toEqual([
-    ['x', 'A', '2', 'not an e-mail address', "'=refused", 'req-1'],
-    ['', '', '3', 'not an e-mail address', 'the recipient is not an e-mail address', ''],
+  expect(parse((await rejectsOf(id)).text, { from_line: 2 })).toEqual([
+    ['ada@example.com', 'A', '2', 'refused by the platform', message, 'req-2'],
+    ['y', 'B', ...ours],
+  ])
+  await purgeImport(pool, id!)
+  expect(parse((await rejectsOf(id)).text, { from_line: 2 })).toEqual([
+    ['', '', '2', 'refused by the platform', message, 'req-2'],
+    ['', '', ...ours],
   ])
 })
 

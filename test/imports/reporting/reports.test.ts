@@ -1,17 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import { loadInstallation } from '#src/db/installation.ts'
+import { confirmImport } from '#src/imports/control/confirm.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
-import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { findRecipient, listRecipients, type RecipientRow } from '#src/imports/reporting/recipients.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { findSummaryRow, listSummaryRows } from '#src/imports/reporting/summary.ts'
-import { putBatches } from '#test/support/batches.ts'
+import {
+  ACCEPTED,
+  accepted,
+  BAD_ROWS,
+  LOST,
+  naming,
+  openScriptedWorker,
+  refused,
+  sendAll,
+  sendBatches,
+} from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
-import { openTestStore } from '#test/support/store.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { openStagingHarness } from '../staging/staging-harness.ts'
 
-type Store = Awaited<ReturnType<typeof openTestStore>>
-
-async function everybody(store: Store, id: bigint): Promise<RecipientRow[]> {
+async function everybody(store: TestStore, id: bigint): Promise<RecipientRow[]> {
   const rows: RecipientRow[] = []
   for await (const page of listRecipients(store.pool, id)) rows.push(...page)
   return rows
@@ -19,20 +27,14 @@ async function everybody(store: Store, id: bigint): Promise<RecipientRow[]> {
 
 describe('the recipients of an import', () => {
   test('are all listed once, in the order of the file, however many pages that takes', async () => {
-    await using store = await openTestStore()
-    const id = await stageRows(store.pool, { rows: 12_000 })
-    await stageRows(store.pool, { rows: 5 })
-    await store.pool.query(
-      `insert into ferry.import_left_out (import_id, line, kind, reason, recipient)
-       select $1, line, 'suppressed', 'unsubscribed', 'x' from generate_series(12002, 18000) line`,
-      [id],
-    )
-    await store.pool.query(
-      `insert into ferry.import_rejects (import_id, line, origin, reason, message)
-       select $1, line, 'file', 'not a locale', 'm' from generate_series(18001, 24000) line`,
-      [id],
-    )
-    const rows = await everybody(store, id)
+    await using harness = await openStagingHarness()
+    const people = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) => `p${from + n}@example.com`)
+    const suppress = await harness.file(people(12_000, 17_999).join('\n'))
+    const lines = [...people(0, 17_999), ...Array(6_000).fill('nobody')]
+    const staged = await harness.stage(['email', ...lines].join('\n'), { suppress })
+    await stageRows(harness.store.pool, { rows: 5 })
+    const rows = await everybody(harness.store, staged.import!)
     expect(rows.map(row => Number(row.line))).toEqual(Array.from({ length: 23_999 }, (_, index) => index + 2))
     expect(rows.filter(row => row.state === 'suppressed')).toHaveLength(5_999)
     expect(rows.filter(row => row.state === 'rejected')).toHaveLength(6_000)
@@ -40,87 +42,85 @@ describe('the recipients of an import', () => {
 
   test('are told by the batch they are in now, not by those it was split from', async () => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { rows: 8 })
-    await putBatches(store.pool, id, [
-      { lines: 6, state: 'split' },
-      { lines: 3, state: 'split' },
-      { lines: 1, state: 'sent', requestId: 'req-1' },
-      { lines: 2, state: 'in flight', claimEndsInMs: 60_000 },
-      { lines: 3, state: 'sent', resends: 2, requestId: 'req-2' },
-    ])
-    // The rows of split batches lie behind those of their halves, which an index must not be led astray by.
-    await store.pool.query(`update ferry.import_batches set state = 'ready' where state = 'split'`)
-    await store.pool.query(`update ferry.import_batches set state = 'split' where state = 'ready'`)
+    const id = await stageRows(store.pool, { rows: 8, batchRows: 6 })
+    // Six rows become 3 and 3, and the first of these 1 and 2.
+    await sendBatches(store.pool, id, [BAD_ROWS, BAD_ROWS, accepted('req-1')])
+    await using worker = await openScriptedWorker(store.pool, id)
+    const inFlight = await worker.claim()
+    // A row of the other three is rejected: then the rows of split batches lie behind those of their parts in the table,
+    // which an index must not be led astray by.
+    for (const answer of [LOST, LOST, naming('p6@example.com'), accepted('req-2')]) {
+      await worker.send(await worker.claim(), answer)
+    }
     const rows = await everybody(store, id)
     expect(rows.map(row => row.state)).toEqual([
       'sent',
       'in flight',
       'in flight',
       'sent',
-      'sent',
+      'rejected',
       'sent',
       'pending',
       'pending',
     ])
-    expect(rows[0]).toMatchObject({ batch: '3', request_id: 'req-1', call: expect.any(String) })
-    expect(rows[5]).toMatchObject({ batch: '5', request_id: 'req-2', resends: 2 })
+    expect(rows[0]).toMatchObject({ batch: '4', request_id: 'req-1', call: expect.any(String) })
+    expect(rows[1]).toMatchObject({ batch: `${inFlight.batchId}` })
+    expect(rows[5]).toMatchObject({ batch: '3', request_id: 'req-2', resends: 2 })
     expect(rows[7]).toMatchObject({ batch: null, sent_at: null, request_id: null })
   })
 
   test('are found by their hash once their addresses are gone, rejects too', async () => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { rows: 3, status: 'completed' })
-    await stageRows(store.pool, { rows: 3 })
-    const { id: installation } = await loadInstallation(store.pool)
-    const hash = openRecipientHash(installation, 'email')('p3@example.com')
-    await store.pool.query(
-      'update ferry.import_recipients set recipient_hash = $2 where import_id = $1 and line = 3',
-      [id, hash],
-    )
-    await store.pool.query(
-      `insert into ferry.import_rejects (import_id, line, origin, reason, message, recipient_hash)
-       values ($1, 9, 'platform', 'refused', 'm', $2)`,
-      [id, hash],
-    )
-    await purgeImport(store.pool, id)
-    const found = await findRecipient(store.pool, await findSummaryRow(store.pool, id), 'P3@example.com')
-    expect(found).toMatchObject([
-      { line: '3', state: 'pending', recipient: null },
-      { line: '9', state: 'rejected', reason: 'refused', recipient: null },
+    const [id, rejecting] = [
+      await stageRows(store.pool, { rows: 3 }),
+      await stageRows(store.pool, { rows: 3, pageId: 2n }),
+    ]
+    await stageRows(store.pool, { rows: 3, pageId: 3n })
+    await sendAll(store.pool, id)
+    await sendBatches(store.pool, rejecting, [naming('p3@example.com')])
+    await sendAll(store.pool, rejecting)
+    const found = async (of: bigint) => {
+      await purgeImport(store.pool, of)
+      return findRecipient(store.pool, await findSummaryRow(store.pool, of), 'P3@example.com')
+    }
+    expect(await found(id)).toMatchObject([{ line: '3', state: 'sent', recipient: null }])
+    expect(await found(rejecting)).toMatchObject([
+      { line: '3', state: 'rejected', reason: 'refused by the platform', recipient: null },
     ])
   })
 })
 
 test('a report lists batches with every request_id, and what was not sent by reason', async () => {
-  await using store = await openTestStore()
-  const id = await stageRows(store.pool, { rows: 5, status: 'running' })
-  const [, second] = await putBatches(store.pool, id, [
-    { lines: 3, state: 'split', requestId: 'req-too-large' },
-    { lines: 3, state: 'sent', requestId: 'req-2' },
+  await using harness = await openStagingHarness()
+  const { pool } = harness.store
+  const file = `email\n${[1, 2, 3, 4, 5].map(n => `p${n}@example.com\n`).join('')}nobody\nnobody\nnobody\n`
+  const { import: id } = await harness.stage(file, { batchRows: 4 })
+  await confirmImport(pool, id!)
+  const [whole, second, again, third] = await sendBatches(pool, id!, [
+    BAD_ROWS,
+    refused(503, 'ServiceUnavailable', { requestId: 'req-3' }),
+    accepted('req-4'),
+    accepted('req-5'),
   ])
-  await store.pool.query(
-    `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, request_id, batch_id)
-     values ('k', 'default', 'import-subscribers', now(), now(), 'req-3', $1)`,
-    [second],
-  )
-  await store.pool.query(
-    `insert into ferry.import_rejects (import_id, line, origin, reason, message)
-     select $1, line, 'file', 'no recipient', 'm' from generate_series(20, 22) line`,
-    [id],
-  )
-  await store.pool.query('update ferry.imports set read = 8, rejected = 3, requests = requests + 1')
-  const report = await reportImport(store.pool, id)
-  expect(report.batches).toMatchObject([{ id: `${second}`, rows: 3, request_ids: ['req-2', 'req-3'] }])
-  expect(report.reasons).toEqual([{ kind: 'rejected', origin: 'file', reason: 'no recipient', rows: 3 }])
-  expect(report.summary).toMatchObject({ requests: 3, batches: 2, sent: 3, pending: 2 })
+  expect(again).toBe(second)
+  expect(third).not.toBe(whole)
+  const report = await reportImport(pool, id!)
+  expect(report.batches).toMatchObject([
+    { id: `${second}`, rows: 2, request_ids: ['req-3', 'req-4'], calls: 3 },
+    { id: `${third}`, rows: 2, request_ids: ['req-5'], calls: 2 },
+  ])
+  expect(report.reasons).toEqual([
+    { kind: 'rejected', origin: 'file', reason: 'not an e-mail address', rows: 3 },
+  ])
+  expect(report.summary).toMatchObject({ requests: 4, batches: 3, sent: 4, pending: 1 })
   expect(report.differences).toEqual([])
 })
 
 test('the newest imports are listed first, each with sums of its own', async () => {
   await using store = await openTestStore()
-  const first = await stageRows(store.pool, { rows: 4 })
+  const first = await stageRows(store.pool, { rows: 4, batchRows: 3 })
   const second = await stageRows(store.pool, { rows: 6 })
-  await putBatches(store.pool, first, [{ lines: 3, state: 'sent' }])
+  await sendBatches(store.pool, first, [ACCEPTED])
   const listed = async (limit: number) =>
     (await listSummaryRows(store.pool, limit)).map(({ id, sent, pending }) => ({ id, sent, pending }))
   const [newer, older] = [

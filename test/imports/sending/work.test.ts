@@ -24,14 +24,15 @@ test('everybody is sent once, in batches, and the import completes', async () =>
 
 test('an import that is over, paused or not confirmed is left alone', async () => {
   await using harness = await openImportHarness()
-  for (const [status, end] of Object.entries({
-    completed: 'completed',
-    cancelled: 'cancelled',
-    paused: 'paused',
-    undecided: 'undecided',
-    staging: 'waiting',
-  })) {
-    expect(await harness.work(await harness.stage({ status }))).toBe(end)
+  const ends = [
+    ['completed', 'completed'],
+    ['cancelled', 'cancelled'],
+    ['paused', 'paused'],
+    ['undecided', 'undecided'],
+    ['staging', 'waiting'],
+  ] as const
+  for (const [page, [status, end]] of ends.entries()) {
+    expect(await harness.work(await harness.stage({ status, pageId: BigInt(page) }))).toBe(end)
   }
   expect(harness.calls()).toBe(0)
   await expect(harness.work(999n)).rejects.toThrow('there is no import 999')
@@ -46,10 +47,10 @@ test('an import of nobody completes without a call', async () => {
 
 test('settings travel as they were staged, component ids only if not all are meant', async () => {
   await using harness = await openImportHarness()
-  const id = await harness.stage({ rows: 2 })
-  await harness.query(
-    `update ferry.import_recipients set "all" = false, component_ids = '{A,B}', locale = 'de-DE' where line = 3`,
-  )
+  const id = await harness.stage({
+    rows: 2,
+    settings: line => (line === 3 ? { componentIds: ['A', 'B'], locale: 'de-DE' } : {}),
+  })
   const bodies: unknown[] = []
   harness.sandbox.state.onCall(({ body }) => {
     bodies.push(body)
@@ -70,10 +71,7 @@ test('settings travel as they were staged, component ids only if not all are mea
 
 test('a batch is no longer than a megabyte', async () => {
   await using harness = await openImportHarness()
-  const id = await harness.stage({ rows: 40 })
-  await harness.query(
-    `update ferry.import_recipients set "all" = false, component_ids = array[repeat('x', 100000)]`,
-  )
+  const id = await harness.stage({ rows: 40, settings: () => ({ componentIds: ['x'.repeat(100_000)] }) })
   expect(await harness.work(id)).toBe('completed')
   expect((await harness.batches(id)).map(batch => batch.rows)).toEqual([9, 9, 9, 9, 4])
 })

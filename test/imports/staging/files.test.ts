@@ -10,11 +10,7 @@ beforeAll(async () => {
   harness = await openStagingHarness()
 })
 afterAll(() => harness[Symbol.asyncDispose]())
-beforeEach(() =>
-  harness.query(
-    'truncate ferry.imports, ferry.import_recipients, ferry.import_rejects, ferry.import_left_out',
-  ),
-)
+beforeEach(() => harness.discardAll())
 
 const TWO = 'email\nada@example.com\nben@example.com\n'
 

@@ -13,11 +13,7 @@ beforeAll(async () => {
   harness = await openStagingHarness()
 })
 afterAll(() => harness[Symbol.asyncDispose]())
-beforeEach(() =>
-  harness.query(
-    'truncate ferry.imports, ferry.import_recipients, ferry.import_rejects, ferry.import_left_out',
-  ),
-)
+beforeEach(() => harness.discardAll())
 
 test.for([
   ['E-Mail;Name, Vorname\nada@example.com;"Lovelace, Ada"\n', ';', {}],

@@ -6,11 +6,7 @@ beforeAll(async () => {
   harness = await openStagingHarness()
 })
 afterAll(() => harness[Symbol.asyncDispose]())
-beforeEach(() =>
-  harness.query(
-    'truncate ferry.imports, ferry.import_recipients, ferry.import_rejects, ferry.import_left_out',
-  ),
-)
+beforeEach(() => harness.discardAll())
 
 const MIXED =
   'email,locale\na1@example.com,de\na2@example.com,de\na3@example.com,DE\na4@example.com,en\na5@example.com,en_GB\n' +

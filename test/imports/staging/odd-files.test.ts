@@ -11,11 +11,7 @@ beforeAll(async () => {
   harness = await openStagingHarness()
 })
 afterAll(() => harness[Symbol.asyncDispose]())
-beforeEach(() =>
-  harness.query(
-    'truncate ferry.imports, ferry.import_recipients, ferry.import_rejects, ferry.import_left_out',
-  ),
-)
+beforeEach(() => harness.discardAll())
 
 /** Of each: the lines whose rows are sent, and the lines rejected with why; or why the file is refused. */
 const CSV: Record<

@@ -8,11 +8,7 @@ beforeAll(async () => {
   harness = await openStagingHarness()
 })
 afterAll(() => harness[Symbol.asyncDispose]())
-beforeEach(() =>
-  harness.query(
-    'truncate ferry.imports, ferry.import_recipients, ferry.import_rejects, ferry.import_left_out',
-  ),
-)
+beforeEach(() => harness.discardAll())
 
 /** Of each sample: who is sent, why others are left out, and why others are rejected; by line. */
 const SAMPLES: readonly {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { discardStaging } from '#src/imports/staging/expire.ts'
 import type { FileRefused } from '#src/imports/staging/file-refused.ts'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
 import { dryRun, stageImport } from '#src/imports/staging/stage.ts'
@@ -16,6 +17,8 @@ export type StagingHarness = AsyncDisposable & {
   /** Stages a file of this content, and expects that its counts add up. */
   stage(content: string | Buffer, options?: Partial<ImportOptions>): Promise<StagingReport>
   dryRun(content: string | Buffer, options?: Partial<ImportOptions>): Promise<StagingReport>
+  /** Discards what was staged so far, unless it has been confirmed. */
+  discardAll(): Promise<void>
   /** Why a file of this content is refused. Expects that nothing was stored. */
   refusal(content: string | Buffer, options?: Partial<ImportOptions>): Promise<FileRefused>
   query<Row>(sql: string, params?: unknown[]): Promise<Row[]>
@@ -35,6 +38,7 @@ export async function openStagingHarness(): Promise<StagingHarness> {
   const store = opened.use(await openTestStore())
   const kept = opened.move()
   let files = 0
+  const staged: bigint[] = []
 
   async function file(content: string | Buffer, name = `file-${++files}.csv`): Promise<string> {
     const path = join(directory, name)
@@ -45,9 +49,10 @@ export async function openStagingHarness(): Promise<StagingHarness> {
     return (await store.pool.query(sql, params)).rows
   }
   async function run(how: typeof stageImport, content: string | Buffer, options?: Partial<ImportOptions>) {
-    const staged = await how(store, await file(content), { ...OPTIONS, ...options }, { signal: NEVER })
-    if (missingOf(staged.summary) !== 0) throw new Error('the counts do not add up')
-    return staged
+    const report = await how(store, await file(content), { ...OPTIONS, ...options }, { signal: NEVER })
+    if (missingOf(report.summary) !== 0) throw new Error('the counts do not add up')
+    if (report.import !== null) staged.push(report.import)
+    return report
   }
 
   return {
@@ -56,6 +61,9 @@ export async function openStagingHarness(): Promise<StagingHarness> {
     query,
     stage: (content, options) => run(stageImport, content, options),
     dryRun: (content, options) => run(dryRun, content, options),
+    async discardAll() {
+      for (const id of staged.splice(0)) await discardStaging(store.pool, id)
+    },
     async refusal(content, options) {
       const rows = () =>
         query<{ rows: number }>(
