@@ -1,4 +1,7 @@
+import type { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
+import { drizzleOf } from '#src/db/drizzle.ts'
+import { inTransaction } from '#src/db/pool.ts'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { confirmImport } from '#src/imports/control/confirm.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
@@ -7,10 +10,21 @@ import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { ImportNotFound, ImportRefuses } from '#src/imports/errors.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { IMPORT_STATUSES } from '#src/model/import.ts'
-import { putBatches } from '#test/support/batches.ts'
+import { imports } from '#src/imports/schema.ts'
+import { beginStaging } from '#src/imports/staging/begin-staging.ts'
+import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import {
+  ACCEPTED,
+  LOST,
+  openScriptedWorker,
+  sendAll,
+  sendBatches,
+  UNAUTHORIZED,
+  UNAVAILABLE,
+} from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
-import { openTestStore } from '#test/support/store.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 const DECISIONS = {
   confirm: confirmImport,
@@ -23,14 +37,45 @@ const DECISIONS = {
     purgeImport(pool, id).then(async () => (await loadSummary(pool, id)).status),
 } as const
 
-/** What each decision makes of an import in each status, one batch of it being uncertain; null where it is refused. */
+/** An import of four rows, of which two are sent and two uncertain if that can be in its status. */
+const STANDING: Readonly<Record<ImportStatus, (pool: Pool, pageId: bigint) => Promise<bigint>>> = {
+  staging: (pool, pageId) => stageRows(pool, { pageId, status: 'staging' }),
+  queued: async (pool, pageId) => {
+    const id = await STANDING.paused(pool, pageId)
+    await resumeImport(pool, id)
+    return id
+  },
+  running: async (pool, pageId) => {
+    const id = await stageRows(pool, { pageId, rows: 4, batchRows: 2, onUncertain: 'hold' })
+    await sendBatches(pool, id, [ACCEPTED, LOST])
+    return id
+  },
+  paused: async (pool, pageId) => {
+    const id = await STANDING.running(pool, pageId)
+    await pauseImport(pool, id)
+    return id
+  },
+  undecided: async (pool, pageId) => {
+    const id = await STANDING.running(pool, pageId)
+    await sendAll(pool, id)
+    return id
+  },
+  completed: (pool, pageId) => stageRows(pool, { pageId, rows: 4, status: 'completed' }),
+  cancelled: async (pool, pageId) => {
+    const id = await STANDING.running(pool, pageId)
+    await cancelImport(pool, id)
+    return id
+  },
+}
+
+/** What each decision makes of such an import; null where it is refused. */
 const TABLE = {
   //          staging    queued       running      paused       undecided    completed    cancelled
   confirm: ['queued', null, null, null, null, null, null],
   pause: [null, 'paused', 'paused', null, null, null, null],
   resume: [null, null, null, 'queued', null, null, null],
   cancel: ['cancelled', 'cancelled', 'cancelled', 'cancelled', 'cancelled', null, null],
-  resolve: ['staging', 'queued', 'running', 'paused', 'completed', null, 'cancelled'],
+  resolve: [null, 'queued', 'running', 'paused', 'completed', null, 'cancelled'],
   purge: [null, null, null, null, null, 'completed', 'cancelled'],
 } as const
 
@@ -40,11 +85,8 @@ describe('a decision', () => {
     async decision => {
       await using store = await openTestStore()
       for (const [index, status] of IMPORT_STATUSES.entries()) {
-        const id = await stageRows(store.pool, { rows: 4, status })
-        await putBatches(store.pool, id, [
-          { lines: 2, state: 'sent' },
-          { lines: 2, state: 'uncertain' },
-        ])
+        const id = await STANDING[status](store.pool, BigInt(index))
+        expect((await loadSummary(store.pool, id)).status).toBe(status)
         const expected = TABLE[decision][index]
         const decided = DECISIONS[decision](store.pool, id)
         if (expected) {
@@ -71,11 +113,21 @@ describe('a decision', () => {
   )
 })
 
+const NEW_IMPORT = {
+  account: 'default',
+  page_id: 7n,
+  method: 'email',
+  file: 'test.csv',
+  options: {},
+  on_uncertain: 'resend',
+  update_existing: false,
+  batch_rows: 500,
+} as const
+
 describe('confirming', () => {
   test('an import that is still being staged is refused', async () => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { status: 'staging' })
-    await store.pool.query('update ferry.imports set staged_at = null')
+    const { id } = await inTransaction(store.pool, client => beginStaging(client, NEW_IMPORT, false))
     await expect(confirmImport(store.pool, id)).rejects.toThrow('still being read')
   })
 
@@ -89,8 +141,9 @@ describe('confirming', () => {
 
   test('writes how many rows the platform may reject before the import pauses', async () => {
     await using store = await openTestStore()
+    // The default is there for imports of earlier versions only.
+    await store.pool.query('alter table ferry.imports alter most_rejects set default 99')
     const id = await stageRows(store.pool, { status: 'staging' })
-    await store.pool.query('update ferry.imports set most_rejects = 99')
     await confirmImport(store.pool, id)
     expect((await store.pool.query('select most_rejects from ferry.imports')).rows).toEqual([
       { most_rejects: 10 },
@@ -106,71 +159,65 @@ describe('confirming', () => {
 })
 
 describe('resuming', () => {
-  test('forgets why it was paused, its failures and its back-off', async () => {
+  const NOTHING = {
+    failures: 0,
+    retry_at: null,
+    pause_code: null,
+    pause_request_id: null,
+    pause_message: null,
+    pause_what_to_do: null,
+  }
+
+  test.for([
+    ['by a person while it backed off', UNAVAILABLE, { failures: 1, retry_at: expect.any(Date) }],
+    ['by the platform', UNAUTHORIZED, { pause_code: 'Unauthorized', pause_request_id: 'req-2' }],
+  ] as const)('forgets why it was paused, its failures and its back-off: %s', async ([, answer, before]) => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { status: 'paused' })
-    await store.pool.query(
-      `update ferry.imports set failures = 10, retry_at = now() + interval '1 hour', pause_code = 'Unauthorized',
-         pause_request_id = 'r', pause_message = 'm', pause_what_to_do = 'w'`,
-    )
+    const id = await stageRows(store.pool)
+    await sendBatches(store.pool, id, [answer])
+    if (answer === UNAVAILABLE) await pauseImport(store.pool, id)
+    const { failures, retry_at, pause_code, pause_request_id, pause_message, pause_what_to_do } = imports
+    const columns = { failures, retry_at, pause_code, pause_request_id, pause_message, pause_what_to_do }
+    const stored = () => drizzleOf(store.pool).select(columns).from(imports)
+    expect(await stored()).toMatchObject([{ ...before, pause_message: expect.stringMatching(/./) }])
     await resumeImport(store.pool, id)
-    const { rows } = await store.pool.query(
-      'select failures, retry_at, pause_code, pause_request_id, pause_message, pause_what_to_do from ferry.imports',
-    )
-    expect(rows).toEqual([
-      {
-        failures: 0,
-        retry_at: null,
-        pause_code: null,
-        pause_request_id: null,
-        pause_message: null,
-        pause_what_to_do: null,
-      },
-    ])
+    expect(await stored()).toEqual([NOTHING])
   })
 })
 
 describe('the time an import took', () => {
   const hours = (ms: number) => Math.round(ms / 360_000) / 10
-  const took = async (store: Awaited<ReturnType<typeof openTestStore>>, id: bigint) =>
-    hours((await loadSummary(store.pool, id)).durationMs)
-  /** Lets an hour pass: all that is remembered was an hour earlier. */
-  const anHourLater = (store: Awaited<ReturnType<typeof openTestStore>>) =>
-    store.pool.query(
-      `update ferry.imports set confirmed_at = confirmed_at - interval '1 h', rests_since = rests_since - interval '1 h',
-         finished_at = finished_at - interval '1 h'`,
-    )
+  const took = async (store: TestStore, id: bigint) => hours((await loadSummary(store.pool, id)).durationMs)
 
   test('stands still while it is paused, and goes on when it is resumed', async () => {
     await using store = await openTestStore()
     const id = await stageRows(store.pool, { rows: 2 })
-    await anHourLater(store)
+    await ageImport(store.pool, id, '1 hour')
     for (const taken of [1, 2]) {
       await pauseImport(store.pool, id)
-      await anHourLater(store)
-      await anHourLater(store)
+      await ageImport(store.pool, id, '1 hour')
+      await ageImport(store.pool, id, '1 hour')
       expect(await took(store, id)).toBe(taken)
       const before = await loadSummary(store.pool, id)
       expect(await loadSummary(store.pool, id)).toEqual(before)
       await resumeImport(store.pool, id)
       expect(await took(store, id)).toBe(taken)
-      await anHourLater(store)
+      await ageImport(store.pool, id, '1 hour')
       expect(await took(store, id)).toBe(taken + 1)
     }
     await pauseImport(store.pool, id)
-    await anHourLater(store)
+    await ageImport(store.pool, id, '1 hour')
     await cancelImport(store.pool, id)
-    await anHourLater(store)
+    await ageImport(store.pool, id, '1 hour')
     expect(await took(store, id)).toBe(3)
   })
 
   test('stands still while a person is to decide', async () => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { rows: 2, status: 'running' })
-    await putBatches(store.pool, id, [{ lines: 2, state: 'uncertain', uncertain: true }])
-    await anHourLater(store)
-    await store.pool.query(`update ferry.imports set status = 'undecided'`)
-    await anHourLater(store)
+    const id = await stageRows(store.pool, { rows: 2, onUncertain: 'hold' })
+    await ageImport(store.pool, id, '1 hour')
+    await sendAll(store.pool, id, LOST)
+    await ageImport(store.pool, id, '1 hour')
     expect(await took(store, id)).toBe(1)
     expect((await resolveUncertain(store.pool, id, 'sent', null)).status).toBe('completed')
     expect(await took(store, id)).toBe(1)
@@ -180,11 +227,10 @@ describe('the time an import took', () => {
 describe('cancelling', () => {
   test('leaves those not sent pending, and the sum whole', async () => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { rows: 10, status: 'running' })
-    await putBatches(store.pool, id, [
-      { lines: 3, state: 'sent' },
-      { lines: 3, state: 'in flight', claimEndsInMs: 60_000 },
-    ])
+    const id = await stageRows(store.pool, { rows: 10, batchRows: 3 })
+    await using worker = await openScriptedWorker(store.pool, id)
+    await worker.send(await worker.claim(), ACCEPTED)
+    await worker.claim()
     await cancelImport(store.pool, id)
     expect(await loadSummary(store.pool, id)).toMatchObject({
       status: 'cancelled',

@@ -1,42 +1,27 @@
 import { expect, test } from 'vitest'
+import { confirmImport } from '#src/imports/control/confirm.ts'
 import { purgeImport, purgeOldImports } from '#src/imports/control/purge.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
-import { putBatches } from '#test/support/batches.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import { naming, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
-import { openTestStore } from '#test/support/store.ts'
-
-type Store = Awaited<ReturnType<typeof openTestStore>>
+import { openStagingHarness, type StagingHarness } from '../staging/staging-harness.ts'
 
 const PERSON = 'kanarie'
 
 /** A finished import with a person in every place that may hold one. */
-async function finished(store: Store, daysAgo = 0): Promise<bigint> {
-  const id = await stageRows(store.pool, {
-    rows: 4,
-    status: 'completed',
-    recipient: line => `${PERSON}${line}@example.com`,
-  })
-  await putBatches(store.pool, id, [{ lines: 2, state: 'sent' }])
-  await store.pool.query(
-    `with moved as (delete from ferry.import_recipients where import_id = $1 and line in (4, 5) returning *),
-     rejected as (
-       insert into ferry.import_rejects (import_id, line, origin, reason, message, recipient_hash, raw)
-       select import_id, line, 'platform', 'InvalidParameter', 'bad <recipient>', recipient_hash, raw
-       from moved where line = 4
-     )
-     insert into ferry.import_left_out (import_id, line, kind, reason, recipient_hash, recipient)
-     select import_id, line, 'suppressed', 'unsubscribed', recipient_hash, recipient from moved where line = 5`,
-    [id],
-  )
-  await store.pool.query(
-    `update ferry.imports set recipients = 2, rejected = 1, suppressed = 1, finished_at = now() - $2 * interval '1 day'
-     where id = $1`,
-    [id, daysAgo],
-  )
-  return id
+async function finished({ store, file, stage }: StagingHarness, pageId = 1n): Promise<bigint> {
+  const people = [2, 3, 4, 5].map(line => `${PERSON}${line}@example.com`)
+  const [, , wrong = '', unsubscribed = ''] = people
+  const suppress = await file(unsubscribed)
+  const { import: id } = await stage(['email', ...people].join('\n'), { suppress, pageId })
+  await confirmImport(store.pool, id!)
+  await sendBatches(store.pool, id!, [naming(wrong)])
+  await sendAll(store.pool, id!)
+  return id!
 }
 
-async function everyRowOf(store: Store, id: bigint): Promise<string> {
+async function everyRowOf({ store }: StagingHarness, id: bigint): Promise<string> {
   const tables = ['import_recipients', 'import_rejects', 'import_left_out', 'import_batches']
   const rows = await Promise.all([
     store.pool.query('select i::text as row from ferry.imports i where id = $1', [id]),
@@ -47,7 +32,7 @@ async function everyRowOf(store: Store, id: bigint): Promise<string> {
   return rows.flatMap(({ rows }) => rows.map(({ row }) => row)).join('\n')
 }
 
-async function hashesOf(store: Store, id: bigint): Promise<unknown[]> {
+async function hashesOf({ store }: StagingHarness, id: bigint): Promise<unknown[]> {
   const { rows } = await store.pool.query(
     `select line, recipient_hash from ferry.import_recipients where import_id = $1
      union select line, recipient_hash from ferry.import_rejects where import_id = $1
@@ -58,31 +43,37 @@ async function hashesOf(store: Store, id: bigint): Promise<unknown[]> {
 }
 
 test('a purge removes every person and keeps numbers, hashes and the sum', async () => {
-  await using store = await openTestStore()
-  const id = await finished(store)
-  const other = await finished(store)
-  const [hashes, report] = [await hashesOf(store, id), await reportImport(store.pool, id)]
-  expect(await everyRowOf(store, id)).toContain(PERSON)
+  await using harness = await openStagingHarness()
+  const { store } = harness
+  const id = await finished(harness)
+  const other = await finished(harness, 2n)
+  const [hashes, report] = [await hashesOf(harness, id), await reportImport(store.pool, id)]
+  expect(report.summary).toMatchObject({ sent: 2, rejected: 1, suppressed: 1 })
+  expect(await everyRowOf(harness, id)).toContain(PERSON)
 
   expect(await purgeImport(store.pool, id)).toBe(4)
 
-  expect(await everyRowOf(store, id)).not.toContain(PERSON)
-  expect(await hashesOf(store, id)).toEqual(hashes)
+  expect(await everyRowOf(harness, id)).not.toContain(PERSON)
+  expect(await hashesOf(harness, id)).toEqual(hashes)
   const after = await reportImport(store.pool, id)
   expect(after.differences).toEqual([])
   expect(after.summary).toEqual(report.summary)
   expect(after.purgedAt).toBeInstanceOf(Date)
   expect(await purgeImport(store.pool, id)).toBe(0)
   expect((await reportImport(store.pool, id)).purgedAt).toEqual(after.purgedAt)
-  expect(await everyRowOf(store, other)).toContain(PERSON)
+  expect(await everyRowOf(harness, other)).toContain(PERSON)
 })
 
 test('imports that ended a month ago are purged, others are not', async () => {
-  await using store = await openTestStore()
-  const [old, young] = [await finished(store, 31), await finished(store, 29)]
-  await stageRows(store.pool, { status: 'paused' })
+  await using harness = await openStagingHarness()
+  const { store } = harness
+  const [old, young] = [await finished(harness), await finished(harness, 2n)]
+  const paused = await stageRows(store.pool, { status: 'paused' })
+  await ageImport(store.pool, old, '31 days')
+  await ageImport(store.pool, young, '29 days')
+  await ageImport(store.pool, paused, '31 days')
   expect(await purgeOldImports(store.pool)).toBe(1)
-  expect(await everyRowOf(store, old)).not.toContain(PERSON)
-  expect(await everyRowOf(store, young)).toContain(PERSON)
+  expect(await everyRowOf(harness, old)).not.toContain(PERSON)
+  expect(await everyRowOf(harness, young)).toContain(PERSON)
   expect(await purgeOldImports(store.pool)).toBe(0)
 })

@@ -1,21 +1,29 @@
 import { describe, expect, test } from 'vitest'
 import { cancelImport } from '#src/imports/control/cancel.ts'
+import { pauseImport } from '#src/imports/control/pause.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { ImportRefuses } from '#src/imports/errors.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { putBatches } from '#test/support/batches.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import {
+  ACCEPTED,
+  LOST,
+  naming,
+  openScriptedWorker,
+  sendAll,
+  sendBatches,
+} from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
-import { openTestStore } from '#test/support/store.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 describe('resolving', () => {
-  async function undecided(store: Awaited<ReturnType<typeof openTestStore>>) {
-    const id = await stageRows(store.pool, { rows: 6, status: 'undecided' })
-    const batches = await putBatches(store.pool, id, [
-      { lines: 2, state: 'sent' },
-      { lines: 2, state: 'uncertain', uncertain: true, sentSecondsAgo: 60 },
-      { lines: 2, state: 'uncertain', uncertain: true },
-    ])
+  /** An import of which one batch was sent a minute ago, and two are uncertain. */
+  async function undecided(store: TestStore) {
+    const id = await stageRows(store.pool, { rows: 6, batchRows: 2, onUncertain: 'hold' })
+    const batches = await sendBatches(store.pool, id, [ACCEPTED, LOST, LOST])
+    await sendAll(store.pool, id)
+    await ageImport(store.pool, id, '1 minute')
     return { id, batches }
   }
 
@@ -75,18 +83,18 @@ describe('resolving', () => {
   test('of a cancelled import decides what a lost worker left in flight, and says what becomes of it', async () => {
     await using store = await openTestStore()
     for (const [as, sums] of [
-      ['sent', { sent: 3, uncertain: 0, pending: 1 }],
-      ['resend', { sent: 1, uncertain: 0, pending: 3 }],
+      ['sent', { sent: 4, uncertain: 0, pending: 1 }],
+      ['resend', { sent: 2, uncertain: 0, pending: 3 }],
     ] as const) {
-      const id = await stageRows(store.pool, { rows: 4, status: 'running' })
-      const [, lost] = await putBatches(store.pool, id, [
-        { lines: 1, state: 'sent' },
-        { lines: 2, state: 'in flight', claimEndsInMs: -1 },
-      ])
+      const id = await stageRows(store.pool, { rows: 5, batchRows: 2, pageId: as === 'sent' ? 1n : 2n })
+      await using worker = await openScriptedWorker(store.pool, id)
+      await worker.send(await worker.claim(), ACCEPTED)
+      const { batchId: lost } = await worker.claim()
       await cancelImport(store.pool, id)
+      await ageImport(store.pool, id, '1 hour')
       const { batches } = await reportImport(store.pool, id)
       expect(batches.map(batch => batch.state)).toEqual(['sent', 'uncertain'])
-      expect(await resolveUncertain(store.pool, id, as, lost!)).toEqual({
+      expect(await resolveUncertain(store.pool, id, as, lost)).toEqual({
         batches: 1,
         rows: 2,
         status: 'cancelled',
@@ -98,18 +106,18 @@ describe('resolving', () => {
 
   test('decides no batch whose call may still be under way', async () => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { rows: 2, status: 'cancelled' })
-    await putBatches(store.pool, id, [{ lines: 2, state: 'in flight', claimEndsInMs: 60_000 }])
+    const id = await stageRows(store.pool, { rows: 2 })
+    await using worker = await openScriptedWorker(store.pool, id)
+    await worker.claim()
+    await cancelImport(store.pool, id)
     await expect(resolveUncertain(store.pool, id, 'sent', null)).rejects.toThrow('it has no uncertain batch')
   })
 
   test('decides a batch that was to be sent again by itself; lines the platform had named of it are rejects', async () => {
     await using store = await openTestStore()
-    const id = await stageRows(store.pool, { rows: 3, status: 'paused' })
-    await putBatches(store.pool, id, [{ lines: 3, uncertain: true, resends: 1 }])
-    await store.pool.query(
-      `update ferry.import_batches set set_aside = '{3}', reasons = '{"3": {"code": "c", "message": "m", "requestId": "r"}}'`,
-    )
+    const id = await stageRows(store.pool, { rows: 3 })
+    await sendBatches(store.pool, id, [naming('p3@example.com'), LOST])
+    await pauseImport(store.pool, id)
     expect(await resolveUncertain(store.pool, id, 'sent', null)).toEqual({
       batches: 1,
       rows: 2,

@@ -9,7 +9,7 @@ import { confirmImport } from '#src/imports/control/confirm.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { writeRejects } from '#src/imports/reporting/rejects.ts'
 import { RejectsNotSaved, saveRejects } from '#src/imports/reporting/save-rejects.ts'
-import { naming, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
+import { refused, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { openStagingHarness, type StagingHarness } from '../staging/staging-harness.ts'
 
 let harness: StagingHarness
@@ -136,18 +136,20 @@ test('the rejects of the platform have its words and request id, and those purge
   const { pool } = harness.store
   const { import: id } = await harness.stage('email,name\nada@example.com,A\ny,B\nben@example.com,C\n')
   await confirmImport(pool, id!)
-  await sendBatches(pool, id!, [naming('ada@example.com')])
+  await sendBatches(pool, id!, [
+    refused(400, 'InvalidParameter', { message: 'ada@example.com is not valid', requestId: '=req-2' }),
+  ])
   await sendAll(pool, id!)
-  const message = expect.stringContaining('<recipient> are not valid')
+  const message = expect.stringContaining('<recipient> is not valid')
   const ours = ['3', 'not an e-mail address', 'the recipient is not an e-mail address', '']
 
   expect(parse((await rejectsOf(id)).text, { from_line: 2 })).toEqual([
-    ['ada@example.com', 'A', '2', 'refused by the platform', message, 'req-2'],
+    ['ada@example.com', 'A', '2', 'refused by the platform', message, "'=req-2"],
     ['y', 'B', ...ours],
   ])
   await purgeImport(pool, id!)
   expect(parse((await rejectsOf(id)).text, { from_line: 2 })).toEqual([
-    ['', '', '2', 'refused by the platform', message, 'req-2'],
+    ['', '', '2', 'refused by the platform', message, "'=req-2"],
     ['', '', ...ours],
   ])
 })
