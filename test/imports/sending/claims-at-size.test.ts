@@ -7,7 +7,9 @@ import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadProgress } from '#src/imports/reporting/progress.ts'
 import { loadRows } from '#src/imports/sending/load-rows.ts'
 import { workImport } from '#src/imports/sending/work.ts'
+import { putEqualBatches } from '#test/support/batches.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { holdLease } from '#test/support/leases.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { NEVER, recipientsOf } from '../import-harness.ts'
@@ -20,31 +22,15 @@ const BLIND = `
   set plan_cache_mode = force_generic_plan`
 
 /** Pages of memory that Postgres looks at for one claim of an import. */
-async function pagesOfClaim(client: PoolClient, importId: bigint): Promise<number> {
-  const name = `test:${randomUUID()}`
-  const { rows: leases } = await client.query(
-    `insert into ferry.leases (name, token, holder, acquired_at, expires_at)
-     values ($1, gen_random_uuid(), 'test', now(), now() + interval '1 h') returning token`,
-    [name],
-  )
+async function pagesOfClaim(pool: Pool, client: PoolClient, importId: bigint): Promise<number> {
+  const { name, token } = await holdLease(pool, `test:${randomUUID()}`)
   const { rows } = await client.query(
     `explain (analyze, buffers, format json)
-     select * from ferry.claim_batch(${importId}, '${name}', '${leases[0].token}', '${randomUUID()}', false,
+     select * from ferry.claim_batch(${importId}, '${name}', '${token}', '${randomUUID()}', false,
        'account:test', '{1000000}', '{1000}', 5000, 60000, 1000000, 64, 9, 2000, 500)`,
   )
   const [{ Plan: plan }] = rows[0]['QUERY PLAN']
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-}
-
-/** Has the first batches of an import sent, all at once. */
-async function sendFirst(pool: Pool, importId: bigint, batches: number, rows: number): Promise<void> {
-  await pool.query(
-    `insert into ferry.import_batches (import_id, from_line, to_line, rows, state, sent_at, claimed_at)
-     select $1, n * $3::int + 2, n * $3::int + 1 + $3::int, $3, 'sent', clock_timestamp(), clock_timestamp()
-     from generate_series($4::int, $2::int - 1) n`,
-    [importId, batches, rows, 1],
-  )
-  await pool.query('update ferry.imports set batched_to = $2 where id = $1', [importId, batches * rows + 1])
 }
 
 test('a claim costs the same however many rows have been sent before it', async () => {
@@ -53,14 +39,14 @@ test('a claim costs the same however many rows have been sent before it', async 
   try {
     await client.query(BLIND)
     const few = await stageRows(store.pool, { rows: 10, batchRows: 5, status: 'running', pageId: 1n })
-    await pagesOfClaim(client, few) // the plans are made now, and kept
+    await pagesOfClaim(store.pool, client, few) // the plans are made now, and kept
     const id = await stageRows(store.pool, { rows: 60_000, batchRows: 20, status: 'running' })
-    const first = await pagesOfClaim(client, id)
-    await sendFirst(store.pool, id, 2_900, 20)
+    const first = await pagesOfClaim(store.pool, client, id)
+    await putEqualBatches(store.pool, id, { batches: 2_899, rows: 20 })
     const { rows } = await client.query<{ line: string }>(
       'select max(to_line) as line from ferry.import_batches',
     )
-    const late = await pagesOfClaim(client, id)
+    const late = await pagesOfClaim(store.pool, client, id)
     const after = await client.query<{ from_line: string }>(
       'select from_line from ferry.import_batches order by from_line desc limit 1',
     )
@@ -80,7 +66,7 @@ test('claims, loads, outcomes and looks find every row by an index, whatever the
   )
   // So many batches of another page that nobody reads them all because they are few.
   const other = await stageRows(harness.ferry.pool, { rows: 2, status: 'completed', pageId: 1n })
-  await sendFirst(harness.ferry.pool, other, 5_000, 1)
+  await putEqualBatches(harness.ferry.pool, other, { batches: 5_000, rows: 1 })
   const id = await stageRows(harness.ferry.pool, { rows: 10_000, batchRows: 250, firstRows: 5_000 })
   harness.sandbox.state.onCall(({ number, body }) => {
     if (number === 3) return { kind: 'error', code: 'EntityTooLarge' }
@@ -110,7 +96,7 @@ test('claims, loads, outcomes and looks find every row by an index, whatever the
 test('the rows of a batch are found by the index where the planner knows how many there are in all', async () => {
   await using harness = await openFerryHarness({ rules: 1, servers: 1 })
   const id = await stageRows(harness.ferry.pool, { rows: 60_000, batchRows: 20, status: 'running' })
-  await sendFirst(harness.ferry.pool, id, 2_900, 20)
+  await putEqualBatches(harness.ferry.pool, id, { batches: 2_900, rows: 20 })
   await harness.query('analyze ferry.import_recipients, ferry.import_batches')
   // What makes reading everything look cheap, as several processes and millions of rows do.
   await harness.query(

@@ -1,22 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { LeaseLost } from '#src/db/leases.ts'
 import { leaseNameInSql, leaseNameOf } from '#src/imports/page.ts'
 import type { ClaimContext } from '#src/imports/sending/claims.ts'
 import { endImport } from '#src/imports/sending/end-import.ts'
-import { putBatches } from '#test/support/batches.ts'
+import { holdLease, takeOverLeases } from '#test/support/leases.ts'
+import { ACCEPTED, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 async function openEnding(store: TestStore): Promise<ClaimContext> {
-  const importId = await stageRows(store.pool, { status: 'running', rows: 2 })
-  await putBatches(store.pool, importId, [{ lines: 2, state: 'sent' }])
-  const lease = { name: 'the lease', token: randomUUID() }
-  await store.pool.query(
-    `insert into ferry.leases (name, token, holder, acquired_at, expires_at)
-     values ($1, $2, 'test', clock_timestamp(), clock_timestamp() + interval '1 hour')`,
-    [lease.name, lease.token],
-  )
+  const importId = await stageRows(store.pool, { rows: 2 })
+  await sendBatches(store.pool, importId, [ACCEPTED])
+  const lease = await holdLease(store.pool, 'the lease')
   const limit = { limitKey: 'account:default', windows: [{ maxCalls: 9, windowMs: 1_000 }] }
   return { pool: store.pool, importId, account: 'default', lease, limit, arrivalBoundMs: 500, claimMs: 1_000 }
 }
@@ -35,7 +30,7 @@ test('an import is ended once; whoever asks again learns how it ended', async ()
 test('a worker that lost its lease ends nothing', async () => {
   await using store = await openTestStore()
   const context = await openEnding(store)
-  await store.pool.query('update ferry.leases set token = gen_random_uuid()')
+  await takeOverLeases(store.pool)
   await expect(endImport(context)).rejects.toBeInstanceOf(LeaseLost)
   expect(await statusesIn(store)).toEqual(['running'])
 })

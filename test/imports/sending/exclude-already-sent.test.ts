@@ -1,13 +1,18 @@
 import { expect, test } from 'vitest'
+import { cancelImport } from '#src/imports/control/cancel.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
+import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { putBatches } from '#test/support/batches.ts'
+import { ageImport } from '#test/support/age-import.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
+import { ACCEPTED, LOST, openScriptedWorker, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
-import { stageSent, start } from './start-import.ts'
+import { cutBatch, leaveUncertain, stageSent, start } from './start-import.ts'
+
+const LOCALES = ['en-US', 'de-DE']
 
 test('whoever pauses an import need not wait while it looks for whom others have sent', async () => {
   await using store = await openTestStore()
@@ -45,10 +50,10 @@ test.for([
   'a decision about another import that is made meanwhile counts: %s',
   async ([as, sums, marked]) => {
     await using store = await openTestStore()
-    const other = await stageRows(store.pool, { rows: 3, status: 'cancelled' })
-    const [batch] = await putBatches(store.pool, other, [{ lines: 3, state: 'uncertain', uncertain: true }])
+    const other = await stageRows(store.pool, { rows: 3 })
+    const batch = await leaveUncertain(store, other)
     const id = await stageRows(store.pool, { rows: 5 })
-    const decide = () => resolveUncertain(store.pool, other, as, batch!)
+    const decide = () => resolveUncertain(store.pool, other, as, batch)
     expect(await start(store, id, /^fetch/, decide)).toMatchObject({ status: 'running' })
     expect(await loadSummary(store.pool, id)).toMatchObject(sums)
     const { rows } = await store.pool.query('select line from ferry.import_recipients where maybe_sent = 1')
@@ -61,13 +66,13 @@ test('an import that goes on looks only at what was sent since, and finds all of
   await stageSent(store, 3)
   const id = await stageRows(store.pool, { rows: 30 })
   await start(store, id)
-  // What was there before was looked at; were it looked at again, line 10 would be found.
-  await store.pool.query(
-    `update ferry.import_recipients set recipient_hash = (
-       select recipient_hash from ferry.import_recipients where import_id = $1 and line = 10)
-     where import_id <> $1 and line = 2`,
-    [id],
-  )
+  // What was sent before was looked at; were it looked at again, line 10 would be found.
+  const before = await stageRows(store.pool, {
+    rows: 1,
+    recipient: () => 'p10@example.com',
+    status: 'completed',
+  })
+  await ageImport(store.pool, before, '1 hour')
   await stageSent(store, 7)
   await start(store, id)
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 7, pending: 23 })
@@ -75,13 +80,13 @@ test('an import that goes on looks only at what was sent since, and finds all of
 
 test('rows are left out page by page, those of one batch together, and always accounted for', async () => {
   await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 25_000, batchRows: 3_900 })
+  {
+    await using worker = await openScriptedWorker(store.pool, id)
+    const claims = [await worker.claim(), await worker.claim(), await worker.claim(), await worker.claim()]
+    for (const claim of claims) await worker.release(claim)
+  }
   await stageSent(store, 24_000)
-  const id = await stageRows(store.pool, { rows: 25_000 })
-  await putBatches(
-    store.pool,
-    id,
-    Array.from({ length: 4 }, () => ({ lines: 3_900 })),
-  )
   const seen: string[] = []
   const look = async () => void seen.push(...(await rowsUnaccounted(store.pool)))
   await start(store, id, /^\s*with recursive page/, look)
@@ -98,7 +103,13 @@ test('rows are left out page by page, those of one batch together, and always ac
 test('many imports of one page are looked at, each recipient by whom it was sent to last', async () => {
   await using store = await openTestStore()
   const ids: bigint[] = []
-  for (let n = 0; n < 20; n++) ids.push(await stageSent(store, n + 1))
+  const update = true
+  for (let n = 0; n < 20; n++) {
+    ids.push(
+      await stageRows(store.pool, { rows: n + 1, update, settings: () => ({ locale: LOCALES[n % 2]! }) }),
+    )
+    await sendAll(store.pool, ids.at(-1)!)
+  }
   const id = await stageRows(store.pool, { rows: 25 })
   await start(store, id)
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 20, pending: 5 })
@@ -111,16 +122,19 @@ test('many imports of one page are looked at, each recipient by whom it was sent
 
 test('an update is compared with what was sent last, not with what the newest import sent', async () => {
   await using store = await openTestStore()
-  const older = await stageRows(store.pool, { rows: 3, status: 'completed' })
-  const newer = await stageRows(store.pool, { rows: 3, status: 'completed' })
-  await putBatches(store.pool, older, [{ lines: 3, state: 'sent', sentSecondsAgo: 1 }])
-  await putBatches(store.pool, newer, [{ lines: 3, state: 'sent', sentSecondsAgo: 60 }])
-  await store.pool.query(`update ferry.import_recipients set locale = 'de-DE' where import_id = $1`, [older])
+  const german = { rows: 3, settings: () => ({ locale: 'de-DE' }) }
+  const older = await stageRows(store.pool, german)
+  {
+    // It has started before the newer one is sent.
+    await using worker = await openScriptedWorker(store.pool, older)
+    await stageSent(store, 3)
+    await worker.send(await worker.claim(), ACCEPTED)
+    await worker.end()
+  }
   const [same, other] = [
-    await stageRows(store.pool, { rows: 3, update: true }),
+    await stageRows(store.pool, { ...german, update: true }),
     await stageRows(store.pool, { rows: 3, update: true }),
   ]
-  await store.pool.query(`update ferry.import_recipients set locale = 'de-DE' where import_id = $1`, [same])
   await start(store, same)
   expect(await loadSummary(store.pool, same)).toMatchObject({ alreadyImported: 3, pending: 0 })
   await start(store, other)
@@ -129,11 +143,15 @@ test('an update is compared with what was sent last, not with what the newest im
 
 test('what an import has only from another as maybe sent is not counted twice', async () => {
   await using store = await openTestStore()
-  const first = await stageRows(store.pool, { rows: 3, status: 'cancelled' })
-  await putBatches(store.pool, first, [{ lines: 3, state: 'ready', resends: 1 }])
-  const second = await stageRows(store.pool, { rows: 3, status: 'cancelled' })
-  await putBatches(store.pool, second, [{ lines: 3, state: 'ready', resends: 1 }])
-  await store.pool.query('update ferry.import_recipients set maybe_sent = 1 where import_id = $1', [second])
+  const first = await stageRows(store.pool, { rows: 3 })
+  await sendBatches(store.pool, first, [LOST])
+  await cancelImport(store.pool, first)
+  await resolveUncertain(store.pool, first, 'resend', null)
+  const second = await stageRows(store.pool, { rows: 3 })
+  await cutBatch(store, second)
+  await cancelImport(store.pool, second)
+  const [batch] = (await reportImport(store.pool, second)).batches
+  expect(batch).toMatchObject({ state: 'ready', resends: 1 })
   const id = await stageRows(store.pool, { rows: 3 })
   await start(store, id)
   const { rows } = await store.pool.query(

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
+import { ageImport } from '#test/support/age-import.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { APPLIED_AND_FAILED, during, openImportHarness } from '../import-harness.ts'
 
@@ -49,17 +49,17 @@ describe('deciding about uncertain batches', () => {
     async as => {
       await using harness = await openImportHarness({}, { FERRY_REQUEST_TIMEOUT: '20s' })
       const { pool } = harness.ferry
-      for (const fault of [
+      const faults = [
         undefined,
         { kind: 'error', code: 'InvalidParameter', message: 'p2@example.com is bad' },
         APPLIED_AND_FAILED,
-      ] as const) {
-        const id = await harness.stage({ rows: 2, onUncertain: 'hold' })
+      ] as const
+      for (const [page, fault] of faults.entries()) {
+        const pageId = BigInt(page + 1)
+        harness.sandbox.state.subscribers.addPage(pageId)
+        const id = await harness.stage({ rows: 2, onUncertain: 'hold', pageId })
         const decide = async () => {
-          await harness.query(
-            'update ferry.import_batches set claim_ends_at = clock_timestamp() where import_id = $1',
-            [id],
-          )
+          await ageImport(pool, id, '1 hour')
           await reclaimExpired(pool)
           await resolveUncertain(pool, id, as, null)
           await pauseImport(pool, id)
@@ -71,8 +71,6 @@ describe('deciding about uncertain batches', () => {
         ])
         expect(await harness.rejects(id)).toEqual([])
         expect(await harness.importRow(id)).toMatchObject({ accepted: 0, unaccepted: 0, failures: 0 })
-        await cancelImport(pool, id)
-        await harness.query(`update ferry.imports set page_id = 100 + id where id = $1`, [id])
       }
     },
   )

@@ -5,6 +5,8 @@ import { expect, test } from 'vitest'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { createImportReport } from '#src/worker/import-log.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import { sendBatches, UNAVAILABLE } from '#test/support/scripted-worker.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openImportHarness, recipientsOf } from '../import-harness.ts'
 
@@ -85,7 +87,8 @@ test.for(['UndonedOrderExist', 'RequestLocked', 'ServiceUnavailable'])(
 test('ten failures in a row pause it with the reason, and a person may resume it', async () => {
   await using harness = await openImportHarness()
   const id = await harness.stage({ rows: 2 })
-  await harness.query('update ferry.imports set failures = 9')
+  await sendBatches(harness.ferry.pool, id, Array(9).fill(UNAVAILABLE))
+  await ageImport(harness.ferry.pool, id, '1 hour')
   harness.sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' }, { nth: 1 })
   expect(await harness.work(id)).toBe('paused')
   expect(await harness.importRow(id)).toMatchObject({

@@ -28,17 +28,16 @@ test('another page, or another method, is another list', async () => {
 test('an update sends those whose settings differ from what was sent last', async () => {
   await using harness = await openImportHarness()
   await harness.work(await harness.stage({ rows: 5 }))
-  const settings = async (id: bigint, line: number, set: string) =>
-    harness.query(`update ferry.import_recipients set ${set} where import_id = $1 and line = $2`, [id, line])
-  const second = await harness.stage({ rows: 5, update: true })
-  await settings(second, 2, `locale = 'de-DE'`)
-  await settings(second, 3, `"all" = false, component_ids = '{A,B}'`)
-  await harness.work(second)
+  const changed = (...componentIds: string[]) =>
+    harness.stage({
+      rows: 5,
+      update: true,
+      settings: line => (line === 2 ? { locale: 'de-DE' } : line === 3 ? { componentIds } : {}),
+    })
+  await harness.work(await changed('A', 'B'))
   expect(harness.timesDelivered()).toEqual({ once: 3, twice: 2 })
 
-  const third = await harness.stage({ rows: 5, update: true })
-  await settings(third, 2, `locale = 'de-DE'`)
-  await settings(third, 3, `"all" = false, component_ids = '{B,A}'`)
+  const third = await changed('B', 'A')
   await harness.work(third)
   expect(await harness.importRow(third)).toMatchObject({ recipients: 0, status: 'completed' })
 })

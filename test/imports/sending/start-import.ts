@@ -1,16 +1,30 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import { pino } from 'pino'
 import { acquireLease } from '#src/db/leases.ts'
+import { cancelImport } from '#src/imports/control/cancel.ts'
 import { type Started, startImport } from '#src/imports/sending/start.ts'
-import { putBatches } from '#test/support/batches.ts'
-import { type StagedImport, stageRows } from '#test/support/staged.ts'
+import { LOST, openScriptedWorker } from '#test/support/scripted-worker.ts'
+import { stageRows } from '#test/support/staged.ts'
 import type { TestStore } from '#test/support/store.ts'
 
-/** The rows of an import, all sent at once. */
-export async function stageSent(store: TestStore, rows: number, staged: StagedImport = {}): Promise<bigint> {
-  const id = await stageRows(store.pool, { rows, status: 'completed', ...staged })
-  await putBatches(store.pool, id, [{ lines: rows, state: 'sent' }])
-  return id
+/** An import whose rows are all sent, in as few calls as may be. */
+export function stageSent(store: TestStore, rows: number): Promise<bigint> {
+  return stageRows(store.pool, { rows, batchRows: 10_000, status: 'completed' })
+}
+
+/** Has a batch lost and its import cancelled meanwhile, so that a person is to decide about it; returns its id. */
+export async function leaveUncertain(store: TestStore, id: bigint): Promise<bigint> {
+  await using worker = await openScriptedWorker(store.pool, id)
+  const claim = await worker.claim()
+  await cancelImport(store.pool, id)
+  await worker.send(claim, LOST)
+  return claim.batchId
+}
+
+/** Has a batch cut, and nothing of it sent. */
+export async function cutBatch(store: TestStore, id: bigint): Promise<void> {
+  await using worker = await openScriptedWorker(store.pool, id)
+  await worker.release(await worker.claim())
 }
 
 /** Starts an import as a worker does; `meddle` happens before the first query that `before` matches. */

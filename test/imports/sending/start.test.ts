@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { LeaseLost } from '#src/db/leases.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
+import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { putBatches } from '#test/support/batches.ts'
 import { expireLeases } from '#test/support/leases.ts'
+import { ACCEPTED, openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { openImportHarness } from '../import-harness.ts'
-import { stageSent, start } from './start-import.ts'
+import { cutBatch, leaveUncertain, start } from './start-import.ts'
 
 const loseLeases = (store: TestStore) => () => expireLeases(store.pool)
 
@@ -44,14 +44,9 @@ test.for([
   'an update with %s as were sent leaves the row out, or sends it',
   async ([, components, leftOut]) => {
     await using store = await openTestStore()
-    const setComponents = (id: bigint, ids: readonly string[]) =>
-      store.pool.query(
-        'update ferry.import_recipients set "all" = false, component_ids = $2 where import_id = $1',
-        [id, ids],
-      )
-    await setComponents(await stageSent(store, 1), ['a', 'b'])
-    const id = await stageRows(store.pool, { rows: 1, update: true })
-    await setComponents(id, components)
+    const withComponents = (...componentIds: string[]) => ({ rows: 1, settings: () => ({ componentIds }) })
+    await stageRows(store.pool, { ...withComponents('a', 'b'), status: 'completed' })
+    const id = await stageRows(store.pool, { ...withComponents(...components), update: true })
     await start(store, id)
     expect(await loadSummary(store.pool, id)).toMatchObject({
       alreadyImported: leftOut,
@@ -63,18 +58,13 @@ test.for([
 test('a batch that may have been sent by others counts as resent once for each of their calls, however often it starts', async () => {
   await using store = await openTestStore()
   const resendsOf = async (id: bigint) => {
-    const { rows } = await store.pool.query('select resends from ferry.import_batches where import_id = $1', [
-      id,
-    ])
-    return rows.map(row => row.resends)
+    const { batches } = await reportImport(store.pool, id)
+    return batches.map(batch => batch.resends)
   }
-  const other = async () => {
-    const id = await stageRows(store.pool, { rows: 3, status: 'cancelled' })
-    await putBatches(store.pool, id, [{ lines: 3, state: 'uncertain', uncertain: true }])
-  }
-  await other()
+  const other = async () => leaveUncertain(store, await stageRows(store.pool, { rows: 3 }))
   const id = await stageRows(store.pool, { rows: 3 })
-  await putBatches(store.pool, id, [{ lines: 3, state: 'ready' }])
+  await cutBatch(store, id)
+  await other()
   await start(store, id)
   expect(await resendsOf(id)).toEqual([1])
   await other()
@@ -84,30 +74,35 @@ test('a batch that may have been sent by others counts as resent once for each o
 
 test('a decision about one import makes another that looks for whom others have sent look again', async () => {
   await using store = await openTestStore()
-  const other = await stageRows(store.pool, { rows: 3, status: 'cancelled' })
-  const [batch] = await putBatches(store.pool, other, [{ lines: 3, state: 'uncertain', uncertain: true }])
+  const other = await stageRows(store.pool, { rows: 3 })
+  const batch = await leaveUncertain(store, other)
   const id = await stageRows(store.pool, { rows: 3 })
-  await store.pool.query('update ferry.imports set screening_at = clock_timestamp() where id = $1', [id])
-  await resolveUncertain(store.pool, other, 'sent', batch!)
-  expect(await screeningOf(store, id)).toMatchObject({ screening_at: null })
+  const seen: unknown[] = []
+  const decide = async () => {
+    seen.push((await screeningOf(store, id)).screening_at)
+    await resolveUncertain(store.pool, other, 'sent', batch)
+    seen.push((await screeningOf(store, id)).screening_at)
+  }
+  await start(store, id, /^fetch/, decide)
+  expect(seen).toEqual([expect.any(Date), null])
 })
 
 test('an import that is decided while another call of it is in flight is not over', async () => {
   await using store = await openTestStore()
-  const id = await stageRows(store.pool, { rows: 6, status: 'undecided' })
-  const [uncertain] = await putBatches(store.pool, id, [
-    { lines: 3, state: 'uncertain', uncertain: true },
-    { lines: 3, state: 'in flight', claimEndsInMs: 60_000 },
-  ])
-  const resolved = await resolveUncertain(store.pool, id, 'sent', uncertain!)
-  expect(resolved.status).toBe('queued')
-  await cancelImport(store.pool, id)
+  const id = await stageRows(store.pool, { rows: 6, batchRows: 3, status: 'undecided' })
+  const [first, second] = (await reportImport(store.pool, id)).batches.map(batch => BigInt(batch.id))
+  expect(await resolveUncertain(store.pool, id, 'resend', first!)).toMatchObject({ status: 'queued' })
+  await using worker = await openScriptedWorker(store.pool, id)
+  const claim = await worker.claim()
+  expect(await resolveUncertain(store.pool, id, 'sent', second!)).toMatchObject({ status: 'running' })
+  expect((await worker.end()).what).toBe('wait')
+  await worker.send(claim, ACCEPTED)
+  expect(await worker.end()).toEqual({ what: 'ended', status: 'completed' })
 })
 
 test('a recipient of all components is sent without a list of them', async () => {
   await using harness = await openImportHarness()
   const id = await harness.stage({ rows: 1 })
-  await harness.query(`update ferry.import_recipients set component_ids = '{a}' where import_id = $1`, [id])
   const bodies: unknown[] = []
   harness.sandbox.state.onCall(({ body }) => {
     bodies.push(body)

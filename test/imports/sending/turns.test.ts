@@ -1,18 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { type ClaimContext, claimBatch, newClaim } from '#src/imports/sending/claims.ts'
 import type { Limit } from '#src/model/limit.ts'
+import { ageImport } from '#test/support/age-import.ts'
 import { holdLease } from '#test/support/leases.ts'
 import { type ImportHarness, openImportHarness } from '../import-harness.ts'
 
-const WINDOW_MS = 300
-const limitOf = (key: string): Limit => ({ limitKey: key, windows: [{ maxCalls: 1, windowMs: WINDOW_MS }] })
+const limitOf = (key: string): Limit => ({ limitKey: key, windows: [{ maxCalls: 1, windowMs: 30_000 }] })
 
 /** Claims batches of a running import of its own, of some account, under some limit. */
-async function claimerOf({ ferry, stage, query }: ImportHarness, account: string, limit: Limit) {
-  const importId = await stage({ rows: 9, batchRows: 1, account })
-  await query(`update ferry.imports set status = 'running' where id = $1`, [importId])
+async function claimerOf({ ferry, stage }: ImportHarness, account: string, limit: Limit) {
+  const importId = await stage({ rows: 9, batchRows: 1, account, status: 'running' })
   const lease = await holdLease(ferry.pool, `test:${importId}`)
   const context: ClaimContext = {
     pool: ferry.pool,
@@ -23,14 +21,11 @@ async function claimerOf({ ferry, stage, query }: ImportHarness, account: string
     arrivalBoundMs: 500,
     claimMs: 60_000,
   }
-  return { claim: async () => (await claimBatch(context, newClaim())).what }
-}
-
-/** Ends the calls under way and waits until the limit is open again; whoever has asked is still waiting then. */
-async function opened({ query }: ImportHarness): Promise<void> {
-  await query('update ferry.platform_calls set finished = clock_timestamp() where finished is null')
-  await delay(WINDOW_MS + 50)
-  await query('update ferry.imports set wants_at = clock_timestamp() where wants_at is not null')
+  return {
+    claim: async () => (await claimBatch(context, newClaim())).what,
+    /** Lets so much time pass for its calls that the limit is open again; whoever else has asked is still waiting. */
+    leaveWindow: () => ageImport(ferry.pool, importId, '1 minute'),
+  }
 }
 
 test('imports of two accounts that share a limit take turns', async () => {
@@ -39,7 +34,7 @@ test('imports of two accounts that share a limit take turns', async () => {
   const [first, second] = [await claimerOf(harness, 'one', shared), await claimerOf(harness, 'two', shared)]
   expect(await first.claim()).toBe('claimed')
   expect([await second.claim(), await first.claim()]).toEqual(['wait', 'wait'])
-  await opened(harness)
+  await first.leaveWindow()
   expect([await first.claim(), await second.claim()]).toEqual(['wait', 'claimed'])
   expect(await harness.query('select count(*)::int from ferry.platform_calls')).toEqual([{ count: 2 }])
 })
@@ -50,7 +45,8 @@ test('imports of two accounts with limits of their own do not wait for each othe
   const second = await claimerOf(harness, 'two', limitOf('account:two'))
   expect([await first.claim(), await second.claim()]).toEqual(['claimed', 'claimed'])
   expect([await second.claim(), await first.claim()]).toEqual(['wait', 'wait'])
-  await opened(harness)
+  await first.leaveWindow()
+  await second.leaveWindow()
   expect([await second.claim(), await first.claim()]).toEqual(['claimed', 'claimed'])
 })
 

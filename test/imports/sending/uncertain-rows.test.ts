@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
+import { pauseImport } from '#src/imports/control/pause.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import { naming, openScriptedWorker, sendBatches } from '#test/support/scripted-worker.ts'
 import { type ImportHarness, openImportHarness } from '../import-harness.ts'
 
 /** Rows whose outcome is unknown, amid all else that may happen to them. */
@@ -27,9 +30,9 @@ function localeOf(harness: ImportHarness, recipient: string): string | undefined
   return harness.sandbox.state.subscribers.get(SANDBOX_PAGE_ID, 'email', recipient)?.locale
 }
 
-async function giveLocale(harness: ImportHarness, id: bigint, locale: string): Promise<bigint> {
-  await harness.query('update ferry.import_recipients set locale = $2 where import_id = $1', [id, locale])
-  return id
+/** An update of one row that has another locale. */
+function stageGerman(harness: ImportHarness, onUncertain: 'resend' | 'hold' = 'resend'): Promise<bigint> {
+  return harness.stage({ rows: 1, update: true, onUncertain, settings: () => ({ locale: 'de-DE' }) })
 }
 
 test('a row set aside from a call is not taken for sent with it', async () => {
@@ -48,15 +51,17 @@ test('a row set aside from a call is not taken for sent with it', async () => {
 
 test('a claim that is lost is reclaimed even if what was to be decided about it cannot be', async () => {
   await using harness = await openImportHarness()
-  const id = await harness.stage({ rows: 3, onUncertain: 'hold', status: 'paused' })
-  const [batch] = await harness.query<{ id: string }>(
-    `with batched as (update ferry.imports set batched_to = 4 where id = $1)
-     insert into ferry.import_batches (import_id, from_line, to_line, rows, set_aside, state, claim, claim_ends_at, call_id)
-     values ($1, 2, 4, 3, '{3}', 'in flight', gen_random_uuid(), clock_timestamp(), 1) returning id`,
-    [id],
-  )
-  const decision = resolveUncertain(harness.ferry.pool, id, 'sent', BigInt(batch!.id))
-  await expect(decision).rejects.toThrow(`its batch ${batch!.id} is not uncertain`)
+  const { pool } = harness.ferry
+  const id = await harness.stage({ rows: 3, onUncertain: 'hold' })
+  const [batch] = await sendBatches(pool, id, [naming('p3@example.com')])
+  {
+    await using worker = await openScriptedWorker(pool, id)
+    expect((await worker.claim()).batchId).toBe(batch)
+  }
+  await pauseImport(pool, id)
+  await ageImport(pool, id, '1 hour')
+  const decision = resolveUncertain(pool, id, 'sent', batch!)
+  await expect(decision).rejects.toThrow(`its batch ${batch} is not uncertain`)
   const states = (await harness.batches(id)).map(({ from_line, state, uncertain }) => [
     from_line,
     state,
@@ -99,7 +104,7 @@ test('an update is compared with what was sent last, by whichever import', async
   const { pool } = harness.ferry
   const [oldest, other, newest] = [
     await harness.stage({ rows: 2, firstRows: 1 }),
-    await giveLocale(harness, await harness.stage({ rows: 1, update: true }), 'de-DE'),
+    await stageGerman(harness),
     await harness.stage({
       rows: 2,
       firstRows: 1,
@@ -121,11 +126,7 @@ test('an update waits for rows that may have been sent last', async () => {
   await using harness = await openImportHarness()
   const { pool } = harness.ferry
   expect(await harness.work(await harness.stage({ rows: 1 }))).toBe('completed')
-  const unsure = await giveLocale(
-    harness,
-    await harness.stage({ rows: 1, update: true, onUncertain: 'hold' }),
-    'de-DE',
-  )
+  const unsure = await stageGerman(harness, 'hold')
   faults(harness, APPLIED_AND_FAILED)
   expect(await harness.work(unsure)).toBe('undecided')
 
@@ -141,7 +142,7 @@ test('an update waits for rows that may have been sent last', async () => {
 test('an update is sent after what may have been sent last, and called resent', async () => {
   await using harness = await openImportHarness()
   expect(await harness.work(await harness.stage({ rows: 1 }))).toBe('completed')
-  const unsure = await giveLocale(harness, await harness.stage({ rows: 1, update: true }), 'de-DE')
+  const unsure = await stageGerman(harness)
   faults(harness, APPLIED_AND_FAILED, UNAUTHORIZED)
   expect(await harness.work(unsure)).toBe('paused')
 
