@@ -1,30 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { ImportContext } from '#src/imports/context.ts'
+import { cancelImport } from '#src/imports/control/cancel.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { type ClaimContext, claimBatch, newClaim } from '#src/imports/sending/claims.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
-import type { Limit } from '#src/model/limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
-import { putBatches } from '#test/support/batches.ts'
-import { holdLease, removeLeases, takeOverLeases } from '#test/support/leases.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import { removeLeases, takeOverLeases } from '#test/support/leases.ts'
+import { BAD_ROWS, LOST, openScriptedWorker, sendBatches } from '#test/support/scripted-worker.ts'
 import { type ImportHarness, openImportHarness, recipientsOf } from '../import-harness.ts'
+import { claimerOf } from './claimer.ts'
 
-/** Leaves the import's only batch in flight, as a worker does that dies between two statements. */
+/** Leaves the import's next batch in flight, as a worker does that dies; an hour passes. */
 async function dieInFlight(
-  harness: ImportHarness,
+  { ferry: { pool } }: ImportHarness,
   id: bigint,
   before: 'sending' | 'recording',
 ): Promise<void> {
-  await harness.query(
-    `with batch as (
-       insert into ferry.import_batches (import_id, from_line, to_line, rows, state, claim, claimed_at, claim_ends_at, call_id)
-       select id, 2, last_line, recipients, 'in flight', gen_random_uuid(), now(), now(), case when $2 then 1 end
-       from ferry.imports where id = $1)
-     update ferry.imports set status = 'running', started_at = now(), batched_to = last_line where id = $1`,
-    [id, before === 'recording'],
-  )
+  await using worker = await openScriptedWorker(pool, id)
+  const claim = await worker.claim()
+  if (before === 'sending') await worker.returnPermit(claim)
+  await ageImport(pool, id, '1 hour')
 }
 
 test('a batch whose worker died before it had a permit was never sent', async () => {
@@ -55,8 +52,8 @@ test('a batch whose worker died with a permit is held if the import wants that',
 test('a batch of uncertain outcome stays so when the worker that was to send it again dies before it did', async () => {
   await using harness = await openImportHarness()
   const id = await harness.stage({ rows: 3 })
+  await sendBatches(harness.ferry.pool, id, [LOST])
   await dieInFlight(harness, id, 'sending')
-  await harness.query('update ferry.import_batches set uncertain = true, resends = 1')
   expect(await reclaimExpired(harness.ferry.pool)).toBe(1)
   expect(await harness.batches(id)).toMatchObject([{ state: 'ready', uncertain: true, resends: 1 }])
   expect(await loadSummary(harness.ferry.pool, id)).toMatchObject({ uncertain: 3, pending: 0 })
@@ -65,8 +62,7 @@ test('a batch of uncertain outcome stays so when the worker that was to send it 
 test('what was uncertain, and how often it was sent again, holds for both halves of a batch that is split', async () => {
   await using harness = await openImportHarness()
   const id = await harness.stage({ rows: 5, batchRows: 5 })
-  const [batch] = await putBatches(harness.ferry.pool, id, [{ lines: 5, uncertain: true, resends: 2 }])
-  await harness.query('select ferry.split_batch($1)', [batch])
+  await sendBatches(harness.ferry.pool, id, [LOST, LOST, BAD_ROWS])
   const half = { state: 'ready', uncertain: true, resends: 2 }
   expect(await harness.batches(id)).toMatchObject([half, half])
   expect(await loadSummary(harness.ferry.pool, id)).toMatchObject({ uncertain: 5, pending: 0 })
@@ -119,23 +115,25 @@ test('the first rows are counted as they were asked for, however batches are spl
 test('a claim is not touched before its time is over, and the import does not end without it', async () => {
   await using harness = await openImportHarness()
   const id = await harness.stage({ rows: 3 })
-  await dieInFlight(harness, id, 'recording')
-  await harness.query(`update ferry.import_batches set claim_ends_at = now() + interval '1.2 s'`)
   const before = performance.now()
+  {
+    await using worker = await openScriptedWorker(harness.ferry.pool, id, { claimMs: 1_200 })
+    await worker.claim()
+  }
   expect(await harness.work(id)).toBe('completed')
   expect(performance.now() - before).toBeGreaterThan(1_000)
 })
 
 test('what a dead worker left in flight is reclaimed whatever became of the import', async () => {
   await using harness = await openImportHarness()
-  for (const [status, onUncertain, state] of [
-    ['paused', 'resend', 'ready'],
-    ['paused', 'hold', 'uncertain'],
-    ['cancelled', 'resend', 'uncertain'],
+  for (const [pageId, stop, onUncertain, state] of [
+    [1n, pauseImport, 'resend', 'ready'],
+    [2n, pauseImport, 'hold', 'uncertain'],
+    [3n, cancelImport, 'resend', 'uncertain'],
   ] as const) {
-    const id = await harness.stage({ rows: 3, onUncertain })
+    const id = await harness.stage({ rows: 3, onUncertain, pageId })
     await dieInFlight(harness, id, 'recording')
-    await harness.query('update ferry.imports set status = $2 where id = $1', [id, status])
+    await stop(harness.ferry.pool, id)
     expect(await reclaimExpired(harness.ferry.pool)).toBe(1)
     expect(await harness.batches(id)).toMatchObject([{ state, uncertain: true }])
   }
@@ -147,7 +145,7 @@ test('an answer that comes after the claim was reclaimed changes nothing but the
   const id = await harness.stage({ rows: 3 })
   harness.sandbox.state.onCall(async ({ number }) => {
     if (number > 1) return undefined
-    await harness.query('update ferry.import_batches set claim_ends_at = clock_timestamp()')
+    await ageImport(harness.ferry.pool, id, '1 hour')
     await reclaimExpired(harness.ferry.pool)
     return undefined
   })
@@ -214,42 +212,20 @@ test('with all connections cut in the middle everybody is sent once, and the led
 
 test('of imports that wait for a permit the one served longest ago goes first, as long as it asks', async () => {
   await using harness = await openImportHarness()
-  const limit = { limitKey: 'account:test', windows: [{ maxCalls: 1, windowMs: 300 }] }
-  const [first, second] = [await claimerOf(harness, limit), await claimerOf(harness, limit)]
-  const ended = () =>
-    harness.query('update ferry.platform_calls set finished = clock_timestamp() where finished is null')
+  const limit = { limitKey: 'account:test', windows: [{ maxCalls: 1, windowMs: 30_000 }] }
+  const [first, second] = [await claimerOf(harness, 'one', limit), await claimerOf(harness, 'two', limit)]
   expect(await first.claim()).toBe('claimed')
   expect([await second.claim(), await first.claim()]).toEqual(['wait', 'wait'])
-  await ended()
-  await delay(350)
+  await first.leaveWindow()
   expect([await first.claim(), await second.claim()]).toEqual(['wait', 'claimed'])
-  await ended()
-  await delay(350)
+  await second.leaveWindow()
   expect(await first.claim()).toBe('claimed')
 
   expect(await second.claim()).toBe('wait')
-  await ended()
-  await harness.query(`update ferry.imports set wants_at = wants_at - interval '2 s'`)
-  await delay(350)
+  await first.leaveWindow()
+  await second.leaveWindow()
   expect(await first.claim()).toBe('claimed')
 })
-
-/** Claims batches of an import of its own. */
-async function claimerOf({ ferry, stage, query }: ImportHarness, limit: Limit) {
-  const importId = await stage({ rows: 9, batchRows: 1 })
-  await query(`update ferry.imports set status = 'running' where id = $1`, [importId])
-  const lease = await holdLease(ferry.pool, `test:${importId}`)
-  const context: ClaimContext = {
-    pool: ferry.pool,
-    importId,
-    account: 'default',
-    lease,
-    limit,
-    arrivalBoundMs: 500,
-    claimMs: 60_000,
-  }
-  return { claim: async () => (await claimBatch(context, newClaim())).what }
-}
 
 /** Works on an import with a worker that does `meanwhile` between its claim and its call, until its permit has expired. */
 async function slowly(harness: ImportHarness, id: bigint, meanwhile: () => Promise<unknown>) {

@@ -14,20 +14,31 @@ import { startImport } from '#src/imports/sending/start.ts'
 import { stepsOf } from '#src/imports/sending/steps.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { putBatches } from '#test/support/batches.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import {
+  ACCEPTED,
+  LOST,
+  naming,
+  type ScriptedAnswer,
+  sendAll,
+  sendBatches,
+  UNAVAILABLE,
+} from '#test/support/scripted-worker.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { APPLIED_AND_FAILED, during, NEVER, openImportHarness } from '../import-harness.ts'
 
 /** What happens to an import while a call of it is under way. */
 
 describe('a person who decides while a call fails that would pause the import', () => {
-  const FAILING: [why: string, before: string, fault: FaultInput][] = [
-    ['the platform refuses the key', '', { kind: 'error', code: 'Unauthorized' }],
-    ['it is the tenth failure', 'failures = 9', { kind: 'error', code: 'ServiceUnavailable' }],
-    ['it is the twelfth refusal', 'unaccepted = 11', { kind: 'error', code: 'InvalidParameter' }],
+  const NINE_FAILURES = Array(9).fill(UNAVAILABLE)
+  const ELEVEN_REFUSALS = Array.from({ length: 11 }, (_, n) => naming(`p${n + 2}@example.com`))
+  const FAILING: [why: string, before: readonly ScriptedAnswer[], fault: FaultInput][] = [
+    ['the platform refuses the key', [], { kind: 'error', code: 'Unauthorized' }],
+    ['it is the tenth failure', NINE_FAILURES, { kind: 'error', code: 'ServiceUnavailable' }],
+    ['it is the twelfth refusal', ELEVEN_REFUSALS, { kind: 'error', code: 'InvalidParameter' }],
     [
       'there is no such page',
-      '',
+      [],
       { kind: 'error', code: 'ResourceNotFound', message: `${SANDBOX_PAGE_ID}?` },
     ],
   ]
@@ -37,8 +48,9 @@ describe('a person who decides while a call fails that would pause the import', 
     await using harness = await openImportHarness()
     const { pool } = harness.ferry
     const stage = async () => {
-      const id = await harness.stage({ rows: 2 })
-      if (before) await harness.query(`update ferry.imports set ${before} where id = $1`, [id])
+      const id = await harness.stage({ rows: 13 })
+      await sendBatches(pool, id, before)
+      await ageImport(pool, id, '1 hour')
       return id
     }
     const cancelled = await stage()
@@ -50,7 +62,7 @@ describe('a person who decides while a call fails that would pause the import', 
     })
     expect(await loadSummary(pool, cancelled)).toMatchObject({
       status: 'cancelled',
-      pending: 2,
+      pending: 13,
       uncertain: 0,
     })
 
@@ -78,8 +90,8 @@ test('after calls that failed there is one at a time, until one is accepted', {
   timeout: 60_000,
 }, async () => {
   await using harness = await openImportHarness({}, { FERRY_REQUEST_TIMEOUT: '30s' })
-  const id = await harness.stage({ rows: 12, batchRows: 1 })
-  await harness.query('update ferry.imports set accepted = 1')
+  const id = await harness.stage({ rows: 13, batchRows: 1 })
+  await sendBatches(harness.ferry.pool, id, [ACCEPTED])
   let [begun, isAlone] = [0, true]
   harness.sandbox.state.onCall(async () => {
     const nth = ++begun
@@ -96,7 +108,7 @@ test('after calls that failed there is one at a time, until one is accepted', {
   const working = harness.work(id)
   const failures = async () => (await harness.importRow(id)).failures
   await waitFor(async () => (await failures()) === 4, { what: 'four failures', timeoutMs: 20_000 })
-  await harness.query('update ferry.imports set retry_at = null')
+  await ageImport(harness.ferry.pool, id, '1 hour')
   expect(await working).toBe('completed')
   expect({ begun, isAlone }).toEqual({ begun: 16, isAlone: true })
 })
@@ -142,7 +154,7 @@ test('what was uncertain stays so after a refusal, until a certain outcome', asy
   await waitFor(
     async () => {
       // The import backs off after a failure; nobody needs to wait for that here.
-      await harness.query('update ferry.imports set retry_at = null')
+      await ageImport(harness.ferry.pool, id, '1 hour')
       return (await harness.work(id)) === 'completed'
     },
     { what: 'the import to end', timeoutMs: 60_000 },
@@ -186,11 +198,9 @@ describe('the first rows', () => {
 test('what another account has sent to a page of the same number is nothing to this one', async () => {
   await using harness = await openImportHarness()
   const { pool } = harness.ferry
-  const other = await harness.stage({ account: 'eu', rows: 4, status: 'undecided', onUncertain: 'hold' })
-  await putBatches(pool, other, [
-    { lines: 2, state: 'sent' },
-    { lines: 2, state: 'uncertain', uncertain: true },
-  ])
+  const other = await harness.stage({ account: 'eu', rows: 4, batchRows: 2, onUncertain: 'hold' })
+  await sendBatches(pool, other, [ACCEPTED])
+  await sendAll(pool, other, LOST)
   const id = await harness.stage({ rows: 4, onUncertain: 'hold' })
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 4 })

@@ -8,7 +8,10 @@ import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { startImport } from '#src/imports/sending/start.ts'
 import type { CallHook } from '#src/sandbox/state.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import { putEqualBatches } from '#test/support/batches.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
+import { openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -126,8 +129,7 @@ describe('an import that is resumed with a batch already cut', () => {
     answer(harness, () => ({ kind: 'error', code: 'Unauthorized' }))
     expect(await harness.work(first)).toBe('paused')
     asUsual(harness)
-    const second = await harness.stage({ rows: 4, update: true })
-    await harness.query(`update ferry.import_recipients set locale = 'de-DE' where import_id = $1`, [second])
+    const second = await harness.stage({ rows: 4, update: true, settings: () => ({ locale: 'de-DE' }) })
     expect(await harness.work(second)).toBe('completed')
     await resumeImport(harness.ferry.pool, first)
     expect(await harness.work(first)).toBe('completed')
@@ -244,20 +246,20 @@ describe('rows that another import may have sent', () => {
 
   test('are waited for as long as a call of a lost worker may be under way', async () => {
     await using harness = await openImportHarness()
+    const { pool } = harness.ferry
     const first = await harness.stage({ rows: 3, onUncertain: 'hold' })
-    expect(await harness.work(first)).toBe('completed')
-    await harness.query(
-      `update ferry.import_batches set state = 'in flight', claim = gen_random_uuid(), sent_at = null,
-         claim_ends_at = clock_timestamp() + interval '1 hour'`,
-    )
-    await harness.query(`update ferry.imports set status = 'cancelled'`)
+    {
+      await using worker = await openScriptedWorker(pool, first)
+      await worker.claim()
+    }
+    await cancelImport(pool, first)
     const second = await harness.stage({ rows: 5 })
     expect(await harness.work(second)).toBe('busy')
     expect(await harness.importRow(second)).toMatchObject({ status: 'queued' })
-    await harness.query(`update ferry.import_batches set claim_ends_at = clock_timestamp()`)
+    await ageImport(pool, first, '1 hour')
     expect(await harness.work(second)).toBe('paused')
     expect(await harness.importRow(second)).toMatchObject({ pause_code: 'UncertainElsewhere' })
-    expect(harness.timesDelivered()).toEqual({ once: 3 })
+    expect(harness.calls()).toBe(0)
   })
 })
 
@@ -267,19 +269,8 @@ test('leaving out two hundred thousand takes a few seconds', { timeout: 180_000 
     await stageRows(store.pool, { rows: 200_000 }),
     await stageRows(store.pool, { rows: 200_000 }),
   ]
-  for (const [id, state, batches] of [
-    [first, 'sent', 400],
-    [second, 'ready', 10],
-  ] as const) {
-    await store.pool.query(
-      `with b as (
-         insert into ferry.import_batches (import_id, from_line, to_line, rows, state, sent_at)
-         select $1, n * 500 + 2, n * 500 + 501, 500, $2, case when $2 = 'sent' then clock_timestamp() end
-         from generate_series(0, $3 - 1) n)
-       update ferry.imports set batched_to = 500 * $3 + 1 where id = $1`,
-      [id, state, batches],
-    )
-  }
+  await putEqualBatches(store.pool, first, { batches: 400, rows: 500 })
+  await putEqualBatches(store.pool, second, { batches: 10, rows: 500, state: 'ready' })
   const lease = await acquireLease(store.pool, 'import:test', 'test', pino({ level: 'silent' }))
   if ('heldBy' in lease) throw new Error('the lease is taken')
   // A loop over all rows for each of them would take longer than this test may.

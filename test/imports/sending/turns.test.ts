@@ -1,32 +1,10 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { type ClaimContext, claimBatch, newClaim } from '#src/imports/sending/claims.ts'
 import type { Limit } from '#src/model/limit.ts'
-import { ageImport } from '#test/support/age-import.ts'
-import { holdLease } from '#test/support/leases.ts'
-import { type ImportHarness, openImportHarness } from '../import-harness.ts'
+import { openImportHarness } from '../import-harness.ts'
+import { claimerOf } from './claimer.ts'
 
 const limitOf = (key: string): Limit => ({ limitKey: key, windows: [{ maxCalls: 1, windowMs: 30_000 }] })
-
-/** Claims batches of a running import of its own, of some account, under some limit. */
-async function claimerOf({ ferry, stage }: ImportHarness, account: string, limit: Limit) {
-  const importId = await stage({ rows: 9, batchRows: 1, account, status: 'running' })
-  const lease = await holdLease(ferry.pool, `test:${importId}`)
-  const context: ClaimContext = {
-    pool: ferry.pool,
-    importId,
-    account,
-    lease,
-    limit,
-    arrivalBoundMs: 500,
-    claimMs: 60_000,
-  }
-  return {
-    claim: async () => (await claimBatch(context, newClaim())).what,
-    /** Lets so much time pass for its calls that the limit is open again; whoever else has asked is still waiting. */
-    leaveWindow: () => ageImport(ferry.pool, importId, '1 minute'),
-  }
-}
 
 test('imports of two accounts that share a limit take turns', async () => {
   await using harness = await openImportHarness()

@@ -5,12 +5,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { confirmImport } from '#src/imports/control/confirm.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
+import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
 import { dryRun, stageImport } from '#src/imports/staging/stage.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { putBatches } from '#test/support/batches.ts'
+import { putEqualBatches } from '#test/support/batches.ts'
+import { ACCEPTED, LOST, naming, openScriptedWorker, UNAVAILABLE } from '#test/support/scripted-worker.ts'
 import { type ImportHarness, NEVER, openImportHarness } from '../import-harness.ts'
 import { OPTIONS } from '../options.ts'
 import { openStagingHarness } from './staging-harness.ts'
@@ -117,8 +119,7 @@ test('only what was sent counts, by whatever import of the page, by this method,
   harness.sandbox.state.subscribers.addPage(OTHER_PAGE)
   await imported(harness, named('ann'), { pageId: OTHER_PAGE })
   await imported(harness, named('bob'), { method: 'im' })
-  const { id: elsewhere } = await imported(harness, named('hal'))
-  await harness.query(`update ferry.imports set account = 'eu' where id = $1`, [elsewhere])
+  await harness.stage({ account: 'eu', rows: 1, recipient: () => 'hal@example.com', status: 'completed' })
   const { id: half } = await imported(harness, named('cy', 'dee'), { firstRows: 1, batchRows: 1 })
   await cancelImport(harness.ferry.pool, half)
   await stageImport(harness.ferry, await fileOf(named('eve')), optionsOf({}), { signal: NEVER })
@@ -134,13 +135,20 @@ test('only what was sent counts, by whatever import of the page, by this method,
 
 test('what was tried and not sent does not count: refused, held, or cancelled on its way', async () => {
   await using harness = await openImportHarness()
-  const staged = await stageImport(harness.ferry, await fileOf(named('ann', 'bob', 'cy')), optionsOf({}), {
-    signal: NEVER,
-  })
-  await putBatches(harness.ferry.pool, staged.import!, [
-    { state: 'ready' },
-    { state: 'uncertain', uncertain: true },
-    { state: 'in flight', claimEndsInMs: 60_000 },
+  const { pool } = harness.ferry
+  const people = await fileOf(named('ann', 'bob', 'cy'))
+  const options = optionsOf({ batchRows: 1, onUncertain: 'hold' })
+  const { import: id } = await stageImport(harness.ferry, people, options, { signal: NEVER })
+  await confirmImport(pool, id!)
+  await using worker = await openScriptedWorker(pool, id!)
+  const [refused, held] = [await worker.claim(), await worker.claim(), await worker.claim()]
+  await worker.send(refused, UNAVAILABLE)
+  await worker.send(held, LOST)
+  await cancelImport(pool, id!)
+  expect((await reportImport(pool, id!)).batches.map(batch => batch.state)).toEqual([
+    'ready',
+    'uncertain',
+    'in flight',
   ])
   const said = await dryRun(harness.ferry, await fileOf(named('ann', 'bob', 'cy')), optionsOf({}), {
     signal: NEVER,
@@ -150,28 +158,35 @@ test('what was tried and not sent does not count: refused, held, or cancelled on
 
 test('who may have been sent by another import is told before, and how it will end: held, or sent again', async () => {
   await using harness = await openImportHarness()
+  const { pool } = harness.ferry
   const people = await fileOf(named('ann', 'bob', 'cy', 'dee'))
-  const { import: earlier } = await stageImport(harness.ferry, people, optionsOf({ onUncertain: 'hold' }), {
-    signal: NEVER,
-  })
-  await putBatches(harness.ferry.pool, earlier!, [
-    { lines: 2, state: 'uncertain', uncertain: true },
-    { state: 'sent' },
-    { state: 'rejected' },
-  ])
+  /** An import of which two rows are uncertain, one is sent and one rejected. */
+  const unsure = async (options: Partial<ImportOptions>) => {
+    const { import: id } = await stageImport(harness.ferry, people, optionsOf({ ...options, batchRows: 1 }), {
+      signal: NEVER,
+    })
+    await confirmImport(pool, id!)
+    await using worker = await openScriptedWorker(pool, id!)
+    const claims = [await worker.claim(), await worker.claim(), await worker.claim(), await worker.claim()]
+    for (const [nth, answer] of [LOST, LOST, ACCEPTED, naming('dee@example.com')].entries()) {
+      await worker.send(claims[nth]!, answer)
+    }
+    return id
+  }
   const warningsOf = async (options: Partial<ImportOptions>, of = named('ann', 'bob', 'cy', 'dee', 'eve')) =>
     (await dryRun(harness.ferry, await fileOf(of), optionsOf(options), { signal: NEVER })).warnings
-  const held =
-    `2 of these recipients may have been sent by import ${earlier}; the outcome is unknown. This import would pause ` +
-    `until a person decides: \`ferry imports resolve ${earlier} --as sent\`, or \`--as resend\`.`
+  const heldBy = (id: bigint | null) =>
+    `2 of these recipients may have been sent by import ${id}; the outcome is unknown. This import would pause ` +
+    `until a person decides: \`ferry imports resolve ${id} --as sent\`, or \`--as resend\`.`
+  const held = heldBy(await unsure({ onUncertain: 'hold' }))
   expect(await warningsOf({})).toEqual([held])
   expect(await warningsOf({ update: true })).toEqual([held])
   expect(await warningsOf({}, named('dee', 'eve'))).toEqual([])
 
-  await harness.query(`update ferry.imports set on_uncertain = 'resend' where id = $1`, [earlier])
-  expect(await warningsOf({ onUncertain: 'hold' })).toEqual([held])
-  expect(await warningsOf({})).toEqual([
-    `2 of these recipients may have been sent by import ${earlier}; the outcome is unknown. This import sends them ` +
+  const resent = await unsure({ pageId: OTHER_PAGE })
+  expect(await warningsOf({ pageId: OTHER_PAGE, onUncertain: 'hold' })).toEqual([heldBy(resent)])
+  expect(await warningsOf({ pageId: OTHER_PAGE })).toEqual([
+    `2 of these recipients may have been sent by import ${resent}; the outcome is unknown. This import sends them ` +
       'again and counts them as resent.',
   ])
 })
@@ -212,13 +227,8 @@ test('counting two hundred thousand takes seconds, whoever they were sent by', {
   await using harness = await openStagingHarness()
   const people = ['recipient', ...Array.from({ length: 200_000 }, (_, n) => `p${n}@example.com`)].join('\n')
   const { import: id } = await harness.stage(people)
-  await harness.query(
-    `with b as (
-       insert into ferry.import_batches (import_id, from_line, to_line, rows, state, sent_at)
-       select $1, n * 100 + 2, n * 100 + 101, 100, 'sent', clock_timestamp() from generate_series(0, 1999) n)
-     update ferry.imports set status = 'completed', batched_to = last_line where id = $1`,
-    [id],
-  )
+  await confirmImport(harness.store.pool, id!)
+  await putEqualBatches(harness.store.pool, id!, { batches: 2_000, rows: 100 })
   for (const update of [false, true]) {
     // Rows times rows, or rows times batches, would take longer than this test may.
     const said = await harness.dryRun(people, { update })
