@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { ageCalls } from './call-log.ts'
 
 /**
  * Lets time pass for an import: all that is remembered of it, its batches and their calls was so much earlier (an interval
@@ -6,21 +7,18 @@ import type { Pool } from 'pg'
  */
 export async function ageImport(pool: Pool, id: bigint, by: string): Promise<void> {
   await pool.query(
-    `with i as (
+    `with aged as (
        update ferry.imports set created_at = created_at - $2::interval, staged_at = staged_at - $2::interval,
          confirmed_at = confirmed_at - $2::interval, started_at = started_at - $2::interval,
          finished_at = finished_at - $2::interval, rests_since = rests_since - $2::interval,
          screened_at = screened_at - $2::interval, retry_at = retry_at - $2::interval,
          wants_at = wants_at - $2::interval, served_at = served_at - $2::interval
        where id = $1 returning id
-     ), b as (
-       update ferry.import_batches set claimed_at = claimed_at - $2::interval,
-         claim_ends_at = claim_ends_at - $2::interval, sent_at = sent_at - $2::interval
-       where import_id = (select id from i) returning id
      )
-     update ferry.platform_calls set started = started - $2::interval, counted_by = counted_by - $2::interval,
-       finished = finished - $2::interval
-     where batch_id in (select id from b)`,
+     update ferry.import_batches set claimed_at = claimed_at - $2::interval,
+       claim_ends_at = claim_ends_at - $2::interval, sent_at = sent_at - $2::interval
+     where import_id = (select id from aged)`,
     [id, by],
   )
+  await ageCalls(pool, by, id)
 }

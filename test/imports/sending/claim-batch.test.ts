@@ -1,12 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
-import { type ClaimContext, claimBatch, newClaim, newPermit } from '#src/imports/sending/claims.ts'
-import { reclaimImport } from '#src/imports/sending/reclaim.ts'
-import { putBatches } from '#test/support/batches.ts'
-import { expireLeases, holdLease } from '#test/support/leases.ts'
+import { pauseImport } from '#src/imports/control/pause.ts'
+import { reportImport } from '#src/imports/reporting/report.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { claimBatch, newClaim, newPermit } from '#src/imports/sending/claims.ts'
+import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import { expireLeases } from '#test/support/leases.ts'
+import {
+  ACCEPTED,
+  BAD_ROWS,
+  LOST,
+  naming,
+  openScriptedWorker,
+  refused,
+  type ScriptedAnswer,
+  sendBatches,
+  TOO_LARGE,
+  UNAVAILABLE,
+} from '#test/support/scripted-worker.ts'
 import { type StagedImport, stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -15,41 +30,51 @@ import { waitFor } from '#test/support/wait-for.ts'
  * One claim at a time, of imports as they may be found: what is claimed, and why nothing is.
  */
 
-const WIDE = [{ maxCalls: 1_000, windowMs: 60_000 }]
-
-/** An import that is running under a lease, with what is needed to claim of it. */
-async function openRunning(store: TestStore, staged: StagedImport = {}, limitKey = 'account:default') {
-  const id = await stageRows(store.pool, { status: 'running', ...staged })
-  const lease = await holdLease(store.pool, `lease-${id}`)
-  const context: ClaimContext = {
-    account: 'default',
-    pool: store.pool,
-    importId: id,
-    lease,
-    limit: { limitKey, windows: WIDE },
-    arrivalBoundMs: 5_000,
-    claimMs: 60_000,
+/** Claims batches of an import, with a worker of its own. */
+async function openClaimer(store: TestStore, staged: StagedImport = {}, limitKey = 'account:default') {
+  const id = await stageRows(store.pool, staged)
+  const worker = await openScriptedWorker(store.pool, id, { limitKey })
+  const { context } = worker
+  /** Claims the next batch, or says what to do instead. */
+  const claim = (windows = context.limit.windows) =>
+    claimBatch({ ...context, limit: { limitKey, windows } }, newClaim())
+  return {
+    id,
+    worker,
+    context,
+    claim,
+    /** Claims the next batch, and has the call answered like this. Returns its lines. */
+    async send(answer: ScriptedAnswer): Promise<string> {
+      const next = await worker.claim()
+      await worker.send(next, answer)
+      return linesOfBatch(store, next.batchId)
+    },
+    /** The lines of the batch that is claimed next, or what is answered instead. It stays in flight. */
+    async claimLines(): Promise<string> {
+      const claimed = await claim()
+      return claimed.what === 'claimed' ? linesOfBatch(store, claimed.claim.batchId) : claimed.what
+    },
   }
-  const set = (columns: string) => store.pool.query(`update ferry.imports set ${columns} where id = $1`, [id])
-  return { id, context, set, claim: () => claimBatch(context, newClaim()) }
 }
 
-/** The lines of a claimed batch, or what was answered instead. */
-async function linesOf(store: TestStore, claimed: Awaited<ReturnType<typeof claimBatch>>) {
-  if (claimed.what !== 'claimed') return claimed.what
+async function linesOfBatch(store: TestStore, id: bigint): Promise<string> {
   const { rows } = await store.pool.query<{ lines: string }>(
     `select from_line || '-' || to_line as lines from ferry.import_batches where id = $1`,
-    [claimed.claim.batchId],
+    [id],
   )
   return rows[0]!.lines
 }
 
+/** How many calls have a permit. */
+const callsOf = async (store: TestStore) =>
+  (await store.pool.query('select from ferry.platform_calls')).rowCount
+
 test('a lease that has run out claims nothing, though nobody else has it', async () => {
   await using store = await openTestStore()
-  const running = await openRunning(store)
+  const claimer = await openClaimer(store)
   await expireLeases(store.pool)
-  expect(await running.claim()).toMatchObject({ what: 'lost' })
-  expect((await store.pool.query('select from ferry.platform_calls')).rowCount).toBe(0)
+  expect(await claimer.claim()).toMatchObject({ what: 'lost' })
+  expect(await callsOf(store)).toBe(0)
 })
 
 test('while a claim is under way its lease is renewed, and nobody takes it over', async () => {
@@ -57,7 +82,7 @@ test('while a claim is under way its lease is renewed, and nobody takes it over'
   const log = pino({ level: 'silent' })
   const lease = await acquireLease(store.pool, 'the lease', 'this worker', log, 900)
   if ('heldBy' in lease) throw new Error(lease.heldBy)
-  const running = await openRunning(store)
+  const claimer = await openClaimer(store)
   const client = await store.pool.connect()
   const renewed = async () => {
     const { rows } = await store.pool.query<{ is: boolean }>(
@@ -68,7 +93,7 @@ test('while a claim is under way its lease is renewed, and nobody takes it over'
   }
   try {
     await client.query('begin')
-    await claimBatch({ ...running.context, pool: client as unknown as Pool, lease }, newClaim())
+    await claimBatch({ ...claimer.context, pool: client as unknown as Pool, lease }, newClaim())
     await waitFor(renewed, { what: 'the lease to outlive three of its lives', timeoutMs: 30_000 })
     await expireLeases(store.pool)
     expect(await acquireLease(store.pool, lease.name, 'another', log)).toHaveProperty('heldBy')
@@ -81,127 +106,155 @@ test('while a claim is under way its lease is renewed, and nobody takes it over'
 
 test('a claim that was reclaimed meanwhile gets no other permit', async () => {
   await using store = await openTestStore()
-  const running = await openRunning(store)
-  const claimed = await running.claim()
-  if (claimed.what !== 'claimed') throw new Error(claimed.what)
-  await store.pool.query(`update ferry.import_batches set claim_ends_at = clock_timestamp() - interval '1 s'`)
-  expect(await reclaimImport(store.pool, running.id)).toBe(1)
-  expect(await claimBatch(running.context, newPermit(claimed.claim.claim))).toMatchObject({ what: 'lost' })
-  expect(await claimBatch(running.context, newPermit(randomUUID()))).toMatchObject({ what: 'lost' })
-  expect((await store.pool.query(`select from ferry.import_batches where state = 'ready'`)).rowCount).toBe(1)
+  const claimer = await openClaimer(store)
+  const claim = await claimer.worker.claim()
+  await ageImport(store.pool, claimer.id, '1 hour')
+  expect(await reclaimExpired(store.pool)).toBe(1)
+  expect(await claimBatch(claimer.context, newPermit(claim.claim))).toMatchObject({ what: 'lost' })
+  expect(await claimBatch(claimer.context, newPermit(randomUUID()))).toMatchObject({ what: 'lost' })
+  const { batches } = await reportImport(store.pool, claimer.id)
+  expect(batches.map(batch => batch.state)).toEqual(['ready'])
 })
 
 test('the smallest batch goes first, of equal ones the first; after nine refusals in a row the largest', async () => {
   await using store = await openTestStore()
-  const lines = [2, 3, 1, 3, 1]
-  const first: Record<number, string> = { 0: '7-7', 8: '7-7', 9: '4-6', 11: '4-6' }
-  for (const [unaccepted, expected] of Object.entries(first)) {
-    const running = await openRunning(store, { rows: 10 })
-    await putBatches(
-      store.pool,
-      running.id,
-      lines.map(count => ({ lines: count })),
-    )
-    await running.set(`unaccepted = ${unaccepted}`)
-    expect([unaccepted, await linesOf(store, await running.claim())]).toEqual([unaccepted, expected])
-  }
+  const claimer = await openClaimer(store, { rows: 64 })
+  const refused = []
+  for (let n = 0; n < 11; n++) refused.push(await claimer.send(BAD_ROWS))
+  expect(refused.slice(0, 9)).toEqual([
+    ...['2-65', '2-33', '2-17', '2-9', '2-5', '2-3'],
+    // A single row that is refused is not tried again now.
+    ...['2-2', '3-3'],
+    '4-5',
+  ])
+  expect(refused.slice(9)).toEqual(['34-65', '18-33'])
+  // Of 34-49 and 50-65; then a call was accepted, and 4-4 is the smallest again.
+  expect(await claimer.send(ACCEPTED)).toBe('34-49')
+  expect(await claimer.claimLines()).toBe('4-4')
 })
 
 test('a batch is split until what is sent of it fits; what is set aside of it is not sent', async () => {
   await using store = await openTestStore()
-  const running = await openRunning(store, { rows: 8 })
-  await putBatches(store.pool, running.id, [{ lines: 8 }])
-  await store.pool.query(`update ferry.import_batches set set_aside = '{2,3,4}'`)
-  await running.set('most_rows = 5')
-  expect(await linesOf(store, await running.claim())).toBe('2-9')
+  const { worker, ...claimer } = await openClaimer(store, { rows: 18, batchRows: 10 })
+  const [ten, eight] = [await worker.claim(), await worker.claim()]
+  await worker.send(eight, naming('p13@example.com', 'p14@example.com', 'p15@example.com'))
+  await worker.send(ten, TOO_LARGE)
+  expect([await claimer.claimLines(), await claimer.claimLines()]).toEqual(['2-6', '7-11'])
+  // Of its eight rows five are sent.
+  expect(await claimer.claimLines()).toBe('12-19')
 
-  const other = await openRunning(store, { rows: 8, pageId: 2n })
-  await putBatches(store.pool, other.id, [{ lines: 8 }])
-  await other.set('most_rows = 3')
-  expect(await linesOf(store, await other.claim())).toBe('2-3')
+  const other = await openClaimer(store, { rows: 15, batchRows: 8, pageId: 2n })
+  const [first, seven] = [await other.worker.claim(), await other.worker.claim()]
+  await other.worker.release(seven)
+  await other.worker.send(first, TOO_LARGE)
+  expect(await other.send(TOO_LARGE)).toBe('2-5')
+  const claimed = []
+  for (let n = 0; n < 6; n++) claimed.push(await other.claimLines())
+  expect(claimed).toEqual(['2-3', '4-5', '6-7', '8-9', '10-10', '11-12'])
 })
 
 test('the first rows are those in batches and those rejected by the platform, halves of a split batch once', async () => {
   await using store = await openTestStore()
-  const running = await openRunning(store, { rows: 20, firstRows: 9, batchRows: 4 })
-  // Four lines in a batch that was split into two sent ones; of the lines before, two were rejected.
-  await putBatches(store.pool, running.id, [
-    { lines: 4, state: 'split' },
-    { lines: 2, state: 'sent' },
-    { lines: 2, state: 'sent' },
-  ])
-  await running.set('rejected_by_platform = 2')
-  expect(await linesOf(store, await running.claim())).toBe('6-8')
-  expect(await running.claim()).toEqual({ what: 'exhausted' })
+  const claimer = await openClaimer(store, { rows: 20, firstRows: 9, batchRows: 4 })
+  // Four rows in a batch that is split into two: one half is sent, the other rejected.
+  expect(await claimer.send(BAD_ROWS)).toBe('2-5')
+  expect(await claimer.send(ACCEPTED)).toBe('2-3')
+  expect(await claimer.send(naming('p4@example.com', 'p5@example.com'))).toBe('4-5')
+  expect(await loadSummary(store.pool, claimer.id)).toMatchObject({ sent: 2, rejected: 2 })
+  expect([await claimer.claimLines(), await claimer.claimLines()]).toEqual(['6-9', '10-10'])
+  expect(await claimer.claim()).toEqual({ what: 'exhausted' })
 })
 
-test('while an import backs off nothing of it is claimed, new rows or ready ones', async () => {
-  await using store = await openTestStore()
-  const running = await openRunning(store, { rows: 10 })
-  await running.set(`retry_at = clock_timestamp() + interval '10 minutes'`)
-  const wait = await running.claim()
-  if (wait.what !== 'wait') throw new Error(wait.what)
-  expect(wait.waitMs).toBeGreaterThan(500_000)
-  await putBatches(store.pool, running.id, [{ lines: 3 }])
-  expect(await running.claim()).toMatchObject({ what: 'wait' })
-  await running.set(`retry_at = clock_timestamp() - interval '1 s'`)
-  expect(await linesOf(store, await running.claim())).toBe('2-4')
-})
+const TEN_MINUTES = { retryAfterMs: 600_000 }
 
-/** As if it had just been told to wait for this limit. */
-const WANTS = (limit: string) =>
-  `wants_at = clock_timestamp() + interval '1 minute', wants_limit = '${limit}'`
+test.for([
+  ['new rows', 'hold', refused(500, 'InternalError', TEN_MINUTES), '5-7'],
+  ['ready ones', 'resend', refused(503, 'ServiceUnavailable', TEN_MINUTES), '2-4'],
+] as const)(
+  'while an import backs off nothing of it is claimed: %s',
+  async ([, onUncertain, answer, next]) => {
+    await using store = await openTestStore()
+    const claimer = await openClaimer(store, { rows: 10, batchRows: 3, onUncertain })
+    expect(await claimer.send(answer)).toBe('2-4')
+    const wait = await claimer.claim()
+    if (wait.what !== 'wait') throw new Error(wait.what)
+    expect(wait.waitMs).toBeGreaterThan(500_000)
+    await ageImport(store.pool, claimer.id, '11 minutes')
+    expect(await claimer.claimLines()).toBe(next)
+  },
+)
 
-test('an import waits for one that has waited for the same limit and was served longer ago, and for no other', async () => {
-  await using store = await openTestStore()
-  const [first, second] = [await openRunning(store), await openRunning(store, { pageId: 2n })]
-  await first.set(WANTS('account:default'))
-  expect(await second.claim()).toMatchObject({ what: 'wait', pollSoon: true })
-  expect((await store.pool.query('select from ferry.platform_calls')).rowCount).toBe(0)
+describe('an import that has waited for a limit', () => {
+  /** One call, which has been made. */
+  const FULL = [{ maxCalls: 1, windowMs: 60_000 }]
+  type Claimer = Awaited<ReturnType<typeof openClaimer>>
 
-  const others: Readonly<Record<string, string>> = {
-    'of another limit': WANTS('account:another'),
-    'that was served later': `${WANTS('account:default')}, served_at = clock_timestamp() + interval '1 hour'`,
-    'that has given up': `wants_at = clock_timestamp() - interval '1 minute', wants_limit = 'account:default'`,
-    'that backs off': `${WANTS('account:default')}, retry_at = clock_timestamp() + interval '1 hour'`,
-    'that is paused': `${WANTS('account:default')}, status = 'paused'`,
+  /** Two imports, the second of which was served; the first has been told to wait for the limit of its key. */
+  async function waiting(store: TestStore, limitKey = 'account:default') {
+    const other = await openClaimer(store, { pageId: 3n }, limitKey)
+    await other.worker.claim()
+    const first = await openClaimer(store, { batchRows: 1 }, limitKey)
+    const second = await openClaimer(store, { pageId: 2n, batchRows: 1 })
+    await second.worker.claim()
+    expect(await first.claim(FULL)).toMatchObject({ what: 'wait' })
+    return { first, second }
   }
-  for (const [which, columns] of Object.entries(others)) {
-    await first.set(`served_at = null, retry_at = null, status = 'running'`)
-    await first.set(columns)
-    await second.set(`served_at = clock_timestamp()`)
-    expect([which, (await second.claim()).what]).toEqual([which, 'claimed'])
-    await store.pool.query(
-      `update ferry.import_batches set state = 'ready', claim = null, claim_ends_at = null`,
-    )
-  }
-  // Served once, the first is behind a second that never was.
-  await first.set(
-    `status = 'running', retry_at = null, ${WANTS('account:default')}, served_at = clock_timestamp()`,
-  )
-  await second.set('served_at = null')
-  expect((await second.claim()).what).toBe('claimed')
+
+  test('goes before one that was served later, and before no other', async () => {
+    await using store = await openTestStore()
+    const { first, second } = await waiting(store)
+    const calls = await callsOf(store)
+    expect(await second.claim()).toMatchObject({ what: 'wait', pollSoon: true })
+    expect(await callsOf(store)).toBe(calls)
+    expect(await first.claim()).toMatchObject({ what: 'claimed' })
+    // It waits again; but now the second was served longer ago.
+    expect(await first.claim(FULL)).toMatchObject({ what: 'wait' })
+    expect(await second.claim()).toMatchObject({ what: 'claimed' })
+  })
+
+  test('keeps nobody waiting for another limit', async () => {
+    await using store = await openTestStore()
+    const { second } = await waiting(store, 'account:another')
+    expect(await second.claim()).toMatchObject({ what: 'claimed' })
+  })
+
+  test.for<[string, (store: TestStore, first: Claimer) => Promise<unknown>]>([
+    ['has given up', ({ pool }, { id }) => ageImport(pool, id, '1 minute')],
+    ['is paused', ({ pool }, { id }) => pauseImport(pool, id)],
+  ])('keeps nobody waiting once it %s', async ([, act]) => {
+    await using store = await openTestStore()
+    const { first, second } = await waiting(store)
+    await act(store, first)
+    expect(await second.claim()).toMatchObject({ what: 'claimed' })
+  })
+
+  test('keeps nobody waiting while it backs off', async () => {
+    await using store = await openTestStore()
+    const first = await openClaimer(store, { batchRows: 1 })
+    const second = await openClaimer(store, { pageId: 2n, batchRows: 1 })
+    const inFlight = await first.worker.claim()
+    await second.worker.claim()
+    expect(await first.claim(FULL)).toMatchObject({ what: 'wait' })
+    expect(await second.claim()).toMatchObject({ what: 'wait', pollSoon: true })
+    await first.worker.send(inFlight, UNAVAILABLE)
+    expect(await second.claim()).toMatchObject({ what: 'claimed' })
+  })
 })
 
 test('one row is always enough for a call, however large; a batch ends before it is larger than a megabyte', async () => {
   await using store = await openTestStore()
   const recipient = (line: number) => `${line}${'x'.repeat(line === 2 ? 1_200_000 : 400_000)}`
-  const running = await openRunning(store, { rows: 6, recipient })
-  expect(await linesOf(store, await running.claim())).toBe('2-2')
-  expect(await linesOf(store, await running.claim())).toBe('3-4')
+  const claimer = await openClaimer(store, { rows: 6, recipient })
+  expect([await claimer.claimLines(), await claimer.claimLines()]).toEqual(['2-2', '3-4'])
 })
 
 test('a batch of rows that another import may have sent is called resent, as often as that', async () => {
   await using store = await openTestStore()
-  const running = await openRunning(store, { rows: 6, batchRows: 3 })
-  await store.pool.query('update ferry.import_recipients set maybe_sent = 2 where line = 3')
-  await running.claim()
-  await running.claim()
-  const { rows } = await store.pool.query(
-    'select from_line::int as line, resends from ferry.import_batches order by 1',
-  )
-  expect(rows).toEqual([
-    { line: 2, resends: 2 },
-    { line: 5, resends: 0 },
-  ])
+  const other = await stageRows(store.pool, { rows: 1, recipient: () => 'p3@example.com' })
+  await sendBatches(store.pool, other, [LOST, LOST])
+  await pauseImport(store.pool, other)
+  const claimer = await openClaimer(store, { rows: 6, batchRows: 3 })
+  expect([await claimer.claimLines(), await claimer.claimLines()]).toEqual(['2-4', '5-7'])
+  const { batches } = await reportImport(store.pool, claimer.id)
+  expect(batches.map(batch => batch.resends)).toEqual([2, 0])
 })
