@@ -81,7 +81,7 @@ const NEVER = new AbortController().signal
 export async function openScriptedWorker(
   pool: Pool,
   importId: bigint,
-  { claimMs = HOUR_MS / 4, limitKey = '' } = {},
+  { claimMs = HOUR_MS / 4, limitKey }: { claimMs?: number; limitKey?: string } = {},
 ): Promise<ScriptedWorker> {
   const head = await findImport(pool, importId)
   if (!head) throw new Error(`there is no import ${importId}`)
@@ -90,10 +90,8 @@ export async function openScriptedWorker(
   if (!(await takeLease(pool, lease.name, lease.token, 'test', HOUR_MS))) {
     throw new Error(`import ${importId} has a worker already`)
   }
-  const limit = {
-    limitKey: limitKey || `account:${account}`,
-    windows: [{ maxCalls: 100_000, windowMs: 60_000 }],
-  }
+  const windows = [{ maxCalls: 100_000, windowMs: 60_000 }]
+  const limit = { limitKey: limitKey ?? `account:${account}`, windows }
   const context = { pool, importId, account, lease, limit, arrivalBoundMs: 5_000, claimMs }
   const steps = stepsOf(context, NEVER)
   if (!(await steps.start(lease, NEVER))) throw new Error(`import ${importId} cannot be started`)

@@ -48,7 +48,7 @@ export async function stageRows(pool: Pool, staged: StagedImport = {}): Promise<
 }
 
 /**
- * Puts rows into the tables as staging leaves them; `support.test.ts` compares the two. Staging a file takes 50 ms of
+ * Puts rows into the tables as staging leaves them; `staged.test.ts` compares the two. Staging a file takes 50 ms of
  * processor time, however small the file, and this 2 ms.
  */
 async function putRows(

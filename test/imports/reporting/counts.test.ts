@@ -67,7 +67,9 @@ function sendNext(answer: ScriptedAnswer) {
 const MAX_ROWS = 20
 const LINES = Array.from({ length: MAX_ROWS }, (_, index) => index + 2)
 
-test('whatever the mix of rows and batches, the counts add up, and those of sums are those of rows', async () => {
+test('whatever the mix of rows and batches, the counts add up, and those of sums are those of rows', {
+  timeout: 60_000,
+}, async () => {
   const { pool } = harness.store
   const suppress = await harness.file(LINES.map(ROWS.suppressed).join('\n'))
   await stageRows(pool, {
@@ -97,7 +99,7 @@ test('whatever the mix of rows and batches, the counts add up, and those of sums
         await expectSums(id!)
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 30 },
   )
 
   async function expectSums(id: bigint): Promise<void> {

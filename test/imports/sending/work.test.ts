@@ -38,9 +38,10 @@ test('an import that is over, paused or not confirmed is left alone', async () =
   await expect(harness.work(999n)).rejects.toThrow('there is no import 999')
 })
 
-test('an import of nobody completes without a call', async () => {
+test('an import of nobody who is not sent already completes without a call', async () => {
   await using harness = await openImportHarness()
-  const id = await harness.stage({ rows: 0 })
+  await harness.stage({ rows: 3, status: 'completed' })
+  const id = await harness.stage({ rows: 3 })
   expect(await harness.work(id)).toBe('completed')
   expect(harness.calls()).toBe(0)
 })
