@@ -1,5 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { inTransaction } from '#src/db/pool.ts'
+import { listBatches } from '#src/imports/reporting/batches.ts'
+import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
@@ -43,10 +46,7 @@ const NEEDS: Readonly<Record<string, Need>> = {
   'imports resume': async harness => ({ ID: await importThatIs('paused', harness) }),
   'imports resolve': async harness => {
     const ID = await importThatIs('undecided', harness)
-    const [batch] = await harness.query<{ id: string }>(
-      'select id from ferry.import_batches where import_id = $1 order by id',
-      [ID],
-    )
+    const [batch] = await inTransaction(harness.ferry.pool, client => listBatches(client, BigInt(ID)))
     return { ID, '7': ID, '17': `${batch?.id}` }
   },
   imports: async (harness, home) => ({
@@ -100,8 +100,7 @@ const STAGED: Readonly<Record<'queued' | 'paused' | 'undecided' | 'completed', S
 /** The newest import of this status, after a worker would have done what is queued; if there is none, a new one. */
 async function importThatIs(status: keyof typeof STAGED, harness: FerryHarness): Promise<string> {
   if (status !== 'queued') await workAll(harness)
-  const newest = 'select id from ferry.imports where status = $1 order by id desc limit 1'
-  const [found] = await harness.query<{ id: string }>(newest, [status])
+  const [found] = await listSummaryRows(harness.ferry.pool, 1, { status })
   if (found) return found.id
   const recipient = () => `person${++people}@example.com`
   const id = await stageRows(harness.ferry.pool, { ...STAGED[status], recipient })
@@ -112,9 +111,7 @@ async function importThatIs(status: keyof typeof STAGED, harness: FerryHarness):
   return `${id}`
 }
 
-async function workAll({ ferry, query }: FerryHarness): Promise<void> {
-  const queued = await query<{ id: string }>(
-    `select id from ferry.imports where status = 'queued' order by id`,
-  )
-  for (const { id } of queued) await workImport(ferry, BigInt(id), { signal: NEVER })
+async function workAll({ ferry }: FerryHarness): Promise<void> {
+  const queued = await listSummaryRows(ferry.pool, 100, { status: 'queued' })
+  for (const { id } of queued.toReversed()) await workImport(ferry, BigInt(id), { signal: NEVER })
 }
