@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { importSubscribers } from '#jobs/import-subscribers.ts'
 import type { Job } from '#jobs/job.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
+import { ageImport } from '#test/support/age-import.ts'
 import { leasesOf } from '#test/support/leases.ts'
+import { sendBatches, UNAVAILABLE } from '#test/support/scripted-worker.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { IMPORTS, openImportQueueHarness, RECONCILED_IMPORTS } from '../worker/import-queue-harness.ts'
 import { BACKENDS } from '../worker/queue-harness.ts'
@@ -93,7 +95,8 @@ describe.each(BACKENDS)('the work on an import, on %s,', kind => {
   test('is given up after ten failures, until a person resumes it', async () => {
     await using harness = await openImportQueueHarness(kind)
     const id = await harness.stage({ rows: 3 })
-    await harness.query('update ferry.imports set failures = 9')
+    await sendBatches(harness.ferry.pool, id, Array(9).fill(UNAVAILABLE))
+    await ageImport(harness.ferry.pool, id, '1 hour')
     harness.sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' }, { nth: 1 })
     await using _worker = await startWorker(harness.ferry, RECONCILED_IMPORTS)
     await harness.ended(id, 'paused')
