@@ -1,5 +1,6 @@
-import { type Dispatcher, Pool, ProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
 import { isExcepted } from './no-proxy.ts'
+import { Pool, ProxyAgent } from './undici.ts'
 
 /** Proxies by the scheme of the platform's address, and the hosts reached without, as in `NO_PROXY`. */
 export type ProxyChoice = {
