@@ -1,6 +1,6 @@
 import type { Window } from './options.ts'
 
-export type Verdict =
+export type Admission =
   | { readonly admitted: true }
   /** `freeInMs`: the time until a next call would be admitted, if no other call comes first. */
   | { readonly admitted: false; readonly freeInMs: number }
@@ -12,7 +12,7 @@ export type Verdict =
 export class RollingLimits {
   readonly #countedAt = new Map<string, number[]>()
 
-  count(bucket: string, windows: readonly Window[], nowMs: number, countRefused: boolean): Verdict {
+  count(bucket: string, windows: readonly Window[], nowMs: number, countRefused: boolean): Admission {
     const longestMs = Math.max(0, ...windows.map(window => window.windowMs))
     const times = (this.#countedAt.get(bucket) ?? []).filter(time => time > nowMs - longestMs)
     this.#countedAt.set(bucket, times)

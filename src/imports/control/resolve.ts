@@ -9,7 +9,7 @@ import { rejectRows } from '#src/imports/sending/reject-rows.ts'
 import { IS_OPEN } from '#src/imports/uncertain.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { lockForDecision, refusal } from './decision.ts'
-import { decideBatches, type Finding, lockPage } from './uncertain-batches.ts'
+import { decideBatches, lockPage, type Resolution } from './uncertain-batches.ts'
 
 /** What was decided, and the status of the import after it. */
 export type Resolved = { readonly batches: number; readonly rows: number; readonly status: ImportStatus }
@@ -21,7 +21,7 @@ export type Resolved = { readonly batches: number; readonly rows: number; readon
 export async function resolveUncertain(
   pool: Pool,
   id: bigint,
-  as: Finding,
+  as: Resolution,
   batchId: bigint | null,
 ): Promise<Resolved> {
   // In a transaction of its own: what it changes is to stay, even if there is nothing to decide.

@@ -5,7 +5,7 @@ import { RESOLVED_AS_SENT } from '#src/imports/sending/pause.ts'
 import { IS_UNCERTAIN } from '#src/imports/uncertain.ts'
 
 /** What a person found out about a batch: the platform has it, or it is to be sent again. */
-export type Finding = 'sent' | 'resend'
+export type Resolution = 'sent' | 'resend'
 
 /**
  * Locks all imports of an import's page, so that what was sent there does not change, and makes the others look again at
@@ -36,7 +36,7 @@ const DecidedBatch = z.object({
 export type DecidedBatch = z.infer<typeof DecidedBatch>
 
 /**
- * Records a finding about the uncertain batches of an import, or about one of them; also about those that were to be sent
+ * Records a resolution of the uncertain batches of an import, or of one of them; also about those that were to be sent
  * again without a decision. Returns them. A call that may still be in flight is nothing to decide about.
  *
  * Rows set aside of a batch that was sent are still to be rejected.
@@ -44,7 +44,7 @@ export type DecidedBatch = z.infer<typeof DecidedBatch>
 export async function decideBatches(
   client: PoolClient,
   id: bigint,
-  as: Finding,
+  as: Resolution,
   batchId: bigint | null,
 ): Promise<DecidedBatch[]> {
   const { rows } = await client.query(

@@ -1,6 +1,7 @@
 import type { ImportStatus, OnUncertain } from '#src/model/import.ts'
 import { MAX_RETRY_AFTER_MS } from '#src/model/limit.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
+import { batchRefusalOf } from './batch-refusal.ts'
 import type {
   Decision,
   Disposition,
@@ -10,7 +11,6 @@ import type {
   PlatformResponse,
   SentBatch,
 } from './decision.ts'
-import { retryClassOf } from './retry-class.ts'
 
 /*
  * What becomes of a batch, and of its import, after a call. These are pure functions; `persist-outcome.ts` writes down what
@@ -57,7 +57,7 @@ const MAX_BACK_OFF_MS = 60_000
 export function decide(batch: SentBatch, response: PlatformResponse, state: ImportState): Decision {
   if (response.kind === 'accepted') return accepted(batch, state)
   const { refusal } = response
-  switch (retryClassOf(refusal)) {
+  switch (batchRefusalOf(refusal)) {
     case 'for-now':
       return refusedForNow(again(batch), refusal, state)
     case 'uncertain':

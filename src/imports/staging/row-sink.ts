@@ -1,6 +1,6 @@
 import { bytesOfRow } from '#src/imports/estimate.ts'
 import { localeKey } from './checks/locale.ts'
-import type { Verdict } from './checks/row.ts'
+import type { RowVerdict } from './checks/row.ts'
 import type { Sink } from './file/reader.ts'
 import type { OpenFile } from './file/rows.ts'
 import { openSeenBefore } from './seen-before.ts'
@@ -38,7 +38,7 @@ export type RowSink = Sink & {
 /** Returns the sink of a reader: it checks each row and writes it to its table. */
 export function openRowSink(
   writer: StagingWriter,
-  check: (values: readonly unknown[]) => Verdict,
+  check: (values: readonly unknown[]) => RowVerdict,
   hashOf: (recipient: string) => string,
   file: OpenFile,
 ): RowSink {
@@ -57,7 +57,7 @@ export function openRowSink(
     wrongLocales,
   }
 
-  function count({ cleaned, componentIds }: Verdict & { kind: 'good' }): void {
+  function count({ cleaned, componentIds }: RowVerdict & { kind: 'good' }): void {
     if (cleaned === 'unseen characters') tally.unseenCharacters++
     else if (cleaned !== null) tally.namesOrSeparators++
     if (componentIds.length === 0) return

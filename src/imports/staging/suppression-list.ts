@@ -10,7 +10,7 @@ import { readBlocks } from './file/lines.ts'
 import type { Sink } from './file/reader.ts'
 import { openFile, readAll } from './file/rows.ts'
 import { HEAD, sniffFormat } from './file/sniff.ts'
-import { openSource, peek, type Source } from './file/source.ts'
+import { type FileSource, openSource, peek } from './file/source.ts'
 import { FileRefused } from './file-refused.ts'
 import { createSuppressions } from './suppressed-rows.ts'
 
@@ -62,7 +62,7 @@ export async function copySuppressions(
 }
 
 async function readRecipients(
-  source: Source,
+  source: FileSource,
   isRecipient: (text: string) => boolean,
   sink: Sink,
   between: () => Promise<void>,

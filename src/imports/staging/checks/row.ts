@@ -5,7 +5,7 @@ import { localeKey, openLocaleCheck } from './locale.ts'
 import { openRecipientCheck } from './recipient.ts'
 import { booleanOf, componentsOf, isSound, textOf } from './values.ts'
 
-export type Verdict =
+export type RowVerdict =
   | {
       readonly kind: 'good'
       readonly recipient: string
@@ -41,7 +41,7 @@ export type RowRules = {
 type Who = { readonly recipient: string; readonly cleaned: CleanAddress['cleaned'] }
 
 /** Returns the check of a row by the values of its fields. A value is undefined if the file has no column for it. */
-export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => Verdict {
+export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => RowVerdict {
   const { fields, preset, method } = rules
   const checkRecipient = openRecipientCheck(method, rules.lenientAddresses)
   const isLocale = openLocaleCheck()
@@ -75,7 +75,7 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
     return settingsOf({ recipient, cleaned }, values)
   }
 
-  function settingsOf(who: Who, values: readonly unknown[]): Verdict {
+  function settingsOf(who: Who, values: readonly unknown[]): RowVerdict {
     const written = textOf(values[LOCALE])
     const locale =
       written === '' ? rules.defaultLocale : written && (rules.locales.get(localeKey(written)) ?? written)
@@ -88,7 +88,7 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
     return scopeOf(who, locale, values)
   }
 
-  function scopeOf(who: Who, locale: string, values: readonly unknown[]): Verdict {
+  function scopeOf(who: Who, locale: string, values: readonly unknown[]): RowVerdict {
     const written = textOf(values[ALL])
     const all = written === '' ? null : written === null ? undefined : (booleanOf(written) ?? undefined)
     if (all === undefined)
@@ -115,7 +115,7 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => V
     )
   }
 
-  function mapped(who: Who, locale: string, ids: readonly string[]): Verdict {
+  function mapped(who: Who, locale: string, ids: readonly string[]): RowVerdict {
     const { components } = rules
     if (!components) return { kind: 'good', ...who, all: false, componentIds: ids, locale }
     const unmapped = ids.filter(id => !components.has(id))
@@ -142,10 +142,10 @@ const NOT_A_LOCALE = {
     'a locale is a language and a region that exist, such as en-US; --map-locale de=de-DE maps de to a locale',
 } as const
 
-function rejected(reason: string, field: number, message: string): Verdict {
+function rejected(reason: string, field: number, message: string): RowVerdict {
   return { kind: 'rejected', reason, field, message }
 }
 
-function leftOut(reason: string, recipient: string | null): Verdict {
+function leftOut(reason: string, recipient: string | null): RowVerdict {
   return { kind: 'left out', reason, recipient: recipient === '' ? null : recipient }
 }

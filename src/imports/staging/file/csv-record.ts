@@ -17,7 +17,7 @@ export type Fields = {
 }
 
 /** What ends a scan before the end of the record. `open` is a quote that is not closed in this text. */
-export type Fault = 'open' | 'quote in a field' | 'text after a quote'
+export type QuoteFault = 'open' | 'quote in a field' | 'text after a quote'
 
 const PLAIN = 0
 const QUOTED = 1
@@ -39,7 +39,7 @@ export function fieldsFor(width: number): Fields {
 }
 
 /** Scans the record that begins at `from` into `fields`. Returns what is wrong with it, or null. */
-export function scanRecord(text: string, from: number, delimiter: number, fields: Fields): Fault | null {
+export function scanRecord(text: string, from: number, delimiter: number, fields: Fields): QuoteFault | null {
   const { starts, ends, kinds } = fields
   const length = text.length
   let at = from

@@ -1,4 +1,4 @@
-import { type Fault, fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
+import { fieldAt, fieldsFor, type QuoteFault, scanRecord } from './csv-record.ts'
 import { type Damage, LONGEST_LINE } from './lines.ts'
 import { openLoneQuoteTest } from './lone-quote.ts'
 import { DAMAGE_IN_WORDS, type Reader, type Sink } from './reader.ts'
@@ -14,7 +14,7 @@ export type CsvShape = {
   readonly columns: readonly number[]
 }
 
-type CsvDamage = Fault | 'too long' | 'lone'
+type CsvDamage = QuoteFault | 'too long' | 'lone'
 
 const CSV_DAMAGE_IN_WORDS: Readonly<Record<CsvDamage, string>> = {
   open: 'a quote is opened on this line and never closed',

@@ -17,7 +17,7 @@ import { readBlocks } from './lines.ts'
 import { openNdjsonReader } from './ndjson.ts'
 import type { Reader, Sink } from './reader.ts'
 import { HEAD, sniffFormat } from './sniff.ts'
-import { peek, type Source } from './source.ts'
+import { type FileSource, peek } from './source.ts'
 
 /** How the rows of a file are written, and what of them is read. */
 export type Shape = {
@@ -44,7 +44,7 @@ export type OpenFile = {
 
 /** Reads the beginning of a file. Throws `FileRefused` if no rows can be read from it. */
 export async function openFile(
-  source: Source,
+  source: FileSource,
   fields: readonly Field[],
   preset: Preset | null,
 ): Promise<OpenFile> {
@@ -59,7 +59,7 @@ export async function openFile(
 type Blocks = ReturnType<typeof readBlocks>
 
 async function openCsv(
-  source: Source,
+  source: FileSource,
   blocks: Blocks,
   fields: readonly Field[],
   preset: Preset | null,
@@ -91,7 +91,7 @@ async function openCsv(
 }
 
 async function openNdjson(
-  source: Source,
+  source: FileSource,
   blocks: Blocks,
   fields: readonly Field[],
   preset: Preset | null,

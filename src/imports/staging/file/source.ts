@@ -5,7 +5,7 @@ import { FileRefused } from '../file-refused.ts'
 import { type Compression, compressionOf, unpacked } from './unpack.ts'
 
 /** A file that is read once, from its beginning to its end. */
-export type Source = AsyncDisposable & {
+export type FileSource = AsyncDisposable & {
   /** How it is named in messages. */
   readonly name: string
   readonly compression: Compression
@@ -22,7 +22,7 @@ export type Source = AsyncDisposable & {
 const CHUNK = 128 * 1024
 
 /** Opens `path`, or stdin for `-`. Throws `FileRefused` if there is nothing there that can be read. */
-export async function openSource(path: string, signal: AbortSignal): Promise<Source> {
+export async function openSource(path: string, signal: AbortSignal): Promise<FileSource> {
   const name = path === '-' ? 'stdin' : path
   const handle = path === '-' ? null : await openFile(path)
   const before = handle ? await handle.stat({ bigint: true }) : null

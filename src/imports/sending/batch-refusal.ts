@@ -9,9 +9,9 @@ import type { Refusal, RefusalKind } from '#src/platform/refusal.ts'
  *   rows        the fault may be in a row
  *   import      the fault is in what all rows have in common: a person is to look
  */
-export type RetryClass = 'for-now' | 'uncertain' | 'too-large' | 'rows' | 'import'
+export type BatchRefusal = 'for-now' | 'uncertain' | 'too-large' | 'rows' | 'import'
 
-const RETRY_CLASSES: Partial<Record<RefusalKind, RetryClass>> = {
+const BATCH_REFUSALS: Partial<Record<RefusalKind, BatchRefusal>> = {
   order: 'for-now',
   locked: 'for-now',
   'too-frequent': 'for-now',
@@ -22,9 +22,9 @@ const RETRY_CLASSES: Partial<Record<RefusalKind, RetryClass>> = {
 }
 
 /** The code decides, unless the status says that the work was done or may have been. */
-export function retryClassOf({ kind, certain, httpStatus }: Refusal): RetryClass {
+export function batchRefusalOf({ kind, certain, httpStatus }: Refusal): BatchRefusal {
   const isSuccess = httpStatus !== null && httpStatus < 300
   const isServerError = httpStatus !== null && httpStatus >= 500 && httpStatus !== 503
   if (!certain || isSuccess || isServerError) return 'uncertain'
-  return RETRY_CLASSES[kind] ?? 'import'
+  return BATCH_REFUSALS[kind] ?? 'import'
 }
