@@ -88,9 +88,7 @@ export class SandboxState {
 
   /** Adds this many sample rows. No sample row comes twice, even after it was removed. */
   addSamples({ rules = 0, servers = 0 }: { rules?: number; servers?: number }): void {
-    for (let added = 0; added < rules; added++) {
-      this.folders.add(this.rules.addSample(this.#sampled.rules++).folder_id)
-    }
+    for (let added = 0; added < rules; added++) this.rules.addSample(this.#sampled.rules++)
     for (let added = 0; added < servers; added++) this.addServer()
   }
 
