@@ -112,7 +112,7 @@ export function openRowSink(
     damaged(line, reason, message, raw) {
       read++
       lastLine = line
-      // Postgres cannot store U+0000: a visible stand-in replaces it.
+      // Postgres cannot store U+0000: a visible character replaces it.
       writer.reject({ line, reason, column: null, message, raw: raw.replaceAll('\0', '\u2400') })
     },
   }

@@ -3,7 +3,7 @@ import { isEmail, isLenientEmail } from './email.ts'
 
 const LONGEST = 255
 
-/** Control characters, and the stand-ins that a file of rejects has for characters that could not be read. */
+/** Control characters, and what a file of rejects has in the place of characters that could not be read. */
 const UNREADABLE = /[\p{Cc}\u2400\ufffd]/u
 
 /** The reason why addresses are rejected that `--lenient-addresses` accepts. */
