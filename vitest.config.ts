@@ -9,6 +9,7 @@ export const LONG = [
   'test/flows/*.test.ts',
   // Postgres servers of their own.
   'test/embedded/*.test.ts',
+  'test/cli/schema.test.ts',
   // A worker is killed or suspended, and its lease must end first (18 s).
   'test/worker/lost-worker.test.ts',
   'test/jobs/poll-alert-rules.test.ts',
