@@ -12,7 +12,7 @@
 const FRONT_DOORS = {
   ferry: ['ferry'],
   config: ['config'],
-  platform: ['answer', 'lossless-json', 'operations', 'throttle'],
+  platform: ['answer', 'lossless-json', 'operations', 'row-sink', 'throttle'],
   db: [
     'clock',
     'closed-limits',

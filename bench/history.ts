@@ -50,13 +50,13 @@ export const history: Bench = async lab => {
 class NotingSandbox extends SandboxState {
   readonly #changed = new Set<bigint>()
 
-  override changeRule(id: bigint, patch: Partial<AlertRule>): void {
+  override changeRule(id: bigint, patch: Partial<AlertRule<bigint>>): void {
     super.changeRule(id, patch)
     this.#changed.add(id)
   }
 
   /** The rules that have changed since the last call, as they are now. */
-  takeChanged(): AlertRule[] {
+  takeChanged(): AlertRule<bigint>[] {
     const rules = Array.from(this.#changed, id => this.rules.get(id))
     this.#changed.clear()
     return rules
@@ -64,7 +64,7 @@ class NotingSandbox extends SandboxState {
 }
 
 /** Closes and opens versions as a sync does in its transaction, at half past three of a night. */
-async function saveNight(pool: Pool, night: number, rules: readonly AlertRule[]): Promise<void> {
+async function saveNight(pool: Pool, night: number, rules: readonly AlertRule<bigint>[]): Promise<void> {
   const at = new Date(Date.UTC(2026, 0, 1 + night, 3, 30)).toISOString()
   const run = { account: 'default', runId: BigInt(night + 1), at }
   const fresh = rules.toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -74,8 +74,14 @@ async function saveNight(pool: Pool, night: number, rules: readonly AlertRule[])
   })
 }
 
-function versionOf(row: AlertRule): NewVersion<AlertRule> {
-  return { row, fingerprint: fingerprint(canonicalAlertRule(row)), flags: undefined, altered: undefined }
+function versionOf(row: AlertRule<bigint>): NewVersion<AlertRule<bigint>> {
+  return {
+    id: `${row.id}`,
+    row,
+    fingerprint: fingerprint(canonicalAlertRule(row)),
+    flags: undefined,
+    altered: undefined,
+  }
 }
 
 /**

@@ -35,6 +35,8 @@ export type Config = {
   readonly requestTimeoutMs: number
   /** How many inventories a worker compares and stores at once. */
   readonly workerConcurrency: number
+  /** How many rows of inventories a worker remembers. */
+  readonly knownRows: number
   readonly removalGuard: RemovalGuard
   readonly proxy: Proxy
   /** Null for the command's own default. */
@@ -85,6 +87,7 @@ export function readConfig(env: Env = process.env): Config {
     importBatch: settings.FERRY_IMPORT_BATCH,
     requestTimeoutMs: settings.FERRY_REQUEST_TIMEOUT,
     workerConcurrency: settings.FERRY_WORKER_CONCURRENCY,
+    knownRows: settings.FERRY_KNOWN_ROWS,
     removalGuard: settings.FERRY_REMOVAL_GUARD,
     proxy: {
       https: settings.HTTPS_PROXY ?? null,

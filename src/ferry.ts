@@ -13,6 +13,7 @@ import { type FerryAccount, openAccounts } from './ferry/accounts.ts'
 import { limitsOf } from './ferry/limits.ts'
 import type { ImportContext } from './imports/context.ts'
 import type { InventoryContext } from './inventory/context.ts'
+import { createKnownRows } from './inventory/known-rows.ts'
 import { createWorkLimit } from './model/work-limit.ts'
 import type { Operation } from './platform/operations.ts'
 import type { Throttle } from './platform/throttle.ts'
@@ -100,6 +101,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     requestTimeoutMs: config.requestTimeoutMs,
     removalGuard: config.removalGuard,
     limitWork: createWorkLimit(config.workerConcurrency),
+    knownRows: createKnownRows(config.knownRows),
     holder: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
     log,
     pollEveryMs: config.pollEveryMs,

@@ -29,6 +29,7 @@ describe('without any setting', () => {
       catchUpMs: 21_600_000,
       arrivalBoundMs: 5_000,
       importBatch: 500,
+      knownRows: 1_000_000,
       requestTimeoutMs: 20_000,
       workerConcurrency: 4,
       removalGuard: { rows: 10, share: 0.2 },

@@ -56,7 +56,10 @@ export const Environment = z.object({
   ),
   FERRY_REQUEST_TIMEOUT: value.Duration.prefault('20s').describe('How long one request may take in total.'),
   FERRY_WORKER_CONCURRENCY: value.Concurrency.prefault('4').describe(
-    'How many inventories a worker compares and stores at a time. Each needs a database connection. Waiting for the platform does not count.',
+    'How many inventories a worker stores at a time. Each needs a database connection. Waiting for the platform does not count.',
+  ),
+  FERRY_KNOWN_ROWS: value.RowCount.prefault('1000000').describe(
+    'How many rows of its inventories a worker remembers. A remembered row that has not changed is not parsed again. Each takes about 60 bytes of memory; 0 remembers none.',
   ),
   FERRY_REMOVAL_GUARD: value.Guard.prefault('10,20%').describe(
     'If more rows than this number, and more than this share, are gone at once, their removal waits for a person.',

@@ -113,6 +113,11 @@ export const Concurrency = text(
   'is not a number of jobs; write a whole number from 1 to 64',
 )
 
+export const RowCount = text(
+  value => (/^\d{1,9}$/.test(value) ? Number(value) : undefined),
+  'is not a number of rows; write a whole number from 0 to 999999999',
+)
+
 export function quoted(value: unknown): string {
   return JSON.stringify(value)
 }

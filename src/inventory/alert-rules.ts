@@ -1,12 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { alertRuleFlags } from '#src/model/alert-rule-flags.ts'
 import { canonicalAlertRule } from '#src/model/fingerprint.ts'
-import { hasUnreadableId, joinListings } from '#src/model/listing.ts'
 import type { InventoryAccount } from './context.ts'
-import { UNREADABLE_ID } from './messages.ts'
+import { RowTable } from './row-table.ts'
 import { EVERY_FOLDER } from './scope.ts'
-import type { InventorySource, Reading, ReadRequest } from './source.ts'
+import type { InventorySource, ReadRequest, ReadResult } from './source.ts'
 import { ALERT_RULE_VERSIONS } from './versioned-tables.ts'
 
 /** Alert rules: one unpaged response for each folder. If every folder is among `folders`, only that is asked for. */
@@ -20,44 +18,48 @@ export function alertRules(account: InventoryAccount, folders = account.folders)
     canonical: canonicalAlertRule,
     flagsOf: alertRuleFlags(),
     isFiring: rule => rule.triggered,
+    accountIdOf: rule => rule.account_id,
+    createListedRows: () => new RowTable(),
     read: request => readFolders(account, asked, request),
   }
 }
 
+/** An answer waits on its connection until its rows are read, and the client has not many of them. */
+const MAX_AT_ONCE = 50
+
+/** Asks for many folders at once, and reads their rows one folder after the other. */
 async function readFolders(
   account: InventoryAccount,
   folders: readonly bigint[],
-  { runId, signal, trustedHashes }: ReadRequest,
-): Promise<Reading<AlertRule>> {
-  const knownHashes = new Set(trustedHashes)
-  const answers = await Promise.all(
-    folders.map(folder => account.client.listAlertRules(folder, { runId, signal, knownHashes })),
-  )
+  { runId, signal, part }: ReadRequest<AlertRule>,
+): Promise<ReadResult> {
+  const failing = new AbortController()
+  const either = AbortSignal.any([signal, failing.signal])
+  const calls: ReturnType<typeof account.client.listAlertRules>[] = []
+  for (const [n, folder] of folders.entries()) {
+    const sink = part(calls[n - 1])
+    const ask = () => account.client.listAlertRules(folder, sink, { runId, signal: either })
+    const call = n < MAX_AT_ONCE ? ask() : Promise.resolve(calls[n - MAX_AT_ONCE]).then(ask)
+    call.catch(error => failing.abort(error))
+    calls.push(call)
+  }
+  await Promise.allSettled(calls)
+  if (failing.signal.aborted) throw failing.signal.reason
+  const answers = await Promise.all(calls)
   const requests = answers.reduce((sum, answer) => sum + answer.requests, 0)
-  const bodies = []
-  for (const answer of answers) {
-    if (!answer.ok) return { kind: 'refused', refusal: answer.refusal, requests, pages: bodies.length }
-    bodies.push(answer.data)
-  }
-  const read = { requests, pages: bodies.length }
-
-  const hashes = bodies.map(body => body.dataHash)
-  if (trustedHashes.length === hashes.length && hashes.every((hash, n) => hash === trustedHashes[n])) {
-    return { ...read, kind: 'identical' }
-  }
   const listings = []
-  for (const body of bodies) {
-    // A large response takes seconds to parse: leases are renewed in between.
-    await nextTurn()
-    listings.push(body.listing())
+  for (const answer of answers) {
+    if (!answer.ok) return { kind: 'refused', refusal: answer.refusal, requests, pages: listings.length }
+    listings.push(answer.data)
   }
-  const listing = joinListings(listings, rule => `${rule.id}`)
+  const drift = listings.flatMap(listing => listing.drift)
   return {
-    ...read,
     kind: 'read',
-    listing,
-    incomplete: hasUnreadableId(listing) ? UNREADABLE_ID : null,
+    requests,
+    pages: listings.length,
+    drift: [...new Map(drift.map(found => [`${found.field} ${found.type}`, found])).values()],
+    incomplete: null,
     confirmed: false,
-    dataHashes: hashes.every(hash => hash !== null) ? hashes : null,
+    dataHashes: listings.map(listing => listing.dataHash),
   }
 }

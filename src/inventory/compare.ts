@@ -1,101 +1,106 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { fingerprint } from '#src/model/fingerprint.ts'
-import type { Listing } from '#src/model/listing.ts'
-import { compareWithCurrent, loadCurrentIds } from './current-versions.ts'
-import { loadOpenFirings } from './firings.ts'
-import type { InventorySource, ReadRequest } from './source.ts'
+import type { GoodRow } from '#src/platform/row-sink.ts'
+import { compareWithCurrent, type Differences, hasCurrent } from './current-versions.ts'
+import type { ListedRows, RowState } from './listed-rows.ts'
+import type { InventorySource } from './source.ts'
+import type { NewVersion } from './versions.ts'
 
-/** How a listing differs from what is stored. */
-export type Comparison<Row> = {
-  readonly listing: Listing<Row>
-  /** The fingerprint of a row of the listing, by the index of the row. */
-  fingerprintOf(n: number): string
-  /** Indexes into the listing's rows. */
-  readonly added: readonly number[]
-  readonly changed: readonly number[]
-  /** Ids of the current rows in scope that the listing lacks. */
-  readonly absent: readonly string[]
-  /** How many rows are current in scope: the removal guard takes its share of them. */
-  readonly current: number
+/** What some rows of a listing change. */
+export type Changes<Row> = {
+  readonly added: readonly NewVersion<Row>[]
+  readonly changed: readonly NewVersion<Row>[]
   /** Ids of the rules that began to fire, and of those that recovered. */
   readonly began: readonly string[]
   readonly ended: readonly string[]
+  /** About how many bytes all of it takes. */
+  readonly bytes: number
 }
 
-/** Rows hashed before other work gets a turn: hashing all of them at once would keep leases from being renewed. */
-const HASHED_IN_ONE_GO = 5_000
+/** Takes the changes of a listing while it is being read. */
+export type ChangeSink<Row> = {
+  /** A part of the reading begins. */
+  mark(): void
+  /** What was written since the last mark is forgotten. */
+  rewind(): void
+  write(changes: Changes<Row>): Promise<void>
+}
 
-/** Compares a listing with what is stored. Writes nothing. */
-export async function compareListing<Row>(
+/** Rows that were compared: what they change, and their states by index into the rows. */
+export type Compared<Row> = { readonly changes: Changes<Row>; readonly states: readonly RowState[] }
+
+/** Compares rows with what is stored. Writes nothing. */
+export type Compare<Row> = (rows: readonly GoodRow<Row>[]) => Promise<Compared<Row>>
+
+/** Returns what compares the rows of one listing, some at a time. Postgres is asked only about rows that are not known. */
+export function comparer<Row>(
   pool: Pool,
   source: InventorySource<Row>,
   account: string,
-  listing: Listing<Row>,
-): Promise<Comparison<Row>> {
-  const { table, canonical } = source
-  const ids = listing.rows.map(table.idOf)
-  const known: string[] = []
-  const fingerprintOf = (n: number) => {
-    known[n] ??= fingerprint(canonical(rowAt(listing.rows, n)))
-    return known[n]
+  known: Pick<ListedRows, 'recall'>,
+): Compare<Row> {
+  const { table, canonical, isFiring } = source
+  let isAnythingStored: Promise<boolean> | undefined
+
+  async function compareUnknown(ids: readonly string[], states: readonly RowState[]): Promise<Differences> {
+    isAnythingStored ??= hasCurrent(pool, table, account)
+    if (await isAnythingStored) {
+      const fingerprints = states.map(state => state.fingerprint)
+      const firing = isFiring && states.map(state => state.isFiring)
+      return compareWithCurrent(pool, table, account, { ids, fingerprints, firing })
+    }
+    const all = [...ids.keys()]
+    return { added: all, changed: [], began: all.filter(n => states[n]?.isFiring), ended: [] }
   }
-  for (const n of ids.keys()) {
-    if (n % HASHED_IN_ONE_GO === 0) await nextTurn()
-    fingerprintOf(n)
-  }
-  const present = listing.quarantined.flatMap(row => (row.id === null ? [] : [row.id]))
-  const differences = await compareWithCurrent(
-    pool,
-    table,
-    account,
-    { ids, fingerprintOf, present },
-    source.folders,
-  )
-  const firings = source.isFiring
-    ? compareFirings(listing.rows, ids, source.isFiring, await loadOpenFirings(pool, account))
-    : { began: [], ended: [] }
-  return {
-    listing,
-    fingerprintOf,
-    added: differences.added,
-    changed: differences.changed,
-    absent: differences.gone,
-    current: differences.current,
-    ...firings,
+
+  return async rows => {
+    const ids = rows.map(({ id }) => id)
+    const states = rows.map(({ row }) => ({
+      fingerprint: fingerprint(canonical(row)),
+      isFiring: isFiring?.(row) ?? false,
+    }))
+    const unknown: number[] = []
+    const found = {
+      added: [] as number[],
+      changed: [] as number[],
+      began: [] as number[],
+      ended: [] as number[],
+    }
+    for (const [n, state] of states.entries()) {
+      const before = known.recall(at(ids, n))
+      if (before === null) unknown.push(n)
+      else {
+        if (before.fingerprint !== state.fingerprint) found.changed.push(n)
+        if (state.isFiring && !before.isFiring) found.began.push(n)
+        if (!state.isFiring && before.isFiring) found.ended.push(n)
+      }
+    }
+    if (unknown.length > 0) {
+      const all = await compareUnknown(
+        unknown.map(n => at(ids, n)),
+        unknown.map(n => at(states, n)),
+      )
+      for (const kind of KINDS) for (const n of all[kind]) found[kind].push(at(unknown, n))
+    }
+    const versionAt = (n: number): NewVersion<Row> => {
+      const { id, row, altered } = at(rows, n)
+      return { id, row, fingerprint: at(states, n).fingerprint, flags: source.flagsOf(row), altered }
+    }
+    const changes = {
+      added: found.added.map(versionAt),
+      changed: found.changed.map(versionAt),
+      began: found.began.map(n => at(ids, n)),
+      ended: found.ended.map(n => at(ids, n)),
+      bytes: [...found.added, ...found.changed].reduce((sum, n) => sum + at(rows, n).bytes, 0),
+    }
+    return { changes, states }
   }
 }
 
-/** Returns a function that tells whether ids are exactly those stored as current. */
-export function knownSetCheck<Row>(
-  pool: Pool,
-  { table }: InventorySource<Row>,
-  account: string,
-): ReadRequest['isKnownSet'] {
-  return async ids => {
-    const known = await loadCurrentIds(pool, table, account)
-    return known.size === ids.size && known.isSubsetOf(ids)
-  }
-}
+const KINDS = ['added', 'changed', 'began', 'ended'] as const
 
-export function rowAt<Row>(rows: readonly Row[], n: number): Row {
-  const row = rows[n]
-  if (row === undefined) throw new Error(`the comparison named row ${n} of ${rows.length}`)
-  return row
-}
-
-function compareFirings<Row>(
-  rows: readonly Row[],
-  ids: readonly string[],
-  isFiring: (row: Row) => boolean,
-  open: ReadonlySet<string>,
-): { began: string[]; ended: string[] } {
-  const began: string[] = []
-  const ended: string[] = []
-  for (const [n, row] of rows.entries()) {
-    const id = ids[n] ?? ''
-    if (isFiring(row) && !open.has(id)) began.push(id)
-    else if (!isFiring(row) && open.has(id)) ended.push(id)
-  }
-  return { began, ended }
+function at<T>(values: readonly T[], n: number): T {
+  const value = values[n]
+  if (value === undefined) throw new Error(`the comparison named row ${n} of ${values.length}`)
+  return value
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { RemovalGuard } from '#src/model/removal-guard.ts'
 import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
+import type { KnownRows } from './known-rows.ts'
 
 /** What this room needs; `ferry.ts` builds it. */
 export type InventoryContext = {
@@ -12,8 +13,10 @@ export type InventoryContext = {
   /** The holder of leases: host and process, for people. */
   readonly holder: string
   readonly log: Logger
-  /** Limits how many runs compare or apply at once: each needs memory and a connection. Waiting for the platform needs neither. */
+  /** Limits how many runs write at once: each needs a connection. Waiting for the platform needs none. */
   readonly limitWork: WorkLimit
+  /** What this process knows of the rows that it applied last. */
+  readonly knownRows: KnownRows
   /** How long the leases of runs live, if not `LEASE_MS`. */
   readonly leaseMs?: number
 }

@@ -2,67 +2,69 @@ import type { Pool } from 'pg'
 import { onlyRow } from '#src/db/rows.ts'
 import { idArray, type VersionedTable } from './versioned-tables.ts'
 
-/** The listed rows, as far as Postgres needs them for the comparison: ids and fingerprints. */
-export type ListedRows = {
+/** Rows of a listing, as far as Postgres needs them for the comparison. */
+export type ListedBlock = {
   readonly ids: readonly string[]
-  /** By index into `ids`. */
-  fingerprintOf(n: number): string
-  /** Ids of quarantined rows: they were delivered, so they are not gone. */
-  readonly present: readonly string[]
+  readonly fingerprints: readonly string[]
+  /** Which rows fire; null if the resource has no such state. */
+  readonly firing: readonly boolean[] | null
 }
 
+/** Indexes into the block. */
 export type Differences = {
-  /** Indexes into the listed rows, ordered by id: an index takes in sorted rows fastest. */
   readonly added: readonly number[]
   readonly changed: readonly number[]
-  /** Ids of the current rows in scope that were not listed. */
-  readonly gone: readonly string[]
-  /** How many rows are current in scope. */
-  readonly current: number
+  readonly began: readonly number[]
+  readonly ended: readonly number[]
 }
 
+/** How many ids are read at a time, so that memory does not grow with their number. */
+const IDS_AT_A_TIME = 20_000
+
+/*
+ * Postgres looks up the rows one by one, by `limit 1`: its guess of what a join costs would read all current rows for each
+ * thousand that are compared.
+ */
+
 /**
- * Returns what differs between a listing and the current versions. Only ids and fingerprints are sent to Postgres, and
- * none if nothing is stored yet.
- *
- * `folders` limits which rows count as current and can be gone; null is the whole account. A listed row is compared with
- * its current version in whatever folder that is, because rules move between folders.
+ * Returns what differs between some rows and the current versions. Only ids and fingerprints are sent to Postgres. A row is
+ * compared with its current version in whatever folder that is, because rules move between folders.
  */
 export async function compareWithCurrent<Row>(
   pool: Pool,
   table: VersionedTable<Row>,
   account: string,
-  listed: ListedRows,
-  folders: readonly bigint[] | null,
+  { ids, fingerprints, firing }: ListedBlock,
 ): Promise<Differences> {
-  if (!(await hasCurrent(pool, table, account))) {
-    return { added: sortedById(listed.ids), changed: [], gone: [], current: 0 }
-  }
-  const fingerprints = listed.ids.map((_, n) => listed.fingerprintOf(n))
-  const inScope = table.folderColumn
-    ? `($5::numeric[] is null or ${table.folderColumn} = any($5))`
-    : '$5::numeric[] is null'
-  const { rows } = await pool.query<Omit<Differences, 'current'> & { current: string }>(
-    `with listed as (
-       select * from unnest($2::${table.idType}[], $3::uuid[]) with ordinality as l (id, fingerprint, n)
-     ), known as (
-       select ${table.idColumn} as id, fingerprint, ${inScope} as in_scope
-       from ${table.name} where account = $1 and valid_to is null
-     )
-     select
-       coalesce(json_agg(l.n - 1 order by l.id) filter (where k.id is null), '[]') as added,
-       coalesce(json_agg(l.n - 1 order by l.id) filter (where l.fingerprint <> k.fingerprint), '[]') as changed,
-       coalesce(json_agg(k.id::text) filter (where l.id is null and k.in_scope and k.id::text <> all ($4::text[])),
-                '[]') as gone,
-       count(*) filter (where k.in_scope) as current
-     from listed l full join known k on k.id = l.id`,
-    [account, idArray(table, listed.ids), `{${fingerprints.join(',')}}`, listed.present, folders],
+  const [began, ended] = firing
+    ? ['l.firing and f.id is null', 'not l.firing and f.id is not null']
+    : ['false', 'false']
+  const openFirings = firing
+    ? `left join lateral (
+         select id from ferry.alert_rule_firings where id = l.id and account = $1 and ended is null limit 1
+       ) f on true`
+    : ''
+  const indexes = (condition: string) =>
+    `coalesce(json_agg(l.n - 1 order by l.n) filter (where ${condition}), '[]')`
+  const { rows } = await pool.query<Differences>(
+    `select ${indexes('k.fingerprint is null')} as added, ${indexes('l.fingerprint <> k.fingerprint')} as changed,
+       ${indexes(began)} as began, ${indexes(ended)} as ended
+     from unnest($2::${table.idType}[], $3::uuid[], $4::boolean[]) with ordinality as l (id, fingerprint, firing, n)
+     left join lateral (
+       select fingerprint from ${table.name}
+       where ${table.idColumn} = l.id and account = $1 and valid_to is null limit 1
+     ) k on true
+     ${openFirings}`,
+    [account, idArray(table, ids), `{${fingerprints.join(',')}}`, firing],
   )
-  const row = onlyRow(rows, 'the comparison of a listing')
-  return { ...row, current: Number(row.current) }
+  return onlyRow(rows, 'the comparison of rows')
 }
 
-async function hasCurrent<Row>(pool: Pool, table: VersionedTable<Row>, account: string): Promise<boolean> {
+export async function hasCurrent<Row>(
+  pool: Pool,
+  table: VersionedTable<Row>,
+  account: string,
+): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(
     `select exists (select from ${table.name} where account = $1 and valid_to is null) as found`,
     [account],
@@ -70,21 +72,61 @@ async function hasCurrent<Row>(pool: Pool, table: VersionedTable<Row>, account: 
   return onlyRow(rows, 'the search for current rows').found
 }
 
-/** Indexes into `ids`, ordered by id. Of two numbers written as text, the shorter one is the smaller. */
-function sortedById(ids: readonly string[]): number[] {
-  const idAt = (n: number) => ids[n] ?? ''
-  return [...ids.keys()].sort((a, b) => idAt(a).length - idAt(b).length || (idAt(a) < idAt(b) ? -1 : 1))
+/** The rows that are current in scope: those of `folders`, or of the whole account if it is null. */
+function inScope<Row>(table: VersionedTable<Row>, parameter: string): string {
+  const ofFolder = table.folderColumn ? `or ${table.folderColumn} = any (${parameter})` : ''
+  return `account = $1 and valid_to is null and (${parameter}::numeric[] is null ${ofFolder})`
 }
 
-/** The ids of the current versions. */
-export async function loadCurrentIds<Row>(
+export async function countCurrent<Row>(
   pool: Pool,
   table: VersionedTable<Row>,
   account: string,
-): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<{ id: string }>(
-    `select ${table.idColumn}::text as id from ${table.name} where account = $1 and valid_to is null`,
-    [account],
+  folders: readonly bigint[] | null,
+): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>(
+    `select count(*) from ${table.name} where ${inScope(table, '$2')}`,
+    [account, folders],
   )
-  return new Set(rows.map(row => row.id))
+  return Number(onlyRow(rows, 'the count of current rows').count)
+}
+
+/** Yields the ids of the current rows in scope, some at a time. */
+export async function* currentIds<Row>(
+  pool: Pool,
+  table: VersionedTable<Row>,
+  account: string,
+  folders: readonly bigint[] | null,
+): AsyncGenerator<readonly string[]> {
+  const { idColumn: id } = table
+  for (let last = table.idType === 'numeric' ? '-1' : ''; ; ) {
+    const { rows } = await pool.query<{ ids: string[] }>(
+      `select coalesce(json_agg(id::text order by id), '[]') as ids from (
+         select ${id} as id from ${table.name}
+         where ${inScope(table, '$2')} and ${id} > $3 order by ${id} limit $4
+       ) next`,
+      [account, folders, last, IDS_AT_A_TIME],
+    )
+    const { ids } = onlyRow(rows, 'the current ids')
+    if (ids.length > 0) yield ids
+    if (ids.length < IDS_AT_A_TIME) return
+    last = ids.at(-1) ?? last
+  }
+}
+
+/** Returns those of `ids` that are current in scope, in order. */
+export async function thoseCurrent<Row>(
+  pool: Pool,
+  table: VersionedTable<Row>,
+  account: string,
+  folders: readonly bigint[] | null,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select ${table.idColumn}::text as id from ${table.name}
+     where ${inScope(table, '$2')} and ${table.idColumn} = any ($3::${table.idType}[])
+     order by ${table.idColumn}`,
+    [account, folders, idArray(table, ids)],
+  )
+  return rows.map(({ id }) => id)
 }

@@ -1,16 +1,5 @@
-import type { Pool, PoolClient } from 'pg'
-import { and, drizzleOf, eq, isNull } from '#src/db/drizzle.ts'
+import type { PoolClient } from 'pg'
 import type { RunStep } from './ledger.ts'
-import { alertRuleFirings as firings } from './schema.ts'
-
-/** The ids of the rules that were seen to begin firing and not to end. */
-export async function loadOpenFirings(pool: Pool, account: string): Promise<ReadonlySet<string>> {
-  const open = await drizzleOf(pool)
-    .select({ id: firings.id })
-    .from(firings)
-    .where(and(eq(firings.account, account), isNull(firings.ended)))
-  return new Set(open.map(firing => `${firing.id}`))
-}
 
 /** Begins and ends firings at the instant `at`. */
 export async function applyFirings(

@@ -20,6 +20,10 @@ export function timedOutAfter(minutes: number): string {
 
 export const INTERRUPTED = 'the run was interrupted; nothing was applied'
 
+export const REPEATED_IN_FOLDER = 'the same id came in the listing of another folder; that row is used'
+
+export const INSTANT_PASSED = 'a snapshot was taken while this run was being written, so it was not applied'
+
 export const UNREADABLE_ID = 'a row came whose id cannot be read'
 
 export function skippedFor(holder: string): string {

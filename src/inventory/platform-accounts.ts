@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
+import type { Integer } from '#src/model/alert-rule.ts'
 import type { InventoryContext } from './context.ts'
 import type { RunStep } from './ledger.ts'
 
@@ -10,12 +11,8 @@ export async function reportSharedAccounts(
   { accounts, log }: Pick<InventoryContext, 'accounts' | 'log'>,
   client: PoolClient,
   step: RunStep,
-  rows: readonly unknown[],
+  accountIds: ReadonlySet<Integer>,
 ): Promise<void> {
-  const accountIds = new Set<bigint>()
-  for (const row of rows as readonly { account_id: bigint | null }[]) {
-    if (row.account_id !== null) accountIds.add(row.account_id)
-  }
   const groupOf = (name: string) => accounts.get(name)?.limitGroup
   const sharing = await savePlatformAccounts(client, step, [...accountIds])
   // An account that is no longer configured makes no calls.
@@ -35,7 +32,7 @@ export async function reportSharedAccounts(
 async function savePlatformAccounts(
   client: PoolClient,
   run: RunStep,
-  accountIds: readonly bigint[],
+  accountIds: readonly Integer[],
 ): Promise<readonly string[]> {
   if (accountIds.length === 0) return []
   const { rows } = await client.query<{ account: string }>(

@@ -1,11 +1,13 @@
 import type { Resource } from '#src/model/resource.ts'
 import type { RunCounts } from '#src/model/run.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
-import { compareListing, knownSetCheck } from './compare.ts'
+import { findAbsent, knownSetCheck } from './absence.ts'
+import { comparer } from './compare.ts'
 import type { InventoryContext } from './context.ts'
 import { decideRemovals } from './decide.ts'
-import { noteOn } from './messages.ts'
-import { type SampleDifference, sampleDifferences } from './sample-differences.ts'
+import { noteOn, UNREADABLE_ID } from './messages.ts'
+import { openReading } from './reading.ts'
+import { collectSamples, type SampleDifference, sampleDifferences } from './sample-differences.ts'
 import type { InventorySource } from './source.ts'
 import { accountOf, withSource } from './sources.ts'
 import type { SyncRequest } from './sync.ts'
@@ -50,27 +52,31 @@ async function previewSource<Row>(
 ): Promise<SyncPreview | Refusal> {
   const { pool, removalGuard: guard } = context
   const { resource, scope } = source
+  const listed = source.createListedRows()
+  const changes = collectSamples<Row>(samples)
+  const reading = openReading(source, listed, comparer(pool, source, account, listed), changes)
+  const { part } = reading
   const isKnownSet = knownSetCheck(pool, source, account)
-  const reading = await source.read({ runId: null, signal, trustedHashes: [], isKnownSet })
-  if (reading.kind === 'refused') return reading.refusal
-  if (reading.kind === 'identical')
-    throw new Error('the reading was called identical, although no hash was trusted')
+  const listing = await source.read({ runId: null, signal, part, isKnownSet })
+  if (listing.kind === 'refused') return listing.refusal
 
-  const comparison = await compareListing(pool, source, account, reading.listing)
-  const evidence = await loadEvidence(context, { account, resource, scope }, comparison)
-  const removals = decideRemovals(reading.incomplete, comparison, { kind: 'guarded', guard }, evidence)
-  const { rows, quarantined } = reading.listing
+  const { quarantined, seen, added, changed } = await reading.end()
+  const absence = await findAbsent(pool, source, account, listed)
+  const evidence = await loadEvidence(context, { account, resource, scope }, absence)
+  const incomplete = listing.incomplete ?? (quarantined.hasUnreadableId ? UNREADABLE_ID : null)
+  const removals = decideRemovals(incomplete, absence, { kind: 'guarded', guard }, evidence)
+  const { absent } = absence
   return {
     account,
     resource,
-    requests: reading.requests,
-    seen: rows.length + quarantined.length,
-    added: comparison.added.length,
-    changed: comparison.changed.length,
-    removed: reading.incomplete === null ? comparison.absent.length : 0,
-    unchanged: rows.length - comparison.added.length - comparison.changed.length,
-    quarantined: quarantined.length,
-    note: comparison.absent.length === 0 ? null : noteOn(removals),
-    samples: await sampleDifferences(pool, source, account, comparison, samples),
+    requests: listing.requests,
+    seen,
+    added,
+    changed,
+    removed: incomplete === null ? absent.length : 0,
+    unchanged: seen - quarantined.size - added - changed,
+    quarantined: quarantined.size,
+    note: absent.length === 0 ? null : noteOn(removals),
+    samples: await sampleDifferences(pool, source, account, changes.first(), absent.slice(0, samples)),
   }
 }

@@ -9,6 +9,51 @@ import { hadScope, ofInventory, type Scope } from './scope.ts'
 /** How many quarantined rows of one scope are stored at a time: enough to see which they are, and why. */
 export const MAX_STORED_ROWS = 500
 
+/** Of these rows as many as may be stored are new, even if as many are stored already. */
+const MAX_KEPT_ROWS = 2 * MAX_STORED_ROWS
+
+/** The quarantined rows of a listing: the first ones, and of the others just enough to recognise one that is stored. */
+export class Quarantine {
+  /** By index into the fingerprints; null for a row that was not kept. */
+  readonly #rows: (Quarantined | null)[] = []
+  readonly #fingerprints: string[] = []
+  #hasUnreadableId = false
+
+  get size(): number {
+    return this.#fingerprints.length
+  }
+
+  /** Whether the id of a row could not be read: then no id counts as absent. */
+  get hasUnreadableId(): boolean {
+    return this.#hasUnreadableId
+  }
+
+  add(row: Quarantined): void {
+    this.#hasUnreadableId ||= row.id === null
+    this.#fingerprints.push(fingerprint(JSON.stringify([row.id, row.reason, row.raw])))
+    this.#rows.push(this.#rows.length < MAX_KEPT_ROWS ? row : null)
+  }
+
+  /** Adds what a later listing quarantined; `rowsBefore` are the rows of all listings before it. */
+  append(later: Quarantine, rowsBefore: number): void {
+    this.#hasUnreadableId ||= later.#hasUnreadableId
+    for (const row of later.#rows) this.#rows.push(row && { ...row, position: row.position + rowsBefore })
+    for (const known of later.#fingerprints) this.#fingerprints.push(known)
+  }
+
+  /** Each row, if it was kept, by a hash of its content, whatever its position. Of two equal rows, the second has another hash. */
+  byFingerprint(): ReadonlyMap<string, Quarantined | null> {
+    const rows = new Map<string, Quarantined | null>()
+    const times = new Map<string, number>()
+    for (const [n, first] of this.#fingerprints.entries()) {
+      const time = times.get(first) ?? 0
+      times.set(first, time + 1)
+      rows.set(time === 0 ? first : fingerprint(`${first} ${time}`), this.#rows[n] ?? null)
+    }
+    return rows
+  }
+}
+
 /**
  * Stores the quarantined rows of a run that are new or changed, and ends the stored ones that the listing lacks.
  * A row that is stored already stays as it is. Returns how many of `quarantined` are stored, by this run or an earlier one.
@@ -19,14 +64,18 @@ export const MAX_STORED_ROWS = 500
 export async function saveQuarantined(
   client: PoolClient,
   run: Inventory & { readonly scope: Scope; readonly runId: bigint },
-  quarantined: readonly Quarantined[],
+  quarantined: Quarantine,
 ): Promise<number> {
   const stored = await loadStored(client, run)
   const known = new Set(stored.map(row => row.fingerprint))
-  const current = byFingerprint(quarantined)
+  const current = quarantined.byFingerprint()
   const ended = stored.filter(row => !current.has(row.fingerprint))
   const free = MAX_STORED_ROWS - (stored.length - ended.length)
-  const added = [...current].filter(([fingerprint]) => !known.has(fingerprint)).slice(0, Math.max(0, free))
+  const added: (readonly [string, Quarantined])[] = []
+  for (const [fingerprint, row] of current) {
+    if (added.length >= free) break
+    if (row !== null && !known.has(fingerprint)) added.push([fingerprint, row])
+  }
   if (ended.length > 0) {
     await client.query(
       `update ferry.quarantined_rows q set until_run = $1
@@ -68,19 +117,6 @@ function loadStored(client: PoolClient, run: Inventory & { readonly scope: Scope
         hadScope(run.scope),
       ),
     )
-}
-
-/** Each row by a hash of its content, whatever its position. Of two equal rows, the second has another hash. */
-function byFingerprint(quarantined: readonly Quarantined[]): ReadonlyMap<string, Quarantined> {
-  const rows = new Map<string, Quarantined>()
-  const times = new Map<string, number>()
-  for (const row of quarantined) {
-    const first = fingerprint(JSON.stringify([row.id, row.reason, row.raw]))
-    const time = times.get(first) ?? 0
-    times.set(first, time + 1)
-    rows.set(time === 0 ? first : fingerprint(`${first} ${time}`), row)
-  }
-  return rows
 }
 
 export type QuarantinedRow = {

@@ -5,7 +5,7 @@ import { reasonOf } from '#src/model/reason.ts'
 import { describeGuard } from '#src/model/removal-guard.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { outcomeOf, type RunOutcome, type RunResult, type Trigger } from '#src/model/run.ts'
-import type { OpenRun } from './apply.ts'
+import { InstantPassed } from './choose-instant.ts'
 import type { InventoryContext } from './context.ts'
 import type { RemovalPolicy } from './decide.ts'
 import { leaseNameOf } from './lease-name.ts'
@@ -18,7 +18,8 @@ import {
   recordSkipped,
   startRun,
 } from './ledger.ts'
-import { INTERRUPTED, LEASE_LOST, skippedFor, timedOutAfter } from './messages.ts'
+import { INSTANT_PASSED, INTERRUPTED, LEASE_LOST, skippedFor, timedOutAfter } from './messages.ts'
+import type { OpenRun } from './open-run.ts'
 import type { InventorySource } from './source.ts'
 import { syncSource } from './sync-source.ts'
 
@@ -123,6 +124,7 @@ function whyStopped(
 ): { errorCode: string; message: string } {
   if (error instanceof LeaseLost || lease.signal.aborted)
     return { errorCode: 'LeaseLost', message: LEASE_LOST }
+  if (error instanceof InstantPassed) return { errorCode: 'InstantPassed', message: INSTANT_PASSED }
   if (timeout.aborted) return { errorCode: 'TimedOut', message: timedOutAfter(RUN_TIMEOUT_MS / 60_000) }
   if (stop.aborted) return { errorCode: 'Interrupted', message: INTERRUPTED }
   return { errorCode: 'Fault', message: reasonOf(error) }

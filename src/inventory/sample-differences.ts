@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Pool } from 'pg'
 import { FLAG_FIELDS, ID_FIELDS, NUMBER_FIELDS } from '#src/model/contract-fields.ts'
-import { type Comparison, rowAt } from './compare.ts'
+import type { ChangeSink } from './compare.ts'
 import type { InventorySource } from './source.ts'
 import { idArray, type VersionedTable } from './versioned-tables.ts'
+import type { NewVersion } from './versions.ts'
 
 export type SampleDifference = {
   readonly id: string
@@ -17,34 +18,57 @@ export type SampleDifference = {
   readonly fields: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
 }
 
-/** Returns the first differences of each kind, at most `limit` of each. */
+/** The first rows that were added and changed. */
+export type FirstChanges<Row> = { readonly added: readonly Row[]; readonly changed: readonly Row[] }
+
+/** Takes changes and keeps the first of each kind, at most `limit`. */
+export function collectSamples<Row>(limit: number): ChangeSink<Row> & { first(): FirstChanges<Row> } {
+  let marked: FirstChanges<Row> = { added: [], changed: [] }
+  let first = marked
+  const fill = (rows: readonly Row[], more: readonly NewVersion<Row>[]) => [
+    ...rows,
+    ...more.slice(0, limit - rows.length).map(({ row }) => row),
+  ]
+  return {
+    mark() {
+      marked = first
+    },
+    rewind() {
+      first = marked
+    },
+    async write({ added, changed }) {
+      first = { added: fill(first.added, added), changed: fill(first.changed, changed) }
+    },
+    first: () => first,
+  }
+}
+
+/** Returns the differences of these rows, and of those that are absent. */
 export async function sampleDifferences<Row>(
   pool: Pool,
   { table }: InventorySource<Row>,
   account: string,
-  { listing, added, changed, absent }: Comparison<Row>,
-  limit: number,
+  { added, changed }: FirstChanges<Row>,
+  absent: readonly string[],
 ): Promise<SampleDifference[]> {
-  const idAt = (n: number) => table.idOf(rowAt(listing.rows, n))
-  const removedIds = absent.slice(0, limit)
-  const changedIds = changed.slice(0, limit).map(idAt)
-  const stored = await loadDocuments(pool, table, account, [...changedIds, ...removedIds])
-  const listed = (n: number): Document =>
-    Object.fromEntries(table.columns.map(([name, value]) => [name, value(rowAt(listing.rows, n))]))
+  const changedIds = changed.map(row => table.idOf(row))
+  const stored = await loadDocuments(pool, table, account, [...changedIds, ...absent])
+  const listed = (row: Row): Document =>
+    Object.fromEntries(table.columns.map(([name, value]) => [name, value(row)]))
   return [
-    ...added.slice(0, limit).map(n => ({
-      id: idAt(n),
+    ...added.map(row => ({
+      id: table.idOf(row),
       change: 'added' as const,
-      ...aboutRow(listed(n)),
+      ...aboutRow(listed(row)),
       fields: {},
     })),
-    ...changed.slice(0, limit).map(n => ({
-      id: idAt(n),
+    ...changed.map(row => ({
+      id: table.idOf(row),
       change: 'changed' as const,
-      ...aboutRow(listed(n)),
-      fields: differingFields(table, storedRow(stored, idAt(n)), listed(n)),
+      ...aboutRow(listed(row)),
+      fields: differingFields(table, storedRow(stored, table.idOf(row)), listed(row)),
     })),
-    ...removedIds.map(id => ({
+    ...absent.map(id => ({
       id,
       change: 'removed' as const,
       ...aboutRow(storedRow(stored, id)),

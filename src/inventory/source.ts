@@ -1,6 +1,9 @@
-import type { Listing } from '#src/model/listing.ts'
+import type { Integer } from '#src/model/alert-rule.ts'
+import type { Drift } from '#src/model/listing.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
+import type { RowSink } from '#src/platform/row-sink.ts'
+import type { ListedRows } from './listed-rows.ts'
 import type { Scope } from './scope.ts'
 import type { VersionedTable } from './versioned-tables.ts'
 
@@ -17,29 +20,34 @@ export type InventorySource<Row> = {
   flagsOf(row: Row): readonly string[] | undefined
   /** Whether the row fires; null if the resource has no such state. */
   readonly isFiring: ((row: Row) => boolean) | null
-  read(request: ReadRequest): Promise<Reading<Row>>
+  /** The account of the platform that the row names. */
+  accountIdOf(row: Row): Integer | null
+  /** Makes what keeps the ids of this resource. */
+  createListedRows(): ListedRows
+  /** Reads the inventory, and hands its rows over while they come. Rejects with what taking them rejects with. */
+  read(request: ReadRequest<Row>): Promise<ReadResult>
 }
 
-export type ReadRequest = {
+export type ReadRequest<Row> = {
   readonly runId: bigint | null
   readonly signal: AbortSignal
-  /** Hashes of the data that the last run applied, in the order of the calls; empty if they must not be relied on. */
-  readonly trustedHashes: readonly string[]
+  /** Where the rows of the next listing go, see `Reading`. */
+  part(previous?: Promise<unknown>): RowSink<Row>
   /** Whether these are exactly the ids stored as current. */
   isKnownSet(ids: ReadonlySet<string>): Promise<boolean>
 }
 
-/** The result of reading an inventory. */
-export type Reading<Row> = { readonly requests: number; readonly pages: number } & (
+/** The result of reading an inventory: what is to be known beside its rows. */
+export type ReadResult = { readonly requests: number; readonly pages: number } & (
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  | { readonly kind: 'identical' }
   | {
       readonly kind: 'read'
-      readonly listing: Listing<Row>
+      readonly drift: readonly Drift[]
       /** Why nothing follows from absent rows; null for a complete listing. */
       readonly incomplete: string | null
       /** Two listings agreed on the ids, so absence is certain without another reading. */
       readonly confirmed: boolean
+      /** One for each call, in their order. Equal hashes mean equal data. Null if there are none. */
       readonly dataHashes: readonly string[] | null
     }
 )

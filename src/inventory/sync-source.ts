@@ -1,25 +1,67 @@
 import type { Refusal } from '#src/platform/refusal.ts'
-import { applyChanges, applyIdentical, type OpenRun } from './apply.ts'
-import { type Comparison, compareListing, knownSetCheck } from './compare.ts'
+import { findAbsent, knownSetCheck } from './absence.ts'
+import { applyChanges, applyIdentical, type Found, removedBy } from './apply.ts'
+import { type ChangeWriter, openChangeWriter } from './change-writer.ts'
+import { comparer } from './compare.ts'
 import type { InventoryContext } from './context.ts'
-import { decideRemovals, type Evidence, NO_EVIDENCE, needsSecondListing } from './decide.ts'
+import {
+  type Absence,
+  decideRemovals,
+  type Evidence,
+  NO_EVIDENCE,
+  needsSecondListing,
+  type Removals,
+} from './decide.ts'
 import { loadRejectedIds } from './holds.ts'
+import type { AppliedRun } from './known-rows.ts'
 import { finishRun, type NewRun, NOTHING_DONE, type RunEnd } from './ledger.ts'
-import { notConfirmed } from './messages.ts'
+import type { ListedRows } from './listed-rows.ts'
+import { notConfirmed, UNREADABLE_ID } from './messages.ts'
+import type { OpenRun } from './open-run.ts'
+import { openReading } from './reading.ts'
 import { isScopeKnown } from './scope.ts'
-import type { InventorySource, Reading } from './source.ts'
-import { loadTrustedData } from './trusted-data.ts'
+import type { InventorySource } from './source.ts'
+import { loadTrustedData, type TrustedData } from './trusted-data.ts'
 
 /*
  * How one inventory of one account comes into Postgres:
  *
- *     read ──► compare ──► decide ──► apply in one transaction
- *      │         ▲           │
- *      │         └───────────┴─ rows are absent: read and compare again; the second listing is the one that is applied
+ *     read and compare, block by block ──► decide ──► publish in one transaction
+ *      │            ▲                       │
+ *      │            └───────────────────────┴─ rows are absent: read and compare again; the second listing is published
  *      └─ refused: the run fails
  *
- * Nothing is removed unless two complete listings agree. Nothing at all is written if the lease was lost.
+ * Nothing is removed unless two complete listings agree. Nothing at all is published if the lease was lost.
  */
+
+type Open<Row> = {
+  readonly context: InventoryContext
+  readonly source: InventorySource<Row>
+  readonly newRun: NewRun
+  readonly run: OpenRun
+  readonly signal: AbortSignal
+  readonly listed: ListedRows
+}
+
+/** One reading of the inventory: what it found, and its changes, which nobody sees yet. */
+type ReadListing<Row> = {
+  readonly writer: ChangeWriter<Row>
+  readonly dataHashes: readonly string[] | null
+  readonly found: Found
+  /** Why nothing follows from absent rows; null for a complete listing. */
+  readonly incomplete: string | null
+  readonly confirmed: boolean
+}
+
+/** What is published, and what becomes of absent rows. */
+type Decision<Row> = {
+  readonly listing: ReadListing<Row>
+  readonly absent: readonly string[]
+  readonly removals: Removals
+  readonly note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>
+  /** Whether what the rows taught is true of what is published. */
+  readonly isLearned: boolean
+}
 
 /** Reads what the platform lists, applies it, and returns how the run ended. A refusal fails the run. */
 export async function syncSource<Row>(
@@ -29,93 +71,145 @@ export async function syncSource<Row>(
   run: OpenRun,
   signal: AbortSignal,
 ): Promise<RunEnd> {
+  const { knownRows } = context
+  await using writers = new AsyncDisposableStack()
   const trusted = await loadTrustedData(context.pool, newRun)
-  const first = await read(context, source, run, trusted.hashes, signal)
-  if (first.kind === 'refused') return failRun(context, run, first.refusal)
-  if (first.kind === 'identical') return applyIdentical(context, source, run, trusted)
+  const listed = knownRows.take(newRun, source.scope, trusted.run) ?? source.createListedRows()
+  const open: Open<Row> = { context, source, newRun, run, signal, listed }
+  const keep = (last: AppliedRun) => knownRows.keep(newRun, source.scope, last, listed)
 
-  const { listing } = first
-  const comparison = await context.limitWork(() => compareListing(context.pool, source, run.account, listing))
-  const evidence = await loadEvidence(context, newRun, comparison)
-  const removals = decideRemovals(first.incomplete, comparison, run.policy, evidence)
-  if (!first.confirmed && needsSecondListing(removals, comparison)) {
-    return applySecondListing(context, source, run, comparison, evidence, signal)
+  const listing = await read(open, writers)
+  if ('refusal' in listing) {
+    listed.rollback()
+    if (trusted.run) keep(trusted.run)
+    return failRun(context, run, failureOf(listing.refusal))
   }
-  return applyChanges(context, source, run, comparison, removals, {
-    dataHashes: first.dataHashes,
-    errorCode: removals.kind === 'partial' ? 'ListingIncomplete' : null,
-    requestId: null,
-  })
+  if (isTrusted(trusted, listing.dataHashes)) {
+    await listing.writer.discard()
+    const end = await applyIdentical(listing.writer, trusted)
+    listed.commit([], [])
+    keep({ id: run.id, appliedAt: end.appliedAt })
+    return end
+  }
+  const decision = await decide(open, listing, writers)
+  if ('message' in decision) return failRun(context, run, decision)
+  const { absent, removals, note } = decision
+  const end = await applyChanges(context, source, run, decision.listing, absent, removals, note)
+  if (decision.isLearned) {
+    const removed = new Set(removedBy(removals))
+    listed.commit(removals.kind === 'partial' ? null : absent.filter(id => !removed.has(id)), [...removed])
+    keep({ id: run.id, appliedAt: end.appliedAt })
+  }
+  return end
+}
+
+function isTrusted({ hashes }: TrustedData, found: readonly string[] | null): boolean {
+  return hashes.length > 0 && hashes.length === found?.length && hashes.every((hash, n) => hash === found[n])
 }
 
 /** What earlier runs and people said of the rows that are absent now. */
 export async function loadEvidence(
   { pool }: Pick<InventoryContext, 'pool'>,
   run: Pick<NewRun, 'account' | 'resource' | 'scope'>,
-  { absent }: Pick<Comparison<unknown>, 'absent'>,
+  { absent }: Pick<Absence, 'absent'>,
 ): Promise<Evidence> {
   if (absent.length === 0) return NO_EVIDENCE
   return { isScopeKnown: await isScopeKnown(pool, run), rejected: await loadRejectedIds(pool, run) }
 }
 
-/** Reads again, and decides about the rows that neither listing has. */
-async function applySecondListing<Row>(
-  context: InventoryContext,
-  source: InventorySource<Row>,
-  run: OpenRun,
-  before: Comparison<Row>,
-  evidence: Evidence,
-  signal: AbortSignal,
-): Promise<RunEnd> {
-  const second = await read(context, source, run, [], signal)
-  if (second.kind !== 'read' || second.incomplete !== null) {
-    const refusal = second.kind === 'refused' ? second.refusal : null
-    const why = notConfirmed(before.absent.length, refusal?.message ?? null)
-    const removals = decideRemovals(why, before, run.policy, evidence)
-    return applyChanges(context, source, run, before, removals, {
-      dataHashes: null,
-      errorCode: refusal?.code ?? 'ListingIncomplete',
-      requestId: refusal?.requestId ?? null,
-    })
+/** Decides about the rows that the listing lacks. Before any of them is removed or held, it reads once more. */
+async function decide<Row>(
+  open: Open<Row>,
+  listing: ReadListing<Row>,
+  writers: AsyncDisposableStack,
+): Promise<Decision<Row> | Failure> {
+  const { policy } = open.run
+  const absence = await findAbsence(open)
+  const { absent } = absence
+  const evidence = await loadEvidence(open.context, open.newRun, absence)
+  const removals = decideRemovals(listing.incomplete, absence, policy, evidence)
+  if (listing.confirmed || !needsSecondListing(removals, absence)) {
+    const errorCode = removals.kind === 'partial' ? 'ListingIncomplete' : null
+    const note = { dataHashes: listing.dataHashes, errorCode, requestId: null }
+    return { listing, absent, removals, note, isLearned: true }
   }
-  const { listing } = second
-  const comparison = await context.limitWork(() => compareListing(context.pool, source, run.account, listing))
-  const absentBefore = new Set(before.absent)
-  const absent = comparison.absent.filter(id => absentBefore.has(id))
-  // The next run looks again at what only the second listing lacks, so this data must not count as applied.
-  const dataHashes = absent.length === comparison.absent.length ? second.dataHashes : null
-  const removals = decideRemovals(null, { ...comparison, absent }, run.policy, evidence)
-  return applyChanges(context, source, run, comparison, removals, {
-    dataHashes,
-    errorCode: null,
-    requestId: null,
-  })
+
+  const isHeld = await listing.writer.keepIfHeld()
+  open.listed.rollback()
+  const second = await read(open, writers)
+  if (!('refusal' in second) && second.incomplete === null) {
+    const now = await findAbsence(open)
+    const before = new Set(absent)
+    const stillAbsent = now.absent.filter(id => before.has(id))
+    return {
+      listing: second,
+      absent: stillAbsent,
+      removals: decideRemovals(null, { ...now, absent: stillAbsent }, policy, evidence),
+      note: {
+        // The next run looks again at what only the second listing lacks, so this data must not count as applied.
+        dataHashes: stillAbsent.length === now.absent.length ? second.dataHashes : null,
+        errorCode: null,
+        requestId: null,
+      },
+      isLearned: true,
+    }
+  }
+  const refusal = 'refusal' in second ? second.refusal : null
+  const why = notConfirmed(absent.length, refusal?.message ?? null)
+  const failure = { errorCode: refusal?.code ?? 'ListingIncomplete', requestId: refusal?.requestId ?? null }
+  if (!isHeld) return { ...failure, message: `${why}; nothing was applied.` }
+  return {
+    listing,
+    absent,
+    removals: decideRemovals(why, absence, policy, evidence),
+    note: { ...failure, dataHashes: null },
+    isLearned: false,
+  }
 }
 
+function findAbsence<Row>({ context, source, run, listed }: Open<Row>): Promise<Absence> {
+  return findAbsent(context.pool, source, run.account, listed)
+}
+
+/** Reads and compares. The writer of the changes is added to `writers`, and so discarded in the end. */
 async function read<Row>(
-  context: InventoryContext,
-  source: InventorySource<Row>,
-  run: OpenRun,
-  trustedHashes: readonly string[],
-  signal: AbortSignal,
-): Promise<Reading<Row>> {
-  const isKnownSet = knownSetCheck(context.pool, source, run.account)
-  const reading = await source.read({ runId: run.id, signal, trustedHashes, isKnownSet })
-  run.requests += reading.requests
-  run.pages += reading.pages
-  return reading
+  { context, source, run, signal, listed }: Open<Row>,
+  writers: AsyncDisposableStack,
+): Promise<ReadListing<Row> | { readonly refusal: Refusal }> {
+  const { pool } = context
+  const writer = openChangeWriter(context, source, run)
+  writers.defer(() => writer.discard())
+  const reading = openReading(source, listed, comparer(pool, source, run.account, listed), writer)
+  writers.defer(() => reading.stop())
+  const isKnownSet = knownSetCheck(pool, source, run.account)
+  const result = await source.read({ runId: run.id, signal, part: reading.part, isKnownSet })
+  run.requests += result.requests
+  run.pages += result.pages
+  if (result.kind === 'refused') {
+    await reading.stop()
+    return result
+  }
+  const found = { ...(await reading.end()), drift: result.drift }
+  const incomplete = result.incomplete ?? (found.quarantined.hasUnreadableId ? UNREADABLE_ID : null)
+  return { writer, found, incomplete, confirmed: result.confirmed, dataHashes: result.dataHashes }
 }
 
-async function failRun(context: InventoryContext, run: OpenRun, refusal: Refusal): Promise<RunEnd> {
-  const end: RunEnd = {
-    ...NOTHING_DONE,
-    status: 'failed',
-    requests: run.requests,
-    pages: run.pages,
-    errorCode: refusal.code,
-    requestId: refusal.requestId,
-    message: `${refusal.message} ${refusal.whatToDo}`,
-  }
-  await finishRun(context.pool, run.id, end)
+type Failure = {
+  readonly errorCode: string
+  readonly requestId: string | null
+  readonly message: string
+}
+
+function failureOf({ code, requestId, message, whatToDo }: Refusal): Failure {
+  return { errorCode: code, requestId, message: `${message} ${whatToDo}` }
+}
+
+async function failRun(
+  { pool }: InventoryContext,
+  { id, requests, pages }: OpenRun,
+  failure: Failure,
+): Promise<RunEnd> {
+  const end: RunEnd = { ...NOTHING_DONE, status: 'failed', requests, pages, ...failure }
+  await finishRun(pool, id, end)
   return end
 }

@@ -1,11 +1,14 @@
 import type { Pool } from 'pg'
 import { and, desc, drizzleOf, eq, isNotNull, sql } from '#src/db/drizzle.ts'
+import type { AppliedRun } from './known-rows.ts'
 import type { NewRun } from './ledger.ts'
 import { syncRuns } from './schema.ts'
 import { hadScope, ofInventory } from './scope.ts'
 
 /** What the last applied run found. Data with the same hashes is the same data. */
 export type TrustedData = {
+  /** Null if no run was applied. */
+  readonly run: AppliedRun | null
   /** Empty if this run may not rely on them. */
   readonly hashes: readonly string[]
   readonly seen: number
@@ -13,7 +16,7 @@ export type TrustedData = {
   readonly message: string | null
 }
 
-const NONE: TrustedData = { hashes: [], seen: 0, quarantined: 0, message: null }
+const NONE: TrustedData = { run: null, hashes: [], seen: 0, quarantined: 0, message: null }
 
 /** Its hashes count only if that run succeeded and had the same scope, guard and fingerprint version as `run`. */
 export async function loadTrustedData(pool: Pool, run: NewRun): Promise<TrustedData> {
@@ -23,9 +26,11 @@ export async function loadTrustedData(pool: Pool, run: NewRun): Promise<TrustedD
     eq(syncRuns.guard, run.guard),
     eq(syncRuns.fingerprint_version, run.fingerprintVersion),
   )
-  const { seen, quarantined, message, data_hashes } = syncRuns
+  const { id, applied_at, seen, quarantined, message, data_hashes } = syncRuns
   const [last] = await drizzleOf(pool)
     .select({
+      id,
+      appliedAt: sql<string>`${applied_at}::text`,
       seen,
       quarantined,
       message,
@@ -35,5 +40,7 @@ export async function loadTrustedData(pool: Pool, run: NewRun): Promise<TrustedD
     .where(and(ofInventory(syncRuns, run), isNotNull(syncRuns.applied_at)))
     .orderBy(desc(syncRuns.id))
     .limit(1)
-  return last ? { ...last, hashes: last.hashes ?? [] } : NONE
+  if (!last) return NONE
+  const { appliedAt, hashes, ...found } = last
+  return { ...found, run: { id: last.id, appliedAt }, hashes: hashes ?? [] }
 }

@@ -25,6 +25,7 @@ export async function closeVersions<Row>(
 
 /** A row, and what its version records beside it. */
 export type NewVersion<Row> = {
+  readonly id: string
   readonly row: Row
   readonly fingerprint: string
   readonly flags: readonly string[] | undefined
@@ -52,8 +53,8 @@ function* copyVersions<Row>(
   shared: string,
   versions: Iterable<NewVersion<Row>>,
 ): Generator<string> {
-  for (const { row, fingerprint, flags, altered } of versions) {
-    let line = `${shared}${copyField(table.idOf(row))}\t${fingerprint}\t${copyField(textArray(flags))}\t${copyField(textArray(altered))}`
+  for (const { id, row, fingerprint, flags, altered } of versions) {
+    let line = `${shared}${copyField(id)}\t${fingerprint}\t${copyField(textArray(flags))}\t${copyField(textArray(altered))}`
     for (const [, value] of table.columns) line += `\t${copyField(value(row))}`
     yield `${line}\n`
   }

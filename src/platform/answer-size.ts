@@ -1,32 +1,25 @@
 /*
- * How much of an answer Ferry takes into memory. A listing of 100,000 rules is 46 MB and has 2.5 million values. A limit
- * of bytes alone is not enough: 20 million rows of junk fit into 40 MB, and took 4.3 GB when parsed and quarantined.
+ * How much of an answer Ferry takes into memory. A listing is read row by row and may have any number of bytes. A limit of
+ * bytes alone would not be enough: 20 million rows of junk fit into 40 MB.
  */
 
-export const MAX_BODY_BYTES = 256 * 1024 * 1024
-export const MAX_ROWS = 1_000_000
-/** Values of any kind, at any depth. */
-export const MAX_VALUES = 16_000_000
+/** A longer row is quarantined without being parsed. */
+export const MAX_ROW_BYTES = 1024 * 1024
+/** An answer that is not a listing, or what is around the rows of one. */
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** The rows of one listing of alert rules: about 40 bytes of each are kept while it is read. */
+export const MAX_RULES = 10_000_000
+/** The rows of all pages of MCP servers, which are kept until the last page has come. */
+export const MAX_SERVERS = 1_000_000
 
 /** The words for an answer beyond each bound. */
 export const TOO_MUCH = {
-  bytes: 'it has more than 256 MiB',
-  rows: 'it has more than 1,000,000 rows',
-  values: 'it has more than 16,000,000 values',
+  bytes: 'it has more than 16 MiB beside its rows',
+  rules: 'it has more than 10,000,000 rows',
+  servers: 'it has more than 1,000,000 rows',
 } as const
 
-const COMMA = ','.charCodeAt(0)
-const BRACKET = '['.charCodeAt(0)
-const BRACE = '{'.charCodeAt(0)
-
-/**
- * Returns whether a body might hold more than `MAX_VALUES` values, without parsing it. Every value but the first follows a
- * comma or an opening bracket, so these are counted. Those inside strings count too, which can only make the result too
- * large.
- */
-export function mayHoldTooMany(body: Buffer): boolean {
-  if (body.length <= MAX_VALUES) return false
-  let values = 1
-  for (const byte of body) if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1
-  return values > MAX_VALUES
+/** An answer is beyond one of these bounds; the rest of it was not read. The message is one of `TOO_MUCH`. */
+export class AnswerTooLarge extends Error {
+  override readonly name = 'AnswerTooLarge'
 }

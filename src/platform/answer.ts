@@ -1,11 +1,9 @@
 import type { z } from 'zod'
-import { mayHoldTooMany, TOO_MUCH } from './answer-size.ts'
-import { cleanString, mayNeedCleaning } from './clean-text.ts'
+import { cleanString } from './clean-text.ts'
 import { FailureEnvelope, SuccessEnvelope } from './contract.ts'
 import { parseLossless } from './lossless-json.ts'
-import type { Answered } from './post.ts'
+import type { Answered, AnswerHead } from './post.ts'
 import {
-  answerTooLarge,
   brokenContract,
   type Refusal,
   redirected,
@@ -21,9 +19,6 @@ export type Verdict<T> =
 /** The result of a call. `requests` counts every request sent for it, failed attempts included. */
 export type Answer<T> = Verdict<T> & { readonly requests: number }
 
-/** The `data` of an answer, and whether its text may contain characters that Postgres cannot hold. */
-export type Delivered<T> = { readonly value: T; readonly mayBeDirty: boolean }
-
 /** Removes the app_key from text of the platform. */
 export type Scrub = (text: string) => string
 
@@ -33,7 +28,7 @@ type Origin = { httpStatus: number; requestId: string | null; retryAfterMs: numb
 const MAX_TEXT_LENGTH = 1_000
 
 /** Reads an answer and checks its envelope and `data`. Never throws for what the platform sent. */
-export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub): Verdict<Delivered<T>> {
+export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub): Verdict<T> {
   const tidy = (text: string) => tidied(text, scrub)
   const origin: Origin = {
     httpStatus: answer.httpStatus,
@@ -44,25 +39,19 @@ export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub
   if (!isJson(contentType)) {
     return refused(refusedWithoutEnvelope(origin, `${tidy(contentType ?? '')}, not JSON`))
   }
-  if (mayHoldTooMany(answer.body)) return refused(answerTooLarge(origin, TOO_MUCH.values))
-  const text = answer.body.toString('utf8')
   let body: unknown
   try {
-    body = parseLossless(text)
+    body = parseLossless(answer.body.toString('utf8'))
   } catch {
     return refused(refusedWithoutEnvelope(origin, 'not valid JSON'))
   }
   const verdict = readEnvelope(body, origin, tidy)
   if (!verdict.ok) return verdict
   const checked = data.safeParse(verdict.data)
-  if (checked.success) {
-    return { ...verdict, data: { value: checked.data, mayBeDirty: mayNeedCleaning(text) } }
-  }
+  if (checked.success) return { ...verdict, data: checked.data }
   const [issue] = checked.error.issues
-  const about = { ...origin, requestId: verdict.requestId }
-  if (issue?.code === 'too_big') return refused(answerTooLarge(about, issue.message))
   const field = ['data', ...(issue?.path ?? [])].join('.')
-  return refused(brokenContract(about, `${field} ${issue?.message}`))
+  return refused(brokenContract({ ...origin, requestId: verdict.requestId }, `${field} ${issue?.message}`))
 }
 
 /** Section 2.1 of the contract. A code other than `OK` is a failure, whatever the status. */
@@ -99,7 +88,7 @@ export function isJson(contentType: string | null): boolean {
  * Returns the request_id of the headers. The contract names it `Service-Request-Id`. Other names have been seen; all of them
  * end with `request-id`.
  */
-export function requestIdOf({ headers }: Pick<Answered, 'headers'>, scrub: Scrub): string | null {
+export function requestIdOf({ headers }: Pick<AnswerHead, 'headers'>, scrub: Scrub): string | null {
   const names = ['service-request-id', ...Object.keys(headers).filter(name => /(^|-)request-id$/.test(name))]
   const found = names.map(name => header({ headers }, name)).find(id => id !== null && id !== '') ?? null
   return mapped(found, id => tidied(id, scrub))
@@ -109,7 +98,7 @@ export function requestIdOf({ headers }: Pick<Answered, 'headers'>, scrub: Scrub
  * Returns the refusal of a redirect (3xx). Ferry does not follow it, because the key would be sent along. The message names
  * only the host: the rest of the address may hold the key.
  */
-export function readRedirect(answer: Answered, where: string, origin: string, scrub: Scrub): Refusal {
+export function readRedirect(answer: AnswerHead, where: string, origin: string, scrub: Scrub): Refusal {
   const location = header(answer, 'location')
   // The key is removed first: as part of a host it would be in lower case, and would not be recognised.
   const target = location === null ? null : URL.parse(scrub(location), origin)
@@ -123,7 +112,7 @@ export function isRedirect(httpStatus: number): boolean {
 }
 
 /** Returns a header of an answer, the first one if there are several. */
-export function header({ headers }: Pick<Answered, 'headers'>, name: string): string | null {
+export function header({ headers }: Pick<AnswerHead, 'headers'>, name: string): string | null {
   const value = headers[name]
   return (Array.isArray(value) ? value[0] : value) ?? null
 }

@@ -1,15 +1,19 @@
 import type { Logger } from 'pino'
+import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { CallEnd } from '#src/model/call-end.ts'
 import type { Secret } from '#src/model/secret.ts'
-import { type Answer, readAnswer, type Scrub, type Verdict } from './answer.ts'
+import { type Answer, readAnswer, type Scrub } from './answer.ts'
 import { openCallWarnings } from './call-warnings.ts'
-import { ImportBody, ImportData, McpPageData } from './contract.ts'
+import { ImportBody, ImportData } from './contract.ts'
 import { openRoute, type ProxyChoice } from './dispatcher.ts'
-import { stringifyLossless } from './lossless-json.ts'
-import { OPERATIONS, type Operation } from './operations.ts'
-import { type Answered, type PermitUse, post, type Transport } from './post.ts'
+import { listPageRequest, type McpPage, type McpPageAsk } from './list-page.ts'
+import { listRulesRequest } from './list-rules.ts'
+import { OPERATIONS } from './operations.ts'
+import { type PermitUse, post, type Transport } from './post.ts'
+import { readWhole } from './read-body.ts'
+import { jsonBytes, type PlatformRequest } from './request.ts'
 import { retryListing } from './retry-listing.ts'
-import { type AlertRulesBody, readAlertRules } from './rule-listing.ts'
+import type { ListingEnd, RowSink } from './row-sink.ts'
 import type { Permit, Throttle } from './throttle.ts'
 import { callEndOf, verdictOn } from './verdict.ts'
 
@@ -22,8 +26,15 @@ import { callEndOf, verdictOn } from './verdict.ts'
  * A refusal is a value. What rejects is the caller's signal or a fault of ours.
  */
 export type PlatformClient = AsyncDisposable & {
-  /** Lists the rules of a folder; 0 is every folder the caller may view. */
-  listAlertRules(folderId: bigint, context: ListRulesContext): Promise<Answer<AlertRulesBody>>
+  /**
+   * Lists the rules of a folder; 0 is every folder the caller may view. Its rows go to `sink` while they come, and count
+   * only if the answer is good. Rejects also with what `sink` rejects with.
+   */
+  listAlertRules(
+    folderId: bigint,
+    sink: RowSink<AlertRule>,
+    context: CallContext,
+  ): Promise<Answer<ListingEnd>>
   /** Lists one page of MCP servers, its rows as they came; `readMcpServers` puts pages together. */
   listMcpPage(ask: McpPageAsk, context: CallContext): Promise<Answer<McpPage>>
   /** Sends one batch, once: whether it may be sent again is not for a client to decide. Rejects only if nothing was sent. */
@@ -38,7 +49,7 @@ export type ClientOptions = {
   readonly baseUrlSetting: string
   readonly appKey: Secret
   readonly throttle: Throttle
-  /** From the moment a request is sent to the last byte of its answer. */
+  /** How long the platform may take, from the moment a request is sent to the last byte of its answer. */
   readonly requestTimeoutMs: number
   readonly proxy?: ProxyChoice
   readonly log: Logger
@@ -50,11 +61,6 @@ export type CallContext = {
   readonly signal: AbortSignal
   /** Where this call's permit comes from, if not from the client's own throttle. */
   readonly throttle?: Throttle
-}
-
-export type ListRulesContext = CallContext & {
-  /** Hashes of data already applied: a body that has one is neither parsed nor checked until its listing is asked for. */
-  readonly knownHashes?: ReadonlySet<string>
 }
 
 /** The caller's permit, and what cuts the call off: its outcome is uncertain then. */
@@ -69,15 +75,6 @@ export type ImportCall = { readonly answer: Answer<null> } & (
   | { readonly permit: Permit | null; readonly end: null }
 )
 
-export type McpPageAsk = { readonly page: number; readonly limit: number; readonly includeAccount: boolean }
-
-export type McpPage = {
-  readonly total: number
-  readonly servers: readonly unknown[]
-  /** Whether text in `servers` may need cleaning. */
-  readonly mayBeDirty: boolean
-}
-
 /** Opens the client of one account. Dispose of it once its calls are done: those under way are cut off. */
 export function openPlatformClient(options: ClientOptions): PlatformClient {
   const { account, log, requestTimeoutMs } = options
@@ -91,17 +88,21 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
   const scrub: Scrub = text =>
     text.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>')
 
-  async function send<T>(request: Request<T>, { permit, renewPermit }: PermitUse, signal: AbortSignal) {
-    const { operation, body, read } = request
+  async function send<Body, T>(
+    request: PlatformRequest<Body, T>,
+    { permit, renewPermit }: PermitUse,
+    signal: AbortSignal,
+  ) {
+    const { operation, body, receive, read } = request
     const path = pathname.replace(/\/+$/, '') + OPERATIONS[operation].path + query
     const startedAtMs = performance.now()
     const renew: PermitUse['renewPermit'] = (expired, stopped) => {
       warnings.permitExpired(operation)
       return renewPermit(expired, stopped)
     }
-    const exchange = await post(transport, { path, body, permit, renewPermit: renew }, signal)
+    const exchange = await post(transport, { path, body, permit, renewPermit: renew, receive }, signal)
     if (exchange.kind !== 'unsent') warnings.requestSent()
-    const verdict = verdictOn(exchange, read, transport, scrub)
+    const verdict = verdictOn(exchange, answer => read(answer, scrub), transport, scrub)
     const end = callEndOf(exchange, verdict)
     log.debug({ account, operation, ...end, ms: Math.round(performance.now() - startedAtMs) }, 'call ended')
     return exchange.kind === 'unsent'
@@ -109,7 +110,10 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
       : { answer: { ...verdict, requests: 1 }, permit: exchange.permit, end }
   }
 
-  async function attempt<T>(request: Request<T>, context: CallContext): Promise<Answer<T>> {
+  async function attempt<Body, T>(
+    request: PlatformRequest<Body, T>,
+    context: CallContext,
+  ): Promise<Answer<T>> {
     const { runId, signal, throttle = options.throttle } = context
     const call = { account, operation: request.operation, runId }
     const permit = await throttle.acquirePermit(call, signal)
@@ -123,9 +127,13 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
     return sent.answer
   }
 
-  function list<T>(request: Request<T>, context: CallContext): Promise<Answer<T>> {
+  function list<Body, T>(
+    request: PlatformRequest<Body, T>,
+    context: CallContext,
+    sendOnce = () => attempt(request, context),
+  ): Promise<Answer<T>> {
     const { operation } = request
-    return retryListing(() => attempt(request, context), {
+    return retryListing(sendOnce, {
       signal: context.signal,
       onTooFrequent: message => warnings.tooFrequent(operation, message),
       onRetry: (message, attempted) =>
@@ -134,33 +142,21 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
   }
 
   return {
-    listAlertRules: (folderId, context) =>
-      list(
-        {
-          operation: 'list-alert-rules',
-          body: jsonBytes({ folder_id: folderId }),
-          read: answer => readAlertRules(answer, context.knownHashes ?? new Set(), scrub),
-        },
-        context,
-      ),
-    listMcpPage: ({ page, limit, includeAccount }, context) =>
-      list(
-        {
-          operation: 'list-mcp-servers',
-          body: jsonBytes({ p: page, limit, include_account: includeAccount }),
-          read: answer => {
-            const verdict = readAnswer(answer, McpPageData, scrub)
-            if (!verdict.ok) return verdict
-            const { value, mayBeDirty } = verdict.data
-            return { ...verdict, data: { ...value, mayBeDirty } }
-          },
-        },
-        context,
-      ),
+    async listAlertRules(folderId, sink, context) {
+      const guarded = rememberingFailure(sink)
+      const request = listRulesRequest(folderId, guarded.sink)
+      return list(request, context, async () => {
+        const answer = await attempt(request, context)
+        if (guarded.failure) throw guarded.failure.error
+        return answer
+      })
+    },
+    listMcpPage: (ask, context) => list(listPageRequest(ask), context),
     async importSubscribers(batch, { signal, ...permitUse }) {
-      const request: Request<null> = {
+      const request: PlatformRequest<Buffer, null> = {
         operation: 'import-subscribers',
         body: jsonBytes(ImportBody.parse(batch)),
+        receive: (_head, chunks) => readWhole(chunks),
         read: answer => {
           const verdict = readAnswer(answer, ImportData, scrub)
           return verdict.ok ? { ...verdict, data: null } : verdict
@@ -174,12 +170,17 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
   }
 }
 
-type Request<T> = {
-  readonly operation: Operation
-  readonly body: Buffer
-  readonly read: (answer: Answered) => Verdict<T>
-}
-
-function jsonBytes(value: unknown): Buffer {
-  return Buffer.from(stringifyLossless(value))
+/** Passes on to `sink`. A call that it failed has no answer, and is not made again. */
+function rememberingFailure<Row>(sink: RowSink<Row>) {
+  const state = { failure: null as { readonly error: unknown } | null, sink }
+  const remember = (error: unknown): never => {
+    state.failure ??= { error }
+    throw error
+  }
+  state.sink = {
+    ...sink,
+    ready: () => sink.ready().catch(remember),
+    take: rows => sink.take(rows).catch(remember),
+  }
+  return state
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { MAX_ROWS, TOO_MUCH } from './answer-size.ts'
 
 /*
  * The platform's contract on the network: which fields must be present, and their types. Undeclared fields are removed,
@@ -79,16 +78,16 @@ export type McpServerWire = z.infer<typeof McpServerWire>
  * Rows are checked one by one later, so that a bad row does not cost the good ones. Null is an empty list: the platform's
  * published examples have it where the contract says array.
  */
-const rows = z.array(z.unknown(), { error: 'must be an array' }).max(MAX_ROWS, TOO_MUCH.rows).nullable()
+const rows = z.array(z.unknown(), { error: 'must be an array' }).nullable()
 
 /** The `data` of section 4.1. */
-export const AlertRulesData = rows.transform(list => list ?? [])
+export const AlertRulesData = rows
 
 /** The `data` of section 4.3. */
 export const McpPageData = z.object(
   {
     total: z.int({ error: 'must be an integer' }).nonnegative('must not be negative'),
-    servers: rows.transform(list => list ?? []),
+    servers: rows,
   },
   { error: 'must be an object' },
 )

@@ -1,4 +1,4 @@
-import { TOO_MUCH } from './answer-size.ts'
+import { AnswerTooLarge } from './answer-size.ts'
 
 /** What failed below HTTP. The words are Ferry's own: an error's message could quote the address, and so the key. */
 export type NetworkFault = {
@@ -16,9 +16,9 @@ export function faultOf(error: unknown): NetworkFault {
       words: 'the proxy requires a user and a password, or refuses the ones it got (HTTP 407)',
     }
   if (proxyStatus !== null) return network(`the proxy did not connect (HTTP ${proxyStatus})`)
+  if (error instanceof AnswerTooLarge) return { kind: 'too-large', words: error.message }
   const code = codeOf(error)
   if (code === null) return network('an unknown fault')
-  if (code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too-large', words: TOO_MUCH.bytes }
   if (NOT_TLS.has(code)) return network(`this port does not speak TLS, perhaps plain http (${code})`)
   const certificate = certificateWords(code)
   return certificate === null

@@ -1,7 +1,7 @@
 import type { Listing } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import type { CallContext, PlatformClient } from './client.ts'
-import { fetchPages, type McpAsk, type McpLayout } from './mcp-pages.ts'
+import { fetchPages, type McpAsk } from './mcp-pages.ts'
 import { judgePages } from './mcp-pass.ts'
 import type { Refusal } from './refusal.ts'
 
@@ -28,13 +28,6 @@ const MAX_PASSES = 3
  *                         ├─► same ids as an earlier pass ► `complete`
  *                         └─► other ids ──────────────────► again
  *
- * A pass begins only after the last answer of the pass before. So when the last page of the earlier pass was read, all of its
- * servers existed: they had been seen until then, and the later pass saw them again. They were as many as the list had at
- * that moment, so there was no other. Passes that overlap prove nothing, even if one reads each page after the other: after
- * both have read page 1 (a, b), a is deleted, x moves from page 2 to page 1, and d is added at the end; then both read page
- * 2 (c, d), and x is missing from both. Within a pass the order of the pages does not matter, except that pages beyond
- * `total` are read after the others: if `total` is capped, the last page alone tells the size of the list.
- *
  * If fewer servers are in `total` than came, it is not the size of the list (it may be capped at 1,000). The stored ids may
  * then be just as incomplete, so only another pass can confirm. `isKnownSet` tells whether these are exactly the ids stored
  * as current.
@@ -46,27 +39,26 @@ export async function readMcpServers(
   context: CallContext,
 ): Promise<McpReading> {
   const completeSets: ReadonlySet<string>[] = []
-  let layout: McpLayout | null = null
   let pages = 0
   let requests = 0
   for (let n = 1; ; n += 1) {
-    const fetched = await fetchPages(client.listMcpPage, ask, context, layout)
-    layout = fetched.layout
+    const fetched = await fetchPages(client.listMcpPage, ask, context)
     pages += fetched.pages.length
     requests += fetched.requests
     if (fetched.refusal) return { status: 'refused', refusal: fetched.refusal, pages, requests }
 
     const pass = judgePages(fetched)
+    const { listing } = pass
     if (pass.status === 'complete') {
       const { ids, isTotalTrue } = pass
       const isConfirmed =
         completeSets.some(earlier => isSameSet(earlier, ids)) || (isTotalTrue && (await isKnownSet(ids)))
-      if (isConfirmed) return { status: 'complete', listing: pass.readListing(), pages, requests }
+      if (isConfirmed) return { status: 'complete', listing, pages, requests }
       completeSets.push(ids)
     }
     if (n < MAX_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) continue
     const why = pass.status === 'incomplete' ? pass.why : 'no two readings had the same servers'
-    return { status: 'partial', listing: pass.readListing(), why, pages, requests }
+    return { status: 'partial', listing, why, pages, requests }
   }
 }
 

@@ -1,20 +1,17 @@
-import { MAX_ROWS, TOO_MUCH } from './answer-size.ts'
-import type { CallContext, McpPage, PlatformClient } from './client.ts'
+import { MAX_SERVERS, TOO_MUCH } from './answer-size.ts'
+import type { CallContext, PlatformClient } from './client.ts'
 import type { RawRow } from './declared.ts'
+import type { McpPage } from './list-page.ts'
 import { answerTooLarge, type Refusal } from './refusal.ts'
 
 export type ListPage = PlatformClient['listMcpPage']
 
 export type McpAsk = { readonly limit: number; readonly includeAccount: boolean }
 
-/** How many rows a full page has, and how many rows there are according to page 1. */
-export type McpLayout = { readonly size: number; readonly total: number }
-
 /** The pages of one pass: all that were answered, or those before the refusal that ended it. */
 export type McpPages = {
   /** From page 1 on, without a gap unless a page was refused as too deep. */
   readonly pages: readonly McpPage[]
-  readonly layout: McpLayout
   readonly requests: number
   /** The first page that the platform refused as an invalid request; null if there was none. */
   readonly tooDeep: number | null
@@ -26,18 +23,12 @@ const MAX_AT_ONCE = 64
 
 /**
  * Fetches page 1, then in parallel the others that `total` promises, then one by one until a page is short, is empty, or has
- * no new server. (A platform that ignores `p` would send the same page for ever.) With the layout that an earlier pass
- * found, page 1 goes out together with the others.
+ * no new server. (A platform that ignores `p` would send the same page for ever.)
  *
  * Later pages are asked for with the size that page 1 really had: a platform that lowers `limit` might compute offsets from
  * the limit it was given.
  */
-export async function fetchPages(
-  listPage: ListPage,
-  ask: McpAsk,
-  context: CallContext,
-  earlier: McpLayout | null = null,
-): Promise<McpPages> {
+export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallContext): Promise<McpPages> {
   const byNumber = new Map<number, McpPage>()
   const seen = new Set<unknown>()
   const progress = {
@@ -66,7 +57,7 @@ export async function fetchPages(
     progress.requests += answer.requests
     if (answer.ok) {
       progress.rows += answer.data.servers.length
-      if (progress.rows > MAX_ROWS) return giveUp(tooManyRows(answer.requestId))
+      if (progress.rows > MAX_SERVERS) return giveUp(tooManyRows(answer.requestId))
       byNumber.set(page, answer.data)
       const fresh = answer.data.servers.map(idOf).filter(id => !seen.has(id))
       for (const id of fresh) seen.add(id)
@@ -80,37 +71,31 @@ export async function fetchPages(
   }
   const mayGoOn = () => progress.refusal === null && progress.next <= progress.end
 
-  async function fetchUntil(last: number, limit: number): Promise<void> {
-    while (progress.next <= last && mayGoOn()) await fetchNext(limit)
-  }
-  /** Fetches the pages that the layout promises, in parallel. */
-  async function fetchPromised({ size, total }: McpLayout): Promise<void> {
-    const workers = Array.from({ length: MAX_AT_ONCE }, () =>
-      fetchUntil(Math.ceil(total / size), size).catch(error => {
-        givingUp.abort(error)
-        throw error
-      }),
-    )
-    const fault = (await Promise.allSettled(workers)).find(worker => worker.status === 'rejected')
-    if (fault && progress.refusal === null) throw fault.reason
-  }
-
-  const isLaidOut = earlier !== null && earlier.size > 0 && earlier.size < earlier.total
-  if (isLaidOut) await fetchPromised(earlier)
-  else await fetchNext(ask.limit)
+  await fetchNext(ask.limit)
   const first = byNumber.get(1)
-  const size = isLaidOut ? earlier.size : (first?.servers.length ?? 0)
-  const layout = { size, total: first?.total ?? 0 }
-  await fetchPromised(layout)
+  const size = first?.servers.length ?? 0
+  const lastExpected = Math.ceil((first?.total ?? 0) / size)
+
+  async function fetchExpected(): Promise<void> {
+    while (progress.next <= lastExpected && mayGoOn()) await fetchNext(size)
+  }
+  const workers = Array.from({ length: MAX_AT_ONCE }, () =>
+    fetchExpected().catch(error => {
+      givingUp.abort(error)
+      throw error
+    }),
+  )
+  const fault = (await Promise.allSettled(workers)).find(worker => worker.status === 'rejected')
+  if (fault && progress.refusal === null) throw fault.reason
   while (mayGoOn() && isFull(byNumber.get(progress.next - 1), size)) await fetchNext(size)
 
   const { requests, tooDeep, refusal } = progress
   const pages = [...byNumber].sort(([a], [b]) => a - b).map(([, page]) => page)
-  return { pages, layout, requests, tooDeep, refusal }
+  return { pages, requests, tooDeep, refusal }
 }
 
 function tooManyRows(requestId: string): Refusal {
-  return answerTooLarge({ httpStatus: 200, requestId, retryAfterMs: null }, TOO_MUCH.rows)
+  return answerTooLarge({ httpStatus: 200, requestId, retryAfterMs: null }, TOO_MUCH.servers)
 }
 
 function idOf(server: unknown): unknown {

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { Route } from './dispatcher.ts'
 import { faultOf, type NetworkFault } from './fault.ts'
-import { readBody } from './read-body.ts'
+import { unpack } from './read-body.ts'
 import type { Permit } from './throttle.ts'
 
 export type Transport = Route & {
   readonly origin: string
-  /** From the moment a request is sent to the last byte of its answer. */
+  /** How long the platform may take, from the moment a request is sent to the last byte of its answer. */
   readonly requestTimeoutMs: number
   /** See `Throttle`. */
   readonly permitGoodForMs: number
@@ -24,11 +24,16 @@ export type PermitUse = {
 }
 
 /** `path` holds the app_key: it is for the platform only. */
-export type Post = PermitUse & { readonly path: string; readonly body: Buffer }
+export type Post<Body> = PermitUse & {
+  readonly path: string
+  readonly body: Buffer
+  /** Reads the body of the answer, all of it unless it throws. The time it takes itself is not the platform's. */
+  receive(head: AnswerHead, chunks: AsyncIterable<Buffer>): Promise<Body>
+}
 
 /** What became of one request. */
-export type Exchange =
-  | Answered
+export type Exchange<Body = unknown> =
+  | Answered<Body>
   /** Sent, at least in part. `httpStatus` is known if an answer began. */
   | {
       readonly kind: 'lost'
@@ -42,12 +47,12 @@ export type Exchange =
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-export type Answered = {
+export type AnswerHead = { readonly httpStatus: number; readonly headers: Headers }
+
+export type Answered<Body = Buffer> = AnswerHead & {
   readonly kind: 'answered'
   readonly permit: Permit
-  readonly httpStatus: number
-  readonly headers: Headers
-  readonly body: Buffer
+  readonly body: Body
 }
 
 /** Messages in English, whoever runs Ferry: they end in ledgers. */
@@ -69,9 +74,13 @@ const HEADERS = {
  * `AsyncWriter.write`; over HTTP/2 the headers would be written earlier, so the client speaks HTTP/1). The connection
  * stays open while an expired permit is renewed: one that takes longer to open than a permit lives can be used all the same.
  */
-export async function post(transport: Transport, request: Post, signal: AbortSignal): Promise<Exchange> {
+export async function post<Body>(
+  transport: Transport,
+  request: Post<Body>,
+  signal: AbortSignal,
+): Promise<Exchange<Body>> {
   const { dispatcher, where, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs } = transport
-  const { path, body, renewPermit } = request
+  const { path, body, renewPermit, receive } = request
   const progress: Progress = { sentWith: null, httpStatus: null, headers: {} }
   const stopping = new AbortController()
   const stop = (why: string) => stopping.abort(new Error(why))
@@ -120,10 +129,11 @@ export async function post(transport: Transport, request: Post, signal: AbortSig
     })
     progress.httpStatus = response.statusCode
     progress.headers = response.headers
-    const answer = await readBody(response)
+    const { statusCode: httpStatus, headers } = response
+    deadline.pause()
+    const answer = await receive({ httpStatus, headers }, whileRunning(deadline, unpack(response)))
     // A server that answers before anything was sent is closing an idle connection.
     if (progress.sentWith === null) throw new Error('the connection was closed')
-    const { statusCode: httpStatus, headers } = response
     return { kind: 'answered', permit: progress.sentWith, httpStatus, headers, body: answer }
   } catch (error) {
     const fault = stopping.signal.aborted ? stoppedFor(stopping.signal.reason) : faultAt(where, error)
@@ -155,13 +165,35 @@ function faultAt(where: string, error: unknown): NetworkFault {
   return { kind, words: kind === 'too-large' ? words : `${words} ${where}` }
 }
 
+/** Passes chunks on. `deadline` runs only while the next one is awaited: a slow reader is no slow platform. */
+async function* whileRunning(deadline: Timer, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  deadline.resume()
+  for await (const chunk of chunks) {
+    deadline.pause()
+    yield chunk
+    deadline.resume()
+  }
+}
+
+type Timer = ReturnType<typeof timer>
+
 function timer(onEnd: () => void) {
   let timeout: NodeJS.Timeout | undefined
+  let startedAtMs = 0
+  let leftMs = 0
+  function start(ms: number): void {
+    clearTimeout(timeout)
+    startedAtMs = performance.now()
+    leftMs = ms
+    timeout = setTimeout(onEnd, ms)
+  }
   return {
-    start(ms: number) {
-      clearTimeout(timeout)
-      timeout = setTimeout(onEnd, ms)
-    },
+    start,
     stop: () => clearTimeout(timeout),
+    pause() {
+      clearTimeout(timeout)
+      leftMs -= performance.now() - startedAtMs
+    },
+    resume: () => start(leftMs),
   }
 }

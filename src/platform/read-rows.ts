@@ -14,12 +14,21 @@ export type RowKind<Row, Wire> = {
 
 export type RowId = string | number | bigint
 
-type Read<Row> =
-  | { readonly id: RowId | null; readonly row: Row; readonly altered: readonly string[] }
+/** A row as it was read: a row of the model, or why it is none. */
+export type RowReading<Row> =
+  | { readonly id: RowId; readonly row: Row; readonly altered: readonly string[] }
   | { readonly id: RowId | null; readonly reason: string }
+
+/** Stands in `readRow` and `readRows` for a row longer than `MAX_ROW_BYTES`, which was not parsed. */
+export const TOO_LONG = Symbol('a row that is too long')
 
 /** A reason names at most this many wrong fields. */
 const MAX_ISSUES = 5
+
+const NOTHING_ALTERED: readonly string[] = []
+
+/** Why a second row with an id is not applied. */
+export const REPEATED = 'a row with the same id came before it'
 
 /**
  * Returns delivered rows as a listing: the rows that parse, the quarantined ones with a reason, and undeclared fields.
@@ -48,7 +57,7 @@ export function readRows<Row, Wire>(
       if (read.altered.length > 0) altered.set(rows.length, read.altered)
       rows.push(read.row)
     } else {
-      const reason = 'reason' in read ? read.reason : 'a row with the same id came before it'
+      const reason = 'reason' in read ? read.reason : REPEATED
       const idText = id === null ? null : `${id}`
       quarantined.push({ position, id: idText, reason, raw: declaredJson(kind.declared, raw) })
     }
@@ -56,7 +65,13 @@ export function readRows<Row, Wire>(
   return { rows, altered, quarantined, drift: drift.found() }
 }
 
-function readRow<Row, Wire>(kind: RowKind<Row, Wire>, raw: unknown, mayBeDirty: boolean): Read<Row> {
+/** Reads one row. Never throws for what the platform sent. */
+export function readRow<Row, Wire>(
+  kind: RowKind<Row, Wire>,
+  raw: unknown,
+  mayBeDirty: boolean,
+): RowReading<Row> {
+  if (raw === TOO_LONG) return { id: null, reason: 'the row is longer than 1 MiB' }
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     return { id: null, reason: `the row must be an object, not ${typeInWords(raw)}` }
   }
@@ -64,8 +79,9 @@ function readRow<Row, Wire>(kind: RowKind<Row, Wire>, raw: unknown, mayBeDirty: 
   const id = mayBeDirty && typeof rawId === 'string' ? cleanString(rawId) : rawId
   const parsed = kind.wire.safeParse(raw)
   if (!parsed.success) return { id, reason: reasonOf(parsed.error, raw) }
+  if (id === null) throw new Error('a row without an id was read')
   const row = kind.toRow(parsed.data)
-  if (!mayBeDirty) return { id, row, altered: [] }
+  if (!mayBeDirty) return { id, row, altered: NOTHING_ALTERED }
   const clean = cleanText(row)
   return { id, row: clean.value, altered: clean.altered }
 }

@@ -4,9 +4,9 @@ import type { Answered, Exchange, Transport } from './post.ts'
 import { lost, notSent, type RefusalKind } from './refusal.ts'
 
 /** Returns the data of an exchange as `read` finds it, or why there is none. */
-export function verdictOn<T>(
-  exchange: Exchange,
-  read: (answer: Answered) => Verdict<T>,
+export function verdictOn<Body, T>(
+  exchange: Exchange<Body>,
+  read: (answer: Answered<Body>) => Verdict<T>,
   { where, origin }: Transport,
   scrub: Scrub,
 ): Verdict<T> {

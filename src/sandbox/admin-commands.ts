@@ -30,7 +30,7 @@ const RuleFields = z
     created_at: integer,
     updated_at: integer,
   })
-  .transform(fields => fields as Partial<AlertRule>)
+  .transform(fields => fields as Partial<AlertRule<bigint>>)
 
 const ServerFields = z
   .looseObject({
@@ -87,7 +87,9 @@ export const ADMIN_COMMANDS: Readonly<Record<string, AdminCommand>> = {
   'replace-servers-body': command({ data: z.string().nullable() }, (state, { data }) =>
     state.replaceServersBody(data),
   ),
-  reorder: command({ seed: z.int() }, (state, { seed }) => state.reorder(seed)),
+  reorder: command({ seed: z.int(), keepsFields: z.boolean().optional() }, (state, { seed, keepsFields }) =>
+    state.reorder(seed, keepsFields),
+  ),
   mutate: command(
     { count: countFrom(1, 100_000), mix: z.array(z.enum(MUTATIONS)).min(1).optional() },
     (state, { count, mix }) => state.mutate(count, mix),

@@ -20,10 +20,10 @@ export type Mutated = Readonly<Record<Mutation, number>>
 
 /** The rows to change, and the ways to change them. */
 export type MutableInventory = {
-  readonly rules: Pick<RowStore<bigint, AlertRule>, 'ids' | 'get'>
+  readonly rules: Pick<RowStore<bigint, AlertRule<bigint>>, 'ids' | 'get'>
   readonly servers: Pick<RowStore<string, McpServer>, 'ids' | 'get'>
-  addRule(fields: Partial<AlertRule>): void
-  changeRule(id: bigint, patch: Partial<AlertRule>): void
+  addRule(fields: Partial<AlertRule<bigint>>): void
+  changeRule(id: bigint, patch: Partial<AlertRule<bigint>>): void
   removeRule(id: bigint): void
   addServer(fields: Partial<McpServer>): void
   changeServer(id: string, patch: Partial<McpServer>): void
@@ -106,9 +106,9 @@ function on<Id>(id: Id | undefined, act: (id: Id) => void): boolean {
 }
 
 /** An edit as a person would make it. The rule always differs afterwards. */
-function ruleEdit(rule: AlertRule, random: Random, nowS: number): Partial<AlertRule> {
+function ruleEdit(rule: AlertRule<bigint>, random: Random, nowS: number): Partial<AlertRule<bigint>> {
   const updater = person(random)
-  const edit = pick<Partial<AlertRule>>(random, [
+  const edit = pick<Partial<AlertRule<bigint>>>(random, [
     { enabled: !rule.enabled },
     { delay_seconds: rule.delay_seconds + 30n },
     {

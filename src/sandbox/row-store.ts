@@ -80,17 +80,18 @@ export class RowStore<Id, Row extends object> {
     this.#listings.clear()
   }
 
-  /** Changes the order of the rows, and of the fields in each row. */
-  reorder(seed: number): void {
+  /** Changes the order of the rows, and of the fields in each row unless `keepsFields`. */
+  reorder(seed: number, keepsFields = false): void {
     const random = seededRandom(seed)
     const ids = this.ids()
     shuffle(random, ids)
     this.#arrange(ids)
+    this.#listings.clear()
+    if (keepsFields) return
     const [first] = ids
     const fields = first === undefined ? [] : Object.keys(this.get(first))
     shuffle(random, fields)
     this.#fields = fields
-    this.#listings.clear()
   }
 
   /**

@@ -82,7 +82,7 @@ const KINDS = SERVICES.length * CHECKS.length * ENVIRONMENTS.length * REGIONS.le
 const STRIDE = 7_919
 
 /** A realistic alert rule. The same seed and index give the same rule; each index has its own name and id. */
-export function sampleRule(request: SampleRequest): AlertRule {
+export function sampleRule(request: SampleRequest): AlertRule<bigint> {
   const { seed, index, accountId, folders } = request
   const random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ index)
   const kind = (index * STRIDE + seed) % KINDS
@@ -134,7 +134,7 @@ function teamNumber(team: string): number {
   return [...new Set(SERVICES.map(([, owner]) => owner as string))].indexOf(team)
 }
 
-function labels(random: Random, all: Record<string, string>): AlertRule['labels'] {
+function labels(random: Random, all: Record<string, string>): AlertRule<bigint>['labels'] {
   if (random() < 0.05) return null
   return random() < 0.85
     ? all

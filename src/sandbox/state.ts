@@ -38,7 +38,7 @@ type Undeclared = Readonly<Record<string, unknown>>
  * The sandbox answers from this object without a copy, so a change shows in the next answer.
  */
 export class SandboxState {
-  readonly rules = new RowStore<bigint, AlertRule>(
+  readonly rules = new RowStore<bigint, AlertRule<bigint>>(
     rule => rule.id,
     index => this.#sampleRule(index, SANDBOX_ACCOUNT_ID),
   )
@@ -93,7 +93,7 @@ export class SandboxState {
   }
 
   /** Adds the next sample rule before position `index`, by default at the end; `fields` replace its own. */
-  addRule(fields: Partial<AlertRule> & Undeclared = {}, index?: number): AlertRule {
+  addRule(fields: Partial<AlertRule<bigint>> & Undeclared = {}, index?: number): AlertRule<bigint> {
     const accountId = fields.account_id ?? SANDBOX_ACCOUNT_ID
     const rule = { ...this.#sampleRule(this.#sampled.rules++, accountId), ...fields }
     this.folders.add(rule.folder_id)
@@ -101,7 +101,7 @@ export class SandboxState {
     return rule
   }
 
-  changeRule(id: bigint, patch: Partial<AlertRule> & Undeclared): void {
+  changeRule(id: bigint, patch: Partial<AlertRule<bigint>> & Undeclared): void {
     this.rules.change(id, patch)
     this.folders.add(this.rules.get(id).folder_id)
   }
@@ -139,10 +139,10 @@ export class SandboxState {
     this.serversBody = data
   }
 
-  /** Changes the order of the rows, and of the fields in each row. */
-  reorder(seed: number): void {
-    this.rules.reorder(seed)
-    this.servers.reorder(seed)
+  /** Changes the order of the rows, and of the fields in each row unless `keepsFields`. */
+  reorder(seed: number, keepsFields = false): void {
+    this.rules.reorder(seed, keepsFields)
+    this.servers.reorder(seed, keepsFields)
   }
 
   /** Makes `count` realistic changes. The same seed and the same earlier calls give the same changes. */
@@ -176,7 +176,7 @@ export class SandboxState {
     return maxInAnyWindow(this.received, operation, windowMs)
   }
 
-  #sampleRule(index: number, accountId: bigint): AlertRule {
+  #sampleRule(index: number, accountId: bigint): AlertRule<bigint> {
     return sampleRule({ ...this.options, index, accountId })
   }
 }

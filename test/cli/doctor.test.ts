@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { closeLimitsLonger } from '#test/support/closed-limits.ts'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
 import { accountsFile, type Cli, openCli } from './open-cli.ts'
 import { jsonLines, runFerry } from './run-ferry.ts'
@@ -65,7 +64,7 @@ describe('ferry doctor', () => {
     const calls = () => cli.query('select from ferry.platform_calls')
     const before = (await calls()).length
     expect(before).toBe(2)
-    await closeLimitsLonger(cli.ferry.pool)
+    await cli.query("update ferry.platform_limits set blocked_until = now() + interval '1 hour'")
     const second = await cli.ferryRun('doctor')
     expect(second.stdout).toContain('list-alert-rules is closed until')
     expect(await calls()).toHaveLength(before)

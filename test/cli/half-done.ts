@@ -2,9 +2,9 @@ import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import type { Cli } from './open-cli.ts'
 
-/** An import of ten rows, or another number, of which four are sent and three uncertain. */
-export async function halfDone(cli: Cli, status = 'undecided', rows = 10): Promise<bigint> {
-  const id = await stageRows(cli.ferry.pool, { rows, batchRows: 3 })
+/** An import of ten rows, of which four are sent and three uncertain. */
+export async function halfDone(cli: Cli, status = 'undecided'): Promise<bigint> {
+  const id = await stageRows(cli.ferry.pool, { rows: 10, batchRows: 3 })
   await putBatches(cli.ferry.pool, id, [
     { lines: 3, state: 'sent', requestId: 'req-a' },
     { lines: 3, state: 'uncertain', uncertain: true, requestId: 'req-b', errorCode: 'InternalError' },

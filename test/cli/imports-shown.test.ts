@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pauseImport } from '#src/imports/control/pause.ts'
 import { putBatches } from '#test/support/batches.ts'
-import { putRejects } from '#test/support/rejects.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
 import { type Cli, openCli } from './open-cli.ts'
@@ -14,8 +13,12 @@ const inOneLine = (shown: { shown: string }) => linesOf(shown).join(' ').replace
 
 describe('what is shown is whole', () => {
   async function withLongReason(cli: Cli): Promise<void> {
-    const id = await halfDone(cli)
-    await putRejects(cli.ferry.pool, id, [{ line: 12, reason: LONG_REASON }])
+    await halfDone(cli)
+    await cli.query('update ferry.imports set read = 11, rejected = 1')
+    await cli.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message) values (1, 12, 'file', $1, 'm')`,
+      [LONG_REASON],
+    )
   }
 
   test('where it is read by a program', async () => {

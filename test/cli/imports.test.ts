@@ -3,9 +3,6 @@ import { loadInstallation } from '#src/db/installation.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { putBatches } from '#test/support/batches.ts'
-import { complete, putPause } from '#test/support/import-states.ts'
-import { putDuplicate } from '#test/support/left-out.ts'
-import { putRejects } from '#test/support/rejects.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
 import { openCli } from './open-cli.ts'
@@ -33,8 +30,12 @@ describe('ferry imports list', () => {
 describe('ferry imports show', () => {
   test('begins with the summary and continues with batches and reasons', async () => {
     await using cli = await openCli()
-    const id = await halfDone(cli)
-    await putRejects(cli.ferry.pool, id, [{ line: 12, reason: 'no recipient' }])
+    await halfDone(cli)
+    await cli.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message)
+       values (1, 12, 'file', 'no recipient', 'm')`,
+    )
+    await cli.query('update ferry.imports set read = 11, rejected = 1')
     const ended = await cli.ferryRun('imports show 1 --json')
     expect(ended.code).toBe(0)
     const [summary, about, ...more] = jsonLines(ended)
@@ -65,13 +66,11 @@ describe('ferry imports show', () => {
 
   test('says why an import is paused, with the request_id and how to go on', async () => {
     await using cli = await openCli()
-    const id = await stageRows(cli.ferry.pool)
-    await putPause(cli.ferry.pool, id, {
-      code: 'NoLicense',
-      requestId: 'req-9',
-      message: 'The platform \u001b[2J.',
-      whatToDo: 'Get it.',
-    })
+    await stageRows(cli.ferry.pool, { status: 'paused' })
+    await cli.query(
+      `update ferry.imports set pause_code = 'NoLicense', pause_request_id = 'req-9', pause_message = 'The platform \u001b[2J.',
+         pause_what_to_do = 'Get it.'`,
+    )
     const { stdout } = await cli.ferryRun('imports show 1')
     expect(stdout).toContain(
       'paused (NoLicense). The platform \ufffd[2J. Get it. `ferry imports resume 1` continues it. request_id req-9',
@@ -82,8 +81,11 @@ describe('ferry imports show', () => {
 describe('ferry imports recipients', () => {
   test('says for everybody, or for one, when and in which call they were sent', async () => {
     await using cli = await openCli()
-    const id = await halfDone(cli)
-    await putDuplicate(cli.ferry.pool, id, { line: 12, keptLine: 3, recipient: 'P3@example.com' })
+    await halfDone(cli)
+    await cli.query(
+      `insert into ferry.import_left_out (import_id, line, kind, reason, kept_line, recipient)
+       values (1, 12, 'duplicate', 'the same recipient', 3, 'P3@example.com')`,
+    )
     const all = jsonLines(await cli.ferryRun('imports recipients 1 --json'))
     expect(all).toHaveLength(11)
     const sent = { state: 'sent', batch: '1', sentAt: expect.stringMatching(/Z$/), requestId: 'req-a' }
@@ -120,25 +122,26 @@ describe('ferry imports recipients', () => {
 
   test('finds who was rejected, by the whole address, until the import is purged', async () => {
     await using cli = await openCli()
-    const id = await stageRows(cli.ferry.pool, { rows: 1, status: 'completed' })
-    const of = { reason: 'not a locale', message: 'such as en-US' }
+    await stageRows(cli.ferry.pool, { rows: 1, status: 'completed' })
+    const rejected = [
+      ['4', 'Ada@Example.com,xx'],
+      ['5', 'aada@example.com,xx'],
+      ['6', '{"email":"ada@example.com.au"}'],
+      ['7', '{"email":"ada@example.com","locale":"xx"}'],
+    ]
+    for (const [line, raw] of rejected) {
+      await cli.query(
+        `insert into ferry.import_rejects (import_id, line, origin, reason, message, raw)
+         values (1, $1, 'file', 'not a locale', 'such as en-US', $2)`,
+        [line, raw],
+      )
+    }
     const { id: installation } = await loadInstallation(cli.ferry.pool)
-    const recipientHash = openRecipientHash(installation, 'email')('ada@example.com')
-    await putRejects(cli.ferry.pool, id, [
-      { ...of, line: 4, raw: 'Ada@Example.com,xx' },
-      { ...of, line: 5, raw: 'aada@example.com,xx' },
-      { ...of, line: 6, raw: '{"email":"ada@example.com.au"}' },
-      { ...of, line: 7, raw: '{"email":"ada@example.com","locale":"xx"}' },
-      {
-        line: 9,
-        origin: 'platform',
-        reason: 'refused by the platform',
-        message: '<recipient> bounces',
-        raw: 'r',
-        recipientHash,
-        requestId: 'req-9',
-      },
-    ])
+    await cli.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message, recipient_hash, request_id, raw)
+       values (1, 9, 'platform', 'refused by the platform', '<recipient> bounces', $1, 'req-9', 'r')`,
+      [openRecipientHash(installation, 'email')('ada@example.com')],
+    )
     const why = 'not a locale: such as en-US'
     const found = await cli.ferryRun('imports recipients 1 ada@example.COM')
     expect(found.stdout.split('\n')).toEqual([
@@ -174,19 +177,24 @@ describe('ferry imports recipients', () => {
 })
 
 describe('ferry imports watch', () => {
-  test.each<[ImportStatus, { rejects?: true; code?: string }, number]>([
+  test.each<[ImportStatus, { rejects?: true; pause_code?: string }, number]>([
     ['completed', {}, 0],
     ['completed', { rejects: true }, 3],
-    ['paused', { code: 'Unauthorized' }, 4],
-    ['paused', { code: 'NoLicense' }, 5],
+    ['paused', { pause_code: 'Unauthorized' }, 4],
+    ['paused', { pause_code: 'NoLicense' }, 5],
     ['paused', {}, 5],
     ['undecided', {}, 5],
     ['cancelled', {}, 1],
-  ])('of an import that is %s %j exits %i', async (status, { rejects, code }, exit) => {
+  ])('of an import that is %s %j exits %i', async (status, { rejects, pause_code }, exit) => {
     await using cli = await openCli()
-    const id = await stageRows(cli.ferry.pool, { rows: 1, status })
-    if (code) await putPause(cli.ferry.pool, id, { code })
-    if (rejects) await putRejects(cli.ferry.pool, id, [{ line: 9 }])
+    await stageRows(cli.ferry.pool, { rows: 1, status })
+    await cli.query('update ferry.imports set pause_code = $1', [pause_code ?? null])
+    if (rejects) {
+      await cli.query('update ferry.imports set read = 2, rejected = 1')
+      await cli.query(
+        `insert into ferry.import_rejects (import_id, line, origin, reason, message) values (1, 9, 'file', 'r', 'm')`,
+      )
+    }
     const ended = await cli.ferryRun('imports watch 1 --json')
     expect(ended.code).toBe(exit)
     const lines = jsonLines(ended)
@@ -209,7 +217,7 @@ describe('ferry imports watch', () => {
     expect(left.stderr).toContain('import 1 continues. `ferry imports watch 1` shows its progress again.')
     expect(jsonLines(left).at(-1)).toMatchObject({ import: '1', status: 'running' })
     await putBatches(cli.ferry.pool, id, [{ lines: 4, state: 'sent' }])
-    await complete(cli.ferry.pool, id)
+    await cli.query(`update ferry.imports set status = 'completed', finished_at = clock_timestamp()`)
     const { code, stdout } = await watching.ended
     expect(code).toBe(0)
     expect(stdout).toContain('import 1 completed: 4 of 4 rows (100 %), 1 of 1 batch')

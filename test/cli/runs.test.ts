@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { ageRuns } from '#test/support/runs.ts'
 import { openCli, syncAs } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 import { canOpenTerminal, inTerminal, linesOf } from './terminal.ts'
@@ -28,7 +27,7 @@ describe('ferry runs', () => {
     await using cli = await openCli({ rules: 4 })
     await cli.sync()
     await cli.sync({ resource: 'mcp-servers' })
-    await ageRuns(cli.ferry.pool, '3 days', 1n)
+    await cli.query(`update ferry.sync_runs set started_at = now() - interval '3 days' where id = 1`)
     const { listRuns } = await import('#src/inventory/list-runs.ts')
     const of = async (filter: object) =>
       (await listRuns(cli.ferry.pool, 20, filter)).map(({ run }) => `${run}`)

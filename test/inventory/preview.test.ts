@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { listRuns } from '#src/inventory/list-runs.ts'
 import { previewSync, type SyncPreview } from '#src/inventory/preview.ts'
+import { collectSamples } from '#src/inventory/sample-differences.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
   currentIds,
@@ -63,9 +64,33 @@ test('a preview of an incomplete listing removes nothing, and says why', async (
 test('a preview says that removals would be held, and that a new scope removes none', async () => {
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [rules(upTo(20))])
-  expect((await preview(harness, rules([1]))).note).toContain('held for a person')
+  const held = await preview(harness, rules([1]))
+  expect(held.note).toContain('held for a person')
+  expect(held.samples.map(({ id }) => id)).toHaveLength(5)
   expect((await preview(harness, rules(upTo(19)), 'another key')).note).toContain('new scope')
   expect((await preview(harness, rules(upTo(20)))).note).toBeNull()
+})
+
+test('samples are the first changes of each kind, without those of an attempt that was cut off', async () => {
+  const samples = collectSamples<string>(2)
+  const write = (...rows: string[]) => {
+    const versions = rows.map(row => ({
+      id: row,
+      row,
+      fingerprint: '',
+      flags: undefined,
+      altered: undefined,
+    }))
+    return samples.write({ added: versions, changed: versions, began: [], ended: [], bytes: 0 })
+  }
+  samples.mark()
+  await write('first')
+  samples.mark()
+  await write('cut off', 'as well')
+  samples.rewind()
+  await write('second', 'third')
+  await write('fourth')
+  expect(samples.first()).toEqual({ added: ['first', 'second'], changed: ['first', 'second'] })
 })
 
 test('of labels in another order a preview shows no difference, of a changed one it does', async () => {

@@ -1,9 +1,14 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { InventoryAccount, InventoryContext } from '#src/inventory/context.ts'
+import { createKnownRows } from '#src/inventory/known-rows.ts'
 import { type SyncRequest, syncInventory } from '#src/inventory/sync.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { RunResult } from '#src/model/run.ts'
+import type { Answer } from '#src/platform/answer.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
+import { stringifyLossless } from '#src/platform/lossless-json.ts'
+import { refusedByPlatform } from '#src/platform/refusal.ts'
+import type { ListingEnd, ReadRow, RowSink } from '#src/platform/row-sink.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
 
 /** What an alert rule listing is to say of one rule. */
@@ -30,9 +35,9 @@ export function scriptedAccount(
 ): InventoryAccount {
   let calls = 0
   const client: PlatformClient = {
-    async listAlertRules(folder) {
+    async listAlertRules(folder, sink) {
       const rows = script(++calls).filter(row => folder === 0n || row.folder === folder)
-      return { ok: true, requestId: 'r', requests: 1, data: bodyOf(rows) }
+      return { ok: true, requestId: 'r', requests: 1, data: await hand(rows, sink) }
     },
     async listMcpPage({ page }) {
       const rows = page === 1 ? servers.map(id => ({ server_id: id, server_name: `server ${id}` })) : []
@@ -49,12 +54,23 @@ export function scriptedAccount(
   return { name, client, folders: [0n], pageLimit: 100, includeAccount: true, keyHash, limitGroup: name }
 }
 
+/** The answer to a listing that the platform refused for good. */
+export function refused(code: string): Answer<never> {
+  const about = { httpStatus: 403, requestId: 'r', retryAfterMs: null }
+  return { ok: false, requests: 1, refusal: refusedByPlatform(about, code, 'No.') }
+}
+
 /** A context in which the accounts are what scripts say. */
 export function withAccounts(
   harness: FerryHarness,
   ...accounts: readonly InventoryAccount[]
 ): InventoryContext {
   return { ...harness.ferry, accounts: new Map(accounts.map(account => [account.name, account])) }
+}
+
+/** The same, as a worker that has just been started: it knows no rows. */
+export function restarted(harness: FerryHarness): FerryHarness {
+  return { ...harness, ferry: { ...harness.ferry, knownRows: createKnownRows(0) } }
 }
 
 /** Syncs the alert rules of an account that lists these, one after another; the last of them again and again. */
@@ -91,24 +107,30 @@ export async function currentIds(harness: FerryHarness, account = 'default'): Pr
   return rows.map(row => row.id)
 }
 
-function bodyOf(rows: readonly Listed[]) {
-  const text = JSON.stringify(rows.map(row => ({ ...row, id: `${row.id}`, folder: `${row.folder}` })))
-  return {
-    dataHash: createHash('sha256').update(text).digest('hex'),
-    listing: () => ({
-      rows: rows.filter(row => !row.broken).map(ruleOf),
-      altered: new Map(),
-      quarantined: rows.flatMap((row, position) =>
-        row.broken
-          ? [{ position, id: row.broken === 'with its id' ? `${row.id}` : null, reason: 'broken', raw: null }]
-          : [],
-      ),
-      drift: [],
-    }),
-  }
+/** Hands rows over as a client does. */
+export async function hand(rows: readonly Listed[], sink: RowSink<AlertRule>): Promise<ListingEnd> {
+  await sink.ready()
+  sink.begin()
+  return handOn(rows, sink)
 }
 
-function ruleOf({ id, folder, name, firing = false }: Listed): AlertRule {
+/** Hands over rows of a listing that has begun. */
+export async function handOn(rows: readonly Listed[], sink: RowSink<AlertRule>): Promise<ListingEnd> {
+  const digests = rows.map(row => hash('sha256', stringifyLossless(row), 'latin1'))
+  const unknown = rows.entries().filter(([n]) => !sink.knows(digests[n] ?? ''))
+  await sink.take([...unknown].map(([position, row]) => readRow(position, row, digests[position] ?? '')))
+  return { rows: rows.length, dataHash: hash('sha256', digests.join(''), 'hex'), drift: [] }
+}
+
+function readRow(position: number, row: Listed, digest: string): ReadRow<AlertRule> {
+  const id = row.broken === 'without an id' ? null : `${row.id}`
+  return row.broken
+    ? { position, id, reason: 'broken', raw: null }
+    : { position, id: `${row.id}`, row: ruleOf(row), altered: [], digest, bytes: 100, raw: () => null }
+}
+
+/** What is stored of it. */
+export function ruleOf({ id, folder, name, firing = false }: Listed): AlertRule {
   return {
     id,
     account_id: 1n,

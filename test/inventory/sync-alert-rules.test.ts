@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { listRuns, loadRun } from '#src/inventory/list-runs.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { rules, syncListed } from './scripted-account.ts'
 
 const MAX = 2n ** 64n - 1n
 
@@ -128,18 +129,33 @@ test('firing is an episode of its own: it makes no version, and ends with the al
 test('a run counts the rules that began to fire and those that recovered, and none that stayed as they were', async () => {
   await using harness = await openFerryHarness({ rules: 5 })
   const { state } = harness.sandbox
-  const [one, other] = [...state.rules.rows()]
+  const [one, other, quiet] = [...state.rules.rows()]
   for (const rule of state.rules.rows()) state.changeRule(rule.id, { triggered: false })
   await harness.sync()
   for (const rule of [one, other]) state.changeRule(rule!.id, { triggered: true })
   await harness.sync()
   state.changeRule(other!.id, { triggered: false })
+  state.changeRule(quiet!.id, { name: 'renamed' })
   await harness.sync()
   const runs = await listRuns(harness.ferry.pool, 9)
   expect(runs.map(({ fired, recovered }) => ({ fired, recovered }))).toEqual([
     { fired: 0, recovered: 1 },
     { fired: 2, recovered: 0 },
     { fired: 0, recovered: 0 },
+  ])
+})
+
+test('rules that are new among rules that are known are told apart', async () => {
+  await using harness = await openFerryHarness({ rules: 0 })
+  await syncListed(harness, [rules([1, 2])])
+  const renamed = { name: 'renamed' }
+  const listed = [...rules([1], renamed), ...rules([3]), ...rules([2], renamed), ...rules([4])]
+  expect(await syncListed(harness, [listed])).toMatchObject({ added: 2, changed: 2 })
+  expect(await harness.query('select id::int, name from ferry.alert_rules order by id')).toEqual([
+    { id: 1, name: 'renamed' },
+    { id: 2, name: 'renamed' },
+    { id: 3, name: 'rule 3' },
+    { id: 4, name: 'rule 4' },
   ])
 })
 

@@ -2,8 +2,6 @@ import { expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
 import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
-import { listRuns } from '#src/inventory/list-runs.ts'
-import { listSnapshots } from '#src/inventory/snapshot-table.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ageInstallation } from '#test/support/installation.ts'
 import { endSlotPauses, listSlots } from '#test/support/slots.ts'
@@ -17,8 +15,6 @@ const NIGHTLY = { jobs: [snapshotInventory], reconcileEveryMs: 200 }
 
 const slotOf = async (harness: FerryHarness) => (await listSlots(harness.ferry.pool))[0]
 
-const snapshotsOf = (harness: FerryHarness) => listSnapshots(harness.ferry.pool, 9)
-
 async function openNight(): Promise<FerryHarness> {
   const harness = await openFerryHarness({ rules: 5, servers: 3 }, TONIGHT)
   await ageInstallation(harness.ferry.pool)
@@ -30,11 +26,12 @@ test('takes one snapshot a night, of both inventories', async () => {
   await using _one = await startWorker(harness.ferry, NIGHTLY)
   await using _two = await startWorker(harness.ferry, NIGHTLY)
   await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the snapshot' })
-  expect(await snapshotsOf(harness)).toMatchObject([{ slot: NIGHT, status: 'succeeded' }])
-  const runs = await listRuns(harness.ferry.pool, 9)
-  expect(runs.map(({ resource, trigger }) => `${resource} ${trigger}`).toSorted()).toEqual([
-    'alert-rules catch-up',
-    'mcp-servers catch-up',
+  expect(await harness.query('select slot, status from ferry.snapshots')).toEqual([
+    { slot: NIGHT, status: 'succeeded' },
+  ])
+  expect(await harness.query('select resource, trigger from ferry.sync_runs order by resource')).toEqual([
+    { resource: 'alert-rules', trigger: 'catch-up' },
+    { resource: 'mcp-servers', trigger: 'catch-up' },
   ])
 })
 
@@ -53,7 +50,7 @@ test('tries five times, after 1, 2, 4 and 8 minutes, then gives the night up', {
   await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the last attempt' })
   expect(pauses).toEqual([1, 2, 4, 8])
   expect(await slotOf(harness)).toMatchObject({ attempts: 5, outcome: 'failed', retry_at: null })
-  expect(await snapshotsOf(harness)).toEqual([])
+  expect(await harness.query('select * from ferry.snapshots')).toEqual([])
 })
 
 test('takes the snapshot when the platform is back before the last attempt', async () => {
@@ -65,11 +62,12 @@ test('takes the snapshot when the platform is back before the last attempt', asy
   await endSlotPauses(harness.ferry.pool)
   await waitFor(async () => (await slotOf(harness))?.outcome, { what: 'the second attempt' })
   expect(await slotOf(harness)).toMatchObject({ attempts: 2, outcome: 'succeeded' })
-  expect(await snapshotsOf(harness)).toMatchObject([{ slot: NIGHT }])
+  expect(await harness.query('select slot from ferry.snapshots')).toEqual([{ slot: NIGHT }])
 })
 
 test('takes the first snapshot at once where there was none, one for all workers, and none when they start again', async () => {
   await using harness = await openFerryHarness({ rules: 5, servers: 3 }, { FERRY_NIGHTLY_CRON: '0 0 1 1 *' })
+  const taken = () => harness.query<{ status: string }>('select status from ferry.snapshots')
   {
     await using _one = await startWorker(harness.ferry, NIGHTLY)
     await using _two = await startWorker(harness.ferry, NIGHTLY)
@@ -82,7 +80,7 @@ test('takes the first snapshot at once where there was none, one for all workers
   const polled = async () =>
     (await listSlots(harness.ferry.pool)).some(slot => slot.schedule === 'poll-alert-rules' && slot.done_at)
   await waitFor(polled, { what: 'the worker to work' })
-  expect(await snapshotsOf(harness)).toMatchObject([{ status: 'succeeded' }])
+  expect(await taken()).toEqual([{ status: 'succeeded' }])
 })
 
 test('is one of the jobs a worker does', () => {

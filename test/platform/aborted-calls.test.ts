@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { answerJson, failure, openScriptedPlatform } from '../support/scripted-platform.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -13,7 +14,7 @@ const batch = {
 test('an abort ends a listing under way with the reason, and its permit is finished', async () => {
   await using platform = await openScriptedPlatform(() => {})
   const stop = new AbortController()
-  const listing = platform.client.listAlertRules(0n, { runId: null, signal: stop.signal })
+  const listing = platform.client.listAlertRules(0n, collectRows(), { runId: null, signal: stop.signal })
   await waitFor(() => platform.received.length === 1, { what: 'the request' })
   stop.abort(new Error('shutting down'))
   await expect(listing).rejects.toThrow('shutting down')
@@ -25,7 +26,7 @@ test('an abort during a back-off ends the listing with the reason', async () => 
   await using platform = await openScriptedPlatform((_request, response) => {
     answerJson(response, failure('ServiceUnavailable'), 503, { 'retry-after': '60' })
   })
-  const listing = platform.client.listAlertRules(0n, { runId: null, signal: stop.signal })
+  const listing = platform.client.listAlertRules(0n, collectRows(), { runId: null, signal: stop.signal })
   await waitFor(() => platform.throttle.calls[0]?.state === 'finished', { what: 'the first attempt' })
   stop.abort(new Error('shutting down'))
   await expect(listing).rejects.toThrow('shutting down')

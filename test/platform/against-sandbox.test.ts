@@ -2,9 +2,11 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { Secret } from '#src/model/secret.ts'
 import { openPlatformClient } from '#src/platform/client.ts'
+import { stringifyLossless } from '#src/platform/lossless-json.ts'
 import { readMcpServers } from '#src/platform/mcp-listing.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { openCheckedSandbox } from '#test/support/sandbox.ts'
 import { createThrottle } from '../support/create-throttle.ts'
@@ -31,9 +33,10 @@ async function setup(options: Partial<SandboxOptions> = {}) {
 }
 
 async function rulesOf({ client }: Awaited<ReturnType<typeof setup>>) {
-  const answer = await client.listAlertRules(0n, context)
+  const taken = collectRows()
+  const answer = await client.listAlertRules(0n, taken, context)
   if (!answer.ok) throw new Error(answer.refusal.message)
-  return answer.data
+  return { ...answer.data, taken }
 }
 
 test('every rule comes as the platform has it, ids at the top of uint64 and odd text included', async () => {
@@ -42,15 +45,18 @@ test('every rule comes as the platform has it, ids at the top of uint64 and odd 
     name: 'a\0b',
     labels: JSON.parse('{"__proto__":"p","k\\ud800":"\\u0000"}'),
   })
-  const listing = (await rulesOf(platform)).listing()
-  expect(listing).toMatchObject({ quarantined: [], drift: [] })
-  expect(listing.rows.slice(0, 300)).toEqual(platform.state.rules.rows().slice(0, 300))
-  expect(listing.rows[300]).toMatchObject({ id: odd.id, name: 'a␀b' })
-  expect(Object.entries(listing.rows[300]?.labels ?? {})).toEqual([
+  const { taken, drift } = await rulesOf(platform)
+  expect({ quarantined: taken.quarantined, drift }).toEqual({ quarantined: [], drift: [] })
+  const rows = taken.good.map(({ row }) => row)
+  expect(stringifyLossless(rows.slice(0, 300))).toEqual(
+    stringifyLossless(platform.state.rules.rows().slice(0, 300)),
+  )
+  expect(rows[300]).toMatchObject({ id: Number(odd.id), name: 'a␀b' })
+  expect(Object.entries(rows[300]?.labels ?? {})).toEqual([
     ['__proto__', 'p'],
     ['k\ufffd', '␀'],
   ])
-  expect(listing.altered.get(300)).toEqual(['name', 'labels.k\ufffd'])
+  expect(taken.good[300]?.altered).toEqual(['name', 'labels.k\ufffd'])
 })
 
 test('the same data has the same hash under every request_id, and other data another', async () => {
@@ -104,7 +110,7 @@ test('a listing outlives two calls of any kind gone wrong', async () => {
     await using platform = await setup()
     platform.state.inject({ kind }, { nth: 1 })
     platform.state.inject({ kind }, { nth: 2 })
-    return await platform.client.listAlertRules(0n, context) // before the platform closes
+    return await platform.client.listAlertRules(0n, collectRows(), context) // before the platform closes
   })
   expect(await Promise.all(answers)).toMatchObject(kinds.map(() => ({ ok: true, requests: 3 })))
 })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { MAX_BODY_BYTES, MAX_ROWS, MAX_VALUES, mayHoldTooMany } from '#src/platform/answer-size.ts'
+import { MAX_ANSWER_BYTES, MAX_ROW_BYTES, MAX_SERVERS } from '#src/platform/answer-size.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
+import { collectRows } from '#test/support/collect-rows.ts'
+import { alertRuleWire } from '#test/support/wire.ts'
 import { openMcpList } from '../support/mcp-list.ts'
 import { answerJson, openScriptedPlatform } from '../support/scripted-platform.ts'
 
@@ -19,8 +21,7 @@ async function listing(data: string, of: (client: PlatformClient) => Promise<unk
   return { answer: await of(platform.client), requests: platform.received.length }
 }
 
-const rulesOf = (client: PlatformClient) => client.listAlertRules(0n, context)
-const serversOf = (client: PlatformClient) => client.listMcpPage(page, context)
+const rulesOf = (client: PlatformClient) => client.listAlertRules(0n, collectRows(), context)
 const tooLarge = (what: string) => ({
   ok: false,
   requests: 1,
@@ -29,53 +30,52 @@ const tooLarge = (what: string) => ({
     code: 'AnswerTooLarge',
     requestId: 'req-1',
     retryable: false,
-    message: `The answer is too large: it has more than ${what}.`,
+    message: `The answer is too large: ${what}.`,
     whatToDo: expect.stringContaining('FERRY_FOLDERS'),
   },
 })
 
-test('a listing of more than a million rows is refused at once, with what to do', async () => {
-  const rows = junk(MAX_ROWS + 1)
-  expect(await listing(rows, rulesOf)).toMatchObject({ answer: tooLarge('1,000,000 rows'), requests: 1 })
-  const data = `{"total":5,"servers":${rows}}`
-  expect(await listing(data, serversOf)).toMatchObject({ answer: tooLarge('1,000,000 rows'), requests: 1 })
+test('a page of more servers than fit is refused at once, with what to do', async () => {
+  const data = `{"total":5,"servers":${junk(MAX_SERVERS + 1)}}`
+  const { answer, requests } = await listing(data, client => client.listMcpPage(page, context))
+  const refusal = { ...tooLarge('it has more than 1,000,000 rows').refusal, requestId: null }
+  expect(answer).toMatchObject({ ok: false, refusal })
+  expect(requests).toBe(1)
 })
 
-test('a listing of a million rows is read', async () => {
-  const { answer } = await listing(junk(MAX_ROWS), rulesOf)
-  expect(answer).toMatchObject({ ok: true })
+test('a listing of more than a million rows is read, whatever they are', async () => {
+  const taken = collectRows()
+  const { answer } = await listing(junk(1_100_000), client => client.listAlertRules(0n, taken, context))
+  expect(answer).toMatchObject({ ok: true, data: { rows: 1_100_000 } })
+  expect(taken.quarantined).toHaveLength(1_100_000)
 })
 
-test('twenty million rows of junk in 40 MB are refused before they are parsed', {
-  timeout: 60_000,
-}, async () => {
-  const { answer } = await listing(junk(20_000_000), rulesOf)
-  expect(answer).toMatchObject({ ...tooLarge('16,000,000 values'), refusal: { requestId: null } })
+test('a row that is too long is quarantined, and the others are read', async () => {
+  const name = 'x'.repeat(MAX_ROW_BYTES)
+  const rows = [alertRuleWire({ id: 1 }), alertRuleWire({ id: 2, name }), alertRuleWire({ id: 3 })]
+  const taken = collectRows()
+  await listing(JSON.stringify(rows), client => client.listAlertRules(0n, taken, context))
+  expect(taken.good.map(({ row }) => row.id)).toEqual([1, 3])
+  expect(taken.quarantined).toEqual([
+    { position: 1, id: null, reason: 'the row is longer than 1 MiB', raw: null },
+  ])
+  const servers = [{ server_id: 'a' }, { server_id: 'b', server_name: name }]
+  const { answer } = await listing(JSON.stringify({ total: 2, servers }), client =>
+    client.listMcpPage(page, context),
+  )
+  expect(answer).toMatchObject({ ok: true, data: { servers: [{ server_id: 'a' }, expect.any(Symbol)] } })
 })
 
-test('values are counted at any depth, and not where few bytes cannot hold many', () => {
-  expect(mayHoldTooMany(Buffer.alloc(MAX_VALUES, ','))).toBe(false)
-  expect(mayHoldTooMany(Buffer.alloc(MAX_VALUES + 1, ','))).toBe(true)
-  expect(mayHoldTooMany(Buffer.alloc(MAX_VALUES + 1, '['))).toBe(true)
-  expect(mayHoldTooMany(Buffer.alloc(MAX_VALUES + 1, '{'))).toBe(true)
-  const most = Buffer.alloc(MAX_VALUES + 1, ' ').fill(',', 0, MAX_VALUES - 1)
-  expect(mayHoldTooMany(most)).toBe(false)
-  most[MAX_VALUES] = ','.charCodeAt(0)
-  expect(mayHoldTooMany(most)).toBe(true)
-})
-
-test('a body over the cap is downloaded once, and says which setting makes it smaller', {
-  timeout: 60_000,
-}, async () => {
+test('an answer that is long beside its rows is downloaded once, and says which setting makes it smaller', async () => {
   let sent = 0
   await using platform = await openScriptedPlatform((_request, response) => {
     sent += 1
     response.writeHead(200, { 'content-type': 'application/json', 'service-request-id': 'req-1' })
-    const piece = Buffer.alloc(16 * 1024 * 1024, ' ')
-    for (let bytes = 0; bytes <= MAX_BODY_BYTES; bytes += piece.length) response.write(piece)
+    const piece = Buffer.alloc(1024 * 1024, ' ')
+    for (let bytes = 0; bytes <= MAX_ANSWER_BYTES; bytes += piece.length) response.write(piece)
     response.end()
   })
-  expect(await rulesOf(platform.client)).toMatchObject(tooLarge('256 MiB'))
+  expect(await rulesOf(platform.client)).toMatchObject(tooLarge('it has more than 16 MiB beside its rows'))
   expect(sent).toBe(1)
   expect(platform.throttle.calls).toMatchObject([{ state: 'finished', end: { errorCode: 'AnswerTooLarge' } }])
 })

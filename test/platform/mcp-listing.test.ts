@@ -53,15 +53,36 @@ test('an empty list is a list', async () => {
   })
 })
 
-test('ids are compared as they are stored: without characters that Postgres cannot hold', async () => {
-  const data = { total: 1, servers: [server('a\0b')], mayBeDirty: true }
-  const list = openMcpList([], {
-    before: ({ page }) => (page === 1 ? { ok: true, data, requestId: '', requests: 1 } : undefined),
-    total: () => 1,
-  })
-  const reading = await readMcpServers(list, ask, known('a\u2400b'), context)
-  expect(reading).toMatchObject({ status: 'complete', pages: 2 })
-  expect(idsOf(reading)).toEqual(['a\u2400b'])
+test('pages go by the size the platform really uses, not the one asked for', async () => {
+  const list = openMcpList(names(50), { maxPerPage: 20 })
+  const reading = await readMcpServers(list, { ...ask, limit: 100 }, known(...names(50)), context)
+  expect(idsOf(reading)).toEqual(names(50))
+  expect(list.asked).toEqual([
+    { page: 1, limit: 100 },
+    { page: 2, limit: 20 },
+    { page: 3, limit: 20 },
+  ])
+})
+
+test('pages after the first are asked for side by side', async () => {
+  const waiting: (() => void)[] = []
+  const list = openMcpList(names(20))
+  const reading = readMcpServers(
+    {
+      async listMcpPage(page, call) {
+        if (page.page > 1) {
+          const { promise, resolve } = Promise.withResolvers<void>()
+          if (waiting.push(resolve) >= 9) for (const go of waiting) go()
+          await promise
+        }
+        return list.listMcpPage(page, call)
+      },
+    },
+    ask,
+    known(...names(20)),
+    context,
+  )
+  expect(idsOf(await reading)).toEqual(names(20))
 })
 
 test('a frozen total stops nothing, and asks for two readings that agree even if the ids are known', async () => {
@@ -143,6 +164,30 @@ test('readings that are whole but never agree are partial', async () => {
   })
   const reading = await readMcpServers(list, ask, nothingKnown, context)
   expect(reading).toMatchObject({ status: 'partial', why: 'no two readings had the same servers' })
+})
+
+test('a platform that pays no heed to the page number is not asked for ever', async () => {
+  const list = openMcpList([])
+  const always = openMcpList(names(2))
+  const reading = await readMcpServers(
+    {
+      listMcpPage: (asked, call) => {
+        list.asked.push(asked)
+        return always.listMcpPage({ ...asked, page: 1 }, call)
+      },
+    },
+    ask,
+    nothingKnown,
+    context,
+  )
+  expect(reading).toMatchObject({ status: 'partial', why: 'a server came twice' })
+  expect(list.asked).toHaveLength(6)
+})
+
+test('a total beyond belief does not set off as many calls', async () => {
+  const list = openMcpList(names(3), { total: () => Number.MAX_SAFE_INTEGER })
+  expect(await readMcpServers(list, ask, nothingKnown, context)).toMatchObject({ status: 'partial' })
+  expect(list.asked.length).toBeLessThan(3 * 70)
 })
 
 test('a page too deep to be had makes it partial at once', async () => {

@@ -1,7 +1,10 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
+import { alertRuleWire } from '#test/support/wire.ts'
 import { createThrottle } from '../support/create-throttle.ts'
 import { answerJson, openScriptedPlatform, type Script, success } from '../support/scripted-platform.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -76,6 +79,28 @@ test('a platform that hangs, before or in the answer, is given up after the requ
   )
 })
 
+test("the time to answer is the platform's: an answer that comes slowly is given up, one that is read slowly is not", async () => {
+  const text = JSON.stringify(success(null))
+  await using platform = await openScriptedPlatform(
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const drip = setInterval(() => response.write(' '), 50)
+      setTimeout(() => response.end(text), 1_000)
+      response.on('finish', () => clearInterval(drip)).on('close', () => clearInterval(drip))
+    },
+    { requestTimeoutMs: 300 },
+  )
+  expect(await importOnce(platform, batch, context)).toMatchObject(uncertain)
+
+  await using fast = await openScriptedPlatform(
+    (_request, response) => answerJson(response, success([alertRuleWire()])),
+    { requestTimeoutMs: 300 },
+  )
+  const taken = collectRows()
+  const slow = { ...taken, take: () => delay(500) }
+  expect(await fast.client.listAlertRules(0n, slow, context)).toMatchObject({ ok: true, requests: 1 })
+})
+
 test('an answer that unpacks to more than fits is not unpacked', async () => {
   const bomb = Buffer.concat(Array(17).fill(gzipSync(Buffer.alloc(16 * 1024 * 1024))))
   await using platform = await openScriptedPlatform((_request, response) => {
@@ -108,7 +133,7 @@ test('a listing that cannot be sent is tried three times without a request', asy
   await using platform = await openScriptedPlatform(() => {}, {
     baseUrl: `http://127.0.0.1:${await closedPort()}`,
   })
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject(unsent)
+  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject(unsent)
   expect(platform.throttle.calls.map(({ state }) => state)).toEqual(Array(3).fill('returned'))
 })
 
@@ -203,7 +228,7 @@ test.each([
       },
     },
   })
-  const listing = platform.client.listAlertRules(0n, { runId: null, signal: stop.signal })
+  const listing = platform.client.listAlertRules(0n, collectRows(), { runId: null, signal: stop.signal })
   await expect(listing).rejects.toThrow('shutting down')
   expect(throttle.calls.map(({ state }) => state)).toEqual(Array(last).fill('returned'))
   expect(platform.received).toEqual([])

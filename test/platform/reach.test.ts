@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Secret } from '#src/model/secret.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
+import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { answerJson, CANARY, openScriptedPlatform, success } from '../support/scripted-platform.ts'
 
@@ -111,7 +112,7 @@ for (const scheme of ['http', 'https'] as const) {
   test(`a proxy that wants credentials for ${scheme} is named, and not asked again`, async () => {
     await using proxy = await openProxy(407)
     await using platform = await openScriptedPlatform(() => {}, through(proxy.host))
-    const answer = await platform.client.listAlertRules(0n, context)
+    const answer = await platform.client.listAlertRules(0n, collectRows(), context)
     expect(answer).toMatchObject({
       ok: false,
       refusal: { kind: 'proxy-auth', code: 'ProxyAuthenticationRequired', retryable: false, certain: true },
@@ -171,7 +172,7 @@ test('hosts of NO_PROXY are reached without the proxy, and no proxy is named for
 test('a certificate that nobody here vouches for is called that, at once and with what to do', async () => {
   await using server = await privatePlatform()
   await using platform = await openScriptedPlatform(() => {}, { baseUrl: `https://${server.host}` })
-  const answer = await platform.client.listAlertRules(0n, context)
+  const answer = await platform.client.listAlertRules(0n, collectRows(), context)
   expect(answer).toMatchObject({
     ok: false,
     requests: 0,
@@ -188,9 +189,10 @@ test('a certificate that nobody here vouches for is called that, at once and wit
 test('NODE_EXTRA_CA_CERTS makes a private CA trusted', { timeout: 60_000 }, async () => {
   await using server = await privatePlatform()
   const script = `
+    import { collectRows } from '#test/support/collect-rows.ts'
     import { openScriptedPlatform } from '#test/support/scripted-platform.ts'
     const platform = await openScriptedPlatform(() => {}, { baseUrl: 'https://${server.host}' })
-    const answer = await platform.client.listAlertRules(0n, { runId: null, signal: new AbortController().signal })
+    const answer = await platform.client.listAlertRules(0n, collectRows(), { runId: null, signal: new AbortController().signal })
     console.log(answer.ok)
     await platform[Symbol.asyncDispose]()`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -232,7 +234,7 @@ test.each(redirects)(
       },
       key === undefined ? {} : { appKey: new Secret(key) },
     )
-    const answer = await platform.client.listAlertRules(0n, context)
+    const answer = await platform.client.listAlertRules(0n, collectRows(), context)
     expect(answer).toMatchObject({
       ok: false,
       requests: 1,

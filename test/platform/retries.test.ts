@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { batch, context, page } from '../support/platform-calls.ts'
 import { answerJson, failure, openScriptedPlatform, success } from '../support/scripted-platform.ts'
@@ -8,7 +9,7 @@ test('data of another type breaks the contract: tried three times, then refused,
     answerJson(response, success(request.url.includes('mcp') ? { total: '5', servers: [] } : {})),
   )
   const answers = await Promise.all([
-    platform.client.listAlertRules(0n, context),
+    platform.client.listAlertRules(0n, collectRows(), context),
     platform.client.listMcpPage(page, context),
   ])
   expect(answers).toMatchObject([
@@ -31,7 +32,10 @@ test('a listing is tried three times, and no more', async () => {
     if (request.url.includes('mcp')) answerJson(response, failure('InternalError'), 500)
     else answerJson(response, isThird ? success([]) : failure('InternalError'), isThird ? 200 : 500)
   })
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: true, requests: 3 })
+  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+    ok: true,
+    requests: 3,
+  })
   expect(await platform.client.listMcpPage(page, context)).toMatchObject({
     ok: false,
     requests: 3,
@@ -43,7 +47,10 @@ test('a listing that is refused for good is tried once', async () => {
   await using platform = await openScriptedPlatform((_request, response) =>
     answerJson(response, failure('Unauthorized'), 401),
   )
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: false, requests: 1 })
+  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+    ok: false,
+    requests: 1,
+  })
 })
 
 test('a 429 costs no attempt: the throttle is told, and the next permit is asked for', async () => {
@@ -52,7 +59,10 @@ test('a 429 costs no attempt: the throttle is told, and the next permit is asked
     else if (n <= 7) answerJson(response, failure('InternalError'), 500)
     else answerJson(response, success([]))
   })
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: true, requests: 8 })
+  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+    ok: true,
+    requests: 8,
+  })
   expect(platform.throttle.calls[0]?.end).toMatchObject({ httpStatus: 429, retryAfterMs: 2_000 })
 })
 
@@ -60,7 +70,10 @@ test('what is tried again is said at debug: whoever asked says how it ended', as
   await using platform = await openScriptedPlatform((_request, response) =>
     answerJson(response, failure('InternalError'), 500),
   )
-  expect(await platform.client.listAlertRules(0n, context)).toMatchObject({ ok: false, requests: 3 })
+  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+    ok: false,
+    requests: 3,
+  })
   const lines = platform.logs.map(line => JSON.parse(line))
   expect(lines.filter(({ level }) => level > 20)).toEqual([])
   expect(lines.filter(({ msg }) => msg.endsWith('Trying again.'))).toHaveLength(2)
@@ -71,8 +84,8 @@ test('that listings wait for a 429 is warned of, once a minute', async () => {
     if (n % 3 === 0) answerJson(response, success([]))
     else answerJson(response, failure('RequestTooFrequently'), 429)
   })
-  await platform.client.listAlertRules(0n, context)
-  await platform.client.listAlertRules(0n, context)
+  await platform.client.listAlertRules(0n, collectRows(), context)
+  await platform.client.listAlertRules(0n, collectRows(), context)
   const warnings = platform.logs.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
   expect(warnings).toMatchObject([{ account: expect.any(String), operation: 'list-alert-rules' }])
   expect(warnings[0].msg).toMatch(/Waiting/)

@@ -14,8 +14,3 @@ export async function closedForMs(pool: Pool, limitKey: string): Promise<number>
   )
   return rows[0]!.ms
 }
-
-/** The platform keeps every limit that it has closed so far closed for another hour. */
-export async function closeLimitsLonger(pool: Pool): Promise<void> {
-  await pool.query(`update ferry.platform_limits set blocked_until = clock_timestamp() + interval '1 hour'`)
-}

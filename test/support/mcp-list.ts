@@ -1,4 +1,5 @@
-import type { McpPage, PlatformClient } from '#src/platform/client.ts'
+import type { PlatformClient } from '#src/platform/client.ts'
+import type { McpPage } from '#src/platform/list-page.ts'
 
 export type McpRequest = { readonly page: number; readonly limit: number }
 

@@ -6,6 +6,7 @@ import { loadInstallation } from '#src/db/installation.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
+import { createKnownRows } from '#src/inventory/known-rows.ts'
 import { type BackendSettings, migrateQueue, openBackend, openRawQueue } from '#src/queue/backend.ts'
 import type { ScheduleWakeUp } from '#src/queue/messages.ts'
 import { type Schedule, type ScheduleDefinition, schedulesOf } from '#src/schedules/definition.ts'
@@ -111,6 +112,7 @@ export function contextOf(
     accounts: new Map(accounts.map(name => [name, { name } as InventoryAccount & ImportAccount])),
     removalGuard: { rows: 10, share: 0.2 },
     limitWork: work => work(),
+    knownRows: createKnownRows(0),
     holder: 'test',
     arrivalBoundMs: 5_000,
     requestTimeoutMs: 20_000,

@@ -3,6 +3,7 @@ import type { Ferry } from '#src/ferry.ts'
 import { listSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import type { Answer } from '#src/platform/answer.ts'
 import type { Operation } from '#src/platform/operations.ts'
+import type { RowSink } from '#src/platform/row-sink.ts'
 import { EXIT } from '../exit.ts'
 import { isRefusal } from '../run-result.ts'
 import { boundedThrottle, LimitNotFree } from './bounded-throttle.ts'
@@ -18,8 +19,9 @@ export async function* platformFindings(ferry: Ferry, signal: AbortSignal): Asyn
         return answerFinding(name, servers, servers.ok ? `${servers.data.total} MCP servers` : '')
       },
       async () => {
-        const rules = await client.listAlertRules(folders[0] ?? 0n, context)
-        return answerFinding(name, rules, rules.ok ? `${rules.data.listing().rows.length} alert rules` : '')
+        const sink = countReadable()
+        const rules = await client.listAlertRules(folders[0] ?? 0n, sink, context)
+        return answerFinding(name, rules, `${sink.count} alert rules`)
       },
     ]
     for (const check of checks) yield await check().catch(limitFinding)
@@ -28,6 +30,22 @@ export async function* platformFindings(ferry: Ferry, signal: AbortSignal): Asyn
     if (closed) yield closedFinding(name, 'import-subscribers', closed)
   }
   yield* sharedAccounts(ferry)
+}
+
+/** Counts the rows that parse. */
+function countReadable(): RowSink<unknown> & { readonly count: number } {
+  const sink = {
+    count: 0,
+    ready: async () => {},
+    begin() {
+      sink.count = 0
+    },
+    knows: () => false,
+    async take(rows: readonly object[]) {
+      for (const row of rows) if ('row' in row) sink.count += 1
+    },
+  }
+  return sink
 }
 
 function answerFinding(account: string, answer: Answer<unknown>, found: string): Finding {

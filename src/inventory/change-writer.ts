@@ -1,0 +1,177 @@
+import type { PoolClient } from 'pg'
+import { fenceWithLease, LeaseLost } from '#src/db/leases.ts'
+import { beginTransaction, type LongTransaction } from '#src/db/long-transaction.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { chooseInstant, InstantPassed, isStillFree } from './choose-instant.ts'
+import type { ChangeSink, Changes } from './compare.ts'
+import type { InventoryContext } from './context.ts'
+import { applyFirings } from './firings.ts'
+import { finishRun, type RunEnd, type RunStep } from './ledger.ts'
+import type { OpenRun } from './open-run.ts'
+import type { InventorySource } from './source.ts'
+import { closeVersions, openVersions } from './versions.ts'
+
+/** What a run writes beside its changes, and how it ends. */
+type Finish = (client: PoolClient, step: RunStep) => Promise<Omit<RunEnd, 'appliedAt' | 'requests' | 'pages'>>
+
+/** How a run ended that was applied. */
+export type AppliedEnd = RunEnd & { readonly appliedAt: string }
+
+/** Writes the changes of a run. Nobody sees any of it before `publish`. */
+export type ChangeWriter<Row> = ChangeSink<Row> & {
+  /** Publishes the run: commits its changes, with what `finish` writes, and ends it in the ledger. */
+  publish(finish: Finish): Promise<AppliedEnd>
+  /** Forgets all changes, if they were not published. */
+  discard(): Promise<void>
+  /**
+   * Ends the transaction, if there were so many changes that they were written already. Returns whether the changes are
+   * still there to be published.
+   */
+  keepIfHeld(): Promise<boolean>
+}
+
+/**
+ * Changes are kept in memory up to this number, so that the transaction of most runs is short. If there are more, they are
+ * written while the listing is being read.
+ */
+const MAX_HELD_ROWS = 4_000
+const MAX_HELD_BYTES = 8 * 1024 * 1024
+
+/**
+ * Opens the writer of one run. Its transaction is protected by the lease: `publish` throws `LeaseLost` if another worker
+ * may have it by now, and `InstantPassed` if a snapshot was taken since the changes began to be written. Then nothing is
+ * written.
+ */
+export function openChangeWriter<Row>(
+  context: InventoryContext,
+  source: InventorySource<Row>,
+  run: OpenRun,
+): ChangeWriter<Row> {
+  const { pool, limitWork } = context
+  const inventory = { account: run.account, resource: source.resource }
+  let held: Changes<Row>[] = []
+  /** How many of `held` are from before the last mark. */
+  let marked = 0
+  let transaction: LongTransaction | null = null
+  /** The instant of the transaction. */
+  let at = ''
+  let savepoint: 'none' | 'wanted' | 'set' | 'to be rolled back' = 'none'
+  /** How often it was rewound. What was to be written before is not written after it. */
+  let rewinds = 0
+  const stepAt = (instant: string): RunStep => ({ ...inventory, runId: run.id, at: instant })
+
+  async function put(client: PoolClient, step: RunStep, changes: Changes<Row>): Promise<void> {
+    const { table, isFiring } = source
+    await closeVersions(
+      client,
+      table,
+      step,
+      changes.changed.map(({ id }) => id),
+    )
+    await openVersions(client, table, step, [...changes.added, ...changes.changed])
+    if (isFiring) await applyFirings(client, step, changes.began, changes.ended)
+  }
+
+  async function putHeld(client: PoolClient, step: RunStep, from: number, to: number): Promise<void> {
+    for (const changes of held.slice(from, to)) await put(client, step, changes)
+  }
+
+  /** Brings the savepoint of the transaction to where the reading is. It may be rewound meanwhile. */
+  async function settleSavepoint(client: PoolClient): Promise<void> {
+    const before = savepoint
+    savepoint = 'set'
+    if (before === 'to be rolled back') await client.query('rollback to savepoint part')
+    if (before === 'wanted') await client.query('savepoint part')
+  }
+
+  /** Writes what is held into a transaction that stays open. */
+  async function spill(): Promise<void> {
+    transaction = await beginTransaction(pool, limitWork)
+    await transaction.run(async client => {
+      at = await chooseInstant(client, inventory)
+      await putHeld(client, stepAt(at), 0, marked)
+      savepoint = 'wanted'
+      await settleSavepoint(client)
+      await putHeld(client, stepAt(at), marked, held.length)
+    })
+    held = []
+    marked = 0
+  }
+
+  async function rollBack(): Promise<void> {
+    await transaction?.rollBack()
+    transaction = null
+  }
+
+  return {
+    mark() {
+      marked = held.length
+      // After a rollback, its savepoint is where this part begins too.
+      if (savepoint !== 'to be rolled back') savepoint = 'wanted'
+    },
+    rewind() {
+      rewinds += 1
+      held.length = marked
+      if (savepoint === 'set') savepoint = 'to be rolled back'
+    },
+    async write(changes) {
+      if (transaction) {
+        const before = rewinds
+        return transaction.run(async client => {
+          if (rewinds !== before) return
+          await settleSavepoint(client)
+          await put(client, stepAt(at), changes)
+        })
+      }
+      held.push(changes)
+      if (isTooMuch(held)) await spill()
+    },
+    publish(finish) {
+      const end = async (client: PoolClient, step: RunStep): Promise<AppliedEnd> => {
+        const finished = await finish(client, step)
+        const whole = { ...finished, appliedAt: step.at, requests: run.requests, pages: run.pages }
+        if (!(await finishRun(client, run.id, whole))) {
+          throw new LeaseLost(`run ${run.id} was taken for lost`)
+        }
+        return whole
+      }
+      const open = transaction
+      if (open) {
+        transaction = null
+        return open.end(async client => {
+          await settleSavepoint(client)
+          await fenceWithLease(client, run.lease)
+          if (!(await isStillFree(client, inventory, at))) throw new InstantPassed()
+          return end(client, stepAt(at))
+        })
+      }
+      return limitWork(() =>
+        inTransaction(pool, async client => {
+          await fenceWithLease(client, run.lease)
+          const step = stepAt(await chooseInstant(client, inventory))
+          await putHeld(client, step, 0, held.length)
+          return end(client, step)
+        }),
+      )
+    },
+    async discard() {
+      held = []
+      await rollBack()
+    },
+    async keepIfHeld() {
+      const isHeld = transaction === null
+      await rollBack()
+      return isHeld
+    },
+  }
+}
+
+function isTooMuch(held: readonly Changes<unknown>[]): boolean {
+  let rows = 0
+  let bytes = 0
+  for (const changes of held) {
+    rows += changes.added.length + changes.changed.length + changes.began.length + changes.ended.length
+    bytes += changes.bytes
+  }
+  return rows > MAX_HELD_ROWS || bytes > MAX_HELD_BYTES
+}

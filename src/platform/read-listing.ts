@@ -1,0 +1,137 @@
+import { createHash, hash } from 'node:crypto'
+import { header, isJson, isSuccessStatus } from './answer.ts'
+import { AnswerTooLarge, MAX_RULES, TOO_MUCH } from './answer-size.ts'
+import { mayNeedCleaning } from './clean-text.ts'
+import { declaredJson, openDrift } from './declared.ts'
+import { parseLossless } from './lossless-json.ts'
+import type { AnswerHead } from './post.ts'
+import { type RowKind, type RowReading, readRow, TOO_LONG } from './read-rows.ts'
+import { RowScanner } from './row-scanner.ts'
+import type { ListingEnd, ReadRow, RowSink } from './row-sink.ts'
+
+/** The body of a listing after its rows have been handed over. */
+export type ScannedListing = ListingEnd & {
+  /** What is around the rows, with an empty array in their place. Empty if the body is certainly not valid JSON. */
+  readonly around: Buffer
+}
+
+export const EMPTY_LISTING: ListingEnd = { rows: 0, dataHash: hash('sha256', '', 'hex'), drift: [] }
+
+/** Whether an answer may be a listing. Any other answer is short. */
+export function mayBeListing({ httpStatus, headers }: AnswerHead): boolean {
+  return isSuccessStatus(httpStatus) && isJson(header({ headers }, 'content-type'))
+}
+
+/**
+ * Reads a listing as it comes and hands its rows to `sink`, one chunk's at a time. Throws what the chunks or the sink
+ * throw, and `AnswerTooLarge`; never for what the platform sent otherwise: whether the listing was a valid one, only what
+ * is around its rows can tell, so the sink must wait for that.
+ */
+export async function readListing<Row, Wire>(
+  kind: RowKind<Row, Wire>,
+  chunks: AsyncIterable<Buffer>,
+  sink: RowSink<Row>,
+): Promise<ScannedListing> {
+  await sink.ready()
+  const listing = openListing(kind, sink)
+  for await (const chunk of chunks) {
+    const rows = listing.read(chunk)
+    if (rows === null) break
+    if (rows.length > 0) await sink.take(rows)
+  }
+  return listing.end()
+}
+
+function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
+  let drift = openDrift(kind.declared)
+  let digests = createHash('sha256')
+  let position = 0
+  let chunkDigests: string[] = []
+  let rows: ReadRow<Row>[] = []
+  let isBroken = false
+  const scanner = new RowScanner(['data'], { restart, row })
+  sink.begin()
+
+  function restart(): void {
+    if (position === 0) return
+    sink.begin()
+    drift = openDrift(kind.declared)
+    digests = createHash('sha256')
+    position = 0
+    chunkDigests = []
+    rows = []
+  }
+
+  function row(text: Buffer | null): void {
+    const at = position++
+    if (position > MAX_RULES) throw new AnswerTooLarge(TOO_MUCH.rules)
+    if (isBroken) return
+    const digest = hash('sha256', text ?? '', 'latin1')
+    chunkDigests.push(digest)
+    if (text !== null && sink.knows(digest)) return
+    const read = text === null ? { raw: TOO_LONG, ...readRow(kind, TOO_LONG, false) } : parseRow(kind, text)
+    if (read === null) {
+      isBroken = true
+      return
+    }
+    const { raw } = read
+    drift.look(raw)
+    const declared = () => declaredJson(kind.declared, raw)
+    rows.push(
+      'row' in read
+        ? {
+            position: at,
+            id: `${read.id}`,
+            row: read.row,
+            altered: read.altered,
+            digest,
+            bytes: text?.length ?? 0,
+            raw: declared,
+          }
+        : { position: at, id: read.id === null ? null : `${read.id}`, reason: read.reason, raw: declared() },
+    )
+  }
+
+  return {
+    /** The rows that end in this chunk and are not known. Null if the body is certainly not valid JSON. */
+    read(chunk: Buffer): ReadRow<Row>[] | null {
+      scanner.write(chunk)
+      digests.update(chunkDigests.join(''), 'latin1')
+      const read = rows
+      rows = []
+      chunkDigests = []
+      return isBroken || scanner.isBroken ? null : read
+    },
+    end(): ScannedListing {
+      const around = isBroken ? null : scanner.end()
+      return {
+        rows: position,
+        dataHash: digests.digest('hex'),
+        drift: drift.found(),
+        around: around ?? Buffer.alloc(0),
+      }
+    },
+  }
+}
+
+/**
+ * Reads the text of a row; null if it is not JSON. JSON.parse alone rounds large integers, and a row with one of them does
+ * not pass as read. So only such rows, and those that do not pass anyway, are parsed in the slower way that is exact.
+ */
+function parseRow<Row, Wire>(
+  kind: RowKind<Row, Wire>,
+  text: Buffer,
+): (RowReading<Row> & { raw: unknown }) | null {
+  const json = text.toString('utf8')
+  const mayBeDirty = mayNeedCleaning(json)
+  try {
+    const raw: unknown = JSON.parse(json)
+    const read = readRow(kind, raw, mayBeDirty)
+    if ('row' in read) return { raw, ...read }
+    const exact = parseLossless(json)
+    return { raw: exact, ...readRow(kind, exact, mayBeDirty) }
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return null
+    throw error
+  }
+}

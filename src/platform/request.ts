@@ -1,0 +1,16 @@
+import type { Scrub, Verdict } from './answer.ts'
+import { stringifyLossless } from './lossless-json.ts'
+import type { Operation } from './operations.ts'
+import type { Answered, Post } from './post.ts'
+
+/** What is asked of the platform, and how its answer is read. */
+export type PlatformRequest<Body, T> = {
+  readonly operation: Operation
+  readonly body: Buffer
+  readonly receive: Post<Body>['receive']
+  readonly read: (answer: Answered<Body>, scrub: Scrub) => Verdict<T>
+}
+
+export function jsonBytes(value: unknown): Buffer {
+  return Buffer.from(stringifyLossless(value))
+}

@@ -1,0 +1,223 @@
+import { AnswerTooLarge, MAX_ANSWER_BYTES, MAX_ROW_BYTES, TOO_MUCH } from './answer-size.ts'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/** Where the scanner is: around the rows, between two of them, or in one. */
+type Place = 'around' | 'between' | 'in row'
+/** What may come between two rows. */
+type Expected = 'row or end' | 'row' | 'comma or end'
+
+export type RowHandler = {
+  /** The array of rows begins. A JSON text may have a member twice; then the last one counts, and rows before it do not. */
+  restart(): void
+  /** The text of one row, or null if it is longer than `MAX_ROW_BYTES`. The buffer is valid only during the call. */
+  row(text: Buffer | null): unknown
+}
+
+/**
+ * Finds the rows of a listing in the bytes of its JSON, however these are cut into chunks, and keeps one row at a time.
+ *
+ * The rows are the elements of the array at `path` (`['data']`, or `['data', 'servers']`). What is around them is kept, with
+ * an empty array in their place, and is a valid JSON text if and only if the whole was, apart from the rows themselves:
+ * whether a row is valid, only parsing it can tell.
+ */
+export class RowScanner {
+  readonly #path: readonly string[]
+  readonly #handler: RowHandler
+  #place: Place = 'around'
+  #isBroken = false
+
+  /** What is around the rows. */
+  readonly #around: Buffer[] = []
+  #aroundBytes = 0
+  /** The last key of each open container; `null` in an array, or before the first key. */
+  readonly #keys: (string | null)[] = []
+  /** The string that is open, or was the last one. */
+  #string: Buffer[] = []
+
+  #expected: Expected = 'row or end'
+  /** The beginning of a row that earlier chunks had. Null once the row is too long. */
+  #begun: Buffer[] | null = []
+  #begunBytes = 0
+  /** Open brackets and braces of the row. */
+  #depth = 0
+  #isBare = false
+
+  #inString = false
+  #isEscaped = false
+
+  constructor(path: readonly string[], handler: RowHandler) {
+    this.#path = path
+    this.#handler = handler
+  }
+
+  /** Whether the text can no longer become valid. */
+  get isBroken(): boolean {
+    return this.#isBroken
+  }
+
+  write(chunk: Buffer): void {
+    let at = 0
+    while (at < chunk.length && !this.#isBroken) {
+      if (this.#place === 'around') at = this.#lookForRows(chunk, at)
+      else if (this.#place === 'between') at = this.#lookForRow(chunk, at)
+      else at = this.#readRow(chunk, at)
+    }
+  }
+
+  /** What is around the rows, with `[]` in their place. Null if the text was broken between two rows, or ended in one. */
+  end(): Buffer | null {
+    return this.#isBroken || this.#place !== 'around' ? null : Buffer.concat(this.#around)
+  }
+
+  /** Reads what is around the rows, up to their first byte. */
+  #lookForRows(chunk: Buffer, from: number): number {
+    let stringFrom = this.#inString ? from : -1
+    for (let at = from; at < chunk.length; at++) {
+      const byte = chunk[at]
+      if (this.#inString) {
+        if (this.#isEscaped) this.#isEscaped = false
+        else if (byte === BACKSLASH) this.#isEscaped = true
+        else if (byte === QUOTE) {
+          this.#inString = false
+          this.#string.push(Buffer.from(chunk.subarray(stringFrom, at)))
+        }
+      } else if (byte === QUOTE) {
+        this.#inString = true
+        this.#string = []
+        stringFrom = at + 1
+      } else if (byte === COLON) {
+        this.#keys[this.#keys.length - 1] = decodedKey(this.#string)
+      } else if (byte === OPEN_BRACKET && this.#isAtPath()) {
+        this.#keep(chunk.subarray(from, at + 1))
+        this.#keys.push(null)
+        this.#place = 'between'
+        this.#expected = 'row or end'
+        this.#handler.restart()
+        return at + 1
+      } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) this.#keys.push(null)
+      else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) this.#keys.pop()
+    }
+    if (this.#inString) this.#string.push(Buffer.from(chunk.subarray(stringFrom)))
+    this.#keep(chunk.subarray(from))
+    return chunk.length
+  }
+
+  #isAtPath(): boolean {
+    return this.#keys.length === this.#path.length && this.#path.every((key, n) => this.#keys[n] === key)
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#aroundBytes += bytes.length
+    if (this.#aroundBytes > MAX_ANSWER_BYTES) throw new AnswerTooLarge(TOO_MUCH.bytes)
+    this.#around.push(Buffer.from(bytes))
+  }
+
+  /** Reads what is between two rows, up to the first byte of the next one, or past the end of the array. */
+  #lookForRow(chunk: Buffer, from: number): number {
+    let at = from
+    while (isSpace(chunk[at])) at++
+    const byte = chunk[at]
+    if (byte === undefined) return at
+    if (byte === CLOSE_BRACKET && this.#expected !== 'row') {
+      this.#place = 'around'
+      return at // kept with what comes after the rows
+    }
+    if (this.#expected === 'comma or end') {
+      this.#isBroken = byte !== COMMA
+      this.#expected = 'row'
+      return at + 1
+    }
+    this.#isBroken = byte === COMMA || byte === CLOSE_BRACKET
+    this.#place = 'in row'
+    this.#begun = []
+    this.#begunBytes = 0
+    this.#depth = 0
+    this.#isBare = byte !== OPEN_BRACE && byte !== OPEN_BRACKET && byte !== QUOTE
+    return at
+  }
+
+  /** Reads a row, or as much of it as this chunk has. */
+  #readRow(chunk: Buffer, from: number): number {
+    const end = this.#isBare ? endOfBareValue(chunk, from) : this.#endOfRow(chunk, from)
+    this.#begunBytes += (end === -1 ? chunk.length : end) - from
+    if (this.#begunBytes > MAX_ROW_BYTES) this.#begun = null
+    if (end === -1) {
+      this.#begun?.push(Buffer.from(chunk.subarray(from)))
+      return chunk.length
+    }
+    const last = chunk.subarray(from, end)
+    if (this.#begun === null) this.#handler.row(null)
+    else this.#handler.row(this.#begun.length === 0 ? last : Buffer.concat([...this.#begun, last]))
+    this.#place = 'between'
+    this.#expected = 'comma or end'
+    return end
+  }
+
+  /** Returns where the row ends in this chunk, or -1. Every byte of a listing passes here, so fields are kept in variables. */
+  #endOfRow(chunk: Buffer, from: number): number {
+    const { length } = chunk
+    let depth = this.#depth
+    let inString = this.#inString
+    let at = from
+    if (this.#isEscaped) {
+      this.#isEscaped = false
+      at++
+    }
+    // No byte is read beyond the chunk: one such access makes V8 read all of them more slowly.
+    scan: while (at < length) {
+      while (inString && at < length) {
+        const byte = chunk[at++]
+        if (byte === QUOTE) inString = false
+        else if (byte === BACKSLASH) at++
+      }
+      if (depth === 0 && !inString && at > from) break
+      while (at < length) {
+        const byte = chunk[at++] as number
+        if (byte === QUOTE) {
+          inString = true
+          break
+        }
+        if (byte < OPEN_BRACKET) continue
+        if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
+        else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+          depth--
+          if (depth === 0) break scan
+        }
+      }
+    }
+    this.#depth = depth
+    this.#inString = inString
+    this.#isEscaped = at > length
+    return depth === 0 && !inString ? at : -1
+  }
+}
+
+/** Returns where a number or a literal ends, or -1. */
+function endOfBareValue(chunk: Buffer, from: number): number {
+  for (let at = from; at < chunk.length; at++) {
+    const byte = chunk[at]
+    if (byte === COMMA || byte === CLOSE_BRACKET || isSpace(byte)) return at
+  }
+  return -1
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+/** The text of a key: two spellings of one key are the same key. Null if it is not valid JSON. */
+function decodedKey(pieces: readonly Buffer[]): string | null {
+  try {
+    return JSON.parse(`"${Buffer.concat(pieces).toString('utf8')}"`)
+  } catch {
+    return null
+  }
+}

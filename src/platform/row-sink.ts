@@ -1,0 +1,43 @@
+import type { Drift, Quarantined } from '#src/model/listing.ts'
+
+/** A row of a listing, as it was read. */
+export type ReadRow<Row> = GoodRow<Row> | Quarantined
+
+export type GoodRow<Row> = {
+  /** Its position in the listing, from 0. */
+  readonly position: number
+  readonly id: string
+  readonly row: Row
+  /** The paths of fields whose text was altered. */
+  readonly altered: readonly string[]
+  /** See `RowSink.knows`. */
+  readonly digest: string
+  /** The length of its text, in bytes. */
+  readonly bytes: number
+  /** What is stored if it is quarantined after all, see `Quarantined.raw`. */
+  raw(): string | null
+}
+
+/** Takes the rows of one listing while it is being read. */
+export type RowSink<Row> = {
+  /** Resolves when rows may come. */
+  ready(): Promise<void>
+  /** A listing begins. What came before, if anything, was not a whole listing and does not count. */
+  begin(): void
+  /**
+   * Whether a row with this digest was read before and needs no parsing; it then counts as delivered. A digest is the
+   * SHA-256 of the row's text, as 32 characters of one byte each.
+   */
+  knows(digest: string): boolean
+  /** Takes rows, in their order, the known ones left out. Resolves when more may come. */
+  take(rows: readonly ReadRow<Row>[]): Promise<void>
+}
+
+/** What a listing came to. */
+export type ListingEnd = {
+  /** How many rows were delivered, whatever they were. */
+  readonly rows: number
+  /** Equal hashes mean equal rows in the same order. */
+  readonly dataHash: string
+  readonly drift: readonly Drift[]
+}

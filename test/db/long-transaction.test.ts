@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { beginTransaction } from '#src/db/long-transaction.ts'
+import { PostgresUnavailable } from '#src/db/outage.ts'
+import { createWorkLimit } from '#src/model/work-limit.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const NO_LIMIT = createWorkLimit(1)
+
+test('pieces of one transaction run one after the other, and are committed together', async () => {
+  await using store = await openTestStore()
+  const open = await beginTransaction(store.pool, NO_LIMIT)
+  const add = (n: number) =>
+    open.run(client =>
+      client.query(`insert into ferry.leases values ('lease ${n}', gen_random_uuid(), 'me', now(), now())`),
+    )
+  await Promise.all([add(1), add(2)])
+  const count = async () => (await store.pool.query('select from ferry.leases')).rowCount
+  expect(await count()).toBe(0)
+  expect(await open.end(async client => (await client.query('select from ferry.leases')).rowCount)).toBe(2)
+  expect(await count()).toBe(2)
+})
+
+test('a transaction that waits long is not ended as an idle one', async () => {
+  await using store = await openTestStore()
+  const open = await beginTransaction(store.pool, NO_LIMIT, 50)
+  await open.run(client => client.query(`set local idle_in_transaction_session_timeout = '500ms'`))
+  await delay(1_200)
+  expect(await open.end(async () => 'committed')).toBe('committed')
+})
+
+test('a piece that fails ends the transaction; what comes after it fails the same way, and gives the work back', async () => {
+  await using store = await openTestStore()
+  const open = await beginTransaction(store.pool, NO_LIMIT)
+  await expect(open.run(client => client.query('select 1 / 0'))).rejects.toThrow('division by zero')
+  await expect(open.end(async () => 'never')).rejects.toThrow('division by zero')
+  await open.rollBack()
+  await (await beginTransaction(store.pool, NO_LIMIT)).rollBack()
+})
+
+test('a connection that breaks between two pieces is said to be one of Postgres', async () => {
+  await using store = await openTestStore()
+  const open = await beginTransaction(store.pool, NO_LIMIT)
+  const pid = await open.run(
+    async client => (await client.query('select pg_backend_pid() as pid')).rows[0].pid,
+  )
+  await store.pool.query('select pg_terminate_backend($1)', [pid])
+  await expect(
+    open.run(async client => {
+      await client.query('select')
+      await client.query('select')
+    }),
+  ).rejects.toThrow(PostgresUnavailable)
+})

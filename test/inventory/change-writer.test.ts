@@ -1,0 +1,88 @@
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { acquireLease } from '#src/db/leases.ts'
+import { alertRules } from '#src/inventory/alert-rules.ts'
+import { openChangeWriter } from '#src/inventory/change-writer.ts'
+import type { Changes } from '#src/inventory/compare.ts'
+import { leaseNameOf } from '#src/inventory/lease-name.ts'
+import { NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
+import type { AlertRule } from '#src/model/alert-rule.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { NEW_RUN } from '#test/support/runs.ts'
+import { ruleOf, rules, scriptedAccount, withAccounts } from './scripted-account.ts'
+
+const HEAVY = 9 * 1024 * 1024
+
+/** What a part of a reading does, attempt after attempt: the last attempt counts. */
+const attempt = fc.array(
+  fc.record({
+    /** So much that what is held is written into a transaction that stays open. */
+    isHeavy: fc.boolean(),
+    /** How long is waited for it, if it is still being written when the next attempt begins. */
+    underWayFor: fc.option(fc.nat(4)),
+  }),
+  { maxLength: 3 },
+)
+const part = fc.array(attempt, { minLength: 1, maxLength: 3 })
+
+test('of each part, exactly what its last attempt wrote is published, whenever it was written', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { pool } = harness.ferry
+  let sequence = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { maxLength: 4 }), fc.boolean(), async (parts, isPublished) => {
+      const account = `account ${++sequence}`
+      const inventory = { account, resource: 'alert-rules' } as const
+      const lease = await acquireLease(pool, leaseNameOf(inventory), 'test', harness.ferry.log)
+      if ('heldBy' in lease) throw new Error('the lease is held')
+      const id = await startRun(pool, { ...NEW_RUN, ...inventory }, lease)
+      const scripted = scriptedAccount(account, () => [])
+      const context = withAccounts(harness, scripted)
+      const run = { id, account, lease, policy: { kind: 'accepted' } as const, requests: 0, pages: 0 }
+      const writer = openChangeWriter(context, alertRules(scripted), run)
+      const wanted: number[] = []
+      let next = 0
+      let underWay: Promise<void> = Promise.resolve()
+      for (const attempts of parts) {
+        for (const [n, blocks] of attempts.entries()) {
+          if (n === 0) {
+            await underWay
+            writer.mark()
+          } else writer.rewind()
+          for (const { isHeavy, underWayFor } of blocks) {
+            next += 1
+            if (n === attempts.length - 1) wanted.push(next)
+            await underWay
+            underWay = writer.write(adding(next, isHeavy ? HEAVY : 0))
+            if (underWayFor === null) await underWay
+            for (let turn = 0; turn < (underWayFor ?? 0); turn++) await setImmediate()
+          }
+        }
+      }
+      await underWay
+      const stored = () =>
+        harness.query('select id::int as id from ferry.alert_rule_versions where account = $1 order by id', [
+          account,
+        ])
+      expect(await stored()).toEqual([])
+      if (isPublished) await writer.publish(async () => ({ ...NOTHING_DONE, status: 'succeeded' }))
+      await writer.discard()
+      expect(await stored()).toEqual(isPublished ? wanted.map(one => ({ id: one })) : [])
+      await lease.release()
+    }),
+    { numRuns: 100, seed: 20261122 },
+  )
+}, 60_000)
+
+function adding(id: number, bytes: number): Changes<AlertRule> {
+  const [row] = rules([id]).map(ruleOf)
+  const fingerprint = '00000000-0000-0000-0000-000000000001'
+  return {
+    added: [{ id: `${id}`, row: row!, fingerprint, flags: undefined, altered: undefined }],
+    changed: [],
+    began: [],
+    ended: [],
+    bytes,
+  }
+}

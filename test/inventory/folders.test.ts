@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest'
+import { alertRules } from '#src/inventory/alert-rules.ts'
+import type { InventoryAccount } from '#src/inventory/context.ts'
+import { loadRun } from '#src/inventory/list-runs.ts'
+import { syncInventory } from '#src/inventory/sync.ts'
+import type { Drift } from '#src/model/listing.ts'
+import { collectRows } from '#test/support/collect-rows.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+
+const SMALL = { rules: 0, servers: 0 }
+const NEVER = new AbortController().signal
+const BOTH = { folders: [1n, 2n] }
+
+/** An account whose folders drift so. */
+function drifting(drift: ReadonlyMap<bigint, readonly Drift[]>): InventoryAccount {
+  const account = scriptedAccount('default', () => [])
+  return {
+    ...account,
+    client: {
+      ...account.client,
+      async listAlertRules(folder, sink, context) {
+        const answer = await account.client.listAlertRules(folder, sink, context)
+        if (!answer.ok) return answer
+        return { ...answer, data: { ...answer.data, dataHash: `${folder}`, drift: drift.get(folder) ?? [] } }
+      },
+    },
+  }
+}
+
+test('drift of several folders is told once for each field and type, and each folder has its hash', async () => {
+  const field = (type: string) => ({ field: 'env', type })
+  const account = drifting(
+    new Map([
+      [1n, [field('object')]],
+      [2n, [field('object'), field('string')]],
+    ]),
+  )
+  const source = alertRules(account, [1n, 2n])
+  const previous: unknown[] = []
+  const part = (before?: Promise<unknown>) => {
+    previous.push(before)
+    return collectRows()
+  }
+  const read = await source.read({ runId: null, signal: NEVER, part, isKnownSet: async () => false })
+  expect(read).toMatchObject({ drift: [field('object'), field('string')], dataHashes: ['1', '2'] })
+  expect(await previous[1]).toMatchObject({ ok: true, data: { dataHash: '1' } })
+})
+
+test('positions of quarantined rows are counted through all folders, known rows included', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const nameless = { broken: 'with its id' as const, folder: 2n }
+  const sound = rules([1, 2, 3])
+  await syncListed(harness, [sound], BOTH)
+  const run = await syncListed(
+    harness,
+    [
+      [
+        ...sound,
+        ...rules([4], { broken: 'with its id' }),
+        ...rules([5], { folder: 2n }),
+        ...rules([6], nameless),
+      ],
+    ],
+    BOTH,
+  )
+  expect(run).toMatchObject({ seen: 6, added: 1, quarantined: 2, unchanged: 3 })
+  const shown = await loadRun(harness.ferry.pool, run.run)
+  expect(shown?.quarantined.map(({ id, position }) => [id, position])).toEqual([
+    ['4', 3],
+    ['6', 5],
+  ])
+})
+
+test('a repeated id is quarantined, with where the row is that is used; nothing after a broken row with its id is', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const again = { name: 'again' }
+  const run = await syncListed(
+    harness,
+    [
+      [
+        ...rules([1, 2]),
+        ...rules([1], again),
+        ...rules([3], { broken: 'with its id' }),
+        ...rules([3], again),
+        ...rules([2, 3], { folder: 2n, name: 'in another folder' }),
+      ],
+    ],
+    BOTH,
+  )
+  const shown = await loadRun(harness.ferry.pool, run.run)
+  expect(shown?.quarantined.map(({ id, reason }) => [id, reason])).toEqual([
+    ['1', 'a row with the same id came before it'],
+    ['3', 'broken'],
+    ['3', 'a row with the same id came before it'],
+    ['2', 'the same id came in the listing of another folder; that row is used'],
+  ])
+  expect(await harness.query('select id::int, name from ferry.alert_rules order by id')).toEqual([
+    { id: 1, name: 'rule 1' },
+    { id: 2, name: 'rule 2' },
+    { id: 3, name: 'in another folder' },
+  ])
+})
+
+test('a row set aside in one folder is there, as long as its id can be read', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const second = rules([2, 3], { folder: 2n })
+  await syncListed(harness, [[...rules([1]), ...second]], BOTH)
+  const broken = rules([1], { broken: 'with its id' })
+  expect(await syncListed(harness, [[...broken, ...second]], BOTH)).toMatchObject({
+    status: 'succeeded',
+    quarantined: 1,
+    removed: 0,
+  })
+})
+
+test('of an attempt at a folder that was cut off nothing is stored, even if nothing took its place', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  // More than is held in memory: it is written while the listing is being read.
+  const cutOff = rules(upTo(6_000))
+  const folder2 = rules([7_001], { folder: 2n })
+  const account = scriptedAccount('default', n => (n === 1 ? cutOff : n === 2 ? [] : folder2))
+  const { client } = account
+  let first: ReturnType<typeof client.listAlertRules> | undefined
+  const listAlertRules: typeof client.listAlertRules = async (folder, sink, context) => {
+    if (folder === 2n) {
+      await first
+      return client.listAlertRules(folder, sink, context)
+    }
+    first = client
+      .listAlertRules(folder, sink, context)
+      .then(() => client.listAlertRules(folder, sink, context))
+    return first
+  }
+  const run = await syncInventory(
+    withAccounts(harness, { ...account, client: { ...client, listAlertRules } }),
+    { account: 'default', resource: 'alert-rules', trigger: 'manual', ...BOTH },
+    NEVER,
+  )
+  expect(run).toMatchObject({ status: 'succeeded', seen: 1, added: 1 })
+  expect(await currentIds(harness)).toEqual([7_001])
+})

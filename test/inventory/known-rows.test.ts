@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import { createKnownRows } from '#src/inventory/known-rows.ts'
+import { createIdSet } from '#src/inventory/listed-rows.ts'
+import { syncInventory } from '#src/inventory/sync.ts'
+import type { RunResult } from '#src/model/run.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { ageRuns } from '#test/support/runs.ts'
+import { type Listed, refused, rules, scriptedAccount, upTo, withAccounts } from './scripted-account.ts'
+
+const SMALL = { rules: 0, servers: 0 }
+const LISTED = rules(upTo(20))
+const INVENTORY = { account: 'default', resource: 'alert-rules' } as const
+const SCOPE = { folders: ['0'], includeAccount: null, keyHash: 'key' }
+const LAST = { id: 7n, appliedAt: '2026-11-22 07:00:00+00' }
+
+/** A worker with a memory of its own. Its runs tell how many rows they had to parse, of all their listings. */
+function startWorker(harness: FerryHarness, maxRows = 10_000) {
+  const knownRows = createKnownRows(maxRows)
+  return async (
+    list: readonly Listed[],
+    { account = 'default', keyHash = 'key', folders = [0n], ending = 'a good answer' } = {},
+  ): Promise<RunResult & { readonly parsed: number }> => {
+    let parsed = 0
+    const scripted = scriptedAccount(account, () => list, keyHash)
+    const { client } = scripted
+    const listAlertRules: typeof client.listAlertRules = async (folder, sink, context) => {
+      const take: typeof sink.take = rows => {
+        parsed += rows.length
+        return sink.take(rows)
+      }
+      const answer = await client.listAlertRules(folder, { ...sink, take }, context)
+      if (ending === 'a fault') throw new Error('a fault of ours')
+      return ending === 'a refusal' ? refused('AccessDenied') : answer
+    }
+    const context = withAccounts(harness, { ...scripted, client: { ...client, listAlertRules } })
+    const request = { account, resource: 'alert-rules', trigger: 'manual', folders } as const
+    const result = await syncInventory({ ...context, knownRows }, request, new AbortController().signal)
+    return { ...result, parsed }
+  }
+}
+
+test('a row that was applied is not parsed again, wherever it is listed, until its text changes', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const sync = startWorker(harness)
+  expect(await sync(LISTED)).toMatchObject({ parsed: 20, added: 20 })
+  expect(await sync(LISTED.toReversed())).toMatchObject({ parsed: 0, unchanged: 20 })
+  const changed = LISTED.with(3, { ...LISTED[3]!, firing: true })
+  expect(await sync(changed)).toMatchObject({ parsed: 1, unchanged: 20 })
+  expect(await sync(changed.toReversed())).toMatchObject({ parsed: 0, unchanged: 20 })
+  expect(await sync(LISTED)).toMatchObject({ parsed: 1, unchanged: 20 })
+})
+
+test('a row that was removed is parsed when it returns', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const sync = startWorker(harness)
+  await sync(LISTED)
+  expect(await sync(LISTED.slice(1))).toMatchObject({ parsed: 0, removed: 1 })
+  expect(await sync(LISTED)).toMatchObject({ parsed: 1, added: 1 })
+})
+
+test('nothing is known after another worker applied a run, and all of it after one that failed', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const sync = startWorker(harness)
+  const other = startWorker(harness)
+  await sync(LISTED)
+  expect(await other([], { ending: 'a refusal' })).toMatchObject({ status: 'failed' })
+  expect(await sync(LISTED.toReversed())).toMatchObject({ parsed: 0 })
+  expect(await other(LISTED.slice(1))).toMatchObject({ removed: 1 })
+  expect(await sync(LISTED)).toMatchObject({ parsed: 20, added: 1 })
+  expect(await other(LISTED.toReversed())).toMatchObject({ parsed: 20 })
+})
+
+test('nothing is known with other folders, with another key, or of another account', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const sync = startWorker(harness)
+  const others = [{ folders: [1n] }, { keyHash: 'another' }, { account: 'another' }]
+  for (const other of others) {
+    await sync(LISTED)
+    expect(await sync(LISTED.toReversed(), other)).toMatchObject({ parsed: 20 })
+  }
+  // The other account had memory of its own.
+  expect(await sync(LISTED.toReversed())).toMatchObject({ parsed: 0 })
+})
+
+test('a run that is refused teaches nothing and costs nothing; a fault costs what was known', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const sync = startWorker(harness)
+  await sync(LISTED)
+  // So many that some of them are compared before the refusal.
+  const more = [...LISTED.toReversed(), ...rules(upTo(2_500).slice(20))]
+  const refusal = { ending: 'a refusal' }
+  expect(await sync(more, refusal)).toMatchObject({ status: 'failed', parsed: 2_480 })
+  expect(await sync(more)).toMatchObject({ status: 'succeeded', parsed: 2_480, added: 2_480 })
+  await expect(sync(LISTED, { ending: 'a fault' })).rejects.toThrow('a fault of ours')
+  expect(await sync(more.toReversed())).toMatchObject({ parsed: 2_500, unchanged: 2_500 })
+})
+
+test('nothing is known if the last run is another one, or was at another time', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const sync = startWorker(harness)
+  await sync(LISTED)
+  await ageRuns(harness.ferry.pool, '1 hour')
+  expect(await sync(LISTED.toReversed())).toMatchObject({ parsed: 20 })
+
+  const known = createKnownRows(10)
+  for (const last of [{ ...LAST, id: 8n }, { ...LAST, appliedAt: 'another' }, null]) {
+    known.keep(INVENTORY, SCOPE, LAST, createIdSet())
+    expect(known.take(INVENTORY, SCOPE, last)).toBeNull()
+    expect(known.take(INVENTORY, SCOPE, LAST)).toBeNull()
+  }
+})
+
+test('only so many rows are known: the inventory that was synced longest ago is forgotten', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const sync = startWorker(harness, 50)
+  const reversed = LISTED.toReversed()
+  for (const account of ['one', 'two']) await sync(LISTED, { account })
+  expect(await sync(reversed, { account: 'one' })).toMatchObject({ parsed: 0 })
+  await sync(LISTED, { account: 'three' })
+  expect(await sync(LISTED, { account: 'one' })).toMatchObject({ parsed: 0 })
+  expect(await sync(LISTED, { account: 'three' })).toMatchObject({ parsed: 0 })
+  expect(await sync(reversed, { account: 'two' })).toMatchObject({ parsed: 20 })
+
+  const none = startWorker(harness, 19)
+  for (const rows of [LISTED, reversed]) expect(await none(rows)).toMatchObject({ parsed: 20 })
+})

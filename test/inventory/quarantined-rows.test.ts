@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { MAX_STORED_ROWS, Quarantine } from '#src/inventory/quarantine.ts'
+
+const row = (position: number, id: string | null = '1') => ({ position, id, reason: 'broken', raw: null })
+
+function quarantineOf(...rows: ReturnType<typeof row>[]): Quarantine {
+  const quarantine = new Quarantine()
+  for (const one of rows) quarantine.add(one)
+  return quarantine
+}
+
+const positionsOf = (quarantine: Quarantine) =>
+  [...quarantine.byFingerprint().values()].map(kept => kept?.position ?? null)
+
+test('positions are counted through, whatever the listings before had', () => {
+  const all = quarantineOf(row(2))
+  all.append(quarantineOf(row(0), row(2, '2')), 3)
+  all.append(quarantineOf(row(1)), 10)
+  expect(all.size).toBe(4)
+  expect(positionsOf(all)).toEqual([2, 3, 5, 11])
+})
+
+test('an id cannot be read only where a row came without one, in whichever listing', () => {
+  expect(quarantineOf(row(0), row(1)).hasUnreadableId).toBe(false)
+  expect(quarantineOf(row(0, null), row(1)).hasUnreadableId).toBe(true)
+  const all = quarantineOf(row(0))
+  all.append(quarantineOf(row(0, null)), 1)
+  expect(all.hasUnreadableId).toBe(true)
+})
+
+test('of very many rows twice as many are kept as are stored, and all are recognised', () => {
+  const count = 2 * MAX_STORED_ROWS + 3
+  const quarantine = quarantineOf(...Array.from({ length: count }, (_, n) => row(n, `${n}`)))
+  const positions = positionsOf(quarantine)
+  expect(positions.filter(position => position !== null)).toHaveLength(2 * MAX_STORED_ROWS)
+  expect(positions).toHaveLength(count)
+})

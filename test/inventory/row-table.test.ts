@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { ListedRows, RowState } from '#src/inventory/listed-rows.ts'
+import { RowTable } from '#src/inventory/row-table.ts'
+import { fingerprint } from '#src/model/fingerprint.ts'
+
+const FINGERPRINT = fingerprint('a row')
+const MAX_ID = 2n ** 64n - 1n
+
+/** Does what a table does, by maps of text. */
+function createModel(): ListedRows {
+  const rows = new Map<string, { digest: string | null; state: RowState | null; removed: boolean }>()
+  let listed: Set<string>[] = []
+  let part = new Set<string>()
+  let learned: [string, string, RowState][] = []
+  let learnedBefore = 0
+  let hasAllCurrent = false
+  const isListed = (id: string) => part.has(id) || listed.some(ids => ids.has(id))
+  function list(id: string): boolean {
+    if (!rows.has(id)) rows.set(id, { digest: null, state: null, removed: false })
+    if (isListed(id)) return false
+    part.add(id)
+    return true
+  }
+  return {
+    get size() {
+      return rows.size
+    },
+    startReading() {
+      listed = []
+      part = new Set()
+    },
+    startPart() {
+      listed.push(part)
+      part = new Set()
+      learnedBefore = learned.length
+    },
+    discardPart() {
+      part = new Set()
+      learned.length = learnedBefore
+    },
+    listKnown(digest) {
+      const found = [...rows].find(([, row]) => row.digest === digest)
+      return found !== undefined && list(found[0])
+    },
+    list,
+    isListed,
+    isInPart: id => part.has(id),
+    unlisted: () =>
+      hasAllCurrent ? [...rows].filter(([id, row]) => !row.removed && !isListed(id)).map(([id]) => id) : null,
+    recall: id => rows.get(id)?.state ?? null,
+    learn: (id, digest, state) => learned.push([id, digest, state]),
+    commit(kept, removed) {
+      for (const [id, digest, state] of learned) rows.set(id, { digest, state, removed: false })
+      for (const id of kept ?? [])
+        if (!rows.has(id)) rows.set(id, { digest: null, state: null, removed: false })
+      for (const id of removed) if (rows.has(id)) rows.set(id, { digest: null, state: null, removed: true })
+      hasAllCurrent ||= kept !== null
+      learned = []
+    },
+    rollback() {
+      learned = []
+    },
+  }
+}
+
+/** A digest of 32 characters of one byte each, another one for each number. Its beginning is that of other numbers too. */
+function digestOf(n: number): string {
+  return (
+    String.fromCharCode(n & 1, 0, 7, 200).repeat(3) + String.fromCharCode(n & 255, n >> 8, 7, 200).repeat(5)
+  )
+}
+
+const id = fc
+  .oneof(fc.integer({ min: 0, max: 8 }).map(BigInt), fc.constantFrom(MAX_ID, MAX_ID - 1n, 2n ** 63n))
+  .map(String)
+const run = fc.record({
+  parts: fc.array(
+    fc.record({
+      rows: fc.array(fc.record({ id, text: fc.integer({ min: 0, max: 3 }) }), { maxLength: 8 }),
+      isDiscarded: fc.boolean(),
+    }),
+    { maxLength: 3 },
+  ),
+  removed: fc.array(id, { maxLength: 2 }),
+  kept: fc.option(fc.array(id, { maxLength: 2 })),
+  isApplied: fc.boolean(),
+})
+
+/** Lists the rows of a run as a reading does, and tells what the table said. */
+function play(
+  table: ListedRows,
+  runs: readonly (typeof run extends fc.Arbitrary<infer Run> ? Run : never)[],
+) {
+  const said: unknown[] = []
+  for (const { parts, removed, kept, isApplied } of runs) {
+    table.startReading()
+    for (const { rows, isDiscarded } of parts) {
+      table.startPart()
+      for (const { id, text } of rows) {
+        // The text of a row has its id in it.
+        const digest = digestOf(Number(BigInt(id) % 1000n) * 10 + text)
+        const isKnown = table.listKnown(digest)
+        said.push(isKnown)
+        if (isKnown) continue
+        const isNew = table.list(id)
+        said.push(isNew, table.isInPart(id))
+        said.push(table.recall(id))
+        if (isNew) table.learn(id, digest, { fingerprint: fingerprint(digest), isFiring: text % 2 === 1 })
+      }
+      if (isDiscarded) table.discardPart()
+    }
+    said.push(table.unlisted()?.toSorted() ?? null, table.isListed('3'), table.size)
+    if (isApplied) table.commit(kept, removed)
+    else table.rollback()
+  }
+  return said
+}
+
+test('knows what was listed, learned and applied, whatever happens in between', () => {
+  fc.assert(
+    fc.property(fc.array(run, { maxLength: 5 }), runs => {
+      expect(play(new RowTable(), runs)).toEqual(play(createModel(), runs))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('knows a hundred thousand rows, through many changes of their texts', () => {
+  const table = new RowTable()
+  const count = 100_000
+  const ids = Array.from({ length: count }, (_, n) => `${4_203_000_000_000 + n * 3}`)
+  const digest = (n: number, round: number) =>
+    String.fromCharCode(n & 255, (n >> 8) & 255, n >> 16, round + 1).repeat(8)
+  for (let round = 0; round < 4; round++) {
+    table.startReading()
+    table.startPart()
+    for (const [n, id] of ids.entries()) {
+      const isKnown = round > 0 && n % 2 === 0
+      expect(table.listKnown(digest(n, isKnown ? 0 : round))).toBe(isKnown)
+      if (isKnown) continue
+      table.list(id)
+      table.learn(id, digest(n, round), { fingerprint: FINGERPRINT, isFiring: false })
+    }
+    expect(table.unlisted()).toEqual(round === 0 ? null : [])
+    table.commit([], [])
+  }
+  expect(table.size).toBe(count)
+})
+
+test('tells ids apart that differ in their last bits alone', () => {
+  const table = new RowTable()
+  table.startReading()
+  table.startPart()
+  const ids = Array.from({ length: 1_000 }, (_, n) => `${MAX_ID - BigInt(n)}`)
+  expect(ids.filter(id => table.list(id))).toHaveLength(1_000)
+  expect(table.size).toBe(1_000)
+})

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { alertRules } from '#src/inventory/alert-rules.ts'
+import { openChangeWriter } from '#src/inventory/change-writer.ts'
+import type { Changes } from '#src/inventory/compare.ts'
+import { leaseNameOf } from '#src/inventory/lease-name.ts'
+import { NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
+import type { OpenRun } from '#src/inventory/open-run.ts'
+import type { AlertRule } from '#src/model/alert-rule.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { holdLease } from '#test/support/leases.ts'
+import { NEW_RUN } from '#test/support/runs.ts'
+import { scriptedAccount, upTo } from './scripted-account.ts'
+
+function firing(ids: readonly number[]): Changes<AlertRule> {
+  return { added: [], changed: [], began: ids.map(String), ended: [], bytes: 0 }
+}
+
+test('changes that were being written when their attempt was cut off are not published', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { pool } = harness.ferry
+  const lease = (await holdLease(pool, leaseNameOf(NEW_RUN))) as OpenRun['lease']
+  const id = await startRun(pool, NEW_RUN, lease)
+  const run: OpenRun = { id, account: 'default', lease, policy: { kind: 'accepted' }, requests: 1, pages: 1 }
+  const writer = openChangeWriter(harness.ferry, alertRules(scriptedAccount('default', () => [])), run)
+
+  // More than is held in memory.
+  writer.mark()
+  await writer.write(firing(upTo(4_001)))
+  writer.mark()
+  const cutOff = writer.write(firing([5_001]))
+  writer.rewind()
+  await cutOff
+  await writer.write(firing([5_002]))
+  await writer.publish(async () => ({ ...NOTHING_DONE, status: 'succeeded' }))
+  expect(await harness.query('select id::int from ferry.alert_rule_firings where id > 4001')).toEqual([
+    { id: 5_002 },
+  ])
+})

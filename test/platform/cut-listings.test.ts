@@ -1,0 +1,120 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import type { AlertRule } from '#src/model/alert-rule.ts'
+import type { RowSink } from '#src/platform/row-sink.ts'
+import { collectRows } from '#test/support/collect-rows.ts'
+import { context } from '../support/platform-calls.ts'
+import { answerJson, failure, openScriptedPlatform, success } from '../support/scripted-platform.ts'
+import { alertRuleWire } from '../support/wire.ts'
+
+const ROWS = 4_000
+const body = (name: string, from = 1) =>
+  JSON.stringify(
+    success(Array.from({ length: ROWS }, (_, n) => alertRuleWire({ id: from + n, name: `${name} ${n}` }))),
+  )
+const WRONG = body('wrong', 2_000)
+const RIGHT = body('right')
+/** In the middle of a row, after 3,000 others. */
+const MIDDLE = WRONG.indexOf('"wrong 3000"') + 3
+const ERROR = JSON.stringify(failure('InternalError')).slice(1, -1)
+
+function head(response: ServerResponse, headers = {}): ServerResponse {
+  return response.writeHead(200, { 'content-type': 'application/json', ...headers })
+}
+
+/** How a first answer goes wrong after some thousand rows. */
+const CUT: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  'whose connection breaks': response => {
+    head(response).write(WRONG.slice(0, MIDDLE), () => setTimeout(() => response.destroy(), 50))
+  },
+  'that ends too early': response => void head(response).end(WRONG.slice(0, MIDDLE)),
+  'whose gzip is cut': response => {
+    const packed = gzipSync(WRONG)
+    head(response, { 'content-encoding': 'gzip' }).end(packed.subarray(0, packed.length - 2_000))
+  },
+  'with a damaged row': response => {
+    head(response).end(`${WRONG.slice(0, MIDDLE)}"${WRONG.slice(MIDDLE)}`)
+  },
+  'with something else between two rows': response => {
+    head(response).end(WRONG.replace('},{"id":5000', '};{"id":5000'))
+  },
+  'that is an error after all': response => {
+    head(response).end(WRONG.replace(/}$/, `,${ERROR}}`))
+  },
+  'whose data is something else after all': response => {
+    head(response).end(WRONG.replace(/}$/, ',"data":{}}'))
+  },
+}
+
+for (const [how, cut] of Object.entries(CUT)) {
+  test(`a listing ${how} is asked for again, and exactly the second answer counts`, async () => {
+    await using platform = await openScriptedPlatform((_request, response, n) =>
+      n === 1 ? cut(response) : answerJson(response, RIGHT),
+    )
+    const taken = collectRows()
+    const answer = await platform.client.listAlertRules(0n, taken, context)
+    expect(answer).toMatchObject({ ok: true, requests: 2, data: { rows: ROWS } })
+    expect(taken.begun).toBe(2)
+    expect(taken.good.map(({ row }) => row.name)).toEqual(
+      Array.from({ length: ROWS }, (_, n) => `right ${n}`),
+    )
+    expect(taken.good.map(({ position }) => position)).toEqual([...Array(ROWS).keys()])
+    expect(platform.throttle.calls.map(({ state }) => state)).toEqual(['finished', 'finished'])
+  })
+}
+
+test('of two members called data, the last one counts: rows, or null', async () => {
+  const rows = RIGHT.slice(RIGHT.indexOf('['), RIGHT.lastIndexOf(']') + 1)
+  const last = ['null', rows]
+  await using platform = await openScriptedPlatform((_request, response, n) =>
+    answerJson(response, WRONG.replace(/}$/, `,"data":${last[n - 1]}}`)),
+  )
+  for (const length of [0, ROWS]) {
+    const taken = collectRows()
+    const answer = await platform.client.listAlertRules(0n, taken, context)
+    expect(answer).toMatchObject({ ok: true, requests: 1, data: { rows: length } })
+    expect(taken.good).toHaveLength(length)
+    expect(taken.good.every(({ row }) => row.name.startsWith('right'))).toBe(true)
+  }
+})
+
+const TIMEOUT_MS = 400
+
+/** Takes its time, for so many chunks in all. */
+function slowly(step: 'ready' | 'take', times: number): RowSink<AlertRule> {
+  const taken = collectRows()
+  let left = times
+  const wait = async () => {
+    if (left-- > 0) await delay(TIMEOUT_MS * 1.5)
+  }
+  return {
+    ...taken,
+    [step]: (...rows: Parameters<typeof taken.take>) => wait().then(() => taken[step](...rows)),
+  }
+}
+
+for (const step of ['ready', 'take'] as const) {
+  test(`a sink that is slow to ${step} is no slow platform`, async () => {
+    await using platform = await openScriptedPlatform((_request, response) => answerJson(response, RIGHT), {
+      requestTimeoutMs: TIMEOUT_MS,
+    })
+    expect(await platform.client.listAlertRules(0n, slowly(step, 2), context)).toMatchObject({
+      ok: true,
+      requests: 1,
+    })
+  })
+}
+
+test('a platform that stalls in the middle of its rows is timed out, however slow the sink was before', async () => {
+  await using platform = await openScriptedPlatform(
+    (_request, response) => void head(response).write(RIGHT.slice(0, MIDDLE)),
+    { requestTimeoutMs: TIMEOUT_MS },
+  )
+  const startedAtMs = performance.now()
+  const answer = await platform.client.listAlertRules(0n, slowly('take', 1), context)
+  expect(answer).toMatchObject({ ok: false, requests: 3, refusal: { kind: 'no-answer', httpStatus: 200 } })
+  expect(answer.ok || answer.refusal.message).toContain('FERRY_REQUEST_TIMEOUT')
+  expect(performance.now() - startedAtMs).toBeLessThan(10 * TIMEOUT_MS + 2_000)
+})

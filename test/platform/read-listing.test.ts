@@ -1,0 +1,138 @@
+import { hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { AlertRule } from '#src/model/alert-rule.ts'
+import { MAX_ROW_BYTES } from '#src/platform/answer-size.ts'
+import { listPageRequest } from '#src/platform/list-page.ts'
+import { listRulesRequest } from '#src/platform/list-rules.ts'
+import { readListing } from '#src/platform/read-listing.ts'
+import { ALERT_RULES } from '#src/platform/row-kinds.ts'
+import type { RowSink } from '#src/platform/row-sink.ts'
+import { collectRows } from '#test/support/collect-rows.ts'
+import { alertRuleWire } from '#test/support/wire.ts'
+
+const HEAD = { httpStatus: 200, headers: { 'content-type': 'application/json' } }
+const PERMIT = { callId: '1', askedAtMs: 0 } as never
+
+async function* chunksOf(text: string, size = text.length) {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+function read(text: string, sink: RowSink<AlertRule> = collectRows(), size?: number) {
+  return readListing(ALERT_RULES, chunksOf(text, size), sink)
+}
+
+const rule = (id: number, fields = {}) => JSON.stringify(alertRuleWire({ id, ...fields }))
+const listing = (...rows: string[]) => `{"request_id":"r","data":[${rows.join(',')}]}`
+
+test('of rows that come as `data` twice, only the last ones count', async () => {
+  const last = rule(3, { broken: [] })
+  const twice = `{"data":[${rule(1, { env: 1 })},${rule(2)}],"request_id":"r","data":[${last}]}`
+  const once = await read(listing(last))
+  for (const size of [1, 700, twice.length]) {
+    const taken = collectRows()
+    const end = await read(twice, taken, size)
+    expect(taken.good.map(({ row, position }) => [row.id, position])).toEqual([[3, 0]])
+    expect(end).toMatchObject({ rows: 1, dataHash: once.dataHash, drift: [{ field: 'broken' }] })
+  }
+})
+
+test('if `data` comes twice and the last time as null, there is no row', async () => {
+  for (const data of ['null', '[]']) {
+    const taken = collectRows()
+    const request = listRulesRequest(0n, taken)
+    const text = `{"request_id":"r","data":[${rule(1)}],"data":${data}}`
+    const body = await request.receive(HEAD, chunksOf(text))
+    const verdict = request.read({ kind: 'answered', permit: PERMIT, ...HEAD, body }, scrubbed => scrubbed)
+    expect(verdict).toMatchObject({ ok: true, data: { rows: 0, dataHash: hash('sha256', '', 'hex') } })
+    expect(taken.good).toEqual([])
+  }
+})
+
+test('servers that come twice, or are null in the end, or are no JSON', async () => {
+  const request = listPageRequest({ page: 1, limit: 20, includeAccount: true })
+  const page = async (servers: string) => {
+    const body = await request.receive(HEAD, chunksOf(`{"request_id":"r","data":{"total":2,${servers}}}`))
+    return request.read({ kind: 'answered', permit: PERMIT, ...HEAD, body }, scrubbed => scrubbed)
+  }
+  const with_ = (servers: unknown[], mayBeDirty = false) => ({ ok: true, data: { servers, mayBeDirty } })
+  expect(await page('"servers":[1,2],"servers":[3]')).toMatchObject(with_([3]))
+  expect(await page('"servers":[1,2],"servers":null')).toMatchObject(with_([]))
+  expect(await page('"servers":["\\u0000",2]')).toMatchObject(with_(['\0', 2], true))
+  expect(await page('"servers":[nul,2]')).toMatchObject({ ok: false })
+})
+
+test('a row that is no JSON, or nested too deep, spoils the whole', async () => {
+  const deep = `${'['.repeat(200_000)}12345678901234567${']'.repeat(200_000)}`
+  for (const broken of ['nul', '{"id":1,}', deep]) {
+    const { around } = await read(listing(rule(1), broken, rule(2)))
+    expect(around).toHaveLength(0)
+  }
+  expect((await read(listing(rule(1)))).around.toString()).toBe('{"request_id":"r","data":[]}')
+})
+
+test('a fault of Ferry is no row that does not parse', async () => {
+  const faulty = {
+    ...ALERT_RULES,
+    toRow() {
+      throw new Error('a fault of Ferry')
+    },
+  }
+  const reading = readListing(faulty, chunksOf(listing(rule(1))), collectRows())
+  await expect(reading).rejects.toThrow('a fault of Ferry')
+})
+
+test('rows in another order, or one more that is too long, have another hash', async () => {
+  const long = `"${'x'.repeat(MAX_ROW_BYTES)}"`
+  const hashes = []
+  for (const rows of [
+    [rule(1), rule(2)],
+    [rule(2), rule(1)],
+    [rule(1), long, rule(2)],
+    [rule(1), rule(2), long],
+  ]) {
+    hashes.push((await read(listing(...rows))).dataHash)
+  }
+  expect(new Set(hashes).size).toBe(4)
+})
+
+test('known rows are rows: positions and the hash count them, and one that is too long is none of them', async () => {
+  const long = `"${'x'.repeat(MAX_ROW_BYTES)}"`
+  const text = listing(rule(1), rule(2), long, rule(3))
+  const unknown = collectRows()
+  const { dataHash } = await read(text, unknown)
+  const known = unknown.good.slice(0, 2).map(({ digest }) => digest)
+  const taken = collectRows(new Set([...known, hash('sha256', '', 'latin1')]))
+  expect(await read(text, taken)).toMatchObject({ rows: 4, dataHash })
+  expect(taken).toMatchObject({ known: 2, good: [{ position: 3 }], quarantined: [{ position: 2, id: null }] })
+})
+
+test('a quarantined row is kept exactly, with its undeclared fields as drift', async () => {
+  const taken = collectRows()
+  const row = rule(1, { name: 7, creator_id: 'BIG', env: {} }).replace('"BIG"', '12345678901234567')
+  expect(await read(listing(row), taken)).toMatchObject({ drift: [{ field: 'env', type: 'object' }] })
+  expect(taken.quarantined[0]?.raw).toContain('12345678901234567')
+})
+
+test('rows come once the sink is ready, and the next ones once it has taken them', async () => {
+  const events: string[] = []
+  const collected = collectRows()
+  const sink: RowSink<AlertRule> = {
+    ...collected,
+    async ready() {
+      await delay(1)
+      events.push('ready')
+    },
+    begin: () => void events.push('begin'),
+    async take(rows) {
+      events.push('takes')
+      await delay(1)
+      await collected.take(rows)
+      events.push('has taken')
+    },
+  }
+  const rows = [rule(1), rule(2)]
+  await read(listing(...rows), sink, listing(rule(1)).length)
+  expect(events).toEqual(['ready', 'begin', 'takes', 'has taken', 'takes', 'has taken'])
+})
