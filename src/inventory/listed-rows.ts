@@ -11,8 +11,8 @@ export type ListedRows = {
   startReading(): void
   startPart(): void
   discardPart(): void
-  /** Lists the row whose text has this digest. False if no such row is known, or it is listed already. */
-  listKnown(digest: string): boolean
+  /** Lists the row whose text has this digest. False if no such row is known, its id is among `except`, or it is listed already. */
+  listKnown(digest: string, except: ReadonlySet<string>): boolean
   /** Lists an id. False if it is listed already. */
   list(id: string): boolean
   isListed(id: string): boolean

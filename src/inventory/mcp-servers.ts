@@ -32,13 +32,11 @@ async function readPages(account: InventoryAccount, request: ReadRequest<McpServ
   const sink = request.part()
   await sink.ready()
   sink.begin()
-  const read = rows.map((row, n) => ({
-    ...NOT_KNOWN,
-    id: row.server_id,
-    row,
-    altered: altered.get(n) ?? [],
-  }))
-  await sink.take([...read, ...quarantined])
+  for (const [n, row] of rows.entries()) {
+    sink.take({ ...NOT_KNOWN, id: row.server_id, row, altered: altered.get(n) ?? [] })
+    await sink.settle()
+  }
+  for (const row of quarantined) sink.take(row)
   return {
     kind: 'read',
     requests,

@@ -138,15 +138,13 @@ export function openReading<Row>(
           parts[n] = part
         },
         knows(digest) {
-          const isKnown = listed.listKnown(digest)
+          const isKnown = listed.listKnown(digest, part.unreadableIds)
           if (isKnown) part.known += 1
           return isKnown
         },
-        async take(rows) {
-          for (const row of rows) {
-            takeRow(part, row)
-            if (part.block.length >= MAX_BLOCK_ROWS || part.blockBytes >= MAX_BLOCK_BYTES) await flush(part)
-          }
+        take: row => takeRow(part, row),
+        async settle() {
+          if (part.block.length >= MAX_BLOCK_ROWS || part.blockBytes >= MAX_BLOCK_BYTES) await flush(part)
         },
       }
     },

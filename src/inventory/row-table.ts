@@ -64,10 +64,11 @@ export class RowTable implements ListedRows {
     this.#learnedLength = this.#learnedBefore
   }
 
-  listKnown(digest: string): boolean {
+  listKnown(digest: string, except: ReadonlySet<string>): boolean {
     this.#readDigest(digest)
     const row = this.#byDigest.find(this.#digest[0] ?? 0, candidate => this.#hasDigest(candidate))
-    return row !== -1 && this.#markListed(row)
+    if (row === -1 || (except.size > 0 && except.has(`${this.#ids[row]}`))) return false
+    return this.#markListed(row)
   }
 
   list(id: string): boolean {

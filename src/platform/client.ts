@@ -180,7 +180,7 @@ function rememberingFailure<Row>(sink: RowSink<Row>) {
   state.sink = {
     ...sink,
     ready: () => sink.ready().catch(remember),
-    take: rows => sink.take(rows).catch(remember),
+    settle: () => sink.settle().catch(remember),
   }
   return state
 }

@@ -7,7 +7,7 @@ import { parseLossless } from './lossless-json.ts'
 import type { AnswerHead } from './post.ts'
 import { type RowKind, type RowReading, readRow, TOO_LONG } from './read-rows.ts'
 import { RowScanner } from './row-scanner.ts'
-import type { ListingEnd, ReadRow, RowSink } from './row-sink.ts'
+import type { ListingEnd, RowSink } from './row-sink.ts'
 
 /** The body of a listing after its rows have been handed over. */
 export type ScannedListing = ListingEnd & {
@@ -23,7 +23,7 @@ export function mayBeListing({ httpStatus, headers }: AnswerHead): boolean {
 }
 
 /**
- * Reads a listing as it comes and hands its rows to `sink`, one chunk's at a time. Throws what the chunks or the sink
+ * Reads a listing as it comes and hands its rows to `sink`. Throws what the chunks or the sink
  * throw, and `AnswerTooLarge`; never for what the platform sent otherwise: whether the listing was a valid one, only what
  * is around its rows can tell, so the sink must wait for that.
  */
@@ -35,9 +35,8 @@ export async function readListing<Row, Wire>(
   await sink.ready()
   const listing = openListing(kind, sink)
   for await (const chunk of chunks) {
-    const rows = listing.read(chunk)
-    if (rows === null) break
-    if (rows.length > 0) await sink.take(rows)
+    if (!listing.read(chunk)) break
+    await sink.settle()
   }
   return listing.end()
 }
@@ -47,7 +46,6 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
   let digests = createHash('sha256')
   let position = 0
   let chunkDigests: string[] = []
-  let rows: ReadRow<Row>[] = []
   let isBroken = false
   const scanner = new RowScanner(['data'], { restart, row })
   sink.begin()
@@ -59,7 +57,6 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
     digests = createHash('sha256')
     position = 0
     chunkDigests = []
-    rows = []
   }
 
   function row(text: Buffer | null): void {
@@ -77,7 +74,7 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
     const { raw } = read
     drift.look(raw)
     const declared = () => declaredJson(kind.declared, raw)
-    rows.push(
+    sink.take(
       'row' in read
         ? {
             position: at,
@@ -93,14 +90,12 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
   }
 
   return {
-    /** The rows that end in this chunk and are not known. Null if the body is certainly not valid JSON. */
-    read(chunk: Buffer): ReadRow<Row>[] | null {
+    /** Hands over the rows that end in this chunk. False if the body is certainly not valid JSON. */
+    read(chunk: Buffer): boolean {
       scanner.write(chunk)
       digests.update(chunkDigests.join(''), 'latin1')
-      const read = rows
-      rows = []
       chunkDigests = []
-      return isBroken || scanner.isBroken ? null : read
+      return !isBroken && !scanner.isBroken
     },
     end(): ScannedListing {
       const around = isBroken ? null : scanner.end()

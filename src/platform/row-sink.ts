@@ -29,8 +29,10 @@ export type RowSink<Row> = {
    * SHA-256 of the row's text, as 32 characters of one byte each.
    */
   knows(digest: string): boolean
-  /** Takes rows, in their order, the known ones left out. Resolves when more may come. */
-  take(rows: readonly ReadRow<Row>[]): Promise<void>
+  /** Takes a row that is not known. `knows` and `take` are called in the order of the rows. */
+  take(row: ReadRow<Row>): void
+  /** Resolves when more rows may come. It is called after a few hundred rows. */
+  settle(): Promise<void>
 }
 
 /** What a listing came to. */

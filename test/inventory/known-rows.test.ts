@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createKnownRows } from '#src/inventory/known-rows.ts'
 import { createIdSet } from '#src/inventory/listed-rows.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
-import type { RunResult } from '#src/model/run.ts'
+import { countsOf, type RunResult } from '#src/model/run.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { type Listed, refused, rules, scriptedAccount, upTo, withAccounts } from './scripted-account.ts'
@@ -24,9 +24,9 @@ function startWorker(harness: FerryHarness, maxRows = 10_000) {
     const scripted = scriptedAccount(account, () => list, keyHash)
     const { client } = scripted
     const listAlertRules: typeof client.listAlertRules = async (folder, sink, context) => {
-      const take: typeof sink.take = rows => {
-        parsed += rows.length
-        return sink.take(rows)
+      const take: typeof sink.take = row => {
+        parsed += 1
+        sink.take(row)
       }
       const answer = await client.listAlertRules(folder, { ...sink, take }, context)
       if (ending === 'a fault') throw new Error('a fault of ours')
@@ -123,4 +123,27 @@ test('only so many rows are known: the inventory that was synced longest ago is 
 
   const none = startWorker(harness, 19)
   for (const rows of [LISTED, reversed]) expect(await none(rows)).toMatchObject({ parsed: 20 })
+})
+
+describe('of two rows with one id the same one counts, whatever the worker knows', () => {
+  const [known, ...others] = LISTED as [Listed, ...Listed[]]
+  const listings: Readonly<Record<string, readonly Listed[]>> = {
+    'a new text, then the known one': [{ ...known, name: 'renamed' }, known, ...others],
+    'the known text, then a new one': [known, { ...known, name: 'renamed' }, ...others],
+    'the known text twice': [known, known, ...others],
+    'a row that does not parse, then the known one': [{ ...known, broken: 'with its id' }, known, ...others],
+  }
+  test.for(Object.entries(listings))('%s', async ([, listing]) => {
+    await using harness = await openFerryHarness(SMALL)
+    const [warm, cold] = [startWorker(harness), startWorker(harness, 0)]
+    await warm(LISTED, { account: 'warm' })
+    await cold(LISTED, { account: 'cold' })
+    const counts = async (run: ReturnType<typeof warm>) => countsOf(await run)
+    const found = await counts(warm(listing, { account: 'warm' }))
+    expect(found).toEqual(await counts(cold(listing, { account: 'cold' })))
+    expect(found.quarantined).toBeGreaterThan(0)
+    expect(await counts(warm(LISTED, { account: 'warm' }))).toEqual(
+      await counts(cold(LISTED, { account: 'cold' })),
+    )
+  })
 })

@@ -117,8 +117,11 @@ export async function hand(rows: readonly Listed[], sink: RowSink<AlertRule>): P
 /** Hands over rows of a listing that has begun. */
 export async function handOn(rows: readonly Listed[], sink: RowSink<AlertRule>): Promise<ListingEnd> {
   const digests = rows.map(row => hash('sha256', stringifyLossless(row), 'latin1'))
-  const unknown = rows.entries().filter(([n]) => !sink.knows(digests[n] ?? ''))
-  await sink.take([...unknown].map(([position, row]) => readRow(position, row, digests[position] ?? '')))
+  for (const [position, row] of rows.entries()) {
+    const digest = digests[position] ?? ''
+    if (!sink.knows(digest)) sink.take(readRow(position, row, digest))
+    await sink.settle()
+  }
   return { rows: rows.length, dataHash: hash('sha256', digests.join(''), 'hex'), drift: [] }
 }
 

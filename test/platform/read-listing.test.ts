@@ -125,14 +125,16 @@ test('rows come once the sink is ready, and the next ones once it has taken them
       events.push('ready')
     },
     begin: () => void events.push('begin'),
-    async take(rows) {
+    take(row) {
       events.push('takes')
+      collected.take(row)
+    },
+    async settle() {
       await delay(1)
-      await collected.take(rows)
-      events.push('has taken')
+      events.push('settled')
     },
   }
   const rows = [rule(1), rule(2)]
   await read(listing(...rows), sink, listing(rule(1)).length)
-  expect(events).toEqual(['ready', 'begin', 'takes', 'has taken', 'takes', 'has taken'])
+  expect(events).toEqual(['ready', 'begin', 'takes', 'settled', 'takes', 'settled'])
 })

@@ -14,12 +14,11 @@ export function collectRows<Row = AlertRule>(known: ReadonlySet<string> = new Se
       if (known.has(digest)) taken.known += 1
       return known.has(digest)
     },
-    async take(rows) {
-      for (const row of rows) {
-        if ('row' in row) taken.good.push(row)
-        else taken.quarantined.push(row)
-      }
+    take(row) {
+      if ('row' in row) taken.good.push(row)
+      else taken.quarantined.push(row)
     },
+    settle: async () => {},
   }
   return Object.assign(taken, sink)
 }

@@ -41,9 +41,10 @@ function countReadable(): RowSink<unknown> & { readonly count: number } {
       sink.count = 0
     },
     knows: () => false,
-    async take(rows: readonly object[]) {
-      for (const row of rows) if ('row' in row) sink.count += 1
+    take(row: object) {
+      if ('row' in row) sink.count += 1
     },
+    settle: async () => {},
   }
   return sink
 }
