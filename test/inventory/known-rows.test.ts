@@ -147,3 +147,15 @@ describe('of two rows with one id the same one counts, whatever the worker knows
     )
   })
 })
+
+test('what the first of two listings said is not known: the second one was applied', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const renamed = LISTED.with(0, { ...(LISTED[0] as Listed), name: 'renamed' }).slice(0, -1)
+  const listings = [LISTED, renamed, LISTED.slice(0, -1), renamed]
+  const account = scriptedAccount('default', n => listings[n - 1] ?? [])
+  const context = { ...withAccounts(harness, account), knownRows: createKnownRows(100) }
+  const sync = () => syncInventory(context, { ...INVENTORY, trigger: 'manual' }, new AbortController().signal)
+  expect(await sync()).toMatchObject({ added: 20 })
+  expect(await sync()).toMatchObject({ removed: 1, changed: 0, requests: 2 })
+  expect(await sync()).toMatchObject({ changed: 1, unchanged: 18 })
+})
