@@ -13,7 +13,7 @@ export type InventoryContext = {
   /** The holder of leases: host and process, for people. */
   readonly holder: string
   readonly log: Logger
-  /** Limits how many runs write at once: each needs a connection. Waiting for the platform needs none. */
+  /** Limits how many runs write at once: each needs a connection. A run with few changes writes only at its end. */
   readonly limitWork: WorkLimit
   /** What this process knows of the rows that it applied last. */
   readonly knownRows: KnownRows

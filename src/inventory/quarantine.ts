@@ -11,6 +11,8 @@ export const MAX_STORED_ROWS = 500
 
 /** Of these rows as many as may be stored are new, even if as many are stored already. */
 const MAX_KEPT_ROWS = 2 * MAX_STORED_ROWS
+/** A row may have a megabyte. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 /** The quarantined rows of a listing: the first ones, and of the others just enough to recognise one that is stored. */
 export class Quarantine {
@@ -18,6 +20,7 @@ export class Quarantine {
   readonly #rows: (Quarantined | null)[] = []
   readonly #fingerprints: string[] = []
   #hasUnreadableId = false
+  #keptBytes = 0
 
   get size(): number {
     return this.#fingerprints.length
@@ -31,7 +34,8 @@ export class Quarantine {
   add(row: Quarantined): void {
     this.#hasUnreadableId ||= row.id === null
     this.#fingerprints.push(fingerprint(JSON.stringify([row.id, row.reason, row.raw])))
-    this.#rows.push(this.#rows.length < MAX_KEPT_ROWS ? row : null)
+    this.#keptBytes += row.raw?.length ?? 0
+    this.#rows.push(this.#rows.length < MAX_KEPT_ROWS && this.#keptBytes <= MAX_KEPT_BYTES ? row : null)
   }
 
   /** Adds what a later listing quarantined; `rowsBefore` are the rows of all listings before it. */

@@ -3,7 +3,7 @@
  * They are replaced by visible characters, and the caller learns which fields were altered.
  */
 
-const NUL_STAND_IN = '\u2400'
+const NUL_REPLACEMENT = '\u2400'
 
 /** Returns whether `json` may contain a string that `cleanText` would alter. Most bodies do not, and need no further check. */
 export function mayNeedCleaning(json: string): boolean {
@@ -26,7 +26,7 @@ export function cleanText<T>(value: T): { readonly value: T; readonly altered: r
 
 /** Returns `text` with U+0000 and lone surrogates replaced. */
 export function cleanString(text: string): string {
-  return text.toWellFormed().replaceAll('\0', NUL_STAND_IN)
+  return text.toWellFormed().replaceAll('\0', NUL_REPLACEMENT)
 }
 
 /** Checks without building anything, so that clean rows cost little. */
@@ -73,7 +73,7 @@ function cleanKeys(keys: readonly string[]): Map<string, string> {
   const taken = new Set(keys)
   for (const key of dirty.sort()) {
     let name = cleanString(key)
-    while (taken.has(name)) name += NUL_STAND_IN
+    while (taken.has(name)) name += NUL_REPLACEMENT
     taken.add(name)
     names.set(key, name)
   }

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
 import { MAX_STORED_ROWS, Quarantine } from '#src/inventory/quarantine.ts'
 
-const row = (position: number, id: string | null = '1') => ({ position, id, reason: 'broken', raw: null })
+const row = (position: number, id: string | null = '1', raw: string | null = null) => ({
+  position,
+  id,
+  reason: 'broken',
+  raw,
+})
 
 function quarantineOf(...rows: ReturnType<typeof row>[]): Quarantine {
   const quarantine = new Quarantine()
@@ -34,4 +39,11 @@ test('of very many rows twice as many are kept as are stored, and all are recogn
   const positions = positionsOf(quarantine)
   expect(positions.filter(position => position !== null)).toHaveLength(2 * MAX_STORED_ROWS)
   expect(positions).toHaveLength(count)
+})
+
+test('of very long rows fewer are kept, and all are recognised', () => {
+  const rows = Array.from({ length: 40 }, (_, n) => row(n, `${n}`, 'x'.repeat(1024 * 1024)))
+  const positions = positionsOf(quarantineOf(...rows))
+  expect(positions.filter(position => position !== null)).toHaveLength(16)
+  expect(positions).toHaveLength(40)
 })

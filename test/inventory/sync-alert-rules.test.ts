@@ -159,7 +159,7 @@ test('rules that are new among rules that are known are told apart', async () =>
   ])
 })
 
-test('hostile names, labels and keys are carried with a visible stand-in, and the row says which fields', async () => {
+test('hostile names, labels and keys are carried with visible characters in place of what Postgres cannot hold, and the row says which fields', async () => {
   await using harness = await openFerryHarness({ rules: 3 })
   const [rule] = [...harness.sandbox.state.rules.rows()]
   const wire = (id: number, labels: string, name: string) =>
