@@ -122,11 +122,11 @@ export async function thoseCurrent<Row>(
   folders: readonly bigint[] | null,
   ids: readonly string[],
 ): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ id: string }>(
-    `select ${table.idColumn}::text as id from ${table.name}
-     where ${inScope(table, '$2')} and ${table.idColumn} = any ($3::${table.idType}[])
-     order by ${table.idColumn}`,
+  const { idColumn: id } = table
+  const { rows } = await pool.query<{ current_id: string }>(
+    `select ${id}::text as current_id from ${table.name}
+     where ${inScope(table, '$2')} and ${id} = any ($3::${table.idType}[]) order by ${id}`,
     [account, folders, idArray(table, ids)],
   )
-  return rows.map(({ id }) => id)
+  return rows.map(row => row.current_id)
 }

@@ -89,7 +89,7 @@ describe('wrong usage exits 2 and says what would be right', () => {
     [['sandbox', '--port', '65536'], 'Write a whole number from 0 to 65535.'],
     [['sandbox', '--port=-1'], 'Write a whole number from 0 to 65535.'],
     [['sandbox', '--port', '0x50'], 'Write a whole number from 0 to 65535.'],
-    [['sandbox', '--rules', '9999999'], 'Write a whole number from 0 to 200000.'],
+    [['sandbox', '--rules', '9999999'], 'Write a whole number from 0 to 1000000.'],
     [['sandbox', '--servers', '10001'], 'Write a whole number from 0 to 10000.'],
     [[], 'Usage: ferry'],
   ])('%j', async (args, words) => {

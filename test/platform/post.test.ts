@@ -1,10 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
-import { alertRuleWire } from '#test/support/wire.ts'
 import { createThrottle } from '../support/create-throttle.ts'
 import { answerJson, openScriptedPlatform, type Script, success } from '../support/scripted-platform.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -62,43 +60,6 @@ test.each(broken)('%s leaves the outcome unknown', async (_what, httpStatus, scr
   expect(platform.throttle.calls).toMatchObject([
     { state: 'finished', end: { httpStatus, errorCode: 'NoAnswer' } },
   ])
-})
-
-test('a platform that hangs, before or in the answer, is given up after the request timeout', async () => {
-  await using platform = await openScriptedPlatform(
-    (_request, response, n) => {
-      if (n === 2) response.writeHead(200, { 'content-type': 'application/json' }).write('{"request_id":')
-    },
-    { requestTimeoutMs: 150 },
-  )
-  const answers = [await importOnce(platform, batch, context)]
-  answers.push(await importOnce(platform, batch, context))
-  expect(answers).toMatchObject([uncertain, uncertain])
-  expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual(
-    Array(2).fill(expect.stringContaining('it took longer than 150 ms')),
-  )
-})
-
-test("the time to answer is the platform's: an answer that comes slowly is given up, one that is read slowly is not", async () => {
-  const text = JSON.stringify(success(null))
-  await using platform = await openScriptedPlatform(
-    (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' })
-      const drip = setInterval(() => response.write(' '), 50)
-      setTimeout(() => response.end(text), 1_000)
-      response.on('finish', () => clearInterval(drip)).on('close', () => clearInterval(drip))
-    },
-    { requestTimeoutMs: 300 },
-  )
-  expect(await importOnce(platform, batch, context)).toMatchObject(uncertain)
-
-  await using fast = await openScriptedPlatform(
-    (_request, response) => answerJson(response, success([alertRuleWire()])),
-    { requestTimeoutMs: 300 },
-  )
-  const taken = collectRows()
-  const slow = { ...taken, take: () => delay(500) }
-  expect(await fast.client.listAlertRules(0n, slow, context)).toMatchObject({ ok: true, requests: 1 })
 })
 
 test('an answer that unpacks to more than fits is not unpacked', async () => {

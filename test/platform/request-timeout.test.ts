@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { collectRows } from '#test/support/collect-rows.ts'
+import { importOnce } from '#test/support/import-once.ts'
+import { answerJson, openScriptedPlatform, success } from '#test/support/scripted-platform.ts'
+import { alertRuleWire } from '#test/support/wire.ts'
+
+const context = { runId: null, signal: new AbortController().signal }
+const batch = {
+  page_id: 1n,
+  method: 'email',
+  subscribers: [{ recipient: 'a@b.c', all: true as const, locale: 'en-US' }],
+}
+const uncertain = {
+  ok: false,
+  requests: 1,
+  refusal: { kind: 'no-answer', code: 'NoAnswer', retryable: true, certain: false },
+}
+
+test('a platform that hangs, before or in the answer, is given up after the request timeout', async () => {
+  await using platform = await openScriptedPlatform(
+    (_request, response, n) => {
+      if (n === 2) response.writeHead(200, { 'content-type': 'application/json' }).write('{"request_id":')
+    },
+    { requestTimeoutMs: 150 },
+  )
+  const answers = [await importOnce(platform, batch, context)]
+  answers.push(await importOnce(platform, batch, context))
+  expect(answers).toMatchObject([uncertain, uncertain])
+  expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual(
+    Array(2).fill(expect.stringContaining('it took longer than 150 ms')),
+  )
+})
+
+test("the time to answer is the platform's: an answer that comes slowly is given up, one that is read slowly is not", async () => {
+  const text = JSON.stringify(success(null))
+  await using platform = await openScriptedPlatform(
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const drip = setInterval(() => response.write(' '), 50)
+      setTimeout(() => response.end(text), 1_000)
+      response.on('finish', () => clearInterval(drip)).on('close', () => clearInterval(drip))
+    },
+    { requestTimeoutMs: 300 },
+  )
+  expect(await importOnce(platform, batch, context)).toMatchObject(uncertain)
+
+  await using fast = await openScriptedPlatform(
+    (_request, response) => answerJson(response, success([alertRuleWire()])),
+    { requestTimeoutMs: 300 },
+  )
+  const taken = collectRows()
+  const slow = { ...taken, settle: () => delay(500) }
+  expect(await fast.client.listAlertRules(0n, slow, context)).toMatchObject({ ok: true, requests: 1 })
+})
