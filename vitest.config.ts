@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * Tests that wait for real time (leases, time-outs), or that start many processes or servers. `npm test` leaves them to
- * `npm run test:all`.
+ * Tests that wait for real time (leases, time-outs), that start many processes or servers, or that try very much. `npm test`
+ * leaves them to `npm run test:all`.
  */
 export const LONG = [
   // Stories over several processes: chaos, restarts, poolers, roles, the demo.
@@ -14,6 +14,7 @@ export const LONG = [
   'test/worker/lost-worker.test.ts',
   'test/jobs/poll-alert-rules.test.ts',
   'test/jobs/snapshot-inventory.test.ts',
+  'test/jobs/import-subscribers.test.ts',
   'test/inventory/long-apply.test.ts',
   // Postgres, Redis or the platform gives no answer, until a time-out ends.
   'test/worker/faults.test.ts',
@@ -29,14 +30,22 @@ export const LONG = [
   'test/docs/quick-start.test.ts',
   'test/docs/every-command.test.ts',
   'test/schedules/wrong-clock.test.ts',
+  // Limits that open after seconds.
+  'test/imports/sending/turns.test.ts',
+  // Laws of the inventory, over hundreds of generated histories, and tables of hundreds of thousands of rows.
+  'test/inventory/any-sequence.test.ts',
+  'test/inventory/known-rows-law.test.ts',
+  'test/inventory/shifting-listings.test.ts',
+  'test/inventory/streamed-apply.test.ts',
+  'test/**/*-at-size.test.ts',
 ]
 
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Each test file has its own databases and mostly waits: four at a time keep two cores busy.
-    maxWorkers: 4,
+    // Each test file has its own databases and mostly waits: six at a time keep two cores busy.
+    maxWorkers: 6,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [

@@ -7,7 +7,7 @@ export function openLog(level: LogLevel): Logger {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
   return process.stderr.isTTY
     ? pino(options, { write: writePlain })
-    : pino(options, pino.destination({ dest: 2, sync: true }))
+    : pino(options, { write: line => process.stderr.write(line) })
 }
 
 type LogLine = { level: number; time: string; msg?: string; err?: { message?: string } } & Record<

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
 import { accountsFile, type Cli, openCli } from './open-cli.ts'
-import { jsonLines, runFerry } from './run-ferry.ts'
+import { jsonLines, runFerryHere } from './run-ferry.ts'
 
 describe('ferry doctor', () => {
   test('finds no fault and exits 0', async () => {
@@ -71,7 +71,7 @@ describe('ferry doctor', () => {
   })
 
   test('checks Redis even if the database cannot be reached', async () => {
-    const ended = await runFerry(['doctor', '--json'], {
+    const ended = await runFerryHere(['doctor', '--json'], {
       DATABASE_URL: 'postgres://127.0.0.1:9/x',
       REDIS_URL: 'redis://127.0.0.1:9',
     })
@@ -88,7 +88,7 @@ describe('ferry doctor', () => {
       FERRY_BASE_URL: 'https://x.example',
       FERRY_APP_KEY: 'k',
     }
-    const ended = await runFerry(['doctor', '--json'], env)
+    const ended = await runFerryHere(['doctor', '--json'], env)
     expect(ended.code).toBe(1)
     expect(jsonLines(ended).map(({ check, status }) => [check, status])).toEqual([
       ['configuration', 'ok'],

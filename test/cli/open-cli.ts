@@ -4,15 +4,17 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
-import { type Ended, type Env, type RunningFerry, runFerry, startFerry } from './run-ferry.ts'
+import { type Ended, type Env, type RunningFerry, runFerryHere, startFerry } from './run-ferry.ts'
 
 export type Cli = FerryHarness & {
   readonly env: Env
+  /** Runs a command to its end, in this process. */
   ferryRun(args: string, env?: Env): Promise<Ended>
+  /** Starts a command in a process of its own. */
   ferryStart(args: string, env?: Env): RunningFerry
 }
 
-/** A harness, and the command line in processes of its own on the same database and sandbox. */
+/** A harness, and the command line on the same database and sandbox. */
 export async function openCli(
   sandboxOptions: Partial<SandboxOptions> = {},
   settings: Env = {},
@@ -27,7 +29,7 @@ export async function openCli(
   }
   return Object.assign(harness, {
     env,
-    ferryRun: (args: string, more: Env = {}) => runFerry(args.split(' '), { ...env, ...more }),
+    ferryRun: (args: string, more: Env = {}) => runFerryHere(args.split(' '), { ...env, ...more }),
     ferryStart: (args: string, more: Env = {}) => startFerry(args.split(' '), { ...env, ...more }),
   })
 }

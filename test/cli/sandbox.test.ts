@@ -1,7 +1,7 @@
 import { fetch } from 'undici'
 import { expect, test } from 'vitest'
 import { waitFor } from '#test/support/wait-for.ts'
-import { jsonLines, type RunningFerry, runFerry, startFerry } from './run-ferry.ts'
+import { jsonLines, type RunningFerry, runFerryHere, startFerry } from './run-ferry.ts'
 
 const KEY = 'sandbox-key-with-every-permission'
 
@@ -47,7 +47,7 @@ test('calls go wrong as the command line says', async () => {
 })
 
 test('a fault that cannot be read is a wrong usage, in words', async () => {
-  const { code, stderr } = await runFerry(['sandbox', '--fault', 'imports:nth=1:500'])
+  const { code, stderr } = await runFerryHere(['sandbox', '--fault', 'imports:nth=1:500'])
   expect(code).toBe(2)
   expect(stderr).toBe(
     'ferry: --fault imports:nth=1:500: There is no operation imports. Write import, rules, servers, any.\n',
@@ -69,7 +69,7 @@ test.for([
   ['--key', '', 'Write an app_key without white space.'],
   ['--key', 'two words', 'Write an app_key without white space.'],
 ] as const)('%s %j is a wrong usage, in words', async ([option, value, words]) => {
-  const { code, stdout, stderr } = await runFerry(['sandbox', option, value])
+  const { code, stdout, stderr } = await runFerryHere(['sandbox', option, value])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(words)
 })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { onServer, withDatabase } from '#test/support/database.ts'
-import { type Env, jsonLines, runFerry, startFerry } from './run-ferry.ts'
+import { type Env, jsonLines, runFerryHere, startFerry } from './run-ferry.ts'
 
 const READING = [
   'doctor',
@@ -30,7 +30,7 @@ const ACCOUNT = { FERRY_BASE_URL: 'http://127.0.0.1:9', FERRY_APP_KEY: 'k', FERR
 describe('on a database without tables', () => {
   test.each(READING)('`ferry %s` says so, names `ferry migrate` and makes nothing', async args => {
     await using database = await openEmptyDatabase()
-    const { code, stdout, stderr } = await runFerry(args.split(' '), database.env)
+    const { code, stdout, stderr } = await runFerryHere(args.split(' '), database.env)
     expect(code).toBe(2)
     expect(stdout + stderr).toContain('The database has no tables of Ferry yet')
     expect(stdout + stderr).toContain('`ferry migrate`')
@@ -40,10 +40,12 @@ describe('on a database without tables', () => {
   test('a command that works makes them, those of the queue too, so that doctor misses nothing', async () => {
     await using database = await openEmptyDatabase()
     // The platform is out of reach: the tables are made all the same.
-    expect((await runFerry(['sync', 'alert-rules', '--json'], database.env)).code).toBe(1)
+    expect((await runFerryHere(['sync', 'alert-rules', '--json'], database.env)).code).toBe(1)
     expect(await schemasOf(database.url)).toEqual(['ferry', 'ferry_queue'])
-    expect(jsonLines(await runFerry(['runs', 'list', '--json'], database.env))).toMatchObject([{ run: '1' }])
-    const found = jsonLines(await runFerry(['doctor', '--json'], database.env))
+    expect(jsonLines(await runFerryHere(['runs', 'list', '--json'], database.env))).toMatchObject([
+      { run: '1' },
+    ])
+    const found = jsonLines(await runFerryHere(['doctor', '--json'], database.env))
     expect(found.find(({ check }) => check === 'queue')).toMatchObject({ status: 'ok' })
   })
 
@@ -53,9 +55,9 @@ describe('on a database without tables', () => {
       ['import', [fileURLToPath(import.meta.url), '--page', '7', '--dry-run']],
     ] as const) {
       await using database = await openEmptyDatabase()
-      await runFerry([command, ...rest], database.env)
+      await runFerryHere([command, ...rest], database.env)
       expect(await schemasOf(database.url)).toContain('ferry')
-      const { stdout } = await runFerry([command, '--help'])
+      const { stdout } = await runFerryHere([command, '--help'])
       expect(stdout.replaceAll(/\s+/g, ' ')).toContain('creates the tables if there are none')
     }
   })
@@ -67,7 +69,7 @@ describe('on the tables of an older Ferry', () => {
     async args => {
       await using database = await openEmptyDatabase()
       const lacking = await migrateAllButOne(database.url)
-      const { code, stdout, stderr } = await runFerry(args.split(' '), database.env)
+      const { code, stdout, stderr } = await runFerryHere(args.split(' '), database.env)
       expect(code).toBe(1)
       expect(stdout + stderr).toContain('The database is older than this Ferry: it lacks one migration.')
       expect(stdout + stderr).toContain('`ferry migrate`')
@@ -79,7 +81,7 @@ describe('on the tables of an older Ferry', () => {
   test('`ferry migrate` brings them up to date', async () => {
     await using database = await openEmptyDatabase()
     const lacking = await migrateAllButOne(database.url)
-    expect(jsonLines(await runFerry(['migrate', '--json'], database.env))).toEqual([{ migrations: 1 }])
+    expect(jsonLines(await runFerryHere(['migrate', '--json'], database.env))).toEqual([{ migrations: 1 }])
     expect(await newestMigration(database.url)).toBe(lacking)
   })
 
@@ -99,7 +101,10 @@ describe('without a data directory', () => {
     const home = mkdtempSync(join(tmpdir(), 'ferry-nothing-'))
     onTestFinished(() => rmSync(home, { recursive: true }))
     const dataDir = join(home, 'data')
-    const { code, stdout, stderr } = await runFerry(args.split(' '), { ...ACCOUNT, FERRY_DATA_DIR: dataDir })
+    const { code, stdout, stderr } = await runFerryHere(args.split(' '), {
+      ...ACCOUNT,
+      FERRY_DATA_DIR: dataDir,
+    })
     expect(code).toBe(2)
     expect(stdout + stderr).toContain(`There is no database in ${dataDir} yet`)
     expect(stdout + stderr).toContain('`ferry migrate`')
@@ -110,9 +115,9 @@ describe('without a data directory', () => {
     const home = mkdtempSync(join(tmpdir(), 'ferry-nothing-'))
     onTestFinished(() => rmSync(home, { recursive: true }))
     const env = { ...ACCOUNT, FERRY_DATA_DIR: join(home, 'data') }
-    expect((await runFerry(['migrate'], env)).code).toBe(0)
+    expect((await runFerryHere(['migrate'], env)).code).toBe(0)
     expect(existsSync(join(home, 'data', 'postgres'))).toBe(true)
-    expect(await runFerry(['runs', 'list'], env)).toMatchObject({
+    expect(await runFerryHere(['runs', 'list'], env)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('No run yet'),
     })

@@ -7,7 +7,7 @@ import { findPostmaster } from '#src/embedded/server.ts'
 import { leasesOf } from '#test/support/leases.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openCli } from './open-cli.ts'
-import { jsonLines, runFerry, startFerry } from './run-ferry.ts'
+import { jsonLines, runFerryHere, startFerry } from './run-ferry.ts'
 
 async function emptyDataDir(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'ferry-up-test-'))
@@ -32,11 +32,11 @@ describe('ferry up without any setting', () => {
     await up.printed('First sync of mcp-servers, account sandbox: succeeded, 25 listed, 25 added')
     expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600)
 
-    const second = await runFerry(['up'], env)
+    const second = await runFerryHere(['up'], env)
     expect(second.code).toBe(2)
     expect(second.stderr).toContain(`ferry up is already running here (pid ${up.child.pid})`)
 
-    const synced = await runFerry(['sync', 'all', '--json'], env)
+    const synced = await runFerryHere(['sync', 'all', '--json'], env)
     expect(synced.code).toBe(0)
     expect(synced.stderr).toContain('using the sandbox of `ferry up`')
     expect(jsonLines(synced)).toMatchObject([
@@ -54,7 +54,7 @@ describe('ferry up without any setting', () => {
     expect(await up.ended).toMatchObject({ code: 0, signal: null })
     expect(existsSync(join(dataDir, 'sandbox.json'))).toBe(false)
     expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
-    expect((await runFerry(['sync', 'all'], env)).code).toBe(2)
+    expect((await runFerryHere(['sync', 'all'], env)).code).toBe(2)
   })
 
   test('a sandbox whose process is gone is not used', async () => {
@@ -64,11 +64,11 @@ describe('ferry up without any setting', () => {
     await waitFor(() => existsSync(join(dataDir, 'sandbox.json')), { what: 'the note of the sandbox' })
     up.child.kill('SIGKILL')
     await up.ended
-    const { code, stderr } = await runFerry(['sync', 'all'], { FERRY_DATA_DIR: dataDir })
+    const { code, stderr } = await runFerryHere(['sync', 'all'], { FERRY_DATA_DIR: dataDir })
     expect(code).toBe(2)
     expect(stderr).toContain('FERRY_BASE_URL')
     // Finds the Postgres that the killed process may have left, and ends it.
-    expect((await runFerry(['migrate'], { FERRY_DATA_DIR: dataDir })).code).toBe(0)
+    expect((await runFerryHere(['migrate'], { FERRY_DATA_DIR: dataDir })).code).toBe(0)
     expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
   })
 })

@@ -1,14 +1,14 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { jsonLines, runFerry, startFerry } from './run-ferry.ts'
+import { jsonLines, runFerryHere, startFerry } from './run-ferry.ts'
 
 /** A directory in which no `ferry up` runs. */
 const nowhere = { FERRY_DATA_DIR: join(tmpdir(), `ferry-cli-nowhere-${process.pid}`) }
 
 describe('ferry --help', () => {
   test('names every command and exit code, and exits 0', async () => {
-    const { code, stdout, stderr } = await runFerry(['--help'])
+    const { code, stdout, stderr } = await runFerryHere(['--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     for (const word of [
       'up',
@@ -93,7 +93,7 @@ describe('wrong usage exits 2 and says what would be right', () => {
     [['sandbox', '--servers', '10001'], 'Write a whole number from 0 to 10000.'],
     [[], 'Usage: ferry'],
   ])('%j', async (args, words) => {
-    const { code, stdout, stderr } = await runFerry(args, nowhere)
+    const { code, stdout, stderr } = await runFerryHere(args, nowhere)
     expect(stderr).toContain(words)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
@@ -108,7 +108,7 @@ describe('settings', () => {
       FERRY_FOLDER: '1',
       FERRY_APP_KEY: 'k',
     }
-    const { code, stdout, stderr } = await runFerry(['sync', 'all', '--json'], env)
+    const { code, stdout, stderr } = await runFerryHere(['sync', 'all', '--json'], env)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr.split('\n')).toEqual([
       'ferry: 4 settings are wrong:',
@@ -129,7 +129,7 @@ describe('settings', () => {
     ['imports', 'resume', '1', '--wait'],
     ['worker'],
   ])('without an account, `ferry %s %s` exits 2 and says how to configure one', async (...args) => {
-    const { code, stderr } = await runFerry(args.filter(Boolean), nowhere)
+    const { code, stderr } = await runFerryHere(args.filter(Boolean), nowhere)
     expect(code).toBe(2)
     expect(stderr).toContain('FERRY_BASE_URL')
     expect(stderr).toContain('FERRY_APP_KEY')
@@ -146,7 +146,7 @@ describe('a data directory that cannot be one', () => {
     ['demo', '/proc'],
     ['up', '/proc'],
   ])('for `ferry %s` at %s is a wrong setting, and exits 2', async (args, FERRY_DATA_DIR) => {
-    const { code, stdout, stderr } = await runFerry(args.split(' '), { FERRY_DATA_DIR })
+    const { code, stdout, stderr } = await runFerryHere(args.split(' '), { FERRY_DATA_DIR })
     expect(code).toBe(2)
     expect(stdout + stderr).toContain('FERRY_DATA_DIR')
     expect(stderr).not.toContain('not expected')
@@ -158,7 +158,7 @@ describe('a Postgres out of reach', () => {
 
   test('is named without its password, and exits 1 after a short while', async () => {
     const url = 'postgres://ferry:hunter2@127.0.0.1:9/inventory'
-    const { code, stderr } = await runFerry(['runs', 'list'], { ...env, DATABASE_URL: url })
+    const { code, stderr } = await runFerryHere(['runs', 'list'], { ...env, DATABASE_URL: url })
     expect(code).toBe(1)
     expect(stderr).toContain('Postgres at 127.0.0.1:9/inventory (DATABASE_URL) does not answer')
     expect(stderr).toContain('DATABASE_URL')
@@ -184,7 +184,7 @@ test('a port that is taken is named with what to do, without a stack trace', asy
   await using first = startFerry(['sandbox', '--json'])
   await first.printed('baseUrl')
   const [{ baseUrl } = {}] = jsonLines(first.output)
-  const { code, stderr } = await runFerry(['sandbox', '--port', new URL(String(baseUrl)).port])
+  const { code, stderr } = await runFerryHere(['sandbox', '--port', new URL(String(baseUrl)).port])
   expect(code).toBe(1)
   expect(stderr).toMatch(/EADDRINUSE.*\n.*choose another port\.\n$/)
   first.child.kill('SIGTERM')

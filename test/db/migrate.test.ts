@@ -19,8 +19,14 @@ test('four processes that migrate an empty database at once leave it migrated on
     const url = withDatabase(serverUrl, name)
     const script = fileURLToPath(new URL('migrate-process.ts', import.meta.url))
     const processes = Array.from({ length: 4 }, () => fork(script, [url], { stdio: 'pipe' }))
-    const codes = await Promise.all(processes.map(async child => (await once(child, 'exit'))[0]))
-    expect(codes).toEqual([0, 0, 0, 0])
+    const ends = await Promise.all(
+      processes.map(async child => {
+        const said = child.stderr?.toArray()
+        const [code] = await once(child, 'exit')
+        return { code, stderr: Buffer.concat((await said) ?? []).toString() }
+      }),
+    )
+    expect(ends).toEqual(processes.map(() => ({ code: 0, stderr: '' })))
     expect(await migrate(url)).toBe(0)
     const client = new Client({ connectionString: url })
     await client.connect()

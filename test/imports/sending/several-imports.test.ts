@@ -1,21 +1,15 @@
-import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { acquireLease } from '#src/db/leases.ts'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { startImport } from '#src/imports/sending/start.ts'
 import type { CallHook } from '#src/sandbox/state.ts'
 import { ageImport } from '#test/support/age-import.ts'
-import { putEqualBatches } from '#test/support/batches.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
 import { openScriptedWorker } from '#test/support/scripted-worker.ts'
-import { stageRows } from '#test/support/staged.ts'
-import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { type ImportHarness, NEVER, openImportHarness, recipientsOf } from '../import-harness.ts'
+import { type ImportHarness, openImportHarness, recipientsOf } from '../import-harness.ts'
 
 /** Two imports of the same people to the same page. */
 
@@ -261,20 +255,4 @@ describe('rows that another import may have sent', () => {
     expect(await harness.importRow(second)).toMatchObject({ pause_code: 'UncertainElsewhere' })
     expect(harness.calls()).toBe(0)
   })
-})
-
-test('leaving out two hundred thousand takes a few seconds', { timeout: 180_000 }, async () => {
-  await using store = await openTestStore()
-  const [first, second] = [
-    await stageRows(store.pool, { rows: 200_000 }),
-    await stageRows(store.pool, { rows: 200_000 }),
-  ]
-  await putEqualBatches(store.pool, first, { batches: 400, rows: 500 })
-  await putEqualBatches(store.pool, second, { batches: 10, rows: 500, state: 'ready' })
-  const lease = await acquireLease(store.pool, 'import:test', 'test', pino({ level: 'silent' }))
-  if ('heldBy' in lease) throw new Error('the lease is taken')
-  // A loop over all rows for each of them would take longer than this test may.
-  await startImport(store.pool, second, lease, NEVER)
-  await lease.release()
-  expect(await loadSummary(store.pool, second)).toMatchObject({ alreadyImported: 200_000, pending: 0 })
 })

@@ -11,11 +11,9 @@ import type { ImportOptions } from '#src/imports/staging/options.ts'
 import { dryRun, stageImport } from '#src/imports/staging/stage.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { putEqualBatches } from '#test/support/batches.ts'
 import { ACCEPTED, LOST, naming, openScriptedWorker, UNAVAILABLE } from '#test/support/scripted-worker.ts'
 import { type ImportHarness, NEVER, openImportHarness } from '../import-harness.ts'
 import { OPTIONS } from '../options.ts'
-import { openStagingHarness } from './staging-harness.ts'
 
 /** What is known of earlier imports before an import is confirmed. */
 
@@ -219,19 +217,4 @@ test('an update sends recipients again if the last outcome is unknown, and says 
   const said = await foretold(harness, named('ann', 'bob'), { update: true })
   expect(said.summary).toMatchObject({ alreadyImported: 1, pending: 1 })
   await resolveUncertain(harness.ferry.pool, id, 'sent', null)
-})
-
-test('counting two hundred thousand takes seconds, whoever they were sent by', {
-  timeout: 120_000,
-}, async () => {
-  await using harness = await openStagingHarness()
-  const people = ['recipient', ...Array.from({ length: 200_000 }, (_, n) => `p${n}@example.com`)].join('\n')
-  const { import: id } = await harness.stage(people)
-  await confirmImport(harness.store.pool, id!)
-  await putEqualBatches(harness.store.pool, id!, { batches: 2_000, rows: 100 })
-  for (const update of [false, true]) {
-    // Rows times rows, or rows times batches, would take longer than this test may.
-    const said = await harness.dryRun(people, { update })
-    expect(said.summary).toMatchObject({ alreadyImported: 200_000, pending: 0 })
-  }
 })

@@ -74,7 +74,7 @@ export function openCsvReader(shape: CsvShape, firstLine: number, sink: Sink): R
       const enclosed = {
         text: text.slice(firstEnd, end),
         firstLine: line + 1,
-        isNote: wrong !== null && !String(values[wrong]).includes('\n'),
+        isNote: trouble === null && (wrong === null || !String(values[wrong]).includes('\n')),
         endsInFault: trouble !== null && trouble === fault && fault !== 'open' && end === faultEnd,
       }
       if (isLoneQuote(enclosed, damaged)) {

@@ -11,7 +11,7 @@ export type Enclosed = {
   /** What follows the first line of the record, newlines included. */
   readonly text: string
   readonly firstLine: number
-  /** The cell with the line breaks is not the cell that is wrong. */
+  /** The quotes are sound, and the cell with the line breaks is not the cell that is wrong. */
   readonly isNote: boolean
   /** The record ends with a fault on its last line. Alone, that line may be a row. */
   readonly endsInFault: boolean
