@@ -1,5 +1,5 @@
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
+import { freemem, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
@@ -12,10 +12,15 @@ const OURS = `ferry-test-run-${userInfo().username}-`
 /** Nothing on this server needs to survive, and its many small databases are gone before autovacuum could help. */
 const SETTINGS = ['fsync = off', 'synchronous_commit = off', 'full_page_writes = off', 'autovacuum = off']
 
-/** Opens an embedded Postgres in a new directory, both removed at the end. */
+/** A file system in memory, where copying the template takes a seventh of the time; and what a run takes of it at most. */
+const MEMORY = '/dev/shm'
+const RUN_TAKES = 4 * 1024 ** 3
+
+/** Opens an embedded Postgres in a new directory, in memory if there is room, both removed at the end. */
 export async function openServer(opened: AsyncDisposableStack): Promise<string> {
-  await removeLeftovers()
-  const directory = await mkdtemp(join(tmpdir(), `${OURS}${process.pid}-`))
+  for (const parent of [MEMORY, tmpdir()]) await removeLeftovers(parent)
+  const parent = (await hasRoom(MEMORY)) ? MEMORY : tmpdir()
+  const directory = await mkdtemp(join(parent, `${OURS}${process.pid}-`))
   opened.defer(() => rm(directory, { recursive: true, force: true }))
   await chmod(directory, 0o755)
   const postgres = opened.use(
@@ -26,11 +31,16 @@ export async function openServer(opened: AsyncDisposableStack): Promise<string> 
   return postgres.url
 }
 
+async function hasRoom(directory: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(directory).catch(() => ({ bavail: 0, bsize: 0 }))
+  return bavail * bsize >= RUN_TAKES && freemem() >= 2 * RUN_TAKES
+}
+
 /** Ends the servers of test runs that were killed before they could do it themselves, and removes their files. */
-async function removeLeftovers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+async function removeLeftovers(parent: string): Promise<void> {
+  for (const name of await readdir(parent).catch(() => [])) {
     if (!name.startsWith(OURS) || isAlive(Number.parseInt(name.slice(OURS.length), 10))) continue
-    const directory = join(tmpdir(), name)
+    const directory = join(parent, name)
     const server = await findPostmaster(join(directory, 'postgres'))
     if (server) process.kill(server.pid, 'SIGQUIT')
     await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
