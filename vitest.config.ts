@@ -44,18 +44,24 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Each test file has its own databases and mostly waits: six at a time keep two cores busy.
-    maxWorkers: 6,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [
       {
         extends: true,
-        // Files share processes, because loading the modules anew for each file takes 0.4 s. So a module keeps no state
-        // of a test.
-        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: LONG, isolate: false },
+        // Each test file has its own databases and mostly waits: six at a time keep two cores busy. Files share processes,
+        // because loading the modules anew for each file takes 0.4 s. So a module keeps no state of a test.
+        test: {
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: LONG,
+          isolate: false,
+          maxWorkers: 6,
+          sequence: { groupOrder: 1 },
+        },
       },
-      { extends: true, test: { name: 'long', include: LONG } },
+      // Fewer at a time, because many of them expect things to happen within seconds; before the quick ones.
+      { extends: true, test: { name: 'long', include: LONG, maxWorkers: 4, sequence: { groupOrder: 0 } } },
     ],
   },
 })
