@@ -47,4 +47,24 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
     why: "there is no Docker here; the command of the container is run in Ferry's directory",
     instead: 'cd "$FERRY"; PATH="node_modules/.bin:$PATH"; shift 3; "$@"',
   },
+  'kubectl apply -f integrations/kubernetes/namespace.yaml': {
+    why: 'there is no cluster here; the file must be there',
+    instead: 'test -f "$FERRY/$3"',
+  },
+  'kubectl apply -f ferry-secrets.yaml': {
+    why: 'there is no cluster here; the example from which the file is made must be there',
+    instead: 'test -f "$FERRY/integrations/kubernetes/secret.example.yaml"',
+  },
+  'kubectl delete job ferry-migrate --namespace ferry --ignore-not-found': {
+    why: 'there is no cluster here; the manifests must have this job',
+    instead: 'grep -q "^  name: $3$" "$FERRY/integrations/kubernetes/migrate.yaml"',
+  },
+  'kubectl apply -k integrations/kubernetes': {
+    why: 'there is no cluster here; test/integrations/kubernetes.test.ts checks the manifests',
+    instead: 'test -f "$FERRY/$3/kustomization.yaml"',
+  },
+  'systemctl enable --now ferry-worker': {
+    why: 'no systemd runs here; test/integrations/systemd.test.ts checks the unit',
+    instead: 'test -f "$FERRY/integrations/systemd/$3.service"',
+  },
 }

@@ -4,9 +4,9 @@ import { PAGES, pathOf, readPage } from './pages.ts'
 
 test('every file that the pages name exists', () => {
   const named = PAGES.flatMap(page =>
-    [...readPage(page).matchAll(/`((?:src|jobs|test|bench|drizzle|docs|bin|\.ci)\/[\w./-]*)`/g)].map(
-      ([, path = '']) => `${page}: ${path}`,
-    ),
+    [
+      ...readPage(page).matchAll(/`((?:src|jobs|test|bench|drizzle|docs|integrations|bin|\.ci)\/[\w./-]*)`/g),
+    ].map(([, path = '']) => `${page}: ${path}`),
   )
   expect(named.length).toBeGreaterThan(60)
   // `jobs/NAME.ts` is a pattern.

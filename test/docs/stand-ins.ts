@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ELSEWHERE } from './elsewhere.ts'
 
 /** Not started by any test, whatever their words. */
-const NEVER_RUN = ['docker']
+const NEVER_RUN = ['docker', 'kubectl', 'systemctl']
 
 /** The exit code of such a program for words that the table does not have. */
 export const NOT_IN_TABLE = 64
