@@ -48,27 +48,22 @@ export function listPageRequest({
 async function readPage(chunks: AsyncIterable<Buffer>): Promise<ScannedPage> {
   let servers: unknown[] = []
   let mayBeDirty = false
-  let isBroken = false
   const scanner = new RowScanner(['data', 'servers'], {
     restart() {
       servers = []
     },
     row(text) {
       if (servers.length === MAX_SERVERS) throw new AnswerTooLarge(TOO_MUCH.servers)
-      if (text === null) return servers.push(TOO_LONG)
-      const json = text.toString('utf8')
+      const json = text?.toString('utf8')
       try {
-        servers.push(parseLossless(json))
+        servers.push(json === undefined ? TOO_LONG : parseLossless(json))
       } catch {
-        isBroken = true
+        return false
       }
-      mayBeDirty ||= mayNeedCleaning(json)
+      mayBeDirty ||= json !== undefined && mayNeedCleaning(json)
+      return true
     },
   })
-  for await (const chunk of chunks) {
-    scanner.write(chunk)
-    if (isBroken || scanner.isBroken) break
-  }
-  const around = isBroken ? null : scanner.end()
-  return { servers, mayBeDirty, around: around ?? Buffer.alloc(0) }
+  for await (const chunk of chunks) if (!scanner.write(chunk)) break
+  return { servers, mayBeDirty, around: scanner.end() }
 }

@@ -11,7 +11,7 @@ import type { ListingEnd, RowSink } from './row-sink.ts'
 
 /** The body of a listing after its rows have been handed over. */
 export type ScannedListing = ListingEnd & {
-  /** What is around the rows, with an empty array in their place. Empty if the body is certainly not valid JSON. */
+  /** See `RowScanner.end`. */
   readonly around: Buffer
 }
 
@@ -46,7 +46,6 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
   let digests = createHash('sha256')
   let position = 0
   let chunkDigests: string[] = []
-  let isBroken = false
   const scanner = new RowScanner(['data'], { restart, row })
   sink.begin()
 
@@ -59,64 +58,51 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
     chunkDigests = []
   }
 
-  function row(text: Buffer | null): void {
-    const at = position++
-    if (position > MAX_RULES) throw new AnswerTooLarge(TOO_MUCH.rules)
-    if (isBroken) return
+  function row(text: Buffer | null): boolean {
+    if (position === MAX_RULES) throw new AnswerTooLarge(TOO_MUCH.rules)
     const digest = hash('sha256', text ?? '', 'latin1')
-    chunkDigests.push(digest)
-    if (text !== null && sink.knows(digest)) return
-    const read = text === null ? { raw: TOO_LONG, ...readRow(kind, TOO_LONG, false) } : parseRow(kind, text)
-    if (read === null) {
-      isBroken = true
-      return
+    if (text === null || !sink.knows(digest)) {
+      const read = text === null ? { raw: TOO_LONG, ...readRow(kind, TOO_LONG, false) } : parseRow(kind, text)
+      if (read === null) return false
+      take(read, digest, text?.length ?? 0)
     }
+    chunkDigests.push(digest)
+    position += 1
+    return true
+  }
+
+  function take(read: ParsedRow<Row>, digest: string, bytes: number): void {
     const { raw } = read
     drift.look(raw)
     const declared = () => declaredJson(kind.declared, raw)
     sink.take(
       'row' in read
-        ? {
-            position: at,
-            id: `${read.id}`,
-            row: read.row,
-            altered: read.altered,
-            digest,
-            bytes: text?.length ?? 0,
-            raw: declared,
-          }
-        : { position: at, id: read.id === null ? null : `${read.id}`, reason: read.reason, raw: declared() },
+        ? { position, id: `${read.id}`, row: read.row, altered: read.altered, digest, bytes, raw: declared }
+        : { position, id: read.id === null ? null : `${read.id}`, reason: read.reason, raw: declared() },
     )
   }
 
   return {
     /** Hands over the rows that end in this chunk. False if the body is certainly not valid JSON. */
     read(chunk: Buffer): boolean {
-      scanner.write(chunk)
+      const isWhole = scanner.write(chunk)
       digests.update(chunkDigests.join(''), 'latin1')
       chunkDigests = []
-      return !isBroken && !scanner.isBroken
+      return isWhole
     },
     end(): ScannedListing {
-      const around = isBroken ? null : scanner.end()
-      return {
-        rows: position,
-        dataHash: digests.digest('hex'),
-        drift: drift.found(),
-        around: around ?? Buffer.alloc(0),
-      }
+      return { rows: position, dataHash: digests.digest('hex'), drift: drift.found(), around: scanner.end() }
     },
   }
 }
+
+type ParsedRow<Row> = RowReading<Row> & { readonly raw: unknown }
 
 /**
  * Reads the text of a row; null if it is not JSON. JSON.parse alone rounds large integers, and a row with one of them does
  * not pass as read. So only such rows, and those that do not pass anyway, are parsed in the slower way that is exact.
  */
-function parseRow<Row, Wire>(
-  kind: RowKind<Row, Wire>,
-  text: Buffer,
-): (RowReading<Row> & { raw: unknown }) | null {
+function parseRow<Row, Wire>(kind: RowKind<Row, Wire>, text: Buffer): ParsedRow<Row> | null {
   const json = text.toString('utf8')
   const mayBeDirty = mayNeedCleaning(json)
   try {

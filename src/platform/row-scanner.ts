@@ -1,4 +1,5 @@
 import { AnswerTooLarge, MAX_ANSWER_BYTES, MAX_ROW_BYTES, TOO_MUCH } from './answer-size.ts'
+import { RowGuess } from './row-guess.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -17,8 +18,13 @@ type Expected = 'row or end' | 'row' | 'comma or end'
 export type RowHandler = {
   /** The array of rows begins. A JSON text may have a member twice; then the last one counts, and rows before it do not. */
   restart(): void
-  /** The text of one row, or null if it is longer than `MAX_ROW_BYTES`. The buffer is valid only during the call. */
-  row(text: Buffer | null): unknown
+  /**
+   * Takes the text of one row, or null if it is longer than `MAX_ROW_BYTES`. The buffer is valid only during the call.
+   *
+   * Returns false if the text is not JSON, and takes nothing then. It may be tried first with a text that ends elsewhere
+   * than the row: that is an object cut short, or one with more behind it, and never JSON.
+   */
+  row(text: Buffer | null): boolean
 }
 
 /**
@@ -26,7 +32,7 @@ export type RowHandler = {
  *
  * The rows are the elements of the array at `path` (`['data']`, or `['data', 'servers']`). What is around them is kept, with
  * an empty array in their place, and is a valid JSON text if and only if the whole was, apart from the rows themselves:
- * whether a row is valid, only parsing it can tell.
+ * whether a row is valid, only the handler can tell.
  */
 export class RowScanner {
   readonly #path: readonly string[]
@@ -58,23 +64,21 @@ export class RowScanner {
     this.#handler = handler
   }
 
-  /** Whether the text can no longer become valid. */
-  get isBroken(): boolean {
-    return this.#isBroken
-  }
-
-  write(chunk: Buffer): void {
+  /** Returns false if the text can no longer become valid. */
+  write(chunk: Buffer): boolean {
+    const guess = new RowGuess(chunk)
     let at = 0
     while (at < chunk.length && !this.#isBroken) {
       if (this.#place === 'around') at = this.#lookForRows(chunk, at)
-      else if (this.#place === 'between') at = this.#lookForRow(chunk, at)
+      else if (this.#place === 'between') at = this.#lookForRow(chunk, at, guess)
       else at = this.#readRow(chunk, at)
     }
+    return !this.#isBroken
   }
 
-  /** What is around the rows, with `[]` in their place. Null if the text was broken between two rows, or ended in one. */
-  end(): Buffer | null {
-    return this.#isBroken || this.#place !== 'around' ? null : Buffer.concat(this.#around)
+  /** Returns what is around the rows, with `[]` in their place. Empty if the text was broken at or between rows. */
+  end(): Buffer {
+    return this.#isBroken || this.#place !== 'around' ? Buffer.alloc(0) : Buffer.concat(this.#around)
   }
 
   /** Reads what is around the rows, up to their first byte. */
@@ -120,8 +124,8 @@ export class RowScanner {
     this.#around.push(Buffer.from(bytes))
   }
 
-  /** Reads what is between two rows, up to the first byte of the next one, or past the end of the array. */
-  #lookForRow(chunk: Buffer, from: number): number {
+  /** Reads what is between two rows, and the next one if its end can be guessed; or up to the end of the array. */
+  #lookForRow(chunk: Buffer, from: number, guess: RowGuess): number {
     let at = from
     while (isSpace(chunk[at])) at++
     const byte = chunk[at]
@@ -136,6 +140,12 @@ export class RowScanner {
       return at + 1
     }
     this.#isBroken = byte === COMMA || byte === CLOSE_BRACKET
+    const guessed = guess.endOf(at)
+    if (guessed !== -1 && guessed - at <= MAX_ROW_BYTES) {
+      this.#expected = 'comma or end'
+      if (this.#handler.row(chunk.subarray(at, guessed))) return guessed
+      guess.stop()
+    }
     this.#place = 'in row'
     this.#begun = []
     this.#begunBytes = 0
@@ -153,15 +163,18 @@ export class RowScanner {
       this.#begun?.push(Buffer.from(chunk.subarray(from)))
       return chunk.length
     }
-    const last = chunk.subarray(from, end)
-    if (this.#begun === null) this.#handler.row(null)
-    else this.#handler.row(this.#begun.length === 0 ? last : Buffer.concat([...this.#begun, last]))
+    this.#isBroken = !this.#handler.row(this.#textOfRow(chunk.subarray(from, end)))
     this.#place = 'between'
     this.#expected = 'comma or end'
     return end
   }
 
-  /** Returns where the row ends in this chunk, or -1. Every byte of a listing passes here, so fields are kept in variables. */
+  #textOfRow(last: Buffer): Buffer | null {
+    if (this.#begun === null) return null
+    return this.#begun.length === 0 ? last : Buffer.concat([...this.#begun, last])
+  }
+
+  /** Returns where the row ends in this chunk, or -1. Most bytes of a listing may pass here, so fields are kept in variables. */
   #endOfRow(chunk: Buffer, from: number): number {
     const { length } = chunk
     let depth = this.#depth

@@ -3,27 +3,26 @@ import { expect, test } from 'vitest'
 import { AnswerTooLarge, MAX_ANSWER_BYTES, MAX_ROW_BYTES } from '#src/platform/answer-size.ts'
 import { RowScanner } from '#src/platform/row-scanner.ts'
 
-/** What a scanner finds in a text that comes in these chunks, or null if it is no valid JSON. */
-function scan(chunks: readonly Buffer[], path: readonly string[] = ['data']) {
+/** What a scanner finds in a text that comes in these chunks, or null if it is no valid JSON. `tried` gets what it took for rows. */
+function scan(chunks: readonly Buffer[], path: readonly string[] = ['data'], tried: (string | null)[] = []) {
   let rows: unknown[] = []
-  let isBroken = false
   const scanner = new RowScanner(path, {
     restart() {
       rows = []
     },
     row(text) {
+      tried.push(text?.toString('utf8') ?? null)
       try {
         rows.push(text === null ? 'too long' : JSON.parse(text.toString('utf8')))
+        return true
       } catch {
-        isBroken = true
+        return false
       }
     },
   })
   for (const chunk of chunks) scanner.write(chunk)
   try {
-    const end = scanner.end()
-    if (isBroken || end === null) return null
-    const around: unknown = JSON.parse(end.toString('utf8'))
+    const around: unknown = JSON.parse(scanner.end().toString('utf8'))
     // A text may have the member twice: the last one counts.
     const isList = Array.isArray(path.reduce<unknown>((at, key) => own(at, key), around))
     return { rows: isList ? rows : [], around }
@@ -98,7 +97,18 @@ const { value } = fc.letrec<{ value: string; array: string; object: string }>(ti
         `{${a}${members.map(([name, item]) => `"${name}"${b}:${a}${item}`).join(`${b},`)}${b}}`,
     ),
 }))
-const rows = fc.array(value, { maxLength: 5 }).map(items => `[${items.join(',')}]`)
+/** A row that begins like the others, with what looks like the end of a row within. */
+const alike = fc
+  .array(
+    fc.oneof(scalar, fc.constantFrom('{"id":1}', '[{"id":1},{"id":2}]', '"},{\\"id\\":"', '[]},{"id":3')),
+    {
+      maxLength: 3,
+    },
+  )
+  .map(items => `{"id":${['0', ...items.map((item, n) => `"${n}":${item}`)].join(',')}}`)
+const rows = fc
+  .tuple(fc.array(fc.oneof(value, alike, alike, alike), { maxLength: 8 }), space)
+  .map(([items, blank]) => `[${items.join(`${blank},${blank}`)}]`)
 const listing = fc
   .tuple(
     fc.array(fc.tuple(key, value), { maxLength: 3 }),
@@ -110,7 +120,9 @@ const listing = fc
     const members = [...before, ['data', data] as const, ...after]
     return `${blank}{${members.map(([name, item]) => `"${name}":${blank}${item}`).join(`${blank},`)}}${blank}`
   })
-const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 5 })
+const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 200 })), {
+  maxLength: 5,
+})
 
 test('finds the same rows as parsing the whole, however the text is cut', () => {
   fc.assert(
@@ -159,6 +171,20 @@ test('bytes that are no UTF-8 are read as in the whole', () => {
     Buffer.from('","ü"]}'),
   ])
   for (let size = 1; size < bytes.length; size++) expect(scan(cut(bytes, [size]))).toEqual(parseWhole(bytes))
+})
+
+test('the end of a row is guessed from the beginning of the next one, until a guess of the chunk was wrong', () => {
+  const tried: (string | null)[] = []
+  const rows = [
+    '{"id":1}',
+    '{"id":2,"of":[{"id":3},{"id":4}]}',
+    '{"id":5,"of":[{"id":6},{"id":7}]}',
+    '{"id":8}',
+  ]
+  const text = Buffer.from(`{"data":[${rows.join(',')}]}`)
+  expect(scan([text], ['data'], tried)).toEqual(parseWhole(text))
+  const [one, two, ...others] = rows
+  expect(tried).toEqual([one, '{"id":2,"of":[{"id":3}', two, ...others])
 })
 
 test('a row beyond the bound is not kept, and those after it are found', () => {
