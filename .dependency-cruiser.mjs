@@ -14,6 +14,7 @@ const FRONT_DOORS = {
   config: ['config'],
   platform: ['answer', 'lossless-json', 'operations', 'row-sink', 'throttle'],
   db: [
+    'audit',
     'clock',
     'closed-limits',
     'installation',

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
+import { actedBy } from './acted-by.ts'
 import { type CommandContext, runOneShot } from './command-context.ts'
 import { CommandFailed } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -94,7 +95,7 @@ async function demoConfig(dataDir: string, databaseUrl: string, sandbox: Sandbox
 async function night(ferry: Ferry, options: Options, signal: AbortSignal) {
   const { takeSnapshot } = await import('#src/inventory/snapshots.ts')
   const { explainRun, printJsonRun } = await import('./run-result.ts')
-  const taken = await takeSnapshot(ferry, { account: 'sandbox', trigger: 'manual' }, signal)
+  const taken = await takeSnapshot(ferry, { account: 'sandbox', trigger: 'manual', by: actedBy() }, signal)
   signal.throwIfAborted()
   if (options.json) taken.runs.forEach(printJsonRun)
   taken.runs.forEach(explainRun)

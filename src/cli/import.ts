@@ -3,6 +3,7 @@ import type { Ferry } from '#src/ferry.ts'
 import type { ImportContext } from '#src/imports/context.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import { actedBy } from './acted-by.ts'
 import { type OneShotContext, withAccounts } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -68,7 +69,7 @@ async function runImport(
     if (!(await ask(question, signal))) return EXIT.failed
   }
   const { confirmImport } = await import('#src/imports/control/confirm.ts')
-  const status = await confirmImport(ferry.pool, id)
+  const status = await confirmImport(ferry.pool, id, actedBy(options))
   opened.move()
   const { finishHere, leaveToWorkers, printResult } = await import('./import/confirmed.ts')
   if (status === 'completed') return printResult(ferry, id, options)

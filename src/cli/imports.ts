@@ -2,10 +2,13 @@ import { type Command, Option } from 'commander'
 import type { ImportFilter } from '#src/imports/reporting/summary.ts'
 import { IMPORT_STATUSES } from '#src/model/import.ts'
 import { expectAccount } from './accounts.ts'
+import { type ActOptions, addActOptions } from './acted-by.ts'
 import { countArgument, idArgument, instantArgument } from './arguments.ts'
 import { withAccounts, withFerry, withKnownAccounts } from './command-context.ts'
+import type { ResolveOptions } from './imports/resolve.ts'
 
 type Options = { json?: true }
+type Deciding = Options & ActOptions
 
 export function addImports(program: Command): void {
   const imports = program.command('imports').description('imports and their results')
@@ -74,10 +77,10 @@ function addWatching(imports: Command): void {
         (await import('./import/confirmed.ts')).watchToTheEnd(ferry, id, options, context),
       ),
     )
-  of(imports, 'resume', 'continue a paused import')
+  addActOptions(of(imports, 'resume', 'continue a paused import'))
     .option('--wait', 'process the import in this process until it ends')
     .option('--json', 'print JSON objects; the last one is the summary')
-    .action((id: bigint, options: Options & { wait?: true }) =>
+    .action((id: bigint, options: Deciding & { wait?: true }) =>
       (options.wait ? withAccounts : withFerry)('read', async (ferry, context) =>
         (await import('./imports/resume.ts')).resume(ferry, id, options, context),
       ),
@@ -85,28 +88,31 @@ function addWatching(imports: Command): void {
 }
 
 function addDeciding(imports: Command): void {
-  of(imports, 'pause', 'stop an import after the calls in flight')
+  addActOptions(of(imports, 'pause', 'stop an import after the calls in flight'))
     .option('--json', 'print one JSON object: the summary')
-    .action((id: bigint, options: Options) =>
+    .action((id: bigint, options: Deciding) =>
       withFerry('read', async ({ pool }) => (await import('./imports/pause.ts')).pause(pool, id, options)),
     )
-  of(imports, 'cancel', 'end an import for good, after the calls in flight')
+  addActOptions(of(imports, 'cancel', 'end an import for good, after the calls in flight'))
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object: the summary')
-    .action((id: bigint, options: Options & { yes?: true }) =>
+    .action((id: bigint, options: Deciding & { yes?: true }) =>
       withFerry('read', async ({ pool }, { signal }) =>
         (await import('./imports/end.ts')).cancel(pool, id, options, signal),
       ),
     )
-  of(imports, 'purge', 'remove the recipients of an import that has ended; counts and hashes stay')
+  addActOptions(
+    of(imports, 'purge', 'remove the recipients of an import that has ended; counts and hashes stay'),
+  )
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object')
-    .action((id: bigint, options: Options & { yes?: true }) =>
+    .action((id: bigint, options: Deciding & { yes?: true }) =>
       withFerry('read', async ({ pool }, { signal }) =>
         (await import('./imports/end.ts')).purge(pool, id, options, signal),
       ),
     )
-  of(imports, 'resolve', 'decide about batches whose outcome is unknown')
+  // `--as` is what became of the batches, here.
+  addActOptions(of(imports, 'resolve', 'decide about batches whose outcome is unknown'), '--by')
     .addOption(
       new Option('--as <what>', 'sent: the platform has them; resend: send them again')
         .choices(['sent', 'resend'])
@@ -114,7 +120,7 @@ function addDeciding(imports: Command): void {
     )
     .option('--batch <n>', 'only this batch (default: every uncertain one)', idArgument)
     .option('--json', 'print one JSON object: the summary')
-    .action((id: bigint, options: Options & { as: 'sent' | 'resend'; batch?: bigint }) =>
+    .action((id: bigint, options: ResolveOptions) =>
       withFerry('read', async ferry => (await import('./imports/resolve.ts')).resolve(ferry, id, options)),
     )
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addAudit } from './audit.ts'
 import { addChanges } from './changes.ts'
 import { addCompletion } from './completion.ts'
 import { addDemo } from './demo.ts'
@@ -67,6 +68,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addImport(program)
   addImports(program)
   addSchedules(program)
+  addAudit(program)
   await addCompletion(program, argv)
   return program
 }

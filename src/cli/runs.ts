@@ -2,11 +2,12 @@ import { type Command, Option } from 'commander'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
 import { expectAccount } from './accounts.ts'
+import { type ActOptions, addActOptions } from './acted-by.ts'
 import { countArgument, idArgument, instantArgument } from './arguments.ts'
 import { withAccounts, withFerry } from './command-context.ts'
 import type { RunListOptions } from './runs/list.ts'
 
-type Options = { json?: true; all?: true }
+type Options = ActOptions & { json?: true; all?: true }
 
 export function addRuns(program: Command): void {
   const runs = program.command('runs').description('what was synced, and how each run ended')
@@ -34,20 +35,24 @@ export function addRuns(program: Command): void {
     .action((id: bigint, options: Options) =>
       withFerry('read', async ({ pool }) => (await import('./runs/show.ts')).showRun(pool, id, options)),
     )
-  runs
-    .command('approve')
-    .description('remove what a held run would have removed, if it is still gone')
-    .argument('<id>', 'the number of the held run', idArgument)
+  addActOptions(
+    runs
+      .command('approve')
+      .description('remove what a held run would have removed, if it is still gone')
+      .argument('<id>', 'the number of the held run', idArgument),
+  )
     .option('--json', 'print one JSON object: the run that this starts')
     .action((id: bigint, options: Options) =>
       withAccounts('read', async (ferry, { signal }) =>
         (await import('./runs/approve.ts')).approve(ferry, id, options, signal),
       ),
     )
-  runs
-    .command('reject')
-    .description('state that what a held run would have removed is not gone: it is kept')
-    .argument('<id>', 'the number of the held run', idArgument)
+  addActOptions(
+    runs
+      .command('reject')
+      .description('state that what a held run would have removed is not gone: it is kept')
+      .argument('<id>', 'the number of the held run', idArgument),
+  )
     .option('--json', 'print one JSON object')
     .action((id: bigint, options: Options) =>
       withFerry('read', async ({ pool }) => (await import('./runs/reject.ts')).reject(pool, id, options)),

@@ -1,13 +1,15 @@
 import type { Command } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import type { Schedule, ScheduleKey } from '#src/schedules/definition.ts'
 import type { ScheduleRow } from '#src/schedules/list-schedules.ts'
 import { accountsOf } from './accounts.ts'
+import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { withAccounts } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { duration, print, printJson, printTable } from './output.ts'
 
-type Options = { account?: string; json?: true }
+type Options = ActOptions & { account?: string; json?: true }
 
 export function addSchedules(program: Command): void {
   const schedules = program.command('schedules').description('what Ferry does by itself, and when')
@@ -17,17 +19,18 @@ export function addSchedules(program: Command): void {
     .option('--json', 'print one JSON object per schedule')
     .action((options: Options) => withAccounts('read', ferry => list(ferry, options)))
 
-  const each = (verb: string, description: string, act: Act, done: string) =>
-    schedules
+  const each = (verb: string, description: string, act: Act, done: string) => {
+    const command = schedules
       .command(verb)
       .description(description)
       .argument('<name>', 'the name of the schedule')
       .option('--account <name>', 'only for this account (default: every account)')
+    addActOptions(command)
       .option('--json', 'print one JSON object per schedule')
       .action((name: string, options: Options) =>
         withAccounts('create', async (ferry, context) => {
           if (options.account !== undefined) accountsOf(context.config, options.account)
-          const keys = await act(ferry, name, options.account)
+          const keys = await act(ferry, name, options.account, actedBy(options))
           for (const key of keys) {
             if (options.json) printJson(key)
             else print(`${key.schedule} (${inWords(key.account)}): ${done}`)
@@ -35,6 +38,7 @@ export function addSchedules(program: Command): void {
           return EXIT.done
         }),
       )
+  }
   each(
     'run',
     'have a worker run it now',
@@ -45,7 +49,7 @@ export function addSchedules(program: Command): void {
   each('resume', 'run it again at its times', resume, 'resumed')
 }
 
-type Act = (ferry: Ferry, name: string, account: string | undefined) => Promise<ScheduleKey[]>
+type Act = (ferry: Ferry, name: string, account: string | undefined, by: ActedBy) => Promise<ScheduleKey[]>
 
 async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
   const schedules = await loadSchedules(ferry)
@@ -81,18 +85,33 @@ function inWords(account: string): string {
   return account === '*' ? 'all' : account
 }
 
-async function runNow(ferry: Ferry, name: string, account: string | undefined): Promise<ScheduleKey[]> {
+async function runNow(
+  ferry: Ferry,
+  name: string,
+  account: string | undefined,
+  by: ActedBy,
+): Promise<ScheduleKey[]> {
   const { runSchedule } = await import('#src/worker/run-schedule.ts')
   const { openQueueToEnqueue } = await import('./queue.ts')
-  return runSchedule(ferry, await openQueueToEnqueue(ferry), await schedulesIn(ferry), name, account)
+  return runSchedule(ferry, await openQueueToEnqueue(ferry), await schedulesIn(ferry), name, account, by)
 }
 
-async function pause(ferry: Ferry, name: string, account: string | undefined): Promise<ScheduleKey[]> {
+async function pause(
+  ferry: Ferry,
+  name: string,
+  account: string | undefined,
+  by: ActedBy,
+): Promise<ScheduleKey[]> {
   const { pauseSchedule } = await import('#src/schedules/control.ts')
-  return pauseSchedule(ferry.pool, await schedulesIn(ferry), name, account)
+  return pauseSchedule(ferry.pool, await schedulesIn(ferry), name, account, by)
 }
 
-async function resume(ferry: Ferry, name: string, account: string | undefined): Promise<ScheduleKey[]> {
+async function resume(
+  ferry: Ferry,
+  name: string,
+  account: string | undefined,
+  by: ActedBy,
+): Promise<ScheduleKey[]> {
   const { resumeSchedule } = await import('#src/schedules/control.ts')
-  return resumeSchedule(ferry.pool, await schedulesIn(ferry), name, account)
+  return resumeSchedule(ferry.pool, await schedulesIn(ferry), name, account, by)
 }

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
 import type { SnapshotDifference } from '#src/inventory/snapshot-diff.ts'
 import { accountsOf } from './accounts.ts'
+import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { countArgument, idArgument } from './arguments.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
 import { differencesOf, fieldsFrom } from './differences.ts'
@@ -10,14 +11,15 @@ import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { addListOptions, type ListOptions, limitOf, printList } from './listing.ts'
 import { counted, print, printJson, printTable } from './output.ts'
 
-type Options = { account?: string; json?: true; limit: number }
+type Options = ActOptions & { account?: string; json?: true; limit: number }
 
 export function addSnapshots(program: Command): void {
   const snapshots = program.command('snapshots').description('named instants of both inventories')
-  snapshots
+  const taking = snapshots
     .command('take')
     .description('sync both inventories and name this instant')
     .option('--account <name>', 'only this account (default: every account)')
+  addActOptions(taking)
     .option('--json', 'print one JSON object per account')
     .action((options: Options) => withAccounts('create', (ferry, context) => take(ferry, options, context)))
   snapshots
@@ -47,7 +49,7 @@ async function take(ferry: Ferry, options: Options, { config, signal }: CommandC
     if (signal.aborted) break
     const { runs, ...result } = await takeSnapshot(
       ferry,
-      { account: account.name, trigger: 'manual' },
+      { account: account.name, trigger: 'manual', by: actedBy(options) },
       signal,
     )
     runs.forEach(explainRun)

@@ -4,6 +4,7 @@ import type { SyncPreview } from '#src/inventory/preview.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { RUN_COUNTS } from '#src/model/run.ts'
 import { accountsOf } from './accounts.ts'
+import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { folderArgument } from './arguments.ts'
 import { type CommandContext, withAccounts } from './command-context.ts'
 import { differencesOf } from './differences.ts'
@@ -13,7 +14,7 @@ import { tellMore } from './listing.ts'
 import { count, emphasised, harmless, print, printAside, printJson, printTable } from './output.ts'
 import { exitCodeOf, explainRun, isRefusal, printJsonRun, printRuns } from './run-result.ts'
 
-type SyncOptions = {
+type SyncOptions = ActOptions & {
   account?: string
   folder?: readonly bigint[]
   plan?: true
@@ -23,7 +24,7 @@ type SyncOptions = {
 }
 
 export function addSync(program: Command): void {
-  program
+  const command = program
     .command('sync')
     .description('sync an inventory into Postgres now')
     .addArgument(new Argument('<inventory>', 'what to sync').choices([...RESOURCES, 'all']))
@@ -37,6 +38,7 @@ export function addSync(program: Command): void {
     )
     .option('--all', 'with --plan: print everything that would change, not only the first of each kind')
     .option('--accept-removals', 'remove the rows that are gone, however many they are')
+  addActOptions(command)
     .option('--json', 'print one JSON object per inventory')
     .action((inventory: Resource | 'all', options: SyncOptions) =>
       withAccounts('create', (ferry, context) => {
@@ -69,11 +71,12 @@ async function sync(
   { config, signal }: CommandContext,
 ): Promise<ExitCode> {
   const { syncInventory } = await import('#src/inventory/sync.ts')
+  const by = actedBy(options)
   const results = []
   for (const account of accountsOf(config, options.account)) {
     for (const resource of resources) {
       if (signal.aborted) break
-      const result = await syncInventory(ferry, requestOf(account.name, resource, options), signal)
+      const result = await syncInventory(ferry, { ...requestOf(account.name, resource, options), by }, signal)
       if (options.json) printJsonRun(result)
       results.push(result)
     }

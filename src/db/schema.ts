@@ -1,5 +1,6 @@
 import type { SQL } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
+import { ACTIONS, MAX_ACTOR_CHARACTERS, MAX_BECAUSE_CHARACTERS, SUBJECT_KINDS } from '#src/model/act.ts'
 import {
   bigint,
   boolean,
@@ -91,3 +92,25 @@ export const leases = ferry.table('leases', {
   acquired_at: instant('acquired_at').notNull(),
   expires_at: instant('expires_at').notNull(),
 })
+
+export const audit = ferry.table(
+  'audit',
+  {
+    id: identity(),
+    at: instant('at').notNull().default(sql`clock_timestamp()`),
+    account: text('account').notNull(),
+    actor: text('actor').notNull(),
+    action: text('action', { enum: ACTIONS }).notNull(),
+    subject_kind: text('subject_kind', { enum: SUBJECT_KINDS }).notNull(),
+    subject_id: text('subject_id').notNull(),
+    because: text('because'),
+  },
+  t => [
+    index('audit_by_time').on(t.at),
+    index('audit_by_subject').on(t.subject_kind, t.subject_id),
+    check('audit_action', isOneOf(t.action, ACTIONS)),
+    check('audit_subject_kind', isOneOf(t.subject_kind, SUBJECT_KINDS)),
+    check('audit_actor', sql`char_length(${t.actor}) <= ${sql.raw(`${MAX_ACTOR_CHARACTERS}`)}`),
+    check('audit_because', sql`char_length(${t.because}) <= ${sql.raw(`${MAX_BECAUSE_CHARACTERS}`)}`),
+  ],
+)

@@ -1,3 +1,4 @@
+import { recordActs } from '#src/db/audit.ts'
 import type { Drift } from '#src/model/listing.ts'
 import type { AppliedEnd, ChangeWriter } from './change-writer.ts'
 import type { InventoryContext } from './context.ts'
@@ -47,6 +48,16 @@ export function applyChanges<Row>(
     if (removals.kind === 'hold') await holdRemovals(client, step, source.scope, removals.ids)
     if (removals.kind === 'remove') {
       await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
+      if (run.policy.kind === 'approved') {
+        const { by, heldBy } = run.policy
+        const act = {
+          account: run.account,
+          action: 'approve',
+          subjectKind: 'run',
+          subject: `${heldBy}`,
+        } as const
+        await recordActs(client, by, [act])
+      }
     }
     if (removals.kind !== 'partial') {
       const stillAbsent = removals.kind === 'remove' ? [] : absent

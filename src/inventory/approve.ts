@@ -1,3 +1,4 @@
+import type { ActedBy } from '#src/model/act.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { InventoryContext } from './context.ts'
 import { loadOpenHold, rejectHold } from './holds.ts'
@@ -11,18 +12,19 @@ export class NothingToApprove extends Error {
 
 /**
  * Removes what run `runId` held. Reads the inventory again in the scope of that run, and removes only rows that are
- * still absent and were held. Throws `NothingToApprove`.
+ * still absent and were held; the approval is recorded with their removal. Throws `NothingToApprove`.
  */
 export async function approveRun(
   context: InventoryContext,
   runId: bigint,
+  by: ActedBy,
   signal: AbortSignal,
 ): Promise<RunResult> {
   const hold = await loadOpenHold(context.pool, runId)
   if (!hold) throw nothingHeld(runId)
   const account = accountOf(context, hold.account)
-  const request = { account: hold.account, trigger: 'manual' } as const
-  const policy = { kind: 'approved', ids: new Set(hold.ids) } as const
+  const request = { account: hold.account, trigger: 'manual', by } as const
+  const policy = { kind: 'approved', ids: new Set(hold.ids), heldBy: runId, by } as const
   return withSource(account, hold.resource, hold.scope.folders?.map(BigInt), source =>
     runSync(context, source, request, policy, signal),
   )
@@ -35,7 +37,7 @@ export async function approveRun(
 export async function rejectRun(
   { pool }: Pick<InventoryContext, 'pool'>,
   runId: bigint,
-  by: string,
+  by: ActedBy,
 ): Promise<number> {
   const kept = await rejectHold(pool, runId, by)
   if (kept === null) throw nothingHeld(runId)

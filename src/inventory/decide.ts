@@ -1,3 +1,4 @@
+import type { ActedBy } from '#src/model/act.ts'
 import { isSuspicious, type RemovalGuard } from '#src/model/removal-guard.ts'
 
 /** What becomes of rows that are stored but were not listed. */
@@ -18,7 +19,13 @@ export type Removals =
 export type RemovalPolicy =
   | { readonly kind: 'guarded'; readonly guard: RemovalGuard }
   | { readonly kind: 'accepted' }
-  | { readonly kind: 'approved'; readonly ids: ReadonlySet<string> }
+  | {
+      readonly kind: 'approved'
+      readonly ids: ReadonlySet<string>
+      /** The run that held them, and who approved it. */
+      readonly heldBy: bigint
+      readonly by: ActedBy
+    }
 
 /** The rows a listing lacks, of those that are current within its scope. */
 export type Absence = { readonly absent: readonly string[]; readonly current: number }

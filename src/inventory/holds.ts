@@ -1,6 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
+import { recordActs } from '#src/db/audit.ts'
 import { alias, and, between, drizzleOf, eq, isNotNull, isNull, ne, not, sql } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import type { RunStep } from './ledger.ts'
 import { removalHolds as holds, syncRuns } from './schema.ts'
@@ -95,7 +97,7 @@ export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | nu
  * Ends the open hold that a held run made or updated: its rows are not gone, and are kept for as long as they stay
  * absent. Replaces an earlier rejection. Returns how many rows the hold has, or null if there is no such hold.
  */
-export function rejectHold(pool: Pool, runId: bigint, by: string): Promise<number | null> {
+export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<number | null> {
   return inTransaction(pool, async client => {
     const { id, account, resource, ids } = holds
     const [hold] = await drizzleOf(client)
@@ -114,10 +116,12 @@ export function rejectHold(pool: Pool, runId: bigint, by: string): Promise<numbe
       .set({
         ended_at: sql`clock_timestamp()`,
         outcome: 'rejected',
-        rejected_by: by,
+        rejected_by: by.actor,
         rejected_ids: sql`${ids}`,
       })
       .where(eq(id, hold.id))
+    const act = { account: hold.account, action: 'reject', subjectKind: 'run', subject: `${runId}` } as const
+    await recordActs(client, by, [act])
     return hold.rows
   })
 }

@@ -1,8 +1,11 @@
 import type { Pool, PoolClient } from 'pg'
+import { recordActs } from '#src/db/audit.ts'
 import { and, drizzleOf, eq, isNull, sql } from '#src/db/drizzle.ts'
 import type { Lease } from '#src/db/leases.ts'
+import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import type { RunOutcome, RunStatus, Trigger } from '#src/model/run.ts'
 import { failRunsBefore } from './lost-runs.ts'
@@ -19,6 +22,8 @@ export type NewRun = Inventory & {
   readonly scope: Scope
   readonly guard: string
   readonly fingerprintVersion: number
+  /** Who asked for it; null for a run that a worker started. */
+  readonly by: ActedBy | null
 }
 
 /** What every row that a run writes is marked with: the run, and the instant at which its changes take effect. */
@@ -68,16 +73,22 @@ export function recordSkipped(pool: Pool, run: NewRun, message: string): Promise
   return insertRun(pool, run, { status: 'skipped', message, finished_at: sql`clock_timestamp()` })
 }
 
-async function insertRun(
+/** With the record of who asked for it. */
+function insertRun(
   pool: Pool,
-  { fingerprintVersion, ...run }: NewRun,
+  { fingerprintVersion, by, ...run }: NewRun,
   state: { status: RunStatus; lease_token?: string; message?: string; finished_at?: ReturnType<typeof sql> },
 ): Promise<bigint> {
-  const rows = await drizzleOf(pool)
-    .insert(syncRuns)
-    .values({ ...run, fingerprint_version: fingerprintVersion, ...state })
-    .returning({ id: syncRuns.id })
-  return onlyRow(rows, 'the insert of a run').id
+  return inTransaction(pool, async client => {
+    const rows = await drizzleOf(client)
+      .insert(syncRuns)
+      .values({ ...run, fingerprint_version: fingerprintVersion, ...state })
+      .returning({ id: syncRuns.id })
+    const { id } = onlyRow(rows, 'the insert of a run')
+    const act = { account: run.account, action: 'sync', subjectKind: 'run', subject: `${id}` } as const
+    if (by) await recordActs(client, by, [act])
+    return id
+  })
 }
 
 /** Records the end of a run. Returns false if the run had ended already, because its worker was taken for lost. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { acquireLease, type Lease, LeaseLost } from '#src/db/leases.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import { FINGERPRINT_VERSION } from '#src/model/fingerprint.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { describeGuard } from '#src/model/removal-guard.ts'
@@ -33,6 +34,8 @@ export type RunRequest = {
   readonly account: string
   readonly trigger: Trigger
   readonly slot?: Date
+  /** Who asks for it; left out if a worker starts it. */
+  readonly by?: ActedBy
   /** Waits while another run syncs the inventory, instead of being skipped. */
   readonly waitsForOther?: boolean
 }
@@ -54,6 +57,7 @@ export async function runSync<Row>(
     scope: source.scope,
     guard: policy.kind === 'guarded' ? describeGuard(policy.guard) : policy.kind,
     fingerprintVersion: FINGERPRINT_VERSION,
+    by: request.by ?? null,
   }
   const result = (run: bigint, outcome: RunOutcome): RunResult => ({
     ...outcomeOf(outcome),

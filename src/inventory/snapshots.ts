@@ -1,3 +1,4 @@
+import type { ActedBy } from '#src/model/act.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import type { RunResult, Trigger } from '#src/model/run.ts'
 import type { InventoryContext } from './context.ts'
@@ -24,7 +25,12 @@ const BY_GRAVITY = ['succeeded', 'partial', 'held', 'skipped', 'failed'] as cons
  */
 export async function takeSnapshot(
   context: InventoryContext,
-  request: { readonly account: string; readonly trigger: Trigger; readonly slot?: Date },
+  request: {
+    readonly account: string
+    readonly trigger: Trigger
+    readonly slot?: Date
+    readonly by?: ActedBy
+  },
   signal: AbortSignal,
 ): Promise<SnapshotResult> {
   const runs = await Promise.all(

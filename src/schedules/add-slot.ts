@@ -1,20 +1,27 @@
 import type { Pool } from 'pg'
+import { recordActs } from '#src/db/audit.ts'
 import { and, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import { installation } from '#src/db/schema.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import type { ScheduleKey } from './definition.ts'
+import { actsOn } from './pauses.ts'
 import { scheduleSlots } from './schema.ts'
 
 /** Records that a person wants `key` to run now; returns the slot this makes: its time is now, and no worker has it yet. */
-export async function addManualSlot(pool: Pool, { schedule, account }: ScheduleKey): Promise<Date> {
+export function addManualSlot(pool: Pool, key: ScheduleKey, by: ActedBy): Promise<Date> {
+  const { schedule, account } = key
   const { account: byAccount, schedule: bySchedule, slot } = scheduleSlots
-  const rows = await drizzleOf(pool)
-    .insert(scheduleSlots)
-    .values({ account, schedule, slot: inMs(0), retry_at: sql`clock_timestamp()`, manual: true })
-    .onConflictDoUpdate({ target: [byAccount, bySchedule, slot], set: { slot: sql`excluded.slot` } })
-    .returning({ slot })
-  return onlyRow(rows, 'the insert of a slot').slot
+  return inTransaction(pool, async client => {
+    const rows = await drizzleOf(client)
+      .insert(scheduleSlots)
+      .values({ account, schedule, slot: inMs(0), retry_at: sql`clock_timestamp()`, manual: true })
+      .onConflictDoUpdate({ target: [byAccount, bySchedule, slot], set: { slot: sql`excluded.slot` } })
+      .returning({ slot })
+    await recordActs(client, by, actsOn([key], 'run'))
+    return onlyRow(rows, 'the insert of a slot').slot
+  })
 }
 
 /**

@@ -1,12 +1,13 @@
 import { closest } from 'fastest-levenshtein'
 import type { Pool } from 'pg'
+import type { ActedBy } from '#src/model/act.ts'
 import { addManualSlot } from './add-slot.ts'
 import type { Schedule, ScheduleKey } from './definition.ts'
 import { pauseSchedules, resumeSchedules } from './pauses.ts'
 
 /*
  * What a person may do with schedules. Each function takes all schedules there are, and the name of the one that is meant,
- * for one account or for all.
+ * for one account or for all, and who does it, for the audit.
  */
 
 /** There is no schedule of that name, or none for that account. The message names the nearest. */
@@ -22,11 +23,12 @@ export async function requestRun(
   pool: Pool,
   schedules: readonly Schedule[],
   name: string,
-  account?: string,
+  account: string | undefined,
+  by: ActedBy,
 ): Promise<{ key: ScheduleKey; slot: Date }[]> {
   const requested: { key: ScheduleKey; slot: Date }[] = []
   for (const key of select(schedules, name, account)) {
-    requested.push({ key, slot: await addManualSlot(pool, key) })
+    requested.push({ key, slot: await addManualSlot(pool, key, by) })
   }
   return requested
 }
@@ -36,10 +38,11 @@ export async function pauseSchedule(
   pool: Pool,
   schedules: readonly Schedule[],
   name: string,
-  account?: string,
+  account: string | undefined,
+  by: ActedBy,
 ): Promise<ScheduleKey[]> {
   const keys = select(schedules, name, account)
-  await pauseSchedules(pool, keys)
+  await pauseSchedules(pool, keys, by)
   return keys
 }
 
@@ -48,10 +51,11 @@ export async function resumeSchedule(
   pool: Pool,
   schedules: readonly Schedule[],
   name: string,
-  account?: string,
+  account: string | undefined,
+  by: ActedBy,
 ): Promise<ScheduleKey[]> {
   const keys = select(schedules, name, account)
-  await resumeSchedules(pool, keys)
+  await resumeSchedules(pool, keys, by)
   return keys
 }
 

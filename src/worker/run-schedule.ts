@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import type { ActedBy } from '#src/model/act.ts'
 import type { QueueBackend } from '#src/queue/backend.ts'
 import { requestRun } from '#src/schedules/control.ts'
 import type { Schedule, ScheduleKey } from '#src/schedules/definition.ts'
@@ -14,9 +15,10 @@ export async function runSchedule(
   backend: QueueBackend,
   schedules: readonly Schedule[],
   name: string,
-  account?: string,
+  account: string | undefined,
+  by: ActedBy,
 ): Promise<ScheduleKey[]> {
-  const requested = await requestRun(pool, schedules, name, account)
+  const requested = await requestRun(pool, schedules, name, account, by)
   const queue = backend.openQueue('sync')
   try {
     for (const { key, slot } of requested) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pauseImport } from '#src/imports/control/pause.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
@@ -52,7 +53,7 @@ describe('what is shown is whole', () => {
       await putBatches(cli.ferry.pool, id, [{ lines: 500, state: 'sent' }])
       const shown = await inTerminal(['imports', 'watch', '1'], cli.env, {
         once: 'rows/min',
-        act: () => pauseImport(cli.ferry.pool, id),
+        act: () => pauseImport(cli.ferry.pool, id, ADA),
       })
       expect(shown.code).toBe(5)
       expect(inOneLine(shown)).toContain(

@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { BATCH_STATES, LEFT_OUT_KINDS, REJECT_ORIGINS } from '#src/imports/states.ts'
 import { HOLD_OUTCOMES, SNAPSHOT_STATUSES } from '#src/inventory/states.ts'
+import { ACTIONS, SUBJECT_KINDS } from '#src/model/act.ts'
 import { IMPORT_STATUSES, ON_UNCERTAIN } from '#src/model/import.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES, TRIGGERS } from '#src/model/run.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const CHECKED: Record<string, readonly string[]> = {
+  'audit.action': ACTIONS,
+  'audit.subject_kind': SUBJECT_KINDS,
+  'audit.actor': [],
+  'audit.because': [],
   'contract_drift.resource': RESOURCES,
   'import_batches.state': BATCH_STATES,
   'import_left_out.kind': LEFT_OUT_KINDS,

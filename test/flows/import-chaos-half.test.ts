@@ -4,6 +4,7 @@ import { resumeImport } from '#src/imports/control/resume.ts'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { pick, type Random, seededRandom } from '#src/sandbox/random.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { type Chaos, go, openChaos, report } from '#test/support/import-chaos.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -32,7 +33,7 @@ test('a platform that refuses calls of which it has applied half loses nobody, a
 
   const undecided = await listSummaryRows(chaos.pool, 99, { status: 'undecided' })
   chaos.sandbox.state.onCall(null)
-  for (const { id } of undecided) await resolveUncertain(chaos.pool, BigInt(id), 'resend', null)
+  for (const { id } of undecided) await resolveUncertain(chaos.pool, BigInt(id), 'resend', null, ADA)
   await untilAllRest(chaos)
   const { wrong, ...counts } = await chaos.verdict()
   report({ seed: SEED, faults, resumed, undecided: undecided.length, ...counts })
@@ -59,7 +60,7 @@ async function untilAllRest({ pool, unfinished }: Chaos): Promise<number> {
   let resumed = 0
   const rest = async () => {
     const paused = await listSummaryRows(pool, 99, { status: 'paused' })
-    for (const { id } of paused) await resumeImport(pool, BigInt(id))
+    for (const { id } of paused) await resumeImport(pool, BigInt(id), ADA)
     resumed += paused.length
     return (await unfinished()) === 0
   }

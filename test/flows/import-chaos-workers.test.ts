@@ -5,6 +5,7 @@ import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { between, pick, type Random, seededRandom } from '#src/sandbox/random.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { go, kill, openChaos, report } from '#test/support/import-chaos.ts'
 
@@ -83,7 +84,7 @@ test('a platform that answers anything or nothing, having done the work or not, 
   expect(undecided.rows.filter(row => !held.includes(BigInt(row.id)) || row.resends > 0)).toEqual([])
 
   chaos.sandbox.state.onCall(null)
-  for (const { id } of undecided.rows) await resolveUncertain(chaos.pool, BigInt(id), 'resend', null)
+  for (const { id } of undecided.rows) await resolveUncertain(chaos.pool, BigInt(id), 'resend', null, ADA)
   await chaos.allEnded()
   const { wrong, ...counts } = await chaos.verdict()
   report({ seed: SEED, workers: 2, faults, undecided: undecided.rows.length, ...counts })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { approveRun, NothingToApprove } from '#src/inventory/approve.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
   currentIds,
@@ -95,6 +96,7 @@ function approve(harness: FerryHarness, run: bigint, listed: readonly Listed[], 
       scriptedAccount(account, () => listed),
     ),
     run,
+    ADA,
     NEVER,
   )
 }
@@ -103,7 +105,7 @@ test('an approval needs a second listing that agrees, as any removal does', asyn
   await using harness = await openKnown()
   const held = await syncListed(harness, [keep(...upTo(20))])
   const flickering = scriptedAccount('default', n => (n === 1 ? keep(...upTo(20)) : keep(...upTo(39))))
-  expect(await approveRun(withAccounts(harness, flickering), held.run, NEVER)).toMatchObject({
+  expect(await approveRun(withAccounts(harness, flickering), held.run, ADA, NEVER)).toMatchObject({
     removed: 1,
     requests: 2,
   })
@@ -158,7 +160,7 @@ test('rules and servers hold their removals apart', async () => {
   expect(await harness.query('select resource from ferry.removal_holds where ended_at is null')).toEqual([
     { resource: 'mcp-servers' },
   ])
-  expect(await approveRun(harness.ferry, serversHeld.run, NEVER)).toMatchObject({
+  expect(await approveRun(harness.ferry, serversHeld.run, ADA, NEVER)).toMatchObject({
     resource: 'mcp-servers',
     removed: 14,
   })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { approveRun, rejectRun } from '#src/inventory/approve.ts'
 import { createKnownRows } from '#src/inventory/known-rows.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { hand, type Listed, refused, scriptedAccount, withAccounts } from './scripted-account.ts'
 
@@ -93,9 +94,9 @@ test('what workers know changes nothing of what they store, whatever is listed a
           const result = await syncInventory(context, { ...request, acceptRemovals: accepted }, NEVER)
           const said: unknown[] = [tellable(result)]
           if (result.status === 'held' && verdict === 'reject')
-            said.push(await rejectRun(context, result.run, 'Ada'))
+            said.push(await rejectRun(context, result.run, { ...ADA, actor: 'Ada' }))
           if (result.status === 'held' && verdict === 'approve')
-            said.push(tellable(await approveRun(context, result.run, NEVER)))
+            said.push(tellable(await approveRun(context, result.run, ADA, NEVER)))
           outcomes.push(said)
           seen[result.status] = (seen[result.status] ?? 0) + 1
         }

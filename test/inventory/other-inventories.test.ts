@@ -6,6 +6,7 @@ import { syncInventory } from '#src/inventory/sync.ts'
 import { ALERT_RULE_VERSIONS } from '#src/inventory/versioned-tables.ts'
 import { closeVersions } from '#src/inventory/versions.ts'
 import type { RunResult } from '#src/model/run.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { diffSnapshots } from '#test/support/snapshots.ts'
 import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
@@ -54,7 +55,7 @@ test('a hold that a later run brought up to date is approved by that run too', a
     harness,
     scriptedAccount('default', () => rules(upTo(6))),
   )
-  expect(await approveRun(context, again.run, NEVER)).toMatchObject({ status: 'succeeded', removed: 14 })
+  expect(await approveRun(context, again.run, ADA, NEVER)).toMatchObject({ status: 'succeeded', removed: 14 })
 })
 
 test('a run whose hold has ended approves no hold of the other resource', async () => {
@@ -66,12 +67,12 @@ test('a run whose hold has ended approves no hold of the other resource', async 
   const run = await holdMost(harness, 'default')
   expect(await servers(5)).toMatchObject({ status: 'held' })
   await syncListed(harness, [rules(upTo(20))])
-  await expect(approveRun(harness.ferry, run, NEVER)).rejects.toThrow(NothingToApprove)
+  await expect(approveRun(harness.ferry, run, ADA, NEVER)).rejects.toThrow(NothingToApprove)
 })
 
 test('a rejected removal keeps no rows of another account', async () => {
   await using harness = await openFerryHarness(SMALL)
-  await rejectRun(harness.ferry, await holdMost(harness, 'one'), 'ada@laptop')
+  await rejectRun(harness.ferry, await holdMost(harness, 'one'), ADA)
   await holdMost(harness, 'two')
 })
 
@@ -79,7 +80,7 @@ test('a rejected removal keeps no rows of the other resource', async () => {
   await using harness = await openFerryHarness(SMALL)
   const numbers = upTo(20).map(String)
   const servers = (count: number) => syncServers(harness, numbers.slice(0, count))
-  await rejectRun(harness.ferry, await holdMost(harness, 'default'), 'ada@laptop')
+  await rejectRun(harness.ferry, await holdMost(harness, 'default'), ADA)
   await servers(20)
   expect(await servers(5)).toMatchObject({ status: 'held' })
 })
@@ -90,7 +91,7 @@ test('a complete listing of one folder leaves the rejection of a removal in all 
   await syncListed(harness, [BOTH_FOLDERS])
   await syncListed(harness, [BOTH_FOLDERS], FOLDER_1)
   const held = await syncListed(harness, [folder1])
-  await rejectRun(harness.ferry, held.run, 'ada@laptop')
+  await rejectRun(harness.ferry, held.run, ADA)
   await syncListed(harness, [folder1], FOLDER_1)
   expect(await syncListed(harness, [folder1])).toMatchObject({ status: 'succeeded', removed: 0 })
   expect(await currentIds(harness)).toHaveLength(40)

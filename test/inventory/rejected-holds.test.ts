@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 
 const NEVER = new AbortController().signal
@@ -13,7 +14,7 @@ async function openRejected() {
   for (const id of gone) harness.sandbox.state.removeRule(id)
   const held = await harness.sync()
   expect(held.status).toBe('held')
-  expect(await rejectRun(harness.ferry, held.run, 'ada@laptop')).toBe(12)
+  expect(await rejectRun(harness.ferry, held.run, ADA)).toBe(12)
   const bringBack = (n: number) => {
     for (const rule of rules.slice(0, n)) harness.sandbox.state.addRule(rule)
   }
@@ -43,8 +44,10 @@ test('a rejected hold is ended, with who did it; its rows stay, and the next pol
 
 test('a hold is rejected once, and not approved afterwards', async () => {
   await using harness = await openRejected()
-  await expect(rejectRun(harness.ferry, harness.held.run, 'b')).rejects.toThrow(NothingToApprove)
-  await expect(approveRun(harness.ferry, harness.held.run, NEVER)).rejects.toThrow(NothingToApprove)
+  await expect(rejectRun(harness.ferry, harness.held.run, { ...ADA, actor: 'b' })).rejects.toThrow(
+    NothingToApprove,
+  )
+  await expect(approveRun(harness.ferry, harness.held.run, ADA, NEVER)).rejects.toThrow(NothingToApprove)
 })
 
 test('one row more that is gone opens a new hold with all of them: the listing is known to be wrong', async () => {
@@ -56,7 +59,7 @@ test('one row more that is gone opens a new hold with all of them: the listing i
   expect(run.message).toContain(
     `13 of 15 rows are gone from the listing, 12 of which were said not to be gone (run ${harness.held.run});`,
   )
-  expect(await rejectRun(harness.ferry, run.run, 'b')).toBe(13)
+  expect(await rejectRun(harness.ferry, run.run, { ...ADA, actor: 'b' })).toBe(13)
   // The new rejection replaces the earlier one.
   const rejections = 'select rejected_by from ferry.removal_holds where rejected_ids is not null'
   expect(await harness.query(rejections)).toEqual([{ rejected_by: 'b' }])

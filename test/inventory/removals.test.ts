@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { approveRun, NothingToApprove } from '#src/inventory/approve.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 
 const NEVER = new AbortController().signal
@@ -90,7 +91,7 @@ test('a held run that comes back is no longer held: a complete listing voids the
   harness.sandbox.state.replaceRulesBody(null)
   expect(await harness.sync()).toMatchObject({ status: 'succeeded', removed: 0, unchanged: 30 })
   expect(await harness.query('select outcome from ferry.removal_holds')).toEqual([{ outcome: 'voided' }])
-  await expect(approveRun(harness.ferry, held.run, NEVER)).rejects.toThrow(NothingToApprove)
+  await expect(approveRun(harness.ferry, held.run, ADA, NEVER)).rejects.toThrow(NothingToApprove)
   expect(await currentIds(harness)).toHaveLength(30)
 })
 
@@ -102,7 +103,7 @@ test('approving removes only what was in the hold and is still absent', async ()
   const held = await harness.sync()
   harness.sandbox.state.addRule(rules[0]!)
   harness.sandbox.state.removeRule(rules[40]!.id)
-  const approved = await approveRun(harness.ferry, held.run, NEVER)
+  const approved = await approveRun(harness.ferry, held.run, ADA, NEVER)
   expect(approved).toMatchObject({ status: 'succeeded', removed: 29 })
   const ids = await currentIds(harness)
   expect(ids).toContain(`${rules[0]!.id}`)
@@ -117,7 +118,10 @@ test('approving after the listing recovered removes nothing', async () => {
   harness.sandbox.state.replaceRulesBody('[]')
   const held = await harness.sync()
   harness.sandbox.state.replaceRulesBody(null)
-  expect(await approveRun(harness.ferry, held.run, NEVER)).toMatchObject({ status: 'succeeded', removed: 0 })
+  expect(await approveRun(harness.ferry, held.run, ADA, NEVER)).toMatchObject({
+    status: 'succeeded',
+    removed: 0,
+  })
   expect(await currentIds(harness)).toHaveLength(30)
 })
 
@@ -188,7 +192,7 @@ test('a complete listing ends the hold of another key, and an approval under ano
   harness.sandbox.state.replaceRulesBody('[]')
   const held = await syncInventory(second, request, NEVER)
   const third = await harness.openFerry({ FERRY_APP_KEY: 'third-key' })
-  expect(await approveRun(third, held.run, NEVER)).toMatchObject({ removed: 30 })
+  expect(await approveRun(third, held.run, ADA, NEVER)).toMatchObject({ removed: 30 })
   expect(await harness.query('select 1 from ferry.removal_holds where ended_at is null')).toEqual([])
 })
 
@@ -202,7 +206,7 @@ test('approving a run never removes what a run of another folder held', async ()
   const everywhere = await harness.sync()
   const inFolder = await harness.sync({ folders: [folder] })
   expect([everywhere.status, inFolder.status]).toEqual(['held', 'held'])
-  await expect(approveRun(harness.ferry, everywhere.run, NEVER)).rejects.toThrow(NothingToApprove)
+  await expect(approveRun(harness.ferry, everywhere.run, ADA, NEVER)).rejects.toThrow(NothingToApprove)
   const gone = rules.slice(0, 30).filter(rule => rule.folder_id === folder).length
-  expect(await approveRun(harness.ferry, inFolder.run, NEVER)).toMatchObject({ removed: gone })
+  expect(await approveRun(harness.ferry, inFolder.run, ADA, NEVER)).toMatchObject({ removed: gone })
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { importSubscribers } from '#jobs/import-subscribers.ts'
 import type { Job } from '#jobs/job.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { leasesOf } from '#test/support/leases.ts'
 import { sendBatches, UNAVAILABLE } from '#test/support/scripted-worker.ts'
@@ -103,7 +104,7 @@ describe.each(BACKENDS)('the work on an import, on %s,', kind => {
     await harness.queue.add('import-subscribers', { import: `${id}` }, { removeOnComplete: true })
     await harness.processed()
     expect(harness.calls()).toBe(1)
-    await resumeImport(harness.ferry.pool, id)
+    await resumeImport(harness.ferry.pool, id, ADA)
     await harness.ended(id)
   })
 })

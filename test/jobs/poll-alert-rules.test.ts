@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
 import { listRuns } from '#src/inventory/list-runs.ts'
 import { pauseSchedules } from '#src/schedules/pauses.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { leasesOf } from '#test/support/leases.ts'
 import { listSlots } from '#test/support/slots.ts'
@@ -54,7 +55,7 @@ test('is skipped while a person syncs by hand', async () => {
 test('goes on within ten seconds of the lease when its worker was killed', { timeout: 90_000 }, async () => {
   await using cli = await openCli({ rules: 5 }, RARELY)
   // A worker in a process of its own does every job, and begins with a snapshot.
-  await pauseSchedules(cli.ferry.pool, [{ schedule: 'snapshot-inventory', account: 'default' }])
+  await pauseSchedules(cli.ferry.pool, [{ schedule: 'snapshot-inventory', account: 'default' }], ADA)
   await using worker = await hangingWorker(cli, () => cli.ferryStart('worker'))
   worker.child.kill('SIGKILL')
   await once(worker.child, 'exit')

@@ -4,6 +4,7 @@ import { prune } from '#jobs/prune.ts'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import { listRuns } from '#src/inventory/list-runs.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -24,7 +25,7 @@ test('the job also purges imports that ended a month ago, and discards stagings 
   await using harness = await openFerryHarness()
   const { pool } = harness.ferry
   const ended = await stageRows(pool)
-  await cancelImport(pool, ended)
+  await cancelImport(pool, ended, ADA)
   const staged = await stageRows(pool, { status: 'staging' })
   const queued = await stageRows(pool)
   for (const id of [ended, staged, queued]) await ageImport(pool, id, '31 days')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pauseSchedule, resumeSchedule } from '#src/schedules/control.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { BACKENDS, dailyCron, openQueueHarness, reconcileOften, testJob } from '../worker/queue-harness.ts'
 
@@ -38,7 +39,7 @@ describe.each(BACKENDS)('what was due while no worker ran, on %s', kind => {
     await harness.installedLongAgo()
     const { job } = nightlyJob(HOUR)
     const canary = testJob({ name: 'canary', timing: { everyMs: 1_000 } })
-    await pauseSchedule(harness.ferry.pool, harness.schedulesOf([job, canary]), 'nightly')
+    await pauseSchedule(harness.ferry.pool, harness.schedulesOf([job, canary]), 'nightly', undefined, ADA)
     const first = await harness.work([job, canary], reconcileOften)
     await waitFor(() => canary.calls.length > 0, { what: 'the worker to work' })
     await first.drain(5_000)
@@ -50,7 +51,7 @@ describe.each(BACKENDS)('what was due while no worker ran, on %s', kind => {
     expect(job.calls).toEqual([])
     expect((await harness.slots()).filter(row => row.schedule === 'nightly')).toEqual([])
 
-    await resumeSchedule(harness.ferry.pool, harness.schedulesOf([job, canary]), 'nightly')
+    await resumeSchedule(harness.ferry.pool, harness.schedulesOf([job, canary]), 'nightly', undefined, ADA)
     await waitFor(() => job.calls.length > 0, { what: 'the run after it was resumed' })
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { pauseSchedule, resumeSchedule, UnknownSchedule } from '#src/schedules/control.ts'
 import { listSchedules } from '#src/schedules/list-schedules.ts'
 import { runSchedule } from '#src/worker/run-schedule.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { BACKENDS, openQueueHarness, reconcileOften, testJob } from '../worker/queue-harness.ts'
 
@@ -32,33 +33,35 @@ describe('the list of schedules', () => {
     await using harness = await openQueueHarness('postgres', { accounts: ['east', 'west'] })
     const paused = async () =>
       (await listSchedules(harness.ferry.pool, harness.schedulesOf(JOBS))).filter(row => row.paused)
-    expect(await pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll')).toEqual([
+    expect(
+      await pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', undefined, ADA),
+    ).toEqual([
       { schedule: 'poll', account: 'east' },
       { schedule: 'poll', account: 'west' },
     ])
-    await pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west')
+    await pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west', ADA)
     expect((await paused()).map(row => [row.account, row.nextAt])).toEqual([
       ['east', null],
       ['west', null],
     ])
-    await resumeSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west')
+    await resumeSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west', ADA)
     expect((await paused()).map(row => row.account)).toEqual(['east'])
   })
 
   test('refuses other names, and names the nearest', async () => {
     await using harness = await openQueueHarness('postgres')
-    await expect(pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'nigthly')).rejects.toThrow(
-      UnknownSchedule,
-    )
-    await expect(pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'nigthly')).rejects.toThrow(
-      'Did you mean nightly?',
-    )
     await expect(
-      pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'defualt'),
+      pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'nigthly', undefined, ADA),
+    ).rejects.toThrow(UnknownSchedule)
+    await expect(
+      pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'nigthly', undefined, ADA),
+    ).rejects.toThrow('Did you mean nightly?')
+    await expect(
+      pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'defualt', ADA),
     ).rejects.toThrow('Did you mean default?')
-    await expect(pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'reconcile')).rejects.toThrow(
-      UnknownSchedule,
-    )
+    await expect(
+      pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'reconcile', undefined, ADA),
+    ).rejects.toThrow(UnknownSchedule)
   })
 })
 
@@ -66,10 +69,17 @@ describe.each(BACKENDS)('a run by hand, on %s', kind => {
   test('begins at once, even if the schedule is paused, and leaves the slots of the schedule alone', async () => {
     await using harness = await openQueueHarness(kind)
     const job = testJob({ name: 'nightly', timing: { cron: '0 0 1 1 *', timezone: 'UTC' } })
-    await pauseSchedule(harness.ferry.pool, harness.schedulesOf([job]), 'nightly')
+    await pauseSchedule(harness.ferry.pool, harness.schedulesOf([job]), 'nightly', undefined, ADA)
     await harness.work([job])
     const before = Date.now()
-    await runSchedule(harness.ferry, await harness.openBackend(), harness.schedulesOf([job]), 'nightly')
+    await runSchedule(
+      harness.ferry,
+      await harness.openBackend(),
+      harness.schedulesOf([job]),
+      'nightly',
+      undefined,
+      ADA,
+    )
     await waitFor(() => job.calls.length === 1, { what: 'the run', timeoutMs: 2_000 })
     expect(job.calls).toEqual([{ account: 'default', trigger: 'manual' }])
     await harness.processed()
@@ -81,7 +91,14 @@ describe.each(BACKENDS)('a run by hand, on %s', kind => {
   test('is not lost with the queue', async () => {
     await using harness = await openQueueHarness(kind)
     const job = testJob({ name: 'nightly', timing: { cron: '0 0 1 1 *', timezone: 'UTC' } })
-    await runSchedule(harness.ferry, await harness.openBackend(), harness.schedulesOf([job]), 'nightly')
+    await runSchedule(
+      harness.ferry,
+      await harness.openBackend(),
+      harness.schedulesOf([job]),
+      'nightly',
+      undefined,
+      ADA,
+    )
     await harness.wipeQueue()
     await harness.work([job], reconcileOften)
     await waitFor(() => job.calls.length === 1, { what: 'the run' })

@@ -5,6 +5,7 @@ import { addFirstSlot } from '#src/schedules/add-slot.ts'
 import { pauseSchedules } from '#src/schedules/pauses.ts'
 import { loadScheduleStates } from '#src/schedules/schedule-states.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { expireLeases, leasesOf } from '#test/support/leases.ts'
 import { endSlotPauses, listSlots } from '#test/support/slots.ts'
 import { openTestStore, type TestStore } from '../support/store.ts'
@@ -136,7 +137,7 @@ test('work that did not succeed closes no other slot', async () => {
 
 test('a paused schedule keeps its slots, except what a person asked for; that of another account does not', async () => {
   await using store = await openTestStore()
-  await pauseSchedules(store.pool, [{ ...KEY, account: 'other' }])
+  await pauseSchedules(store.pool, [{ ...KEY, account: 'other' }], ADA)
   expect(
     await takeSlot(contextOf(store), { ...KEY, account: 'other' }, NOON, { evenIfPaused: false }),
   ).toBeNull()

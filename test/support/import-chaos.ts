@@ -9,6 +9,7 @@ import { pino } from 'pino'
 import { openDatabase } from '#src/db/pool.ts'
 import { confirmImport } from '#src/imports/control/confirm.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.ts'
 import { disagreements, ledgerOf, rowsUnaccounted } from './import-ledger.ts'
 import { openTestRedis, testRedisUrl } from './redis.ts'
@@ -113,7 +114,7 @@ export async function openChaos(
       sandbox.state.subscribers.addPage(pageId)
       const id = await stageRows(pool, { pageId, rows, batchRows: 4, onUncertain, status: 'staging' })
       pages.set(id, pageId)
-      await confirmImport(pool, id)
+      await confirmImport(pool, id, ADA)
       return id
     },
     async startWorker() {

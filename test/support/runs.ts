@@ -11,6 +11,7 @@ export const NEW_RUN: NewRun = {
   scope: { folders: ['0'], includeAccount: null, keyHash: 'key' },
   guard: '10,20%',
   fingerprintVersion: 1,
+  by: null,
 }
 
 /** Such a run that has ended, and applied its listing unless told otherwise. Returns its id. */

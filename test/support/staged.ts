@@ -8,6 +8,7 @@ import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { LOST, openScriptedWorker, sendAll } from './scripted-worker.ts'
 
 export type StagedImport = {
@@ -36,9 +37,9 @@ export async function stageRows(pool: Pool, staged: StagedImport = {}): Promise<
   const hashOf = openRecipientHash(installationId, staged.method ?? 'email')
   const { onUncertain = status === 'undecided' ? 'hold' : 'resend' } = staged
   const id = await inTransaction(pool, client => putRows(client, { ...staged, onUncertain }, hashOf))
-  if (status !== 'staging') await confirmImport(pool, id)
-  if (status === 'paused') await pauseImport(pool, id)
-  if (status === 'cancelled') await cancelImport(pool, id)
+  if (status !== 'staging') await confirmImport(pool, id, ADA)
+  if (status === 'paused') await pauseImport(pool, id, ADA)
+  if (status === 'cancelled') await cancelImport(pool, id, ADA)
   if (status === 'running') await (await openScriptedWorker(pool, id))[Symbol.asyncDispose]()
   if (status === 'completed') await sendAll(pool, id)
   if (status === 'undecided') await sendAll(pool, id, LOST)

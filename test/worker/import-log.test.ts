@@ -5,6 +5,7 @@ import { cancelImport } from '#src/imports/control/cancel.ts'
 import { createCapacity } from '#src/worker/capacity.ts'
 import { createImportReport } from '#src/worker/import-log.ts'
 import { processImport } from '#src/worker/process-import.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { startWorker } from '../jobs/start-worker.ts'
 import { IMPORTS, openImportQueueHarness } from './import-queue-harness.ts'
 import { BACKENDS } from './queue-harness.ts'
@@ -113,7 +114,7 @@ test('a worker logs a cancellation, but not that an import gave way, waits or wa
   const process = async () => {
     const id = await harness.stage({ rows: 3 })
     processor.jobs[0]!.run = async () => {
-      await cancelImport(harness.ferry.pool, id)
+      await cancelImport(harness.ferry.pool, id, ADA)
       return { status }
     }
     const signals = { signal, cutOff: signal }

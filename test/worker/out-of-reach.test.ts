@@ -4,6 +4,7 @@ import { loadInstallation } from '#src/db/installation.ts'
 import { openBackend } from '#src/queue/backend.ts'
 import { runSchedule } from '#src/worker/run-schedule.ts'
 import { openWorker } from '#src/worker/worker.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { testRedisUrl } from '../support/redis.ts'
 import { waitFor } from '../support/wait-for.ts'
 import {
@@ -61,7 +62,7 @@ describe.skipIf(!testRedisUrl)('with a Redis that does not answer', () => {
     const backend = await backendBy(proxy, harness)
     const worker = await openWorker(harness.ferry, backend, workOf([job], reconcileOften))
     proxy.close()
-    await runSchedule(harness.ferry, backend, harness.schedulesOf([job]), 'nightly')
+    await runSchedule(harness.ferry, backend, harness.schedulesOf([job]), 'nightly', undefined, ADA)
     expect(job.calls).toEqual([])
     await proxy.open()
     await waitFor(() => job.calls.length === 1, { what: 'the run', timeoutMs: 20_000 })

@@ -8,6 +8,7 @@ import type { Timing } from '#src/schedules/timing.ts'
 import { slotAt } from '#src/schedules/timing.ts'
 import { createReconciler } from '#src/worker/reconcile.ts'
 import type { WorkerContext } from '#src/worker/worker.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ONCE, openQueueHarness, type QueueHarness, testJob } from './queue-harness.ts'
 
 const scheduleOf = (schedule: string, timing: Timing, account = 'default'): Schedule => ({
@@ -62,6 +63,7 @@ test('a pause of one account pauses no other', async () => {
     harness.schedulesOf([testJob({ name: 'poll', timing: ONCE })]),
     'poll',
     'east',
+    ADA,
   )
   await using reconciler = openReconciler(harness, [
     scheduleOf('poll', ONCE, 'east'),

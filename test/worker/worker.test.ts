@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { slotAt, spread } from '#src/schedules/timing.ts'
 import { runSchedule } from '#src/worker/run-schedule.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '../support/wait-for.ts'
 import {
   BACKENDS,
@@ -61,7 +62,14 @@ describe.each(BACKENDS)('a worker on %s', kind => {
   test('sends nothing through the queue but the name of the schedule and its account', async () => {
     await using harness = await openQueueHarness(kind)
     const job = testJob({ timing: ONCE })
-    await runSchedule(harness.ferry, harness.openBackend(), harness.schedulesOf([job]), job.name)
+    await runSchedule(
+      harness.ferry,
+      harness.openBackend(),
+      harness.schedulesOf([job]),
+      job.name,
+      undefined,
+      ADA,
+    )
     const wakeUps = await harness.queue.getJobs(['delayed', 'waiting'])
     expect(wakeUps.map(({ data }) => data)).toEqual([{ job: job.name, account: 'default' }])
   })

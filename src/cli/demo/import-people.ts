@@ -2,6 +2,7 @@ import type { Ferry } from '#src/ferry.ts'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
 import type { ImportSummary } from '#src/model/import.ts'
 import { SANDBOX_PAGE_ID, type SandboxState } from '#src/sandbox/state.ts'
+import { actedBy } from '../acted-by.ts'
 import { CommandFailed } from '../errors.ts'
 import { emphasised, print, printJson, shownPath } from '../output.ts'
 import type { SamplePeople } from './sample-people.ts'
@@ -23,7 +24,7 @@ export async function importPeople(
   const staged = await stageFile(ferry, people.file, wanted, false, signal)
   if (staged.import === null) throw new CommandFailed('the sample file was not staged')
   if (!options.json) await show(ferry, people, wanted, staged)
-  await confirmImport(ferry.pool, staged.import)
+  await confirmImport(ferry.pool, staged.import, actedBy())
   const view = options.json ? { show() {}, end() {} } : openView(options)
   const { summary } = await workHere(ferry, staged.import, view, signal)
   signal.throwIfAborted()

@@ -5,11 +5,12 @@ import { PRESET_NAMES, type PresetName } from '#src/imports/staging/presets/pres
 import { MAX_BATCH_ROWS } from '#src/model/batch-rows.ts'
 import { ON_UNCERTAIN, type OnUncertain } from '#src/model/import.ts'
 import { accountsOf } from '../accounts.ts'
+import { type ActOptions, addActOptions } from '../acted-by.ts'
 import { countFrom, mapArgument, mapLocaleArgument, pageArgument } from '../arguments.ts'
 import { UsageError } from '../errors.ts'
 
 /** What may be written after `ferry import FILE`. */
-export type Options = {
+export type Options = ActOptions & {
   page: bigint
   account?: string
   method: string
@@ -34,44 +35,47 @@ export type Options = {
 const MAX_FIRST_ROWS = 999_999_999
 
 export function addOptions(command: Command): Command {
-  return command
-    .requiredOption('--page <id>', 'the status page that gets the subscribers', pageArgument)
-    .option('--account <name>', 'the account that owns the page (needed if there are several)')
-    .option('--method <name>', 'the channel', 'email')
-    .option(
-      '--map <field=column>',
-      'the column that holds recipient, all, component_ids or locale, or with --from a field of that product, such as confirmed; repeatable',
-      mapArgument,
-    )
-    .option(
-      '--lenient-addresses',
-      'accept addresses that break a rule of e-mail the way some real mailboxes do: john..doe@docomo.ne.jp',
-    )
-    .option('--default-locale <tag>', 'the locale of rows that have none, such as en-US')
-    .option(
-      '--map-locale <value=tag>',
-      'the locale that a value in the file means: de=de-DE; repeatable',
-      mapLocaleArgument,
-    )
-    .option('--all', 'rows that name no components get all components')
-    .addOption(new Option('--from <product>', 'the file is the export of this product').choices(PRESET_NAMES))
-    .option('--components <file>', 'a CSV of old component ids and new ones')
-    .option('--suppress <file>', 'a file of recipients who must not be subscribed')
-    .option('--batch <n>', 'rows in one call (default: FERRY_IMPORT_BATCH)', countFrom(1, MAX_BATCH_ROWS))
-    .option('--first <n>', 'send this many rows, then pause', countFrom(1, MAX_FIRST_ROWS))
-    .addOption(
-      new Option('--on-uncertain <what>', 'what to do with a call whose outcome is unknown')
-        .choices(ON_UNCERTAIN)
-        .default('resend'),
-    )
-    .option('--update', 'send recipients again that an earlier import sent with other settings')
-    .option(
-      '--dry-run',
-      'read and check the file, store no row, call nothing, whatever other options say; creates the tables if there are none',
-    )
-    .option('--yes', 'do not ask')
-    .option('--wait', 'process the import in this process until it ends')
-    .option('--json', 'print JSON objects; the last one is the summary')
+  return addActOptions(
+    command
+      .requiredOption('--page <id>', 'the status page that gets the subscribers', pageArgument)
+      .option('--account <name>', 'the account that owns the page (needed if there are several)')
+      .option('--method <name>', 'the channel', 'email')
+      .option(
+        '--map <field=column>',
+        'the column that holds recipient, all, component_ids or locale, or with --from a field of that product, such as confirmed; repeatable',
+        mapArgument,
+      )
+      .option(
+        '--lenient-addresses',
+        'accept addresses that break a rule of e-mail the way some real mailboxes do: john..doe@docomo.ne.jp',
+      )
+      .option('--default-locale <tag>', 'the locale of rows that have none, such as en-US')
+      .option(
+        '--map-locale <value=tag>',
+        'the locale that a value in the file means: de=de-DE; repeatable',
+        mapLocaleArgument,
+      )
+      .option('--all', 'rows that name no components get all components')
+      .addOption(
+        new Option('--from <product>', 'the file is the export of this product').choices(PRESET_NAMES),
+      )
+      .option('--components <file>', 'a CSV of old component ids and new ones')
+      .option('--suppress <file>', 'a file of recipients who must not be subscribed')
+      .option('--batch <n>', 'rows in one call (default: FERRY_IMPORT_BATCH)', countFrom(1, MAX_BATCH_ROWS))
+      .option('--first <n>', 'send this many rows, then pause', countFrom(1, MAX_FIRST_ROWS))
+      .addOption(
+        new Option('--on-uncertain <what>', 'what to do with a call whose outcome is unknown')
+          .choices(ON_UNCERTAIN)
+          .default('resend'),
+      )
+      .option('--update', 'send recipients again that an earlier import sent with other settings')
+      .option(
+        '--dry-run',
+        'read and check the file, store no row, call nothing, whatever other options say; creates the tables if there are none',
+      )
+      .option('--yes', 'do not ask')
+      .option('--wait', 'process the import in this process until it ends'),
+  ).option('--json', 'print JSON objects; the last one is the summary')
 }
 
 /** Returns how the file is to be staged. Throws `UsageError` if it is not clear for which account. */

@@ -3,6 +3,7 @@ import { cancelImport } from '#src/imports/control/cancel.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { findSummaryRow, loadSummary } from '#src/imports/reporting/summary.ts'
 import { isEnded } from '#src/model/import.ts'
+import { type ActOptions, actedBy } from '../acted-by.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { ask, canAsk } from '../import/ask.ts'
@@ -12,7 +13,7 @@ import { counted, print, printAside, printJson } from '../output.ts'
  * These decisions cannot be undone, so a person is asked first; but not about a decision that would be refused.
  */
 
-type Options = { readonly yes?: true; readonly json?: true }
+type Options = ActOptions & { readonly yes?: true; readonly json?: true }
 
 /** Ends an import for good. */
 export async function cancel(
@@ -25,7 +26,7 @@ export async function cancel(
   const unsure = uncertain === 0 ? '' : ` The outcome of ${counted(uncertain, 'row')} stays unknown.`
   const question = `Cancel import ${id}? It has ${counted(pending, 'row')} left to send, and cannot be resumed.${unsure}`
   if (!isEnded(status) && !(await isSure(question, options, signal))) return EXIT.failed
-  await cancelImport(pool, id)
+  await cancelImport(pool, id, actedBy(options))
   if (options.json) printJson(await loadSummary(pool, id))
   else print(`Import ${id}: cancelled.`)
   return EXIT.done
@@ -43,7 +44,7 @@ export async function purge(
   const question = `Remove the recipients of import ${id}? Their addresses are removed for good${unwritable}.`
   const asks = isEnded(status) && purged_at === null
   if (asks && !(await isSure(question, options, signal))) return EXIT.failed
-  const rows = await purgeImport(pool, id)
+  const rows = await purgeImport(pool, id, actedBy(options))
   if (options.json) printJson({ import: id, purgedRows: rows })
   else print(`Import ${id}: recipients removed from ${counted(rows, 'row')}.`)
   return EXIT.done

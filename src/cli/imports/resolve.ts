@@ -2,17 +2,30 @@ import type { Ferry } from '#src/ferry.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { ImportStatus } from '#src/model/import.ts'
+import { actedBy } from '../acted-by.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { wakeWorkersFor } from '../import/wake-workers.ts'
 import { counted, print, printJson } from '../output.ts'
 
+export type ResolveOptions = {
+  as: 'sent' | 'resend'
+  by?: string
+  because?: string
+  batch?: bigint
+  json?: true
+}
+
 /** Records what a person found out, and wakes a worker if there are rows to send. */
-export async function resolve(
-  ferry: Ferry,
-  id: bigint,
-  options: { as: 'sent' | 'resend'; batch?: bigint; json?: true },
-): Promise<ExitCode> {
-  const { batches, rows, status } = await resolveUncertain(ferry.pool, id, options.as, options.batch ?? null)
+export async function resolve(ferry: Ferry, id: bigint, options: ResolveOptions): Promise<ExitCode> {
+  const { by, because } = options
+  const who = actedBy({ ...(by !== undefined && { as: by }), ...(because !== undefined && { because }) })
+  const { batches, rows, status } = await resolveUncertain(
+    ferry.pool,
+    id,
+    options.as,
+    options.batch ?? null,
+    who,
+  )
   if (status === 'queued') await wakeWorkersFor(ferry, id)
   if (options.json) {
     printJson(await loadSummary(ferry.pool, id))

@@ -2,6 +2,7 @@ import type { Ferry } from '#src/ferry.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { isActive } from '#src/model/import.ts'
+import { type ActOptions, actedBy } from '../acted-by.ts'
 import type { OneShotContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { finishHere } from '../import/confirmed.ts'
@@ -13,13 +14,13 @@ import { print, printJson } from '../output.ts'
 export async function resume(
   ferry: Ferry,
   id: bigint,
-  options: { wait?: true; json?: true },
+  options: ActOptions & { wait?: true; json?: true },
   context: OneShotContext,
 ): Promise<ExitCode> {
   const summary = await loadSummary(ferry.pool, id)
   if (options.wait) expectAccount(ferry, summary)
   const { status } = summary
-  if (!(options.wait && isActive(status))) await resumeImport(ferry.pool, id)
+  if (!(options.wait && isActive(status))) await resumeImport(ferry.pool, id, actedBy(options))
   if (options.wait) return finishHere(ferry, id, options, context)
   await wakeWorkersFor(ferry, id)
   if (options.json) printJson(await loadSummary(ferry.pool, id))

@@ -1,14 +1,18 @@
-import { hostname, userInfo } from 'node:os'
 import type { Pool } from 'pg'
 import { rejectRun } from '#src/inventory/approve.ts'
+import { type ActOptions, actedBy } from '../acted-by.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { counted, print, printJson } from '../output.ts'
 import { findRun } from './find.ts'
 
 /** Ends the hold of a run: its rows are kept. */
-export async function reject(pool: Pool, id: bigint, options: { json?: true }): Promise<ExitCode> {
+export async function reject(
+  pool: Pool,
+  id: bigint,
+  options: ActOptions & { json?: true },
+): Promise<ExitCode> {
   await findRun(pool, id)
-  const kept = await rejectRun({ pool }, id, personHere())
+  const kept = await rejectRun({ pool }, id, actedBy(options))
   if (options.json) printJson({ run: id, outcome: 'rejected', kept })
   else {
     print(`The hold of run ${id} is ended: ${counted(kept, 'row')} stay as they were.`)
@@ -16,14 +20,4 @@ export async function reject(pool: Pool, id: bigint, options: { json?: true }): 
     print('`ferry sync` with --accept-removals removes them.')
   }
   return EXIT.done
-}
-
-/** The person at this terminal, for the record of a decision. */
-function personHere(): string {
-  try {
-    return `${userInfo().username}@${hostname()}`
-  } catch {
-    // A container may run as a number that has no name.
-    return `uid ${process.getuid?.()}@${hostname()}`
-  }
 }

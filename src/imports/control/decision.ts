@@ -1,8 +1,10 @@
 import type { Pool, PoolClient } from 'pg'
+import { recordActs } from '#src/db/audit.ts'
 import { drizzleOf, eq } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { ImportNotFound, ImportRefuses } from '#src/imports/errors.ts'
 import { imports } from '#src/imports/schema.ts'
+import type { ActedBy, Action } from '#src/model/act.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 
 /*
@@ -17,13 +19,13 @@ import type { ImportStatus } from '#src/model/import.ts'
  *               any other but completed ─────► as it was
  *     purge     completed, cancelled ────────► as it was, without its recipients
  *
- * Each throws `ImportNotFound`, or `ImportRefuses` if the status of the import does not allow it.
+ * Each is recorded with who made it, in the same transaction, and only if it changes something. Each throws `ImportNotFound`, or `ImportRefuses` if the status of the import does not allow it.
  */
 
 /** What a decision about an import depends on. */
 export type LockedImport = Pick<
   typeof imports.$inferSelect,
-  'status' | 'recipients' | 'staged_at' | 'purged_at'
+  'account' | 'status' | 'recipients' | 'staged_at' | 'purged_at'
 >
 
 /** Runs a decision in one transaction, with the import's row locked. Throws `ImportNotFound`. */
@@ -37,14 +39,25 @@ export function decideUnderLock<T>(
 
 /** Locks an import until the transaction ends. Throws `ImportNotFound`. */
 export async function lockForDecision(client: PoolClient, id: bigint): Promise<LockedImport> {
-  const { status, recipients, staged_at, purged_at } = imports
+  const { account, status, recipients, staged_at, purged_at } = imports
   const [state] = await drizzleOf(client)
-    .select({ status, recipients, staged_at, purged_at })
+    .select({ account, status, recipients, staged_at, purged_at })
     .from(imports)
     .where(eq(imports.id, id))
     .for('update')
   if (!state) throw new ImportNotFound(id)
   return state
+}
+
+/** Records a decision in its transaction. */
+export function recordDecision(
+  client: PoolClient,
+  id: bigint,
+  { account }: Pick<LockedImport, 'account'>,
+  action: Action,
+  by: ActedBy,
+): Promise<void> {
+  return recordActs(client, by, [{ account, action, subjectKind: 'import', subject: `${id}` }])
 }
 
 /** The error for a decision that the import's status does not allow: why, and what can be done instead. */

@@ -3,8 +3,9 @@ import { and, drizzleOf, eq, isNotNull, isNull, or, sql } from '#src/db/drizzle.
 import { countOf } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { importLeftOut, importRecipients, importRejects, imports } from '#src/imports/schema.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import { isEnded } from '#src/model/import.ts'
-import { decideUnderLock, refusal } from './decision.ts'
+import { decideUnderLock, recordDecision, refusal } from './decision.ts'
 
 /** In SQL, whether a row of the call log is the call of a batch: it belongs to the record of that batch, and stays with it. */
 export const IS_CALL_OF_BATCH = isNotNull(platformCalls.batch_id)
@@ -14,12 +15,15 @@ const KEEP_RECIPIENTS_DAYS = 30
 
 /**
  * Removes the recipients of an import that has ended. Returns of how many rows; 0 if it was purged before. Their hashes
- * stay: by these a later import knows who was sent.
+ * stay: by these a later import knows who was sent. `by` is null if nobody asked for it, and its time has come.
  */
-export function purgeImport(pool: Pool, id: bigint): Promise<number> {
-  return decideUnderLock(pool, id, async (client, { status, purged_at }) => {
+export function purgeImport(pool: Pool, id: bigint, by: ActedBy | null): Promise<number> {
+  return decideUnderLock(pool, id, async (client, state) => {
+    const { status, purged_at } = state
     if (!isEnded(status)) throw refusal(id, status, 'its recipients are still needed')
-    return purged_at === null ? purgeRows(client, id) : 0
+    if (purged_at !== null) return 0
+    if (by) await recordDecision(client, id, state, 'purge', by)
+    return purgeRows(client, id)
   })
 }
 
@@ -35,7 +39,7 @@ export async function purgeOldImports(pool: Pool): Promise<number> {
       ),
     )
     .orderBy(imports.id)
-  for (const { id } of old) await purgeImport(pool, id)
+  for (const { id } of old) await purgeImport(pool, id, null)
   return old.length
 }
 

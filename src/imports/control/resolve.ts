@@ -7,8 +7,9 @@ import { imports } from '#src/imports/schema.ts'
 import { reclaimExpiredOfPage } from '#src/imports/sending/reclaim.ts'
 import { rejectRows } from '#src/imports/sending/reject-rows.ts'
 import { IS_OPEN } from '#src/imports/uncertain.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import type { ImportStatus } from '#src/model/import.ts'
-import { lockForDecision, refusal } from './decision.ts'
+import { lockForDecision, recordDecision, refusal } from './decision.ts'
 import { decideBatches, lockPage, type Resolution } from './uncertain-batches.ts'
 
 /** What was decided, and the status of the import after it. */
@@ -23,12 +24,14 @@ export async function resolveUncertain(
   id: bigint,
   as: Resolution,
   batchId: bigint | null,
+  by: ActedBy,
 ): Promise<Resolved> {
   // In a transaction of its own: what it changes is to stay, even if there is nothing to decide.
   await reclaimExpiredOfPage(pool, id)
   return inTransaction(pool, async client => {
     await lockPage(client, id)
-    const { status } = await lockForDecision(client, id)
+    const state = await lockForDecision(client, id)
+    const { status } = state
     if (status === 'completed') {
       throw refusal(
         id,
@@ -43,6 +46,7 @@ export async function resolveUncertain(
     }
     const rejected = as === 'sent' ? decided.filter(batch => batch.setAside > 0) : []
     for (const batch of rejected) await rejectRows(client, id, { setAsideOf: batch.id })
+    await recordDecision(client, id, state, 'resolve', by)
     const rows = sum(decided.map(batch => batch.rows)) - sum(rejected.map(batch => batch.setAside))
     return { batches: decided.length, rows, status: await continueOrEnd(client, id, status) }
   })

@@ -1,12 +1,14 @@
 import type { Pool } from 'pg'
 import { drizzleOf, eq } from '#src/db/drizzle.ts'
 import { imports } from '#src/imports/schema.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import type { ImportStatus } from '#src/model/import.ts'
-import { decideUnderLock, refusal } from './decision.ts'
+import { decideUnderLock, recordDecision, refusal } from './decision.ts'
 
 /** Queues a paused import again. Its failures, its back-off and the reason of its pause are forgotten. */
-export function resumeImport(pool: Pool, id: bigint): Promise<ImportStatus> {
-  return decideUnderLock<ImportStatus>(pool, id, async (client, { status }) => {
+export function resumeImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
+  return decideUnderLock<ImportStatus>(pool, id, async (client, state) => {
+    const { status } = state
     if (status !== 'paused') throw refusal(id, status, 'only a paused import can be resumed')
     await drizzleOf(client)
       .update(imports)
@@ -20,6 +22,7 @@ export function resumeImport(pool: Pool, id: bigint): Promise<ImportStatus> {
         pause_what_to_do: null,
       })
       .where(eq(imports.id, id))
+    await recordDecision(client, id, state, 'resume', by)
     return 'queued'
   })
 }

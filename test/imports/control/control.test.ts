@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
+import { listActs } from '#src/db/audit.ts'
 import { drizzleOf } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { cancelImport } from '#src/imports/control/cancel.ts'
@@ -12,7 +13,9 @@ import { ImportNotFound, ImportRefuses } from '#src/imports/errors.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { imports } from '#src/imports/schema.ts'
 import { beginStaging } from '#src/imports/staging/begin-staging.ts'
+import type { ActedBy } from '#src/model/act.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import {
   ACCEPTED,
@@ -26,15 +29,18 @@ import {
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
+/** Who decides what is tested. */
+const SAM: ActedBy = { actor: 'sam', because: 'the page is ready' }
+
 const DECISIONS = {
   confirm: confirmImport,
   pause: pauseImport,
   resume: resumeImport,
   cancel: cancelImport,
-  resolve: (pool: Parameters<typeof pauseImport>[0], id: bigint) =>
-    resolveUncertain(pool, id, 'sent', null).then(({ status }) => status),
-  purge: (pool: Parameters<typeof pauseImport>[0], id: bigint) =>
-    purgeImport(pool, id).then(async () => (await loadSummary(pool, id)).status),
+  resolve: (pool: Parameters<typeof pauseImport>[0], id: bigint, by: ActedBy) =>
+    resolveUncertain(pool, id, 'sent', null, by).then(({ status }) => status),
+  purge: (pool: Parameters<typeof pauseImport>[0], id: bigint, by: ActedBy) =>
+    purgeImport(pool, id, by).then(async () => (await loadSummary(pool, id)).status),
 } as const
 
 /** An import of four rows, of which two are sent and two uncertain if that can be in its status. */
@@ -42,7 +48,7 @@ const STANDING: Readonly<Record<ImportStatus, (pool: Pool, pageId: bigint) => Pr
   staging: (pool, pageId) => stageRows(pool, { pageId, status: 'staging' }),
   queued: async (pool, pageId) => {
     const id = await STANDING.paused(pool, pageId)
-    await resumeImport(pool, id)
+    await resumeImport(pool, id, ADA)
     return id
   },
   running: async (pool, pageId) => {
@@ -52,7 +58,7 @@ const STANDING: Readonly<Record<ImportStatus, (pool: Pool, pageId: bigint) => Pr
   },
   paused: async (pool, pageId) => {
     const id = await STANDING.running(pool, pageId)
-    await pauseImport(pool, id)
+    await pauseImport(pool, id, ADA)
     return id
   },
   undecided: async (pool, pageId) => {
@@ -63,7 +69,7 @@ const STANDING: Readonly<Record<ImportStatus, (pool: Pool, pageId: bigint) => Pr
   completed: (pool, pageId) => stageRows(pool, { pageId, rows: 4, status: 'completed' }),
   cancelled: async (pool, pageId) => {
     const id = await STANDING.running(pool, pageId)
-    await cancelImport(pool, id)
+    await cancelImport(pool, id, ADA)
     return id
   },
 }
@@ -81,14 +87,14 @@ const TABLE = {
 
 describe('a decision', () => {
   test.each(Object.keys(TABLE) as (keyof typeof TABLE)[])(
-    '%s is possible in its own statuses, and refused in all others with what can be done',
+    '%s is possible in its own statuses and recorded, and refused in all others with what can be done',
     async decision => {
       await using store = await openTestStore()
       for (const [index, status] of IMPORT_STATUSES.entries()) {
         const id = await STANDING[status](store.pool, BigInt(index))
         expect((await loadSummary(store.pool, id)).status).toBe(status)
         const expected = TABLE[decision][index]
-        const decided = DECISIONS[decision](store.pool, id)
+        const decided = DECISIONS[decision](store.pool, id, SAM)
         if (expected) {
           expect(await decided, status).toBe(expected)
           expect((await loadSummary(store.pool, id)).status).toBe(expected)
@@ -98,6 +104,9 @@ describe('a decision', () => {
           expect(error.message).toMatch(new RegExp(`^import ${id} is ${status}: .*(\`ferry imports|again)`))
           expect((await loadSummary(store.pool, id)).status).toBe(status)
         }
+        const recorded = { account: 'default', action: decision, because: 'the page is ready' }
+        const acts = await listActs(store.pool, 100, { actor: 'sam' })
+        expect(acts.filter(act => act.subject === `${id}`)).toMatchObject(expected ? [recorded] : [])
       }
     },
   )
@@ -106,7 +115,7 @@ describe('a decision', () => {
     '%s about an import that does not exist says so',
     async decision => {
       await using store = await openTestStore()
-      const error = await DECISIONS[decision](store.pool, 7n).catch(error => error)
+      const error = await DECISIONS[decision](store.pool, 7n, SAM).catch(error => error)
       expect(error).toBeInstanceOf(ImportNotFound)
       expect(error.message).toBe('there is no import 7; `ferry imports list` shows them')
     },
@@ -128,13 +137,13 @@ describe('confirming', () => {
   test('an import that is still being staged is refused', async () => {
     await using store = await openTestStore()
     const { id } = await inTransaction(store.pool, client => beginStaging(client, NEW_IMPORT, false))
-    await expect(confirmImport(store.pool, id)).rejects.toThrow('still being read')
+    await expect(confirmImport(store.pool, id, ADA)).rejects.toThrow('still being read')
   })
 
   test('an import with nobody to send to completes it at once', async () => {
     await using store = await openTestStore()
     const id = await stageRows(store.pool, { rows: 0, status: 'staging' })
-    expect(await confirmImport(store.pool, id)).toBe('completed')
+    expect(await confirmImport(store.pool, id, ADA)).toBe('completed')
     const [row] = (await store.pool.query('select status, finished_at from ferry.imports')).rows
     expect(row).toEqual({ status: 'completed', finished_at: expect.any(Date) })
   })
@@ -144,7 +153,7 @@ describe('confirming', () => {
     // The default is there for imports of earlier versions only.
     await store.pool.query('alter table ferry.imports alter most_rejects set default 99')
     const id = await stageRows(store.pool, { status: 'staging' })
-    await confirmImport(store.pool, id)
+    await confirmImport(store.pool, id, ADA)
     expect((await store.pool.query('select most_rejects from ferry.imports')).rows).toEqual([
       { most_rejects: 10 },
     ])
@@ -153,7 +162,7 @@ describe('confirming', () => {
   test('from several machines at once queues it once', async () => {
     await using store = await openTestStore()
     const id = await stageRows(store.pool, { status: 'staging' })
-    const ends = await Promise.allSettled([1, 2, 3].map(() => confirmImport(store.pool, id)))
+    const ends = await Promise.allSettled([1, 2, 3].map(() => confirmImport(store.pool, id, ADA)))
     expect(ends.filter(end => end.status === 'fulfilled')).toHaveLength(1)
   })
 })
@@ -175,12 +184,12 @@ describe('resuming', () => {
     await using store = await openTestStore()
     const id = await stageRows(store.pool)
     await sendBatches(store.pool, id, [answer])
-    if (answer === UNAVAILABLE) await pauseImport(store.pool, id)
+    if (answer === UNAVAILABLE) await pauseImport(store.pool, id, ADA)
     const { failures, retry_at, pause_code, pause_request_id, pause_message, pause_what_to_do } = imports
     const columns = { failures, retry_at, pause_code, pause_request_id, pause_message, pause_what_to_do }
     const stored = () => drizzleOf(store.pool).select(columns).from(imports)
     expect(await stored()).toMatchObject([{ ...before, pause_message: expect.stringMatching(/./) }])
-    await resumeImport(store.pool, id)
+    await resumeImport(store.pool, id, ADA)
     expect(await stored()).toEqual([NOTHING])
   })
 })
@@ -194,20 +203,20 @@ describe('the time an import took', () => {
     const id = await stageRows(store.pool, { rows: 2 })
     await ageImport(store.pool, id, '1 hour')
     for (const taken of [1, 2]) {
-      await pauseImport(store.pool, id)
+      await pauseImport(store.pool, id, ADA)
       await ageImport(store.pool, id, '1 hour')
       await ageImport(store.pool, id, '1 hour')
       expect(await took(store, id)).toBe(taken)
       const before = await loadSummary(store.pool, id)
       expect(await loadSummary(store.pool, id)).toEqual(before)
-      await resumeImport(store.pool, id)
+      await resumeImport(store.pool, id, ADA)
       expect(await took(store, id)).toBe(taken)
       await ageImport(store.pool, id, '1 hour')
       expect(await took(store, id)).toBe(taken + 1)
     }
-    await pauseImport(store.pool, id)
+    await pauseImport(store.pool, id, ADA)
     await ageImport(store.pool, id, '1 hour')
-    await cancelImport(store.pool, id)
+    await cancelImport(store.pool, id, ADA)
     await ageImport(store.pool, id, '1 hour')
     expect(await took(store, id)).toBe(3)
   })
@@ -219,7 +228,7 @@ describe('the time an import took', () => {
     await sendAll(store.pool, id, LOST)
     await ageImport(store.pool, id, '1 hour')
     expect(await took(store, id)).toBe(1)
-    expect((await resolveUncertain(store.pool, id, 'sent', null)).status).toBe('completed')
+    expect((await resolveUncertain(store.pool, id, 'sent', null, ADA)).status).toBe('completed')
     expect(await took(store, id)).toBe(1)
   })
 })
@@ -231,7 +240,7 @@ describe('cancelling', () => {
     await using worker = await openScriptedWorker(store.pool, id)
     await worker.send(await worker.claim(), ACCEPTED)
     await worker.claim()
-    await cancelImport(store.pool, id)
+    await cancelImport(store.pool, id, ADA)
     expect(await loadSummary(store.pool, id)).toMatchObject({
       status: 'cancelled',
       sent: 3,

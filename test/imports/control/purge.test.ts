@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { confirmImport } from '#src/imports/control/confirm.ts'
 import { purgeImport, purgeOldImports } from '#src/imports/control/purge.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { naming, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -15,7 +16,7 @@ async function finished({ store, file, stage }: StagingHarness, pageId = 1n): Pr
   const [, , wrong = '', unsubscribed = ''] = people
   const suppress = await file(unsubscribed)
   const { import: id } = await stage(['email', ...people].join('\n'), { suppress, pageId })
-  await confirmImport(store.pool, id!)
+  await confirmImport(store.pool, id!, ADA)
   await sendBatches(store.pool, id!, [naming(wrong)])
   await sendAll(store.pool, id!)
   return id!
@@ -51,7 +52,7 @@ test('a purge removes every person and keeps numbers, hashes and the sum', async
   expect(report.summary).toMatchObject({ sent: 2, rejected: 1, suppressed: 1 })
   expect(await everyRowOf(harness, id)).toContain(PERSON)
 
-  expect(await purgeImport(store.pool, id)).toBe(4)
+  expect(await purgeImport(store.pool, id, ADA)).toBe(4)
 
   expect(await everyRowOf(harness, id)).not.toContain(PERSON)
   expect(await hashesOf(harness, id)).toEqual(hashes)
@@ -59,7 +60,7 @@ test('a purge removes every person and keeps numbers, hashes and the sum', async
   expect(after.differences).toEqual([])
   expect(after.summary).toEqual(report.summary)
   expect(after.purgedAt).toBeInstanceOf(Date)
-  expect(await purgeImport(store.pool, id)).toBe(0)
+  expect(await purgeImport(store.pool, id, ADA)).toBe(0)
   expect((await reportImport(store.pool, id)).purgedAt).toEqual(after.purgedAt)
   expect(await everyRowOf(harness, other)).toContain(PERSON)
 })

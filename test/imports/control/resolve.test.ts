@@ -5,6 +5,7 @@ import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { ImportRefuses } from '#src/imports/errors.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import {
   ACCEPTED,
@@ -30,7 +31,7 @@ describe('resolving', () => {
   test('all as sent completes the import', async () => {
     await using store = await openTestStore()
     const { id } = await undecided(store)
-    expect(await resolveUncertain(store.pool, id, 'sent', null)).toEqual({
+    expect(await resolveUncertain(store.pool, id, 'sent', null, ADA)).toEqual({
       batches: 2,
       rows: 4,
       status: 'completed',
@@ -47,12 +48,12 @@ describe('resolving', () => {
   test('one as sent leaves the import undecided about the others', async () => {
     await using store = await openTestStore()
     const { id, batches } = await undecided(store)
-    expect(await resolveUncertain(store.pool, id, 'sent', batches[1]!)).toEqual({
+    expect(await resolveUncertain(store.pool, id, 'sent', batches[1]!, ADA)).toEqual({
       batches: 1,
       rows: 2,
       status: 'undecided',
     })
-    await expect(resolveUncertain(store.pool, id, 'sent', batches[1]!)).rejects.toThrow(
+    await expect(resolveUncertain(store.pool, id, 'sent', batches[1]!, ADA)).rejects.toThrow(
       `its batch ${batches[1]} is not uncertain`,
     )
     expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 4, uncertain: 2 })
@@ -61,7 +62,9 @@ describe('resolving', () => {
   test('as to be sent again queues the import, and counts the resend', async () => {
     await using store = await openTestStore()
     const { id, batches } = await undecided(store)
-    expect(await resolveUncertain(store.pool, id, 'resend', batches[2]!)).toMatchObject({ status: 'queued' })
+    expect(await resolveUncertain(store.pool, id, 'resend', batches[2]!, ADA)).toMatchObject({
+      status: 'queued',
+    })
     const { rows } = await store.pool.query(
       'select state, resends, uncertain from ferry.import_batches where id = $1',
       [batches[2]],
@@ -74,10 +77,10 @@ describe('resolving', () => {
     await using store = await openTestStore()
     const { batches } = await undecided(store)
     const other = await stageRows(store.pool, { status: 'paused' })
-    await expect(resolveUncertain(store.pool, other, 'sent', null)).rejects.toThrow(
+    await expect(resolveUncertain(store.pool, other, 'sent', null, ADA)).rejects.toThrow(
       'it has no uncertain batch',
     )
-    await expect(resolveUncertain(store.pool, other, 'sent', batches[1]!)).rejects.toThrow(ImportRefuses)
+    await expect(resolveUncertain(store.pool, other, 'sent', batches[1]!, ADA)).rejects.toThrow(ImportRefuses)
   })
 
   test('of a cancelled import decides what a lost worker left in flight, and says what becomes of it', async () => {
@@ -90,17 +93,19 @@ describe('resolving', () => {
       await using worker = await openScriptedWorker(store.pool, id)
       await worker.send(await worker.claim(), ACCEPTED)
       const { batchId: lost } = await worker.claim()
-      await cancelImport(store.pool, id)
+      await cancelImport(store.pool, id, ADA)
       await ageImport(store.pool, id, '1 hour')
       const { batches } = await reportImport(store.pool, id)
       expect(batches.map(batch => batch.state)).toEqual(['sent', 'uncertain'])
-      expect(await resolveUncertain(store.pool, id, as, lost)).toEqual({
+      expect(await resolveUncertain(store.pool, id, as, lost, ADA)).toEqual({
         batches: 1,
         rows: 2,
         status: 'cancelled',
       })
       expect(await loadSummary(store.pool, id)).toMatchObject({ status: 'cancelled', ...sums })
-      await expect(resolveUncertain(store.pool, id, as, null)).rejects.toThrow('it has no uncertain batch')
+      await expect(resolveUncertain(store.pool, id, as, null, ADA)).rejects.toThrow(
+        'it has no uncertain batch',
+      )
     }
   })
 
@@ -109,16 +114,18 @@ describe('resolving', () => {
     const id = await stageRows(store.pool, { rows: 2 })
     await using worker = await openScriptedWorker(store.pool, id)
     await worker.claim()
-    await cancelImport(store.pool, id)
-    await expect(resolveUncertain(store.pool, id, 'sent', null)).rejects.toThrow('it has no uncertain batch')
+    await cancelImport(store.pool, id, ADA)
+    await expect(resolveUncertain(store.pool, id, 'sent', null, ADA)).rejects.toThrow(
+      'it has no uncertain batch',
+    )
   })
 
   test('decides a batch that was to be sent again by itself; lines the platform had named of it are rejects', async () => {
     await using store = await openTestStore()
     const id = await stageRows(store.pool, { rows: 3 })
     await sendBatches(store.pool, id, [naming('p3@example.com'), LOST])
-    await pauseImport(store.pool, id)
-    expect(await resolveUncertain(store.pool, id, 'sent', null)).toEqual({
+    await pauseImport(store.pool, id, ADA)
+    expect(await resolveUncertain(store.pool, id, 'sent', null, ADA)).toEqual({
       batches: 1,
       rows: 2,
       status: 'paused',

@@ -6,6 +6,7 @@ import { confirmImport } from '#src/imports/control/confirm.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { missingOf } from '#src/model/import.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import {
   ACCEPTED,
@@ -88,13 +89,13 @@ test('whatever the mix of rows and batches, the counts add up, and those of sums
         const file = ++files
         const content = ['email', ...rows.map((row, index) => ROWS[row](index + 2, file))].join('\n')
         const { import: id } = await harness.stage(content, { suppress, batchRows: 3, onUncertain })
-        const status = await confirmImport(pool, id!)
+        const status = await confirmImport(pool, id!, ADA)
         await expectSums(id!)
         if (status === 'completed') return
         await using worker = await openScriptedWorker(pool, id!)
         for (const step of steps) await STEPS[step](worker, file)
         await expectSums(id!)
-        await cancelImport(pool, id!)
+        await cancelImport(pool, id!, ADA)
         await ageImport(pool, id!, '1 hour')
         await expectSums(id!)
       },

@@ -5,6 +5,7 @@ import { leaseNameOf } from '#src/imports/page.ts'
 import { loadProgress } from '#src/imports/reporting/progress.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { findImport } from '#src/imports/sending/find-import.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { holdLease, removeLeases } from '#test/support/leases.ts'
 import {
@@ -92,7 +93,7 @@ describe('a summary', () => {
     const id = await running(store, { rows: 10, batchRows: 2 })
     await sendBatches(store.pool, id, [ACCEPTED])
     await ageImport(store.pool, id, '90 s')
-    await cancelImport(store.pool, id)
+    await cancelImport(store.pool, id, ADA)
     const ended = await loadSummary(store.pool, id)
     expect(ended).toMatchObject({ batches: 1, durationMs: expect.closeTo(90_000, -4) })
     await ageImport(store.pool, id, '1 hour')

@@ -9,6 +9,7 @@ import { confirmImport } from '#src/imports/control/confirm.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { writeRejects } from '#src/imports/reporting/rejects.ts'
 import { RejectsNotSaved, saveRejects } from '#src/imports/reporting/save-rejects.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { refused, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { openStagingHarness, type StagingHarness } from '../staging/staging-harness.ts'
 
@@ -135,7 +136,7 @@ test('an import without rejects gives a header, of one that does not exist nothi
 test('the rejects of the platform have its words and request id, and those purged have no cells', async () => {
   const { pool } = harness.store
   const { import: id } = await harness.stage('email,name\nada@example.com,A\ny,B\nben@example.com,C\n')
-  await confirmImport(pool, id!)
+  await confirmImport(pool, id!, ADA)
   await sendBatches(pool, id!, [
     refused(400, 'InvalidParameter', { message: 'ada@example.com is not valid', requestId: '=req-2' }),
   ])
@@ -147,7 +148,7 @@ test('the rejects of the platform have its words and request id, and those purge
     ['ada@example.com', 'A', '2', 'refused by the platform', message, "'=req-2"],
     ['y', 'B', ...ours],
   ])
-  await purgeImport(pool, id!)
+  await purgeImport(pool, id!, ADA)
   expect(parse((await rejectsOf(id)).text, { from_line: 2 })).toEqual([
     ['', '', '2', 'refused by the platform', message, "'=req-2"],
     ['', '', ...ours],

@@ -4,6 +4,7 @@ import { purgeImport } from '#src/imports/control/purge.ts'
 import { findRecipient, listRecipients, type RecipientRow } from '#src/imports/reporting/recipients.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { findSummaryRow, listSummaryRows } from '#src/imports/reporting/summary.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import {
   ACCEPTED,
   accepted,
@@ -80,7 +81,7 @@ describe('the recipients of an import', () => {
     await sendBatches(store.pool, rejecting, [naming('p3@example.com')])
     await sendAll(store.pool, rejecting)
     const found = async (of: bigint) => {
-      await purgeImport(store.pool, of)
+      await purgeImport(store.pool, of, ADA)
       return findRecipient(store.pool, await findSummaryRow(store.pool, of), 'P3@example.com')
     }
     expect(await found(id)).toMatchObject([{ line: '3', state: 'sent', recipient: null }])
@@ -95,7 +96,7 @@ test('a report lists batches with every request_id, and what was not sent by rea
   const { pool } = harness.store
   const file = `email\n${[1, 2, 3, 4, 5].map(n => `p${n}@example.com\n`).join('')}nobody\nnobody\nnobody\n`
   const { import: id } = await harness.stage(file, { batchRows: 4 })
-  await confirmImport(pool, id!)
+  await confirmImport(pool, id!, ADA)
   const [whole, second, again, third] = await sendBatches(pool, id!, [
     BAD_ROWS,
     refused(503, 'ServiceUnavailable', { requestId: 'req-3' }),

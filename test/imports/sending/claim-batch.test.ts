@@ -8,6 +8,7 @@ import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { claimBatch, newClaim, newPermit } from '#src/imports/sending/claims.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { expireLeases } from '#test/support/leases.ts'
 import {
@@ -220,7 +221,7 @@ describe('an import that has waited for a limit', () => {
 
   test.for<[string, (store: TestStore, first: Claimer) => Promise<unknown>]>([
     ['has given up', ({ pool }, { id }) => ageImport(pool, id, '1 minute')],
-    ['is paused', ({ pool }, { id }) => pauseImport(pool, id)],
+    ['is paused', ({ pool }, { id }) => pauseImport(pool, id, ADA)],
   ])('keeps nobody waiting once it %s', async ([, act]) => {
     await using store = await openTestStore()
     const { first, second } = await waiting(store)
@@ -252,7 +253,7 @@ test('a batch of rows that another import may have sent is called resent, as oft
   await using store = await openTestStore()
   const other = await stageRows(store.pool, { rows: 1, recipient: () => 'p3@example.com' })
   await sendBatches(store.pool, other, [LOST, LOST])
-  await pauseImport(store.pool, other)
+  await pauseImport(store.pool, other, ADA)
   const claimer = await openClaimer(store, { rows: 6, batchRows: 3 })
   expect([await claimer.claimLines(), await claimer.claimLines()]).toEqual(['2-4', '5-7'])
   const { batches } = await reportImport(store.pool, claimer.id)

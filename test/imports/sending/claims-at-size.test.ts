@@ -7,6 +7,7 @@ import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadProgress } from '#src/imports/reporting/progress.ts'
 import { loadRows } from '#src/imports/sending/load-rows.ts'
 import { workImport } from '#src/imports/sending/work.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { putEqualBatches } from '#test/support/batches.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { holdLease } from '#test/support/leases.ts'
@@ -79,7 +80,7 @@ test('claims, loads, outcomes and looks find every row by an index, whatever the
     await using database = openDatabase(harness.databaseUrl, pino({ level: 'silent' }))
     const ferry = { ...harness.ferry, pool: database.pool }
     expect(await workImport(ferry, id, { signal: NEVER })).toBe('paused')
-    await resumeImport(database.pool, id)
+    await resumeImport(database.pool, id, ADA)
     expect(await workImport(ferry, id, { signal: NEVER })).toBe('completed')
     await loadProgress(database.pool, id, null)
   }

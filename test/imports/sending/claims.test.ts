@@ -6,6 +6,7 @@ import { pauseImport } from '#src/imports/control/pause.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { removeLeases, takeOverLeases } from '#test/support/leases.ts'
 import { BAD_ROWS, LOST, openScriptedWorker, sendBatches } from '#test/support/scripted-worker.ts'
@@ -133,7 +134,7 @@ test('what a dead worker left in flight is reclaimed whatever became of the impo
   ] as const) {
     const id = await harness.stage({ rows: 3, onUncertain, pageId })
     await dieInFlight(harness, id, 'recording')
-    await stop(harness.ferry.pool, id)
+    await stop(harness.ferry.pool, id, ADA)
     expect(await reclaimExpired(harness.ferry.pool)).toBe(1)
     expect(await harness.batches(id)).toMatchObject([{ state, uncertain: true }])
   }
@@ -173,7 +174,7 @@ test('a permit that expired before anything was sent is returned, and another on
 test('who pauses an import while a permit expires keeps the batch from being sent', async () => {
   await using harness = await openImportHarness()
   const id = await harness.stage({ rows: 3 })
-  const end = await slowly(harness, id, () => pauseImport(harness.ferry.pool, id))
+  const end = await slowly(harness, id, () => pauseImport(harness.ferry.pool, id, ADA))
   expect(end).toBe('paused')
   expect(harness.calls()).toBe(0)
   expect(await harness.batches(id)).toMatchObject([

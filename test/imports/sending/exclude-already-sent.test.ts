@@ -5,6 +5,7 @@ import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
 import { ACCEPTED, LOST, openScriptedWorker, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
@@ -18,7 +19,7 @@ test('whoever pauses an import need not wait while it looks for whom others have
   await using store = await openTestStore()
   await stageSent(store, 6)
   const id = await stageRows(store.pool, { rows: 10 })
-  const pause = () => pauseImport(store.pool, id)
+  const pause = () => pauseImport(store.pool, id, ADA)
   expect(await start(store, id, /^fetch/, pause)).toMatchObject({ status: 'paused' })
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 0, pending: 10 })
   const { rows } = await store.pool.query(
@@ -27,7 +28,7 @@ test('whoever pauses an import need not wait while it looks for whom others have
   )
   expect(rows).toEqual([{ screened_at: null, screening_at: null }])
 
-  await resumeImport(store.pool, id)
+  await resumeImport(store.pool, id, ADA)
   expect(await start(store, id)).toMatchObject({ status: 'running' })
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 6, pending: 4 })
 })
@@ -53,7 +54,7 @@ test.for([
     const other = await stageRows(store.pool, { rows: 3 })
     const batch = await leaveUncertain(store, other)
     const id = await stageRows(store.pool, { rows: 5 })
-    const decide = () => resolveUncertain(store.pool, other, as, batch)
+    const decide = () => resolveUncertain(store.pool, other, as, batch, ADA)
     expect(await start(store, id, /^fetch/, decide)).toMatchObject({ status: 'running' })
     expect(await loadSummary(store.pool, id)).toMatchObject(sums)
     const { rows } = await store.pool.query('select line from ferry.import_recipients where maybe_sent = 1')
@@ -145,11 +146,11 @@ test('what an import has only from another as maybe sent is not counted twice', 
   await using store = await openTestStore()
   const first = await stageRows(store.pool, { rows: 3 })
   await sendBatches(store.pool, first, [LOST])
-  await cancelImport(store.pool, first)
-  await resolveUncertain(store.pool, first, 'resend', null)
+  await cancelImport(store.pool, first, ADA)
+  await resolveUncertain(store.pool, first, 'resend', null, ADA)
   const second = await stageRows(store.pool, { rows: 3 })
   await cutBatch(store, second)
-  await cancelImport(store.pool, second)
+  await cancelImport(store.pool, second, ADA)
   const [batch] = (await reportImport(store.pool, second)).batches
   expect(batch).toMatchObject({ state: 'ready', resends: 1 })
   const id = await stageRows(store.pool, { rows: 3 })

@@ -14,6 +14,7 @@ import { startImport } from '#src/imports/sending/start.ts'
 import { stepsOf } from '#src/imports/sending/steps.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import {
   ACCEPTED,
@@ -54,7 +55,7 @@ describe('a person who decides while a call fails that would pause the import', 
       return id
     }
     const cancelled = await stage()
-    during(harness, () => cancelImport(pool, cancelled), fault)
+    during(harness, () => cancelImport(pool, cancelled, ADA), fault)
     expect(await harness.work(cancelled)).toBe('cancelled')
     expect(await harness.importRow(cancelled)).toMatchObject({
       finished_at: expect.any(Date),
@@ -67,18 +68,18 @@ describe('a person who decides while a call fails that would pause the import', 
     })
 
     const paused = await stage()
-    during(harness, () => pauseImport(pool, paused), fault)
+    during(harness, () => pauseImport(pool, paused, ADA), fault)
     expect(await harness.work(paused)).toBe('paused')
     expect(await harness.importRow(paused)).toMatchObject({
       pause_message: 'A person paused it.',
       ...BY_A_PERSON,
     })
-    await cancelImport(pool, paused)
+    await cancelImport(pool, paused, ADA)
 
     const resumed = await stage()
     const pauseAndResume = async () => {
-      await pauseImport(pool, resumed)
-      await resumeImport(pool, resumed)
+      await pauseImport(pool, resumed, ADA)
+      await resumeImport(pool, resumed, ADA)
     }
     during(harness, pauseAndResume, fault)
     expect(await harness.work(resumed)).toBe('waiting')
@@ -189,7 +190,7 @@ describe('the first rows', () => {
     expect(await harness.importRow(id)).toMatchObject({ pause_code: 'FirstRowsSent' })
     expect(await loadSummary(harness.ferry.pool, id)).toMatchObject({ sent: 4, rejected: 1, pending: 9 })
     expect([...harness.delivered().keys()].sort()).toEqual([2, 4, 5, 6].map(line => `p${line}@example.com`))
-    await resumeImport(harness.ferry.pool, id)
+    await resumeImport(harness.ferry.pool, id, ADA)
     expect(await harness.work(id)).toBe('completed')
     expect(harness.timesDelivered()).toEqual({ once: 13 })
   })
@@ -204,6 +205,9 @@ test('what another account has sent to a page of the same number is nothing to t
   const id = await harness.stage({ rows: 4, onUncertain: 'hold' })
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 4 })
-  expect(await resolveUncertain(pool, other, 'sent', null)).toMatchObject({ batches: 1, status: 'completed' })
+  expect(await resolveUncertain(pool, other, 'sent', null, ADA)).toMatchObject({
+    batches: 1,
+    status: 'completed',
+  })
   expect(await loadSummary(pool, id)).toMatchObject({ sent: 4, alreadyImported: 0 })
 })

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { pauseImport } from '#src/imports/control/pause.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { removeLeases, takeOverLeases } from '#test/support/leases.ts'
 import { type ImportHarness, openImportHarness } from '../import-harness.ts'
 
@@ -46,7 +47,7 @@ test('a claim whose answer was lost is sent, once, and nobody is asked about it'
 test('a claim whose answer was lost while somebody paused the import is released with its permit', async () => {
   await using harness = await openImportHarness()
   const id = await harness.stage({ rows: 6, batchRows: 2, onUncertain: 'hold' })
-  const meanwhile = () => pauseImport(harness.ferry.pool, id)
+  const meanwhile = () => pauseImport(harness.ferry.pool, id, ADA)
   expect(await workWithLosses(harness, id, { what: CLAIM, nth: [1], meanwhile })).toBe('paused')
   expect(harness.calls()).toBe(0)
   expect(await harness.batches(id)).toMatchObject([

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { type CallSeen, SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { openImportHarness, recipientsOf } from '../import-harness.ts'
 
 const NAMELESS = { kind: 'error', code: 'InvalidParameter', message: 'A recipient is not valid.' } as const
@@ -47,7 +48,7 @@ test('rows too large one by one are no rejects before the platform has accepted 
   harness.sandbox.state.onCall(({ body }) =>
     recipientsOf(body).includes('p2@example.com') ? { kind: 'error', code: 'EntityTooLarge' } : undefined,
   )
-  await resumeImport(harness.ferry.pool, id)
+  await resumeImport(harness.ferry.pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 2 })
   expect(await harness.rejects(id)).toMatchObject([
@@ -129,7 +130,7 @@ test('the words of the platform that are kept name nobody, neither before nor af
   expect(await harness.work(id)).toBe('paused')
   expect(await kept()).toContain('<recipient>')
   expect(await kept()).not.toContain('@')
-  await resumeImport(harness.ferry.pool, id)
+  await resumeImport(harness.ferry.pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(await harness.rejects(id)).toHaveLength(2)
   expect(await kept()).not.toContain('@')
@@ -188,7 +189,7 @@ test('a page that does not exist costs one call, pauses the import with the reas
     pause_request_id: expect.stringMatching(/./),
   })
   harness.sandbox.state.subscribers.addPage(pageId)
-  await resumeImport(harness.ferry.pool, id)
+  await resumeImport(harness.ferry.pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered(pageId)).toEqual({ once: 5_000 })
 })
@@ -226,7 +227,7 @@ test('words that name the page for the fault of a row hold the import up once, a
   let pauses = 0
   while ((await harness.work(id)) === 'paused') {
     pauses += 1
-    await resumeImport(harness.ferry.pool, id)
+    await resumeImport(harness.ferry.pool, id, ADA)
   }
   expect(pauses).toBe(1)
   expect((await harness.rejects(id)).map(row => row.line)).toEqual(['3'])
@@ -257,7 +258,7 @@ test('a page that is gone half-way pauses the import and rejects nobody', async 
   expect(harness.calls()).toBeLessThanOrEqual(5 + 12 + 6) // answers overtake each other
   expect(await harness.rejects(id)).toEqual([])
   harness.sandbox.state.hook = null
-  await resumeImport(harness.ferry.pool, id)
+  await resumeImport(harness.ferry.pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 400 })
 })
@@ -274,7 +275,7 @@ test('more than 1 % rejects pause it, and resumed it goes on', { timeout: 60_000
   expect(await harness.importRow(id)).toMatchObject({ pause_code: 'TooManyRejects' })
   const rejected = (await harness.rejects(id)).length
   expect(rejected).toBeGreaterThan(10)
-  await resumeImport(harness.ferry.pool, id)
+  await resumeImport(harness.ferry.pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(await harness.rejects(id)).toHaveLength(15)
   expect(harness.timesDelivered()).toEqual({ once: 585 })

@@ -4,6 +4,7 @@ import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { APPLIED_AND_FAILED, during, openImportHarness } from '../import-harness.ts'
@@ -17,7 +18,7 @@ describe('deciding about uncertain batches', () => {
     harness.sandbox.state.inject(APPLIED_AND_FAILED, { nth: 2 })
     let decided: unknown
     harness.sandbox.state.onCall(async () => {
-      if (harness.calls() === 2) decided = await resolveUncertain(pool, id, 'sent', null)
+      if (harness.calls() === 2) decided = await resolveUncertain(pool, id, 'sent', null, ADA)
       return undefined
     })
     expect(await harness.work(id)).toBe('undecided')
@@ -35,7 +36,7 @@ describe('deciding about uncertain batches', () => {
     harness.sandbox.state.onCall(async () => {
       if (harness.calls() === 1) return APPLIED_AND_FAILED
       for (const as of ['sent', 'resend'] as const) {
-        refusals.push(await resolveUncertain(pool, id, as, null).catch(error => error.message))
+        refusals.push(await resolveUncertain(pool, id, as, null, ADA).catch(error => error.message))
       }
       return undefined
     })
@@ -61,8 +62,8 @@ describe('deciding about uncertain batches', () => {
         const decide = async () => {
           await ageImport(pool, id, '1 hour')
           await reclaimExpired(pool)
-          await resolveUncertain(pool, id, as, null)
-          await pauseImport(pool, id)
+          await resolveUncertain(pool, id, as, null, ADA)
+          await pauseImport(pool, id, ADA)
         }
         during(harness, decide, fault)
         expect(await harness.work(id)).toBe('paused')
@@ -86,14 +87,14 @@ describe('deciding about uncertain batches', () => {
     stop.abort()
     cutOff.abort()
     await working
-    await pauseImport(pool, first)
+    await pauseImport(pool, first, ADA)
     const second = await harness.stage({ rows: 5 })
     during(harness, async () => {}, { kind: 'error', code: 'Unauthorized' })
     expect(await harness.work(second)).toBe('paused')
 
     // They were sent before the second import looked; that they were is known only now.
-    expect(await resolveUncertain(pool, first, 'sent', null)).toMatchObject({ rows: 3 })
-    await resumeImport(pool, second)
+    expect(await resolveUncertain(pool, first, 'sent', null, ADA)).toMatchObject({ rows: 3 })
+    await resumeImport(pool, second, ADA)
     expect(await harness.work(second)).toBe('completed')
     expect(harness.timesDelivered()).toEqual({ once: 5 })
     expect(await loadSummary(pool, second)).toMatchObject({ sent: 2, alreadyImported: 3 })

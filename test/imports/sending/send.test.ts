@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { createImportReport } from '#src/worker/import-log.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { sendBatches, UNAVAILABLE } from '#test/support/scripted-worker.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -97,7 +98,7 @@ test('ten failures in a row pause it with the reason, and a person may resume it
     pause_request_id: expect.stringMatching(/./),
     failures: 0,
   })
-  await resumeImport(harness.ferry.pool, id)
+  await resumeImport(harness.ferry.pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
 })
 
@@ -180,7 +181,7 @@ test.for([
     expect(paused.pause_message).toContain('No for <recipient> and <recipient>.')
     expect(harness.sandbox.state.received.map(call => call.requestId)).toContain(paused.pause_request_id)
     refusing = false
-    await resumeImport(harness.ferry.pool, id)
+    await resumeImport(harness.ferry.pool, id, ADA)
     expect(await harness.work(id)).toBe('completed')
     expect(harness.timesDelivered()).toEqual({ once: 12 })
   },
@@ -219,7 +220,7 @@ test('an outcome that comes after a cancellation is recorded; an uncertain one i
   await using harness = await openImportHarness()
   const id = await harness.stage({ rows: 2 })
   harness.sandbox.state.onCall(async () => {
-    await cancelImport(harness.ferry.pool, id)
+    await cancelImport(harness.ferry.pool, id, ADA)
     return { kind: 'drop', applied: true }
   })
   expect(await harness.work(id)).toBe('cancelled')

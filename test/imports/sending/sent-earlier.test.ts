@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { resumeImport } from '#src/imports/control/resume.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { OTHER_PAGE, openImportHarness } from '../import-harness.ts'
 
 test('whoever an earlier import sent to the page is left out', async () => {
@@ -66,7 +67,7 @@ test('an import that was paused half-way leaves out whom a later one has sent me
   const second = await harness.stage({ rows: 20, batchRows: 5 })
   expect(await harness.work(first)).toBe('paused')
   expect(await harness.work(second)).toBe('completed')
-  await resumeImport(harness.ferry.pool, first)
+  await resumeImport(harness.ferry.pool, first, ADA)
   expect(await harness.work(first)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 20 })
 })

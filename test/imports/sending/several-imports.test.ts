@@ -5,6 +5,7 @@ import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { CallHook } from '#src/sandbox/state.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
 import { openScriptedWorker } from '#test/support/scripted-worker.ts'
@@ -59,7 +60,7 @@ describe('an import that is resumed with a batch already cut', () => {
     await using harness = await openImportHarness()
     const first = await harness.stage({ rows: 20, batchRows: 10 })
     answer(harness, nth => {
-      if (nth === 1) void pauseImport(harness.ferry.pool, first).catch(() => {})
+      if (nth === 1) void pauseImport(harness.ferry.pool, first, ADA).catch(() => {})
       return refusal
     })
     expect(await harness.work(first)).toBe('paused')
@@ -68,7 +69,7 @@ describe('an import that is resumed with a batch already cut', () => {
 
     const second = await harness.stage({ rows: 7 })
     expect(await harness.work(second)).toBe('completed')
-    await resumeImport(harness.ferry.pool, first)
+    await resumeImport(harness.ferry.pool, first, ADA)
     expect(await harness.work(first)).toBe('completed')
 
     expect(harness.timesDelivered()).toEqual({ once: 20 })
@@ -83,7 +84,7 @@ describe('an import that is resumed with a batch already cut', () => {
     expect(await harness.work(first)).toBe('paused')
     asUsual(harness)
     expect(await harness.work(await harness.stage({ rows: 5 }))).toBe('completed')
-    await resumeImport(harness.ferry.pool, first)
+    await resumeImport(harness.ferry.pool, first, ADA)
     const calls = harness.calls()
     expect(await harness.work(first)).toBe('completed')
     expect(harness.calls()).toBe(calls)
@@ -109,7 +110,7 @@ describe('an import that is resumed with a batch already cut', () => {
     asUsual(harness)
     const second = await harness.stage({ rows: 2, recipient: line => `p${line * 2 - 2}@example.com` })
     expect(await harness.work(second)).toBe('completed')
-    await resumeImport(harness.ferry.pool, first)
+    await resumeImport(harness.ferry.pool, first, ADA)
     const bodies: string[][] = []
     answer(harness, (_, recipients) => void bodies.push(recipients))
     expect(await harness.work(first)).toBe('completed')
@@ -125,7 +126,7 @@ describe('an import that is resumed with a batch already cut', () => {
     asUsual(harness)
     const second = await harness.stage({ rows: 4, update: true, settings: () => ({ locale: 'de-DE' }) })
     expect(await harness.work(second)).toBe('completed')
-    await resumeImport(harness.ferry.pool, first)
+    await resumeImport(harness.ferry.pool, first, ADA)
     expect(await harness.work(first)).toBe('completed')
     expect(harness.timesDelivered()).toEqual({ once: 4 })
     const third = await harness.stage({ rows: 4, update: true })
@@ -156,8 +157,8 @@ describe('rows that another import may have sent', () => {
   ] as const)('are not sent if either is to hold them: %s, then %s, the first %s', async ([of, by, end]) => {
     await using harness = await openImportHarness()
     const first = await unsure(harness, of)
-    if (end === 'cancelled') await cancelImport(harness.ferry.pool, first)
-    if (end === 'paused') await pauseImport(harness.ferry.pool, first)
+    if (end === 'cancelled') await cancelImport(harness.ferry.pool, first, ADA)
+    if (end === 'paused') await pauseImport(harness.ferry.pool, first, ADA)
     if (end === 'undecided') expect(await harness.work(first)).toBe('undecided')
 
     const second = await harness.stage({ rows: 5, onUncertain: by })
@@ -167,13 +168,13 @@ describe('rows that another import may have sent', () => {
       pause_message: `Import ${first} may have sent 3 rows of it; the outcome is not known.`,
       pause_what_to_do: expect.stringContaining(`\`ferry imports resolve ${first} --as sent\``),
     })
-    await resumeImport(harness.ferry.pool, second)
+    await resumeImport(harness.ferry.pool, second, ADA)
     expect(await harness.work(second)).toBe('paused')
     expect(harness.timesDelivered()).toEqual({ once: 3 })
 
-    expect(await resolveUncertain(harness.ferry.pool, first, 'sent', null)).toMatchObject({ rows: 3 })
+    expect(await resolveUncertain(harness.ferry.pool, first, 'sent', null, ADA)).toMatchObject({ rows: 3 })
     expect(await loadSummary(harness.ferry.pool, first)).toMatchObject({ sent: 3, uncertain: 0 })
-    await resumeImport(harness.ferry.pool, second)
+    await resumeImport(harness.ferry.pool, second, ADA)
     expect(await harness.work(second)).toBe('completed')
     expect(harness.timesDelivered()).toEqual({ once: 5 })
     expect(await loadSummary(harness.ferry.pool, second)).toMatchObject({ sent: 2, alreadyImported: 3 })
@@ -182,14 +183,14 @@ describe('rows that another import may have sent', () => {
   test('are sent and called resent if a person says so', async () => {
     await using harness = await openImportHarness()
     const first = await unsure(harness, 'hold')
-    await cancelImport(harness.ferry.pool, first)
+    await cancelImport(harness.ferry.pool, first, ADA)
     const second = await harness.stage({ rows: 5 })
     expect(await harness.work(second)).toBe('paused')
-    expect(await resolveUncertain(harness.ferry.pool, first, 'resend', null)).toMatchObject({
+    expect(await resolveUncertain(harness.ferry.pool, first, 'resend', null, ADA)).toMatchObject({
       status: 'cancelled',
     })
     expect(await loadSummary(harness.ferry.pool, first)).toMatchObject({ sent: 0, uncertain: 0, pending: 3 })
-    await resumeImport(harness.ferry.pool, second)
+    await resumeImport(harness.ferry.pool, second, ADA)
     expect(await harness.work(second)).toBe('completed')
     expect(harness.timesDelivered()).toEqual({ once: 2, twice: 3 })
     expect(await harness.batches(second)).toMatchObject([{ rows: 5, state: 'sent', resends: 1 }])
@@ -198,14 +199,14 @@ describe('rows that another import may have sent', () => {
   test('are sent and called resent if neither is to hold them, and left out when the first goes on', async () => {
     await using harness = await openImportHarness()
     const first = await unsure(harness, 'resend')
-    await pauseImport(harness.ferry.pool, first)
+    await pauseImport(harness.ferry.pool, first, ADA)
     const second = await harness.stage({ rows: 6, batchRows: 3 })
     expect(await harness.work(second)).toBe('completed')
     expect(await harness.batches(second)).toMatchObject([
       { rows: 3, state: 'sent', resends: 1 },
       { rows: 3, state: 'sent', resends: 0 },
     ])
-    await resumeImport(harness.ferry.pool, first)
+    await resumeImport(harness.ferry.pool, first, ADA)
     expect(await harness.work(first)).toBe('completed')
     expect(await loadSummary(harness.ferry.pool, first)).toMatchObject({ alreadyImported: 3, uncertain: 0 })
     expect(harness.timesDelivered()).toEqual({ once: 3, twice: 3 })
@@ -225,14 +226,14 @@ describe('rows that another import may have sent', () => {
     stop.abort()
     cutOff.abort()
     expect(await working).toBe('stopped')
-    await pauseImport(harness.ferry.pool, first)
+    await pauseImport(harness.ferry.pool, first, ADA)
     for (const _ of [1, 2]) {
       answer(harness, () => ({ kind: 'error', code: 'Unauthorized' }))
-      await resumeImport(harness.ferry.pool, second)
+      await resumeImport(harness.ferry.pool, second, ADA)
       expect(await harness.work(second)).toBe('paused')
     }
     asUsual(harness)
-    await resumeImport(harness.ferry.pool, second)
+    await resumeImport(harness.ferry.pool, second, ADA)
     expect(await harness.work(second)).toBe('completed')
     expect(await harness.batches(second)).toMatchObject([{ rows: 5, state: 'sent', resends: 1 }])
     expect(await deliveredMoreThanTold(harness)).toEqual([])
@@ -246,7 +247,7 @@ describe('rows that another import may have sent', () => {
       await using worker = await openScriptedWorker(pool, first)
       await worker.claim()
     }
-    await cancelImport(pool, first)
+    await cancelImport(pool, first, ADA)
     const second = await harness.stage({ rows: 5 })
     expect(await harness.work(second)).toBe('busy')
     expect(await harness.importRow(second)).toMatchObject({ status: 'queued' })

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { acquireLease } from '#src/db/leases.ts'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { type Started, startImport } from '#src/imports/sending/start.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { LOST, openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import type { TestStore } from '#test/support/store.ts'
@@ -16,7 +17,7 @@ export function stageSent(store: TestStore, rows: number): Promise<bigint> {
 export async function leaveUncertain(store: TestStore, id: bigint): Promise<bigint> {
   await using worker = await openScriptedWorker(store.pool, id)
   const claim = await worker.claim()
-  await cancelImport(store.pool, id)
+  await cancelImport(store.pool, id, ADA)
   await worker.send(claim, LOST)
   return claim.batchId
 }

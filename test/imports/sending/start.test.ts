@@ -3,6 +3,7 @@ import { LeaseLost } from '#src/db/leases.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { expireLeases } from '#test/support/leases.ts'
 import { ACCEPTED, openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -80,7 +81,7 @@ test('a decision about one import makes another that looks for whom others have 
   const seen: unknown[] = []
   const decide = async () => {
     seen.push((await screeningOf(store, id)).screening_at)
-    await resolveUncertain(store.pool, other, 'sent', batch)
+    await resolveUncertain(store.pool, other, 'sent', batch, ADA)
     seen.push((await screeningOf(store, id)).screening_at)
   }
   await start(store, id, /^fetch/, decide)
@@ -91,10 +92,10 @@ test('an import that is decided while another call of it is in flight is not ove
   await using store = await openTestStore()
   const id = await stageRows(store.pool, { rows: 6, batchRows: 3, status: 'undecided' })
   const [first, second] = (await reportImport(store.pool, id)).batches.map(batch => BigInt(batch.id))
-  expect(await resolveUncertain(store.pool, id, 'resend', first!)).toMatchObject({ status: 'queued' })
+  expect(await resolveUncertain(store.pool, id, 'resend', first!, ADA)).toMatchObject({ status: 'queued' })
   await using worker = await openScriptedWorker(store.pool, id)
   const claim = await worker.claim()
-  expect(await resolveUncertain(store.pool, id, 'sent', second!)).toMatchObject({ status: 'running' })
+  expect(await resolveUncertain(store.pool, id, 'sent', second!, ADA)).toMatchObject({ status: 'running' })
   expect((await worker.end()).what).toBe('wait')
   await worker.send(claim, ACCEPTED)
   expect(await worker.end()).toEqual({ what: 'ended', status: 'completed' })

@@ -6,6 +6,7 @@ import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { naming, openScriptedWorker, sendBatches } from '#test/support/scripted-worker.ts'
 import { type ImportHarness, openImportHarness } from '../import-harness.ts'
@@ -43,8 +44,8 @@ test('a row set aside from a call is not taken for sent with it', async () => {
   expect(await harness.work(id)).toBe('paused')
   expect(await loadSummary(pool, id)).toMatchObject({ uncertain: 2, pending: 1 })
 
-  expect(await resolveUncertain(pool, id, 'sent', null)).toMatchObject({ rows: 2 })
-  await resumeImport(pool, id)
+  expect(await resolveUncertain(pool, id, 'sent', null, ADA)).toMatchObject({ rows: 2 })
+  await resumeImport(pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 3 })
 })
@@ -58,9 +59,9 @@ test('a claim that is lost is reclaimed even if what was to be decided about it 
     await using worker = await openScriptedWorker(pool, id)
     expect((await worker.claim()).batchId).toBe(batch)
   }
-  await pauseImport(pool, id)
+  await pauseImport(pool, id, ADA)
   await ageImport(pool, id, '1 hour')
-  const decision = resolveUncertain(pool, id, 'sent', batch!)
+  const decision = resolveUncertain(pool, id, 'sent', batch!, ADA)
   await expect(decision).rejects.toThrow(`its batch ${batch} is not uncertain`)
   const states = (await harness.batches(id)).map(({ from_line, state, uncertain }) => [
     from_line,
@@ -115,9 +116,9 @@ test('an update is compared with what was sent last, by whichever import', async
   expect(await harness.work(oldest)).toBe('paused')
   expect(await harness.work(other)).toBe('completed')
   expect(await harness.work(newest)).toBe('paused')
-  await resumeImport(pool, oldest)
+  await resumeImport(pool, oldest, ADA)
   expect(await harness.work(oldest)).toBe('completed')
-  await resumeImport(pool, newest)
+  await resumeImport(pool, newest, ADA)
   expect(await harness.work(newest)).toBe('completed')
   expect(localeOf(harness, 'p2@example.com')).toBe('en-US')
 })
@@ -133,8 +134,8 @@ test('an update waits for rows that may have been sent last', async () => {
   const last = await harness.stage({ rows: 1, update: true, onUncertain: 'hold' })
   expect(await harness.work(last)).toBe('paused')
   expect(await harness.importRow(last)).toMatchObject({ pause_code: 'UncertainElsewhere' })
-  await resolveUncertain(pool, unsure, 'sent', null)
-  await resumeImport(pool, last)
+  await resolveUncertain(pool, unsure, 'sent', null, ADA)
+  await resumeImport(pool, last, ADA)
   expect(await harness.work(last)).toBe('completed')
   expect(localeOf(harness, 'p2@example.com')).toBe('en-US')
 })

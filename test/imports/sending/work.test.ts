@@ -4,6 +4,7 @@ import { cancelImport } from '#src/imports/control/cancel.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { OTHER_PAGE, openImportHarness } from '../import-harness.ts'
 
@@ -122,14 +123,14 @@ test('a pause stops it within one batch, and it goes on where it was', async () 
   harness.sandbox.state.onCall(async () => {
     seen += 1
     if (seen !== 5) return undefined
-    await pauseImport(harness.ferry.pool, id)
+    await pauseImport(harness.ferry.pool, id, ADA)
     seenBefore = seen
     return undefined
   })
   expect(await harness.work(id)).toBe('paused')
   // Of four calls this one was there already.
   expect(seen - seenBefore).toBeLessThanOrEqual(3)
-  await resumeImport(harness.ferry.pool, id)
+  await resumeImport(harness.ferry.pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 40 })
 })
@@ -139,7 +140,7 @@ test('a cancellation is noticed while it waits for a permit that is a minute awa
   const id = await harness.stage({ rows: 2, batchRows: 1 })
   const working = harness.work(id)
   await waitFor(async () => (await harness.importRow(id)).accepted === 1, { what: 'the first call' })
-  await cancelImport(harness.ferry.pool, id)
+  await cancelImport(harness.ferry.pool, id, ADA)
   expect(await working).toBe('cancelled')
 })
 
@@ -185,7 +186,7 @@ test('the first rows go alone, then the import waits for a person', async () => 
     pause_code: 'FirstRowsSent',
     pause_message: 'The first 5 rows have been sent.',
   })
-  await resumeImport(harness.ferry.pool, id)
+  await resumeImport(harness.ferry.pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 20 })
 })
@@ -202,7 +203,7 @@ test('an import yields after its calls if another one waits, and only then', asy
   const other = await harness.stage({ rows: 20, batchRows: 1, pageId: OTHER_PAGE, status: 'paused' })
   const ends = [await harness.work(id, { yieldAfterCalls: 50 })]
   expect(ends).toEqual(['completed'])
-  await resumeImport(harness.ferry.pool, other)
+  await resumeImport(harness.ferry.pool, other, ADA)
   const third = await harness.stage({ rows: 20, batchRows: 1, recipient: line => `q${line}@example.com` })
   expect(await harness.work(other, { yieldAfterCalls: 10 })).toBe('yielded')
   expect((await harness.importRow(other)).accepted).toBe(10)

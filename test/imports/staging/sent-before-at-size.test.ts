@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { confirmImport } from '#src/imports/control/confirm.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { putEqualBatches } from '#test/support/batches.ts'
 import { openStagingHarness } from './staging-harness.ts'
 
@@ -9,7 +10,7 @@ test('counting two hundred thousand takes seconds, whoever they were sent by', {
   await using harness = await openStagingHarness()
   const people = ['recipient', ...Array.from({ length: 200_000 }, (_, n) => `p${n}@example.com`)].join('\n')
   const { import: id } = await harness.stage(people)
-  await confirmImport(harness.store.pool, id!)
+  await confirmImport(harness.store.pool, id!, ADA)
   await putEqualBatches(harness.store.pool, id!, { batches: 2_000, rows: 100 })
   for (const update of [false, true]) {
     // Rows times rows, or rows times batches, would take longer than this test may.

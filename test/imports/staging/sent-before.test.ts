@@ -11,6 +11,7 @@ import type { ImportOptions } from '#src/imports/staging/options.ts'
 import { dryRun, stageImport } from '#src/imports/staging/stage.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ACCEPTED, LOST, naming, openScriptedWorker, UNAVAILABLE } from '#test/support/scripted-worker.ts'
 import { type ImportHarness, NEVER, openImportHarness } from '../import-harness.ts'
 import { OPTIONS } from '../options.ts'
@@ -41,7 +42,7 @@ async function imported(
 ) {
   const path = await fileOf(people)
   const { import: id } = await stageImport(harness.ferry, path, optionsOf(options), { signal: NEVER })
-  await confirmImport(harness.ferry.pool, id!)
+  await confirmImport(harness.ferry.pool, id!, ADA)
   return { id: id!, end: await harness.work(id!) }
 }
 
@@ -98,7 +99,7 @@ test('a staged import says the same as a dry run, and leaves nobody out before i
   })
   // Somebody else was sent meanwhile: the exclusion that counts is that at the start.
   await imported(harness, named('cy'))
-  await confirmImport(harness.ferry.pool, staged.import!)
+  await confirmImport(harness.ferry.pool, staged.import!, ADA)
   expect(await harness.work(staged.import!)).toBe('completed')
   expect(await loadSummary(harness.ferry.pool, staged.import!)).toMatchObject({ alreadyImported: 3, sent: 0 })
 })
@@ -119,7 +120,7 @@ test('only what was sent counts, by whatever import of the page, by this method,
   await imported(harness, named('bob'), { method: 'im' })
   await harness.stage({ account: 'eu', rows: 1, recipient: () => 'hal@example.com', status: 'completed' })
   const { id: half } = await imported(harness, named('cy', 'dee'), { firstRows: 1, batchRows: 1 })
-  await cancelImport(harness.ferry.pool, half)
+  await cancelImport(harness.ferry.pool, half, ADA)
   await stageImport(harness.ferry, await fileOf(named('eve')), optionsOf({}), { signal: NEVER })
   harness.sandbox.state.inject(
     { kind: 'error', code: 'InvalidParameter', message: 'fay@example.com is bad' },
@@ -137,12 +138,12 @@ test('what was tried and not sent does not count: refused, held, or cancelled on
   const people = await fileOf(named('ann', 'bob', 'cy'))
   const options = optionsOf({ batchRows: 1, onUncertain: 'hold' })
   const { import: id } = await stageImport(harness.ferry, people, options, { signal: NEVER })
-  await confirmImport(pool, id!)
+  await confirmImport(pool, id!, ADA)
   await using worker = await openScriptedWorker(pool, id!)
   const [refused, held] = [await worker.claim(), await worker.claim(), await worker.claim()]
   await worker.send(refused, UNAVAILABLE)
   await worker.send(held, LOST)
-  await cancelImport(pool, id!)
+  await cancelImport(pool, id!, ADA)
   expect((await reportImport(pool, id!)).batches.map(batch => batch.state)).toEqual([
     'ready',
     'uncertain',
@@ -163,7 +164,7 @@ test('who may have been sent by another import is told before, and how it will e
     const { import: id } = await stageImport(harness.ferry, people, optionsOf({ ...options, batchRows: 1 }), {
       signal: NEVER,
     })
-    await confirmImport(pool, id!)
+    await confirmImport(pool, id!, ADA)
     await using worker = await openScriptedWorker(pool, id!)
     const claims = [await worker.claim(), await worker.claim(), await worker.claim(), await worker.claim()]
     for (const [nth, answer] of [LOST, LOST, ACCEPTED, naming('dee@example.com')].entries()) {
@@ -216,5 +217,5 @@ test('an update sends recipients again if the last outcome is unknown, and says 
   expect(end).toBe('paused')
   const said = await foretold(harness, named('ann', 'bob'), { update: true })
   expect(said.summary).toMatchObject({ alreadyImported: 1, pending: 1 })
-  await resolveUncertain(harness.ferry.pool, id, 'sent', null)
+  await resolveUncertain(harness.ferry.pool, id, 'sent', null, ADA)
 })

@@ -7,6 +7,7 @@ import { confirmImport } from '#src/imports/control/confirm.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { DiskFull } from '#src/imports/staging/disk-full.ts'
 import { discardStaging, expireStagings } from '#src/imports/staging/expire.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openStagingHarness, type StagingHarness } from './staging-harness.ts'
@@ -138,7 +139,7 @@ test('an import that was not confirmed is discarded when told, or after 24 hours
     await harness.stage(content),
   ]
   for (const { import: id } of [old, confirmed]) await ageImport(harness.store.pool, id!, '25 hours')
-  await confirmImport(harness.store.pool, confirmed.import!)
+  await confirmImport(harness.store.pool, confirmed.import!, ADA)
 
   await discardStaging(harness.store.pool, first.import ?? 0n)
   await discardStaging(harness.store.pool, confirmed.import ?? 0n)

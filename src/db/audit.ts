@@ -1,0 +1,56 @@
+import type { Pool, PoolClient } from 'pg'
+import type { Act, ActedBy, Action } from '#src/model/act.ts'
+import { and, desc, drizzleOf, eq, gte } from './drizzle.ts'
+import { audit } from './schema.ts'
+
+/** Records what a person did, in the transaction that does it: both are written, or neither. */
+export async function recordActs(
+  client: PoolClient,
+  { actor, because }: ActedBy,
+  acts: readonly Act[],
+): Promise<void> {
+  if (acts.length === 0) return
+  await drizzleOf(client)
+    .insert(audit)
+    .values(
+      acts.map(({ account, action, subjectKind, subject }) => {
+        return { account, actor, action, subject_kind: subjectKind, subject_id: subject, because }
+      }),
+    )
+}
+
+/** Which acts are wanted; what is left out does not narrow them. */
+export type ActFilter = {
+  readonly account?: string | undefined
+  readonly actor?: string | undefined
+  readonly action?: Action | undefined
+  readonly since?: Date | undefined
+}
+
+export type ActRow = Awaited<ReturnType<typeof listActs>>[number]
+
+/** The newest acts first. */
+export function listActs(pool: Pool, limit: number, { account, actor, action, since }: ActFilter = {}) {
+  return drizzleOf(pool)
+    .select({
+      act: audit.id,
+      at: audit.at,
+      account: audit.account,
+      actor: audit.actor,
+      action: audit.action,
+      subjectKind: audit.subject_kind,
+      subject: audit.subject_id,
+      because: audit.because,
+    })
+    .from(audit)
+    .where(
+      and(
+        account === undefined ? undefined : eq(audit.account, account),
+        actor === undefined ? undefined : eq(audit.actor, actor),
+        action === undefined ? undefined : eq(audit.action, action),
+        since === undefined ? undefined : gte(audit.at, since),
+      ),
+    )
+    .orderBy(desc(audit.id))
+    .limit(limit)
+}

@@ -1,0 +1,33 @@
+/** What a person does by hand, in the words of the commands. */
+export const ACTIONS = [
+  'sync',
+  'approve',
+  'reject',
+  'confirm',
+  'pause',
+  'resume',
+  'cancel',
+  'resolve',
+  'purge',
+  'run',
+] as const
+export type Action = (typeof ACTIONS)[number]
+
+/** What an act is about. */
+export const SUBJECT_KINDS = ['run', 'import', 'schedule'] as const
+export type SubjectKind = (typeof SUBJECT_KINDS)[number]
+
+/** Who acts, and why, in that person's words. */
+export type ActedBy = { readonly actor: string; readonly because: string | null }
+
+export const MAX_ACTOR_CHARACTERS = 200
+export const MAX_BECAUSE_CHARACTERS = 1_000
+
+/** One thing that a person did. */
+export type Act = {
+  readonly account: string
+  readonly action: Action
+  readonly subjectKind: SubjectKind
+  /** The number of the run or import, or the name of the schedule. */
+  readonly subject: string
+}
