@@ -59,6 +59,7 @@ const FRONT_DOORS = {
   queue: ['backend', 'check', 'reach', 'refused'],
   jobs: ['index', 'schedules'],
   embedded: ['data-dir', 'postgres'],
+  http: ['server'],
   sandbox: ['changes', 'fault-text', 'random', 'sandbox', 'state'],
 }
 
@@ -115,6 +116,11 @@ const ROOMS = {
   worker: {
     is: 'Joins queue, schedules and jobs.',
     may: ['queue', 'schedules', 'jobs', 'inventory', 'imports/sending', 'imports/reporting', 'db', 'model'],
+  },
+  http: {
+    is: 'Health, freshness and metrics over HTTP. Loaded only where it is on.',
+    may: ['inventory', 'imports', 'imports/reporting', 'schedules', 'db', 'model'],
+    types: ['ferry'],
   },
   ferry: {
     is: 'Builds what the others need, once for each process.',

@@ -20,6 +20,7 @@ export const LONG = [
   'test/worker/faults.test.ts',
   'test/worker/out-of-reach.test.ts',
   'test/worker/hanging-*.test.ts',
+  'test/http/out-of-reach.test.ts',
   'test/db/silence.test.ts',
   'test/db/isolation.test.ts',
   'test/cli/connection-errors.test.ts',

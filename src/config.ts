@@ -2,12 +2,14 @@ import { resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
 import { type Account, type AccountDefaults, accountOf, readAccounts } from './config/accounts.ts'
 import { readText } from './config/accounts-file.ts'
+import { type HttpSettings, readHttp } from './config/http.ts'
 import { Environment, type LOG_LEVELS, RESERVED, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
 import { Secret } from './model/secret.ts'
 
 export type { Account, AccountDefaults } from './config/accounts.ts'
+export type { HttpSettings } from './config/http.ts'
 export { SETTINGS } from './config/settings.ts'
 
 /*
@@ -39,6 +41,7 @@ export type Config = {
   readonly knownRows: number
   readonly removalGuard: RemovalGuard
   readonly proxy: Proxy
+  readonly http: HttpSettings
   /** Null for the command's own default. */
   readonly logLevel: LogLevel | null
 }
@@ -71,6 +74,7 @@ export function readConfig(env: Env = process.env): Config {
   const { settings, mistakes } = parseSettings(given)
   const { accounts, defaults, variables } = readAccounts(given, settings, mistakes)
   const databaseUrl = readDatabaseUrl(settings, mistakes)
+  const http = readHttp(settings, mistakes)
   mistakes.push(...unknownSettings(given, variables), ...revealingDebug(given.NODE_DEBUG ?? ''))
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
@@ -94,6 +98,7 @@ export function readConfig(env: Env = process.env): Config {
       http: settings.HTTP_PROXY ?? null,
       except: settings.NO_PROXY ?? null,
     },
+    http,
     logLevel: settings.FERRY_LOG_LEVEL ?? null,
   })
 }

@@ -34,6 +34,7 @@ describe('without any setting', () => {
       workerConcurrency: 4,
       removalGuard: { rows: 10, share: 0.2 },
       proxy: { https: null, http: null, except: null },
+      http: { host: '127.0.0.1', port: null, hosts: [], metricsToken: null },
       logLevel: null,
     })
   })

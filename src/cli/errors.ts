@@ -55,6 +55,7 @@ const UNUSABLE = new Set(['ENOTDIR', 'ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENAM
 const WRONG_USAGE = new Set([
   'UsageError',
   'ConfigurationError',
+  'AddressUnusable',
   'UnknownSchedule',
   'NoSuchSnapshot',
   'DataDirUnusable',

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
+import type { HttpServer } from '#src/http/server.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { CommandContext } from './command-context.ts'
 import { print, printAside, printJson } from './output.ts'
@@ -11,12 +12,20 @@ const RETRY_FOR_MS = 30_000
 /** From the signal. After 5/6 of it, what is still under way is cut off and given back. */
 const DRAIN_WITHIN_MS = 28_000
 
+export type StartOptions = {
+  readonly json?: true
+  readonly onRun?: (run: RunResult) => void
+  /** The port of HTTP if `FERRY_HTTP_PORT` is not set; if it is taken, a free one. Without it, there is no HTTP then. */
+  readonly usualHttpPort?: number
+}
+
 /** Opens Ferry and a worker, and prints the accounts, where the data and the queue are, and the schedules. */
 export async function startWorker(
   context: CommandContext,
   opened: AsyncDisposableStack,
-  options: { json?: true; onRun?: (run: RunResult) => void },
+  options: StartOptions,
 ): Promise<void> {
+  const http = await openHttpIfOn(context, options, opened)
   const { openFerry } = await import('#src/ferry.ts')
   const { openWorker } = await import('#src/worker/worker.ts')
   const { JOBS } = await import('#jobs/index.ts')
@@ -40,20 +49,48 @@ export async function startWorker(
   })
   opened.defer(() => {
     printAside('ferry: finishing what is under way; a second signal exits at once')
+    http?.stop()
     return worker.drain(DRAIN_WITHIN_MS)
   })
   opened.use(openHeartbeat(ferry))
+  http?.serve({ pool: ferry.pool, countWaiting: worker.countWaiting })
 
   const accounts = [...ferry.accounts.keys()]
   const inRedis = ferry.backend.redisUrl !== null
   const schedules = await loadSchedules(ferry)
   if (options.json)
-    return printJson({ pid: process.pid, accounts, queue: inRedis ? 'redis' : 'postgres', schedules })
+    return printJson({
+      pid: process.pid,
+      accounts,
+      queue: inRedis ? 'redis' : 'postgres',
+      http: http?.address ?? null,
+      schedules,
+    })
   print(`Accounts: ${accounts.join(', ')}`)
   print(`Data:     ${ferry.embedded ?? 'the Postgres of DATABASE_URL'}`)
   print(`          ${psqlCommand(ferry)}`)
-  print(`Queue:    in ${inRedis ? 'Redis' : 'the same Postgres'}\n`)
+  print(`Queue:    in ${inRedis ? 'Redis' : 'the same Postgres'}`)
+  if (http) print(`HTTP:     ${http.address}/readyz, /livez, /freshness, /metrics`)
+  print('')
   printSchedules(schedules)
+}
+
+/** It listens before Postgres is reached: a port that is taken is reported at once, and a probe sees a worker that starts. */
+async function openHttpIfOn(
+  { config, log }: CommandContext,
+  { json, usualHttpPort }: StartOptions,
+  opened: AsyncDisposableStack,
+): Promise<HttpServer | null> {
+  const port = config.http.port ?? usualHttpPort
+  if (port === undefined) return null
+  const { openHttp } = await import('#src/http/server.ts')
+  const orFree = config.http.port === null
+  const http = opened.use(await openHttp({ ...config.http, port, orFree, log }))
+  if (port !== 0 && !http.address.endsWith(`:${port}`)) {
+    const say = json ? printAside : print
+    say(`Port ${port} is taken, so HTTP is at ${http.address}. FERRY_HTTP_PORT chooses a port.\n`)
+  }
+  return http
 }
 
 /** A command that works in a shell, in any directory, and shows no password. */

@@ -67,6 +67,23 @@ export const Environment = z.object({
   FERRY_ALLOW_HTTP: value.Flag.prefault('false').describe(
     'Allows plain `http:` to a platform on another machine. The key is then sent unencrypted, in the address.',
   ),
+  FERRY_HTTP_PORT: value.Port.optional().describe(
+    'The port of `/livez`, `/readyz`, `/freshness` and `/metrics`; 0 takes a free one. Unset: `worker` has no HTTP, and `up` uses 3377, or a free one if 3377 is taken.',
+  ),
+  FERRY_HTTP_HOST: value.HttpHost.prefault('127.0.0.1').describe(
+    'The address on which HTTP listens. `0.0.0.0` or `::` is every network of the machine.',
+  ),
+  FERRY_HTTP_HOSTS: value.HostNames.optional().describe(
+    'The names under which others call that address, separated by commas. IP addresses and `localhost` need not be named; a request for any other host is refused.',
+  ),
+  FERRY_METRICS_TOKEN: z
+    .string()
+    .optional()
+    .describe('If set, `/metrics` answers only requests with `Authorization: Bearer` and this token.'),
+  FERRY_METRICS_TOKEN_FILE: z
+    .string()
+    .optional()
+    .describe('A file with that token, instead of `FERRY_METRICS_TOKEN`.'),
   FERRY_LOG_LEVEL: z
     .enum(LOG_LEVELS, {
       error: issue => `${value.quoted(issue.input)} is not one of ${LOG_LEVELS.join(', ')}`,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
 import { MAX_DEFAULT_BATCH_ROWS } from '../model/batch-rows.ts'
@@ -118,6 +119,23 @@ export const RowCount = text(
   'is not a number of rows; write a whole number from 0 to 999999999',
 )
 
+/** Where HTTP listens. 0 takes a free port. */
+export const Port = text(
+  value => (/^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? Number(value) : undefined),
+  'is not a port; write a whole number from 1 to 65535, or 0 for a free one',
+)
+
+export const HttpHost = text(
+  value => (isHostOrAddress(value) ? value : undefined),
+  'is not an address to listen on; write 127.0.0.1, 0.0.0.0, :: or a host name, without a port',
+)
+
+/** Names in lower case, without a port. */
+export const HostNames = text(
+  value => all(value.split(',').map(name => hostNameOf(name.trim()))),
+  'is not a list of host names; write them without http: and port, with commas between: ferry.internal,ferry',
+)
+
 export function quoted(value: unknown): string {
   return JSON.stringify(value)
 }
@@ -167,6 +185,16 @@ function guardOf(value: string): RemovalGuard | undefined {
 
 function sizeOf(value: string, max: number): number | undefined {
   return /^[1-9]\d*$/.test(value) && Number(value) <= max ? Number(value) : undefined
+}
+
+const HOST_NAME = /^(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i
+
+function hostNameOf(value: string): string | undefined {
+  return HOST_NAME.test(value) ? value.toLowerCase() : undefined
+}
+
+function isHostOrAddress(value: string): boolean {
+  return isIP(value) !== 0 || HOST_NAME.test(value)
 }
 
 function isCron(value: string): boolean {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { DatabaseError } from 'pg'
+import { DatabaseError, type Pool, type QueryResultRow } from 'pg'
 import { placeOf } from '#src/model/postgres-address.ts'
-import { transact } from './pool.ts'
+import { queryWithin, transact } from './pool.ts'
 import { onlyRow } from './rows.ts'
 import { WatchedClient } from './watched-client.ts'
 
@@ -170,10 +170,28 @@ function runPending(client: WatchedClient, waitMs: number): Promise<number> {
   })
 }
 
+/** How the schema of a database compares with the one that this code knows. */
+export type SchemaFit = 'known' | 'missing' | 'older' | 'newer'
+
+/** Compares the schema of the database with the one of this code. Changes nothing, and fails after `withinMs`. */
+export async function compareSchema(pool: Pool, withinMs: number): Promise<SchemaFit> {
+  try {
+    const { exists, pending } = await loadSchemaState({
+      query: text => queryWithin(pool, withinMs, text, []),
+    })
+    return !exists ? 'missing' : pending.length > 0 ? 'older' : 'known'
+  } catch (error) {
+    if (error instanceof DatabaseIsNewer) return 'newer'
+    throw error
+  }
+}
+
 /** `pending` holds the times of the migrations that have not run. */
 type SchemaState = { readonly exists: boolean; readonly pending: readonly number[] }
 
-async function loadSchemaState(client: WatchedClient): Promise<SchemaState> {
+type Asks = { query<Row extends QueryResultRow>(text: string): Promise<{ readonly rows: Row[] }> }
+
+async function loadSchemaState(client: Asks): Promise<SchemaState> {
   const journal: { entries: { when: number }[] } = JSON.parse(
     readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8'),
   )

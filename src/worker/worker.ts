@@ -4,7 +4,7 @@ import { retryTransient } from '#src/db/retry.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { QueueBackend } from '#src/queue/backend.ts'
 import { openConsumer } from '#src/queue/consumer.ts'
-import type { ImportWakeUp, ScheduleWakeUp } from '#src/queue/messages.ts'
+import type { ImportWakeUp, QueueName, ScheduleWakeUp } from '#src/queue/messages.ts'
 import { type ScheduleDefinition, schedulesOf } from '#src/schedules/definition.ts'
 import { createFindDue } from '#src/schedules/find-due.ts'
 import { createCapacity } from './capacity.ts'
@@ -17,6 +17,8 @@ import { repeat } from './repeat.ts'
 import { createRunReport } from './run-log.ts'
 
 export type FerryWorker = {
+  /** How many wake-ups wait in each queue; null for one that does not answer, which may take up to 10 s. */
+  countWaiting(): Promise<Readonly<Record<QueueName, number | null>>>
   /**
    * Stops within `deadlineMs`, whether the queue answers or not: takes nothing new, lets what is under way end, cuts off
    * what is left after five sixths of the time, and gives it back without spending an attempt.
@@ -101,6 +103,13 @@ export async function openWorker(
     reconcileEveryMs === null ? null : repeat('reconciler', reconcileEveryMs, reconciler.look, log)
 
   return {
+    async countWaiting() {
+      const [sync, imports] = await Promise.all([
+        queues.sync.getWaitingCount(),
+        queues.import.getWaitingCount(),
+      ])
+      return { sync, import: imports }
+    },
     async drain(deadlineMs) {
       draining.abort(new Error('draining'))
       backend.outage.closes()

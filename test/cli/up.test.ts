@@ -24,6 +24,8 @@ describe('ferry up without any setting', () => {
     const env = { FERRY_DATA_DIR: dataDir }
     await using up = startFerry(['up'], env)
     await up.printed('Ferry is up')
+    const [, http = ''] = /^HTTP: +(http:\/\/127\.0\.0\.1:\d+)\/readyz/m.exec(up.output.stdout) ?? []
+    expect((await fetch(`${http}/readyz`)).status).toBe(200)
     expect(up.output.stdout.split('\n')[0]).toMatch(
       /^No platform account is configured: .* SANDBOX .* "sandbox"/,
     )
@@ -31,6 +33,12 @@ describe('ferry up without any setting', () => {
     await up.printed('First sync of alert-rules, account sandbox: succeeded, 40 listed, 40 added')
     await up.printed('First sync of mcp-servers, account sandbox: succeeded, 25 listed, 25 added')
     expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600)
+
+    await using third = startFerry(['up'], {
+      DATABASE_URL: 'postgres://127.0.0.1:1/nowhere',
+      FERRY_DATA_DIR: await emptyDataDir(),
+    })
+    await third.printed('so HTTP is at')
 
     const second = await runFerryHere(['up'], env)
     expect(second.code).toBe(2)

@@ -21,11 +21,13 @@ import { wipeQueue } from '../support/wipe-queue.ts'
 /** Every test of the queue runs on each of these. */
 export const BACKENDS = testRedisUrl ? (['postgres', 'redis'] as const) : (['postgres'] as const)
 
+type Draining = Pick<FerryWorker, 'drain'>
+
 export type QueueHarness = {
   readonly ferry: WorkerContext
   readonly backend: BackendSettings
   /** Opens a worker; it is drained at the end of the test at the latest. */
-  work(jobs: readonly TestJob[], reconciler?: Reconciler): Promise<FerryWorker>
+  work(jobs: readonly TestJob[], reconciler?: Reconciler): Promise<Draining>
   /** The schedules of these jobs, for each account. */
   schedulesOf(jobs: readonly TestJob[]): Schedule[]
   /** What the queue needs to be used without a worker. */
@@ -61,7 +63,7 @@ export async function openQueueHarness(
   const queue = openRawQueue({ ...backend, installation: id }, 'sync') as unknown as Queue<ScheduleWakeUp>
   queue.on('error', () => {})
   opened.defer(() => queue.close())
-  const workers = new Set<FerryWorker>()
+  const workers = new Set<Draining>()
   opened.defer(async () => {
     await Promise.all([...workers].map(worker => worker.drain(5_000)))
   })

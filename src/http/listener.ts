@@ -1,0 +1,106 @@
+import type { AddressInfo, Socket } from 'node:net'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { isAllowedHost } from './allowed-host.ts'
+import { AddressUnusable } from './errors.ts'
+
+/*
+ * The HTTP server without its routes: what it refuses, and how long a client may take. Every answer is for this moment, in
+ * JSON unless a route says otherwise; an error is `{"error": "a sentence"}`.
+ */
+
+/** A request must have come whole by then, headers and all. */
+const REQUEST_WITHIN_MS = 5_000
+/** A connection on which nothing moves for so long is closed, as when a client reads nothing. */
+const IDLE_MS = 15_000
+/** How often the limits of time are checked. */
+const CHECK_EVERY_MS = 1_000
+/** Probes and scrapers need a few. A connection above this is closed at once. */
+const MAX_CONNECTIONS = 100
+/** For those requests that are being answered when the server closes. */
+const CLOSE_WITHIN_MS = 500
+
+const UNREADABLE = 'This request cannot be read.'
+
+export function createListener(names: readonly string[]): FastifyInstance {
+  const app = fastify({
+    requestTimeout: REQUEST_WITHIN_MS,
+    connectionTimeout: IDLE_MS,
+    keepAliveTimeout: IDLE_MS,
+    forceCloseConnections: 'idle',
+    clientErrorHandler: refuseGarbage,
+    frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send({ error: UNREADABLE }),
+    http: { headersTimeout: REQUEST_WITHIN_MS, connectionsCheckingInterval: CHECK_EVERY_MS },
+  })
+  app.server.maxConnections = MAX_CONNECTIONS
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    const refusal = refusalOf(request, names)
+    // Nothing reads the body that a refused request may have.
+    if (!refusal) return
+    const { status, error, headers } = refusal
+    return reply
+      .code(status)
+      .headers({ connection: 'close', ...headers })
+      .send({ error })
+  })
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ error: 'There is nothing here. See /livez, /readyz, /freshness and /metrics.' }),
+  )
+  app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+    const status = error.statusCode ?? 500
+    return reply.code(status).send({ error: status < 500 ? UNREADABLE : 'Ferry failed here.' })
+  })
+  return app
+}
+
+type Refusal = { readonly status: number; readonly error: string; readonly headers?: Record<string, string> }
+
+function refusalOf({ method, headers }: FastifyRequest, names: readonly string[]): Refusal | null {
+  if (!isAllowedHost(headers.host, names)) {
+    return {
+      status: 421,
+      error:
+        'This server does not answer for this host name. Add the name to FERRY_HTTP_HOSTS if it is yours.',
+    }
+  }
+  if (method !== 'GET' && method !== 'HEAD') {
+    return { status: 405, error: 'Only GET and HEAD are answered here.', headers: { allow: 'GET, HEAD' } }
+  }
+  return null
+}
+
+/** Starts to listen; `orFree`: on a free port if this one is taken. Returns the address. Throws `AddressUnusable`. */
+export async function listen(
+  app: FastifyInstance,
+  { host, port, orFree }: { readonly host: string; readonly port: number; readonly orFree: boolean },
+): Promise<string> {
+  const named = host.includes(':') ? `[${host}]` : host
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const cause = error as NodeJS.ErrnoException
+    if (cause.code !== 'EADDRINUSE' || !orFree) throw new AddressUnusable(`${named}:${port}`, cause)
+    return listen(app, { host, port: 0, orFree: false })
+  }
+  return `http://${named}:${(app.server.address() as AddressInfo).port}`
+}
+
+/** Takes no new requests, answers those under way, and cuts off what is left after half a second. */
+export async function close(app: FastifyInstance): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS)
+  await app.close().finally(() => clearTimeout(timer))
+}
+
+/** Answers bytes that are not HTTP, or come too slowly, and closes the connection. */
+function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket): void {
+  // After an answer, another one would be read as a part of it.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) return void socket.destroy()
+  const [status, sentence] =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? ['408 Request Timeout', 'The request did not come in time.']
+      : ['400 Bad Request', 'This is not an HTTP request.']
+  const body = JSON.stringify({ error: sentence })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}

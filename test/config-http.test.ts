@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { readConfig } from '#src/config.ts'
+import { CANARY, fileHolding, mistakesOf } from '#test/support/settings.ts'
+
+test('HTTP listens where the settings say', () => {
+  const { http } = readConfig({
+    FERRY_HTTP_PORT: '0',
+    FERRY_HTTP_HOST: '::1',
+    FERRY_HTTP_HOSTS: 'Ferry.Internal, ferry',
+    FERRY_METRICS_TOKEN: CANARY,
+  })
+  expect(http).toMatchObject({ host: '::1', port: 0, hosts: ['ferry.internal', 'ferry'] })
+  expect(http.metricsToken?.reveal()).toBe(CANARY)
+  expect(JSON.stringify(http)).not.toContain(CANARY)
+})
+
+test('a file may hold the token, with a newline at its end', () => {
+  const { http } = readConfig({ FERRY_METRICS_TOKEN_FILE: fileHolding(`${CANARY}\n`) })
+  expect(http.metricsToken?.reveal()).toBe(CANARY)
+})
+
+test.each([
+  { FERRY_HTTP_PORT: '65536' },
+  { FERRY_HTTP_PORT: '-1' },
+  { FERRY_HTTP_PORT: 'http' },
+  { FERRY_HTTP_HOST: '127.0.0.1:80' },
+  { FERRY_HTTP_HOST: 'http://localhost' },
+  { FERRY_HTTP_HOSTS: 'ferry:80' },
+  { FERRY_HTTP_HOSTS: 'ferry,' },
+  { FERRY_HTTP_HOSTS: '*' },
+  { FERRY_METRICS_TOKEN: `${CANARY} ` },
+  { FERRY_METRICS_TOKEN: CANARY, FERRY_METRICS_TOKEN_FILE: '/nowhere' },
+  { FERRY_METRICS_TOKEN_FILE: '/nowhere' },
+] as Record<string, string>[])('%j is named with what would be right, without the token', env => {
+  const [mistake = '', ...others] = mistakesOf(env)
+  expect(others).toEqual([])
+  expect(mistake).toMatch(new RegExp(`^(${Object.keys(env).join('|')}): .*(write|set|name) `))
+  expect(mistake).not.toContain(CANARY)
+})
+
+test('an empty file is no token', () => {
+  expect(mistakesOf({ FERRY_METRICS_TOKEN_FILE: fileHolding('') })).toHaveLength(1)
+})

@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { Agent } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { ask, openTestHttp } from './http-harness.ts'
+
+test('a request for another host is refused, on every path, with a plain sentence', async () => {
+  await using http = await openTestHttp({ hosts: ['ferry.internal'] })
+  for (const path of ['/livez', '/readyz', '/metrics', '/nowhere']) {
+    const refused = await ask(http.address + path, { headers: { host: 'evil.example' } })
+    expect(refused.status).toBe(421)
+    expect(refused.json).toEqual({
+      error: expect.stringMatching(/^This server does not answer for this host name\. /),
+    })
+  }
+  for (const host of ['ferry.internal', 'FERRY.internal:80', '[::1]', 'localhost:1']) {
+    expect((await ask(`${http.address}/livez`, { headers: { host } })).status).toBe(200)
+  }
+})
+
+test('an unknown path is 404 in JSON, and answers are kept by nobody', async () => {
+  await using http = await openTestHttp()
+  for (const path of ['/', '/nowhere', '/livez/', '//livez', '/../etc/passwd', '/%00', '/%E0%A4%A']) {
+    const answered = await ask(http.address + path)
+    expect([400, 404]).toContain(answered.status)
+    expect(answered.json).toEqual({ error: expect.any(String) })
+  }
+  const alive = await ask(`${http.address}/livez?x=1`)
+  expect(alive).toMatchObject({
+    status: 200,
+    json: { alive: true },
+    headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
+  })
+})
+
+test('only GET and HEAD are answered, whatever the body', async () => {
+  await using http = await openTestHttp()
+  expect(await ask(`${http.address}/livez`, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' })
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND']) {
+    const refused = await ask(`${http.address}/livez`, {
+      method,
+      headers: { 'content-type': 'application/x-strange', 'content-length': '100000' },
+      body: 'x'.repeat(100_000),
+    })
+    expect(refused).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
+  }
+  const withBody = await ask(`${http.address}/livez`, {
+    body: '{',
+    headers: { 'content-type': 'application/json', 'content-length': '1' },
+  })
+  expect(withBody.status).toBe(200)
+})
+
+test('what is not HTTP gets an answer that says so', async () => {
+  await using http = await openTestHttp()
+  const socket = connect(Number(new URL(http.address).port), '127.0.0.1')
+  socket.end('hello\r\n\r\n')
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"This is not an HTTP request\."/)
+})
+
+test('connections above the maximum are closed, and do not keep others from an answer', async () => {
+  await using http = await openTestHttp()
+  const port = Number(new URL(http.address).port)
+  const sockets = Array.from({ length: 110 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  await Promise.all(sockets.map(socket => once(socket, 'connect')))
+  await Promise.all(sockets.slice(100).map(socket => once(socket, 'close')))
+  sockets[0]?.destroy()
+  await expect
+    .poll(() =>
+      ask(`${http.address}/livez`)
+        .then(({ status }) => status)
+        .catch(() => 0),
+    )
+    .toBe(200)
+  for (const socket of sockets) socket.destroy()
+})
+
+test('a connection that is kept alive, or never sends its request, does not hold the end', async () => {
+  const http = await openTestHttp()
+  const agent = new Agent({ keepAlive: true })
+  await ask(`${http.address}/livez`, { agent })
+  const silent = connect(Number(new URL(http.address).port), '127.0.0.1').on('error', () => {})
+  silent.write('GET /livez HTTP/1.1\r\n')
+  await delay(50)
+  const beganAtMs = performance.now()
+  await http[Symbol.asyncDispose]()
+  expect(performance.now() - beganAtMs).toBeLessThan(1_500)
+  await expect(ask(`${http.address}/livez`, { agent })).rejects.toThrow('ECONNREFUSED')
+  agent.destroy()
+})
+
+test('a port that is taken is refused in words, or another one is found', async () => {
+  await using http = await openTestHttp()
+  const port = Number(new URL(http.address).port)
+  await expect(openTestHttp({ port })).rejects.toMatchObject({
+    name: 'AddressUnusable',
+    message: `HTTP cannot listen on 127.0.0.1:${port}: another program uses this port.`,
+    whatToDo: expect.stringContaining('FERRY_HTTP_PORT'),
+  })
+  await using other = await openTestHttp({ port, orFree: true })
+  expect(other.address).not.toBe(http.address)
+  expect((await ask(`${other.address}/livez`)).status).toBe(200)
+  await expect(openTestHttp({ host: '192.0.2.1' })).rejects.toThrow('this machine does not have this address')
+})

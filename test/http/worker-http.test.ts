@@ -1,0 +1,44 @@
+import { Agent } from 'node:http'
+import { expect, test } from 'vitest'
+import { openCli } from '#test/cli/open-cli.ts'
+import { jsonLines } from '#test/cli/run-ferry.ts'
+import { ask, openTestHttp } from './http-harness.ts'
+
+test('a worker answers while it drains, says that it stops, and no connection holds its exit', async () => {
+  await using cli = await openCli()
+  const called = Promise.withResolvers<void>()
+  cli.sandbox.state.onCall(() => {
+    called.resolve()
+    return { kind: 'late', ms: 1_500 }
+  })
+  await using worker = cli.ferryStart('worker --json', { FERRY_HTTP_PORT: '0', FERRY_POLL_EVERY: '1s' })
+  await worker.printed('"schedules"')
+  const [ready] = jsonLines(worker.output)
+  const address = String(ready?.http)
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  const agent = new Agent({ keepAlive: true })
+  const status = async (path: string) => (await ask(address + path, { agent })).status
+  await expect.poll(() => status('/readyz')).toBe(200)
+
+  await called.promise
+  worker.child.kill('SIGTERM')
+  await worker.printed('finishing what is under way')
+  expect(await status('/livez')).toBe(200)
+  expect(await status('/readyz')).toBe(503)
+  const askedAtMs = performance.now()
+  expect(await worker.ended).toMatchObject({ code: 0, signal: null })
+  expect(performance.now() - askedAtMs).toBeLessThan(8_000)
+  agent.destroy()
+})
+
+test('a port that was set and is taken ends a worker at once, with a plain sentence', async () => {
+  await using cli = await openCli()
+  await using other = await openTestHttp()
+  const { port } = new URL(other.address)
+  const { code, stdout, stderr } = await cli.ferryRun('worker', { FERRY_HTTP_PORT: port })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toBe(
+    `ferry: HTTP cannot listen on 127.0.0.1:${port}: another program uses this port.\n` +
+      'Set FERRY_HTTP_PORT to a free port (0 takes any), or FERRY_HTTP_HOST to an address of this machine.\n',
+  )
+})
