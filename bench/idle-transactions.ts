@@ -1,14 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import type { Client } from 'pg'
-import { prefixOf } from '#src/queue/in-redis.ts'
 import { accountNames, accountSettings } from './support/accounts.ts'
 import type { Figure } from './support/figures.ts'
 import type { Bench, Lab } from './support/lab.ts'
+import { cleanUpRedis, hasRedis, REDIS_URL } from './support/redis.ts'
 import { openWorkerProcess } from './support/worker-process.ts'
 
 const ACCOUNTS = 10
-const REDIS_URL = process.env.FERRY_BENCH_REDIS_URL || 'redis://127.0.0.1:6379'
 
 /**
  * How many transactions a worker with ten accounts makes, whose rules are listed every minute and never change: with its
@@ -17,10 +15,9 @@ const REDIS_URL = process.env.FERRY_BENCH_REDIS_URL || 'redis://127.0.0.1:6379'
 export const idleTransactions: Bench = async lab => {
   const sandbox = await lab.openSandbox({})
   const settings = await accountSettings(lab, sandbox, accountNames(ACCOUNTS))
-  const hasRedis = await answers(REDIS_URL)
   return Promise.all([
     inAMinute(lab, 'Postgres', settings),
-    hasRedis
+    (await hasRedis())
       ? inAMinute(lab, 'Redis', { ...settings, REDIS_URL })
       : { ...figureOf('Redis'), value: null, missing: `${REDIS_URL} does not answer` },
   ])
@@ -37,7 +34,7 @@ async function inAMinute(lab: Lab, place: string, settings: Record<string, strin
   const databaseUrl = await lab.openDatabase()
   const client = await lab.connect(databaseUrl)
   const worker = await openWorkerProcess(lab, { DATABASE_URL: databaseUrl, ...settings })
-  if (settings.REDIS_URL) await cleanUp(lab, client)
+  if (settings.REDIS_URL) await cleanUpRedis(lab, client)
   // The first minute has the first poll of each account, and its first snapshot.
   await Promise.race([delay(lab.size(80_000, 2_000)), worker.ended])
   const before = await committed(client)
@@ -52,29 +49,4 @@ async function committed(client: Client): Promise<number> {
     `select xact_commit + xact_rollback as commits from pg_stat_database where datname = current_database()`,
   )
   return Number(rows[0]?.commits)
-}
-
-async function answers(url: string): Promise<boolean> {
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null })
-  redis.on('error', () => {})
-  try {
-    await redis.connect()
-    return true
-  } catch {
-    return false
-  } finally {
-    redis.disconnect()
-  }
-}
-
-/** Removes the queue from Redis after the bench. */
-async function cleanUp(lab: Lab, client: Client): Promise<void> {
-  const { rows } = await client.query<{ id: string }>('select id from ferry.installation')
-  const prefix = prefixOf(rows[0]?.id ?? '')
-  lab.defer(async () => {
-    const redis = new Redis(REDIS_URL)
-    const keys = await redis.keys(`${prefix}*`)
-    if (keys.length > 0) await redis.del(keys)
-    redis.disconnect()
-  })
 }

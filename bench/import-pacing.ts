@@ -1,14 +1,12 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import type { Client } from 'pg'
 import { stageRows } from '#test/support/staged.ts'
 import { type Calls, countedCalls, maxInWindows, paceOf, sandboxNow } from './support/counted-calls.ts'
-import { FERRY } from './support/ferry-path.ts'
 import { atLeast, atMost, type Figure } from './support/figures.ts'
 import { type Bench, type Lab, settingsFor } from './support/lab.ts'
 import { end, type SandboxProcess } from './support/sandbox-process.ts'
+import { migrateQueue, startWorker } from './support/worker-process.ts'
 
 type Scenario = {
   readonly what: string
@@ -73,7 +71,7 @@ async function play(lab: Lab, scenario: Scenario, opened: AsyncDisposableStack):
     FERRY_ARRIVAL_BOUND: `${boundMs}ms`,
     FERRY_LOG_LEVEL: 'error',
   })
-  await promisify(execFile)(process.execPath, [FERRY, 'migrate'], { env: settings })
+  await migrateQueue(settings)
   const ferry = await lab.openFerry(settings)
   const client = await lab.connect(settings.DATABASE_URL ?? '')
   const durationMs = lab.size(lastsMs, 10_000)
@@ -87,8 +85,9 @@ async function play(lab: Lab, scenario: Scenario, opened: AsyncDisposableStack):
   }
 
   const workers = await Promise.all(
-    Array.from({ length: scenario.workers }, () => openWorker(lab, settings, opened)),
+    Array.from({ length: scenario.workers }, () => startWorker(lab, settings)),
   )
+  opened.defer(async () => void (await Promise.all(workers.map(end))))
   await firstCall(sandbox)
   await delay(durationMs / 2)
   const dead = scenario.kill ? await killOneAtWork(client, workers) : null
@@ -132,21 +131,6 @@ async function judgeCalls(
 /** More than any schedule within the limit can send. */
 function batchesIn(durationMs: number, { most, ms }: { most: number; ms: number }): number {
   return most * (2 + Math.ceil(durationMs / ms))
-}
-
-async function openWorker(
-  lab: Lab,
-  env: Record<string, string>,
-  opened: AsyncDisposableStack,
-): Promise<ChildProcess> {
-  const worker = spawn(process.execPath, ['--max-semi-space-size=2', FERRY, 'worker', '--json'], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  opened.defer(() => end(worker))
-  lab.defer(() => end(worker))
-  await once(worker.stdout, 'data')
-  return worker
 }
 
 async function firstCall(sandbox: SandboxProcess): Promise<void> {

@@ -17,6 +17,7 @@ import { importStaging } from './import-staging.ts'
 import { mcpPages } from './mcp-pages.ts'
 import { permits } from './permits.ts'
 import { reSync } from './re-sync.ts'
+import { scaleOut } from './scale-out.ts'
 import { type Figure, judge, ratioOf, type Verdict } from './support/figures.ts'
 import { type Bench, openLab } from './support/lab.ts'
 import { openServer, type Server } from './support/server.ts'
@@ -59,6 +60,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'import-pacing': importPacing,
   'import-history': importHistory,
   'import-large': importLarge,
+  'scale-out': scaleOut,
 }
 
 /** A figure as it is kept; `load` was the machine's when it was taken. */

@@ -12,7 +12,17 @@ export type Figure = {
   readonly wanted?: Wanted
 }
 
-export type Unit = 's' | 'ms' | 'MB' | 'calls' | '%' | 'rows' | 'transactions'
+export type Unit =
+  | 's'
+  | 'ms'
+  | 'MB'
+  | 'calls'
+  | '%'
+  | 'rows'
+  | 'transactions'
+  | 'runs'
+  | 'imports'
+  | 'connections'
 
 export type Wanted = {
   readonly kind: 'at most' | 'at least'
