@@ -28,8 +28,8 @@ export function documentsOf<Document>(...texts: readonly string[]): Document[] {
   )
 }
 
-/** Names that are no setting of Ferry's. TODO: without the filter, once the settings of HTTP are there. */
+/** Names that are no setting of Ferry's. */
 export function unknownSettings(names: readonly string[]): string[] {
   const known = SETTINGS.map(setting => setting.name)
-  return names.filter(name => !known.includes(name) && !name.startsWith('FERRY_HTTP_'))
+  return names.filter(name => !known.includes(name))
 }
