@@ -96,6 +96,12 @@ export function instantArgument(text: string): Date {
   return new Date(at)
 }
 
+/** Reads a day of the calendar: `2026-11-20`. */
+export function dateArgument(text: string): string {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && isDayOfCalendar(text)) return text
+  throw new InvalidArgumentError('Write a date: 2026-11-20.')
+}
+
 function instantOf(text: string): number {
   const [, date, time, zone] =
     /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text) ??

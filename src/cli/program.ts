@@ -6,9 +6,11 @@ import { addCompletion } from './completion.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
 import { EXIT } from './exit.ts'
+import { addFreshness } from './freshness.ts'
 import { addImport } from './import.ts'
 import { addImports } from './imports.ts'
 import { addMigrate } from './migrate.ts'
+import { addReport } from './report.ts'
 import { addRules } from './rules.ts'
 import { addRuns } from './runs.ts'
 import { addSandbox } from './sandbox.ts'
@@ -65,6 +67,8 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addChanges(program)
   addRules(program)
   addServers(program)
+  addReport(program)
+  addFreshness(program)
   addImport(program)
   addImports(program)
   addSchedules(program)

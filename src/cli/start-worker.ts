@@ -30,6 +30,8 @@ export async function startWorker(
   const { openWorker } = await import('#src/worker/worker.ts')
   const { JOBS } = await import('#jobs/index.ts')
   const { defineSchedules } = await import('#jobs/schedules.ts')
+  const { promisesOf } = await import('#jobs/promises.ts')
+  const { savePromises } = await import('#src/reports/promises.ts')
   const { openHeartbeat } = await import('./heartbeat.ts')
   const { reachQueue } = await import('#src/queue/reach.ts')
   const { openBackend } = await import('#src/queue/backend.ts')
@@ -40,6 +42,8 @@ export async function startWorker(
   )
   const waiting = { retryForMs: RETRY_FOR_MS, signal: context.signal }
   const { id: installation } = await retryTransient(() => loadInstallation(ferry.pool), waiting)
+  const promises = promisesOf(ferry, ferry.accounts.values(), new Date())
+  await retryTransient(() => savePromises(ferry.pool, promises), waiting)
   const settings = { ...ferry.backend, installation, log: ferry.log }
   await reachQueue(settings, { ...context, retryForMs: RETRY_FOR_MS })
   const worker = await openWorker(ferry, openBackend(settings), {

@@ -27,6 +27,7 @@ export const {
   customType,
   index,
   integer,
+  interval,
   jsonb,
   pgSchema,
   primaryKey,

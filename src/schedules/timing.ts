@@ -43,6 +43,24 @@ export function slotAfter(timing: Timing, after: Date): Date {
   return parseFrom(timing, after.getTime()).next().toDate()
 }
 
+/** A year of ticks has the longest weekend and both changes of the clock; a cron time that ticks often is not followed so far. */
+const LOOK_AHEAD_MS = 366 * 86_400_000
+const MAX_TICKS = 1_000
+
+/** The longest time between two neighbouring times that the timing names, as far as a year from `from` tells. */
+export function longestIntervalMs(timing: Timing, from: Date): number {
+  if ('everyMs' in timing) return timing.everyMs
+  const ticks = parseFrom(timing, from.getTime())
+  let last = ticks.next().getTime()
+  let longest = 0
+  for (let n = 0; n < MAX_TICKS && (n === 0 || last < from.getTime() + LOOK_AHEAD_MS); n++) {
+    const tick = ticks.next().getTime()
+    longest = Math.max(longest, tick - last)
+    last = tick
+  }
+  return longest
+}
+
 /**
  * Walks forward only: where clocks change, cron-parser misses ticks on its way back, and where they skip midnight it
  * throws. A walk that begins during such a change may miss it too, so it begins well before.

@@ -1,0 +1,92 @@
+CREATE TABLE "ferry"."inventory_promises" (
+	"account" text NOT NULL,
+	"resource" text NOT NULL,
+	"promise" interval NOT NULL,
+	"schedule" text NOT NULL,
+	"timezone" text NOT NULL,
+	"folders" jsonb NOT NULL,
+	"written_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+	CONSTRAINT "inventory_promises_account_resource_pk" PRIMARY KEY("account","resource"),
+	CONSTRAINT "inventory_promises_resource" CHECK ("ferry"."inventory_promises"."resource" in ('alert-rules', 'mcp-servers'))
+);
+--> statement-breakpoint
+CREATE INDEX "sync_runs_complete" ON "ferry"."sync_runs" USING btree ("account","resource","id" DESC NULLS LAST) WHERE "ferry"."sync_runs"."status" in ('succeeded', 'held');
+--> statement-breakpoint
+-- How fresh each inventory is, of each account that was ever synced or that a worker has promised to sync. A listing is
+-- complete if its run applied all of it (succeeded, or held), and counts if it includes the folders of the promise.
+CREATE OR REPLACE VIEW ferry.freshness AS
+  WITH RECURSIVE synced AS (
+    -- Each account and inventory that has runs: one look into the index for each, however many runs there are.
+    (SELECT account, resource FROM ferry.sync_runs ORDER BY account, resource LIMIT 1)
+    UNION ALL
+    SELECT n.account, n.resource FROM synced s CROSS JOIN LATERAL (
+      SELECT r.account, r.resource FROM ferry.sync_runs r WHERE (r.account, r.resource) > (s.account, s.resource)
+      ORDER BY r.account, r.resource LIMIT 1
+    ) n
+  ), known AS (
+    SELECT account, resource FROM synced UNION SELECT account, resource FROM ferry.inventory_promises
+  ), judged AS (
+    SELECT k.account, k.resource, c.id, c.at, a.age, p.promise, p.schedule,
+      CASE WHEN c.at IS NULL THEN 'never' WHEN p.promise IS NULL THEN 'no promise'
+        WHEN a.age > p.promise OR a.age < interval '0' THEN 'late' ELSE 'fresh' END AS state
+    FROM known k
+    LEFT JOIN ferry.inventory_promises p USING (account, resource)
+    LEFT JOIN LATERAL (
+      -- The newest by its id: after the clock was set back, older runs have later times.
+      SELECT r.id, least(r.started_at, r.finished_at) AS at FROM ferry.sync_runs r
+      WHERE r.account = k.account AND r.resource = k.resource AND r.status IN ('succeeded', 'held')
+        AND (p.folders IS NULL OR r.scope -> 'folders' IN (p.folders, '["0"]'))
+      ORDER BY r.id DESC LIMIT 1
+    ) c ON true
+    CROSS JOIN LATERAL (SELECT clock_timestamp() - c.at AS age) a
+  )
+  SELECT j.account, j.resource AS inventory, j.at AS last_complete_at, j.id AS last_complete_run, j.age, j.promise, j.state,
+    CASE WHEN j.state NOT IN ('late', 'never') THEN NULL
+      WHEN j.age < interval '0' THEN 'clock set back'
+      WHEN EXISTS (SELECT FROM ferry.schedule_pauses s WHERE s.schedule = j.schedule AND s.account = j.account) THEN 'paused'
+      ELSE coalesce(l.status, u.status, 'no run') END AS why_late,
+    l.id AS last_failed_run, l.error_code, l.request_id
+  FROM judged j
+  -- What was tried since, and ended.
+  LEFT JOIN LATERAL (
+    SELECT r.id, r.status, r.error_code, r.request_id FROM ferry.sync_runs r
+    WHERE r.account = j.account AND r.resource = j.resource AND r.id > coalesce(j.id, 0)
+      AND r.status IN ('failed', 'partial')
+    ORDER BY r.id DESC LIMIT 1
+  ) l ON j.state IN ('late', 'never')
+  LEFT JOIN LATERAL (
+    SELECT r.status FROM ferry.sync_runs r
+    WHERE r.account = j.account AND r.resource = j.resource AND r.id > coalesce(j.id, 0) AND r.finished_at IS NULL
+    ORDER BY r.id DESC LIMIT 1
+  ) u ON j.state IN ('late', 'never')
+  ORDER BY j.account, j.resource;
+
+COMMENT ON VIEW ferry.freshness IS 'How fresh each inventory is: when it was last read completely, how old it may be, and why it is late.';
+COMMENT ON COLUMN ferry.freshness.account IS 'The account, by its name in the settings.';
+COMMENT ON COLUMN ferry.freshness.inventory IS 'alert-rules or mcp-servers.';
+COMMENT ON COLUMN ferry.freshness.last_complete_at IS 'When the last complete listing began to be read: what is stored is as the platform had it then, or later. Null if there was none.';
+COMMENT ON COLUMN ferry.freshness.last_complete_run IS 'The run (sync_runs.id) that applied it.';
+COMMENT ON COLUMN ferry.freshness.age IS 'How long ago that was, by the clock of this database.';
+COMMENT ON COLUMN ferry.freshness.promise IS 'How old the inventory may be: three poll intervals, or the interval of the nightly schedule and one hour. Null as long as no worker has run.';
+COMMENT ON COLUMN ferry.freshness.state IS 'fresh; late: older than promised; never: no complete listing so far; no promise: no worker has run, so nobody has said how old it may be.';
+COMMENT ON COLUMN ferry.freshness.why_late IS 'Why it is late or never: failed, partial (the last run that ended since), running (the first run since has not ended), no run (none was tried since), paused (its schedule is), clock set back (the listing is later than now). Else null.';
+COMMENT ON COLUMN ferry.freshness.last_failed_run IS 'The last run since that failed or was partial, if it is late or never.';
+COMMENT ON COLUMN ferry.freshness.error_code IS 'The error code of that run.';
+COMMENT ON COLUMN ferry.freshness.request_id IS 'The request_id of the call that failed that run, for the platform''s support.';
+
+--> statement-breakpoint
+COMMENT ON TABLE ferry.inventory_promises IS 'How old the data of each inventory may be. Workers write it when they start, from their settings. Delete the rows of an account that you have removed from the settings for good.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.inventory_promises.account IS 'The account, by its name in the settings.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.inventory_promises.resource IS 'alert-rules or mcp-servers.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.inventory_promises.promise IS 'How old the data may be: three poll intervals, or the interval of the nightly schedule and one hour.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.inventory_promises.schedule IS 'The schedule that keeps the promise.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.inventory_promises.timezone IS 'The time zone in which nights are counted (FERRY_TIMEZONE).';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.inventory_promises.folders IS 'The folders that a listing must include to count; 0 stands for all. JSON null for MCP servers.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.inventory_promises.written_at IS 'When a worker last wrote this.';

@@ -1,0 +1,46 @@
+import type { InventoryAccount } from '#src/inventory/context.ts'
+import { withSource } from '#src/inventory/sources.ts'
+import type { InventoryPromise } from '#src/reports/promises.ts'
+import { longestIntervalMs } from '#src/schedules/timing.ts'
+import { pollAlertRules } from './poll-alert-rules.ts'
+import { defineSchedules, type ScheduleSettings } from './schedules.ts'
+import { snapshotInventory } from './snapshot-inventory.ts'
+
+/** An inventory that is polled may miss two polls. */
+const POLL_INTERVALS = 3
+
+/** An inventory that is read once a night may be late by its retries and by the time that reading it takes. */
+const NIGHT_GRACE_MS = 3_600_000
+
+/** Returns how old the inventories of `accounts` may be if a worker with these settings keeps them current. */
+export function promisesOf(
+  settings: ScheduleSettings,
+  accounts: Iterable<InventoryAccount>,
+  now: Date,
+): InventoryPromise[] {
+  const intervalMs = (schedule: string) => {
+    const definition = defineSchedules(settings).find(({ name }) => name === schedule)
+    return definition ? longestIntervalMs(definition.timing, now) : 0
+  }
+  const pollMs = POLL_INTERVALS * intervalMs(pollAlertRules.name)
+  const nightMs = intervalMs(snapshotInventory.name) + NIGHT_GRACE_MS
+  const { timezone } = settings
+  return [...accounts].flatMap(account => [
+    {
+      account: account.name,
+      resource: 'alert-rules',
+      promiseMs: pollMs,
+      schedule: pollAlertRules.name,
+      timezone,
+      folders: withSource(account, 'alert-rules', undefined, source => source.scope.folders),
+    },
+    {
+      account: account.name,
+      resource: 'mcp-servers',
+      promiseMs: nightMs,
+      schedule: snapshotInventory.name,
+      timezone,
+      folders: null,
+    },
+  ])
+}

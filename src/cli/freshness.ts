@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import type { Ferry } from '#src/ferry.ts'
+import { RESOURCES } from '#src/model/resource.ts'
+import type { Freshness } from '#src/reports/freshness.ts'
+import { expectAccount } from './accounts.ts'
+import { withKnownAccounts } from './command-context.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import { duration, printAside, printJson, printTable } from './output.ts'
+
+type Options = { account?: string; json?: true }
+
+const HEAD = ['account', 'inventory', 'last complete', 'age', 'promise', 'state', 'why']
+
+export function addFreshness(program: Command): void {
+  program
+    .command('freshness')
+    .description('how old each inventory is, and whether that is as promised; exits 3 if one is late')
+    .option('--account <name>', 'only this account')
+    .option('--json', 'print one JSON object per inventory')
+    .action((options: Options) => withKnownAccounts('read', ferry => show(ferry, options)))
+}
+
+async function show(ferry: Ferry, { account, json }: Options): Promise<ExitCode> {
+  await expectAccount(ferry, account)
+  const { explainLateness, isLate } = await import('#src/reports/freshness.ts')
+  const known = await loadAll(ferry, account)
+  const explained = known.map(row => ({ ...row, message: explainLateness(row) }))
+  if (json) explained.forEach(printJson)
+  else printTable(HEAD, explained.map(cellsOf), 'Nothing was synced yet. `ferry sync all` does it.')
+  if (!json && known.some(({ state }) => state === 'no promise')) {
+    printAside('ferry: nobody has said how old the data may be: a worker does, when it starts')
+  }
+  return known.length === 0 || known.some(isLate) ? EXIT.partial : EXIT.done
+}
+
+/** Adds the inventories of configured accounts that nothing is known of yet. */
+async function loadAll(ferry: Ferry, account: string | undefined): Promise<readonly Freshness[]> {
+  const { loadFreshness } = await import('#src/reports/freshness.ts')
+  const known = await loadFreshness(ferry.pool, account ?? null)
+  const isKnown = (name: string, inventory: string) =>
+    known.some(row => row.account === name && row.inventory === inventory)
+  const unknown = [...ferry.accounts.keys()]
+    .filter(name => account === undefined || name === account)
+    .flatMap(name =>
+      RESOURCES.filter(inventory => !isKnown(name, inventory)).map(inventory => ({
+        ...NOTHING_KNOWN,
+        account: name,
+        inventory,
+      })),
+    )
+  return [...known, ...unknown]
+}
+
+const NOTHING_KNOWN = {
+  lastCompleteAt: null,
+  lastCompleteRun: null,
+  ageMs: null,
+  promiseMs: null,
+  state: 'never',
+  whyLate: 'no run',
+  lastFailedRun: null,
+  errorCode: null,
+  requestId: null,
+} as const
+
+function cellsOf(row: Freshness & { readonly message: string | null }) {
+  const { account, inventory, lastCompleteAt, ageMs, promiseMs, state, message } = row
+  const time = (ms: number | null) => (ms === null ? null : duration(ms))
+  return [account, inventory, lastCompleteAt, time(ageMs), time(promiseMs), state, message]
+}

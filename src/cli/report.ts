@@ -1,0 +1,72 @@
+import { type Command, Option } from 'commander'
+import { closest } from 'fastest-levenshtein'
+import type { Report, ReportArguments, ReportOption } from '#src/reports/catalogue.ts'
+import { expectAccount } from './accounts.ts'
+import { dateArgument, instantArgument } from './arguments.ts'
+import { runOneShot } from './command-context.ts'
+import { UsageError } from './errors.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import { FORMATS, type Format, printRows } from './report-formats.ts'
+
+type Options = { since?: Date; account?: string; night?: string; format?: Format; json?: true }
+
+export function addReport(program: Command): void {
+  program
+    .command('report')
+    .description(
+      'a report as its view or function in Postgres shows it; without a name, which reports there are',
+    )
+    .argument('[name]', 'the name of a report')
+    .option('--since <when>', 'how far back: 24h, 7d or 2026-11-01', instantArgument)
+    .option('--account <name>', 'only this account')
+    .option('--night <date>', 'as of that night: 2026-11-20', dateArgument)
+    .addOption(new Option('--format <format>', 'how to print it (default: table)').choices(FORMATS))
+    .addOption(new Option('--json', 'print one JSON object per row').conflicts('format'))
+    .action((name: string | undefined, { json, format: chosen, ...given }: Options) =>
+      runOneShot(async context => {
+        const format = json ? 'json' : (chosen ?? 'table')
+        if (name === undefined) return await list(given, format)
+        const report = await reportNamed(name)
+        expectTaken(report.name, report.takes, given)
+        const { openFerry } = await import('#src/ferry.ts')
+        await using ferry = await openFerry(context.config, { ...context, schema: 'read' })
+        await expectAccount(ferry, given.account)
+        const { runReport } = await import('#src/reports/run-report.ts')
+        const { columns, rows } = await runReport(ferry.pool, report, given)
+        await printRows(columns, rows, format, 'No rows: there is nothing to report.')
+        return EXIT.done
+      }),
+    )
+}
+
+async function list(given: ReportArguments, format: Format): Promise<ExitCode> {
+  expectTaken('the list of reports', [], given)
+  const { REPORTS } = await import('#src/reports/catalogue.ts')
+  const rows = REPORTS.map(({ name, shows, takes }) => [name, shows, takes.map(option => `--${option}`)])
+  await printRows(['report', 'shows', 'options'], rows, format, 'There are no reports.')
+  return EXIT.done
+}
+
+/** Throws `UsageError` if there is no such report; it names the nearest. */
+async function reportNamed(name: string): Promise<Report> {
+  const { findReport, REPORTS } = await import('#src/reports/catalogue.ts')
+  const report = findReport(name)
+  if (report) return report
+  const nearest = closest(
+    name.toLowerCase().replaceAll('-', '_'),
+    REPORTS.map(({ name }) => name),
+  )
+  throw new UsageError(
+    `there is no report ${JSON.stringify(name)}; did you mean ${nearest}? \`ferry report\` lists them all`,
+  )
+}
+
+/** Throws `UsageError` for an option that does not apply: the rows would look as if it did. */
+function expectTaken(what: string, takes: readonly ReportOption[], given: ReportArguments): void {
+  const wrong = REPORT_OPTIONS.filter(option => given[option] !== undefined && !takes.includes(option))
+  if (wrong.length === 0) return
+  const taken = takes.length === 0 ? 'it takes none' : `it takes ${takes.map(each => `--${each}`).join(', ')}`
+  throw new UsageError(`${what} takes no --${wrong.join(' and no --')}; ${taken}`)
+}
+
+const REPORT_OPTIONS: readonly ReportOption[] = ['since', 'account', 'night']

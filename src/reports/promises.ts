@@ -1,0 +1,51 @@
+import type { Pool } from 'pg'
+import { drizzleOf, sql } from '#src/db/drizzle.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import { inventoryPromises } from './schema.ts'
+
+/** How old the data of an inventory may be, by the settings of a worker. */
+export type InventoryPromise = Inventory & {
+  readonly promiseMs: number
+  /** The schedule that keeps the promise. */
+  readonly schedule: string
+  /** The time zone in which nights are counted. */
+  readonly timezone: string
+  /** The folders that a listing must include to count, as text; null where the inventory has none. */
+  readonly folders: readonly string[] | null
+}
+
+/**
+ * Writes what this worker promises, in the place of what an earlier one wrote. Promises for accounts that it does not know
+ * stay: another worker may keep them.
+ */
+export async function savePromises(pool: Pool, promises: readonly InventoryPromise[]): Promise<void> {
+  if (promises.length === 0) return
+  const { account, resource } = inventoryPromises
+  const excluded = (column: string) => sql.raw(`excluded.${column}`)
+  await drizzleOf(pool)
+    .insert(inventoryPromises)
+    .values(
+      // In one order: workers that start at once write the same rows.
+      promises
+        .toSorted((a, b) => compare(a.account, b.account) || compare(a.resource, b.resource))
+        .map(({ promiseMs, folders, ...same }) => ({
+          ...same,
+          promise: `${promiseMs} milliseconds`,
+          folders: sql`${JSON.stringify(folders)}::jsonb`,
+        })),
+    )
+    .onConflictDoUpdate({
+      target: [account, resource],
+      set: {
+        promise: excluded('promise'),
+        schedule: excluded('schedule'),
+        timezone: excluded('timezone'),
+        folders: excluded('folders'),
+        written_at: sql`clock_timestamp()`,
+      },
+    })
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,21 @@
+import { check, interval, jsonb, primaryKey, sql, text } from '#src/db/drizzle.ts'
+import { ferry, instant, isOneOf } from '#src/db/schema.ts'
+import { RESOURCES } from '#src/model/resource.ts'
+
+/** How old the data of each inventory may be. Workers write it when they start: it follows from their settings. */
+export const inventoryPromises = ferry.table(
+  'inventory_promises',
+  {
+    account: text('account').notNull(),
+    resource: text('resource', { enum: RESOURCES }).notNull(),
+    promise: interval('promise').notNull(),
+    schedule: text('schedule').notNull(),
+    timezone: text('timezone').notNull(),
+    folders: jsonb('folders').notNull(),
+    written_at: instant('written_at').notNull().default(sql`clock_timestamp()`),
+  },
+  t => [
+    primaryKey({ columns: [t.account, t.resource] }),
+    check('inventory_promises_resource', isOneOf(t.resource, RESOURCES)),
+  ],
+)

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { savePromises } from '#src/reports/promises.ts'
+import { ageRuns } from '#test/support/runs.ts'
+import { accountsFile, openCli } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
+
+const RULES = {
+  account: 'default',
+  resource: 'alert-rules',
+  promiseMs: 180_000,
+  schedule: 'poll-alert-rules',
+  timezone: 'UTC',
+  folders: ['0'],
+} as const
+const SERVERS = { ...RULES, resource: 'mcp-servers', promiseMs: 90_000_000, folders: null } as const
+
+test('`ferry freshness` exits 3 while an inventory is late or was never read, and 0 once all are fresh', async () => {
+  await using cli = await openCli({ rules: 2, servers: 1 })
+  const before = await cli.ferryRun('freshness --json')
+  expect(before.code).toBe(3)
+  expect(jsonLines(before)).toMatchObject([
+    { account: 'default', inventory: 'alert-rules', state: 'never', whyLate: 'no run' },
+    { account: 'default', inventory: 'mcp-servers', state: 'never', whyLate: 'no run' },
+  ])
+
+  await savePromises(cli.ferry.pool, [RULES, SERVERS])
+  await cli.sync()
+  expect((await cli.ferryRun('freshness')).code).toBe(3)
+  await cli.sync({ resource: 'mcp-servers' })
+  const fresh = await cli.ferryRun('freshness --json')
+  expect(fresh.code).toBe(0)
+  const [rules] = jsonLines(fresh)
+  expect(Object.keys(rules ?? {})).toEqual([
+    'account',
+    'inventory',
+    'lastCompleteAt',
+    'lastCompleteRun',
+    'ageMs',
+    'promiseMs',
+    'state',
+    'whyLate',
+    'lastFailedRun',
+    'errorCode',
+    'requestId',
+    'message',
+  ])
+  expect(rules).toMatchObject({ lastCompleteRun: '1', promiseMs: 180_000, state: 'fresh', message: null })
+  expect((await cli.ferryRun('freshness')).stdout).toMatch(/^default +alert-rules .*3 min +fresh$/m)
+
+  await ageRuns(cli.ferry.pool, '1 hour', 1n)
+  const late = await cli.ferryRun('freshness')
+  expect(late.code).toBe(3)
+  expect(late.stdout).toMatch(/^default +alert-rules .*1 h .*3 min +late +No run was tried since\./m)
+  expect((await cli.ferryRun('freshness --account nope')).code).toBe(2)
+})
+
+test('without a worker nothing is promised, and `ferry freshness` says so', async () => {
+  await using cli = await openCli({ rules: 2, servers: 1 })
+  expect((await cli.ferryRun('sync all')).code).toBe(0)
+  const ended = await cli.ferryRun('freshness')
+  expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('nobody has said') })
+  expect(ended.stdout).toContain('no promise')
+})
+
+test('`ferry freshness` shows an account that is no longer configured, and one that was never synced', async () => {
+  await using cli = await openCli({ rules: 2 })
+  await cli.sync()
+  const settings = {
+    FERRY_BASE_URL: '',
+    FERRY_APP_KEY: '',
+    FERRY_ACCOUNTS_FILE: accountsFile({ name: 'new', baseUrl: cli.sandbox.baseUrl, appKeyEnv: 'KEY' }),
+    KEY: cli.sandbox.appKey,
+  }
+  const shown = jsonLines(await cli.ferryRun('freshness --json', settings))
+  expect(shown.map(({ account, inventory, state }) => `${account} ${inventory} ${state}`)).toEqual([
+    'default alert-rules no promise',
+    'new alert-rules never',
+    'new mcp-servers never',
+  ])
+})
+
+test('a worker promises when it starts, by its settings', async () => {
+  await using cli = await openCli({ rules: 2 })
+  await using worker = cli.ferryStart('worker --json', { FERRY_POLL_EVERY: '20s' })
+  await worker.printed('"pid"')
+  const rows = await cli.query(
+    'select account, resource, promise::text from ferry.inventory_promises order by 2',
+  )
+  expect(rows).toEqual([
+    { account: 'default', resource: 'alert-rules', promise: '00:01:00' },
+    { account: 'default', resource: 'mcp-servers', promise: '25:00:00' },
+  ])
+  worker.child.kill('SIGTERM')
+  expect((await worker.ended).code).toBe(0)
+})

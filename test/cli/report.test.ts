@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { printRows } from '#src/cli/report-formats.ts'
+import { REPORTS } from '#src/reports/catalogue.ts'
+import { openCli } from './open-cli.ts'
+import { jsonLines, runFerryHere } from './run-ferry.ts'
+
+describe('ferry report', () => {
+  test('lists all reports with one line each, and needs no database for it', async () => {
+    const { code, stdout } = await runFerryHere(['report'], {})
+    expect(code).toBe(0)
+    const lines = stdout.trimEnd().split('\n').slice(1)
+    expect(lines.map(line => line.split(' ')[0])).toEqual(REPORTS.map(({ name }) => name))
+    const listed = jsonLines(await runFerryHere(['report', '--json'], {}))
+    expect(listed[0]).toEqual({ report: 'freshness', shows: REPORTS[0]?.shows, options: ['--account'] })
+  })
+
+  test('prints a report as a table, as CSV and as JSON', async () => {
+    await using cli = await openCli({ rules: 3 })
+    await cli.sync()
+    expect((await cli.ferryRun('report freshness')).stdout).toMatch(
+      /^default +alert-rules +2\d{3}-.* no promise/m,
+    )
+    const [head, row, ...rest] = (await cli.ferryRun('report freshness --format csv')).stdout.split('\n')
+    expect(head).toMatch(/^account,inventory,last_complete_at,last_complete_run,age,/)
+    expect(row).toMatch(/^default,alert-rules,2\d{3}-\d\d-\d\dT[\d:.]+Z,1,\d+(\.\d+)?,,no promise,,,,$/)
+    expect(rest).toEqual([''])
+    const json = jsonLines(await cli.ferryRun('report freshness --json'))
+    expect(json).toMatchObject([{ account: 'default', last_complete_run: '1', age: expect.any(Number) }])
+    const same = jsonLines(await cli.ferryRun('report freshness --format json'))
+    expect(same.map(({ age, ...row }) => row)).toEqual(json.map(({ age, ...row }) => row))
+  })
+
+  test('names the nearest report for a name that is none, also one with SQL in it', async () => {
+    const run = (...args: string[]) => runFerryHere(['report', ...args], {})
+    expect(await run('freshnes')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'ferry: there is no report "freshnes"; did you mean freshness? `ferry report` lists them all\n',
+    })
+    for (const name of [
+      'freshness; drop schema ferry cascade',
+      'freshness where true',
+      'ferry.freshness',
+      '',
+    ]) {
+      expect(await run(name)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('no report'),
+      })
+    }
+  })
+
+  test('takes an argument with SQL in it as what it is: no account is called so', async () => {
+    await using cli = await openCli({ rules: 3 })
+    await cli.sync()
+    const unconfigured = { ...cli.env, FERRY_BASE_URL: '', FERRY_APP_KEY: '' }
+    for (const account of [`x' or '1'='1`, `default'; drop schema ferry cascade; --`, 'a\nb"c']) {
+      const ended = await runFerryHere(['report', 'freshness', '--json', '--account', account], unconfigured)
+      expect(ended).toMatchObject({ code: 0, stdout: '' })
+    }
+    expect(jsonLines(await cli.ferryRun('report freshness --json --account default'))).toHaveLength(1)
+    expect((await cli.ferryRun('report freshness --account nope')).stderr).toContain(
+      'there is no account "nope"',
+    )
+  })
+
+  test('refuses options that a report does not take, and values that it cannot read', async () => {
+    const run = (args: string) => runFerryHere(['report', ...args.split(' ')], {})
+    expect((await run('freshness --since 7d --night 2026-11-20')).stderr).toBe(
+      'ferry: freshness takes no --since and no --night; it takes --account\n',
+    )
+    expect((await run('--account a')).code).toBe(2)
+    expect((await run(`freshness --night 2026-02-31`)).stderr).toContain('Write a date: 2026-11-20.')
+    expect((await run(`freshness --since now()`)).code).toBe(2)
+    expect((await run('freshness --format xml')).code).toBe(2)
+    expect((await run('freshness --json --format csv')).code).toBe(2)
+  })
+})
+
+describe('the entries of the catalogue', () => {
+  test.for(REPORTS)('$name: its query runs with all its options and with none', async report => {
+    await using cli = await openCli({ rules: 0 })
+    const { runReport } = await import('#src/reports/run-report.ts')
+    const none = await runReport(cli.ferry.pool, report, {})
+    expect(new Set(none.columns).size).toBe(none.columns.length)
+    const given = { since: new Date('2026-11-01'), account: 'a', night: '2026-11-20' }
+    expect((await runReport(cli.ferry.pool, report, given)).rows).toEqual([])
+    expect(report.shows).not.toMatch(/\.$/)
+  })
+})
+
+test('the formats keep ids exact, and make text harmless for spreadsheets', async () => {
+  const { printed } = await captured(() =>
+    printRows(
+      ['id', 'name', 'share', 'labels', 'for', 'ids', 'at'],
+      [
+        [
+          18446744073709551615n,
+          '=cmd|"x"',
+          0.5,
+          { json: '{"id": 18446744073709551615, "n": 1}' },
+          { intervalMs: 90_500 },
+          ['18446744073709551615'],
+          new Date(0),
+        ],
+        [1n, 'a,b\nc', -1, null, { intervalMs: -1_000 }, [], null],
+      ],
+      'csv',
+      '',
+    ),
+  )
+  expect(printed).toBe(
+    'id,name,share,labels,for,ids,at\n' +
+      `18446744073709551615,"'=cmd|""x""",0.5,"{""id"": 18446744073709551615, ""n"": 1}",90.5,"[""18446744073709551615""]",1970-01-01T00:00:00.000Z\n` +
+      '1,"a,b\nc",-1,,-1,[],\n',
+  )
+})
+
+async function captured(work: () => Promise<void>): Promise<{ printed: string }> {
+  let printed = ''
+  const { write } = process.stdout
+  process.stdout.write = ((text: string) => {
+    printed += text
+    return true
+  }) as typeof write
+  try {
+    await work()
+  } finally {
+    process.stdout.write = write
+  }
+  return { printed }
+}

@@ -1,0 +1,185 @@
+import type { Pool } from 'pg'
+import { describe, expect, test } from 'vitest'
+import { promisesOf } from '#jobs/promises.ts'
+import type { InventoryAccount } from '#src/inventory/context.ts'
+import { startRun } from '#src/inventory/ledger.ts'
+import { loadFreshness } from '#src/reports/freshness.ts'
+import { savePromises } from '#src/reports/promises.ts'
+import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const PROMISE = {
+  account: 'default',
+  resource: 'alert-rules',
+  promiseMs: 180_000,
+  schedule: 'poll-alert-rules',
+  timezone: 'UTC',
+  folders: ['0'],
+} as const
+
+async function only(pool: Pool) {
+  const [row, ...others] = await loadFreshness(pool)
+  expect(others).toEqual([])
+  return row
+}
+
+async function stateOf(pool: Pool): Promise<string | undefined> {
+  const row = await only(pool)
+  return row && [row.state, row.whyLate].filter(word => word !== null).join(': ')
+}
+
+const failed = { status: 'failed', appliedAt: null, errorCode: 'Unauthorized', requestId: 'r-1' } as const
+
+describe('ferry.freshness', () => {
+  test('has a row for each account and inventory that has runs or a promise', async () => {
+    await using store = await openTestStore()
+    expect(await loadFreshness(store.pool)).toEqual([])
+    for (const account of ['c', 'a', 'a', 'b']) await addRun(store.pool, { account })
+    await addRun(store.pool, { account: 'a', resource: 'mcp-servers' })
+    await savePromises(store.pool, [{ ...PROMISE, account: 'd' }])
+    const rows = await loadFreshness(store.pool)
+    expect(rows.map(row => [row.account, row.inventory, row.state])).toEqual([
+      ['a', 'alert-rules', 'no promise'],
+      ['a', 'mcp-servers', 'no promise'],
+      ['b', 'alert-rules', 'no promise'],
+      ['c', 'alert-rules', 'no promise'],
+      ['d', 'alert-rules', 'never'],
+    ])
+    expect((await loadFreshness(store.pool, 'b')).map(row => row.account)).toEqual(['b'])
+  })
+
+  test('is fresh up to the promise and late after it; the age is that of the beginning of the reading', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    await savePromises(pool, [PROMISE])
+    const run = await addRun(pool)
+    await ageRuns(pool, '179 seconds')
+    await pool.query('update ferry.sync_runs set finished_at = clock_timestamp()')
+    expect(await only(pool)).toMatchObject({
+      state: 'fresh',
+      whyLate: null,
+      lastCompleteRun: run,
+      promiseMs: 180_000,
+    })
+    const { ageMs } = (await only(pool)) ?? {}
+    expect(ageMs).toBeGreaterThanOrEqual(179_000)
+    expect(ageMs).toBeLessThan(180_000)
+    await ageRuns(pool, '2 seconds')
+    expect(await stateOf(pool)).toBe('late: no run')
+  })
+
+  test('counts listings that were applied with nothing partial: succeeded and held, with or without changes', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    await savePromises(pool, [PROMISE])
+    expect(await stateOf(pool)).toBe('never: no run')
+    await addRun(pool, { end: failed })
+    expect(await stateOf(pool)).toBe('never: failed')
+    await addRun(pool, { end: { status: 'partial' } })
+    expect(await stateOf(pool)).toBe('never: partial')
+    await addRun(pool, { end: { status: 'held', removed: 1 } })
+    expect(await stateOf(pool)).toBe('fresh')
+    await ageRuns(pool, '1 hour')
+    await addRun(pool, { end: { seen: 3, unchanged: 3 } })
+    expect(await stateOf(pool)).toBe('fresh')
+  })
+
+  test('counts only listings that include the promised folders', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    const scope = (folders: string[]) => ({ ...NEW_RUN.scope, folders })
+    await savePromises(pool, [{ ...PROMISE, folders: ['1', '2'] }])
+    await addRun(pool, { scope: scope(['1']) })
+    expect(await stateOf(pool)).toBe('never: no run')
+    const both = await addRun(pool, { scope: scope(['1', '2']) })
+    expect(await only(pool)).toMatchObject({ state: 'fresh', lastCompleteRun: both })
+    const all = await addRun(pool, { scope: scope(['0']) })
+    expect(await only(pool)).toMatchObject({ lastCompleteRun: all })
+    const key = await addRun(pool, { scope: { ...scope(['1', '2']), keyHash: 'rotated' } })
+    expect(await only(pool)).toMatchObject({ lastCompleteRun: key })
+  })
+
+  test('says why an inventory is late, and which run failed', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    await savePromises(pool, [PROMISE, { ...PROMISE, account: 'other' }])
+    await addRun(pool, { account: 'other' })
+    await addRun(pool)
+    await ageRuns(pool, '1 hour')
+    const late = async () => (await loadFreshness(pool, 'default'))[0]
+    await startRun(pool, NEW_RUN, { token: '00000000-0000-4000-8000-000000000001' })
+    expect(await late()).toMatchObject({ whyLate: 'running' })
+    const run = await addRun(pool, { end: failed })
+    await addRun(pool, { end: { status: 'failed', appliedAt: null }, account: 'other' })
+    expect(await late()).toMatchObject({
+      whyLate: 'failed',
+      lastFailedRun: run,
+      errorCode: 'Unauthorized',
+      requestId: 'r-1',
+    })
+    const pause = 'insert into ferry.schedule_pauses (schedule, account) values ($1, $2)'
+    await pool.query(pause, ['snapshot-inventory', 'default'])
+    await pool.query(pause, ['poll-alert-rules', 'other'])
+    expect(await late()).toMatchObject({ whyLate: 'failed' })
+    await pool.query(pause, ['poll-alert-rules', 'default'])
+    expect(await late()).toMatchObject({ whyLate: 'paused' })
+    await addRun(pool)
+    expect(await late()).toMatchObject({
+      state: 'fresh',
+      whyLate: null,
+      lastFailedRun: null,
+      errorCode: null,
+    })
+  })
+
+  test('is late after the clock was set back, until the next complete run', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    await savePromises(pool, [PROMISE])
+    await addRun(pool)
+    await ageRuns(pool, '-1 hour')
+    expect(await stateOf(pool)).toBe('late: clock set back')
+    await addRun(pool, { end: failed })
+    expect(await stateOf(pool)).toBe('late: clock set back')
+    await addRun(pool)
+    expect(await stateOf(pool)).toBe('fresh')
+  })
+})
+
+describe('promises', () => {
+  const account = (name: string, folders = [0n]) =>
+    ({ name, folders, keyHash: 'k', includeAccount: false, pageLimit: 100 }) as unknown as InventoryAccount
+  const settings = { pollEveryMs: 60_000, nightlyCron: '30 3 * * *', timezone: 'UTC' }
+  const now = new Date('2026-11-20T12:00:00Z')
+  const promised = (more: Partial<typeof settings>) =>
+    promisesOf({ ...settings, ...more }, [account('a')], now).map(({ promiseMs }) => promiseMs / 60_000)
+
+  test('are three poll intervals, and the longest interval of the nightly schedule and one hour', () => {
+    expect(promised({})).toEqual([3, 25 * 60])
+    expect(promised({ pollEveryMs: 300_000 })).toEqual([15, 25 * 60])
+    expect(promised({ nightlyCron: '0 3 * * 1-5' })).toEqual([3, 73 * 60])
+    // The night on which the clock is set back has an hour more.
+    expect(promised({ timezone: 'Europe/Berlin' })).toEqual([3, 26 * 60])
+    expect(promised({ nightlyCron: '* * * * *' })).toEqual([3, 61])
+  })
+
+  test('name the schedule that keeps them, and the folders that must be read', () => {
+    expect(promisesOf(settings, [account('a', [2n, 1n, 2n])], now)).toMatchObject([
+      { account: 'a', resource: 'alert-rules', schedule: 'poll-alert-rules', folders: ['1', '2'] },
+      { account: 'a', resource: 'mcp-servers', schedule: 'snapshot-inventory', folders: null },
+    ])
+    expect(promisesOf(settings, [account('a', [2n, 0n])], now)).toMatchObject([{ folders: ['0'] }, {}])
+  })
+
+  test('replace what an earlier worker wrote, and leave accounts alone that this worker does not know', async () => {
+    await using store = await openTestStore()
+    await savePromises(store.pool, [PROMISE, { ...PROMISE, account: 'other' }])
+    await savePromises(store.pool, [{ ...PROMISE, promiseMs: 90_000 }])
+    await savePromises(store.pool, [])
+    const rows = await loadFreshness(store.pool)
+    expect(rows.map(row => [row.account, row.promiseMs])).toEqual([
+      ['default', 90_000],
+      ['other', 180_000],
+    ])
+  })
+})
