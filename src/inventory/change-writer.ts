@@ -115,6 +115,7 @@ export function openChangeWriter<Row>(
       if (savepoint === 'set') savepoint = 'to be rolled back'
     },
     async write(changes) {
+      if (rowsOf(changes) === 0) return
       if (transaction) {
         const before = rewinds
         return transaction.run(async client => {
@@ -170,8 +171,12 @@ function isTooMuch(held: readonly Changes<unknown>[]): boolean {
   let rows = 0
   let bytes = 0
   for (const changes of held) {
-    rows += changes.added.length + changes.changed.length + changes.began.length + changes.ended.length
+    rows += rowsOf(changes)
     bytes += changes.bytes
   }
   return rows > MAX_HELD_ROWS || bytes > MAX_HELD_BYTES
+}
+
+function rowsOf({ added, changed, began, ended }: Changes<unknown>): number {
+  return added.length + changed.length + began.length + ended.length
 }

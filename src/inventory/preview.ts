@@ -1,12 +1,11 @@
 import type { Resource } from '#src/model/resource.ts'
 import type { RunCounts } from '#src/model/run.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
-import { findAbsent, knownSetCheck } from './absence.ts'
-import { comparer } from './compare.ts'
+import { findAbsent } from './absence.ts'
 import type { InventoryContext } from './context.ts'
 import { decideRemovals } from './decide.ts'
-import { noteOn, UNREADABLE_ID } from './messages.ts'
-import { openReading } from './reading.ts'
+import { noteOn } from './messages.ts'
+import { readSource } from './read-source.ts'
 import { collectSamples, type SampleDifference, sampleDifferences } from './sample-differences.ts'
 import type { InventorySource } from './source.ts'
 import { accountOf, withSource } from './sources.ts'
@@ -54,16 +53,13 @@ async function previewSource<Row>(
   const { resource, scope } = source
   const listed = source.createListedRows()
   const changes = collectSamples<Row>(samples)
-  const reading = openReading(source, listed, comparer(pool, source, account, listed), changes)
-  const { part } = reading
-  const isKnownSet = knownSetCheck(pool, source, account)
-  const listing = await source.read({ runId: null, signal, part, isKnownSet })
+  const listing = await readSource(pool, source, account, listed, changes, { runId: null, signal })
   if (listing.kind === 'refused') return listing.refusal
 
-  const { quarantined, seen, added, changed } = await reading.end()
+  const { incomplete, found } = listing
+  const { quarantined, seen, added, changed } = found
   const absence = await findAbsent(pool, source, account, listed)
   const evidence = await loadEvidence(context, { account, resource, scope }, absence)
-  const incomplete = listing.incomplete ?? (quarantined.hasUnreadableId ? UNREADABLE_ID : null)
   const removals = decideRemovals(incomplete, absence, { kind: 'guarded', guard }, evidence)
   const { absent } = absence
   return {

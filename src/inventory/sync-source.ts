@@ -1,8 +1,7 @@
 import type { Refusal } from '#src/platform/refusal.ts'
-import { findAbsent, knownSetCheck } from './absence.ts'
+import { findAbsent } from './absence.ts'
 import { applyChanges, applyIdentical, type Found, removedBy } from './apply.ts'
 import { type ChangeWriter, openChangeWriter } from './change-writer.ts'
-import { comparer } from './compare.ts'
 import type { InventoryContext } from './context.ts'
 import {
   type Absence,
@@ -16,9 +15,9 @@ import { loadRejectedIds } from './holds.ts'
 import type { AppliedRun } from './known-rows.ts'
 import { finishRun, type NewRun, NOTHING_DONE, type RunEnd } from './ledger.ts'
 import type { ListedRows } from './listed-rows.ts'
-import { notConfirmed, UNREADABLE_ID } from './messages.ts'
+import { notConfirmed } from './messages.ts'
 import type { OpenRun } from './open-run.ts'
-import { openReading } from './reading.ts'
+import { readSource } from './read-source.ts'
 import { isScopeKnown } from './scope.ts'
 import type { InventorySource } from './source.ts'
 import { loadTrustedData, type TrustedData } from './trusted-data.ts'
@@ -104,7 +103,7 @@ export async function syncSource<Row>(
 }
 
 function isTrusted({ hashes }: TrustedData, found: readonly string[] | null): boolean {
-  return hashes.length > 0 && hashes.length === found?.length && hashes.every((hash, n) => hash === found[n])
+  return hashes.length === found?.length && hashes.every((hash, n) => hash === found[n])
 }
 
 /** What earlier runs and people said of the rows that are absent now. */
@@ -176,22 +175,13 @@ async function read<Row>(
   { context, source, run, signal, listed }: Open<Row>,
   writers: AsyncDisposableStack,
 ): Promise<ReadListing<Row> | { readonly refusal: Refusal }> {
-  const { pool } = context
   const writer = openChangeWriter(context, source, run)
   writers.defer(() => writer.discard())
-  const reading = openReading(source, listed, comparer(pool, source, run.account, listed), writer)
-  writers.defer(() => reading.stop())
-  const isKnownSet = knownSetCheck(pool, source, run.account)
-  const result = await source.read({ runId: run.id, signal, part: reading.part, isKnownSet })
-  run.requests += result.requests
-  run.pages += result.pages
-  if (result.kind === 'refused') {
-    await reading.stop()
-    return result
-  }
-  const found = { ...(await reading.end()), drift: result.drift }
-  const incomplete = result.incomplete ?? (found.quarantined.hasUnreadableId ? UNREADABLE_ID : null)
-  return { writer, found, incomplete, confirmed: result.confirmed, dataHashes: result.dataHashes }
+  const request = { runId: run.id, signal }
+  const listing = await readSource(context.pool, source, run.account, listed, writer, request)
+  run.requests += listing.requests
+  run.pages += listing.pages
+  return listing.kind === 'refused' ? listing : { ...listing, writer }
 }
 
 type Failure = {

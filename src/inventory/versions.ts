@@ -37,8 +37,9 @@ export async function openVersions<Row>(
   client: PoolClient,
   table: VersionedTable<Row>,
   run: Pick<RunStep, 'account' | 'runId' | 'at'>,
-  versions: Iterable<NewVersion<Row>>,
+  versions: readonly NewVersion<Row>[],
 ): Promise<void> {
+  if (versions.length === 0) return
   const names = table.columns.map(([name]) => name).join(', ')
   const shared = `${copyField(run.account)}\t${run.at}\t${run.runId}\t`
   await copyLines(

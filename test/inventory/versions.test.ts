@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { ALERT_RULE_VERSIONS } from '#src/inventory/versioned-tables.ts'
+import { closeVersions, openVersions } from '#src/inventory/versions.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { insertRuleVersion } from '#test/support/versions.ts'
 
@@ -73,4 +75,11 @@ test('the change view tells added, changed, removed and returned apart, with wha
     { id: '2', change: 'removed', before: null, after: null },
     { id: '2', change: 'returned', before: null, after: null },
   ])
+})
+
+test('no versions cost no statement: most blocks of a listing change nothing', async () => {
+  const run = { account: 'acme', runId: 1n, at: '2026-01-01' }
+  const never = {} as never
+  await openVersions(never, ALERT_RULE_VERSIONS, run, [])
+  await closeVersions(never, ALERT_RULE_VERSIONS, run, [])
 })

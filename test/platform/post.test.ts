@@ -2,22 +2,12 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { collectRows } from '#test/support/collect-rows.ts'
-import { importOnce } from '#test/support/import-once.ts'
+import { importOnce, SMALL_BATCH, UNCERTAIN } from '#test/support/import-once.ts'
 import { createThrottle } from '../support/create-throttle.ts'
 import { answerJson, openScriptedPlatform, type Script, success } from '../support/scripted-platform.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
-const batch = {
-  page_id: 1n,
-  method: 'email',
-  subscribers: [{ recipient: 'a@b.c', all: true as const, locale: 'en-US' }],
-}
-const uncertain = {
-  ok: false,
-  requests: 1,
-  refusal: { kind: 'no-answer', code: 'NoAnswer', retryable: true, certain: false },
-}
 const unsent = {
   ok: false,
   requests: 0,
@@ -55,8 +45,8 @@ const broken: [what: string, httpStatus: number | null, Script][] = [
 ]
 test.each(broken)('%s leaves the outcome unknown', async (_what, httpStatus, script) => {
   await using platform = await openScriptedPlatform(script)
-  const answer = await importOnce(platform, batch, context)
-  expect(answer).toMatchObject({ ...uncertain, refusal: { ...uncertain.refusal, httpStatus } })
+  const answer = await importOnce(platform, SMALL_BATCH, context)
+  expect(answer).toMatchObject({ ...UNCERTAIN, refusal: { ...UNCERTAIN.refusal, httpStatus } })
   expect(platform.throttle.calls).toMatchObject([
     { state: 'finished', end: { httpStatus, errorCode: 'NoAnswer' } },
   ])
@@ -68,7 +58,7 @@ test('an answer that unpacks to more than fits is not unpacked', async () => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
     response.end(bomb)
   })
-  const answer = await importOnce(platform, batch, context)
+  const answer = await importOnce(platform, SMALL_BATCH, context)
   expect(answer).toMatchObject({
     ok: false,
     requests: 1,
@@ -85,7 +75,7 @@ test('what cannot be reached was certainly not sent, and its permit is returned'
     plainHttp.origin.replace('http:', 'https:'),
   ]) {
     await using platform = await openScriptedPlatform(() => {}, { baseUrl })
-    expect(await importOnce(platform, batch, context), baseUrl).toMatchObject(unsent)
+    expect(await importOnce(platform, SMALL_BATCH, context), baseUrl).toMatchObject(unsent)
     expect(platform.throttle.calls).toMatchObject([{ state: 'returned' }])
   }
 })
@@ -104,7 +94,7 @@ test('a permit that expired before it was used is returned, and another one acqu
     (_request, response) => answerJson(response, success({})),
     { throttle },
   )
-  expect(await importOnce(platform, batch, context)).toMatchObject({ ok: true, requests: 1 })
+  expect(await importOnce(platform, SMALL_BATCH, context)).toMatchObject({ ok: true, requests: 1 })
   expect(throttle.calls.map(({ state }) => state)).toEqual(['returned', 'returned', 'finished'])
   expect(platform.received).toHaveLength(1)
 })
@@ -116,10 +106,10 @@ test('permits that keep expiring before they are used are reported, and no longe
     { throttle },
   )
   const warnings = () => platform.logs.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
-  expect(await importOnce(platform, batch, context)).toMatchObject({ ok: true })
+  expect(await importOnce(platform, SMALL_BATCH, context)).toMatchObject({ ok: true })
   expect(warnings()).toMatchObject([{ expiredInARow: 10 }, { expiredInARow: 20 }])
   expect(warnings()[0].msg).toContain('FERRY_ARRIVAL_BOUND')
-  expect(await importOnce(platform, batch, context)).toMatchObject({ ok: true })
+  expect(await importOnce(platform, SMALL_BATCH, context)).toMatchObject({ ok: true })
   expect(throttle.calls).toHaveLength(35)
   expect(warnings()).toHaveLength(2)
 })
@@ -138,7 +128,7 @@ test('a worker that slept while it connected sends nothing, not even headers, be
   })
   await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
 
-  const answer = importOnce(platform, batch, context)
+  const answer = importOnce(platform, SMALL_BATCH, context)
   await waitFor(() => throttle.calls[0]?.state === 'returned', { what: 'the old permit to be returned' })
   await settled()
   expect(bytes).toEqual([])
@@ -165,7 +155,7 @@ test('a connection that closes while a new permit is waited for was not used, an
     sockets.push(socket)
   })
   await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
-  const answer = importOnce(platform, batch, context)
+  const answer = importOnce(platform, SMALL_BATCH, context)
   await waitFor(() => throttle.calls[0]?.state === 'returned', { what: 'the old permit to be returned' })
   sockets[0]?.end('HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
   expect(await answer).toMatchObject(unsent)
@@ -200,8 +190,8 @@ test('a request that is not handed over within the arrival bound is aborted', as
   await using server = await rawServer(socket => socket.pause())
   await using platform = await openScriptedPlatform(() => {}, { throttle, baseUrl: server.origin })
   const subscribers = [{ recipient: 'a'.repeat(64 * 1024 * 1024), all: true as const, locale: 'en-US' }]
-  const answer = await importOnce(platform, { ...batch, subscribers }, context)
-  expect(answer).toMatchObject(uncertain)
+  const answer = await importOnce(platform, { ...SMALL_BATCH, subscribers }, context)
+  expect(answer).toMatchObject(UNCERTAIN)
   expect(!answer.ok && answer.refusal.message).toContain('the request could not be written in time')
 })
 
@@ -209,7 +199,7 @@ test('a fault of the throttle is thrown, not taken for one of the network', asyn
   const fault = new Error('the database is gone')
   const throttle = createThrottle({ onAcquire: async () => Promise.reject(fault) })
   await using platform = await openScriptedPlatform(() => {}, { throttle })
-  await expect(importOnce(platform, batch, context)).rejects.toBe(fault)
+  await expect(importOnce(platform, SMALL_BATCH, context)).rejects.toBe(fault)
 
   const late = createThrottle({
     permitGoodForMs: 100,
@@ -217,7 +207,7 @@ test('a fault of the throttle is thrown, not taken for one of the network', asyn
   })
   await using server = await rawServer(() => sleepAllThreads(300))
   await using other = await openScriptedPlatform(() => {}, { throttle: late, baseUrl: server.origin })
-  await expect(importOnce(other, batch, context)).rejects.toBe(fault)
+  await expect(importOnce(other, SMALL_BATCH, context)).rejects.toBe(fault)
 })
 
 test('calls go through the proxy of their scheme, except to hosts that are left out', async () => {
@@ -231,8 +221,8 @@ test('calls go through the proxy of their scheme, except to hosts that are left 
     baseUrl: 'http://elsewhere.invalid',
     proxy: choice,
   })
-  expect(await importOnce(through, batch, context)).toMatchObject({ ok: true, requests: 1 })
-  expect(await importOnce(around, batch, context)).toMatchObject(unsent)
+  expect(await importOnce(through, SMALL_BATCH, context)).toMatchObject({ ok: true, requests: 1 })
+  expect(await importOnce(around, SMALL_BATCH, context)).toMatchObject(unsent)
   expect(proxy.received.map(({ url }) => url.split('?')[0])).toEqual([
     'http://platform.invalid/status-page/subscriber/import',
   ])

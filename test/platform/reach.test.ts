@@ -10,15 +10,10 @@ import { expect, test } from 'vitest'
 import { Secret } from '#src/model/secret.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
 import { collectRows } from '#test/support/collect-rows.ts'
-import { importOnce } from '#test/support/import-once.ts'
+import { importOnce, SMALL_BATCH } from '#test/support/import-once.ts'
 import { answerJson, CANARY, openScriptedPlatform, success } from '../support/scripted-platform.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
-const batch = {
-  page_id: 1n,
-  method: 'email',
-  subscribers: [{ recipient: 'a@b.c', all: true as const, locale: 'en-US' }],
-}
 const CA = fileURLToPath(new URL('../support/certificates/ca.pem', import.meta.url))
 const tls = {
   key: readFileSync(new URL('../support/certificates/server.key', import.meta.url)),
@@ -63,7 +58,7 @@ async function closedPort(): Promise<string> {
 }
 
 async function refusalOf(platform: Parameters<typeof importOnce>[0]): Promise<Refusal> {
-  const answer = await importOnce(platform, batch, context)
+  const answer = await importOnce(platform, SMALL_BATCH, context)
   if (answer.ok) throw new Error('the platform accepted it')
   return answer.refusal
 }
@@ -275,7 +270,7 @@ test('the request_id is read from the body, else from any header whose name ends
   })
   const ids = []
   for (const _ of headers) {
-    const answer = await importOnce(platform, batch, context)
+    const answer = await importOnce(platform, SMALL_BATCH, context)
     ids.push(answer.ok ? answer.requestId : answer.refusal.requestId)
   }
   expect(ids).toEqual(['f-1', 's-1', 'body', null])

@@ -1,22 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { collectRows } from '#test/support/collect-rows.ts'
-import { importOnce } from '#test/support/import-once.ts'
+import { importOnce, SMALL_BATCH, UNCERTAIN } from '#test/support/import-once.ts'
 import { answerJson, openScriptedPlatform, success } from '#test/support/scripted-platform.ts'
 import { alertRuleWire } from '#test/support/wire.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
-const batch = {
-  page_id: 1n,
-  method: 'email',
-  subscribers: [{ recipient: 'a@b.c', all: true as const, locale: 'en-US' }],
-}
-const uncertain = {
-  ok: false,
-  requests: 1,
-  refusal: { kind: 'no-answer', code: 'NoAnswer', retryable: true, certain: false },
-}
-
 test('a platform that hangs, before or in the answer, is given up after the request timeout', async () => {
   await using platform = await openScriptedPlatform(
     (_request, response, n) => {
@@ -24,9 +13,9 @@ test('a platform that hangs, before or in the answer, is given up after the requ
     },
     { requestTimeoutMs: 150 },
   )
-  const answers = [await importOnce(platform, batch, context)]
-  answers.push(await importOnce(platform, batch, context))
-  expect(answers).toMatchObject([uncertain, uncertain])
+  const answers = [await importOnce(platform, SMALL_BATCH, context)]
+  answers.push(await importOnce(platform, SMALL_BATCH, context))
+  expect(answers).toMatchObject([UNCERTAIN, UNCERTAIN])
   expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual(
     Array(2).fill(expect.stringContaining('it took longer than 150 ms')),
   )
@@ -43,7 +32,7 @@ test("the time to answer is the platform's: an answer that comes slowly is given
     },
     { requestTimeoutMs: 300 },
   )
-  expect(await importOnce(platform, batch, context)).toMatchObject(uncertain)
+  expect(await importOnce(platform, SMALL_BATCH, context)).toMatchObject(UNCERTAIN)
 
   await using fast = await openScriptedPlatform(
     (_request, response) => answerJson(response, success([alertRuleWire()])),

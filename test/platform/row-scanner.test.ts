@@ -194,6 +194,12 @@ test('a row beyond the bound is not kept, and those after it are found', () => {
   for (const size of [1_000, 70_000, 3_000_000]) {
     expect(scan(cut(text(MAX_ROW_BYTES + 1), [size]))?.rows).toEqual([1, 'too long', { a: 2 }])
   }
+  const object = `{"a":${long(MAX_ROW_BYTES)}}`
+  expect(scan([Buffer.from(`{"data":[{"a":1},${object},{"a":2}]}`)])?.rows).toEqual([
+    { a: 1 },
+    'too long',
+    { a: 2 },
+  ])
 })
 
 test('what is around the rows has a bound', () => {

@@ -22,3 +22,17 @@ export async function importOnce(
   else if (permit) await throttle.returnPermit(permit)
   return answer
 }
+
+/** A batch of one subscriber. */
+export const SMALL_BATCH: ImportBody = {
+  page_id: 1n,
+  method: 'email',
+  subscribers: [{ recipient: 'a@b.c', all: true, locale: 'en-US' }],
+}
+
+/** What `importOnce` returns of a call whose outcome is unknown. */
+export const UNCERTAIN = {
+  ok: false,
+  requests: 1,
+  refusal: { kind: 'no-answer', code: 'NoAnswer', retryable: true, certain: false },
+} as const
