@@ -56,7 +56,8 @@ const FRONT_DOORS = {
   ],
   schedules: ['control', 'definition', 'list-schedules'],
   reports: ['catalogue', 'freshness', 'promises', 'run-report'],
-  worker: ['run-schedule', 'wake-ups', 'worker'],
+  notify: ['list-events', 'send-test'],
+  worker: ['notifications', 'run-schedule', 'wake-ups', 'worker'],
   queue: ['backend', 'check', 'reach', 'refused'],
   jobs: ['index', 'promises', 'schedules'],
   embedded: ['data-dir', 'postgres'],
@@ -112,6 +113,10 @@ const ROOMS = {
     is: 'What people look at: the named reports, and how fresh each inventory is.',
     may: ['db', 'model'],
   },
+  notify: {
+    is: 'Tells people of events: sends what is in the outbox, and watches what becomes true by itself.',
+    may: ['platform', 'db', 'model'],
+  },
   queue: { is: 'BullMQ, and nothing of any domain.', may: ['model'] },
   jobs: {
     is: 'One file a job: its name, its payload, one call into a domain. All schedules are on one page.',
@@ -120,7 +125,17 @@ const ROOMS = {
   },
   worker: {
     is: 'Joins queue, schedules and jobs.',
-    may: ['queue', 'schedules', 'jobs', 'inventory', 'imports/sending', 'imports/reporting', 'db', 'model'],
+    may: [
+      'queue',
+      'schedules',
+      'jobs',
+      'notify',
+      'inventory',
+      'imports/sending',
+      'imports/reporting',
+      'db',
+      'model',
+    ],
   },
   http: {
     is: 'Health, freshness and metrics over HTTP. Loaded only where it is on.',

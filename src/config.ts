@@ -3,8 +3,10 @@ import { closest } from 'fastest-levenshtein'
 import { type Account, type AccountDefaults, accountOf, readAccounts } from './config/accounts.ts'
 import { readText } from './config/accounts-file.ts'
 import { type HttpSettings, readHttp } from './config/http.ts'
+import { readNotify } from './config/notify.ts'
 import { Environment, type LOG_LEVELS, RESERVED, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
+import type { NotifySettings } from './model/notify-settings.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
 import { Secret } from './model/secret.ts'
 
@@ -42,6 +44,8 @@ export type Config = {
   readonly removalGuard: RemovalGuard
   readonly proxy: Proxy
   readonly http: HttpSettings
+  /** Where events are told. */
+  readonly notify: NotifySettings
   /** Null for the command's own default. */
   readonly logLevel: LogLevel | null
 }
@@ -75,6 +79,7 @@ export function readConfig(env: Env = process.env): Config {
   const { accounts, defaults, variables } = readAccounts(given, settings, mistakes)
   const databaseUrl = readDatabaseUrl(settings, mistakes)
   const http = readHttp(settings, mistakes)
+  const notify = readNotify(settings, mistakes)
   mistakes.push(...unknownSettings(given, variables), ...revealingDebug(given.NODE_DEBUG ?? ''))
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
@@ -99,6 +104,7 @@ export function readConfig(env: Env = process.env): Config {
       except: settings.NO_PROXY ?? null,
     },
     http,
+    notify,
     logLevel: settings.FERRY_LOG_LEVEL ?? null,
   })
 }

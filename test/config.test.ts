@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readConfig, SETTINGS } from '#src/config.ts'
+import { EVENT_KINDS } from '#src/model/event.ts'
 import { CANARY, fileHolding, mistakesOf, ONE_ACCOUNT } from '#test/support/settings.ts'
 
 describe('without any setting', () => {
@@ -35,6 +36,7 @@ describe('without any setting', () => {
       removalGuard: { rows: 10, share: 0.2 },
       proxy: { https: null, http: null, except: null },
       http: { host: '127.0.0.1', port: null, hosts: [], metricsToken: null },
+      notify: { webhook: null, heartbeat: null, allowsPrivate: true, kinds: EVENT_KINDS },
       logLevel: null,
     })
   })

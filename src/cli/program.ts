@@ -10,6 +10,7 @@ import { addFreshness } from './freshness.ts'
 import { addImport } from './import.ts'
 import { addImports } from './imports.ts'
 import { addMigrate } from './migrate.ts'
+import { addNotify } from './notify.ts'
 import { addReport } from './report.ts'
 import { addRules } from './rules.ts'
 import { addRuns } from './runs.ts'
@@ -73,6 +74,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addImports(program)
   addSchedules(program)
   addAudit(program)
+  addNotify(program)
   await addCompletion(program, argv)
   return program
 }

@@ -32,6 +32,7 @@ export async function startWorker(
   const { defineSchedules } = await import('#jobs/schedules.ts')
   const { promisesOf } = await import('#jobs/promises.ts')
   const { savePromises } = await import('#src/reports/promises.ts')
+  const { openNotifications } = await import('#src/worker/notifications.ts')
   const { openHeartbeat } = await import('./heartbeat.ts')
   const { reachQueue } = await import('#src/queue/reach.ts')
   const { openBackend } = await import('#src/queue/backend.ts')
@@ -58,6 +59,7 @@ export async function startWorker(
   })
   opened.use(openHeartbeat(ferry))
   http?.serve({ pool: ferry.pool, countWaiting: worker.countWaiting })
+  opened.use(await openNotifications(ferry))
 
   const accounts = [...ferry.accounts.keys()]
   const inRedis = ferry.backend.redisUrl !== null

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { LimitWindow } from '../model/limit.ts'
 import { Secret } from '../model/secret.ts'
 import { type ReadEntry, readAccountsFile, readText } from './accounts-file.ts'
+import { plainHttpMistake } from './plain-http.ts'
 import type { Environment } from './settings.ts'
 
 export type AccountDefaults = {
@@ -93,7 +94,8 @@ function defaultAccount(given: Given, settings: Environment, mistakes: string[])
   }
   const appKey =
     file === undefined ? keyOf(key, 'FERRY_APP_KEY', mistakes) : keyFrom(file, 'FERRY_APP_KEY_FILE', mistakes)
-  checkPlainHttp(baseUrl, 'FERRY_BASE_URL: account default', settings, mistakes)
+  const plainHttp = plainHttpMistake(baseUrl, 'FERRY_BASE_URL: account default', 'its app_key', settings)
+  if (plainHttp !== null) mistakes.push(plainHttp)
   return appKey && baseUrl !== undefined
     ? [{ name: 'default', baseUrl, baseUrlSetting: 'FERRY_BASE_URL', appKey }]
     : []
@@ -115,7 +117,8 @@ function fromFile(
     }
     const appKey =
       file === undefined ? keyOf(key, `${setting}: ${variable}`, mistakes) : keyFrom(file, setting, mistakes)
-    checkPlainHttp(entry.baseUrl, setting, settings, mistakes)
+    const plainHttp = plainHttpMistake(entry.baseUrl, setting, 'its app_key', settings)
+    if (plainHttp !== null) mistakes.push(plainHttp)
     if (!appKey || !whole) return []
     return [{ ...entry, baseUrlSetting: `baseUrl of account ${entry.name} in FERRY_ACCOUNTS_FILE`, appKey }]
   })
@@ -133,24 +136,6 @@ function keyOf(text: string | undefined, setting: string, mistakes: string[]): S
   if (!/\s/.test(text)) return new Secret(text)
   mistakes.push(`${setting}: the app_key contains white space; copy it again, on one line`)
   return null
-}
-
-function checkPlainHttp(
-  baseUrl: string | undefined,
-  setting: string,
-  settings: Environment,
-  mistakes: string[],
-): void {
-  const address = URL.parse(baseUrl ?? '')
-  if (settings.FERRY_ALLOW_HTTP || address?.protocol !== 'http:' || isLoopback(address.hostname)) return
-  mistakes.push(
-    `${setting} would send its app_key to ${address.hostname} in plain http; ` +
-      'write https:, or set FERRY_ALLOW_HTTP=1 if that network is yours',
-  )
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 /** Checks that accounts which the platform counts together share a limitGroup, and that a group has one limit. */

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { WEBHOOK_FORMATS } from '../model/notify-settings.ts'
+import * as notify from './notify-values.ts'
 import * as value from './values.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -90,6 +92,33 @@ export const Environment = z.object({
     })
     .optional()
     .describe('`trace` to `fatal`, or `silent`. Unset: `info` for `up` and `worker`, `warn` for all others.'),
+  FERRY_WEBHOOK_URL: notify.CallUrl.optional().describe(
+    'Where events are told (see "Notifications" in operators.md). Unset: nowhere.',
+  ),
+  FERRY_WEBHOOK_SECRET: notify.WebhookSecret.optional().describe(
+    'What messages to `FERRY_WEBHOOK_URL` are signed with: `whsec_` and 24 to 64 bytes in base64. Unset: they are not signed.',
+  ),
+  FERRY_WEBHOOK_SECRET_FILE: z
+    .string()
+    .optional()
+    .describe('A file with that secret, instead of `FERRY_WEBHOOK_SECRET`.'),
+  FERRY_WEBHOOK_FORMAT: z
+    .enum(WEBHOOK_FORMATS, {
+      error: issue => `${value.quoted(issue.input)} is not one of ${WEBHOOK_FORMATS.join(', ')}`,
+    })
+    .optional()
+    .describe(
+      '`standard`: Standard Webhooks. `slack`: text that Slack and compatible chats take. Unset: `slack` for hooks.slack.com, else `standard`.',
+    ),
+  FERRY_WEBHOOK_PRIVATE: value.Flag.prefault('true').describe(
+    'Whether `FERRY_WEBHOOK_URL` and `FERRY_HEARTBEAT_URL` may be on a private network or this machine.',
+  ),
+  FERRY_NOTIFY: notify.EventKinds.prefault('all').describe(
+    'The events that are told, separated by commas, or `all`.',
+  ),
+  FERRY_HEARTBEAT_URL: notify.CallUrl.optional().describe(
+    'Called once a minute while every inventory is fresh. A service that expects the call can alert when it stops.',
+  ),
   HTTPS_PROXY: value.ProxyUrl.optional().describe('The proxy for `https:` addresses of the platform.'),
   HTTP_PROXY: value.ProxyUrl.optional().describe('The proxy for `http:` addresses of the platform.'),
   NO_PROXY: z.string().optional().describe('Hosts that are reached without a proxy, separated by commas.'),

@@ -1,6 +1,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
 import { ACTIONS, MAX_ACTOR_CHARACTERS, MAX_BECAUSE_CHARACTERS, SUBJECT_KINDS } from '#src/model/act.ts'
+import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
 import {
   bigint,
   boolean,
@@ -8,11 +9,13 @@ import {
   customType,
   index,
   integer,
+  jsonb,
   pgSchema,
   primaryKey,
   sql,
   text,
   timestamp,
+  uniqueIndex,
   uuid,
 } from './drizzle.ts'
 
@@ -112,5 +115,31 @@ export const audit = ferry.table(
     check('audit_subject_kind', isOneOf(t.subject_kind, SUBJECT_KINDS)),
     check('audit_actor', sql`char_length(${t.actor}) <= ${sql.raw(`${MAX_ACTOR_CHARACTERS}`)}`),
     check('audit_because', sql`char_length(${t.because}) <= ${sql.raw(`${MAX_BECAUSE_CHARACTERS}`)}`),
+  ],
+)
+
+export const events = ferry.table(
+  'events',
+  {
+    id: identity(),
+    message_id: uuid('message_id').notNull().defaultRandom(),
+    kind: text('kind', { enum: EVENT_KINDS }).notNull(),
+    state: text('state', { enum: EVENT_STATES }).notNull(),
+    account: text('account').notNull(),
+    subject: text('subject').notNull(),
+    data: jsonb('data').notNull(),
+    at: instant('at').notNull().default(sql`clock_timestamp()`),
+    is_open: boolean('is_open').notNull().default(false),
+    attempts: count('attempts'),
+    retry_at: instant('retry_at'),
+    delivered_at: instant('delivered_at'),
+    http_status: integer('http_status'),
+    failure: text('failure'),
+  },
+  t => [
+    uniqueIndex('events_open').on(t.kind, t.account, t.subject).where(sql`${t.is_open}`),
+    index('events_undelivered').on(t.at).where(sql`${t.delivered_at} is null`),
+    check('events_kind', isOneOf(t.kind, EVENT_KINDS)),
+    check('events_state', isOneOf(t.state, EVENT_STATES)),
   ],
 )

@@ -13,6 +13,7 @@ import { reportSharedAccounts } from './platform-accounts.ts'
 import { saveQuarantined } from './quarantine.ts'
 import type { ReadingEnd } from './reading.ts'
 import type { InventorySource } from './source.ts'
+import { tellOfChangedTools } from './tool-changes.ts'
 import type { TrustedData } from './trusted-data.ts'
 import { closeVersions } from './versions.ts'
 
@@ -65,6 +66,7 @@ export function applyChanges<Row>(
     }
 
     const { seen, added, changed, fired } = found
+    if (source.resource === 'mcp-servers' && changed > 0) await tellOfChangedTools(client, step)
     const sentences = [messageOn(removals, run.id), notStored(quarantined.size, stored)]
     return {
       ...note,

@@ -1,7 +1,11 @@
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
+import { raiseEvent } from '#src/db/outbox.ts'
 import type { Drift } from '#src/model/listing.ts'
 import type { RunStep } from './ledger.ts'
+
+/** How many fields a message names. */
+const MAX_NAMED = 20
 
 /** Records the names and types of fields outside the contract. Warns of those that are seen for the first time. */
 export async function reportDrift(
@@ -23,6 +27,14 @@ export async function reportDrift(
       drift.map(found => found.type),
     ],
   )
+  if (rows.length > 0) {
+    const { account, resource, runId } = step
+    await raiseEvent(
+      client,
+      { kind: 'drift.found', account, subject: resource },
+      { inventory: resource, run: `${runId}`, fields: rows.map(found => found.field).slice(0, MAX_NAMED) },
+    )
+  }
   for (const found of rows) {
     log.warn(
       { ...step, ...found },

@@ -1,8 +1,11 @@
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
 import { alias, and, between, drizzleOf, eq, isNotNull, isNull, ne, not, sql } from '#src/db/drizzle.ts'
+import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
+import { countOf } from '#src/db/rows.ts'
 import type { ActedBy } from '#src/model/act.ts'
+import type { EventKey } from '#src/model/event.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import type { RunStep } from './ledger.ts'
 import { removalHolds as holds, syncRuns } from './schema.ts'
@@ -39,11 +42,12 @@ export async function holdRemovals(
   ids: readonly string[],
 ): Promise<void> {
   const { account, resource, runId } = run
-  await drizzleOf(client)
+  const voided = await drizzleOf(client)
     .update(holds)
     .set({ ended_at: sql`clock_timestamp()`, outcome: 'voided' })
     .from(syncRuns)
     .where(and(isOpen(run), not(listedFoldersOf(scope))))
+  if (countOf(voided) > 0) await resolveEvent(client, heldIn(run))
   await drizzleOf(client)
     .insert(holds)
     .values({ account, resource, opened_by_run: runId, last_run: runId, ids: [...ids] })
@@ -52,6 +56,12 @@ export async function holdRemovals(
       targetWhere: sql`ended_at is null`,
       set: { last_run: runId, ids: [...ids] },
     })
+  await raiseEvent(client, heldIn(run), { inventory: resource, run: `${runId}`, rows: ids.length })
+}
+
+/** The event that tells of the open hold of an inventory. */
+function heldIn({ account, resource }: Inventory): EventKey {
+  return { kind: 'removals.held', account, subject: resource }
 }
 
 /**
@@ -64,11 +74,12 @@ export async function endHold(
   scope: Scope,
   outcome: Exclude<HoldOutcome, 'rejected'>,
 ): Promise<void> {
-  await drizzleOf(client)
+  const ended = await drizzleOf(client)
     .update(holds)
     .set({ ended_at: sql`clock_timestamp()`, outcome })
     .from(syncRuns)
     .where(and(isOpen(run), isCoveredBy(scope)))
+  if (countOf(ended) > 0) await resolveEvent(client, heldIn(run))
 }
 
 /** The ids that a run holds, while its hold is open. */
@@ -122,6 +133,7 @@ export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<numb
       .where(eq(id, hold.id))
     const act = { account: hold.account, action: 'reject', subjectKind: 'run', subject: `${runId}` } as const
     await recordActs(client, by, [act])
+    await resolveEvent(client, heldIn(hold))
     return hold.rows
   })
 }

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { isExcepted } from './no-proxy.ts'
 import { Pool, ProxyAgent } from './undici.ts'
@@ -22,13 +23,14 @@ const MAX_CONNECT_MS = 10_000
 
 /**
  * Opens a pool of connections to one origin, through a proxy if one is set for it. `setting` is the setting that holds the
- * address. Connections are kept alive.
+ * address. Connections are kept alive. `lookup` finds the addresses of a host's name, if no proxy does.
  */
 export function openRoute(
   origin: string,
   setting: string,
   proxy: ProxyChoice | undefined,
   requestTimeoutMs: number,
+  lookup?: LookupFunction,
 ): Route {
   const options = {
     connections: MAX_CONNECTIONS,
@@ -39,7 +41,7 @@ export function openRoute(
   const where = `at ${hostAndPort(url)} (${setting})`
   const address = url.protocol === 'https:' ? proxy?.https : proxy?.http
   if (!address || isExcepted(url, proxy?.except ?? '')) {
-    return { dispatcher: new Pool(origin, options), where }
+    return { dispatcher: new Pool(origin, { ...options, ...(lookup && { connect: { lookup } }) }), where }
   }
   const by = `the proxy ${hostAndPort(new URL(address))} (${url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'})`
   return {

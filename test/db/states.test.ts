@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { BATCH_STATES, LEFT_OUT_KINDS, REJECT_ORIGINS } from '#src/imports/states.ts'
 import { HOLD_OUTCOMES, SNAPSHOT_STATUSES } from '#src/inventory/states.ts'
 import { ACTIONS, SUBJECT_KINDS } from '#src/model/act.ts'
+import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
 import { IMPORT_STATUSES, ON_UNCERTAIN } from '#src/model/import.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES, TRIGGERS } from '#src/model/run.ts'
@@ -13,6 +14,8 @@ const CHECKED: Record<string, readonly string[]> = {
   'audit.actor': [],
   'audit.because': [],
   'contract_drift.resource': RESOURCES,
+  'events.kind': EVENT_KINDS,
+  'events.state': EVENT_STATES,
   'import_batches.state': BATCH_STATES,
   'import_left_out.kind': LEFT_OUT_KINDS,
   'import_rejects.origin': REJECT_ORIGINS,

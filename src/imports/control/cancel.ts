@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
+import { tellOfStatus } from '#src/imports/events.ts'
 import { imports } from '#src/imports/schema.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { type ImportStatus, isEnded } from '#src/model/import.ts'
@@ -15,6 +16,7 @@ export function cancelImport(pool: Pool, id: bigint, by: ActedBy): Promise<Impor
       .set({ status: 'cancelled', finished_at: sql`clock_timestamp()` })
       .where(eq(imports.id, id))
     await recordDecision(client, id, state, 'cancel', by)
+    await tellOfStatus(client, id)
     return 'cancelled'
   })
 }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
+import { tellOfStatus } from '#src/imports/events.ts'
 import { imports } from '#src/imports/schema.ts'
 import { FIRST_MAX_REJECTS } from '#src/imports/sending/decide.ts'
 import type { ActedBy } from '#src/model/act.ts'
@@ -22,6 +23,7 @@ export function confirmImport(pool: Pool, id: bigint, by: ActedBy): Promise<Impo
       .set({ status: next, confirmed_at: now, most_rejects: FIRST_MAX_REJECTS, ...end })
       .where(eq(imports.id, id))
     await recordDecision(client, id, state, 'confirm', by)
+    await tellOfStatus(client, id)
     return next
   })
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
+import { tellOfStatus } from '#src/imports/events.ts'
 import { imports } from '#src/imports/schema.ts'
 import { reclaimExpiredOfPage } from '#src/imports/sending/reclaim.ts'
 import { rejectRows } from '#src/imports/sending/reject-rows.ts'
@@ -67,6 +68,7 @@ async function continueOrEnd(client: PoolClient, id: bigint, status: ImportStatu
     .update(imports)
     .set({ status: next, ...end })
     .where(eq(imports.id, id))
+  await tellOfStatus(client, id)
   return next
 }
 

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { drizzleOf, eq } from '#src/db/drizzle.ts'
+import { tellOfStatus } from '#src/imports/events.ts'
 import { imports } from '#src/imports/schema.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { ImportStatus } from '#src/model/import.ts'
@@ -23,6 +24,7 @@ export function resumeImport(pool: Pool, id: bigint, by: ActedBy): Promise<Impor
       })
       .where(eq(imports.id, id))
     await recordDecision(client, id, state, 'resume', by)
+    await tellOfStatus(client, id)
     return 'queued'
   })
 }

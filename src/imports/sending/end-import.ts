@@ -5,6 +5,7 @@ import { fenceWithLease } from '#src/db/leases.ts'
 import { findByIndex } from '#src/db/planner.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
+import { tellOfStatus } from '#src/imports/events.ts'
 import { imports } from '#src/imports/schema.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
 import type { ClaimContext } from './claims.ts'
@@ -45,15 +46,18 @@ export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndR
       case 'pause': {
         const pause = firstRowsSent(importId, decision.firstRows, remainder.heldRows)
         await update.set({ ...pausedAs(pause), first_rows: null }).where(eq(imports.id, importId))
+        await tellOfStatus(client, importId)
         return { what: 'ended', status: 'paused' }
       }
       case 'undecided':
         await update.set({ status: 'undecided' }).where(eq(imports.id, importId))
+        await tellOfStatus(client, importId)
         return { what: 'ended', status: 'undecided' }
       case 'completed':
         await update
           .set({ status: 'completed', finished_at: sql`clock_timestamp()` })
           .where(eq(imports.id, importId))
+        await tellOfStatus(client, importId)
         return { what: 'ended', status: 'completed' }
     }
   })

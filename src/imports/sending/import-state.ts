@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import { and, builtOnce, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
-import { onlyRow } from '#src/db/rows.ts'
+import { countOf, onlyRow } from '#src/db/rows.ts'
+import { tellOfStatus } from '#src/imports/events.ts'
 import { imports } from '#src/imports/schema.ts'
 import { resendsUncertain } from './decide.ts'
 import type { ImportDecision, ImportState } from './decision.ts'
@@ -64,10 +65,11 @@ const UPDATE_IMPORT = builtOnce(db => {
 
 /** Pauses an import that is running; one that a person has paused or cancelled stays as it is. */
 export async function pauseRunning(client: PoolClient, importId: bigint, pause: Pause): Promise<void> {
-  await drizzleOf(client)
+  const paused = await drizzleOf(client)
     .update(imports)
     .set(pausedAs(pause))
     .where(and(eq(imports.id, importId), eq(imports.status, 'running')))
+  if (countOf(paused) > 0) await tellOfStatus(client, importId)
 }
 
 /** The columns of a paused import. */

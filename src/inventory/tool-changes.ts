@@ -1,0 +1,34 @@
+import type { PoolClient } from 'pg'
+import { raiseEvent } from '#src/db/outbox.ts'
+import type { RunStep } from './ledger.ts'
+
+/** How many servers a message names. */
+const MAX_NAMED = 20
+
+/**
+ * Tells of the MCP servers whose tools the versions of this run changed: a tool more or less, or another description. The
+ * order of the tools does not count. Servers that are new or gone are no change of tools.
+ */
+export async function tellOfChangedTools(client: PoolClient, step: RunStep): Promise<void> {
+  const { account, resource, runId, at } = step
+  const { rows } = await client.query<{ id: string }>(
+    `select n.server_id as id from ferry.mcp_server_versions n
+     join ferry.mcp_server_versions o on o.server_id = n.server_id and o.account = n.account and o.valid_to = n.valid_from
+     cross join lateral (select coalesce(o.tools, '[]') as before, coalesce(n.tools, '[]') as after) tools
+     where n.valid_from = $1 and n.account = $2 and n.opened_by_run = $3
+       and not (before @> after and after @> before)
+     order by n.server_id`,
+    [at, account, runId],
+  )
+  if (rows.length === 0) return
+  await raiseEvent(
+    client,
+    { kind: 'mcp.tools.changed', account, subject: resource },
+    {
+      inventory: resource,
+      run: `${runId}`,
+      servers: rows.length,
+      serverIds: rows.map(({ id }) => id).slice(0, MAX_NAMED),
+    },
+  )
+}

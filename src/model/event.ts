@@ -1,0 +1,33 @@
+/** What Ferry tells whoever is on call. The names are those of `FERRY_NOTIFY` and of the messages. */
+export const EVENT_KINDS = [
+  'inventory.late',
+  'removals.held',
+  'run.failing',
+  'night.missed',
+  'import.paused',
+  'import.undecided',
+  'import.completed',
+  'mcp.tools.changed',
+  'drift.found',
+] as const
+
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+/** Events that say that something happened. The others last: they are raised, and later resolved. */
+export const MOMENTARY: readonly EventKind[] = ['import.completed', 'mcp.tools.changed', 'drift.found']
+
+/** Whether a message says that something began (or happened), or that it is over. */
+export const EVENT_STATES = ['raised', 'resolved'] as const
+
+export type EventState = (typeof EVENT_STATES)[number]
+
+/** What an event is about. At most one event of a kind is open for each account and subject. */
+export type EventKey = {
+  readonly kind: EventKind
+  readonly account: string
+  /** What it is about within the account: an inventory or the id of an import; empty for the account itself. */
+  readonly subject: string
+}
+
+/** What a message tells beside its key. Ids are text. It holds no recipient, no key and no text of the platform. */
+export type EventData = Readonly<Record<string, string | number | readonly string[] | null>>

@@ -1,0 +1,87 @@
+import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import type { EventKind } from '#src/model/event.ts'
+import type { Webhook } from '#src/model/notify-settings.ts'
+import type { Caller, CallResult } from './caller.ts'
+import { type Message, writeMessage } from './message.ts'
+import { loadPending, MAX_MESSAGES, type Pending, recordResult } from './pending.ts'
+import { sentenceOf } from './sentences.ts'
+
+export type Delivery = {
+  readonly pool: Pool
+  readonly log: Logger
+  readonly webhook: Webhook
+  readonly caller: Caller
+  readonly kinds: readonly EventKind[]
+}
+
+/** How long to wait after each failure in a row; after the last one, as long as it says. */
+const BACK_OFF_MS = [5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000]
+const MAX_BACK_OFF_MS = Math.max(...BACK_OFF_MS)
+
+/** With these a receiver refuses one message for what is in it. Any other failure says that the receiver is not well. */
+const ABOUT_THE_MESSAGE: readonly (number | null)[] = [400, 413, 422]
+
+/**
+ * Sends what is to be told, in the order in which it was written. Returns in how many milliseconds it is worth looking
+ * again; Infinity if nothing waits.
+ *
+ * While the receiver is not well, everything waits, so that the order stays. A message that the receiver refuses for
+ * itself is tried again later; meanwhile the messages about other subjects are sent. The caller sees to it that one worker
+ * at a time sends.
+ */
+export async function deliverPending(delivery: Delivery, signal: AbortSignal): Promise<number> {
+  const { pool, log, webhook, caller, kinds } = delivery
+  const startedAtMs = performance.now()
+  const pending = await loadPending(pool, kinds)
+  const refused = new Set<string>()
+  let nextMs = pending.length === MAX_MESSAGES ? 0 : Number.POSITIVE_INFINITY
+  for (const one of pending) {
+    if (signal.aborted) return Number.POSITIVE_INFINITY
+    const about = JSON.stringify([one.kind, one.account, one.subject])
+    const waitMs = waitOf(one)
+    if (waitMs > 0) {
+      nextMs = Math.min(nextMs, waitMs)
+      if (!ABOUT_THE_MESSAGE.includes(one.httpStatus)) return waitMs
+      refused.add(about)
+    }
+    if (refused.has(about)) continue
+    const sentAt = new Date(one.now.getTime() + performance.now() - startedAtMs)
+    const result = await caller.call(writeMessage(messageOf(one), webhook, sentAt), signal)
+    // Whether it was taken is not known: it is sent again, under the same id.
+    if (signal.aborted) return Number.POSITIVE_INFINITY
+    const retryInMs = backOffOf(one.attempts)
+    await recordResult(pool, one.id, result, retryInMs)
+    logResult(log, one, result)
+    if (result.ok) continue
+    if (!ABOUT_THE_MESSAGE.includes(result.httpStatus)) return retryInMs
+    refused.add(about)
+    nextMs = Math.min(nextMs, retryInMs)
+  }
+  return nextMs
+}
+
+/** A wait longer than any back-off is from before the database's clock was set back. */
+function waitOf({ waitMs }: Pending): number {
+  return waitMs > MAX_BACK_OFF_MS ? 0 : waitMs
+}
+
+function backOffOf(attempts: number): number {
+  return BACK_OFF_MS[attempts] ?? MAX_BACK_OFF_MS
+}
+
+function messageOf({ messageId, kind, state, at, account, data }: Pending): Message {
+  const sentence = sentenceOf({ kind, state, account, data })
+  return { id: `msg_${messageId}`, type: kind, state, at, account, data, sentence }
+}
+
+/** The first failure of a message is a warning; its repetitions are not. */
+function logResult(log: Logger, { id, kind, account, attempts }: Pending, result: CallResult): void {
+  const about = { event: id, kind, account, httpStatus: result.httpStatus }
+  if (result.ok) log.debug(about, 'The receiver of events has accepted a message.')
+  else
+    log[attempts === 0 ? 'warn' : 'debug'](
+      about,
+      `The receiver of events has not accepted a message: ${result.why}. It is sent again for a day.`,
+    )
+}

@@ -1,0 +1,72 @@
+import { lookup as lookUp } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+/** Networks that are not on the public internet, or lead to one that is not. */
+const PRIVATE_V4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/3',
+]
+/** With those that carry an IPv4 address inside: mapped, translated and tunnelled ones. */
+const PRIVATE_V6 = [
+  '::/96',
+  '::ffff:0:0/96',
+  '64:ff9b::/32',
+  '100::/64',
+  '2001::/32',
+  '2002::/16',
+  'fc00::/7',
+  'fe80::/9',
+  'ff00::/8',
+]
+
+const PRIVATE = new BlockList()
+for (const [family, subnets] of [
+  ['ipv4', PRIVATE_V4],
+  ['ipv6', PRIVATE_V6],
+] as const) {
+  for (const subnet of subnets) {
+    const [network = '', bits] = subnet.split('/')
+    PRIVATE.addSubnet(network, Number(bits), family)
+  }
+}
+
+/** The address is on a private network, and `FERRY_WEBHOOK_PRIVATE=false` refuses it. */
+export class PrivateAddress extends Error {
+  override readonly name = 'PrivateAddress'
+  constructor() {
+    super('the address is on a private network, which FERRY_WEBHOOK_PRIVATE=false refuses')
+  }
+}
+
+/** Whether an IP address, without brackets, is on no public network. */
+export function isPrivateAddress(address: string): boolean {
+  return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** Throws `PrivateAddress` if the host of a URL is written as a private address: no name is looked up for it. */
+export function refusePrivateHost({ hostname }: URL): void {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0 && isPrivateAddress(host)) throw new PrivateAddress()
+}
+
+/**
+ * Looks up a name for a connection, and fails with `PrivateAddress` if any of its addresses is private. The connection is
+ * made to the very addresses that were checked, so a name that is looked up twice cannot lead elsewhere.
+ */
+export const lookUpPublic: LookupFunction = (hostname, options, done) => {
+  lookUp(hostname, { ...options, all: true }, (error, addresses) => {
+    const [first] = addresses ?? []
+    if (error) return done(error, '')
+    if (addresses.some(({ address }) => isPrivateAddress(address))) return done(new PrivateAddress(), '')
+    if (options.all) return done(null, addresses)
+    done(null, first?.address ?? '', first?.family)
+  })
+}

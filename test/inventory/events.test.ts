@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import { approveRun, rejectRun } from '#src/inventory/approve.ts'
+import { ADA } from '#test/support/acted-by.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+
+const NEVER = new AbortController().signal
+const SMALL = { rules: 0, servers: 0 }
+const HELD = { kind: 'removals.held', account: 'default', subject: 'alert-rules' }
+
+function events(harness: FerryHarness) {
+  return harness.query('select kind, state, account, subject, data from ferry.events order by id')
+}
+
+async function hold(harness: FerryHarness): Promise<bigint> {
+  await syncListed(harness, [rules(upTo(20))])
+  return (await syncListed(harness, [rules(upTo(5))])).run
+}
+
+test('a hold is told once, with its run and rows, however often it is seen again, and once that it is approved', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const run = await hold(harness)
+  await syncListed(harness, [rules(upTo(5))])
+  const data = { inventory: 'alert-rules', run: `${run}`, rows: 15 }
+  expect(await events(harness)).toEqual([{ ...HELD, state: 'raised', data }])
+  const account = scriptedAccount('default', () => rules(upTo(5)))
+  await approveRun(withAccounts(harness, account), run, ADA, NEVER)
+  expect(await events(harness)).toEqual([
+    { ...HELD, state: 'raised', data },
+    { ...HELD, state: 'resolved', data },
+  ])
+})
+
+test('a hold that is rejected, or whose rows are listed again, is told to be over', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  await rejectRun(harness.ferry, await hold(harness), ADA)
+  await syncListed(harness, [rules(upTo(20))])
+  await hold(harness)
+  await syncListed(harness, [rules(upTo(20))])
+  const states = (await events(harness)).map(event => event.state)
+  expect(states).toEqual(['raised', 'resolved', 'raised', 'resolved'])
+})
+
+test('fields outside the contract are told once, by their names', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  harness.sandbox.breakContract()
+  harness.sandbox.state.addRule({ runbook: 'a secret' })
+  const { run } = await harness.sync()
+  harness.sandbox.state.addRule({ runbook: 'another' })
+  await harness.sync()
+  expect(await events(harness)).toEqual([
+    {
+      kind: 'drift.found',
+      state: 'raised',
+      account: 'default',
+      subject: 'alert-rules',
+      data: { inventory: 'alert-rules', run: `${run}`, fields: ['runbook'] },
+    },
+  ])
+})
+
+test('changed tools of MCP servers are told with their servers; their order and new servers are not', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const { state } = harness.sandbox
+  const sync = () => harness.sync({ resource: 'mcp-servers' })
+  const [a, b] = [
+    { name: 'a', description: 'Reads' },
+    { name: 'b', description: 'Writes' },
+  ] as const
+  const { server_id: id } = state.addServer({ tools: [a, b] })
+  const { server_id: other } = state.addServer({ tools: [] })
+  await sync()
+  state.changeServer(id, { tools: [b, a], description: 'moved' })
+  state.changeServer(other, { status: 'another' })
+  state.addServer({ tools: [a] })
+  expect(await sync()).toMatchObject({ changed: 2 })
+  expect(await events(harness)).toEqual([])
+
+  state.changeServer(id, { tools: [a, { ...b, description: 'Deletes' }] })
+  const { run } = await sync()
+  expect(await events(harness)).toMatchObject([
+    {
+      kind: 'mcp.tools.changed',
+      data: { inventory: 'mcp-servers', run: `${run}`, servers: 1, serverIds: [id] },
+    },
+  ])
+  state.changeServer(other, { tools: [a] })
+  await sync()
+  state.changeServer(id, { tools: [a] })
+  await sync()
+  expect(await events(harness)).toMatchObject([
+    {},
+    { data: { serverIds: [other] } },
+    { data: { serverIds: [id] } },
+  ])
+})

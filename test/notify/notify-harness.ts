@@ -1,0 +1,54 @@
+import { pino } from 'pino'
+import { readConfig } from '#src/config.ts'
+import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import type { EventData, EventKey } from '#src/model/event.ts'
+import { type Notifier, openNotifier } from '#src/notify/notifier.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { openReceiver, type Receiver, SECRET } from './receiver.ts'
+
+export type NotifyHarness = FerryHarness & {
+  readonly receiver: Receiver
+  /** A notifier as a worker has one; `env` adds settings, `signal` stops it. */
+  openNotifier(env?: Record<string, string>, signal?: AbortSignal): Notifier
+  raise(key: Partial<EventKey>, data?: EventData): Promise<boolean>
+  resolve(key: Partial<EventKey>): Promise<boolean>
+  /** Lets what waits for its time be sent now. */
+  endWaiting(): Promise<void>
+}
+
+const KEY: EventKey = { kind: 'import.paused', account: 'default', subject: '1' }
+const DATA: EventData = { import: '1', page: '2', code: 'NoLicense', requestId: 'r1' }
+
+/** A Ferry, and a receiver of its events. */
+export async function openNotifyHarness(): Promise<NotifyHarness> {
+  await using opened = new AsyncDisposableStack()
+  const harness = opened.use(await openFerryHarness({ rules: 0, servers: 0 }))
+  const receiver = opened.use(await openReceiver())
+  const { ferry } = harness
+  const { pool } = ferry
+  const kept = opened.move()
+  return {
+    ...harness,
+    receiver,
+    openNotifier(env = {}, signal = new AbortController().signal) {
+      const config = readConfig({
+        FERRY_WEBHOOK_URL: receiver.url,
+        FERRY_WEBHOOK_SECRET: SECRET,
+        ...env,
+      })
+      const { notify: settings, proxy } = config
+      const accounts = [...ferry.accounts.keys()]
+      const log = pino({ level: 'silent' })
+      const holder = `test ${Math.random()}`
+      const nightBefore = () => new Date(0)
+      return kept.use(openNotifier({ pool, log, holder, settings, proxy, accounts, nightBefore, signal }))
+    },
+    raise: (key, data = DATA) => inTransaction(pool, client => raiseEvent(client, { ...KEY, ...key }, data)),
+    resolve: key => inTransaction(pool, client => resolveEvent(client, { ...KEY, ...key })),
+    async endWaiting() {
+      await harness.query('update ferry.events set retry_at = null')
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}
