@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { DCLinter } from 'dclint'
 import { validate } from 'dockerfile-utils'
@@ -19,6 +19,8 @@ type Service = {
   readonly stop_grace_period?: string
   readonly container_name?: string
   readonly ports?: unknown
+  readonly volumes?: readonly string[]
+  readonly secrets?: readonly string[]
 }
 
 const COMPOSE_FILE = fileURLToPath(new URL('../docker-compose.yml', import.meta.url))
@@ -112,6 +114,24 @@ test('the steps in the compose file are those of docs/operators.md', () => {
   const steps = [...read('docker-compose.yml').matchAll(/^# {3}(\S.*)$/gm)].map(([, step]) => step)
   expect(steps.length).toBeGreaterThan(3)
   expect(shellCommandsOf(read('docs/operators.md'))).toEqual(expect.arrayContaining(steps))
+})
+
+test('Grafana starts only with its profile, for this machine only, and gets what provisions it', () => {
+  expect(services.grafana).toMatchObject({
+    profiles: ['grafana'],
+    ports: [expect.stringMatching(/^127\.0\.0\.1:/)],
+  })
+  const mounted =
+    services.grafana?.volumes?.flatMap(volume => /^\.\/(.*):.*:ro$/.exec(volume)?.[1] ?? []) ?? []
+  expect(mounted.length).toBe(2)
+  for (const path of mounted) {
+    expect(existsSync(fileURLToPath(new URL(`../${path}`, import.meta.url)))).toBe(true)
+  }
+  const provider = parse(read('integrations/grafana/provisioning/dashboards/ferry.yaml')).providers[0]
+  expect(services.grafana?.volumes).toContain(`./integrations/grafana/dashboards:${provider.options.path}:ro`)
+  const source = parse(read('integrations/grafana/provisioning/datasources/ferry.yaml')).datasources[0]
+  const [, secret] = /^\$__file\{\/run\/secrets\/(\w+)\}$/.exec(source.secureJsonData.password) ?? []
+  expect(services.grafana?.secrets).toContain(secret)
 })
 
 function read(path: string): string {

@@ -47,6 +47,10 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
     why: "there is no Docker here; the command of the container is run in Ferry's directory",
     instead: 'cd "$FERRY"; PATH="node_modules/.bin:$PATH"; shift 3; "$@"',
   },
+  'docker compose --profile grafana up -d': {
+    why: 'there is no Docker here; test/compose.test.ts and test/integrations/grafana.test.ts check the files',
+    instead: 'test -s secrets/reader_password && test -s secrets/grafana_password',
+  },
   'kubectl apply -f integrations/kubernetes/namespace.yaml': {
     why: 'there is no cluster here; the file must be there',
     instead: 'test -f "$FERRY/$3"',

@@ -1,0 +1,62 @@
+import { Client } from 'pg'
+import { workImport } from '#src/imports/sending/work.ts'
+import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { blocksOf, readPage, sectionOf } from '#test/docs/pages.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { stageRows } from '#test/support/staged.ts'
+
+const NEVER = new AbortController().signal
+
+/** A database in which everything has happened at least once, and a client that is the role that only reads. */
+export async function openFilledDatabase(): Promise<AsyncDisposable & { readonly reader: Client }> {
+  await using opened = new AsyncDisposableStack()
+  const harness = opened.use(
+    await openFerryHarness({ rules: 30, servers: 5 }, { FERRY_IMPORT_LIMIT: '50/1s' }),
+  )
+  await fill(harness)
+  const reader = new Client({ connectionString: harness.databaseUrl })
+  await reader.connect()
+  opened.defer(() => reader.end())
+  const role = `ferry_test_grafana_${process.pid}`
+  const [grants = ''] = blocksOf(sectionOf(readPage('docs/operators.md'), 'A role that only reads'), 'sql')
+  await reader.query(grants.replaceAll('ferry_reader', role))
+  opened.defer(async () => {
+    await reader.query(`reset role; drop owned by ${role}; drop role ${role}`)
+  })
+  await reader.query(`set role ${role}`)
+  const kept = opened.move()
+  return { reader, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** Runs of every outcome, edits, alerts that began and ended, a hold, and imports that ended well, badly and not yet. */
+async function fill(harness: FerryHarness): Promise<void> {
+  const { ferry, sandbox } = harness
+  const { state } = sandbox
+  await takeSnapshot(ferry, { account: 'default', trigger: 'manual' }, NEVER)
+  for (let round = 0; round < 3; round++) {
+    state.mutate(12, ['rule-changed', 'rule-fired', 'rule-added', 'server-changed', 'rule-removed'])
+    await harness.sync()
+    await harness.sync({ resource: 'mcp-servers' })
+  }
+  const ids = [...state.rules.ids()]
+  state.inject({ kind: 'wrong-types' }, { operation: 'list-mcp-servers' })
+  await harness.sync({ resource: 'mcp-servers' })
+  state.clearFaults()
+  state.inject({ kind: 'error', code: 'InternalError' }, { operation: 'list-alert-rules' })
+  await harness.sync()
+  state.clearFaults()
+  for (const id of ids.slice(0, 25)) state.removeRule(id)
+  await harness.sync()
+  const { pool } = ferry
+  await workImport(ferry, await stageRows(pool, { rows: 20, batchRows: 5 }), { signal: NEVER })
+  await stageRows(pool, {
+    status: 'undecided',
+    rows: 4,
+    batchRows: 2,
+    recipient: line => `uncertain${line}@example.com`,
+  })
+  await pool.query(
+    `insert into ferry.import_rejects (import_id, line, origin, reason, message)
+     select min(id), 99, 'file', 'invalid address', 'It is no address.' from ferry.imports`,
+  )
+}
