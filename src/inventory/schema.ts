@@ -91,11 +91,18 @@ export const alertRuleVersions = ferry.table(
     updated_at: int64('updated_at').notNull(),
     flags: text('flags').array(),
     altered: text('altered').array(),
+    // Bounded, so that it fits into an index whatever the platform sends.
+    team: text('team').generatedAlwaysAs(
+      sql.raw(
+        "left(coalesce(nullif(labels ->> 'team', ''), jsonb_path_query_first(labels, " +
+          `'$.keyvalue() ? (@.key like_regex "^(team|owner|squad)$" flag "i" && @.value != "").value', '{}', true) #>> '{}'), 100)`,
+      ),
+    ),
   },
   t => [
     primaryKey({ columns: [t.id, t.account, t.valid_from] }),
-    // The migration adds INCLUDE (fingerprint, folder_id), which drizzle cannot say: a comparison then reads this
-    // index alone, however long the history is.
+    // The migration adds INCLUDE (fingerprint, folder_id, enabled, debug_log_enabled, team), which drizzle cannot say: a
+    // comparison, and a report about all rules, then read this index alone, however long the history is.
     uniqueIndex('alert_rule_versions_current').on(t.id, t.account).where(sql`${t.valid_to} is null`),
     // Both ends of the interval, so that the index alone tells which versions were valid at an instant.
     index('alert_rule_versions_by_folder').on(
@@ -103,9 +110,24 @@ export const alertRuleVersions = ferry.table(
       t.valid_from,
       sql`coalesce(${t.valid_to}, 'infinity')`,
     ),
-    // What began and what ended lately, however long the history is.
+    // What began and what ended lately, however long the history is. With INCLUDE (id, account, folder_id, updater_id)
+    // and INCLUDE (id, account): reports count changes by person and folder from these indexes alone.
     index('alert_rule_versions_by_start').on(t.valid_from),
     index('alert_rule_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
+    // For how long a rule was disabled. With INCLUDE (valid_to).
+    index('alert_rule_versions_disabled').on(t.id, t.account, t.valid_from).where(sql`not ${t.enabled}`),
+    // The few schedules of many rules. Longer texts do not fit into an index; no schedule is that long.
+    index('alert_rule_versions_schedules')
+      .on(t.account, t.cron_pattern, t.timezone)
+      .where(
+        sql`${t.valid_to} is null and ${t.enabled} and octet_length(${t.cron_pattern}) <= 400 and coalesce(octet_length(${t.timezone}), 0) <= 100`,
+      ),
+    index('alert_rule_versions_flagged')
+      .on(t.id, t.account)
+      .where(sql`${t.valid_to} is null and ${t.flags} is not null`),
+    index('alert_rule_versions_default_timezone')
+      .on(t.id, t.account)
+      .where(sql`${t.valid_to} is null and coalesce(${t.timezone}, '') = ''`),
     check('alert_rule_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
   ],
 )
@@ -162,6 +184,7 @@ export const alertRuleFirings = ferry.table(
   t => [
     primaryKey({ columns: [t.id, t.account, t.began] }),
     uniqueIndex('alert_rule_firings_open').on(t.id, t.account).where(sql`${t.ended} is null`),
+    index('alert_rule_firings_by_end').on(t.ended).where(sql`${t.ended} is not null`),
     check('alert_rule_firings_interval', sql`${t.ended} > ${t.began}`),
   ],
 )

@@ -1,10 +1,18 @@
+import { ALERT_REPORTS } from './catalogue/alerts.ts'
 import { FRESHNESS_REPORTS } from './catalogue/freshness.ts'
+import { MCP_REPORTS } from './catalogue/mcp.ts'
+import { OWNERSHIP_REPORTS } from './catalogue/ownership.ts'
 import type { Report } from './report.ts'
 
 export type { Report, ReportArguments, ReportOption } from './report.ts'
 
 /** Every report, in the order in which `ferry report` lists them. */
-export const REPORTS: readonly Report[] = [...FRESHNESS_REPORTS]
+export const REPORTS: readonly Report[] = [
+  ...FRESHNESS_REPORTS,
+  ...ALERT_REPORTS,
+  ...OWNERSHIP_REPORTS,
+  ...MCP_REPORTS,
+]
 
 /** Returns the report of this name, or undefined. */
 export function findReport(name: string): Report | undefined {

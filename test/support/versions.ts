@@ -14,28 +14,54 @@ export type Span = {
 
 export type NamedSpan = Span & { readonly name: string }
 
-export async function insertRuleVersion(pool: Pool, version: NamedSpan): Promise<void> {
+/** A version of a rule; what it leaves out is as in most rules. */
+export type RuleVersion = NamedSpan & {
+  readonly folder?: number
+  readonly labels?: Readonly<Record<string, string>> | null
+  readonly enabled?: boolean
+  readonly debug?: boolean
+  readonly cron?: string
+  readonly timezone?: string | null
+  readonly flags?: readonly string[] | null
+  /** The name of who updated it last; their id is its length. */
+  readonly by?: string
+}
+
+export async function insertRuleVersion(pool: Pool, version: RuleVersion): Promise<void> {
+  const { folder = 1, labels = {}, enabled = true, debug = false, cron = '* * * * *', by = 'Ada' } = version
+  const { timezone = null, flags = null } = version
+  const fields = [folder, labels && JSON.stringify(labels), enabled, debug, cron, timezone, flags, by]
   await pool.query(
     `insert into ferry.alert_rule_versions (account, id, valid_from, valid_to, opened_by_run, closed_by_run, name,
-       fingerprint, account_id, folder_id, labels, ds_type, enabled, debug_log_enabled, cron_pattern,
+       fingerprint, account_id, folder_id, labels, ds_type, enabled, debug_log_enabled, cron_pattern, timezone, flags,
        delay_seconds, creator_id, creator_name, updater_id, updater_name, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, md5($7)::uuid, 1, 1, '{}', 'prometheus', true, false, '* * * * *',
-       0, 1, 'Grace', 1, 'Ada', 0, 0)`,
-    [...timesOf(version, '1'), version.name],
+     values ($1, $2, $3, $4, $5, $6, $7, md5($16)::uuid, 1, $8, $9, 'prometheus', $10, $11, $12, $13, $14,
+       0, 1, 'Grace', length($15), $15, 0, 0)`,
+    [...timesOf(version, '1'), version.name, ...fields, JSON.stringify([version.name, ...fields])],
   )
 }
 
 export type Tool = { readonly name: string; readonly description?: string }
 
+/** A version of a server; what it leaves out is null, but for its tools and its account. */
+export type ServerVersion = NamedSpan & {
+  readonly tools?: readonly Tool[]
+  readonly team?: number
+  readonly description?: string
+  readonly url?: string
+  readonly status?: string
+  readonly auth?: string
+}
+
 export async function insertServerVersion(
   pool: Pool,
-  { tools = [{ name: 't' }], ...version }: NamedSpan & { readonly tools?: readonly Tool[] },
+  { tools = [{ name: 't' }], team, description, url, status, auth, ...version }: ServerVersion,
 ): Promise<void> {
   await pool.query(
     `insert into ferry.mcp_server_versions (account, server_id, valid_from, valid_to, opened_by_run, closed_by_run,
-       server_name, tools, fingerprint, account_id, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, md5($7)::uuid, 1, 0)`,
-    [...timesOf(version, 's'), version.name, JSON.stringify(tools)],
+       server_name, tools, team_id, description, url, status, auth_mode, fingerprint, account_id, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, md5($7)::uuid, 1, 0)`,
+    [...timesOf(version, 's'), version.name, JSON.stringify(tools), team, description, url, status, auth],
   )
 }
 

@@ -14,7 +14,7 @@ CREATE OR REPLACE VIEW ferry.alert_rule_changes AS
     SELECT jsonb_object_agg(key, b.value) AS before, jsonb_object_agg(key, a.value) AS after
     FROM jsonb_each(to_jsonb(p)) b JOIN jsonb_each(to_jsonb(v)) a USING (key)
     WHERE a.value <> b.value AND key <> ALL (
-      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
+      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,team}'::text[])
   ) d ON p.id IS NOT NULL
   UNION ALL
   SELECT v.account, v.id, v.valid_to, v.closed_by_run, v.name, 'removed', NULL, NULL, NULL, NULL

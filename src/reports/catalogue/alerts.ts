@@ -1,0 +1,58 @@
+import type { Report } from '../report.ts'
+
+export const ALERT_REPORTS: readonly Report[] = [
+  {
+    name: 'rules_noisy',
+    shows: 'which rules fired most often: episodes, hours, flaps, the share at night',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.rules_noisy($1) where account = coalesce($2, account)',
+  },
+  {
+    name: 'rules_longest_firing',
+    shows: 'the longest episode of each rule that fired',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.rules_longest_firing($1) where account = coalesce($2, account)',
+  },
+  {
+    name: 'time_to_clear',
+    shows: 'how long episodes last, by team: p50, p90, the longest',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.time_to_clear($1) where account = coalesce($2, account)',
+  },
+  {
+    name: 'rules_never_fired',
+    shows: 'enabled rules that never fired, and on how many days they were observed',
+    takes: ['account'],
+    query: 'select * from ferry.rules_never_fired() where account = coalesce($1, account)',
+  },
+  {
+    name: 'rules_switched_off',
+    shows: 'disabled rules: since when, and who disabled them',
+    takes: ['account'],
+    query: 'select * from ferry.rules_switched_off where account = coalesce($1, account)',
+  },
+  {
+    name: 'rules_debug_left_on',
+    shows: 'rules with debug logging on: since when, and who switched it on',
+    takes: ['account'],
+    query: 'select * from ferry.rules_debug_left_on where account = coalesce($1, account)',
+  },
+  {
+    name: 'rules_contract_breaks',
+    shows: 'rules that break what the platform requires of cron_pattern and timezone',
+    takes: ['account'],
+    query: 'select * from ferry.rules_contract_breaks where account = coalesce($1, account)',
+  },
+  {
+    name: 'rules_default_timezone',
+    shows: 'rules without a time zone: the platform takes Asia/Shanghai',
+    takes: ['account'],
+    query: 'select * from ferry.rules_default_timezone where account = coalesce($1, account)',
+  },
+  {
+    name: 'cron_load',
+    shows: 'evaluations per minute of this week by the cron patterns of enabled rules, the worst minutes',
+    takes: ['account'],
+    query: 'select * from ferry.cron_load() where account = coalesce($1, account)',
+  },
+]

@@ -1,0 +1,53 @@
+import type { Report } from '../report.ts'
+
+export const OWNERSHIP_REPORTS: readonly Report[] = [
+  {
+    name: 'rules_by_folder',
+    shows: 'rules of each folder: enabled, disabled, firing, without an owner',
+    takes: ['account'],
+    query: 'select * from ferry.rules_by_folder where account = coalesce($1, account)',
+  },
+  {
+    name: 'rules_by_team',
+    shows: 'rules of each team, by the labels team, owner and squad',
+    takes: ['account'],
+    query: 'select * from ferry.rules_by_team where account = coalesce($1, account)',
+  },
+  {
+    name: 'rules_unowned',
+    shows: 'rules whose labels name no team, owner or squad',
+    takes: ['account'],
+    query: 'select * from ferry.rules_unowned where account = coalesce($1, account)',
+  },
+  {
+    name: 'editors',
+    shows: 'who edits the rules of each folder, and where it is only one person',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.editors($1) where account = coalesce($2, account)',
+  },
+  {
+    name: 'churn_by_folder',
+    shows: 'how many rules of each folder were added, changed, removed and returned',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.churn_by_folder($1) where account = coalesce($2, account)',
+  },
+  {
+    name: 'mass_edits',
+    shows: 'when one person edited many rules within an hour',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.mass_edits($1) where account = coalesce($2, account)',
+  },
+  {
+    name: 'changes_between',
+    shows: 'what differs in both inventories from a time (a day ago) to now',
+    takes: ['since', 'account'],
+    query: `select * from ferry.changes_between(coalesce($1, now() - interval '1 day'), now())
+      where account = coalesce($2, account) order by account, inventory, change, name, id`,
+  },
+  {
+    name: 'silenced',
+    shows: 'rules that were disabled, removed or edited while they fired or soon after',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.silenced($1) where account = coalesce($2, account)',
+  },
+]

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { openTestStore } from '#test/support/store.ts'
+import { insertFiring } from '#test/support/versions.ts'
+import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
+
+describe('rules_noisy', () => {
+  test('counts episodes, the hours in the period, and flaps: those at most ten minutes after another', async () => {
+    await using store = await openTestStore()
+    await insert(store, { name: 'flaps', from: 30 * DAY, labels: { team: 'payments' }, folder: 7 })
+    await insert(store, { id: '2', name: 'quiet', from: 30 * DAY })
+    await insert(store, { id: '3', name: 'gone', from: 30 * DAY, to: HOUR })
+    await insert(store, { account: 'b', name: 'elsewhere', from: 30 * DAY })
+    // The first flaps because of one that ended before the period; the third is ten minutes and not a second late.
+    await fire(store, { from: 7 * DAY + 20, to: 7 * DAY + 5 })
+    await fire(store, { from: 7 * DAY - 5, to: 7 * DAY - 35 + 5 })
+    await fire(store, { from: 300, to: 240 })
+    await fire(store, { from: 230, to: 200 })
+    await fire(store, { from: 189, to: 159 })
+    await fire(store, { id: '2', from: 9 * DAY, to: 8 * DAY })
+    await fire(store, { id: '3', from: 8 * DAY, to: HOUR })
+    await fire(store, { account: 'b', from: 60 })
+    const rows = await ask(store, 'rules_noisy', 'account name folder_id team episodes hours flaps firing')
+    expect(rows).toMatchObject([
+      ['a', 'flaps', 7n, 'payments', 4, expect.closeTo((25 + 60 + 30 + 30) / 60, 5), 2, false],
+      ['a', 'gone', 1n, null, 1, expect.closeTo(7 * 24 - 1, 1), 0, false],
+      ['b', 'elsewhere', 1n, null, 1, expect.closeTo(1, 1), 0, true],
+    ])
+    const longer = await ask(store, 'rules_noisy', 'name episodes flaps', {
+      since: minutesAgo(9 * DAY),
+      account: 'a',
+    })
+    expect(longer).toEqual([
+      ['flaps', 5, 2],
+      ['gone', 1, 0],
+      ['quiet', 1, 0],
+    ])
+  })
+
+  test('takes the night from the time zone of the rule: Shanghai if it has none or one that is none', async () => {
+    await using store = await openTestStore()
+    const zones = { '1': 'Europe/Berlin', '2': null, '3': '', '4': 'Mars/Olympus' }
+    for (const [id, timezone] of Object.entries(zones)) {
+      await insert(store, { id, name: `${timezone}`, timezone, from: 30 * DAY })
+      // 21:59 and 22:00, 06:59 and 07:00 in Shanghai; in Berlin an afternoon and the middle of the night.
+      for (const at of ['13:59', '14:00', '22:59', '23:00']) {
+        const from = `2026-01-10T${at}:00Z`
+        await insertFiring(store.pool, { id, from, to: new Date(Date.parse(from) + 30_000) })
+      }
+    }
+    const rows = await ask(store, 'rules_noisy', 'id night_share', {
+      since: new Date('2026-01-09T00:00:00Z'),
+    })
+    expect(rows).toEqual([
+      [1n, 0.5],
+      [2n, 0.5],
+      [3n, 0.5],
+      [4n, 0.5],
+    ])
+    const berlin = await store.pool.query(
+      `select id, night_share from ferry.rules_noisy('2026-01-09', day_begins => '14:30', day_ends => '16:00')
+       where id in (1, 2) order by id`,
+    )
+    expect(berlin.rows.map(row => row.night_share)).toEqual([0.5, 1])
+  })
+})
+
+test('rules_longest_firing has the longest episode of each rule, whole, also if it began before the period', async () => {
+  await using store = await openTestStore()
+  await insert(store, { name: 'one', from: 30 * DAY })
+  await insert(store, { id: '2', name: 'two', from: 30 * DAY })
+  await fire(store, { from: 10 * DAY, to: 6 * DAY })
+  await fire(store, { from: DAY, to: 0 })
+  await fire(store, { id: '2', from: 5 * DAY })
+  await fire(store, { id: '2', from: 20 * DAY, to: 8 * DAY })
+  const rows = await ask(store, 'rules_longest_firing', 'name began ended fired_for')
+  expect(rows).toEqual([
+    ['two', minutesAgo(5 * DAY), null, { intervalMs: expect.closeTo(5 * DAY * 60_000, -6) }],
+    ['one', minutesAgo(10 * DAY), minutesAgo(6 * DAY), { intervalMs: 4 * DAY * 60_000 }],
+  ])
+})
+
+test('time_to_clear has the median and the ninth decile of what ended in the period, by team', async () => {
+  await using store = await openTestStore()
+  await insert(store, { name: 'owned', from: 30 * DAY, labels: { Squad: 'ledger' } })
+  await insert(store, { id: '2', name: 'unowned', from: 30 * DAY })
+  for (let minutes = 1; minutes <= 11; minutes++)
+    await fire(store, { from: minutes * 100, to: minutes * 100 - minutes })
+  await fire(store, { id: '2', from: 8 * DAY, to: DAY })
+  await fire(store, { id: '2', from: HOUR })
+  await fire(store, { id: '2', from: 9 * DAY, to: 8 * DAY + 1 })
+  const minutes = (n: number) => ({ intervalMs: n * 60_000 })
+  expect(await ask(store, 'time_to_clear', 'account team episodes p50 p90 longest')).toEqual([
+    ['a', 'ledger', 11, minutes(6), minutes(10), minutes(11)],
+    ['a', null, 1, minutes(7 * DAY), minutes(7 * DAY), minutes(7 * DAY)],
+  ])
+})
+
+test('rules_never_fired has enabled rules without an episode, and the days on which they could have had one', async () => {
+  await using store = await openTestStore()
+  await insert(store, { name: 'was off', from: 30 * DAY, to: 20 * DAY })
+  await insert(store, { name: 'was off', from: 20 * DAY, to: 15 * DAY, enabled: false })
+  await insert(store, { name: 'silent', from: 15 * DAY, labels: { OWNER: 'search' } })
+  await insert(store, { id: '2', name: 'fired', from: 30 * DAY })
+  await insert(store, { id: '3', name: 'off', from: 30 * DAY, enabled: false })
+  await insert(store, { id: '4', name: 'removed', from: 30 * DAY, to: 20 * DAY })
+  await insert(store, { id: '5', name: 'old', from: 60 * DAY })
+  await insert(store, { account: 'b', id: '2', name: 'same id', from: DAY })
+  await fire(store, { id: '2', from: 20 * DAY, to: 19 * DAY })
+  expect(await ask(store, 'rules_never_fired', 'account name team first_seen days_observed in_all')).toEqual([
+    ['a', 'old', null, minutesAgo(60 * DAY), expect.closeTo(60, 1), 3],
+    ['a', 'silent', 'search', minutesAgo(30 * DAY), expect.closeTo(25, 1), 3],
+    ['b', 'same id', null, minutesAgo(DAY), expect.closeTo(1, 1), 3],
+  ])
+  const { rows } = await store.pool.query('select name, in_all from ferry.rules_never_fired(1)')
+  expect(rows).toEqual([{ name: 'silent', in_all: 3 }])
+})
+
+test.each([
+  ['rules_switched_off', { enabled: false }, { enabled: true }, 'off_for'],
+  ['rules_debug_left_on', { debug: true }, { debug: false }, 'on_for'],
+] as const)(
+  '%s says since when and by whom, however often the rule was edited since',
+  async (name, on, off, lasts) => {
+    await using store = await openTestStore()
+    await insert(store, { name: 'was', from: 30 * DAY, to: 20 * DAY, ...on, by: 'Grace' })
+    await insert(store, { name: 'was', from: 20 * DAY, to: 10 * DAY, ...off, by: 'Ada' })
+    await insert(store, { name: 'is', from: 10 * DAY, to: 5 * DAY, ...on, by: 'Margaret' })
+    await insert(store, { name: 'is still', from: 5 * DAY, ...on, by: 'Ada' })
+    await insert(store, { id: '2', name: 'always was', from: 40 * DAY, to: 2 * DAY, ...on, by: 'Joan' })
+    await insert(store, { id: '2', name: 'always', from: 2 * DAY, ...on, by: 'Ada' })
+    await insert(store, { id: '3', name: 'no more', from: 40 * DAY, to: DAY, ...on })
+    await insert(store, { id: '3', name: 'no more', from: DAY, ...off })
+    await insert(store, { id: '4', name: 'removed', from: 40 * DAY, to: DAY, ...on })
+    const rows = await ask(store, name, `account name since switch_seen updater_name ${lasts}`)
+    expect(rows.toSorted()).toEqual([
+      [
+        'a',
+        'always',
+        minutesAgo(40 * DAY),
+        false,
+        'Joan',
+        { intervalMs: expect.closeTo(40 * DAY * 60_000, -6) },
+      ],
+      [
+        'a',
+        'is still',
+        minutesAgo(10 * DAY),
+        true,
+        'Margaret',
+        { intervalMs: expect.closeTo(10 * DAY * 60_000, -6) },
+      ],
+    ])
+  },
+)
+
+test('rules_contract_breaks has a row for each reason, rules_default_timezone the rules without a zone', async () => {
+  await using store = await openTestStore()
+  const flags = ['cron_pattern has not 5 fields', 'timezone is no IANA name']
+  await insert(store, { name: 'both', from: DAY, flags, cron: '*', timezone: 'CST' })
+  await insert(store, { id: '2', name: 'fixed', from: DAY, to: HOUR, flags })
+  await insert(store, { id: '2', name: 'fixed', from: HOUR, timezone: '' })
+  await insert(store, { id: '3', name: 'no zone', from: HOUR })
+  expect(await ask(store, 'rules_contract_breaks', 'account reason name cron_pattern timezone')).toEqual([
+    ['a', flags[0], 'both', '*', 'CST'],
+    ['a', flags[1], 'both', '*', 'CST'],
+  ])
+  expect(await ask(store, 'rules_default_timezone', 'name')).toEqual([['fixed'], ['no zone']])
+})

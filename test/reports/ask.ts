@@ -1,0 +1,42 @@
+import { findReport, type ReportArguments } from '#src/reports/catalogue.ts'
+import { runReport } from '#src/reports/run-report.ts'
+import type { TestStore } from '#test/support/store.ts'
+import { insertFiring, insertRuleVersion, type RuleVersion, type Span } from '#test/support/versions.ts'
+
+/** The instant so many minutes ago, at a whole minute. */
+export function minutesAgo(minutes: number): Date {
+  return new Date((Math.floor(Date.now() / 60_000) - minutes) * 60_000)
+}
+
+export const HOUR = 60
+export const DAY = 24 * HOUR
+
+/** The rows of a report as `ferry report` shows them, of each the columns that are asked for. */
+export async function ask(
+  store: TestStore,
+  name: string,
+  columns: string,
+  given: ReportArguments = {},
+): Promise<unknown[][]> {
+  const report = findReport(name)
+  if (!report) throw new Error(`there is no report ${name}`)
+  const shown = await runReport(store.pool, report, given)
+  return shown.rows.map(row =>
+    columns.split(' ').map(column => {
+      if (!shown.columns.includes(column)) throw new Error(`${name} has no column ${column}`)
+      return row[shown.columns.indexOf(column)]
+    }),
+  )
+}
+
+/** A version or an episode from so many minutes ago to so many minutes ago. */
+type Ago<T extends Span> = Omit<T, 'from' | 'to'> & { readonly from: number; readonly to?: number }
+
+const times = ({ from, to }: Ago<Span>) => ({
+  from: minutesAgo(from),
+  to: to === undefined ? undefined : minutesAgo(to),
+})
+export const insert = (store: TestStore, { from, to, ...version }: Ago<RuleVersion>) =>
+  insertRuleVersion(store.pool, { ...version, ...times({ from, ...(to !== undefined && { to }) }) })
+export const fire = (store: TestStore, { from, to, ...firing }: Ago<Span>) =>
+  insertFiring(store.pool, { ...firing, ...times({ from, ...(to !== undefined && { to }) }) })

@@ -1,0 +1,97 @@
+import { CronExpressionParser } from 'cron-parser'
+import { expect, test } from 'vitest'
+import { openTestStore } from '#test/support/store.ts'
+import { ask, DAY, HOUR, insert } from './ask.ts'
+
+const MINUTE_MS = 60_000
+const WEEK_MS = 7 * DAY * MINUTE_MS
+
+/** Every minute of the week in which these schedules are due, with how many of them, as cron-parser has it. */
+function expected(
+  begins: Date,
+  schedules: readonly (readonly [string, string | null])[],
+): Map<number, number> {
+  const due = new Map<number, number>()
+  for (const [pattern, zone] of schedules) {
+    const options = {
+      currentDate: new Date(begins.getTime() - 1),
+      endDate: new Date(begins.getTime() + WEEK_MS - 1),
+      tz: zone || 'Asia/Shanghai',
+    }
+    const times = CronExpressionParser.parse(pattern, options)
+    while (times.hasNext()) {
+      const at = times.next().getTime()
+      due.set(at, (due.get(at) ?? 0) + 1)
+    }
+  }
+  return due
+}
+
+const SCHEDULES = [
+  ['*/20 * * * *', 'Europe/Berlin'],
+  ['7 * * * *', 'Asia/Kolkata'],
+  ['0 8 * * *', ''],
+  ['0 8 * * *', 'America/New_York'],
+  ['*/30 8-20 * * 1-5', 'Europe/Berlin'],
+  ['30 6 * * mon,WED', 'UTC'],
+  ['0 0 1,15 * *', 'Europe/Berlin'],
+  ['15 3 4 * 5', 'Asia/Tokyo'],
+  ['5/20 */6 * * 7', 'Pacific/Auckland'],
+  ['0 12 * Nov *', 'UTC'],
+  ['59 23 * 12 *', 'UTC'],
+] as const
+
+test.each([
+  // In Auckland, clocks go forward on the Sunday.
+  ['2026-09-21', 'with a change of the clocks'],
+  ['2027-02-01', 'with the first day of a month'],
+])(
+  'cron_load counts the evaluations of each minute as cron-parser does: the week of %s, %s',
+  async monday => {
+    await using store = await openTestStore()
+    for (const [n, [cron, timezone]] of SCHEDULES.entries()) {
+      await insert(store, { id: `${n + 1}`, name: cron, cron, timezone, from: DAY })
+    }
+    await insert(store, { id: '90', name: 'off', from: DAY, enabled: false })
+    await insert(store, { id: '91', name: 'removed', from: DAY, to: HOUR })
+    for (const [n, cron] of [
+      '',
+      '* * * *',
+      '60 * * * *',
+      '1-0 * * * *',
+      '*/0 * * * *',
+      'x * * * *',
+    ].entries()) {
+      await insert(store, { id: `${100 + n}`, name: cron, cron, from: DAY })
+    }
+    const begins = new Date(`${monday}T00:00:00Z`)
+    // Any instant of the week stands for it.
+    const { rows } = await store.pool.query(
+      'select minute, evaluations, rank, average from ferry.cron_load($1, null)',
+      [new Date(begins.getTime() + WEEK_MS - 1)],
+    )
+    expect(rows).toHaveLength(10_080)
+    const due = expected(begins, SCHEDULES)
+    const wrong = rows.filter(({ minute, evaluations }) => evaluations !== (due.get(minute.getTime()) ?? 0))
+    expect(wrong).toEqual([])
+    expect(rows.map(row => row.rank)).toEqual(rows.map((_, n) => n + 1))
+    expect(rows.map(row => row.evaluations)).toEqual(
+      rows.map(row => row.evaluations).toSorted((a, b) => b - a),
+    )
+    const total = [...due.values()].reduce((sum, each) => sum + each, 0)
+    expect(rows[0].average).toBeCloseTo(total / 10_080, 9)
+  },
+)
+
+test('cron_load shows the sixty worst minutes of each account', async () => {
+  await using store = await openTestStore()
+  await insert(store, { id: '1', name: 'hourly', cron: '0 * * * *', from: DAY })
+  await insert(store, { id: '2', name: 'daily', cron: '0 3 * * *', timezone: 'UTC', from: DAY })
+  await insert(store, { account: 'b', name: 'other', from: DAY })
+  const rows = await ask(store, 'cron_load', 'account rank evaluations')
+  expect(rows).toHaveLength(120)
+  expect(rows.filter(([account]) => account === 'a').map(([, , evaluations]) => evaluations)).toEqual(
+    Array.from({ length: 60 }, (_, n) => (n < 7 ? 2 : 1)),
+  )
+  expect(await ask(store, 'cron_load', 'account', { account: 'b' })).toHaveLength(60)
+})

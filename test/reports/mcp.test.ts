@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest'
+import { openTestStore } from '#test/support/store.ts'
+import { insertServerVersion } from '#test/support/versions.ts'
+import { ask, DAY, HOUR, minutesAgo } from './ask.ts'
+
+test('mcp_tools and mcp_by_team show the current servers', async () => {
+  await using store = await openTestStore()
+  const from = minutesAgo(DAY)
+  const search = { name: 'search', description: 'Finds' }
+  await insertServerVersion(store.pool, {
+    id: '1',
+    name: 'A',
+    from,
+    team: 7,
+    status: 'enabled',
+    tools: [search, { name: 'get' }],
+  })
+  await insertServerVersion(store.pool, {
+    id: '2',
+    name: 'B',
+    from,
+    team: 7,
+    status: 'disabled',
+    auth: 'shared',
+    tools: [search],
+  })
+  await insertServerVersion(store.pool, { id: '3', name: 'C', from: minutesAgo(HOUR), team: 0, tools: [] })
+  await insertServerVersion(store.pool, { id: '4', name: 'gone', from, to: minutesAgo(1), team: 7 })
+  await insertServerVersion(store.pool, { account: 'b', id: '1', name: 'D', from, team: 7, tools: [search] })
+  expect(
+    await ask(store, 'mcp_tools', 'account tool server_id server_name team_id status description servers'),
+  ).toEqual([
+    ['a', 'get', '1', 'A', 7n, 'enabled', null, 1],
+    ['a', 'search', '1', 'A', 7n, 'enabled', 'Finds', 2],
+    ['a', 'search', '2', 'B', 7n, 'disabled', 'Finds', 2],
+    ['b', 'search', '1', 'D', 7n, null, 'Finds', 1],
+  ])
+  expect(await ask(store, 'mcp_by_team', 'account team_id servers enabled tools shared last_change')).toEqual(
+    [
+      ['a', 7n, 2, 1, 3, 1, from],
+      ['a', 0n, 1, 0, 0, 0, minutesAgo(HOUR)],
+      ['b', 7n, 1, 0, 1, 0, from],
+    ],
+  )
+})
+
+test('mcp_tool_changes has what a known server gained, lost and described otherwise, old and new', async () => {
+  await using store = await openTestStore()
+  const versions = [
+    [9 * DAY, 8 * DAY, [{ name: 'old', description: '1' }]],
+    [
+      8 * DAY,
+      600,
+      [
+        { name: 'keep' },
+        { name: 'lose', description: '1' },
+        { name: 'tell', description: '1' },
+        { name: 'twice' },
+      ],
+    ],
+    // In another order: no change of the three that stay.
+    [
+      600,
+      500,
+      [
+        { name: 'twice' },
+        { name: 'tell', description: '2' },
+        { name: 'keep' },
+        { name: 'gain', description: '3' },
+      ],
+    ],
+    [
+      400,
+      null,
+      [
+        { name: 'twice' },
+        { name: 'twice', description: 'again' },
+        { name: 'tell', description: '2' },
+        { name: 'keep' },
+        { name: 'gain', description: '3' },
+      ],
+    ],
+  ] as const
+  for (const [from, to, tools] of versions) {
+    await insertServerVersion(store.pool, {
+      name: 'S',
+      tools,
+      from: minutesAgo(from),
+      to: to === null ? undefined : minutesAgo(to),
+    })
+  }
+  await insertServerVersion(store.pool, { id: 'new', name: 'new', from: minutesAgo(600) })
+  expect(
+    await ask(store, 'mcp_tool_changes', 'account observed_at server_id change tool before after'),
+  ).toEqual([
+    ['a', minutesAgo(400), 's', 'added', 'twice', null, 'again'],
+    ['a', minutesAgo(600), 's', 'added', 'gain', null, '3'],
+    ['a', minutesAgo(600), 's', 'removed', 'lose', '1', null],
+    ['a', minutesAgo(600), 's', 'description changed', 'tell', '1', '2'],
+  ])
+  expect(await ask(store, 'mcp_tool_changes', 'tool', { since: minutesAgo(500) })).toEqual([['twice']])
+})
+
+test('mcp_risk names each reason, and finds nothing in a server without any', async () => {
+  await using store = await openTestStore()
+  const from = minutesAgo(DAY)
+  const { pool } = store
+  await insertServerVersion(pool, {
+    id: 'good',
+    name: 'Good',
+    from,
+    url: 'https://mcp.example.com',
+    status: 'enabled',
+    auth: 'oauth',
+    description: 'Überblick 日本',
+    tools: [{ name: 'get_issue' }, { name: 'undeleted_rows' }, { name: 'settings' }, { name: 'offset' }],
+  })
+  await insertServerVersion(pool, {
+    id: '1',
+    name: 'Twin',
+    from,
+    url: 'http://mcp.example.com',
+    auth: 'shared',
+    status: 'disabled',
+    tools: [],
+  })
+  await insertServerVersion(pool, { id: '2', name: 'Twin', from, url: 'HTTPS://mcp.example.com', tools: [] })
+  await insertServerVersion(pool, { account: 'b', id: '2', name: 'Twin', from, tools: [] })
+  await insertServerVersion(pool, {
+    id: '3',
+    name: 'Verbs',
+    from,
+    tools: [{ name: 'deleteBranch' }, { name: 'issue-create' }, { name: 'same' }, { name: 'same' }],
+  })
+  await insertServerVersion(pool, {
+    id: '4',
+    name: 'Hidden',
+    from,
+    description: 'Reads\u{e0041} only',
+    tools: [{ name: 'get', description: 'Reads \u202Eeverything' }, { name: 'li\u200Bst' }],
+  })
+  await insertServerVersion(pool, {
+    id: '5',
+    name: 'gone',
+    from,
+    to: minutesAgo(1),
+    url: 'http://x',
+    tools: [],
+  })
+  expect(await ask(store, 'mcp_risk', 'account server_id reason tool detail')).toEqual([
+    ['a', '4', 'invisible characters', 'get', 'U+202E'],
+    ['a', '4', 'invisible characters', 'li\u200Bst', 'U+200B'],
+    ['a', '4', 'invisible characters', null, 'U+E0041'],
+    ['a', '1', 'disabled but listed', null, 'status disabled'],
+    ['a', '1', 'name used twice', null, '2 servers'],
+    ['a', '1', 'no https', null, 'http://mcp.example.com'],
+    ['a', '1', 'shared credentials', null, 'auth_mode shared'],
+    ['a', '2', 'name used twice', null, '2 servers'],
+    ['a', '3', 'tool deletes', 'deleteBranch', 'delete'],
+    ['a', '3', 'tool name used twice', 'same', '2 tools'],
+    ['a', '3', 'tool name used twice', 'same', '2 tools'],
+    ['a', '3', 'tool writes', 'issue-create', 'create'],
+  ])
+})
