@@ -48,6 +48,7 @@ async function* findings(context: CommandContext): AsyncGenerator<Finding> {
   const { databaseFindings } = await import('./doctor/database.ts')
   const { checkClock } = await import('./doctor/clock.ts')
   const { checkQueueOf, checkRedisAlone } = await import('./doctor/queue.ts')
+  const { checkNotifications } = await import('./doctor/notifications.ts')
   const { platformFindings } = await import('./doctor/platform.ts')
   await using opened = new AsyncDisposableStack()
   const ferry = await openFerry(config, { ...context, schema: 'read' }).then(
@@ -64,6 +65,8 @@ async function* findings(context: CommandContext): AsyncGenerator<Finding> {
   yield* databaseFindings(ferry)
   yield await checkClock(ferry.pool).catch(failed('clock'))
   yield await checkQueueOf(ferry)
+  const notifications = await checkNotifications(ferry).catch(failed('notifications'))
+  if (notifications) yield notifications
   yield* orFailed('platform', platformFindings(ferry, context.signal))
 }
 

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
+import { onlyRow } from '#src/db/rows.ts'
 import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
 import { DEAD_AFTER_HOURS } from './pending.ts'
 
@@ -19,6 +20,18 @@ const EventRow = z.object({
 
 /** An event, and what became of its message. */
 export type ListedEvent = z.infer<typeof EventRow>
+
+/** Counts messages that a receiver did not accept: those that are sent again, and those of the last week that are dead. */
+export async function countUndelivered(pool: Pool): Promise<{ waiting: number; dead: number }> {
+  const { rows } = await pool.query<{ waiting: number; dead: number }>(
+    `select count(*) filter (where at > clock_timestamp() - $1 * interval '1 hour')::int as waiting,
+       count(*) filter (where at <= clock_timestamp() - $1 * interval '1 hour')::int as dead
+     from ferry.events
+     where delivered_at is null and attempts > 0 and at > clock_timestamp() - interval '7 days'`,
+    [DEAD_AFTER_HOURS],
+  )
+  return onlyRow(rows, 'the count of undelivered messages')
+}
 
 /** Loads the newest events; `undelivered`: only those that wait or are dead. */
 export async function listEvents(pool: Pool, limit: number, undelivered: boolean): Promise<ListedEvent[]> {

@@ -14,10 +14,9 @@ const PRIVATE_V4 = [
   '198.18.0.0/15',
   '224.0.0.0/3',
 ]
-/** With those that carry an IPv4 address inside: mapped, translated and tunnelled ones. */
+/** With those that carry an IPv4 address inside. A mapped one (`::ffff:…`) is looked for among the others. */
 const PRIVATE_V6 = [
   '::/96',
-  '::ffff:0:0/96',
   '64:ff9b::/32',
   '100::/64',
   '2001::/32',

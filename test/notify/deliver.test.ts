@@ -59,3 +59,120 @@ test('while a receiver is down everything waits; then each message comes once, i
   expect(messages).toHaveLength(4)
   expect(messages[0]?.id).toBe(harness.receiver.messages()[0]?.id)
 })
+
+test('a message that the receiver refuses for itself holds up only those about the same subject', async () => {
+  await using harness = await openNotifyHarness()
+  const { receiver } = harness
+  await harness.raise({ subject: '1' })
+  await harness.resolve({ subject: '1' })
+  await harness.raise({ subject: '2' })
+  receiver.answer = response => {
+    response.writeHead(receiver.received.at(-1)?.body.includes('"import":"1"') ? 400 : 200).end()
+  }
+  await harness.resolve({ subject: '2' })
+  await harness.query(`update ferry.events set data = '{"import":"2"}' where subject = '2'`)
+  const notifier = harness.openNotifier()
+  await notifier.look()
+  await notifier.look()
+  const told = receiver.messages().map(({ data }) => `${data.import} ${data.state}`)
+  expect(told).toEqual(['1 raised', '2 raised', '2 resolved'])
+})
+
+test('a worker that is stopped while it sends sends again under the same id, and so does the one after it', async () => {
+  await using harness = await openNotifyHarness()
+  const { receiver } = harness
+  const stopping = new AbortController()
+  receiver.answer = () => stopping.abort(new Error('killed'))
+  await harness.raise({})
+  const first = harness.openNotifier({}, stopping.signal)
+  await first.look()
+  expect(await harness.query('select attempts, delivered_at from ferry.events')).toEqual([
+    { attempts: 0, delivered_at: null },
+  ])
+  // As after kill -9: its lease has expired.
+  await harness.query(
+    `update ferry.leases set expires_at = clock_timestamp() - interval '1 s' where name = 'notify'`,
+  )
+  receiver.answer = status(200)
+  await harness.openNotifier().look()
+  const [before, after] = receiver.messages()
+  expect(after).toEqual(before)
+  expect(receiver.received).toHaveLength(2)
+})
+
+test('of several workers one sends, each message once; another takes over when it is gone', async () => {
+  await using harness = await openNotifyHarness()
+  const [a, b, c] = [harness.openNotifier(), harness.openNotifier(), harness.openNotifier()]
+  for (const subject of ['1', '2', '3', '4']) await harness.raise({ subject })
+  await Promise.all([a.look(), b.look(), c.look()])
+  await Promise.all([a.look(), b.look(), c.look()])
+  expect(new Set(harness.receiver.messages().map(({ id }) => id)).size).toBe(4)
+  expect(harness.receiver.received).toHaveLength(4)
+  for (const notifier of [a, b, c]) await notifier[Symbol.asyncDispose]()
+  await harness.raise({ subject: '5' })
+  await harness.openNotifier().look()
+  expect(harness.receiver.received).toHaveLength(5)
+})
+
+test('a message waits no longer because the clock of the database was set back', async () => {
+  await using harness = await openNotifyHarness()
+  const notifier = harness.openNotifier()
+  harness.receiver.answer = status(503)
+  await harness.raise({})
+  await notifier.look()
+  await harness.query(
+    `update ferry.events set at = at + interval '2 h', retry_at = retry_at + interval '2 h'`,
+  )
+  harness.receiver.answer = status(200)
+  await notifier.look()
+  expect(await harness.query('select delivered_at is not null as told from ferry.events')).toEqual([
+    { told: true },
+  ])
+})
+
+test("the time of a message is the database's: the clock of the machine may be wrong", async ({
+  onTestFinished,
+}) => {
+  await using harness = await openNotifyHarness()
+  await harness.raise({})
+  const now = Date.now
+  onTestFinished(() => {
+    Date.now = now
+  })
+  const notifier = harness.openNotifier()
+  Date.now = () => now() - 3_600_000
+  await notifier.look()
+  Date.now = now
+  // The library refuses times that are five minutes off.
+  expect(harness.receiver.messages()).toHaveLength(1)
+})
+
+test('only chosen events are told, and none that is older than a day', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.raise({ subject: '1' })
+  await harness.raise({ kind: 'import.completed', subject: '1' })
+  await harness.raise({ kind: 'import.completed', subject: '2' })
+  await harness.query(`update ferry.events set at = at - interval '25 h' where subject = '2'`)
+  await harness.openNotifier({ FERRY_NOTIFY: 'import.completed' }).look()
+  expect(harness.receiver.messages().map(({ type, data }) => [type, data.state])).toEqual([
+    ['import.completed', 'raised'],
+  ])
+})
+
+test('a chat gets one sentence as text, in which no name is markup', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.raise({ account: '<!channel> & co' })
+  await harness.openNotifier({ FERRY_WEBHOOK_FORMAT: 'slack' }).look()
+  const [{ body, headers } = { body: '', headers: {} }] = harness.receiver.received
+  expect(JSON.parse(body)).toEqual({
+    text: 'Account &lt;!channel&gt; &amp; co: Import 1 is paused (NoLicense). `ferry imports show 1` says why and what to do.',
+  })
+  expect(headers).not.toHaveProperty('webhook-signature')
+})
+
+test('without a receiver nobody is told', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.raise({})
+  await harness.openNotifier({ FERRY_WEBHOOK_URL: '' }).look()
+  expect(harness.receiver.received).toEqual([])
+})

@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { Secret } from '#src/model/secret.ts'
+import { openCaller } from '#src/notify/caller.ts'
+import { isPrivateAddress } from '#src/notify/private-addresses.ts'
+import { openReceiver, status } from './receiver.ts'
+
+const NEVER = new AbortController().signal
+const NO_PROXY = { https: null, http: null, except: null }
+const POSTING = { headers: { 'content-type': 'application/json' }, body: '{}' }
+
+function openTestCaller(url: string, { allowsPrivate = true, withinMs = 200 } = {}) {
+  return openCaller(new Secret(url), 'FERRY_WEBHOOK_URL', { allowsPrivate }, NO_PROXY, withinMs)
+}
+
+test('a receiver that hangs before it answers is given up in time', async () => {
+  await using receiver = await openReceiver()
+  receiver.answer = () => {}
+  await using caller = openTestCaller(receiver.url)
+  const result = await caller.call(POSTING, NEVER)
+  expect(result).toEqual({
+    ok: false,
+    httpStatus: null,
+    why: expect.stringContaining('there was no answer within 0.2 s at 127.0.0.1:'),
+  })
+})
+
+test('a receiver that hangs in the middle of its answer has accepted the message', async () => {
+  await using receiver = await openReceiver()
+  receiver.answer = response => void response.writeHead(200).write('o')
+  await using caller = openTestCaller(receiver.url)
+  expect(await caller.call(POSTING, NEVER)).toEqual({ ok: true, httpStatus: 200 })
+})
+
+test('a receiver that takes connections and says nothing is given up too', async () => {
+  const server = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  await using caller = openTestCaller(`http://127.0.0.1:${port}/`)
+  expect(await caller.call(POSTING, NEVER)).toMatchObject({ ok: false, httpStatus: null })
+  server.close()
+})
+
+test('a redirect is not followed: nothing else is called', async () => {
+  await using elsewhere = await openReceiver()
+  await using receiver = await openReceiver()
+  await using caller = openTestCaller(receiver.url)
+  for (const code of [301, 302, 303, 307, 308]) {
+    receiver.answer = status(code, { location: elsewhere.url })
+    const result = await caller.call(POSTING, NEVER)
+    expect(result).toMatchObject({ ok: false, httpStatus: code, why: expect.stringContaining('redirect') })
+  }
+  expect(elsewhere.received).toEqual([])
+})
+
+test('no failure repeats the address, which is often a secret', async () => {
+  await using caller = openTestCaller('http://127.0.0.1:9/services/canary?token=canary')
+  const result = await caller.call(POSTING, NEVER)
+  expect(result).toMatchObject({ ok: false, why: expect.stringContaining('refused') })
+  expect(JSON.stringify(result)).not.toContain('canary')
+})
+
+test.for([
+  ['its number', (url: string) => url],
+  ['another spelling of its number', (url: string) => url.replace('127.0.0.1', '0x7f.1')],
+  ['a name that leads to it', (url: string) => url.replace('127.0.0.1', 'localhost')],
+] as const)('without private addresses nothing is sent to one given by %s', async ([, spelled]) => {
+  await using receiver = await openReceiver()
+  await using caller = openTestCaller(spelled(receiver.url), { allowsPrivate: false })
+  const result = await caller.call(POSTING, NEVER)
+  expect(result).toMatchObject({ ok: false, why: expect.stringContaining('FERRY_WEBHOOK_PRIVATE=false') })
+  expect(receiver.received).toEqual([])
+})
+
+test.for([
+  '10.1.2.3',
+  '172.31.255.255',
+  '192.168.0.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '127.8.8.8',
+  '0.0.0.0',
+  '239.1.1.1',
+  '::1',
+  '::',
+  'fd00::1',
+  'fe80::1',
+  'fec0::1',
+  '::ffff:10.1.2.3',
+  '::ffff:7f00:1',
+  '64:ff9b::a01:203',
+  '64:ff9b:1::a01:203',
+  '2002:a01:203::1',
+])('%s is private', address => {
+  expect(isPrivateAddress(address)).toBe(true)
+})
+
+test.for(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450::1'])(
+  '%s is public',
+  address => {
+    expect(isPrivateAddress(address)).toBe(false)
+  },
+)
