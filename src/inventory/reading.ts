@@ -32,8 +32,12 @@ export type Reading<Row> = {
   stop(): Promise<void>
 }
 
-/** Rows are compared some at a time: enough that the round trip does not matter, few enough that memory does not either. */
-const MAX_BLOCK_ROWS = 1_000
+/**
+ * Rows are passed on in blocks: a thousand as soon as nothing else is being passed on, and as many as wait by then if
+ * Postgres takes longer, which makes up for it because each block costs round trips. The bounds are those of memory.
+ */
+const MIN_BLOCK_ROWS = 1_000
+const MAX_BLOCK_ROWS = 3_000
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 
 type Part<Row> = {
@@ -61,6 +65,7 @@ export function openReading<Row>(
   const { accountIdOf } = source
   const parts: (Part<Row> | undefined)[] = []
   let underWay: Promise<void> = Promise.resolve()
+  let isUnderWay = false
   let isStopped = false
   listed.startReading()
 
@@ -70,7 +75,10 @@ export function openReading<Row>(
     part.block = []
     part.blockBytes = 0
     await underWay
-    underWay = passOn(part, rows)
+    isUnderWay = true
+    underWay = passOn(part, rows).finally(() => {
+      isUnderWay = false
+    })
     underWay.catch(() => {}) // thrown where it is awaited
   }
 
@@ -144,7 +152,8 @@ export function openReading<Row>(
         },
         take: row => takeRow(part, row),
         async settle() {
-          if (part.block.length >= MAX_BLOCK_ROWS || part.blockBytes >= MAX_BLOCK_BYTES) await flush(part)
+          const isFull = part.block.length >= MAX_BLOCK_ROWS || part.blockBytes >= MAX_BLOCK_BYTES
+          if (isFull || (!isUnderWay && part.block.length >= MIN_BLOCK_ROWS)) await flush(part)
         },
       }
     },
