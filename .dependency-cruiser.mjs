@@ -15,6 +15,7 @@ const FRONT_DOORS = {
   platform: ['answer', 'lossless-json', 'operations', 'row-sink', 'throttle'],
   db: [
     'audit',
+    'calls-per-minute',
     'clock',
     'closed-limits',
     'installation',

@@ -14,8 +14,9 @@ import { limitsOf } from './ferry/limits.ts'
 import type { ImportContext } from './imports/context.ts'
 import type { InventoryContext } from './inventory/context.ts'
 import { createKnownRows } from './inventory/known-rows.ts'
+import type { Limit } from './model/limit.ts'
 import { createWorkLimit } from './model/work-limit.ts'
-import type { Operation } from './platform/operations.ts'
+import { OPERATIONS, type Operation } from './platform/operations.ts'
 import type { Throttle } from './platform/throttle.ts'
 import type { BackendSettings } from './queue/backend.ts'
 
@@ -33,6 +34,8 @@ export type Ferry = Omit<InventoryContext & ImportContext, 'accounts'> &
     readonly config: Config
     readonly accounts: ReadonlyMap<string, FerryAccount>
     readonly throttle: Throttle
+    /** The limits of all accounts, each with its operation. Accounts may share one. */
+    readonly limits: readonly (Limit & { readonly operation: Operation })[]
     /** Returns the limit of an operation that the platform has closed with a 429, or null if it is open. */
     findClosedLimit(account: string, operation: Operation): Promise<ClosedLimit | null>
     /** Where the queue lives. Holds passwords: never log it. */
@@ -94,6 +97,9 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     config,
     pool,
     throttle,
+    limits: config.accounts.flatMap(({ name }) =>
+      (Object.keys(OPERATIONS) as Operation[]).map(operation => ({ operation, ...limitOf(name, operation) })),
+    ),
     findClosedLimit: (account, operation) =>
       findClosedLimit(pool, limitOf(account, operation).limitKey, operation),
     accounts,

@@ -31,6 +31,7 @@ export async function startWorker(
   const { JOBS } = await import('#jobs/index.ts')
   const { defineSchedules } = await import('#jobs/schedules.ts')
   const { promisesOf } = await import('#jobs/promises.ts')
+  const { saveCallsPerMinute } = await import('#src/db/calls-per-minute.ts')
   const { savePromises } = await import('#src/reports/promises.ts')
   const { openNotifications } = await import('#src/worker/notifications.ts')
   const { openHeartbeat } = await import('./heartbeat.ts')
@@ -45,6 +46,7 @@ export async function startWorker(
   const { id: installation } = await retryTransient(() => loadInstallation(ferry.pool), waiting)
   const promises = promisesOf(ferry, ferry.accounts.values(), new Date())
   await retryTransient(() => savePromises(ferry.pool, promises), waiting)
+  await retryTransient(() => saveCallsPerMinute(ferry.pool, ferry.limits), waiting)
   const settings = { ...ferry.backend, installation, log: ferry.log }
   await reachQueue(settings, { ...context, retryForMs: RETRY_FOR_MS })
   const worker = await openWorker(ferry, openBackend(settings), {

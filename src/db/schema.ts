@@ -61,6 +61,7 @@ export const platformLimits = ferry.table(
     blocked_until: instant('blocked_until'),
     blocked_by: int64('blocked_by'),
     strikes: count('strikes'),
+    calls_per_minute: integer('calls_per_minute'),
   },
   t => [primaryKey({ columns: [t.limit_key, t.operation] })],
 )
@@ -83,6 +84,7 @@ export const platformCalls = ferry.table(
   },
   t => [
     index('platform_calls_in_window').on(t.limit_key, t.operation, t.counted_by),
+    index('platform_calls_refused').on(t.started).where(sql`${t.error_code} is not null`),
     index('platform_calls_by_run').on(t.run_id),
     index('platform_calls_by_batch').on(t.batch_id).where(sql`${t.batch_id} is not null`),
   ],

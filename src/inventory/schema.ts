@@ -52,10 +52,14 @@ export const syncRuns = ferry.table(
   },
   t => [
     index('sync_runs_by_resource').on(t.account, t.resource, t.id.desc()),
-    // The last complete run of an inventory, however many have failed since.
+    // The last run of an inventory that was complete, and the last that was not, however many there are.
     index('sync_runs_complete')
-      .on(t.account, t.resource, t.id.desc())
+      .on(t.account, t.resource, sql`(${t.scope} -> 'folders')`, t.id.desc())
       .where(sql`${t.status} in ('succeeded', 'held')`),
+    index('sync_runs_failed')
+      .on(t.account, t.resource, t.id.desc())
+      .where(sql`${t.status} in ('failed', 'partial')`),
+    index('sync_runs_by_start').on(t.started_at),
     index('sync_runs_unfinished').on(t.id).where(sql`${t.finished_at} is null`),
     check('sync_runs_resource', isOneOf(t.resource, RESOURCES)),
     check('sync_runs_trigger', isOneOf(t.trigger, TRIGGERS)),

@@ -1,4 +1,5 @@
 import { ALERT_REPORTS } from './catalogue/alerts.ts'
+import { FERRY_REPORTS } from './catalogue/ferry.ts'
 import { FRESHNESS_REPORTS } from './catalogue/freshness.ts'
 import { MCP_REPORTS } from './catalogue/mcp.ts'
 import { OWNERSHIP_REPORTS } from './catalogue/ownership.ts'
@@ -12,6 +13,7 @@ export const REPORTS: readonly Report[] = [
   ...ALERT_REPORTS,
   ...OWNERSHIP_REPORTS,
   ...MCP_REPORTS,
+  ...FERRY_REPORTS,
 ]
 
 /** Returns the report of this name, or undefined. */

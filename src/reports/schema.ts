@@ -12,6 +12,7 @@ export const inventoryPromises = ferry.table(
     schedule: text('schedule').notNull(),
     timezone: text('timezone').notNull(),
     folders: jsonb('folders').notNull(),
+    runs_kept: interval('runs_kept').notNull().default('90 days'),
     written_at: instant('written_at').notNull().default(sql`clock_timestamp()`),
   },
   t => [

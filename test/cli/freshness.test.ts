@@ -81,7 +81,10 @@ test('`ferry freshness` shows an account that is no longer configured, and one t
 
 test('a worker promises when it starts, by its settings', async () => {
   await using cli = await openCli({ rules: 2 })
-  await using worker = cli.ferryStart('worker --json', { FERRY_POLL_EVERY: '20s' })
+  await using worker = cli.ferryStart('worker --json', {
+    FERRY_POLL_EVERY: '20s',
+    FERRY_LIST_LIMIT: '50/1s,1000/60s',
+  })
   await worker.printed('"pid"')
   const rows = await cli.query(
     'select account, resource, promise::text from ferry.inventory_promises order by 2',
@@ -89,6 +92,12 @@ test('a worker promises when it starts, by its settings', async () => {
   expect(rows).toEqual([
     { account: 'default', resource: 'alert-rules', promise: '00:01:00' },
     { account: 'default', resource: 'mcp-servers', promise: '25:00:00' },
+  ])
+  const limits = 'select operation, calls_per_minute as allowed from ferry.platform_limits order by operation'
+  expect(await cli.query(limits)).toEqual([
+    { operation: 'import-subscribers', allowed: 20 },
+    { operation: 'list-alert-rules', allowed: 1_000 },
+    { operation: 'list-mcp-servers', allowed: 1_000 },
   ])
   worker.child.kill('SIGTERM')
   expect((await worker.ended).code).toBe(0)

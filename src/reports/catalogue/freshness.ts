@@ -7,4 +7,22 @@ export const FRESHNESS_REPORTS: readonly Report[] = [
     takes: ['account'],
     query: 'select * from ferry.freshness where account = coalesce($1, account)',
   },
+  {
+    name: 'freshness_daily',
+    shows: 'for how much of each day each inventory was as fresh as promised',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.freshness_daily($1) where account = coalesce($2, account)',
+  },
+  {
+    name: 'nights',
+    shows: 'each night: its snapshot, and whether it was missed, held or partial',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.nights($1) where account = coalesce($2, account)',
+  },
+  {
+    name: 'blind_spots',
+    shows: 'from when to when nothing complete was read',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.blind_spots($1) where account = coalesce($2, account)',
+  },
 ]

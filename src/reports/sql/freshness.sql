@@ -1,32 +1,34 @@
 -- How fresh each inventory is, of each account that was ever synced or that a worker has promised to sync. A listing is
 -- complete if its run applied all of it (succeeded, or held), and counts if it includes the folders of the promise.
 CREATE OR REPLACE VIEW ferry.freshness AS
-  WITH RECURSIVE synced AS (
-    -- Each account and inventory that has runs: one look into the index for each, however many runs there are.
-    (SELECT account, resource FROM ferry.sync_runs ORDER BY account, resource LIMIT 1)
-    UNION ALL
-    SELECT n.account, n.resource FROM synced s CROSS JOIN LATERAL (
-      SELECT r.account, r.resource FROM ferry.sync_runs r WHERE (r.account, r.resource) > (s.account, s.resource)
-      ORDER BY r.account, r.resource LIMIT 1
-    ) n
-  ), known AS (
-    SELECT account, resource FROM synced UNION SELECT account, resource FROM ferry.inventory_promises
-  ), judged AS (
-    SELECT k.account, k.resource, c.id, c.at, a.age, p.promise, p.schedule,
+  WITH judged AS (
+    SELECT k.account, k.inventory, c.id, c.at, a.age, p.promise, p.schedule,
       CASE WHEN c.at IS NULL THEN 'never' WHEN p.promise IS NULL THEN 'no promise'
         WHEN a.age > p.promise OR a.age < interval '0' THEN 'late' ELSE 'fresh' END AS state
-    FROM known k
-    LEFT JOIN ferry.inventory_promises p USING (account, resource)
+    FROM ferry.inventories k
+    LEFT JOIN ferry.inventory_promises p ON p.account = k.account AND p.resource = k.inventory
     LEFT JOIN LATERAL (
       -- The newest by its id: after the clock was set back, older runs have later times.
-      SELECT r.id, least(r.started_at, r.finished_at) AS at FROM ferry.sync_runs r
-      WHERE r.account = k.account AND r.resource = k.resource AND r.status IN ('succeeded', 'held')
-        AND (p.folders IS NULL OR r.scope -> 'folders' IN (p.folders, '["0"]'))
-      ORDER BY r.id DESC LIMIT 1
+      SELECT o.id, o.at FROM (
+        (SELECT r.id, least(r.started_at, r.finished_at) AS at FROM ferry.sync_runs r
+         WHERE r.account = k.account AND r.resource = k.inventory AND r.status IN ('succeeded', 'held')
+           AND r.scope -> 'folders' = p.folders
+         ORDER BY r.id DESC LIMIT 1)
+        UNION ALL
+        (SELECT r.id, least(r.started_at, r.finished_at) FROM ferry.sync_runs r
+         WHERE r.account = k.account AND r.resource = k.inventory AND r.status IN ('succeeded', 'held')
+           AND r.scope -> 'folders' = '["0"]'
+         ORDER BY r.id DESC LIMIT 1)
+        UNION ALL
+        (SELECT r.id, least(r.started_at, r.finished_at) FROM ferry.sync_runs r
+         WHERE r.account = k.account AND r.resource = k.inventory AND r.status IN ('succeeded', 'held')
+           AND p.folders IS NULL
+         ORDER BY r.id DESC LIMIT 1)
+      ) o ORDER BY o.id DESC LIMIT 1
     ) c ON true
     CROSS JOIN LATERAL (SELECT clock_timestamp() - c.at AS age) a
   )
-  SELECT j.account, j.resource AS inventory, j.at AS last_complete_at, j.id AS last_complete_run, j.age, j.promise, j.state,
+  SELECT j.account, j.inventory, j.at AS last_complete_at, j.id AS last_complete_run, j.age, j.promise, j.state,
     CASE WHEN j.state NOT IN ('late', 'never') THEN NULL
       WHEN j.age < interval '0' THEN 'clock set back'
       WHEN EXISTS (SELECT FROM ferry.schedule_pauses s WHERE s.schedule = j.schedule AND s.account = j.account) THEN 'paused'
@@ -36,16 +38,16 @@ CREATE OR REPLACE VIEW ferry.freshness AS
   -- What was tried since, and ended.
   LEFT JOIN LATERAL (
     SELECT r.id, r.status, r.error_code, r.request_id FROM ferry.sync_runs r
-    WHERE r.account = j.account AND r.resource = j.resource AND r.id > coalesce(j.id, 0)
+    WHERE r.account = j.account AND r.resource = j.inventory AND r.id > coalesce(j.id, 0)
       AND r.status IN ('failed', 'partial')
     ORDER BY r.id DESC LIMIT 1
   ) l ON j.state IN ('late', 'never')
   LEFT JOIN LATERAL (
     SELECT r.status FROM ferry.sync_runs r
-    WHERE r.account = j.account AND r.resource = j.resource AND r.id > coalesce(j.id, 0) AND r.finished_at IS NULL
+    WHERE r.account = j.account AND r.resource = j.inventory AND r.id > coalesce(j.id, 0) AND r.finished_at IS NULL
     ORDER BY r.id DESC LIMIT 1
   ) u ON j.state IN ('late', 'never')
-  ORDER BY j.account, j.resource;
+  ORDER BY j.account, j.inventory;
 
 COMMENT ON VIEW ferry.freshness IS 'How fresh each inventory is: when it was last read completely, how old it may be, and why it is late.';
 COMMENT ON COLUMN ferry.freshness.account IS 'The account, by its name in the settings.';

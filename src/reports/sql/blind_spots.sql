@@ -1,0 +1,47 @@
+-- Looks at the complete runs since the last one before `since`. Runs that changed nothing are kept for some time only, so
+-- it looks no farther back than that.
+CREATE OR REPLACE FUNCTION ferry.blind_spots(since timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
+  fresh_again_at timestamptz, error_code text
+) LANGUAGE sql STABLE AS $$
+  SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at, g.at + i.promise, g.next_finished_at,
+    l.error_code
+  FROM (
+    SELECT n.account, n.inventory, p.promise, p.folders, s.since, coalesce(
+      (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
+      9223372036854775807) AS run_since
+    FROM ferry.inventories n
+    JOIN ferry.inventory_promises p ON p.account = n.account AND p.resource = n.inventory
+    CROSS JOIN LATERAL (
+      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept) AS since
+    ) s
+    OFFSET 0
+  ) i
+  CROSS JOIN LATERAL (
+    SELECT * FROM (
+      SELECT c.id, c.at, lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
+      FROM (
+        SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry.sync_runs r
+        WHERE r.account = i.account AND r.resource = i.inventory AND r.status IN ('succeeded', 'held')
+          AND r.scope -> 'folders' = i.folders
+          AND r.id >= coalesce(
+            (SELECT e.id FROM ferry.sync_runs e
+             WHERE e.account = i.account AND e.resource = i.inventory AND e.status IN ('succeeded', 'held')
+               AND e.scope -> 'folders' = i.folders AND e.id < i.run_since
+             ORDER BY e.id DESC LIMIT 1), 0)
+      ) c
+      WINDOW w AS (ORDER BY c.id)
+    ) o
+    WHERE coalesce(o.next_finished_at, now()) > greatest(o.at + i.promise, i.since)
+  ) g
+  LEFT JOIN LATERAL (
+    SELECT r.error_code FROM ferry.sync_runs r
+    WHERE r.account = i.account AND r.resource = i.inventory AND r.id > g.id AND r.id < coalesce(g.next_id, r.id + 1)
+      AND r.status IN ('failed', 'partial')
+    ORDER BY r.id DESC LIMIT 1
+  ) l ON true
+  ORDER BY g.at DESC, i.account, i.inventory
+$$;
+
+COMMENT ON FUNCTION ferry.blind_spots IS 'When nothing complete was read for longer than promised, the latest first: account, inventory, from (the last complete listing before it), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than promised), error_code (of the last run in it that failed). Since: 7 days ago by default.';

@@ -1,0 +1,40 @@
+CREATE OR REPLACE FUNCTION ferry.nights(since timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
+) LANGUAGE sql STABLE AS $$
+  WITH taken AS (
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.promise,
+      coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
+      -- The interval of the nightly schedule: the promise without its hour.
+      greatest(round(extract(epoch FROM t.promise - interval '1 hour') / 86400), 1)::integer AS every
+    FROM ferry.snapshots s
+    LEFT JOIN ferry.inventory_promises p ON p.account = s.account AND p.resource = 'mcp-servers'
+    CROSS JOIN LATERAL (
+      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.promise, interval '25 hours') AS promise
+    ) t
+    -- The snapshot before them may begin a gap.
+    WHERE s.taken_at >= coalesce($1, now() - interval '30 days') - t.promise - interval '1 day'
+  ), found AS (
+    -- Of several snapshots of a night, the one of the schedule, else the last.
+    SELECT DISTINCT ON (t.account, t.night) t.* FROM taken t ORDER BY t.account, t.night, t.slot IS NULL, t.id DESC
+  ), missed AS (
+    SELECT f.account, f.night + n AS night, f.timezone
+    FROM (
+      SELECT o.*, lead(o.night) OVER (PARTITION BY o.account ORDER BY o.night) AS next_night FROM found o
+    ) f
+    CROSS JOIN LATERAL generate_series(f.every, coalesce(
+      f.next_night - f.night - 1,
+      -- Tonight counts as missed an hour after its time.
+      floor(extract(epoch FROM now() - f.at - (greatest(f.promise - f.every * interval '1 day', interval '1 hour'))) / 86400)::integer), f.every) n
+  )
+  SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
+  FROM (
+    SELECT f.account, f.night, f.status, f.id, f.taken_at, f.alert_rules_run, f.mcp_servers_run, f.timezone FROM found f
+    UNION ALL
+    SELECT m.account, m.night, 'missed', NULL, NULL, NULL, NULL, m.timezone FROM missed m
+  ) n
+  WHERE n.night >= (coalesce($1, now() - interval '30 days') AT TIME ZONE n.timezone)::date
+  ORDER BY n.night DESC, n.account
+$$;
+
+COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';

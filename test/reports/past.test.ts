@@ -1,0 +1,160 @@
+import type { Pool } from 'pg'
+import { expect, test } from 'vitest'
+import { savePromises } from '#src/reports/promises.ts'
+import { addRun, NEW_RUN } from '#test/support/runs.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const PROMISE = {
+  account: 'default',
+  resource: 'alert-rules',
+  promiseMs: 180_000,
+  schedule: 'poll-alert-rules',
+  timezone: 'UTC',
+  folders: ['0'],
+} as const
+
+/** Minutes before now: the beginning of the day, so that a day is never cut by midnight. */
+async function addRunAt(pool: Pool, at: string, end: object = {}, took = '10 seconds', more: object = {}) {
+  const id = await addRun(pool, { ...more, end })
+  await pool.query(
+    `update ferry.sync_runs set started_at = $2::timestamptz, applied_at = $2, finished_at = $2::timestamptz + $3::interval
+     where id = $1`,
+    [id, at, took],
+  )
+  return id
+}
+
+const iso = (text: string) => new Date(text)
+
+test('blind_spots names from when to when nothing complete was read, and why', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await savePromises(pool, [PROMISE])
+  await pool.query(`update ferry.inventory_promises set runs_kept = '1000 years'`)
+  const failed = { status: 'failed', appliedAt: null, errorCode: 'InternalError' }
+  await addRunAt(pool, '2026-01-01T00:00:00Z')
+  await addRunAt(pool, '2026-01-01T00:02:00Z')
+  await addRunAt(pool, '2026-01-01T00:03:00Z', failed)
+  await addRunAt(pool, '2026-01-01T00:04:00Z', { status: 'partial' })
+  // Fresh until 00:05:00, and stored anew at 00:05:10.
+  await addRunAt(pool, '2026-01-01T00:05:00Z', { status: 'held' })
+  await addRunAt(pool, '2026-01-01T00:07:00Z', {}, '10 seconds', {
+    scope: { ...NEW_RUN.scope, folders: ['5'] },
+  })
+  await addRunAt(pool, '2026-01-01T00:10:00Z')
+  await addRunAt(pool, '2026-01-01T00:11:00Z', {}, '10 seconds', { account: 'not promised' })
+  const { rows } = await pool.query(
+    `select account, inventory, "from", "to", lasted::text, late_from, fresh_again_at, error_code
+     from ferry.blind_spots('2026-01-01') order by "from"`,
+  )
+  const [first, second, third, ...others] = rows
+  expect(others).toEqual([])
+  expect(first).toEqual({
+    account: 'default',
+    inventory: 'alert-rules',
+    from: iso('2026-01-01T00:02:00Z'),
+    to: iso('2026-01-01T00:05:00Z'),
+    lasted: '00:03:00',
+    late_from: iso('2026-01-01T00:05:00Z'),
+    fresh_again_at: iso('2026-01-01T00:05:10Z'),
+    error_code: null,
+  })
+  expect(second).toMatchObject({
+    from: iso('2026-01-01T00:05:00Z'),
+    to: iso('2026-01-01T00:10:00Z'),
+    lasted: '00:05:00',
+    late_from: iso('2026-01-01T00:08:00Z'),
+    error_code: null,
+  })
+  expect(third).toMatchObject({ from: iso('2026-01-01T00:10:00Z'), to: null, fresh_again_at: null })
+  // Gaps that ended before are left out; the run before `since` still counts.
+  const later = await pool.query(`select "from" from ferry.blind_spots('2026-01-01T00:06:00Z') order by 1`)
+  expect(later.rows.map(row => row.from)).toEqual([iso('2026-01-01T00:05:00Z'), iso('2026-01-01T00:10:00Z')])
+})
+
+test('blind_spots names the code of the last run that failed in it, and looks no farther back than runs are kept', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await savePromises(pool, [PROMISE])
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+  await addRunAt(pool, ago(60))
+  for (const [at, errorCode] of [
+    [50, 'InternalError'],
+    [40, 'Unauthorized'],
+  ] as const) {
+    await addRunAt(pool, ago(at), { status: 'failed', appliedAt: null, errorCode })
+  }
+  await addRunAt(pool, ago(30))
+  const spots = () =>
+    pool.query(`select error_code from ferry.blind_spots('2026-01-01') where "to" is not null`)
+  expect((await spots()).rows).toEqual([{ error_code: 'Unauthorized' }])
+  await pool.query(`update ferry.inventory_promises set runs_kept = '10 minutes'`)
+  expect((await spots()).rows).toEqual([])
+})
+
+test('freshness_daily gives for each day the share of its minutes that were fresh', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await savePromises(pool, [{ ...PROMISE, promiseMs: 6 * 3_600_000, timezone: 'Asia/Tokyo' }])
+  const { rows: days } = await pool.query<{ d: string }>(
+    `select (date_trunc('day', now() at time zone 'Asia/Tokyo') - n * interval '1 day')::date::text as d from generate_series(3, 0, -1) n`,
+  )
+  const at = (day: number, time: string) => `${days[day]?.d}T${time}+09:00`
+  await addRunAt(pool, at(0, '12:00'), {}, '0')
+  await addRunAt(pool, at(0, '18:00'), {}, '0')
+  await addRunAt(pool, at(1, '03:00'), {}, '0')
+  await addRunAt(pool, at(1, '06:00'), {}, '0')
+  await addRunAt(pool, at(2, '12:00'), {}, '0')
+  const { rows } = await pool.query(
+    `select day::text, minutes, fresh_minutes, share from ferry.freshness_daily(now() - interval '10 days')
+     where day < $1 order by day`,
+    [days[3]?.d],
+  )
+  expect(rows).toEqual([
+    // From 12:00, the first listing, to midnight: fresh all the time.
+    { day: days[0]?.d, minutes: 720, fresh_minutes: 720, share: 1 },
+    // Late from 00:00 to 03:00 and from 12:00 on.
+    { day: days[1]?.d, minutes: 1_440, fresh_minutes: 540, share: 0.375 },
+    { day: days[2]?.d, minutes: 1_440, fresh_minutes: 360, share: 0.25 },
+  ])
+})
+
+test('nights has one row a night: the snapshot of the schedule, or that it was missed', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await savePromises(pool, [
+    { ...PROMISE, resource: 'mcp-servers', promiseMs: 25 * 3_600_000, timezone: 'Asia/Tokyo', folders: null },
+  ])
+  const add = (slot: string | null, taken: string, status: string) =>
+    pool.query(
+      `insert into ferry.snapshots (account, slot, taken_at, status, alert_rules_run, mcp_servers_run)
+       values ('default', $1, $2, $3, 1, 2)`,
+      [slot, taken, status],
+    )
+  const { rows: clock } = await pool.query<{ today: string }>(
+    `select ((now() at time zone 'Asia/Tokyo')::date)::text as today`,
+  )
+  const day = (ago: number) =>
+    new Date(Date.parse(`${clock[0]?.today}T00:00Z`) - ago * 86_400_000).toISOString().slice(0, 10)
+  const night = (ago: number) => `${day(ago)}T00:00:01+09:00`
+  await add(night(6), night(6), 'succeeded')
+  await add(night(5), night(5), 'held')
+  await add(null, `${day(5)}T20:00+09:00`, 'succeeded')
+  await add(night(2), night(2), 'partial')
+  await add(night(1), night(1), 'succeeded')
+  await add(night(0), night(0), 'succeeded')
+  const { rows } = await pool.query(
+    'select night::text, status, snapshot, alert_rules_run from ferry.nights() order by night',
+  )
+  expect(rows).toEqual([
+    { night: day(6), status: 'succeeded', snapshot: '1', alert_rules_run: '1' },
+    { night: day(5), status: 'held', snapshot: '2', alert_rules_run: '1' },
+    { night: day(4), status: 'missed', snapshot: null, alert_rules_run: null },
+    { night: day(3), status: 'missed', snapshot: null, alert_rules_run: null },
+    { night: day(2), status: 'partial', snapshot: '4', alert_rules_run: '1' },
+    { night: day(1), status: 'succeeded', snapshot: '5', alert_rules_run: '1' },
+    { night: day(0), status: 'succeeded', snapshot: '6', alert_rules_run: '1' },
+  ])
+  const since = await pool.query(`select night::text from ferry.nights($1) order by 1 limit 1`, [night(3)])
+  expect(since.rows).toEqual([{ night: day(3) }])
+})
