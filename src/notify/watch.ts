@@ -78,7 +78,10 @@ async function findMissed(
   const { rows } = await client.query<{ account: string }>(
     `select a.account from unnest($1::text[]) a (account)
      where not exists (select from ferry.snapshots s where s.account = a.account and s.taken_at >= $2)
-       and exists (select from ferry.sync_runs r where r.account = a.account and r.started_at < $2)
+       and (
+         select r.started_at from ferry.sync_runs r where r.account = a.account and r.resource = 'alert-rules'
+         order by r.id limit 1
+       ) < $2
        and not exists (
          select from ferry.schedule_pauses p where p.account = a.account and p.schedule = 'snapshot-inventory')`,
     [accounts, night],

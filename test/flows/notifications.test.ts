@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { type Cli, openCli } from '#test/cli/open-cli.ts'
+import { openReceiver, SECRET, status } from '#test/notify/receiver.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+
+const CANARY = 'kanarie7f3a9c'
+const PERSON = 'zeisig4b8d'
+
+/** Imports people; the platform refuses the call in words that name a person and the key. */
+async function pauseAnImport(cli: Cli): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'ferry-notify-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, `people.csv`)
+  writeFileSync(path, ['recipient', `${PERSON}1@example.com`, `${PERSON}2@example.com`].join('\n'))
+  const message = `${PERSON}1@example.com may not be imported with ${CANARY}`
+  cli.sandbox.state.inject({ kind: 'error', code: 'NoLicense', message })
+  await cli.ferryRun(`import ${path} --page ${SANDBOX_PAGE_ID} --all --default-locale en-US --yes --wait`)
+  cli.sandbox.state.faults.clear()
+}
+
+test('a worker that is killed while it tells of a pause is followed by one that tells it under the same id; no message, log or table has the person, the key or the address', {
+  timeout: 120_000,
+}, async () => {
+  await using cli = await openCli({ appKey: CANARY, rules: 2, servers: 2 })
+  await using receiver = await openReceiver()
+  const env = {
+    FERRY_WEBHOOK_URL: `${receiver.url}&token=${CANARY}`,
+    FERRY_WEBHOOK_SECRET: SECRET,
+    FERRY_LOG_LEVEL: 'trace',
+  }
+  receiver.answer = () => {}
+  await pauseAnImport(cli)
+  await using killed = cli.ferryStart('worker', env)
+  await waitFor(() => receiver.received.length > 0, { what: 'a message', timeoutMs: 30_000 })
+  killed.child.kill('SIGKILL')
+  const { stdout, stderr } = await killed.ended
+  // Otherwise it takes half a minute until it expires.
+  await cli.query(`delete from ferry.leases where name = 'notify'`)
+
+  receiver.answer = status(200)
+  await using next = cli.ferryStart('worker', env)
+  const delivered = () => cli.query('select from ferry.events where delivered_at is not null')
+  await waitFor(async () => (await delivered()).length > 0, { what: 'the message', timeoutMs: 30_000 })
+  next.child.kill('SIGTERM')
+  const ended = await next.ended
+  expect(ended.code).toBe(0)
+  const messages = receiver.messages()
+  expect(messages).toMatchObject([{ type: 'import.paused' }, { type: 'import.paused' }])
+  expect(new Set(messages.map(({ id }) => id)).size).toBe(1)
+  expect(messages[0]?.data).toMatchObject({ import: '1', code: 'NoLicense', state: 'raised' })
+
+  const stored = await cli.query('select e::text as row from ferry.events e')
+  const all = JSON.stringify([receiver.received.map(({ body }) => body), stored, stdout, stderr, ended])
+  expect(all).toContain('NoLicense')
+  expect(all).not.toContain(PERSON)
+  expect(all).not.toContain(CANARY)
+  expect(all).not.toContain(SECRET.slice(6))
+})
