@@ -173,15 +173,18 @@ async function killInTurn(
   const killEveryMs = lab.size(20_000, 5_000)
   const untilMs = performance.now() + durationMs
   let kills = 0
+  let starting: Promise<void> = Promise.resolve()
   while (performance.now() + killEveryMs < untilMs) {
-    await delay(killEveryMs)
+    await Promise.all([delay(killEveryMs), starting])
     const turn = kills++ % WORKERS
     const worker = workers[turn] as ChildProcess
     await end(worker)
     losses.push(...(await loadLosses(client, worker.pid ?? 0)))
-    workers[turn] = await startWorker(lab, settings)
+    starting = startWorker(lab, settings).then(started => {
+      workers[turn] = started
+    })
   }
-  await delay(Math.max(0, untilMs - performance.now()))
+  await Promise.all([delay(Math.max(0, untilMs - performance.now())), starting])
   return { kills, losses }
 }
 

@@ -34,6 +34,10 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
     why: 'it measures for a minute; here there must be such a bench',
     instead: 'test -f "$FERRY/bench/$4.ts"',
   },
+  'npm run bench -- scale-out': {
+    why: 'it measures for two minutes; here there must be such a bench',
+    instead: 'test -f "$FERRY/bench/$4.ts"',
+  },
   'npm run bench -- --long import-large import-history': {
     why: 'it measures for half an hour; here there must be such benches',
     instead: 'shift 4; for name; do test -f "$FERRY/bench/$name.ts"; done',

@@ -39,6 +39,10 @@ async function fill(harness: FerryHarness): Promise<void> {
     await harness.sync({ resource: 'mcp-servers' })
   }
   const ids = [...state.rules.ids()]
+  for (const patch of [{ triggered: true }, { enabled: false }, { triggered: false }]) {
+    state.changeRule(ids.at(-1) ?? 0n, patch)
+    await harness.sync()
+  }
   state.inject({ kind: 'wrong-types' }, { operation: 'list-mcp-servers' })
   await harness.sync({ resource: 'mcp-servers' })
   state.clearFaults()

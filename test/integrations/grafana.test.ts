@@ -22,7 +22,10 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'Ferry: alert rules, Alerts that began and ended': 'time began ended',
   'Ferry: alert rules, Firing now': 'account id name folder_id team began firing_for',
   'Ferry: alert rules, Edits': 'observed_at account change id name before after updater_name',
-  'Ferry: alert rules, Noisiest rules': 'account id name episodes fired_for',
+  'Ferry: alert rules, Noisiest rules': 'account id name team episodes hours flaps night_share last_began',
+  'Ferry: alert rules, Silenced': 'at account what id name team fields updater_name while_firing',
+  'Ferry: alert rules, Time to clear': 'account team episodes p50 p90 longest',
+  'Ferry: alert rules, Rules by team': 'account team rules enabled disabled firing folders',
   'Ferry: fleet and freshness, Freshness now':
     'account inventory state age promise last_complete_at why_late error_code request_id',
   'Ferry: fleet and freshness, Oldest data': 'time metric age',
