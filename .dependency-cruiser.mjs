@@ -56,7 +56,7 @@ const FRONT_DOORS = {
     'why-waiting',
   ],
   schedules: ['control', 'definition', 'list-schedules'],
-  reports: ['catalogue', 'freshness', 'promises', 'run-report'],
+  reports: ['catalogue', 'freshness', 'promises', 'reader-role', 'run-report'],
   notify: ['list-events', 'send-test'],
   worker: ['notifications', 'run-schedule', 'wake-ups', 'worker'],
   queue: ['backend', 'check', 'reach', 'refused'],

@@ -1,20 +1,38 @@
 import type { Command } from 'commander'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
-import { counted, print, printJson } from './output.ts'
+import { counted, print, printAside, printJson } from './output.ts'
 
 export function addMigrate(program: Command): void {
   program
     .command('migrate')
-    .description('update the database to this version; any number of machines may run it at once')
+    .description(
+      'update the database to this version, and make the role that only reads; any number of machines may run it',
+    )
     .option('--json', 'print one JSON object')
     .action((options: { json?: true }) =>
       withFerry('update', async ferry => {
         const { migrateQueue } = await import('#src/queue/backend.ts')
         await migrateQueue(ferry.backend)
+        const { prepareReader } = await import('#src/reports/reader-role.ts')
+        const reader = await prepareReader(ferry.pool)
         const { migrated } = ferry
-        if (options.json) printJson({ migrations: migrated })
-        else print(migrated === 0 ? 'The database is up to date.' : `${counted(migrated, 'migration')} ran.`)
+        if (options.json) {
+          printJson({
+            migrations: migrated,
+            reader: reader.status,
+            ...(reader.status === 'refused' && { readerSql: reader.statements }),
+          })
+          return EXIT.done
+        }
+        print(migrated === 0 ? 'The database is up to date.' : `${counted(migrated, 'migration')} ran.`)
+        if (reader.status === 'refused') {
+          printAside(
+            'ferry: this role may not make the role that only reads (ferry_reader), or not give it its rights. If you ' +
+              'want it, run this as a superuser or as the owner of the tables who may create roles:',
+          )
+          for (const statement of reader.statements) print(`${statement};`)
+        }
         return EXIT.done
       }),
     )

@@ -32,6 +32,7 @@ export async function startWorker(
   const { defineSchedules } = await import('#jobs/schedules.ts')
   const { promisesOf } = await import('#jobs/promises.ts')
   const { saveCallsPerMinute } = await import('#src/db/calls-per-minute.ts')
+  const { prepareReader } = await import('#src/reports/reader-role.ts')
   const { savePromises } = await import('#src/reports/promises.ts')
   const { openNotifications } = await import('#src/worker/notifications.ts')
   const { openHeartbeat } = await import('./heartbeat.ts')
@@ -44,6 +45,8 @@ export async function startWorker(
   )
   const waiting = { retryForMs: RETRY_FOR_MS, signal: context.signal }
   const { id: installation } = await retryTransient(() => loadInstallation(ferry.pool), waiting)
+  // What a migration has made is not among the rights of the role yet.
+  if (ferry.migrated > 0) await prepareReader(ferry.pool)
   const promises = promisesOf(ferry, ferry.accounts.values(), new Date())
   await retryTransient(() => savePromises(ferry.pool, promises), waiting)
   await retryTransient(() => saveCallsPerMinute(ferry.pool, ferry.limits), waiting)

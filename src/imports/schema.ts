@@ -213,3 +213,14 @@ export const importBatches = ferry.table(
     check('import_batches_range', sql`${t.to_line} >= ${t.from_line}`),
   ],
 )
+
+/** How many rows of each locale were sent; a trigger keeps it (`sending/sql/count_locales.sql`). */
+export const importLocales = ferry.table(
+  'import_locales',
+  {
+    import_id: int64('import_id').notNull(),
+    locale: text('locale').notNull(),
+    sent: integer('sent').notNull(),
+  },
+  t => [primaryKey({ columns: [t.import_id, t.locale] })],
+)

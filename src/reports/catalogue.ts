@@ -1,6 +1,7 @@
 import { ALERT_REPORTS } from './catalogue/alerts.ts'
 import { FERRY_REPORTS } from './catalogue/ferry.ts'
 import { FRESHNESS_REPORTS } from './catalogue/freshness.ts'
+import { IMPORT_REPORTS } from './catalogue/imports.ts'
 import { MCP_REPORTS } from './catalogue/mcp.ts'
 import { OWNERSHIP_REPORTS } from './catalogue/ownership.ts'
 import type { Report } from './report.ts'
@@ -13,6 +14,7 @@ export const REPORTS: readonly Report[] = [
   ...ALERT_REPORTS,
   ...OWNERSHIP_REPORTS,
   ...MCP_REPORTS,
+  ...IMPORT_REPORTS,
   ...FERRY_REPORTS,
 ]
 

@@ -81,7 +81,9 @@ describe('on the tables of an older Ferry', () => {
   test('`ferry migrate` brings them up to date', async () => {
     await using database = await openEmptyDatabase()
     const lacking = await migrateAllButOne(database.url)
-    expect(jsonLines(await runFerryHere(['migrate', '--json'], database.env))).toEqual([{ migrations: 1 }])
+    expect(jsonLines(await runFerryHere(['migrate', '--json'], database.env))).toEqual([
+      { migrations: 1, reader: 'ready' },
+    ])
     expect(await newestMigration(database.url)).toBe(lacking)
   })
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { workImport } from '#src/imports/sending/work.ts'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
-import { blocksOf, readPage, sectionOf } from '#test/docs/pages.ts'
+import { prepareReader } from '#src/reports/reader-role.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { stageRows } from '#test/support/staged.ts'
 
@@ -17,13 +17,8 @@ export async function openFilledDatabase(): Promise<AsyncDisposable & { readonly
   const reader = new Client({ connectionString: harness.databaseUrl })
   await reader.connect()
   opened.defer(() => reader.end())
-  const role = `ferry_test_grafana_${process.pid}`
-  const [grants = ''] = blocksOf(sectionOf(readPage('docs/operators.md'), 'A role that only reads'), 'sql')
-  await reader.query(grants.replaceAll('ferry_reader', role))
-  opened.defer(async () => {
-    await reader.query(`reset role; drop owned by ${role}; drop role ${role}`)
-  })
-  await reader.query(`set role ${role}`)
+  await prepareReader(harness.ferry.pool)
+  await reader.query('set role ferry_reader')
   const kept = opened.move()
   return { reader, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }

@@ -40,7 +40,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'Ferry: imports and limits, Calls to the platform': 'time metric calls',
   'Ferry: imports and limits, Calls in the fullest minute': 'time metric calls',
   'Ferry: imports and limits, How long the platform takes to answer': 'time metric seconds',
-  'Ferry: imports and limits, Why rows were not sent': 'import_id origin reason rows first_line',
+  'Ferry: imports and limits, Why rows were not sent': 'import_id origin reason rows',
   'Ferry: imports and limits, Calls refused':
     'account operation http_status error_code calls last_at request_id',
 }

@@ -1,0 +1,30 @@
+import type { Report } from '../report.ts'
+
+export const IMPORT_REPORTS: readonly Report[] = [
+  {
+    name: 'import_funnel',
+    shows: 'what became of the rows of each import, from the file to the platform',
+    takes: ['since', 'account'],
+    query: `select * from ferry.import_funnel
+      where created_at >= coalesce($1::timestamptz, '-infinity') and account = coalesce($2, account)`,
+  },
+  {
+    name: 'rejects_by_reason',
+    shows: 'why rows of imports were rejected, and how many',
+    takes: ['since', 'account'],
+    query: `select * from ferry.rejects_by_reason
+      where created_at >= coalesce($1::timestamptz, '-infinity') and account = coalesce($2, account)`,
+  },
+  {
+    name: 'subscribers_by_page_locale',
+    shows: 'how many subscribers each status page was sent, by locale',
+    takes: ['account'],
+    query: 'select * from ferry.subscribers_by_page_locale where account = coalesce($1, account)',
+  },
+  {
+    name: 'import_throughput',
+    shows: 'how many calls and rows of imports were sent, minute by minute, against the limit',
+    takes: ['since', 'account'],
+    query: 'select * from ferry.import_throughput($1) where account = coalesce($2, account)',
+  },
+]

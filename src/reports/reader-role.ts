@@ -1,0 +1,132 @@
+import { DatabaseError, type Pool, type PoolClient } from 'pg'
+import { inTransaction } from '#src/db/pool.ts'
+
+/** The role that reads views and reports. It has no login: programs get a role of their own that is a member of it. */
+export const READER = 'ferry_reader'
+
+/**
+ * The tables that the role may read beside all views, each with the columns that it may not: rows as the platform sent
+ * them, and hashes of keys and of data. What is not here, it may not read at all: people and what became of their rows
+ * (`import_recipients`, `import_rejects`, `import_left_out`), the salt of their hashes (`installation`), leases and
+ * messages. Reports about these are views, or functions that run as their owner.
+ */
+const READABLE: Readonly<Record<string, readonly string[]>> = {
+  alert_rule_firings: [],
+  alert_rule_versions: [],
+  audit: [],
+  contract_drift: [],
+  import_batches: ['claim'],
+  import_locales: [],
+  imports: [],
+  inventory_promises: [],
+  mcp_server_versions: [],
+  migrations: [],
+  platform_accounts: [],
+  platform_calls: ['limit_key'],
+  platform_limits: ['limit_key'],
+  quarantined_rows: ['raw'],
+  removal_holds: [],
+  schedule_pauses: [],
+  schedule_slots: [],
+  snapshots: [],
+  sync_runs: ['scope', 'data_hashes', 'lease_token'],
+}
+
+/** What became of the role: it has its rights, or this role may not give them; then `statements` do. */
+export type ReaderState =
+  | { readonly status: 'ready' }
+  | { readonly status: 'refused'; readonly statements: readonly string[] }
+
+/** The advisory lock under which rights are given: `GRANT` fails if another session changes the same table's rights. */
+const LOCK = 0x7265616472
+
+/**
+ * Creates the role unless the server has it, and gives it exactly its rights in this database. Any number of processes
+ * and databases of one server may do so at once. Writes nothing if all is as it should be.
+ */
+export async function prepareReader(pool: Pool): Promise<ReaderState> {
+  return await inTransaction(pool, async client => {
+    await client.query('select pg_advisory_xact_lock($1)', [LOCK])
+    const { exists, isRight, statements } = await loadState(client)
+    if (exists && isRight) return { status: 'ready' }
+    const create = exists ? [] : [`create role ${READER} nologin`]
+    await client.query('savepoint reader')
+    try {
+      for (const statement of create) await client.query(statement).catch(unlessThere(client))
+      for (const statement of statements) await client.query(statement)
+      // Whoever is not the owner is only warned.
+      if ((await loadState(client)).isRight) return { status: 'ready' }
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error
+    }
+    await client.query('rollback to savepoint reader')
+    return { status: 'refused', statements: [...create, ...statements] }
+  })
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+const ALREADY_EXISTS = ['42710', '23505']
+
+/** Another database of the server may have created the role at the same moment. */
+function unlessThere(client: PoolClient): (error: unknown) => Promise<void> {
+  return async error => {
+    if (!(error instanceof DatabaseError) || !ALREADY_EXISTS.includes(error.code ?? '')) throw error
+    await client.query('rollback to savepoint reader')
+  }
+}
+
+type Column = {
+  readonly relation: string
+  readonly column: string
+  readonly isView: boolean
+  readonly isRead: boolean
+  readonly isWritten: boolean
+}
+
+/** Which rights the role has, and the statements that give it the right ones. */
+async function loadState(client: PoolClient) {
+  const { rows: columns } = await client.query<Column>(COLUMNS, [READER])
+  const { rows: facts } = await client.query<{ exists: boolean; isUser: boolean }>(FACTS, [READER])
+  const { exists = false, isUser = false } = facts[0] ?? {}
+  const isRight = isUser && columns.every(column => column.isRead === isReadable(column) && !column.isWritten)
+  return { exists, isRight, statements: statementsFor(columns) }
+}
+
+function isReadable({ relation, column, isView }: Column): boolean {
+  const hidden = Object.hasOwn(READABLE, relation) ? READABLE[relation] : undefined
+  return isView || (hidden !== undefined && !hidden.includes(column))
+}
+
+function statementsFor(columns: readonly Column[]): string[] {
+  const views = new Set(columns.filter(({ isView }) => isView).map(({ relation }) => relation))
+  const tables = Map.groupBy(
+    columns.filter(column => !column.isView && isReadable(column)),
+    ({ relation }) => relation,
+  )
+  const whole = [...tables.keys()].filter(table => READABLE[table]?.length === 0)
+  const inPart = [...tables].filter(([table]) => !whole.includes(table))
+  return [
+    `grant usage on schema ferry to ${READER}`,
+    `revoke all on all tables in schema ferry from ${READER}`,
+    `alter default privileges in schema ferry revoke all on tables from ${READER}`,
+    `grant select on ${[...views, ...whole].map(name => `ferry.${name}`).join(', ')} to ${READER}`,
+    ...inPart.map(
+      ([table, of]) =>
+        `grant select (${of.map(({ column }) => `"${column}"`).join(', ')}) on ferry.${table} to ${READER}`,
+    ),
+  ]
+}
+
+const COLUMNS = `
+  select c.relname as relation, a.attname as "column", c.relkind = 'v' as "isView",
+    coalesce(has_column_privilege(r.oid, c.oid, a.attnum, 'select'), false) as "isRead",
+    coalesce(has_column_privilege(r.oid, c.oid, a.attnum, 'insert, update')
+      or has_table_privilege(r.oid, c.oid, 'delete, truncate'), false) as "isWritten"
+  from pg_class c
+  join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  left join pg_roles r on r.rolname = $1
+  where c.relnamespace = 'ferry'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+  order by c.relname, a.attnum`
+
+const FACTS = `
+  select true as exists, has_schema_privilege(oid, 'ferry', 'usage') as "isUser" from pg_roles where rolname = $1`
