@@ -31,7 +31,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'Ferry: fleet and freshness, Oldest data': 'time metric age',
   'Ferry: fleet and freshness, Runs by outcome': 'time metric runs',
   'Ferry: fleet and freshness, How long runs take': 'time metric seconds',
-  'Ferry: fleet and freshness, Nights': 'account slot taken_at status alert_rules_run mcp_servers_run',
+  'Ferry: fleet and freshness, Nights':
+    'account night status taken_at snapshot alert_rules_run mcp_servers_run',
   'Ferry: fleet and freshness, Runs to look at':
     'id started_at account resource status error_code request_id message',
   'Ferry: imports and limits, Imports':
@@ -42,7 +43,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'Ferry: imports and limits, How long the platform takes to answer': 'time metric seconds',
   'Ferry: imports and limits, Why rows were not sent': 'import_id origin reason rows',
   'Ferry: imports and limits, Calls refused':
-    'account operation http_status error_code calls last_at request_id',
+    'account operation error_code http_status calls first_at last_at request_ids',
 }
 
 /** Types that Grafana shows as they are: a number beyond 2^53 in another one would lose its last digits. */
