@@ -107,6 +107,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     requestTimeoutMs: config.requestTimeoutMs,
     removalGuard: config.removalGuard,
     limitWork: createWorkLimit(config.workerConcurrency),
+    limitLongWork: createWorkLimit(config.workerConcurrency),
     knownRows: createKnownRows(config.knownRows),
     holder: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
     log,

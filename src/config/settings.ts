@@ -56,7 +56,9 @@ export const Environment = z.object({
   FERRY_IMPORT_BATCH: value.BatchRows.prefault('500').describe(
     'How many subscribers Ferry sends in one import call.',
   ),
-  FERRY_REQUEST_TIMEOUT: value.Duration.prefault('20s').describe('How long one request may take in total.'),
+  FERRY_REQUEST_TIMEOUT: value.Duration.prefault('20s').describe(
+    'How long one request may wait for the platform in total.',
+  ),
   FERRY_WORKER_CONCURRENCY: value.Concurrency.prefault('4').describe(
     'How many inventories a worker stores at a time. Each needs a database connection. Waiting for the platform does not count.',
   ),

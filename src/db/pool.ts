@@ -10,7 +10,7 @@ export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<v
 
 /**
  * Returns how many connections a process needs: one for each of `workerConcurrency` long transactions at a time, and
- * twelve that all short statements share, which take milliseconds each.
+ * twelve that all others share: statements that take milliseconds each, and as many short transactions at a time.
  */
 export function poolSizeOf(workerConcurrency: number): number {
   return 12 + workerConcurrency

@@ -47,7 +47,7 @@ export function openChangeWriter<Row>(
   source: InventorySource<Row>,
   run: OpenRun,
 ): ChangeWriter<Row> {
-  const { pool, limitWork } = context
+  const { pool, limitWork, limitLongWork } = context
   const inventory = { account: run.account, resource: source.resource }
   let held: Changes<Row>[] = []
   /** How many of `held` are from before the last mark. */
@@ -86,7 +86,7 @@ export function openChangeWriter<Row>(
 
   /** Writes what is held into a transaction that stays open. */
   async function spill(): Promise<void> {
-    transaction = await beginTransaction(pool, limitWork)
+    transaction = await beginTransaction(pool, limitLongWork)
     await transaction.run(async client => {
       at = await chooseInstant(client, inventory)
       await putHeld(client, stepAt(at), 0, marked)

@@ -15,6 +15,8 @@ export type InventoryContext = {
   readonly log: Logger
   /** Limits how many runs write at once: each needs a connection. A run with few changes writes only at its end. */
   readonly limitWork: WorkLimit
+  /** The same for transactions that stay open while the platform answers. */
+  readonly limitLongWork: WorkLimit
   /** What this process knows of the rows that it applied last. */
   readonly knownRows: KnownRows
   /** How long the leases of runs live, if not `LEASE_MS`. */

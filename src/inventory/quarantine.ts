@@ -5,6 +5,8 @@ import type { Quarantined } from '#src/model/listing.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { quarantinedRows, syncRuns } from './schema.ts'
 import { hadScope, ofInventory, type Scope } from './scope.ts'
+import { SlotIndex } from './slot-index.ts'
+import { readUuid, UUID_WORDS, uuidOf } from './uuid-words.ts'
 
 /** How many quarantined rows of one scope are stored at a time: enough to see which they are, and why. */
 export const MAX_STORED_ROWS = 500
@@ -14,16 +16,22 @@ const MAX_KEPT_ROWS = 2 * MAX_STORED_ROWS
 /** A row may have a megabyte. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
-/** The quarantined rows of a listing: the first ones, and of the others just enough to recognise one that is stored. */
+const FIRST_CAPACITY = 64
+
+/**
+ * The quarantined rows of a listing: the first ones, and of the others just enough to recognise one that is stored. That is
+ * 16 bytes a row, outside of the heap: all rows of a large account may be quarantined at once.
+ */
 export class Quarantine {
-  /** By index into the fingerprints; null for a row that was not kept. */
-  readonly #rows: (Quarantined | null)[] = []
-  readonly #fingerprints: string[] = []
+  /** By the number of the row. */
+  readonly #kept = new Map<number, Quarantined>()
+  #hashes = new Uint32Array(FIRST_CAPACITY * UUID_WORDS)
+  #size = 0
   #hasUnreadableId = false
   #keptBytes = 0
 
   get size(): number {
-    return this.#fingerprints.length
+    return this.#size
   }
 
   /** Whether the id of a row could not be read: then no id counts as absent. */
@@ -33,28 +41,61 @@ export class Quarantine {
 
   add(row: Quarantined): void {
     this.#hasUnreadableId ||= row.id === null
-    this.#fingerprints.push(fingerprint(JSON.stringify([row.id, row.reason, row.raw])))
     this.#keptBytes += row.raw?.length ?? 0
-    this.#rows.push(this.#rows.length < MAX_KEPT_ROWS && this.#keptBytes <= MAX_KEPT_BYTES ? row : null)
+    if (this.#size < MAX_KEPT_ROWS && this.#keptBytes <= MAX_KEPT_BYTES) this.#kept.set(this.#size, row)
+    this.#reserve(this.#size + 1)
+    readUuid(fingerprint(JSON.stringify([row.id, row.reason, row.raw])), this.#hashes, this.#size)
+    this.#size += 1
   }
 
   /** Adds what a later listing quarantined; `rowsBefore` are the rows of all listings before it. */
   append(later: Quarantine, rowsBefore: number): void {
     this.#hasUnreadableId ||= later.#hasUnreadableId
-    for (const row of later.#rows) this.#rows.push(row && { ...row, position: row.position + rowsBefore })
-    for (const known of later.#fingerprints) this.#fingerprints.push(known)
+    for (const [n, row] of later.#kept) {
+      this.#kept.set(this.#size + n, { ...row, position: row.position + rowsBefore })
+    }
+    this.#reserve(this.#size + later.#size)
+    this.#hashes.set(later.#hashes.subarray(0, later.#size * UUID_WORDS), this.#size * UUID_WORDS)
+    this.#size += later.#size
   }
 
-  /** Each row, if it was kept, by a hash of its content, whatever its position. Of two equal rows, the second has another hash. */
-  byFingerprint(): ReadonlyMap<string, Quarantined | null> {
-    const rows = new Map<string, Quarantined | null>()
-    const times = new Map<string, number>()
-    for (const [n, first] of this.#fingerprints.entries()) {
-      const time = times.get(first) ?? 0
-      times.set(first, time + 1)
-      rows.set(time === 0 ? first : fingerprint(`${first} ${time}`), this.#rows[n] ?? null)
+  /**
+   * Yields a hash of each row's content, whatever its position, and the row if it was kept. Of two equal rows, the second has
+   * another hash.
+   */
+  *byFingerprint(): Generator<readonly [fingerprint: string, row: Quarantined | null]> {
+    const repeats = new Uint8Array(this.#size)
+    const times = new Map<number, number>()
+    const index = new SlotIndex(n => (repeats[n] === 1 ? null : (this.#hashes[n * UUID_WORDS] ?? 0)))
+    for (let n = 0; n < this.#size; n++) {
+      const first = index.find(this.#hashes[n * UUID_WORDS] ?? 0, other => this.#areEqual(other, n))
+      const row = this.#kept.get(n) ?? null
+      if (first === -1) {
+        index.add(n, n + 1)
+        yield [uuidOf(this.#hashes, n), row]
+        continue
+      }
+      repeats[n] = 1
+      const time = (times.get(first) ?? 0) + 1
+      times.set(first, time)
+      yield [fingerprint(`${uuidOf(this.#hashes, n)} ${time}`), row]
     }
-    return rows
+  }
+
+  #areEqual(one: number, other: number): boolean {
+    for (let word = 0; word < UUID_WORDS; word++) {
+      if (this.#hashes[one * UUID_WORDS + word] !== this.#hashes[other * UUID_WORDS + word]) return false
+    }
+    return true
+  }
+
+  #reserve(rows: number): void {
+    let capacity = this.#hashes.length / UUID_WORDS
+    if (rows <= capacity) return
+    while (capacity < rows) capacity *= 2
+    const larger = new Uint32Array(capacity * UUID_WORDS)
+    larger.set(this.#hashes)
+    this.#hashes = larger
   }
 }
 
@@ -72,14 +113,15 @@ export async function saveQuarantined(
 ): Promise<number> {
   const stored = await loadStored(client, run)
   const known = new Set(stored.map(row => row.fingerprint))
-  const current = quarantined.byFingerprint()
-  const ended = stored.filter(row => !current.has(row.fingerprint))
-  const free = MAX_STORED_ROWS - (stored.length - ended.length)
+  const found = new Set<string>()
   const added: (readonly [string, Quarantined])[] = []
-  for (const [fingerprint, row] of current) {
-    if (added.length >= free) break
-    if (row !== null && !known.has(fingerprint)) added.push([fingerprint, row])
+  for (const [fingerprint, row] of quarantined.byFingerprint()) {
+    if (known.has(fingerprint)) found.add(fingerprint)
+    else if (row !== null) added.push([fingerprint, row])
   }
+  const ended = stored.filter(row => !found.has(row.fingerprint))
+  const kept = stored.length - ended.length
+  added.length = Math.min(added.length, Math.max(0, MAX_STORED_ROWS - kept))
   if (ended.length > 0) {
     await client.query(
       `update ferry.quarantined_rows q set until_run = $1
@@ -103,7 +145,7 @@ export async function saveQuarantined(
       ],
     )
   }
-  return stored.length - ended.length + added.length
+  return kept + added.length
 }
 
 /** The stored rows of a scope that came in the last listing too. */

@@ -1,8 +1,9 @@
 import type { ListedRows, RowState } from './listed-rows.ts'
 import { SlotIndex } from './slot-index.ts'
+import { readUuid, UUID_WORDS, uuidOf } from './uuid-words.ts'
 
-/** Numbers of 32 bits of a digest, as far as it is compared, and of a fingerprint: 128 bits each. */
-const WORDS = 4
+/** Of a digest 128 bits are compared, as many as a fingerprint has. */
+const WORDS = UUID_WORDS
 /** A row, the words of its digest and of its fingerprint, and whether it fires. */
 const LEARNED = 1 + WORDS + WORDS + 1
 const FIRST_CAPACITY = 1024
@@ -208,29 +209,6 @@ function hashOf(words: Uint32Array): number {
 function isSet(words: Uint32Array, row: number): boolean {
   for (let word = 0; word < WORDS; word++) if (words[row * WORDS + word] !== 0) return true
   return false
-}
-
-/** Reads the hexadecimal digits of a uuid. */
-function readUuid(uuid: string, words: Uint32Array): void {
-  let digits = 0
-  let word = 0
-  for (let at = 0; at < uuid.length; at++) {
-    const code = uuid.charCodeAt(at)
-    if (code === DASH) continue
-    word = (word << 4) | (code < A ? code - ZERO : code - A + 10)
-    digits += 1
-    if (digits % 8 === 0) words[digits / 8 - 1] = word
-  }
-}
-
-const DASH = 0x2d
-const ZERO = 0x30
-const A = 0x61
-
-function uuidOf(words: Uint32Array, row: number): string {
-  const hex = (word: number) => (words[row * WORDS + word] ?? 0).toString(16).padStart(8, '0')
-  const [a, b, c, d] = [hex(0), hex(1), hex(2), hex(3)]
-  return `${a}-${b.slice(0, 4)}-${b.slice(4)}-${c.slice(0, 4)}-${c.slice(4)}${d}`
 }
 
 function doubled<Numbers extends Uint32Array | BigUint64Array | Uint8Array>(

@@ -10,6 +10,7 @@ export function alertRuleFlags(): (
 ) => readonly string[] | undefined {
   const zones = new Map<string, boolean>()
   function isZone(name: string): boolean {
+    if (name.length > LONGEST_ZONE) return false
     const known = zones.get(name) ?? isIanaZone(name)
     zones.set(name, known)
     return known
@@ -23,6 +24,9 @@ export function alertRuleFlags(): (
     return flags.length > 0 ? flags : undefined
   }
 }
+
+/** No IANA name has more characters; longer texts are not cached. */
+const LONGEST_ZONE = 64
 
 /** The IANA names without a slash. Intl also accepts abbreviations (`CST`) that are not names of zones. */
 const SINGLE_NAMES = new Set(

@@ -54,7 +54,8 @@ export type McpToolWire = z.infer<typeof McpToolWire>
 
 /** MCP server, section 2.4. The contract marks no field as required, but Ferry cannot store a server without its id. */
 export const McpServerWire = z.object({
-  server_id: text.min(1, 'must not be empty'),
+  // Postgres indexes no longer texts; an id has some twenty characters.
+  server_id: text.min(1, 'must not be empty').max(500, 'must have at most 500 characters'),
   account_id: id64.nullish(),
   team_id: id64.nullish(),
   can_edit: flag.nullish(),

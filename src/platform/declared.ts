@@ -11,8 +11,9 @@ export type Declared = {
 
 export type RawRow = Readonly<Record<string, unknown>>
 
-/** At most this many undeclared fields are noted, so that invented names cannot fill the ledger. */
+/** At most this many undeclared fields are noted, with so much of their names, so that invented ones cannot fill the ledger. */
 const MAX_DRIFT = 100
+const MAX_NAME = 200
 
 /** Collects undeclared fields: names and JSON types, each once, never a value. */
 export function openDrift(declared: Declared): { look(raw: unknown): void; found(): Drift[] } {
@@ -22,7 +23,7 @@ export function openDrift(declared: Declared): { look(raw: unknown): void; found
     if (!isObject(object)) return
     for (const key in object) {
       if (fields.has(key) || found.size >= MAX_DRIFT) continue
-      const drift = { field: cleanString(prefix + key), type: jsonType(object[key]) }
+      const drift = { field: shortName(prefix + key), type: jsonType(object[key]) }
       found.set(`${drift.type} ${drift.field}`, drift)
     }
   }
@@ -52,6 +53,10 @@ export function declaredJson(declared: Declared, raw: unknown): string | null {
     .filter(field => Object.hasOwn(raw, field))
     .map(field => [field, declaredValue(raw[field], declared.nested.get(field))])
   return stringifyLossless(cleanText(Object.fromEntries(kept)).value)
+}
+
+function shortName(name: string): string {
+  return cleanString(name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name)
 }
 
 /** Returns the type of a JSON value as part of a sentence: `an array`. */

@@ -2,10 +2,9 @@ import { readAnswer } from './answer.ts'
 import { AnswerTooLarge, MAX_SERVERS, TOO_MUCH } from './answer-size.ts'
 import { mayNeedCleaning } from './clean-text.ts'
 import { McpPageData } from './contract.ts'
-import { parseLossless } from './lossless-json.ts'
 import { readWhole } from './read-body.ts'
 import { mayBeListing } from './read-listing.ts'
-import { TOO_LONG } from './read-rows.ts'
+import { parseExactly, TOO_LONG } from './read-rows.ts'
 import { jsonBytes, type PlatformRequest } from './request.ts'
 import { RowScanner } from './row-scanner.ts'
 
@@ -56,7 +55,7 @@ async function readPage(chunks: AsyncIterable<Buffer>): Promise<ScannedPage> {
       if (servers.length === MAX_SERVERS) throw new AnswerTooLarge(TOO_MUCH.servers)
       const json = text?.toString('utf8')
       try {
-        servers.push(json === undefined ? TOO_LONG : parseLossless(json))
+        servers.push(json === undefined ? TOO_LONG : parseExactly(json))
       } catch {
         return false
       }

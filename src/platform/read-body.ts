@@ -14,9 +14,9 @@ export function unpack({
   body,
   headers,
 }: Pick<Dispatcher.ResponseData, 'body' | 'headers'>): AsyncIterable<Buffer> {
-  const encoding = headers['content-encoding'] ?? 'identity'
-  if (encoding === 'identity') return body
-  if (encoding !== 'gzip') return refuse(body)
+  const encoding = `${headers['content-encoding'] ?? ''}`.trim().toLowerCase()
+  if (encoding === '' || encoding === 'identity') return body
+  if (encoding !== 'gzip' && encoding !== 'x-gzip') return refuse(body)
   const unpacked = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES })
   // What goes wrong is thrown to whoever reads `unpacked`.
   pipeline(body, unpacked, () => {})

@@ -3,9 +3,8 @@ import { header, isJson, isSuccessStatus } from './answer.ts'
 import { AnswerTooLarge, MAX_RULES, TOO_MUCH } from './answer-size.ts'
 import { mayNeedCleaning } from './clean-text.ts'
 import { declaredJson, openDrift } from './declared.ts'
-import { parseLossless } from './lossless-json.ts'
 import type { AnswerHead } from './post.ts'
-import { type RowKind, type RowReading, readRow, TOO_LONG } from './read-rows.ts'
+import { parseExactly, type RowKind, type RowReading, readRow, TOO_LONG } from './read-rows.ts'
 import { RowScanner } from './row-scanner.ts'
 import type { ListingEnd, RowSink } from './row-sink.ts'
 
@@ -109,10 +108,10 @@ function parseRow<Row, Wire>(kind: RowKind<Row, Wire>, text: Buffer): ParsedRow<
     const raw: unknown = JSON.parse(json)
     const read = readRow(kind, raw, mayBeDirty)
     if ('row' in read) return { raw, ...read }
-    const exact = parseLossless(json)
+    const exact = parseExactly(json)
     return { raw: exact, ...readRow(kind, exact, mayBeDirty) }
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return null
+    if (error instanceof SyntaxError) return null
     throw error
   }
 }

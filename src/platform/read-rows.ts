@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Listing, Quarantined } from '#src/model/listing.ts'
 import { cleanString, cleanText } from './clean-text.ts'
 import { type Declared, declaredJson, openDrift, type RawRow, typeInWords } from './declared.ts'
+import { parseLossless } from './lossless-json.ts'
 
 /** One kind of row: its form on the network and how it becomes a row of the model. */
 export type RowKind<Row, Wire> = {
@@ -21,6 +22,18 @@ export type RowReading<Row> =
 
 /** Stands in `readRow` and `readRows` for a row longer than `MAX_ROW_BYTES`, which was not parsed. */
 export const TOO_LONG = Symbol('a row that is too long')
+/** Stands in `readRow` for a row with an integer beyond 2^53-1 that is nested too deeply to be parsed exactly. */
+export const TOO_DEEP = Symbol('a row that is nested too deeply')
+
+/** Returns the row in a JSON text, or `TOO_DEEP`. Throws a SyntaxError if it is not JSON. */
+export function parseExactly(json: string): unknown {
+  try {
+    return parseLossless(json)
+  } catch (error) {
+    if (error instanceof RangeError) return TOO_DEEP
+    throw error
+  }
+}
 
 /** A reason names at most this many wrong fields. */
 const MAX_ISSUES = 5
@@ -72,6 +85,7 @@ export function readRow<Row, Wire>(
   mayBeDirty: boolean,
 ): RowReading<Row> {
   if (raw === TOO_LONG) return { id: null, reason: 'the row is longer than 1 MiB' }
+  if (raw === TOO_DEEP) return { id: null, reason: 'the row is nested too deeply to be read exactly' }
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     return { id: null, reason: `the row must be an object, not ${typeInWords(raw)}` }
   }

@@ -99,6 +99,7 @@ export class RowScanner {
         stringFrom = at + 1
       } else if (byte === COLON) {
         this.#keys[this.#keys.length - 1] = decodedKey(this.#string)
+        this.#string = [] // so that each string is decoded once
       } else if (byte === OPEN_BRACKET && this.#isAtPath()) {
         this.#keep(chunk.subarray(from, at + 1))
         this.#keys.push(null)
@@ -158,17 +159,24 @@ export class RowScanner {
   #readRow(chunk: Buffer, from: number): number {
     const end = this.#isBare ? endOfBareValue(chunk, from) : this.#endOfRow(chunk, from)
     this.#begunBytes += (end === -1 ? chunk.length : end) - from
-    if (this.#begunBytes > MAX_ROW_BYTES) this.#begun = null
+    if (this.#begunBytes > MAX_ANSWER_BYTES) this.#begun = null
     if (end === -1) {
       this.#begun?.push(Buffer.from(chunk.subarray(from)))
       return chunk.length
     }
-    this.#isBroken = !this.#handler.row(this.#textOfRow(chunk.subarray(from, end)))
+    this.#isBroken = !this.#take(this.#textOfRow(chunk.subarray(from, end)))
     this.#place = 'between'
     this.#expected = 'comma or end'
     return end
   }
 
+  /** A row that is too long is no row, but damage in it is damage of the listing. */
+  #take(text: Buffer | null): boolean {
+    if (text === null || text.length <= MAX_ROW_BYTES) return this.#handler.row(text)
+    return isJsonText(text) && this.#handler.row(null)
+  }
+
+  /** Null if the row is so long that it was not kept. */
   #textOfRow(last: Buffer): Buffer | null {
     if (this.#begun === null) return null
     return this.#begun.length === 0 ? last : Buffer.concat([...this.#begun, last])
@@ -220,6 +228,15 @@ function endOfBareValue(chunk: Buffer, from: number): number {
     if (byte === COMMA || byte === CLOSE_BRACKET || isSpace(byte)) return at
   }
   return -1
+}
+
+function isJsonText(text: Buffer): boolean {
+  try {
+    JSON.parse(text.toString('utf8'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 function isSpace(byte: number | undefined): boolean {

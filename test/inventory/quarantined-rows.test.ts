@@ -15,7 +15,7 @@ function quarantineOf(...rows: ReturnType<typeof row>[]): Quarantine {
 }
 
 const positionsOf = (quarantine: Quarantine) =>
-  [...quarantine.byFingerprint().values()].map(kept => kept?.position ?? null)
+  [...quarantine.byFingerprint()].map(([, kept]) => kept?.position ?? null)
 
 test('positions are counted through, whatever the listings before had', () => {
   const all = quarantineOf(row(2))
@@ -46,4 +46,12 @@ test('of very long rows fewer are kept, and all are recognised', () => {
   const positions = positionsOf(quarantineOf(...rows))
   expect(positions.filter(position => position !== null)).toHaveLength(16)
   expect(positions).toHaveLength(40)
+})
+
+test('a hundred thousand rows that are alike are told apart in a moment', () => {
+  const quarantine = new Quarantine()
+  for (let n = 0; n < 100_000; n++) quarantine.add(row(n, null))
+  const fingerprints = new Set<string>()
+  for (const [fingerprint] of quarantine.byFingerprint()) fingerprints.add(fingerprint)
+  expect(fingerprints.size).toBe(100_000)
 })

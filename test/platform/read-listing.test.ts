@@ -63,13 +63,23 @@ test('servers that come twice, or are null in the end, or are no JSON', async ()
   expect(await page('"servers":[nul,2]')).toMatchObject({ ok: false })
 })
 
-test('a row that is no JSON, or nested too deep, spoils the whole', async () => {
-  const deep = `${'['.repeat(200_000)}12345678901234567${']'.repeat(200_000)}`
-  for (const broken of ['nul', '{"id":1,}', deep]) {
+test('a row that is no JSON spoils the whole, however long it is', async () => {
+  const long = `{"id":1,"name":${'x'.repeat(MAX_ROW_BYTES)}}`
+  for (const broken of ['nul', '{"id":1,}', long]) {
     const { around } = await read(listing(rule(1), broken, rule(2)))
     expect(around).toHaveLength(0)
   }
   expect((await read(listing(rule(1)))).around.toString()).toBe('{"request_id":"r","data":[]}')
+})
+
+test('a row nested too deep to be read exactly is quarantined alone', async () => {
+  const deep = `{"id":18446744073709551615,"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+  const sink = collectRows()
+  const { around, rows } = await read(listing(rule(1), deep, rule(2)), sink)
+  expect({ around: around.toString(), rows }).toEqual({ around: '{"request_id":"r","data":[]}', rows: 3 })
+  expect(sink).toMatchObject({
+    quarantined: [{ position: 1, id: null, reason: expect.stringContaining('too deep') }],
+  })
 })
 
 test('a fault of Ferry is no row that does not parse', async () => {

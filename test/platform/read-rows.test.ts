@@ -154,6 +154,18 @@ test('made-up field names do not fill the list of drift', () => {
   expect(readServers({ server_id: 'a', ...Object.fromEntries(names) }).drift).toHaveLength(100)
 })
 
+test('a name of a field that is too long for an index is cut', () => {
+  const { drift } = readServers({ server_id: 'a', ['x'.repeat(3_000)]: 1 })
+  expect(drift).toEqual([{ field: `${'x'.repeat(200)}…`, type: 'number' }])
+})
+
+test('an id that is too long for an index sets its row aside', () => {
+  expect(readServers({ server_id: 'é'.repeat(500) }).rows).toHaveLength(1)
+  expect(readServers({ server_id: 'é'.repeat(501) }).quarantined).toMatchObject([
+    { reason: 'server_id must have at most 500 characters, not a string' },
+  ])
+})
+
 test('text Postgres cannot hold is made visible, in rows and in what is set aside', () => {
   const { rows, altered, quarantined } = readRules(
     alertRuleWire({ id: 1, name: 'fine' }),

@@ -206,3 +206,9 @@ test('what is around the rows has a bound', () => {
   const chunks = [Buffer.from('{"data":[],"x":"'), Buffer.alloc(MAX_ANSWER_BYTES, 'x'), Buffer.from('"}')]
   expect(() => scan(chunks)).toThrow(AnswerTooLarge)
 })
+
+test('a key before many colons is decoded once', () => {
+  const text = `{"${'k'.repeat(1_000_000)}"${':'.repeat(20_000)}1,"data":[1]}`
+  // Decoding it at each colon would take a minute.
+  expect(scan([Buffer.from(text)])).toBeNull()
+})

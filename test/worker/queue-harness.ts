@@ -114,6 +114,7 @@ export function contextOf(
     accounts: new Map(accounts.map(name => [name, { name } as InventoryAccount & ImportAccount])),
     removalGuard: { rows: 10, share: 0.2 },
     limitWork: work => work(),
+    limitLongWork: work => work(),
     knownRows: createKnownRows(0),
     holder: 'test',
     arrivalBoundMs: 5_000,
