@@ -60,7 +60,7 @@ const FRONT_DOORS = {
   notify: ['list-events', 'send-test'],
   worker: ['notifications', 'run-schedule', 'wake-ups', 'worker'],
   queue: ['backend', 'check', 'reach', 'refused'],
-  jobs: ['index', 'promises', 'schedules'],
+  jobs: ['index', 'old-rows', 'promises', 'schedules'],
   embedded: ['data-dir', 'postgres'],
   http: ['server'],
   sandbox: ['changes', 'fault-text', 'random', 'sandbox', 'state'],

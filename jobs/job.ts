@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { ImportContext } from '#src/imports/context.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
+import type { Retention } from '#src/model/retention.ts'
 import type { RunResult, RunStatus } from '#src/model/run.ts'
 
 /*
@@ -9,7 +10,7 @@ import type { RunResult, RunStatus } from '#src/model/run.ts'
  */
 
 /** What a job is given to work with. `ferry.ts` builds it. */
-export type JobContext = InventoryContext & ImportContext
+export type JobContext = InventoryContext & ImportContext & { readonly retention: Retention }
 
 export type JobSignals = {
   /** Aborted: the worker drains. Nothing more is begun that can wait, and what is under way may finish. */

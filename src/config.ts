@@ -4,10 +4,12 @@ import { type Account, type AccountDefaults, accountOf, readAccounts } from './c
 import { readText } from './config/accounts-file.ts'
 import { type HttpSettings, readHttp } from './config/http.ts'
 import { readNotify } from './config/notify.ts'
+import { forgottenCalls, readRetention } from './config/retention.ts'
 import { Environment, type LOG_LEVELS, RESERVED, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
 import type { NotifySettings } from './model/notify-settings.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
+import type { Retention } from './model/retention.ts'
 import { Secret } from './model/secret.ts'
 
 export type { Account, AccountDefaults } from './config/accounts.ts'
@@ -42,6 +44,7 @@ export type Config = {
   /** How many rows of inventories a worker remembers. */
   readonly knownRows: number
   readonly removalGuard: RemovalGuard
+  readonly retention: Retention
   readonly proxy: Proxy
   readonly http: HttpSettings
   /** Where events are told. */
@@ -80,6 +83,8 @@ export function readConfig(env: Env = process.env): Config {
   const databaseUrl = readDatabaseUrl(settings, mistakes)
   const http = readHttp(settings, mistakes)
   const notify = readNotify(settings, mistakes)
+  const retention = readRetention(settings)
+  mistakes.push(...forgottenCalls(retention, accounts))
   mistakes.push(...unknownSettings(given, variables), ...revealingDebug(given.NODE_DEBUG ?? ''))
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
@@ -98,6 +103,7 @@ export function readConfig(env: Env = process.env): Config {
     workerConcurrency: settings.FERRY_WORKER_CONCURRENCY,
     knownRows: settings.FERRY_KNOWN_ROWS,
     removalGuard: settings.FERRY_REMOVAL_GUARD,
+    retention,
     proxy: {
       https: settings.HTTPS_PROXY ?? null,
       http: settings.HTTP_PROXY ?? null,

@@ -29,7 +29,7 @@ import type { BackendSettings } from './queue/backend.ts'
  */
 
 export type Ferry = Omit<InventoryContext & ImportContext, 'accounts'> &
-  Pick<Config, 'pollEveryMs' | 'nightlyCron' | 'timezone' | 'catchUpMs'> &
+  Pick<Config, 'pollEveryMs' | 'nightlyCron' | 'timezone' | 'catchUpMs' | 'retention'> &
   AsyncDisposable & {
     readonly config: Config
     readonly accounts: ReadonlyMap<string, FerryAccount>
@@ -115,6 +115,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     nightlyCron: config.nightlyCron,
     timezone: config.timezone,
     catchUpMs: config.catchUpMs,
+    retention: config.retention,
     backend: { databaseUrl, redisUrl: config.redisUrl },
     migrated,
     embedded,

@@ -34,6 +34,13 @@ describe('without any setting', () => {
       requestTimeoutMs: 20_000,
       workerConcurrency: 4,
       removalGuard: { rows: 10, share: 0.2 },
+      retention: {
+        versionsMs: null,
+        callsMs: 90 * 86_400_000,
+        runsMs: 90 * 86_400_000,
+        quarantineMs: null,
+        recipientsMs: 30 * 86_400_000,
+      },
       proxy: { https: null, http: null, except: null },
       http: { host: '127.0.0.1', port: null, hosts: [], metricsToken: null },
       notify: { webhook: null, heartbeat: null, allowsPrivate: true, kinds: EVENT_KINDS },

@@ -23,7 +23,8 @@ export function explain(error: unknown): ExitCode {
 
 /** Returns the exit code for an error: wrong usage or configuration, or a failure. */
 export function exitCodeFor(error: Error): ExitCode {
-  return WRONG_USAGE.has(error.name) || isUnusablePath(error) ? EXIT.usage : EXIT.failed
+  const isWrong = WRONG_USAGE.has(error.name) || isUnusablePath(error) || codeOf(error) === HISTORY_REMOVED
+  return isWrong ? EXIT.usage : EXIT.failed
 }
 
 /** Returns what a person can do about an error, from the error itself or from its cause; undefined if that is unknown. */
@@ -43,6 +44,9 @@ export function whatToDoAbout(error: Error): string | undefined {
 function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : ''
 }
+
+/** `ferry.expect_history` raises it for a moment whose versions were removed. */
+const HISTORY_REMOVED = 'FE001'
 
 /** Whether a path cannot be used. Ferry creates and opens files only in its data directory. */
 function isUnusablePath(error: Error): boolean {
@@ -93,6 +97,7 @@ function adviceOn(code: string, message: string): string | undefined {
       'Imports need GRANT TEMPORARY ON DATABASE … TO …; too. docs/operators.md ("Two roles") has all of them, to copy.'
     )
   }
+  if (code === HISTORY_REMOVED) return 'FERRY_KEEP_VERSIONS says how long versions are kept.'
   if (code === '53300')
     return 'Raise max_connections, or end programs that use connections. `ferry doctor` counts them.'
   if (code === '25006') {

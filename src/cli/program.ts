@@ -11,6 +11,7 @@ import { addImport } from './import.ts'
 import { addImports } from './imports.ts'
 import { addMigrate } from './migrate.ts'
 import { addNotify } from './notify.ts'
+import { addPrune } from './prune.ts'
 import { addReport } from './report.ts'
 import { addRules } from './rules.ts'
 import { addRuns } from './runs.ts'
@@ -75,6 +76,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addSchedules(program)
   addAudit(program)
   addNotify(program)
+  addPrune(program)
   await addCompletion(program, argv)
   return program
 }

@@ -68,6 +68,21 @@ export const Environment = z.object({
   FERRY_REMOVAL_GUARD: value.Guard.prefault('10,20%').describe(
     'If more rows than this number, and more than this share, are gone at once, their removal waits for a person.',
   ),
+  FERRY_KEEP_VERSIONS: value.Keep.prefault('forever').describe(
+    'How long versions of rules and servers, and firings, are kept after their end: `365d`, or `forever`. Earlier moments cannot be asked for any more, and their snapshots are removed.',
+  ),
+  FERRY_KEEP_CALLS: value.Keep.prefault('90d').describe(
+    'How long the call log is kept. Calls of imports are kept for ever.',
+  ),
+  FERRY_KEEP_RUNS: value.Keep.prefault('90d').describe(
+    'How long runs are kept that changed nothing. The others are kept for ever.',
+  ),
+  FERRY_KEEP_QUARANTINE: value.Keep.prefault('forever').describe(
+    'How long quarantined rows are kept after a listing lacked them. They go with their run in any case.',
+  ),
+  FERRY_KEEP_RECIPIENTS: value.Keep.prefault('30d').describe(
+    'How long addresses and raw rows of an import are kept after its end.',
+  ),
   FERRY_ALLOW_HTTP: value.Flag.prefault('false').describe(
     'Allows plain `http:` to a platform on another machine. The key is then sent unencrypted, in the address.',
   ),

@@ -136,6 +136,11 @@ export const HostNames = text(
   'is not a list of host names; write them without http: and port, with commas between: ferry.internal,ferry',
 )
 
+const MAX_KEEP_DAYS = 36_500
+
+/** How long rows are kept, in milliseconds; null: for ever. */
+export const Keep = text(keepMs, `is not a time to keep rows; write 1d to ${MAX_KEEP_DAYS}d, or forever`)
+
 export function quoted(value: unknown): string {
   return JSON.stringify(value)
 }
@@ -160,6 +165,12 @@ function text<T>(parse: (value: string) => T | undefined, wrong: string | ((valu
 function url(kind: string, protocols: readonly string[], example: string) {
   const isRight = (value: string) => protocols.includes(URL.parse(value)?.protocol ?? '')
   return z.string().refine(isRight, `is not ${kind} URL; write it like ${example}`)
+}
+
+function keepMs(value: string): number | null | undefined {
+  if (value === 'forever') return null
+  const days = /^[1-9]\d{0,4}d$/.test(value) ? Number.parseInt(value, 10) : Number.NaN
+  return days <= MAX_KEEP_DAYS ? days * 86_400_000 : undefined
 }
 
 function durationMs(value: string): number | undefined {

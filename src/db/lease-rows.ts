@@ -2,6 +2,7 @@ import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
 import { and, drizzleOf, eq, inArray, lt, sql } from './drizzle.ts'
 import { queryWithin } from './pool.ts'
+import type { OldRows } from './prune.ts'
 import { countOf, onlyRow } from './rows.ts'
 import { leases } from './schema.ts'
 
@@ -10,7 +11,7 @@ import { leases } from './schema.ts'
  */
 
 /** A lease that expired so long ago is of no use to anybody. */
-const KEEP_DAYS = 1
+const KEEP_MS = 24 * 3_600_000
 
 /** False if it has not expired, or is locked by work that is being applied or claimed under it. */
 export async function takeLease(
@@ -140,8 +141,13 @@ export function expiredInSql(agoMs: number): SQL {
     where expires_at <= clock_timestamp() - ${agoMs} * interval '1 ms' for key share skip locked`
 }
 
-/** Removes leases that expired long ago: of work that no worker took up again. Returns how many. */
-export async function pruneLeases(pool: Pool): Promise<number> {
-  const daysAgo = sql`clock_timestamp() - ${KEEP_DAYS} * interval '1 day'`
-  return countOf(await drizzleOf(pool).delete(leases).where(lt(leases.expires_at, daysAgo)))
+/** Returns the leases that expired long ago: of work that no worker took up again. */
+export function oldLeases(pool: Pool): OldRows {
+  const isOld = lt(leases.expires_at, sql`clock_timestamp() - ${KEEP_MS} * interval '1 ms'`)
+  return {
+    table: 'ferry.leases',
+    keepMs: KEEP_MS,
+    count: () => drizzleOf(pool).$count(leases, isOld),
+    remove: async () => countOf(await drizzleOf(pool).delete(leases).where(isOld)),
+  }
 }

@@ -1,53 +1,80 @@
 import type { Pool } from 'pg'
+import { loadAgo, type OldRows, removeInBatches } from '#src/db/prune.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import { COMPLETE_STATUSES } from '#src/model/run.ts'
 
-/** As long as the calls they made: a poll every minute leaves half a million runs a year that changed nothing. */
-const KEEP_IDLE_RUNS_DAYS = 90
-
-/** Removes old runs that nothing refers to and no decision depends on. Returns how many, and how many quarantined rows. */
-export async function pruneRuns(pool: Pool): Promise<{ runs: number; quarantined: number }> {
-  const { rows } = await pool.query<{ runs: number; quarantined: number }>(PRUNE_RUNS, [
-    KEEP_IDLE_RUNS_DAYS,
-    COMPLETE_STATUSES,
-  ])
-  return onlyRow(rows, 'the count of pruned runs')
-}
+/** Runs looked at in one transaction. A run may have stored 500 quarantined rows. */
+const BATCH_RUNS = 500
 
 /**
- * Deletes runs that changed nothing, with their quarantined rows. The latest complete run of each scope stays, however old
- * it is: the next run learns from it that its scope is not new. A run also stays while quarantined rows that it stored
- * count for a run that stays.
+ * Returns the old runs that changed nothing, to which nothing refers and on which no decision depends. They are removed with
+ * their quarantined rows, in the order of their ids, up to the first `BATCH_RUNS` that are all young.
  */
-const PRUNE_RUNS = `
-  with idle as (
-    delete from ferry.sync_runs r
-    where r.finished_at < clock_timestamp() - $1 * interval '1 day'
-      and r.added + r.changed + r.removed + r.fired + r.recovered = 0
-      and (r.applied_at is null or exists (
-        select from ferry.sync_runs later
-        where later.account = r.account and later.resource = r.resource and later.id > r.id
-          and later.scope = r.scope and later.status = any ($2)))
-      and not exists (select from ferry.alert_rule_versions v where v.opened_by_run = r.id)
-      and not exists (select from ferry.alert_rule_versions v where v.closed_by_run = r.id)
-      and not exists (select from ferry.mcp_server_versions v where v.opened_by_run = r.id)
-      and not exists (select from ferry.mcp_server_versions v where v.closed_by_run = r.id)
-      and not exists (select from ferry.alert_rule_firings f where f.began_run = r.id)
-      and not exists (select from ferry.alert_rule_firings f where f.ended_run = r.id)
-      and not exists (select from ferry.snapshots s where s.alert_rules_run = r.id)
-      and not exists (select from ferry.snapshots s where s.mcp_servers_run = r.id)
-      and not exists (select from ferry.removal_holds h where h.opened_by_run = r.id)
-      and not exists (select from ferry.removal_holds h where h.last_run = r.id)
-      and not exists (select from ferry.contract_drift d where d.first_run = r.id)
-      and not exists (select from ferry.platform_accounts p where p.first_run = r.id)
-      and not exists (
-        select from ferry.quarantined_rows q, ferry.sync_runs later
-        where later.account = r.account and later.resource = r.resource and later.scope = r.scope and q.run_id = r.id and q.fingerprint is not null
-          and later.id > r.id and coalesce(later.id < q.until_run, true)
-          and (later.finished_at >= clock_timestamp() - $1 * interval '1 day' or later.finished_at is null
-            or later.added + later.changed + later.removed + later.fired + later.recovered > 0))
-    returning r.id
+export function oldRuns(pool: Pool, keepMs: number | null): OldRows {
+  return {
+    table: 'ferry.sync_runs',
+    keepMs,
+    async count() {
+      const ago = await loadAgo(pool, keepMs)
+      if (ago === null) return 0
+      const sum = `select count(*)::int as runs from ferry.sync_runs r where ${IS_IDLE}`
+      const { rows } = await pool.query<{ runs: number }>(sum, [ago, COMPLETE_STATUSES])
+      return onlyRow(rows, 'the count of old runs').runs
+    },
+    async remove(signal) {
+      const ago = await loadAgo(pool, keepMs)
+      if (ago === null) return 0
+      let after = '0'
+      return removeInBatches(async () => {
+        const params = [ago, COMPLETE_STATUSES, after, BATCH_RUNS]
+        const { rows } = await pool.query<Page>(REMOVE_AFTER, params)
+        const { last, old, removed } = onlyRow(rows, 'the count of pruned runs')
+        after = last ?? after
+        return { removed, isLast: last === null || old === 0 }
+      }, signal)
+    },
+  }
+}
+
+type Page = { readonly last: string | null; readonly old: number; readonly removed: number }
+
+/**
+ * Whether run `r` can go. The counts of a run say whether a version or firing names it. The latest complete run of each
+ * scope stays, however old it is: the next run learns from it that its scope is not new. A run also stays while quarantined
+ * rows that it stored count for a run that stays. `offset 0` makes Postgres look that up for each run: as joins, they would
+ * read whole tables for each batch.
+ */
+const IS_IDLE = `
+  r.finished_at < $1::timestamptz
+  and r.added + r.changed + r.removed + r.fired + r.recovered = 0
+  and (r.applied_at is null or exists (
+    select from ferry.sync_runs later
+    where later.account = r.account and later.resource = r.resource and later.id > r.id
+      and later.scope = r.scope and later.status = any ($2) offset 0))
+  and not exists (select from ferry.snapshots s where s.alert_rules_run = r.id)
+  and not exists (select from ferry.snapshots s where s.mcp_servers_run = r.id)
+  and not exists (select from ferry.removal_holds h where h.opened_by_run = r.id)
+  and not exists (select from ferry.removal_holds h where h.last_run = r.id)
+  and not exists (select from ferry.contract_drift d where d.first_run = r.id)
+  and not exists (select from ferry.platform_accounts p where p.first_run = r.id)
+  and not exists (
+    select from ferry.quarantined_rows q, ferry.sync_runs later
+    where later.account = r.account and later.resource = r.resource and later.scope = r.scope
+      and q.run_id = r.id and q.fingerprint is not null
+      and later.id > r.id and coalesce(later.id < q.until_run, true)
+      and (later.finished_at >= $1::timestamptz or later.finished_at is null
+        or later.added + later.changed + later.removed + later.fired + later.recovered > 0) offset 0)`
+
+const REMOVE_AFTER = `
+  with page as materialized (
+    select * from ferry.sync_runs where id > $3::bigint order by id limit $4::int
+  ), idle as materialized (
+    select r.id from page r where ${IS_IDLE}
+  ), gone as (
+    delete from ferry.sync_runs where id = any (array(select id from idle)) returning id
   ), quarantined as (
-    delete from ferry.quarantined_rows q using idle where q.run_id = idle.id returning q.run_id
+    delete from ferry.quarantined_rows where run_id = any (array(select id from idle)) returning run_id
   )
-  select (select count(*)::int from idle) as runs, (select count(*)::int from quarantined) as quarantined`
+  select max(id)::text as last, count(*) filter (where finished_at < $1::timestamptz)::int as old,
+    (select count(*)::int from gone) as removed
+  from page`

@@ -275,3 +275,12 @@ export const snapshots = ferry.table(
     check('snapshots_status', isOneOf(t.status, SNAPSHOT_STATUSES)),
   ],
 )
+
+export const history = ferry.table(
+  'history',
+  {
+    only: boolean('only').primaryKey().default(true),
+    starts_at: instant('starts_at').notNull(),
+  },
+  t => [check('history_has_one_row', sql`${t.only}`)],
+)

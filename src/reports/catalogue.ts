@@ -1,4 +1,5 @@
 import { ALERT_REPORTS } from './catalogue/alerts.ts'
+import { AUDIT_REPORTS } from './catalogue/audit.ts'
 import { FERRY_REPORTS } from './catalogue/ferry.ts'
 import { FRESHNESS_REPORTS } from './catalogue/freshness.ts'
 import { IMPORT_REPORTS } from './catalogue/imports.ts'
@@ -16,6 +17,7 @@ export const REPORTS: readonly Report[] = [
   ...MCP_REPORTS,
   ...IMPORT_REPORTS,
   ...FERRY_REPORTS,
+  ...AUDIT_REPORTS,
 ]
 
 /** Returns the report of this name, or undefined. */

@@ -15,6 +15,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   alert_rule_versions: [],
   audit: [],
   contract_drift: [],
+  history: [],
   import_batches: ['claim'],
   import_locales: [],
   imports: [],

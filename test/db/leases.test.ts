@@ -1,9 +1,10 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { pruneLeases, takeLease } from '#src/db/lease-rows.ts'
+import { oldLeases, takeLease } from '#src/db/lease-rows.ts'
 import { acquireLease, fenceWithLease, type Lease, LeaseLost } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { expireLeases, leasesOf, takeOverLeases } from '#test/support/leases.ts'
+import { removeOld } from '#test/support/prune.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -131,7 +132,7 @@ test('leases that expired more than a day ago are removed, and no others', async
   ] as const) {
     await takeLease(store.pool, name, crypto.randomUUID(), 'dead', -hoursAgo * 3_600_000)
   }
-  expect(await pruneLeases(store.pool)).toBe(1)
+  expect(await removeOld(oldLeases(store.pool))).toBe(1)
   expect((await leasesOf(store.pool)).map(({ name }) => name)).toEqual([held.name, 'young'])
   await held.release()
 })

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { pruneCalls } from '#src/db/prune-calls.ts'
+import { oldCalls } from '#src/db/prune-calls.ts'
 import { IS_CALL_OF_BATCH } from '#src/imports/control/purge.ts'
 import { ageCalls } from '#test/support/call-log.ts'
+import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const NEVER = new AbortController().signal
@@ -17,7 +18,8 @@ test('old calls are removed, younger ones and those of imports stay', async () =
   await ageCalls(store.pool, '2 days')
   const young = await call()
   await ageCalls(store.pool, '89 days')
-  expect(await pruneCalls(store.pool, IS_CALL_OF_BATCH)).toBe(1)
+  expect(await removeOld(oldCalls(store.pool, 90 * DAY_MS, IS_CALL_OF_BATCH))).toBe(1)
   const { rows } = await store.pool.query('select id from ferry.platform_calls order by id')
   expect(rows).toEqual([imported, young].map(id => ({ id: `${id}` })))
+  expect(await removeOld(oldCalls(store.pool, null, IS_CALL_OF_BATCH))).toBe(0)
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { pruneRuns } from '#src/inventory/prune.ts'
+import { oldRuns } from '#src/inventory/prune.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { currentIds, rules, syncListed, upTo } from './scripted-account.ts'
 
@@ -29,7 +30,7 @@ test('a held run makes its scope known: what led to it may be long gone from the
   await syncListed(harness, [ALL], NEW)
   expect(await syncListed(harness, [rules([1])], NEW)).toMatchObject({ status: 'held' })
   await ageRuns(harness.ferry.pool, '91 days')
-  expect(await pruneRuns(harness.ferry.pool)).toMatchObject({ runs: 1 })
+  expect(await removeOld(oldRuns(harness.ferry.pool, 90 * DAY_MS))).toBe(1)
   expect(await syncListed(harness, [ONE_LESS], NEW)).toMatchObject({ removed: 1 })
 })
 

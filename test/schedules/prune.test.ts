@@ -1,7 +1,8 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { pruneSlots } from '#src/schedules/prune.ts'
+import { oldSlots } from '#src/schedules/prune.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
+import { removeOld } from '#test/support/prune.ts'
 import { endSlotPauses, listSlots } from '#test/support/slots.ts'
 import { openTestStore } from '#test/support/store.ts'
 
@@ -18,7 +19,7 @@ test('old slots are removed, done or left lying, except the latest of each sched
   await (await take('poll', 33)).reopen(0, true)
   await (await take('poll', 1)).settle('succeeded', false)
   await (await take('monthly', 45)).settle('succeeded', false)
-  expect(await pruneSlots(store.pool)).toBe(2)
+  expect(await removeOld(oldSlots(store.pool))).toBe(2)
   expect(await listSlots(store.pool)).toMatchObject([
     { schedule: 'monthly', outcome: 'succeeded' },
     { schedule: 'poll', outcome: null },

@@ -116,6 +116,7 @@ export function contextOf(
     limitWork: work => work(),
     limitLongWork: work => work(),
     knownRows: createKnownRows(0),
+    retention: { versionsMs: null, callsMs: null, runsMs: null, quarantineMs: null, recipientsMs: null },
     holder: 'test',
     arrivalBoundMs: 5_000,
     requestTimeoutMs: 20_000,

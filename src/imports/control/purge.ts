@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { and, drizzleOf, eq, isNotNull, isNull, or, sql } from '#src/db/drizzle.ts'
+import { and, drizzleOf, eq, isNotNull, or, sql } from '#src/db/drizzle.ts'
 import { countOf } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import { importLeftOut, importRecipients, importRejects, imports } from '#src/imports/schema.ts'
@@ -9,9 +9,6 @@ import { decideUnderLock, recordDecision, refusal } from './decision.ts'
 
 /** In SQL, whether a row of the call log is the call of a batch: it belongs to the record of that batch, and stays with it. */
 export const IS_CALL_OF_BATCH = isNotNull(platformCalls.batch_id)
-
-/** A month: time to answer people who ask what happened to them, and not longer than personal data should be kept. */
-const KEEP_RECIPIENTS_DAYS = 30
 
 /**
  * Removes the recipients of an import that has ended. Returns of how many rows; 0 if it was purged before. Their hashes
@@ -25,22 +22,6 @@ export function purgeImport(pool: Pool, id: bigint, by: ActedBy | null): Promise
     if (by) await recordDecision(client, id, state, 'purge', by)
     return purgeRows(client, id)
   })
-}
-
-/** Purges every import that ended a month ago. Returns how many imports. */
-export async function purgeOldImports(pool: Pool): Promise<number> {
-  const old = await drizzleOf(pool)
-    .select({ id: imports.id })
-    .from(imports)
-    .where(
-      and(
-        sql`${imports.finished_at} < clock_timestamp() - ${KEEP_RECIPIENTS_DAYS} * interval '1 day'`,
-        isNull(imports.purged_at),
-      ),
-    )
-    .orderBy(imports.id)
-  for (const { id } of old) await purgeImport(pool, id, null)
-  return old.length
 }
 
 /** Addresses and lines of the file stand in these columns only; numbers, times, request_ids and platform messages stay. */

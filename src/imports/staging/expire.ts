@@ -2,20 +2,27 @@ import type { SQL } from 'drizzle-orm'
 import type { Pool } from 'pg'
 import { and, drizzleOf, eq, inArray, sql } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
+import type { OldRows } from '#src/db/prune.ts'
 import { importLeftOut, importRecipients, importRejects, imports } from '#src/imports/schema.ts'
 
 /** How long a staged import waits to be confirmed. */
-const STAGED_FOR = '24 hours'
+const STAGED_FOR_MS = 24 * 3_600_000
 
 /** Removes a staged import that will not be confirmed, with all its rows. Any other import is left as it is. */
 export async function discardStaging(pool: Pool, id: bigint): Promise<void> {
   await deleteStagings(pool, eq(imports.id, id))
 }
 
-/** Removes the imports that were staged and not confirmed within 24 hours. Returns how many. */
-export function expireStagings(pool: Pool): Promise<number> {
+/** Returns the imports that were staged and not confirmed within 24 hours. They are removed with all their rows. */
+export function oldStagings(pool: Pool): OldRows {
   const stagedAt = sql`least(${imports.created_at}, ${imports.staged_at})`
-  return deleteStagings(pool, sql`${stagedAt} < clock_timestamp() - ${STAGED_FOR}::interval`)
+  const isOld = sql`${stagedAt} < clock_timestamp() - ${STAGED_FOR_MS} * interval '1 ms'`
+  return {
+    table: 'ferry.imports',
+    keepMs: STAGED_FOR_MS,
+    count: () => drizzleOf(pool).$count(imports, and(eq(imports.status, 'staging'), isOld)),
+    remove: () => deleteStagings(pool, isOld),
+  }
 }
 
 function deleteStagings(pool: Pool, which: SQL): Promise<number> {

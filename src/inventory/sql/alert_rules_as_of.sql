@@ -17,6 +17,7 @@ RETURNS TABLE (
     v.valid_from, v.valid_to, v.opened_by_run, v.closed_by_run, v.fingerprint, v.flags, v.altered
   FROM ferry.alert_rule_versions v
   WHERE v.valid_from <= $1 AND coalesce(v.valid_to, 'infinity') > $1
+    AND ferry.expect_history($1)
 $$;
 
 COMMENT ON FUNCTION ferry.alert_rules_as_of IS 'The alert rules as they were known at a moment; the columns of alert_rules, and valid_to and closed_by_run.';

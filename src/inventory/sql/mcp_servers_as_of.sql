@@ -13,6 +13,7 @@ RETURNS TABLE (
     v.valid_from, v.valid_to, v.opened_by_run, v.closed_by_run, v.fingerprint, v.flags, v.altered
   FROM ferry.mcp_server_versions v
   WHERE v.valid_from <= $1 AND (v.valid_to IS NULL OR v.valid_to > $1)
+    AND ferry.expect_history($1)
 $$;
 
 COMMENT ON FUNCTION ferry.mcp_servers_as_of IS 'The MCP servers as they were known at a moment; the columns of mcp_servers, and valid_to and closed_by_run.';

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { confirmImport } from '#src/imports/control/confirm.ts'
-import { purgeImport, purgeOldImports } from '#src/imports/control/purge.ts'
+import { purgeImport } from '#src/imports/control/purge.ts'
+import { oldRecipients } from '#src/imports/control/purge-old.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
+import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { naming, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openStagingHarness, type StagingHarness } from '../staging/staging-harness.ts'
@@ -73,8 +75,10 @@ test('imports that ended a month ago are purged, others are not', async () => {
   await ageImport(store.pool, old, '31 days')
   await ageImport(store.pool, young, '29 days')
   await ageImport(store.pool, paused, '31 days')
-  expect(await purgeOldImports(store.pool)).toBe(1)
+  const isOld = oldRecipients(store.pool, 30 * DAY_MS)
+  expect(await removeOld(isOld)).toBeGreaterThan(0)
   expect(await everyRowOf(harness, old)).not.toContain(PERSON)
   expect(await everyRowOf(harness, young)).toContain(PERSON)
-  expect(await purgeOldImports(store.pool)).toBe(0)
+  expect(await removeOld(isOld)).toBe(0)
+  expect(await removeOld(oldRecipients(store.pool, null))).toBe(0)
 })

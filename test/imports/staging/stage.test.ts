@@ -6,9 +6,10 @@ import { loadInstallation } from '#src/db/installation.ts'
 import { confirmImport } from '#src/imports/control/confirm.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { DiskFull } from '#src/imports/staging/disk-full.ts'
-import { discardStaging, expireStagings } from '#src/imports/staging/expire.ts'
+import { discardStaging, oldStagings } from '#src/imports/staging/expire.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
+import { removeOld } from '#test/support/prune.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openStagingHarness, type StagingHarness } from './staging-harness.ts'
 
@@ -144,7 +145,7 @@ test('an import that was not confirmed is discarded when told, or after 24 hours
   await discardStaging(harness.store.pool, first.import ?? 0n)
   await discardStaging(harness.store.pool, confirmed.import ?? 0n)
 
-  expect(await expireStagings(harness.store.pool)).toBe(1)
+  expect(await removeOld(oldStagings(harness.store.pool))).toBe(1)
   const left = [confirmed.import, fresh.import].map(String)
   expect(await idsIn(harness, 'imports', 'id')).toEqual(left)
   for (const table of ['import_recipients', 'import_rejects', 'import_left_out']) {

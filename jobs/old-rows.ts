@@ -1,0 +1,58 @@
+import type { Pool } from 'pg'
+import { recordActs } from '#src/db/audit.ts'
+import { oldLeases } from '#src/db/lease-rows.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import type { OldRows } from '#src/db/prune.ts'
+import { oldCalls } from '#src/db/prune-calls.ts'
+import { IS_CALL_OF_BATCH } from '#src/imports/control/purge.ts'
+import { oldRecipients } from '#src/imports/control/purge-old.ts'
+import { oldStagings } from '#src/imports/staging/expire.ts'
+import { oldRuns } from '#src/inventory/prune.ts'
+import { oldHistory } from '#src/inventory/prune-history.ts'
+import { oldQuarantinedRows } from '#src/inventory/prune-quarantine.ts'
+import type { ActedBy } from '#src/model/act.ts'
+import type { Retention } from '#src/model/retention.ts'
+import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
+import { oldSlots } from '#src/schedules/prune.ts'
+
+type PruneContext = { readonly pool: Pool; readonly retention: Retention }
+
+/** Rows of one table, and how many of them are old, or were removed. */
+export type OldCount = Pick<OldRows, 'table' | 'keepMs'> & { readonly rows: number }
+
+/** Everything that nobody will ask for any more, table by table. */
+function oldRows({ pool, retention }: PruneContext): readonly OldRows[] {
+  return [
+    oldCalls(pool, retention.callsMs, IS_CALL_OF_BATCH),
+    oldRuns(pool, retention.runsMs),
+    oldQuarantinedRows(pool, retention.quarantineMs),
+    ...oldHistory(pool, retention.versionsMs),
+    oldRecipients(pool, retention.recipientsMs),
+    oldStagings(pool),
+    oldSlots(pool),
+    oldLeases(pool),
+  ]
+}
+
+/** Counts what `removeOldRows` would remove. */
+export async function countOldRows(context: PruneContext): Promise<OldCount[]> {
+  const counts: OldCount[] = []
+  for (const { table, keepMs, count } of oldRows(context)) counts.push({ table, keepMs, rows: await count() })
+  return counts
+}
+
+/** Removes old rows, in small transactions. Stops between two of them if `signal` aborts. `by` asked for it; null: nobody. */
+export async function removeOldRows(
+  context: PruneContext,
+  by: ActedBy | null,
+  signal: AbortSignal,
+): Promise<OldCount[]> {
+  const act = { account: EVERY_ACCOUNT, action: 'run', subjectKind: 'schedule', subject: 'prune' } as const
+  if (by) await inTransaction(context.pool, client => recordActs(client, by, [act]))
+  const counts: OldCount[] = []
+  for (const { table, keepMs, remove } of oldRows(context)) {
+    if (signal.aborted) break
+    counts.push({ table, keepMs, rows: await remove(signal) })
+  }
+  return counts
+}

@@ -1,0 +1,7 @@
+-- SECURITY DEFINER: whoever may ask for a moment of the past may know from when on the past is known.
+CREATE OR REPLACE FUNCTION ferry.history_start() RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog AS $$
+  SELECT coalesce((SELECT starts_at FROM ferry.history), '-infinity')
+$$;
+
+COMMENT ON FUNCTION ferry.history_start IS 'From when on the history is complete: versions that ended before may have been removed. -infinity if none was.';

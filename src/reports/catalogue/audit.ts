@@ -1,0 +1,11 @@
+import type { Report } from '../report.ts'
+
+export const AUDIT_REPORTS: readonly Report[] = [
+  {
+    name: 'audit_log',
+    shows: 'what people did by hand, when and why',
+    takes: ['since', 'account'],
+    query: `select * from ferry.audit_log
+      where at >= coalesce($1::timestamptz, '-infinity') and account = coalesce($2, account)`,
+  },
+]
