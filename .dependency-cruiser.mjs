@@ -140,8 +140,7 @@ const ROOMS = {
   },
   http: {
     is: 'Health, freshness and metrics over HTTP. Loaded only where it is on.',
-    may: ['inventory', 'imports', 'imports/reporting', 'schedules', 'db', 'model'],
-    types: ['ferry'],
+    may: ['reports', 'inventory', 'imports/reporting', 'schedules', 'db', 'model'],
   },
   ferry: {
     is: 'Builds what the others need, once for each process.',
@@ -218,6 +217,14 @@ export default {
       severity: 'error',
       from: { path: OURS, pathNot: filesOf('queue') },
       to: { path: '(^|node_modules/)(bullmq|ioredis)(/|$)' },
+    },
+    {
+      name: 'HTTP loaded where it is off',
+      comment:
+        'A worker without HTTP must not pay for it in memory: others import src/http only when it is on.',
+      severity: 'error',
+      from: { path: OURS, pathNot: filesOf('http') },
+      to: { path: filesOf('http'), dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'Drizzle outside db',

@@ -14,6 +14,7 @@ import { limitsOf } from './ferry/limits.ts'
 import type { ImportContext } from './imports/context.ts'
 import type { InventoryContext } from './inventory/context.ts'
 import { createKnownRows } from './inventory/known-rows.ts'
+import type { CallObserver } from './model/call-observer.ts'
 import type { Limit } from './model/limit.ts'
 import { createWorkLimit } from './model/work-limit.ts'
 import { OPERATIONS, type Operation } from './platform/operations.ts'
@@ -38,6 +39,7 @@ export type Ferry = Omit<InventoryContext & ImportContext, 'accounts'> &
     readonly limits: readonly (Limit & { readonly operation: Operation })[]
     /** Returns the limit of an operation that the platform has closed with a 429, or null if it is open. */
     findClosedLimit(account: string, operation: Operation): Promise<ClosedLimit | null>
+    limitOf(account: string, operation: Operation): Limit
     /** Where the queue lives. Holds passwords: never log it. */
     readonly backend: BackendSettings
     /** How many migrations ran when this was opened. */
@@ -53,6 +55,7 @@ export type OpenOptions = {
   readonly retryForMs?: number
   /** What may be done to the schema; `create` by default. */
   readonly schema?: SchemaPolicy
+  readonly observer?: CallObserver | undefined
 }
 
 /** Long enough for a restart of Postgres. */
@@ -63,7 +66,7 @@ const RETRY_FOR_MS = 3_000
  * `NoPostgresYet` (if the schema may only be read), and what `migrate` throws.
  */
 export async function openFerry(config: Config, options: OpenOptions): Promise<Ferry> {
-  const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create' } = options
+  const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create', observer } = options
   await using opened = new AsyncDisposableStack()
 
   const create = schema !== 'read'
@@ -90,7 +93,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
       )
     },
   })
-  const accounts = openAccounts(config, { throttle, limitOf, log }, opened)
+  const accounts = openAccounts(config, { throttle, limitOf, log, observer }, opened)
 
   const kept = opened.move()
   return {
@@ -100,6 +103,8 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     limits: config.accounts.flatMap(({ name }) =>
       (Object.keys(OPERATIONS) as Operation[]).map(operation => ({ operation, ...limitOf(name, operation) })),
     ),
+    observer,
+    limitOf,
     findClosedLimit: (account, operation) =>
       findClosedLimit(pool, limitOf(account, operation).limitKey, operation),
     accounts,

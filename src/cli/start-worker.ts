@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
-import type { HttpServer } from '#src/http/server.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { CommandContext } from './command-context.ts'
 import { print, printAside, printJson } from './output.ts'
 import { loadSchedules, printSchedules } from './schedules.ts'
+import { openHttpIfOn, serveHttp } from './worker-http.ts'
 
 /** Containers start in any order: Ferry waits so long for Postgres, and then for Redis. */
 const RETRY_FOR_MS = 30_000
@@ -41,7 +41,12 @@ export async function startWorker(
   const { loadInstallation } = await import('#src/db/installation.ts')
   const { retryTransient } = await import('#src/db/retry.ts')
   const ferry = opened.use(
-    await openFerry(context.config, { ...context, retryForMs: RETRY_FOR_MS, schema: 'update' }),
+    await openFerry(context.config, {
+      ...context,
+      retryForMs: RETRY_FOR_MS,
+      schema: 'update',
+      observer: http?.observer,
+    }),
   )
   const waiting = { retryForMs: RETRY_FOR_MS, signal: context.signal }
   const { id: installation } = await retryTransient(() => loadInstallation(ferry.pool), waiting)
@@ -55,7 +60,10 @@ export async function startWorker(
   const worker = await openWorker(ferry, openBackend(settings), {
     jobs: JOBS,
     schedules: defineSchedules(ferry),
-    ...(options.onRun && { onRun: options.onRun }),
+    onRun(run) {
+      http?.onRun(run)
+      options.onRun?.(run)
+    },
   })
   opened.defer(() => {
     printAside('ferry: finishing what is under way; a second signal exits at once')
@@ -63,7 +71,7 @@ export async function startWorker(
     return worker.drain(DRAIN_WITHIN_MS)
   })
   opened.use(openHeartbeat(ferry))
-  http?.serve({ pool: ferry.pool, countWaiting: worker.countWaiting })
+  if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry))
   opened.use(await openNotifications(ferry))
 
   const accounts = [...ferry.accounts.keys()]
@@ -84,24 +92,6 @@ export async function startWorker(
   if (http) print(`HTTP:     ${http.address}/readyz, /livez, /freshness, /metrics`)
   print('')
   printSchedules(schedules)
-}
-
-/** It listens before Postgres is reached: a port that is taken is reported at once, and a probe sees a worker that starts. */
-async function openHttpIfOn(
-  { config, log }: CommandContext,
-  { json, usualHttpPort }: StartOptions,
-  opened: AsyncDisposableStack,
-): Promise<HttpServer | null> {
-  const port = config.http.port ?? usualHttpPort
-  if (port === undefined) return null
-  const { openHttp } = await import('#src/http/server.ts')
-  const orFree = config.http.port === null
-  const http = opened.use(await openHttp({ ...config.http, port, orFree, log }))
-  if (port !== 0 && !http.address.endsWith(`:${port}`)) {
-    const say = json ? printAside : print
-    say(`Port ${port} is taken, so HTTP is at ${http.address}. FERRY_HTTP_PORT chooses a port.\n`)
-  }
-  return http
 }
 
 /** A command that works in a shell, in any directory, and shows no password. */

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { onlyRow } from './rows.ts'
 
 /** The time of the database's clock, and how this machine's clock differs from it. */
@@ -12,9 +12,9 @@ export type ClockReading = {
 }
 
 /** Reads the database's clock: the one clock that all workers share. */
-export async function readClock(pool: Pool): Promise<ClockReading> {
+export async function readClock(client: Pool | PoolClient): Promise<ClockReading> {
   const askedAtMs = performance.now()
-  const { rows } = await pool.query<{ ms: number }>(
+  const { rows } = await client.query<{ ms: number }>(
     'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
   )
   const roundTripMs = performance.now() - askedAtMs

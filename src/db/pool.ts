@@ -38,6 +38,14 @@ export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) =>
   return pool.use(client => transact(client, () => work(client)))
 }
 
+/** Runs `work` in a transaction that only reads. A statement that takes longer than `ms` fails, and the server stops it. */
+export function readWithin<T>(pool: Pool, ms: number, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return inTransaction(pool, async client => {
+    await client.query(`set transaction read only; set local statement_timeout = ${Math.round(ms)}`)
+    return work(client)
+  })
+}
+
 /** Runs a statement that is known to be short. Fails after `ms` without an answer; the connection is then discarded. */
 export function queryWithin<Row extends QueryResultRow>(
   pool: Pool,

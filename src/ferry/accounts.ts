@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '#src/config.ts'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
+import type { CallObserver } from '#src/model/call-observer.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { openPlatformClient } from '#src/platform/client.ts'
 import type { Operation } from '#src/platform/operations.ts'
@@ -17,10 +18,11 @@ export function openAccounts(
     readonly throttle: Throttle
     readonly limitOf: (account: string, operation: Operation) => Limit
     readonly log: Logger
+    readonly observer?: CallObserver | undefined
   },
   opened: AsyncDisposableStack,
 ): ReadonlyMap<string, FerryAccount> {
-  const { throttle, limitOf, log } = context
+  const { throttle, limitOf, log, observer } = context
   const accounts = new Map<string, FerryAccount>()
   for (const account of config.accounts) {
     const { name, baseUrl, baseUrlSetting, appKey, folders, pageLimit, includeAccount, keyHash, limitGroup } =
@@ -35,6 +37,7 @@ export function openAccounts(
         proxy: config.proxy,
         throttle,
         log,
+        observer,
       }),
     )
     accounts.set(name, {

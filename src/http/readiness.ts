@@ -1,5 +1,4 @@
-import type { Pool } from 'pg'
-import { compareSchema, type SchemaFit } from '#src/db/migrate.ts'
+import type { SchemaFit } from '#src/db/migrate.ts'
 
 /** Whether a worker can work. Each part is `ok`, or says what is wrong. What is unknown, because Postgres did not answer, is null. */
 export type Readiness = {
@@ -10,7 +9,7 @@ export type Readiness = {
 }
 
 /** How long Postgres and the queue may take to answer. */
-export const READY_WITHIN_MS = 2_000
+export const ANSWER_WITHIN_MS = 2_000
 
 const SCHEMA_WORDS: Readonly<Record<SchemaFit, string>> = {
   known: 'ok',
@@ -33,10 +32,5 @@ export function readinessOf(schema: SchemaFit | null, waiting: Waiting | null): 
 }
 
 function noAnswer(who: string): string {
-  return `${who} did not answer within ${READY_WITHIN_MS / 1_000} s.`
-}
-
-/** Asks Postgres with a connection of the pool that all work uses. */
-export function askSchema(pool: Pool): Promise<SchemaFit> {
-  return compareSchema(pool, READY_WITHIN_MS)
+  return `${who} did not answer within ${ANSWER_WITHIN_MS / 1_000} s.`
 }

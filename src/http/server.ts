@@ -1,36 +1,34 @@
-import type { Pool } from 'pg'
+import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
-import type { SchemaFit } from '#src/db/migrate.ts'
-import { reasonOf } from '#src/model/reason.ts'
+import type { Secret } from '#src/model/secret.ts'
+import { freshnessAnswer } from './freshness.ts'
+import { gaugeText } from './gauges.ts'
 import { close, createListener, listen } from './listener.ts'
-import { askSchema, READY_WITHIN_MS, readinessOf, type Waiting } from './readiness.ts'
-import { type Shared, shared } from './shared.ts'
+import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts'
+import { createQuestions, type HttpTarget, type Questions } from './questions.ts'
+import { readinessOf } from './readiness.ts'
+import { bearsToken } from './token.ts'
 
 /*
  * Health and metrics of one process, for probes and for Prometheus. It only reads, and never waits long for Postgres:
  *
  *     openHttp ──► starting ──serve──► serving ──stop──► stopping ──► disposed
- *                  /livez               everything        /livez, the metrics of the process
+ *                  /livez, the metrics  everything        /livez, the metrics
+ *                  of the process                         of the process
  *
  * It listens before Postgres and the queue are reached and until the worker has drained, so that a probe can tell a worker
  * that starts or stops from one that is gone.
  */
 
-export type HttpServer = AsyncDisposable & {
-  /** `http://HOST:PORT` */
-  readonly address: string
-  /** From now on answers come from Postgres and the queue. */
-  serve(target: HttpTarget): void
-  /** From now on the worker is not ready, and Postgres is asked nothing more. */
-  stop(): void
-}
-
-/** What the answers come from. */
-export type HttpTarget = {
-  readonly pool: Pool
-  /** How many wake-ups wait in each queue; null for one that does not answer. */
-  countWaiting(): Promise<Waiting>
-}
+export type HttpServer = AsyncDisposable &
+  Pick<ProcessMetrics, 'observer' | 'onRun'> & {
+    /** `http://HOST:PORT` */
+    readonly address: string
+    /** From now on answers come from Postgres and the queue. */
+    serve(target: HttpTarget): void
+    /** From now on the worker is not ready, and Postgres is asked nothing more. */
+    stop(): void
+  }
 
 export type HttpOptions = {
   readonly host: string
@@ -39,41 +37,77 @@ export type HttpOptions = {
   readonly orFree: boolean
   /** Other names than `localhost` that a request may be for. */
   readonly hosts: readonly string[]
+  /** Who asks for the metrics must bear it; null: nobody must. */
+  readonly metricsToken: Secret | null
   readonly log: Logger
 }
 
-/** The answer to a probe is used again for so long: many probes are one question to Postgres. */
-const KEEP_READY_MS = 1_000
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Begins to listen. Throws `AddressUnusable`. Disposing closes the server within half a second. */
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { log, host, hosts } = options
+  const { log, host, hosts, metricsToken } = options
+  const { observer, onRun, text: processText } = createProcessMetrics()
   const stopping = new AbortController()
-  let ask: { readonly schema: Shared<SchemaFit>; readonly waiting: Shared<Waiting> } | null = null
+  const { signal } = stopping
+  let questions: Questions | null = null
 
   const app = createListener([host.toLowerCase(), ...hosts])
   app.get('/livez', async () => ({ alive: true }))
   app.get('/readyz', async (_request, reply) => {
-    const { signal } = stopping
-    if (signal.aborted || !ask) {
-      return reply.code(503).send({ ready: false, error: `This worker is ${ask ? 'stopping' : 'starting'}.` })
-    }
-    const [schema, waiting] = await Promise.all([ask.schema(signal), ask.waiting(signal)])
+    if (!questions || signal.aborted) return notServing(reply, { ready: false })
+    const [schema, waiting] = await Promise.all([questions.schema(signal), questions.waiting(signal)])
     const readiness = readinessOf(schema, waiting)
     return reply.code(readiness.ready ? 200 : 503).send(readiness)
   })
-  const address = await listen(app, options)
+  app.get('/freshness', async (_request, reply) => {
+    if (!questions || signal.aborted) return notServing(reply, { fresh: false })
+    const answer = freshnessAnswer(await questions.freshness(signal))
+    return reply.code(answer.fresh ? 200 : 503).send(answer)
+  })
+  app.get('/metrics', async ({ headers }, reply) => {
+    if (metricsToken && !bearsToken(headers.authorization, metricsToken)) {
+      return reply
+        .code(401)
+        .header('www-authenticate', 'Bearer')
+        .send({ error: 'The metrics need the token of FERRY_METRICS_TOKEN: Authorization: Bearer …' })
+    }
+    const text = (await processText()) + (questions && !signal.aborted ? await sharedText(questions) : '')
+    return reply.type(PROMETHEUS_TEXT).send(text)
+  })
 
-  const question = {
-    keepMs: KEEP_READY_MS,
-    withinMs: READY_WITHIN_MS,
-    // What does not answer is logged once, by the pool or the queue.
-    onFailure: (error: unknown) => log.debug({ error: reasonOf(error) }, 'A question for /readyz failed.'),
+  function notServing(reply: FastifyReply, state: object): FastifyReply {
+    return reply.code(503).send({ ...state, error: `This worker is ${questions ? 'stopping' : 'starting'}.` })
   }
+
+  /** The gauges of Postgres and of the queue, as far as these answer. */
+  async function sharedText({ gauges, waiting }: Questions): Promise<string> {
+    const [known, queues] = await Promise.all([gauges(signal), waiting(signal)])
+    // A scrape that is cut short knows nothing of Postgres.
+    if (signal.aborted && !known) return ''
+    const waits = Object.entries(queues ?? {}).filter(([, count]) => count !== null)
+    return gaugeText([
+      {
+        name: 'ferry_database_up',
+        help: '1 if the gauges of the database could be read within 2 s.',
+        samples: [[{}, known ? 1 : 0]],
+      },
+      {
+        name: 'ferry_queue_waiting',
+        help: 'Wake-ups that wait in a queue. Absent if the queue does not answer.',
+        samples: waits.map(([queue, count]) => [{ queue }, count ?? 0] as const),
+      },
+      ...(known ?? []),
+    ])
+  }
+
+  const address = await listen(app, options)
   return {
     address,
-    serve({ pool, countWaiting }) {
-      ask = { schema: shared(() => askSchema(pool), question), waiting: shared(countWaiting, question) }
+    observer,
+    onRun,
+    serve(target) {
+      questions = createQuestions(target, log)
     },
     stop: () => stopping.abort(),
     [Symbol.asyncDispose]: () => close(app),

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import type { CallObserver } from '#src/model/call-observer.ts'
 import type { Limit } from '#src/model/limit.ts'
 import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
@@ -16,6 +17,7 @@ export type ImportContext = {
   /** `FERRY_ARRIVAL_BOUND` and `FERRY_REQUEST_TIMEOUT`. */
   readonly arrivalBoundMs: number
   readonly requestTimeoutMs: number
+  readonly observer?: CallObserver | undefined
 }
 
 export type ImportAccount = {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { CallEnd } from '#src/model/call-end.ts'
+import type { CallObserver } from '#src/model/call-observer.ts'
 import type { Secret } from '#src/model/secret.ts'
 import { type Answer, readAnswer, type Scrub } from './answer.ts'
 import { openCallWarnings } from './call-warnings.ts'
@@ -53,6 +54,7 @@ export type ClientOptions = {
   readonly requestTimeoutMs: number
   readonly proxy?: ProxyChoice
   readonly log: Logger
+  readonly observer?: CallObserver | undefined
 }
 
 export type CallContext = {
@@ -77,7 +79,7 @@ export type ImportCall = { readonly answer: Answer<null> } & (
 
 /** Opens the client of one account. Dispose of it once its calls are done: those under way are cut off. */
 export function openPlatformClient(options: ClientOptions): PlatformClient {
-  const { account, log, requestTimeoutMs } = options
+  const { account, log, requestTimeoutMs, observer } = options
   const { permitGoodForMs, arrivalBoundMs } = options.throttle
   const { origin, pathname } = new URL(options.baseUrl)
   const key = options.appKey.reveal()
@@ -104,7 +106,10 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
     if (exchange.kind !== 'unsent') warnings.requestSent()
     const verdict = verdictOn(exchange, answer => read(answer, scrub), transport, scrub)
     const end = callEndOf(exchange, verdict)
-    log.debug({ account, operation, ...end, ms: Math.round(performance.now() - startedAtMs) }, 'call ended')
+    const ms = performance.now() - startedAtMs
+    log.debug({ account, operation, ...end, ms: Math.round(ms) }, 'call ended')
+    const { httpStatus, errorCode } = end
+    if (exchange.kind !== 'unsent') observer?.ended({ account, operation, httpStatus, errorCode, ms })
     return exchange.kind === 'unsent'
       ? { answer: { ...verdict, requests: 0 }, permit: exchange.permit, end: null }
       : { answer: { ...verdict, requests: 1 }, permit: exchange.permit, end }
@@ -116,7 +121,9 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
   ): Promise<Answer<T>> {
     const { runId, signal, throttle = options.throttle } = context
     const call = { account, operation: request.operation, runId }
+    const askedAtMs = performance.now()
     const permit = await throttle.acquirePermit(call, signal)
+    observer?.waited(account, request.operation, performance.now() - askedAtMs)
     const renewPermit: PermitUse['renewPermit'] = async (expired, stopped) => {
       await throttle.returnPermit(expired)
       return throttle.acquirePermit(call, stopped)

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Inventory } from '#src/model/resource.ts'
 
 /** Whether an inventory is as young as promised, see the view `ferry.freshness`. */
@@ -31,8 +31,11 @@ type Row = Omit<Freshness, 'lastCompleteRun' | 'lastFailedRun'> & {
 }
 
 /** Returns how fresh each inventory is, by account and inventory; of one account if it is given. */
-export async function loadFreshness(pool: Pool, account: string | null = null): Promise<Freshness[]> {
-  const { rows } = await pool.query<Row>(FRESHNESS, [account])
+export async function loadFreshness(
+  client: Pool | PoolClient,
+  account: string | null = null,
+): Promise<Freshness[]> {
+  const { rows } = await client.query<Row>(FRESHNESS, [account])
   return rows.map(row => ({
     ...row,
     lastCompleteRun: row.lastCompleteRun === null ? null : BigInt(row.lastCompleteRun),

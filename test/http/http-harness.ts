@@ -1,13 +1,22 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { pino } from 'pino'
+import { defineSchedules } from '#jobs/schedules.ts'
+import { serveHttp } from '#src/cli/worker-http.ts'
 import { loadInstallation } from '#src/db/installation.ts'
+import { type Ferry, openFerry } from '#src/ferry.ts'
 import { type HttpOptions, type HttpServer, openHttp } from '#src/http/server.ts'
 import { migrateQueue, openBackend } from '#src/queue/backend.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { openSilentProxy, type SilentProxy } from '#test/support/silent-proxy.ts'
+import { readScrape, type Scrape } from './scrape.ts'
+
+const SILENT = pino({ level: 'silent' })
 
 export type HttpHarness = FerryHarness & {
+  /** The Ferry that `http` answers for. */
+  readonly worker: Ferry
+  scrape(): Promise<Scrape>
   readonly http: HttpServer
   /** The way of `http` to Postgres, and to the queue in it. */
   readonly proxy: SilentProxy
@@ -16,14 +25,16 @@ export type HttpHarness = FerryHarness & {
 
 /** A server on a free port in this process, which reaches a real Postgres and a real queue by a road that can fall silent. */
 export async function openHttpHarness(
-  options: Partial<HttpOptions> = {},
+  httpOptions: Partial<HttpOptions> = {},
   sandboxOptions: Partial<SandboxOptions> = {},
 ): Promise<HttpHarness> {
   await using opened = new AsyncDisposableStack()
   const harness = opened.use(await openFerryHarness(sandboxOptions))
   const proxy = opened.use(await openSilentProxy(harness.databaseUrl, 5432))
-  const http = opened.use(await openTestHttp(options))
-  const ferry = await harness.openFerry({ DATABASE_URL: proxy.through(harness.databaseUrl) })
+  const http = opened.use(await openTestHttp(httpOptions))
+  const databaseUrl = proxy.through(harness.databaseUrl)
+  const options = { log: SILENT, signal: new AbortController().signal, observer: http.observer }
+  const ferry = opened.use(await openFerry({ ...harness.ferry.config, databaseUrl }, options))
   await migrateQueue(ferry.backend)
   const { id: installation } = await loadInstallation(ferry.pool)
   const backend = openBackend({ ...ferry.backend, installation, log: ferry.log })
@@ -31,26 +42,33 @@ export async function openHttpHarness(
   opened.defer(async () => {
     await Promise.all(Object.values(queues).map(queue => queue.close()))
   })
-  http.serve({
-    pool: ferry.pool,
-    countWaiting: async () => ({
-      sync: await queues.sync.getWaitingCount(),
-      import: await queues.import.getWaitingCount(),
-    }),
+  const countWaiting = async () => ({
+    sync: await queues.sync.getWaitingCount(),
+    import: await queues.import.getWaitingCount(),
   })
+  await serveHttp(http, ferry, { countWaiting }, defineSchedules(ferry))
   const kept = opened.move()
   return {
     ...harness,
     http,
     proxy,
+    worker: ferry,
+    scrape: async () => readScrape((await ask(`${http.address}/metrics`)).text),
     get: (path, headers) => ask(http.address + path, { headers }),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }
 
 export function openTestHttp(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
-  const log = pino({ level: 'silent' })
-  return openHttp({ host: '127.0.0.1', port: 0, orFree: false, hosts: [], log, ...options })
+  return openHttp({
+    host: '127.0.0.1',
+    port: 0,
+    orFree: false,
+    hosts: [],
+    metricsToken: null,
+    log: SILENT,
+    ...options,
+  })
 }
 
 export type Answered = {

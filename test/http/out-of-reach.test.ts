@@ -1,9 +1,10 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
 import { openHttpHarness, openTestHttp } from './http-harness.ts'
 
-test('while Postgres does not answer, many probes get their answer in time, and it is ready again afterwards', async () => {
+test('while Postgres does not answer, many probes get their answer in time', async () => {
   await using harness = await openHttpHarness()
   expect((await harness.get('/readyz')).status).toBe(200)
   harness.proxy.fallSilent()
@@ -21,10 +22,56 @@ test('while Postgres does not answer, many probes get their answer in time, and 
     })
   }
   expect((await harness.get('/livez')).status).toBe(200)
+  await harness.proxy[Symbol.asyncDispose]()
+})
+
+test('after a failover the next probes find the new Postgres', async () => {
+  await using harness = await openHttpHarness()
+  const postgres = async () => (await harness.get('/readyz')).json.postgres
+  expect(await postgres()).toBe('ok')
+  harness.proxy.fallSilent()
   harness.proxy.recover()
-  await expect
-    .poll(() => harness.get('/readyz').then(({ json }) => json.postgres), { timeout: 20_000 })
-    .toBe('ok')
+  await expect.poll(postgres, { timeout: 5_000 }).not.toBe('ok')
+  await expect.poll(postgres, { timeout: 5_000 }).toBe('ok')
+  await harness.proxy[Symbol.asyncDispose]()
+})
+
+test('while Postgres does not answer, a scrape has the metrics of the process in time, and says that it is away', async () => {
+  await using harness = await openHttpHarness()
+  expect((await harness.scrape()).value('ferry_database_up')).toBe(1)
+  // What was read is shown for ten seconds.
+  const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_001)
+  harness.proxy.fallSilent()
+  const beganAtMs = Date.now()
+  const scrape = await harness.scrape()
+  now.mockRestore()
+  expect(Date.now() - beganAtMs).toBeLessThan(3_000)
+  expect(scrape.value('ferry_database_up')).toBe(0)
+  expect(scrape.value('ferry_process_start_time_seconds')).toBeGreaterThan(0)
+  expect(scrape.value('ferry_queue_waiting', { queue: 'sync' })).toBeUndefined()
+  expect(await harness.get('/freshness')).toMatchObject({
+    status: 503,
+    json: { fresh: false, error: 'Postgres did not answer in time.' },
+  })
+  await harness.proxy[Symbol.asyncDispose]()
+})
+
+test('a scrape that waits for Postgres is answered at once when the worker stops', async () => {
+  await using harness = await openHttpHarness()
+  harness.proxy.fallSilent()
+  const scraping = harness.get('/metrics')
+  const probing = harness.get('/readyz')
+  await delay(200)
+  const beganAtMs = performance.now()
+  harness.http.stop()
+  expect(await scraping).toMatchObject({
+    status: 200,
+    text: expect.not.stringContaining('ferry_database_up'),
+  })
+  expect((await probing).status).toBe(503)
+  await harness.http[Symbol.asyncDispose]()
+  expect(performance.now() - beganAtMs).toBeLessThan(1_000)
+  await harness.proxy[Symbol.asyncDispose]()
 })
 
 test('a client that sends its request slowly is cut off after five seconds', async () => {

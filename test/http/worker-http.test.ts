@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { openCli } from '#test/cli/open-cli.ts'
 import { jsonLines } from '#test/cli/run-ferry.ts'
 import { ask, openTestHttp } from './http-harness.ts'
+import { readScrape } from './scrape.ts'
 
 test('a worker answers while it drains, says that it stops, and no connection holds its exit', async () => {
   await using cli = await openCli()
@@ -19,12 +20,18 @@ test('a worker answers while it drains, says that it stops, and no connection ho
   const agent = new Agent({ keepAlive: true })
   const status = async (path: string) => (await ask(address + path, { agent })).status
   await expect.poll(() => status('/readyz')).toBe(200)
+  const running = readScrape((await ask(`${address}/metrics`, { agent })).text)
+  expect(running.value('ferry_database_up')).toBe(1)
+  expect(running.value('ferry_queue_waiting', { queue: 'import' })).toBe(0)
+  expect(running.value('ferry_inventory_promise_seconds', { inventory: 'alert-rules' })).toBe(3)
 
   await called.promise
   worker.child.kill('SIGTERM')
   await worker.printed('finishing what is under way')
   expect(await status('/livez')).toBe(200)
   expect(await status('/readyz')).toBe(503)
+  const scrape = readScrape((await ask(`${address}/metrics`, { agent })).text)
+  expect(scrape.value('ferry_process_start_time_seconds')).toBeGreaterThan(0)
   const askedAtMs = performance.now()
   expect(await worker.ended).toMatchObject({ code: 0, signal: null })
   expect(performance.now() - askedAtMs).toBeLessThan(8_000)

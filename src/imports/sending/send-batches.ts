@@ -62,9 +62,12 @@ export async function sendBatches(
         await waitFor(pollAfterMs(left))
         return null
       }
-      case 'wait':
+      case 'wait': {
+        const sinceMs = performance.now()
         await waitFor(pollAfterMs(result))
+        sender.onWaited?.(performance.now() - sinceMs)
         return null
+      }
     }
   }
 

@@ -31,6 +31,8 @@ export type Sender = {
   /** Aborted: calls are cut off; their outcome is uncertain. */
   readonly cutOff: AbortSignal
   readonly log: Logger
+  /** Is told how long the next call has waited for its permit. */
+  readonly onWaited?: (ms: number) => void
 }
 
 /**

@@ -54,7 +54,8 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
     if (!started) return signal.aborted ? 'stopped' : 'busy'
     const { client } = account
     const { pageId, method } = head
-    const sender = { steps, client, pageId, method, cutOff, log }
+    const onWaited = (ms: number) => ferry.observer?.waited(head.account, 'import-subscribers', ms)
+    const sender = { steps, client, pageId, method, cutOff, log, onWaited }
     const end = await sendBatches(ferry, sender, started, lease, options)
     log.debug({ end }, 'The work on the import has ended.')
     return end

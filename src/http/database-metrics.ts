@@ -1,0 +1,179 @@
+import type { Pool, PoolClient } from 'pg'
+import { readClock } from '#src/db/clock.ts'
+import { loadLimitUse } from '#src/db/limit-use.ts'
+import { readWithin } from '#src/db/pool.ts'
+import { loadTableSizes } from '#src/db/table-sizes.ts'
+import { countImports, type ImportCount } from '#src/imports/reporting/count-imports.ts'
+import { countQuarantined } from '#src/inventory/count-quarantined.ts'
+import { listLastSnapshots } from '#src/inventory/last-snapshots.ts'
+import { listOpenHolds } from '#src/inventory/open-holds.ts'
+import type { Limit } from '#src/model/limit.ts'
+import { type Freshness, isLate, loadFreshness } from '#src/reports/freshness.ts'
+import type { Schedule } from '#src/schedules/definition.ts'
+import { listNextSlots } from '#src/schedules/next-slots.ts'
+import { type GaugeNow, secondsOf } from './gauges.ts'
+
+/*
+ * What stands in Postgres, for all workers together: every worker shows the same. Instants are by the database's clock.
+ */
+
+export type DatabaseSource = {
+  readonly pool: Pool
+  readonly schedules: readonly Schedule[]
+  readonly limits: readonly {
+    readonly account: string
+    readonly operation: string
+    readonly limit: Limit
+  }[]
+}
+
+/** A statement that takes longer is stopped: no scrape may slow a sync. */
+export const STATEMENT_WITHIN_MS = 2_000
+
+/** Reads all gauges in one transaction that only reads. */
+export function readDatabaseGauges({ pool, schedules, limits }: DatabaseSource): Promise<GaugeNow[]> {
+  return readWithin(pool, STATEMENT_WITHIN_MS, async client => [
+    await clockGauge(client),
+    ...(await inventoryGauges(client)),
+    ...importGauges(await countImports(client)),
+    await scheduleGauge(client, schedules),
+    ...(await limitGauges(client, limits)),
+    {
+      name: 'ferry_table_size_bytes',
+      help: 'What a table takes on the disk, with its indexes.',
+      samples: (await loadTableSizes(client)).map(({ table, bytes }) => [{ table }, bytes] as const),
+    },
+  ])
+}
+
+async function clockGauge(client: PoolClient): Promise<GaugeNow> {
+  const { now } = await readClock(client)
+  return {
+    name: 'ferry_database_clock_timestamp_seconds',
+    help: 'The clock of the database when these gauges were read; they are read every 10 s at most.',
+    samples: [[{}, secondsOf(now)]],
+  }
+}
+
+async function inventoryGauges(client: PoolClient): Promise<GaugeNow[]> {
+  const inventories = await loadFreshness(client)
+  const of = (value: (one: Freshness) => number | null): GaugeNow['samples'] =>
+    inventories.flatMap(one => {
+      const number = value(one)
+      return number === null ? [] : [[labelsOf(one), number] as const]
+    })
+  const holds = await listOpenHolds(client)
+  const quarantined = await countQuarantined(
+    client,
+    inventories.map(({ account, inventory }) => ({ account, resource: inventory })),
+  )
+  return [
+    {
+      name: 'ferry_inventory_last_complete_timestamp_seconds',
+      help: 'When the last complete listing of an inventory began to be read.',
+      samples: of(({ lastCompleteAt }) => lastCompleteAt && secondsOf(lastCompleteAt)),
+    },
+    {
+      name: 'ferry_inventory_promise_seconds',
+      help: 'How old an inventory may be, by the settings of the workers.',
+      samples: of(({ promiseMs }) => promiseMs && promiseMs / 1_000),
+    },
+    {
+      name: 'ferry_inventory_fresh',
+      help: '1 if an inventory is as young as promised, 0 if it is late or was never listed completely.',
+      samples: of(one => (isLate(one) ? 0 : 1)),
+    },
+    {
+      name: 'ferry_snapshot_last_timestamp_seconds',
+      help: 'When the last nightly snapshot of an account was taken.',
+      samples: (await listLastSnapshots(client)).map(
+        ({ account, takenAt }) => [{ account }, secondsOf(takenAt)] as const,
+      ),
+    },
+    {
+      name: 'ferry_held_removals',
+      help: 'Rows whose removal waits for a decision.',
+      samples: inventories.map(
+        one => [labelsOf(one), holds.find(hold => isOf(hold, one))?.rows ?? 0] as const,
+      ),
+    },
+    {
+      name: 'ferry_quarantined_rows',
+      help: 'Rows that the last run of an inventory could not read.',
+      samples: inventories.map(
+        one => [labelsOf(one), quarantined.find(count => isOf(count, one))?.rows ?? 0] as const,
+      ),
+    },
+  ]
+}
+
+function labelsOf({ account, inventory }: Pick<Freshness, 'account' | 'inventory'>) {
+  return { account, inventory }
+}
+
+function isOf(row: { readonly account: string; readonly resource: string }, one: Freshness): boolean {
+  return row.account === one.account && row.resource === one.inventory
+}
+
+const ROW_STATES = [
+  'sent',
+  'rejected',
+  'duplicate',
+  'suppressed',
+  'already_imported',
+  'uncertain',
+  'pending',
+] as const
+
+function importGauges(counts: readonly ImportCount[]): GaugeNow[] {
+  const accounts = [...new Set(counts.map(({ account }) => account))]
+  const rowsOf = (account: string, state: (typeof ROW_STATES)[number]) =>
+    counts
+      .filter(count => count.account === account && !(state === 'pending' && count.status === 'cancelled'))
+      .reduce((sum, count) => sum + count[state], 0)
+  return [
+    {
+      name: 'ferry_imports',
+      help: 'Imports by status.',
+      samples: counts.map(({ account, status, imports }) => [{ account, status }, imports] as const),
+    },
+    {
+      name: 'ferry_import_rows',
+      help: 'Rows of all imports by state (status). Rows of cancelled imports are not pending.',
+      samples: accounts.flatMap(account =>
+        ROW_STATES.map(status => [{ account, status }, rowsOf(account, status)] as const),
+      ),
+    },
+  ]
+}
+
+async function scheduleGauge(client: PoolClient, schedules: readonly Schedule[]): Promise<GaugeNow> {
+  const slots = await listNextSlots(client, schedules)
+  return {
+    name: 'ferry_schedule_next_timestamp_seconds',
+    help: 'When the next slot of a schedule is due that no worker has taken. If it is past, no worker takes it.',
+    samples: slots.map(({ account, schedule, at }) => [{ account, schedule }, secondsOf(at)] as const),
+  }
+}
+
+async function limitGauges(client: PoolClient, limits: DatabaseSource['limits']): Promise<GaugeNow[]> {
+  const uses = await loadLimitUse(client, limits)
+  const known = limits.flatMap(({ account, operation }, index) => {
+    const use = uses[index]
+    return use ? [{ labels: { account, operation }, ...use }] : []
+  })
+  return [
+    {
+      name: 'ferry_limit_used_ratio',
+      help: 'Calls that count at this moment, of those allowed, in the window that is fullest: 0 to 1.',
+      samples: known.map(({ labels, used }) => [labels, used] as const),
+    },
+    {
+      name: 'ferry_limit_closed_until_timestamp_seconds',
+      help: 'Until when an operation waits because the platform answered 429. Absent while it is open.',
+      samples: known.flatMap(({ labels, closedUntil }) =>
+        closedUntil ? [[labels, secondsOf(closedUntil)] as const] : [],
+      ),
+    },
+  ]
+}

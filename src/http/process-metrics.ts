@@ -1,0 +1,100 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import type { CallObserver } from '#src/model/call-observer.ts'
+import type { RunResult } from '#src/model/run.ts'
+
+/** What this process did since it started, and how it is. */
+export type ProcessMetrics = {
+  readonly observer: CallObserver
+  /** Is told how each run of this process ends. */
+  readonly onRun: (run: RunResult) => void
+  /** In the text format of Prometheus. */
+  text(): Promise<string>
+}
+
+const CALL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+const RUN_SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600]
+
+/** prom-client calls these gauges `_total`, which is for counters; `nodejs_active_resources` has the same figures. */
+const MISNAMED = ['handles', 'requests', 'resources'].map(what => `ferry_nodejs_active_${what}_total`)
+
+/** A platform that answers another code each time must not fill the memory of whoever stores the metrics. */
+const MAX_CODES = 100
+
+export function createProcessMetrics(): ProcessMetrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'ferry_' })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    buckets: number[],
+  ) => new Histogram({ name, help, labelNames, buckets, registers: [registry] })
+
+  const runs = counter('ferry_runs_total', 'Runs that ended in this process.', [
+    'account',
+    'inventory',
+    'status',
+  ])
+  const runSeconds = histogram(
+    'ferry_run_duration_seconds',
+    'How long runs took in this process.',
+    ['inventory', 'status'],
+    RUN_SECONDS,
+  )
+  const rows = counter('ferry_rows_total', 'Rows that runs of this process listed.', ['account', 'inventory'])
+  const changes = counter(
+    'ferry_changes_total',
+    'Rows that runs of this process added, changed or removed (status).',
+    ['account', 'inventory', 'status'],
+  )
+  const calls = counter(
+    'ferry_calls_total',
+    'Calls of this process to the platform, by HTTP status ("none": no answer) and error code ("none": accepted).',
+    ['account', 'operation', 'status', 'code'],
+  )
+  const callSeconds = histogram(
+    'ferry_call_duration_seconds',
+    'From the beginning of a call until its answer was read.',
+    ['operation'],
+    CALL_SECONDS,
+  )
+  const waited = counter(
+    'ferry_limit_wait_seconds_total',
+    'How long calls of this process waited for a limit.',
+    ['account', 'operation'],
+  )
+  const boundCode = createBound(MAX_CODES)
+
+  return {
+    observer: {
+      waited: (account, operation, ms) => waited.inc({ account, operation }, ms / 1_000),
+      ended({ account, operation, httpStatus, errorCode, ms }) {
+        const status = httpStatus === null ? 'none' : String(httpStatus)
+        calls.inc({ account, operation, status, code: boundCode(errorCode ?? 'none') })
+        callSeconds.observe({ operation }, ms / 1_000)
+      },
+    },
+    onRun({ account, resource: inventory, status, durationMs, seen, added, changed, removed }) {
+      runs.inc({ account, inventory, status })
+      if (status === 'skipped') return
+      runSeconds.observe({ inventory, status }, durationMs / 1_000)
+      rows.inc({ account, inventory }, seen)
+      for (const [status, count] of Object.entries({ added, changed, removed })) {
+        changes.inc({ account, inventory, status }, count)
+      }
+    },
+    text: () => registry.metrics(),
+  }
+}
+
+/** Returns a function that passes on the first `max` different texts, and `other` in the place of any further one. */
+function createBound(max: number): (text: string) => string {
+  const known = new Set<string>()
+  return text => {
+    if (known.size < max) known.add(text)
+    return known.has(text) ? text : 'other'
+  }
+}

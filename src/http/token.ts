@@ -1,0 +1,12 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Secret } from '#src/model/secret.ts'
+
+/** Whether an `Authorization` header bears the token. Takes the same time for every wrong one. */
+export function bearsToken(authorization: string | undefined, token: Secret): boolean {
+  const [, given = ''] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
+  return timingSafeEqual(hashOf(given), hashOf(token.reveal()))
+}
+
+function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,30 @@
+import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import { IMPORT_STATUSES } from '#src/model/import.ts'
+
+/** How many imports of an account have this status, and how many of their rows are in which state. */
+const ImportCount = z.object({
+  account: z.string(),
+  status: z.enum(IMPORT_STATUSES),
+  imports: z.number(),
+  sent: z.number(),
+  rejected: z.number(),
+  duplicate: z.number(),
+  suppressed: z.number(),
+  already_imported: z.number(),
+  uncertain: z.number(),
+  pending: z.number(),
+})
+export type ImportCount = Readonly<z.infer<typeof ImportCount>>
+
+/** Returns the counts of all imports. A batch whose claim has expired counts as pending until it is reclaimed. */
+export async function countImports(client: Pool | PoolClient): Promise<ImportCount[]> {
+  const { rows } = await client.query(
+    `select account, status, count(*)::float8 as imports, sum(sent)::float8 as sent, sum(rejected)::float8 as rejected,
+       sum(duplicate)::float8 as duplicate, sum(suppressed)::float8 as suppressed,
+       sum(already_imported)::float8 as already_imported, sum(uncertain)::float8 as uncertain,
+       sum(recipients - sent - uncertain)::float8 as pending
+     from ferry.imports group by account, status order by account, status`,
+  )
+  return ImportCount.array().parse(rows)
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { savePromises } from '#src/reports/promises.ts'
+import { ask, openHttpHarness, openTestHttp } from './http-harness.ts'
+
+const PROMISE = {
+  account: 'default',
+  resource: 'alert-rules',
+  promiseMs: 60_000,
+  schedule: 'poll-alert-rules',
+  timezone: 'UTC',
+  folders: ['0'],
+} as const
+
+test('it is 200 while every inventory is as young as promised, and 503 once one is late', async () => {
+  await using harness = await openHttpHarness()
+  await savePromises(harness.ferry.pool, [PROMISE])
+  const never = await harness.get('/freshness')
+  expect(never).toMatchObject({ status: 503, json: { fresh: false, inventories: [{ state: 'never' }] } })
+
+  const { run } = await harness.sync()
+  await expect.poll(() => harness.get('/freshness').then(({ status }) => status)).toBe(200)
+  expect((await harness.get('/freshness')).json).toEqual({
+    fresh: true,
+    inventories: [
+      {
+        account: 'default',
+        inventory: 'alert-rules',
+        lastCompleteAt: expect.stringMatching(/Z$/),
+        lastCompleteRun: run.toString(),
+        ageMs: expect.any(Number),
+        promiseMs: 60_000,
+        state: 'fresh',
+        whyLate: null,
+        lastFailedRun: null,
+        errorCode: null,
+        requestId: null,
+        message: null,
+      },
+    ],
+  })
+  expect((await harness.scrape()).value('ferry_inventory_fresh')).toBe(1)
+
+  // As if the database's clock had been set back by an hour: the listing is later than now.
+  await harness.query(`update ferry.sync_runs set started_at = started_at + interval '1 hour',
+    finished_at = finished_at + interval '1 hour'`)
+  await expect.poll(() => harness.get('/freshness').then(({ status }) => status)).toBe(503)
+  expect((await harness.get('/freshness')).json.inventories[0]).toMatchObject({
+    state: 'late',
+    whyLate: 'clock set back',
+    message: expect.stringContaining('clock was set back'),
+  })
+})
+
+test('a database in which nothing was promised or read is not fresh', async () => {
+  await using harness = await openHttpHarness()
+  expect(await harness.get('/freshness')).toMatchObject({
+    status: 503,
+    json: { fresh: false, inventories: [] },
+  })
+})
+
+test('a worker that starts does not know', async () => {
+  await using http = await openTestHttp()
+  expect(await ask(`${http.address}/freshness`)).toMatchObject({
+    status: 503,
+    json: { fresh: false, error: 'This worker is starting.' },
+  })
+})
