@@ -142,9 +142,11 @@ describe('what stands in Postgres', () => {
         harness.query(
           `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
         )
-      await expect.poll(async () => (await waits()).length).toBe(0)
+      await expect.poll(async () => (await waits()).length, { timeout: 10_000 }).toBe(0)
     })
-    await expect.poll(async () => (await harness.scrape()).value('ferry_database_up')).toBe(1)
+    await expect
+      .poll(async () => (await harness.scrape()).value('ferry_database_up'), { timeout: 10_000 })
+      .toBe(1)
   })
 })
 
