@@ -25,6 +25,11 @@ const NEEDS: Readonly<Record<string, Need>> = {
     const { id, updater_name } = await syncedRule(harness)
     return { A: 'default', ID: `${id}`, NAME: `'${updater_name}'` }
   },
+  report: () => ({ NAME: 'freshness', A: 'default' }),
+  freshness: async harness => {
+    await takeSnapshot(harness.ferry, { account: 'default', trigger: 'manual' }, NEVER)
+    return { A: 'default' }
+  },
   rules: async harness => ({ ID: `${(await syncedRule(harness)).id}`, T: new Date().toISOString() }),
   servers: async harness => {
     await harness.sync({ resource: 'mcp-servers' })
