@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION ferry.blind_spots(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
   fresh_again_at timestamptz, error_code text
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS $$
+) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
   SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at, g.at + i.promise, g.next_finished_at,
     l.error_code
   FROM (

@@ -1,7 +1,7 @@
 -- As its owner: readers may not see the hashes of keys that it compares.
 CREATE OR REPLACE FUNCTION ferry.freshness_daily(since timestamptz DEFAULT NULL)
 RETURNS TABLE (account text, inventory text, day date, minutes integer, fresh_minutes integer, share double precision)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
   WITH late AS MATERIALIZED (
     SELECT b.account, b.inventory, b.late_from, coalesce(b.fresh_again_at, now()) AS fresh_again_at
     FROM ferry.blind_spots(coalesce($1, now() - interval '7 days')) b

@@ -1,7 +1,7 @@
 CREATE OR REPLACE FUNCTION ferry.import_throughput(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   minute timestamptz, account text, calls integer, rows integer, allowed integer, share double precision
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS $$
+) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off AS $$
   SELECT date_trunc('minute', c.started), c.account, count(*)::integer,
     coalesce(sum(b.rows) FILTER (WHERE b.state = 'sent' AND b.call_id = c.id), 0)::integer,
     max(l.calls_per_minute), count(*)::double precision / max(l.calls_per_minute)
