@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openNotifyHarness } from './notify-harness.ts'
 import { status } from './receiver.ts'
 
@@ -130,19 +130,14 @@ test('a message waits no longer because the clock of the database was set back',
   ])
 })
 
-test("the time of a message is the database's: the clock of the machine may be wrong", async ({
-  onTestFinished,
-}) => {
+test("the time of a message is the database's: the clock of the machine may be wrong", async () => {
   await using harness = await openNotifyHarness()
   await harness.raise({})
-  const now = Date.now
-  onTestFinished(() => {
-    Date.now = now
-  })
   const notifier = harness.openNotifier()
-  Date.now = () => now() - 3_600_000
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
   await notifier.look()
-  Date.now = now
+  vi.useRealTimers()
   // The library refuses times that are five minutes off.
   expect(harness.receiver.messages()).toHaveLength(1)
 })
