@@ -4,6 +4,7 @@ import { oldLeases } from '#src/db/lease-rows.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import type { OldRows } from '#src/db/prune.ts'
 import { oldCalls } from '#src/db/prune-calls.ts'
+import { oldEvents } from '#src/db/prune-events.ts'
 import { IS_CALL_OF_BATCH } from '#src/imports/control/purge.ts'
 import { oldRecipients } from '#src/imports/control/purge-old.ts'
 import { oldStagings } from '#src/imports/staging/expire.ts'
@@ -28,6 +29,7 @@ function oldRows({ pool, retention }: PruneContext): readonly OldRows[] {
     oldQuarantinedRows(pool, retention.quarantineMs),
     ...oldHistory(pool, retention.versionsMs),
     oldRecipients(pool, retention.recipientsMs),
+    oldEvents(pool, retention.notificationsMs),
     oldStagings(pool),
     oldSlots(pool),
     oldLeases(pool),

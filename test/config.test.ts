@@ -40,6 +40,7 @@ describe('without any setting', () => {
         runsMs: 90 * 86_400_000,
         quarantineMs: null,
         recipientsMs: 30 * 86_400_000,
+        notificationsMs: 90 * 86_400_000,
       },
       proxy: { https: null, http: null, except: null },
       http: { host: '127.0.0.1', port: null, hosts: [], metricsToken: null },

@@ -9,6 +9,7 @@ export function readRetention(settings: Environment): Retention {
     runsMs: settings.FERRY_KEEP_RUNS,
     quarantineMs: settings.FERRY_KEEP_QUARANTINE,
     recipientsMs: settings.FERRY_KEEP_RECIPIENTS,
+    notificationsMs: settings.FERRY_KEEP_NOTIFICATIONS,
   }
 }
 

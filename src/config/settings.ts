@@ -83,6 +83,9 @@ export const Environment = z.object({
   FERRY_KEEP_RECIPIENTS: value.Keep.prefault('30d').describe(
     'How long addresses and raw rows of an import are kept after its end.',
   ),
+  FERRY_KEEP_NOTIFICATIONS: value.Keep.prefault('90d').describe(
+    'How long events are kept that people were told of. An event that is not resolved stays.',
+  ),
   FERRY_ALLOW_HTTP: value.Flag.prefault('false').describe(
     'Allows plain `http:` to a platform on another machine. The key is then sent unencrypted, in the address.',
   ),

@@ -9,4 +9,6 @@ export type Retention = {
   readonly quarantineMs: number | null
   /** Addresses and raw rows of imports that have ended. */
   readonly recipientsMs: number | null
+  /** Events that are over. */
+  readonly notificationsMs: number | null
 }

@@ -14,6 +14,7 @@ const TABLES = [
   ['ferry.alert_rule_firings', '30d', 0],
   ['ferry.snapshots', '30d', 0],
   ['ferry.import_recipients', '30d', 0],
+  ['ferry.events', '90d', 0],
   ['ferry.imports', '1d', 0],
   ['ferry.schedule_slots', '30d', 0],
   ['ferry.leases', '1d', 0],
