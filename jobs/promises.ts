@@ -1,5 +1,6 @@
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import { withSource } from '#src/inventory/sources.ts'
+import type { Retention } from '#src/model/retention.ts'
 import type { InventoryPromise } from '#src/reports/promises.ts'
 import { longestIntervalMs } from '#src/schedules/timing.ts'
 import { pollAlertRules } from './poll-alert-rules.ts'
@@ -14,7 +15,7 @@ const NIGHT_GRACE_MS = 3_600_000
 
 /** Returns how old the inventories of `accounts` may be if a worker with these settings keeps them current. */
 export function promisesOf(
-  settings: ScheduleSettings,
+  settings: ScheduleSettings & { readonly retention: Retention },
   accounts: Iterable<InventoryAccount>,
   now: Date,
 ): InventoryPromise[] {
@@ -25,6 +26,7 @@ export function promisesOf(
   const pollMs = POLL_INTERVALS * intervalMs(pollAlertRules.name)
   const nightMs = intervalMs(snapshotInventory.name) + NIGHT_GRACE_MS
   const { timezone } = settings
+  const runsKeptMs = settings.retention.runsMs
   return [...accounts].flatMap(account => [
     {
       account: account.name,
@@ -32,6 +34,7 @@ export function promisesOf(
       promiseMs: pollMs,
       schedule: pollAlertRules.name,
       timezone,
+      runsKeptMs,
       folders: withSource(account, 'alert-rules', undefined, source => source.scope.folders),
     },
     {
@@ -40,6 +43,7 @@ export function promisesOf(
       promiseMs: nightMs,
       schedule: snapshotInventory.name,
       timezone,
+      runsKeptMs,
       folders: null,
     },
   ])

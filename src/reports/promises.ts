@@ -12,7 +12,12 @@ export type InventoryPromise = Inventory & {
   readonly timezone: string
   /** The folders that a listing must include to count, as text; null where the inventory has none. */
   readonly folders: readonly string[] | null
+  /** How long its runs are kept; null for ever. Before that nobody knows how fresh the data was. */
+  readonly runsKeptMs: number | null
 }
+
+/** Intervals have no infinity in Postgres 15. */
+const FOR_EVER = '100 years'
 
 /**
  * Writes what this worker promises, in the place of what an earlier one wrote. Promises for accounts that it does not know
@@ -28,9 +33,10 @@ export async function savePromises(pool: Pool, promises: readonly InventoryPromi
       // In one order: workers that start at once write the same rows.
       promises
         .toSorted((a, b) => compare(a.account, b.account) || compare(a.resource, b.resource))
-        .map(({ promiseMs, folders, ...same }) => ({
+        .map(({ promiseMs, folders, runsKeptMs, ...same }) => ({
           ...same,
           promise: `${promiseMs} milliseconds`,
+          runs_kept: runsKeptMs === null ? FOR_EVER : `${runsKeptMs} milliseconds`,
           folders: sql`${JSON.stringify(folders)}::jsonb`,
         })),
     )
@@ -41,6 +47,7 @@ export async function savePromises(pool: Pool, promises: readonly InventoryPromi
         schedule: excluded('schedule'),
         timezone: excluded('timezone'),
         folders: excluded('folders'),
+        runs_kept: excluded('runs_kept'),
         written_at: sql`clock_timestamp()`,
       },
     })

@@ -8,6 +8,7 @@ const RULES = {
   account: 'default',
   resource: 'alert-rules',
   promiseMs: 180_000,
+  runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',
   folders: ['0'],

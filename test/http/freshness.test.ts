@@ -6,6 +6,7 @@ const PROMISE = {
   account: 'default',
   resource: 'alert-rules',
   promiseMs: 60_000,
+  runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',
   folders: ['0'],

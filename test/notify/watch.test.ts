@@ -80,7 +80,13 @@ test('a night without a snapshot is told an hour later, and once that a snapshot
   expect(await told(harness)).toHaveLength(2) // Somebody wanted no snapshot.
 })
 
-const PROMISE = { account: 'default', promiseMs: 180_000, schedule: 'poll-alert-rules', timezone: 'UTC' }
+const PROMISE = {
+  account: 'default',
+  runsKeptMs: null,
+  promiseMs: 180_000,
+  schedule: 'poll-alert-rules',
+  timezone: 'UTC',
+}
 
 /** Promises as a worker does when it starts. */
 function promise({ ferry }: NotifyHarness): Promise<void> {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { promisesOf } from '#jobs/promises.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import { startRun } from '#src/inventory/ledger.ts'
+import type { Retention } from '#src/model/retention.ts'
 import { loadFreshness } from '#src/reports/freshness.ts'
 import { savePromises } from '#src/reports/promises.ts'
 import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
@@ -12,6 +13,7 @@ const PROMISE = {
   account: 'default',
   resource: 'alert-rules',
   promiseMs: 180_000,
+  runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',
   folders: ['0'],
@@ -149,7 +151,12 @@ describe('ferry.freshness', () => {
 describe('promises', () => {
   const account = (name: string, folders = [0n]) =>
     ({ name, folders, keyHash: 'k', includeAccount: false, pageLimit: 100 }) as unknown as InventoryAccount
-  const settings = { pollEveryMs: 60_000, nightlyCron: '30 3 * * *', timezone: 'UTC' }
+  const settings = {
+    pollEveryMs: 60_000,
+    nightlyCron: '30 3 * * *',
+    timezone: 'UTC',
+    retention: { runsMs: 9 } as Retention,
+  }
   const now = new Date('2026-11-20T12:00:00Z')
   const promised = (more: Partial<typeof settings>) =>
     promisesOf({ ...settings, ...more }, [account('a')], now).map(({ promiseMs }) => promiseMs / 60_000)
@@ -165,7 +172,13 @@ describe('promises', () => {
 
   test('name the schedule that keeps them, and the folders that must be read', () => {
     expect(promisesOf(settings, [account('a', [2n, 1n, 2n])], now)).toMatchObject([
-      { account: 'a', resource: 'alert-rules', schedule: 'poll-alert-rules', folders: ['1', '2'] },
+      {
+        account: 'a',
+        resource: 'alert-rules',
+        schedule: 'poll-alert-rules',
+        folders: ['1', '2'],
+        runsKeptMs: 9,
+      },
       { account: 'a', resource: 'mcp-servers', schedule: 'snapshot-inventory', folders: null },
     ])
     expect(promisesOf(settings, [account('a', [2n, 0n])], now)).toMatchObject([{ folders: ['0'] }, {}])

@@ -8,6 +8,7 @@ const PROMISE = {
   account: 'default',
   resource: 'alert-rules',
   promiseMs: 180_000,
+  runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',
   folders: ['0'],
@@ -30,7 +31,6 @@ test('blind_spots names from when to when nothing complete was read, and why', a
   await using store = await openTestStore()
   const { pool } = store
   await savePromises(pool, [PROMISE])
-  await pool.query(`update ferry.inventory_promises set runs_kept = '1000 years'`)
   const failed = { status: 'failed', appliedAt: null, errorCode: 'InternalError' }
   await addRunAt(pool, '2026-01-01T00:00:00Z')
   await addRunAt(pool, '2026-01-01T00:02:00Z')
@@ -88,7 +88,7 @@ test('blind_spots names the code of the last run that failed in it, and looks no
   const spots = () =>
     pool.query(`select error_code from ferry.blind_spots('2026-01-01') where "to" is not null`)
   expect((await spots()).rows).toEqual([{ error_code: 'Unauthorized' }])
-  await pool.query(`update ferry.inventory_promises set runs_kept = '10 minutes'`)
+  await savePromises(pool, [{ ...PROMISE, runsKeptMs: 600_000 }])
   expect((await spots()).rows).toEqual([])
 })
 
