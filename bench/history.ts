@@ -85,8 +85,8 @@ function versionOf(row: AlertRule<bigint>): NewVersion<AlertRule<bigint>> {
 }
 
 /**
- * Vacuums as autovacuum with its default settings would in the course of a year, which here takes seconds: once the
- * rows dead or inserted since the last time are more than a fifth of the table and a bit.
+ * Vacuums as autovacuum would in the course of a year with the settings of the table, which here takes seconds: once the
+ * rows dead or inserted since the last time are more than a fiftieth of the table and a bit.
  */
 async function autovacuumOf(client: Client) {
   await client.query(`alter table ${TABLE.name} set (autovacuum_enabled = false)`)
@@ -97,7 +97,7 @@ async function autovacuumOf(client: Client) {
     rows += newRows
     dead += newDead
     inserted += newRows
-    if (dead <= 50 + rows / 5 && inserted <= 1_000 + rows / 5) return
+    if (dead <= 50 + rows / 50 && inserted <= 1_000 + rows / 50) return
     await client.query(`vacuum ${TABLE.name}`)
     dead = 0
     inserted = 0

@@ -17,6 +17,7 @@ import { importStaging } from './import-staging.ts'
 import { mcpPages } from './mcp-pages.ts'
 import { permits } from './permits.ts'
 import { reSync } from './re-sync.ts'
+import { reports } from './reports.ts'
 import { scaleOut } from './scale-out.ts'
 import { type Figure, judge, ratioOf, type Verdict } from './support/figures.ts'
 import { type Bench, openLab } from './support/lab.ts'
@@ -51,6 +52,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   throttle,
   'as-of': asOf,
   history,
+  reports,
   help,
   'idle-worker': idleWorker,
   'idle-transactions': idleTransactions,

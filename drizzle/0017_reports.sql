@@ -1,5 +1,5 @@
 -- What reports count is in indexes, so that they need not read the whole history. Adding the column writes the table anew.
-DROP INDEX "ferry"."alert_rule_versions_current", "ferry"."alert_rule_versions_by_start", "ferry"."alert_rule_versions_by_end";--> statement-breakpoint
+DROP INDEX "ferry"."alert_rule_versions_current", "ferry"."alert_rule_versions_by_end";--> statement-breakpoint
 ALTER TABLE "ferry"."alert_rule_versions" ADD COLUMN "team" text GENERATED ALWAYS AS (left(coalesce(nullif(labels ->> 'team', ''), jsonb_path_query_first(labels, '$.keyvalue() ? (@.key like_regex "^(team|owner|squad)$" flag "i" && @.value != "").value', '{}', true) #>> '{}'), 100)) STORED;--> statement-breakpoint
 CREATE INDEX "alert_rule_firings_by_end" ON "ferry"."alert_rule_firings" USING btree ("ended") WHERE "ferry"."alert_rule_firings"."ended" is not null;--> statement-breakpoint
 CREATE INDEX "alert_rule_versions_disabled" ON "ferry"."alert_rule_versions" USING btree ("id","account","valid_from") INCLUDE ("valid_to") WHERE not "ferry"."alert_rule_versions"."enabled";--> statement-breakpoint
@@ -7,7 +7,6 @@ CREATE INDEX "alert_rule_versions_schedules" ON "ferry"."alert_rule_versions" US
 CREATE INDEX "alert_rule_versions_flagged" ON "ferry"."alert_rule_versions" USING btree ("id","account") WHERE "ferry"."alert_rule_versions"."valid_to" is null and "ferry"."alert_rule_versions"."flags" is not null;--> statement-breakpoint
 CREATE INDEX "alert_rule_versions_default_timezone" ON "ferry"."alert_rule_versions" USING btree ("id","account") WHERE "ferry"."alert_rule_versions"."valid_to" is null and coalesce("ferry"."alert_rule_versions"."timezone", '') = '';--> statement-breakpoint
 CREATE UNIQUE INDEX "alert_rule_versions_current" ON "ferry"."alert_rule_versions" USING btree ("id","account") INCLUDE ("fingerprint","folder_id","enabled","debug_log_enabled","team") WHERE "ferry"."alert_rule_versions"."valid_to" is null;--> statement-breakpoint
-CREATE INDEX "alert_rule_versions_by_start" ON "ferry"."alert_rule_versions" USING btree ("valid_from") INCLUDE ("id","account","folder_id","updater_id");--> statement-breakpoint
 CREATE INDEX "alert_rule_versions_by_end" ON "ferry"."alert_rule_versions" USING btree ("valid_to") INCLUDE ("id","account") WHERE "ferry"."alert_rule_versions"."valid_to" is not null;--> statement-breakpoint
 COMMENT ON COLUMN ferry.alert_rule_versions.team IS 'The team that owns the rule, by its labels: the first of team, owner and squad that is not empty, in any case; 100 characters at most. Null if there is none. Ferry computes it.';--> statement-breakpoint
 -- Reports read indexes alone only where the table was vacuumed.

@@ -114,8 +114,8 @@ export const alertRuleVersions = ferry.table(
       t.valid_from,
       sql`coalesce(${t.valid_to}, 'infinity')`,
     ),
-    // What began and what ended lately, however long the history is. With INCLUDE (id, account, folder_id, updater_id)
-    // and INCLUDE (id, account): reports count changes by person and folder from these indexes alone.
+    // What began and what ended lately, however long the history is. The second with INCLUDE (id, account): what began
+    // lately lies together in the table, what ended does not.
     index('alert_rule_versions_by_start').on(t.valid_from),
     index('alert_rule_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
     // For how long a rule was disabled. With INCLUDE (valid_to).

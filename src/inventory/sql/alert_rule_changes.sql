@@ -11,10 +11,27 @@ CREATE OR REPLACE VIEW ferry.alert_rule_changes AS
     ORDER BY p.valid_from DESC LIMIT 1
   ) p ON true
   LEFT JOIN LATERAL (
-    SELECT jsonb_object_agg(key, b.value) AS before, jsonb_object_agg(key, a.value) AS after
-    FROM jsonb_each(to_jsonb(p)) b JOIN jsonb_each(to_jsonb(v)) a USING (key)
-    WHERE a.value <> b.value AND key <> ALL (
-      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,team}'::text[])
+    -- Field by field: a version as jsonb would take ten times as long.
+    SELECT jsonb_object_agg(f.key, f.before) AS before, jsonb_object_agg(f.key, f.after) AS after
+    FROM (VALUES
+      ('account_id', to_jsonb(p.account_id), to_jsonb(v.account_id), p.account_id IS DISTINCT FROM v.account_id),
+      ('folder_id', to_jsonb(p.folder_id), to_jsonb(v.folder_id), p.folder_id IS DISTINCT FROM v.folder_id),
+      ('name', to_jsonb(p.name), to_jsonb(v.name), p.name IS DISTINCT FROM v.name),
+      ('labels', to_jsonb(p.labels), to_jsonb(v.labels), p.labels IS DISTINCT FROM v.labels),
+      ('ds_type', to_jsonb(p.ds_type), to_jsonb(v.ds_type), p.ds_type IS DISTINCT FROM v.ds_type),
+      ('enabled', to_jsonb(p.enabled), to_jsonb(v.enabled), p.enabled IS DISTINCT FROM v.enabled),
+      ('debug_log_enabled', to_jsonb(p.debug_log_enabled), to_jsonb(v.debug_log_enabled), p.debug_log_enabled IS DISTINCT FROM v.debug_log_enabled),
+      ('cron_pattern', to_jsonb(p.cron_pattern), to_jsonb(v.cron_pattern), p.cron_pattern IS DISTINCT FROM v.cron_pattern),
+      ('timezone', to_jsonb(p.timezone), to_jsonb(v.timezone), p.timezone IS DISTINCT FROM v.timezone),
+      ('delay_seconds', to_jsonb(p.delay_seconds), to_jsonb(v.delay_seconds), p.delay_seconds IS DISTINCT FROM v.delay_seconds),
+      ('creator_id', to_jsonb(p.creator_id), to_jsonb(v.creator_id), p.creator_id IS DISTINCT FROM v.creator_id),
+      ('creator_name', to_jsonb(p.creator_name), to_jsonb(v.creator_name), p.creator_name IS DISTINCT FROM v.creator_name),
+      ('updater_id', to_jsonb(p.updater_id), to_jsonb(v.updater_id), p.updater_id IS DISTINCT FROM v.updater_id),
+      ('updater_name', to_jsonb(p.updater_name), to_jsonb(v.updater_name), p.updater_name IS DISTINCT FROM v.updater_name),
+      ('created_at', to_jsonb(p.created_at), to_jsonb(v.created_at), p.created_at IS DISTINCT FROM v.created_at),
+      ('updated_at', to_jsonb(p.updated_at), to_jsonb(v.updated_at), p.updated_at IS DISTINCT FROM v.updated_at)
+    ) AS f (key, before, after, differs)
+    WHERE f.differs
   ) d ON p.id IS NOT NULL
   UNION ALL
   SELECT v.account, v.id, v.valid_to, v.closed_by_run, v.name, 'removed', NULL, NULL, NULL, NULL

@@ -1,6 +1,5 @@
--- A version is an edit if the one before it ended at the same instant: else the rule was added, or returned. Two indexes
--- alone have all of it. Many edits share an instant, so the callers forbid to merge by it. Without settings of its own,
--- Postgres inlines it.
+-- A version is an edit if the one before it ended at the same instant: else the rule was added, or returned. Many edits share
+-- an instant, so the callers forbid to merge by it. Without settings of its own, Postgres inlines it.
 CREATE OR REPLACE FUNCTION ferry.rule_edits(since timestamptz)
 RETURNS TABLE (
   account text, id numeric(20, 0), folder_id numeric(20, 0), updater_id numeric(20, 0), edited_at timestamptz

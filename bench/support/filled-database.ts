@@ -1,4 +1,5 @@
-import type { Client } from 'pg'
+import type { Client, Pool } from 'pg'
+import { putLargeImport } from './large-import.ts'
 
 /** How much there is in a database that was filled for a bench. */
 export type Filling = {
@@ -7,22 +8,29 @@ export type Filling = {
   readonly episodes: number
   readonly nights: number
   readonly servers: number
+  /** Recipients of one import that has been sent. */
+  readonly recipients: number
 }
 
+const DAYS_OF_POLLS = 30
+
 /**
- * Fills the tables of inventories with a history: each rule with its versions, spread over the nights, each at a whole minute;
- * episodes of a twentieth of the rules; servers and their versions; the runs and snapshots of the nights. Then it vacuums and analyzes,
+ * Fills a database with a history: each rule with its versions, spread over the nights, each at a whole minute; episodes of
+ * a twentieth of the rules; servers and their versions; runs, calls and snapshots; an import. Then it vacuums and analyzes,
  * as autovacuum does in the course of a year. Takes about a minute at full size.
  */
-export async function fillInventory(client: Client, filling: Filling): Promise<void> {
-  const { rules, versionsOfRule, episodes, nights, servers } = filling
+export async function fillDatabase(client: Client, pool: Pool, filling: Filling): Promise<void> {
+  const { rules, versionsOfRule, episodes, nights, servers, recipients } = filling
   await client.query('set synchronous_commit = off')
   await client.query(RULES, [rules, versionsOfRule, nights])
   await client.query(EPISODES, [rules, episodes, nights])
   await client.query(OPEN_EPISODES, [rules])
   await client.query(SERVERS, [servers, versionsOfRule, nights])
-  await client.query(NIGHTS, [nights])
+  await client.query(RUNS, [nights, DAYS_OF_POLLS])
+  await client.query(CALLS)
   await client.query(SNAPSHOTS)
+  const id = await putLargeImport(pool, { rows: recipients, isSent: true })
+  await client.query(REJECTS, [id, Math.ceil(recipients / 50)])
   await client.query('vacuum analyze')
 }
 
@@ -101,15 +109,37 @@ const SERVERS = `
       * interval '1 minute' as valid_from) as at
   order by valid_from, server`
 
-const NIGHTS = `
+/** The runs of the nights, and for the last so many days a poll each minute: all that is not pruned by default. */
+const RUNS = `
   insert into ferry.sync_runs (account, resource, trigger, slot, scope, guard, fingerprint_version, status, started_at, applied_at,
-    finished_at, requests, pages, seen, unchanged)
-  select 'default', resource, 'schedule', night, '{}', '10,20%', 1, 'succeeded', night, night + interval '4 s', night + interval '5 s',
-    1, 1, 100000, 100000
-  from generate_series(date_trunc('day', now()) - $1::int * interval '1 day', date_trunc('day', now()) - interval '1 day', '1 day') as night,
-    unnest(array['alert-rules', 'mcp-servers']) as resource
-  order by night, resource`
+    finished_at, requests, pages, seen, unchanged, error_code)
+  select 'default', resource, 'schedule', at, jsonb_build_object('folders', case when resource = 'alert-rules' then array['0'] end), '10,20%', 1,
+    status, at, case when status = 'succeeded' then at + interval '4 s' end, at + interval '5 s', 1, 1, 100000, 100000,
+    case when status = 'failed' then 'InternalError' end
+  from (
+    select night as at, resource, 'succeeded' as status
+    from generate_series(date_trunc('day', now()) - $1::int * interval '1 day', date_trunc('day', now()) - interval '1 day', '1 day') as night,
+      unnest(array['alert-rules', 'mcp-servers']) as resource
+    union all
+    select at, 'alert-rules', case when extract(epoch from at)::bigint / 60 % 500 < 3 then 'failed' else 'succeeded' end
+    from generate_series(date_trunc('minute', now()) - $2::int * interval '1 day', now(), '1 minute') as at
+  ) as runs
+  order by at, resource`
+
+const CALLS = `
+  insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, http_status, error_code, request_id, run_id)
+  select 'default', account, case resource when 'alert-rules' then 'list-alert-rules' else 'list-mcp-servers' end, started_at,
+    started_at + interval '5 s', started_at + (100 + id % 900) * interval '1 ms', case when error_code is null then 200 else 500 end,
+    error_code, 'request-' || id, id
+  from ferry.sync_runs order by started_at`
 
 const SNAPSHOTS = `
   insert into ferry.snapshots (account, slot, taken_at, status, alert_rules_run, mcp_servers_run)
-  select account, slot, max(applied_at), 'succeeded', min(id), max(id) from ferry.sync_runs group by account, slot order by slot`
+  select m.account, m.slot, m.applied_at, 'succeeded', min(a.id), m.id
+  from ferry.sync_runs m join ferry.sync_runs a on a.slot = m.slot and a.resource = 'alert-rules'
+  where m.resource = 'mcp-servers' group by m.id order by m.slot`
+
+const REJECTS = `
+  insert into ferry.import_rejects (import_id, line, origin, reason, message)
+  select $1, 10000000 + n, case when n % 3 = 0 then 'platform' else 'file' end, 'reason ' || n % 7, 'It is no address.'
+  from generate_series(1, $2::int) as n`
