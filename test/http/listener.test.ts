@@ -68,10 +68,12 @@ test('connections above the maximum are closed, and do not keep others from an a
   await Promise.all(sockets.slice(100).map(socket => once(socket, 'close')))
   sockets[0]?.destroy()
   await expect
-    .poll(() =>
-      ask(`${http.address}/livez`)
-        .then(({ status }) => status)
-        .catch(() => 0),
+    .poll(
+      () =>
+        ask(`${http.address}/livez`)
+          .then(({ status }) => status)
+          .catch(() => 0),
+      { timeout: 10_000 },
     )
     .toBe(200)
   for (const socket of sockets) socket.destroy()
