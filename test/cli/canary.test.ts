@@ -101,9 +101,8 @@ describe('the app_key appears in no output and no table', { timeout: 120_000 }, 
         expect(stdout + stderr).not.toContain(CANARY)
       }
     }
-    const { code, stdout, stderr } = await cli.ferryRun('sync all', {
-      NODE_DEBUG: 'http,https,http2,net,tls,dns',
-    })
+    await using talking = cli.ferryStart('sync all', { NODE_DEBUG: 'http,https,http2,net,tls,dns' })
+    const { code, stdout, stderr } = await talking.ended
     expect(code).toBe(0)
     expect(stderr).toContain('NET ')
     expect(stdout + stderr).not.toContain(CANARY)

@@ -24,6 +24,7 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
     why: 'half a minute of tests that are run anyway; here they are only found',
     instead: '"$FERRY/node_modules/.bin/vitest" list --filesOnly "$4" | grep -q test/imports/staging/',
   },
+  'ferry notify test': { why: 'it needs a receiver; test/cli/notify.test.ts has one' },
   'npm run demo': { why: 'test/flows/demo.test.ts runs it' },
   'ferry demo': { why: 'test/flows/demo.test.ts runs it' },
   'npm run mutate -- throttle': {

@@ -25,7 +25,8 @@ const NEEDS: Readonly<Record<string, Need>> = {
     const { id, updater_name } = await syncedRule(harness)
     return { A: 'default', ID: `${id}`, NAME: `'${updater_name}'` }
   },
-  report: () => ({ NAME: 'freshness', A: 'default' }),
+  report: () => ({ NAME: 'rules_noisy', A: 'default' }),
+  audit: () => ({ A: 'default', NAME: 'ada' }),
   freshness: async harness => {
     await takeSnapshot(harness.ferry, { account: 'default', trigger: 'manual' }, NEVER)
     return { A: 'default' }

@@ -65,11 +65,15 @@ function sync(
   )
 }
 
+/** A lock of whoever writes versions. Tables of other databases, copies of one template, have the same oid. */
+const IS_WRITING = `relation = 'ferry.alert_rule_versions'::regclass and mode = 'RowExclusiveLock'
+  and database = (select oid from pg_database where datname = current_database())`
+
 /** How many transactions have written versions and are open. */
 async function writing(harness: FerryHarness): Promise<number> {
   const locks = await harness.query(
     `select distinct pid from pg_locks
-     where relation = 'ferry.alert_rule_versions'::regclass and mode = 'RowExclusiveLock'`,
+     where ${IS_WRITING}`,
   )
   return locks.length
 }
@@ -153,7 +157,7 @@ const MISHAPS: Readonly<Record<string, Mishap>> = {
     meanwhile: harness =>
       harness.query(
         `select pg_terminate_backend(pid) from pg_locks
-         where relation = 'ferry.alert_rule_versions'::regclass and mode = 'RowExclusiveLock'`,
+         where ${IS_WRITING}`,
       ),
     ends: 'cannot be reached',
   },

@@ -196,7 +196,8 @@ test('a process killed while it stages leaves nothing', async () => {
   for (let n = 0; n < 50_000; n++) child.stdin?.write(`p${n}@example.com\n`)
   const writes = () =>
     harness.query(
-      `select from pg_locks where relation = 'ferry.import_recipients'::regclass and mode = 'RowExclusiveLock'`,
+      `select from pg_locks where relation = 'ferry.import_recipients'::regclass and mode = 'RowExclusiveLock'
+         and database = (select oid from pg_database where datname = current_database())`,
     )
   await waitFor(async () => (await writes()).length > 0, { what: 'rows to be written' })
 
