@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { Pool } from 'pg'
 import { and, drizzleOf, lt, not, sql } from './drizzle.ts'
-import { type Batch, loadAgo, type OldRows, removeInBatches } from './prune.ts'
+import { type OldRows, rowsOlderThan } from './prune.ts'
 import { onlyRow } from './rows.ts'
 import { platformCalls } from './schema.ts'
 
@@ -13,26 +13,23 @@ const BATCH_ROWS = 5_000
  * They are read in the order of their ids, which is that of their times, up to the first `BATCH_ROWS` that are all young.
  */
 export function oldCalls(pool: Pool, keepMs: number | null, isKept: SQL): OldRows {
-  return {
-    table: 'ferry.platform_calls',
+  return rowsOlderThan(
+    pool,
     keepMs,
-    async count() {
-      const ago = await loadAgo(pool, keepMs)
-      if (ago === null) return 0
+    'ferry.platform_calls',
+    async ago => {
       const isOld = and(lt(platformCalls.counted_by, sql`${ago}::timestamptz`), not(isKept))
       return drizzleOf(pool).$count(platformCalls, isOld)
     },
-    async remove(signal) {
-      const ago = await loadAgo(pool, keepMs)
-      if (ago === null) return 0
+    ago => {
       let after = '0'
-      return removeInBatches(async () => {
+      return async () => {
         const { last, old, removed } = await removeAfter(pool, after, ago, isKept)
         after = last ?? after
-        return { removed, isLast: last === null || old === 0 } satisfies Batch
-      }, signal)
+        return { removed, isLast: last === null || old === 0 }
+      }
     },
-  }
+  )
 }
 
 type Page = { readonly last: string | null; readonly old: number; readonly removed: number }

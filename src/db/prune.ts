@@ -34,6 +34,31 @@ export async function removeInBatches(batch: () => Promise<Batch>, signal: Abort
   return sum
 }
 
+/**
+ * Returns the rows of a table that are old once `keepMs` have passed. Both functions get that instant: `count` counts the
+ * rows, and what `batches` returns removes some of them at a time.
+ */
+export function rowsOlderThan(
+  pool: Pool,
+  keepMs: number | null,
+  table: string,
+  count: (ago: string) => Promise<number>,
+  batches: (ago: string) => () => Promise<Batch>,
+): OldRows {
+  return {
+    table,
+    keepMs,
+    async count() {
+      const ago = await loadAgo(pool, keepMs)
+      return ago === null ? 0 : count(ago)
+    },
+    async remove(signal) {
+      const ago = await loadAgo(pool, keepMs)
+      return ago === null ? 0 : removeInBatches(batches(ago), signal)
+    },
+  }
+}
+
 /** Returns the instant so long ago by the database's clock, as Postgres writes it; null if rows are kept for ever. */
 export async function loadAgo(pool: Pool, keepMs: number | null): Promise<string | null> {
   if (keepMs === null) return null

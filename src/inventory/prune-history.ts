@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { inTransaction } from '#src/db/pool.ts'
-import { loadAgo, type OldRows, removeInBatches } from '#src/db/prune.ts'
+import { loadAgo, type OldRows, rowsOlderThan } from '#src/db/prune.ts'
 import { countOf, onlyRow } from '#src/db/rows.ts'
 import { ALERT_RULE_VERSIONS, MCP_SERVER_VERSIONS } from './versioned-tables.ts'
 
@@ -24,22 +24,16 @@ export function oldHistory(pool: Pool, keepMs: number | null): OldRows[] {
 }
 
 function oldRowsOf(pool: Pool, keepMs: number | null, table: string, end: string): OldRows {
-  return {
-    table,
+  return rowsOlderThan(
+    pool,
     keepMs,
-    async count() {
-      const ago = await loadAgo(pool, keepMs)
-      return ago === null ? 0 : countWhere(pool, table, `${end} < $1::timestamptz`, ago)
+    table,
+    ago => countWhere(pool, table, `${end} < $1::timestamptz`, ago),
+    ago => async () => {
+      const removed = await removeEnded(pool, table, end, ago)
+      return { removed, isLast: removed < BATCH_ROWS }
     },
-    async remove(signal) {
-      const ago = await loadAgo(pool, keepMs)
-      if (ago === null) return 0
-      return removeInBatches(async () => {
-        const removed = await removeEnded(pool, table, end, ago)
-        return { removed, isLast: removed < BATCH_ROWS }
-      }, signal)
-    },
-  }
+  )
 }
 
 /** In one transaction with the new start of the history: whoever reads sees both or neither. */

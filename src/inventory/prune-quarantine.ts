@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { loadAgo, type OldRows, removeInBatches } from '#src/db/prune.ts'
+import { type OldRows, rowsOlderThan } from '#src/db/prune.ts'
 import { countOf, onlyRow } from '#src/db/rows.ts'
 
 /** A row may have a megabyte. */
@@ -7,25 +7,20 @@ const BATCH_ROWS = 500
 
 /** Returns the quarantined rows that were last listed long ago. Those that the latest listing had stay, however old they are. */
 export function oldQuarantinedRows(pool: Pool, keepMs: number | null): OldRows {
-  return {
-    table: 'ferry.quarantined_rows',
+  return rowsOlderThan(
+    pool,
     keepMs,
-    async count() {
-      const ago = await loadAgo(pool, keepMs)
-      if (ago === null) return 0
+    'ferry.quarantined_rows',
+    async ago => {
       const sum = `select count(*)::int as rows from ferry.quarantined_rows q where ${IS_OLD}`
       const { rows } = await pool.query<{ rows: number }>(sum, [ago])
       return onlyRow(rows, 'the count of quarantined rows').rows
     },
-    async remove(signal) {
-      const ago = await loadAgo(pool, keepMs)
-      if (ago === null) return 0
-      return removeInBatches(async () => {
-        const removed = countOf(await pool.query(REMOVE, [ago, BATCH_ROWS]))
-        return { removed, isLast: removed < BATCH_ROWS }
-      }, signal)
+    ago => async () => {
+      const removed = countOf(await pool.query(REMOVE, [ago, BATCH_ROWS]))
+      return { removed, isLast: removed < BATCH_ROWS }
     },
-  }
+  )
 }
 
 /** A row ended with the run that did not list it any more; one without a fingerprint counts for its own run only. */

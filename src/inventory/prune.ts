@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { loadAgo, type OldRows, removeInBatches } from '#src/db/prune.ts'
+import { type OldRows, rowsOlderThan } from '#src/db/prune.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import { COMPLETE_STATUSES } from '#src/model/run.ts'
 
@@ -11,29 +11,26 @@ const BATCH_RUNS = 500
  * their quarantined rows, in the order of their ids, up to the first `BATCH_RUNS` that are all young.
  */
 export function oldRuns(pool: Pool, keepMs: number | null): OldRows {
-  return {
-    table: 'ferry.sync_runs',
+  return rowsOlderThan(
+    pool,
     keepMs,
-    async count() {
-      const ago = await loadAgo(pool, keepMs)
-      if (ago === null) return 0
+    'ferry.sync_runs',
+    async ago => {
       const sum = `select count(*)::int as runs from ferry.sync_runs r where ${IS_IDLE}`
       const { rows } = await pool.query<{ runs: number }>(sum, [ago, COMPLETE_STATUSES])
       return onlyRow(rows, 'the count of old runs').runs
     },
-    async remove(signal) {
-      const ago = await loadAgo(pool, keepMs)
-      if (ago === null) return 0
+    ago => {
       let after = '0'
-      return removeInBatches(async () => {
+      return async () => {
         const params = [ago, COMPLETE_STATUSES, after, BATCH_RUNS]
         const { rows } = await pool.query<Page>(REMOVE_AFTER, params)
         const { last, old, removed } = onlyRow(rows, 'the count of pruned runs')
         after = last ?? after
         return { removed, isLast: last === null || old === 0 }
-      }, signal)
+      }
     },
-  }
+  )
 }
 
 type Page = { readonly last: string | null; readonly old: number; readonly removed: number }
