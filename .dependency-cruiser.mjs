@@ -62,7 +62,7 @@ const FRONT_DOORS = {
   queue: ['backend', 'check', 'reach', 'refused'],
   jobs: ['index', 'old-rows', 'promises', 'schedules'],
   embedded: ['data-dir', 'postgres'],
-  http: ['server'],
+  http: ['server', 'console/access', 'console/target'],
   sandbox: ['changes', 'fault-text', 'random', 'sandbox', 'state'],
 }
 
@@ -139,8 +139,18 @@ const ROOMS = {
     ],
   },
   http: {
-    is: 'Health, freshness and metrics over HTTP. Loaded only where it is on.',
-    may: ['reports', 'inventory', 'imports/reporting', 'schedules', 'db', 'model'],
+    is: 'Health, freshness and metrics over HTTP, and the console. Loaded only where it is on.',
+    may: [
+      'reports',
+      'inventory',
+      'imports',
+      'imports/control',
+      'imports/reporting',
+      'schedules',
+      'notify',
+      'db',
+      'model',
+    ],
   },
   ferry: {
     is: 'Builds what the others need, once for each process.',

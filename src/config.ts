@@ -5,7 +5,7 @@ import { readText } from './config/accounts-file.ts'
 import { type HttpSettings, readHttp } from './config/http.ts'
 import { readNotify } from './config/notify.ts'
 import { forgottenCalls, readRetention } from './config/retention.ts'
-import { Environment, type LOG_LEVELS, RESERVED, SETTINGS } from './config/settings.ts'
+import { Environment, type LOG_LEVELS, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
 import type { NotifySettings } from './model/notify-settings.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
@@ -174,8 +174,8 @@ function revealingDebug(nodeDebug: string): string[] {
 /** `variables` are the names that the accounts file refers to. */
 function unknownSettings(given: Readonly<Record<string, string>>, variables: readonly string[]): string[] {
   const real = SETTINGS.map(setting => setting.name)
-  const known = new Set([...real, ...RESERVED, ...variables])
+  const known = new Set([...real, ...variables])
   return Object.keys(given)
     .filter(name => name.startsWith('FERRY_') && !name.startsWith('FERRY_TEST_') && !known.has(name))
-    .map(name => `${name}: there is no such setting; did you mean ${closest(name, [...real, ...RESERVED])}?`)
+    .map(name => `${name}: there is no such setting; did you mean ${closest(name, real)}?`)
 }

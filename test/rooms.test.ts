@@ -15,7 +15,7 @@ const RESERVED: readonly { what: RegExp; where: RegExp; named: string }[] = [
     named: 'config.ts alone reads the environment',
   },
   {
-    what: /\bconsole\.|\bprocess\.(exit\b|exitCode|stdout|stderr)/,
+    what: /\bconsole\.(debug|dir|error|info|log|table|trace|warn)\b|\bprocess\.(exit\b|exitCode|stdout|stderr)/,
     where: /^src\/cli\//,
     named: 'the command line alone prints and exits',
   },

@@ -4,7 +4,7 @@ import type { RunResult } from '#src/model/run.ts'
 import type { CommandContext } from './command-context.ts'
 import { print, printAside, printJson } from './output.ts'
 import { loadSchedules, printSchedules } from './schedules.ts'
-import { openHttpIfOn, serveHttp } from './worker-http.ts'
+import { type HttpChoice, openHttpIfOn, serveHttp } from './worker-http.ts'
 
 /** Containers start in any order: Ferry waits so long for Postgres, and then for Redis. */
 const RETRY_FOR_MS = 30_000
@@ -12,12 +12,7 @@ const RETRY_FOR_MS = 30_000
 /** From the signal. After 5/6 of it, what is still under way is cut off and given back. */
 const DRAIN_WITHIN_MS = 28_000
 
-export type StartOptions = {
-  readonly json?: true
-  readonly onRun?: (run: RunResult) => void
-  /** The port of HTTP if `FERRY_HTTP_PORT` is not set; if it is taken, a free one. Without it, there is no HTTP then. */
-  readonly usualHttpPort?: number
-}
+export type StartOptions = HttpChoice & { readonly onRun?: (run: RunResult) => void }
 
 /** Opens Ferry and a worker, and prints the accounts, where the data and the queue are, and the schedules. */
 export async function startWorker(
@@ -71,7 +66,7 @@ export async function startWorker(
     return worker.drain(DRAIN_WITHIN_MS)
   })
   opened.use(openHeartbeat(ferry))
-  if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry))
+  if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry), opened)
   opened.use(await openNotifications(ferry))
 
   const accounts = [...ferry.accounts.keys()]
@@ -83,12 +78,14 @@ export async function startWorker(
       accounts,
       queue: inRedis ? 'redis' : 'postgres',
       http: http?.address ?? null,
+      console: http?.hasConsole ? `${http.address}/` : null,
       schedules,
     })
   print(`Accounts: ${accounts.join(', ')}`)
   print(`Data:     ${ferry.embedded ?? 'the Postgres of DATABASE_URL'}`)
   print(`          ${psqlCommand(ferry)}`)
   print(`Queue:    in ${inRedis ? 'Redis' : 'the same Postgres'}`)
+  if (http?.hasConsole) print(`Console:  ${http.address}/`)
   if (http) print(`HTTP:     ${http.address}/readyz, /livez, /freshness, /metrics`)
   print('')
   printSchedules(schedules)

@@ -7,9 +7,6 @@ import { readSandboxNote, SANDBOX_NOTICE, writeSandboxNote } from './sandbox-not
 import { serve } from './service.ts'
 import { startWorker } from './start-worker.ts'
 
-/** HTTP listens here unless `FERRY_HTTP_PORT` is set or another program does. */
-const HTTP_PORT = 3377
-
 /** As often as alert rules are polled by default. */
 const SANDBOX_CHANGES_EVERY_MS = 60_000
 
@@ -28,7 +25,7 @@ export function addUp(program: Command): void {
         await startWorker({ ...context, config }, opened, {
           ...options,
           ...(first && { onRun: first.tell }),
-          usualHttpPort: HTTP_PORT,
+          usesHttp: true,
         })
         if (!options.json) print('\nFerry is up. Ctrl-C ends it.')
         first?.show()

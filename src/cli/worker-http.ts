@@ -1,4 +1,7 @@
+import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
+import type { Tokens } from '#src/http/console/access.ts'
+import type { ConsoleTarget } from '#src/http/console/target.ts'
 import type { HttpServer } from '#src/http/server.ts'
 import type { Operation } from '#src/platform/operations.ts'
 import type { ScheduleDefinition } from '#src/schedules/definition.ts'
@@ -6,44 +9,98 @@ import type { FerryWorker } from '#src/worker/worker.ts'
 import type { CommandContext } from './command-context.ts'
 import { print, printAside } from './output.ts'
 
+/** HTTP listens here unless `FERRY_HTTP_PORT` is set or another program does. */
+const USUAL_PORT = 3377
+
+export type HttpChoice = {
+  readonly json?: true
+  /** Whether HTTP and the console are on unless the settings say otherwise. */
+  readonly usesHttp?: true
+}
+
 /**
- * Opens HTTP if `FERRY_HTTP_PORT` is set, or on `usualHttpPort`, or on a free port if that one is taken. It listens before
- * Postgres is reached: a port that is taken is reported at once, and a probe sees a worker that starts.
+ * Opens HTTP if a setting asks for it or the command does; on a free port if none is set and the usual one is taken. It
+ * listens before Postgres is reached: a port that is taken is reported at once, and a probe sees a worker that starts.
  */
 export async function openHttpIfOn(
   { config, log }: CommandContext,
-  { json, usualHttpPort }: { readonly json?: true; readonly usualHttpPort?: number },
+  choice: HttpChoice,
   opened: AsyncDisposableStack,
 ): Promise<HttpServer | null> {
-  const port = config.http.port ?? usualHttpPort
-  if (port === undefined) return null
+  const tokens = consoleTokens(config, choice)
+  const port = config.http.port ?? (choice.usesHttp || tokens ? USUAL_PORT : null)
+  if (port === null) return null
   const { openHttp } = await import('#src/http/server.ts')
   const orFree = config.http.port === null
-  const http = opened.use(await openHttp({ ...config.http, port, orFree, log }))
+  const http = opened.use(await openHttp({ ...config.http, port, orFree, console: tokens, log }))
+  const say = choice.json ? printAside : print
   if (port !== 0 && !http.address.endsWith(`:${port}`)) {
-    const say = json ? printAside : print
     say(`Port ${port} is taken, so HTTP is at ${http.address}. FERRY_HTTP_PORT chooses a port.\n`)
   }
+  const { isOn, obstacle } = config.http.console
+  if (choice.usesHttp && isOn === null && obstacle) say(`The console is off: ${obstacle}.\n`)
   return http
+}
+
+/** The tokens of the console, or null if it is off. */
+export function consoleTokens({ http }: Pick<Config, 'http'>, { usesHttp }: HttpChoice): Tokens | null {
+  const { isOn, obstacle, operateToken, readToken } = http.console
+  if (!(isOn ?? (usesHttp && obstacle === null))) return null
+  return { operate: operateToken, read: readToken }
 }
 
 /** From now on HTTP answers for this worker. */
 export async function serveHttp(
   http: HttpServer,
-  ferry: Pick<Ferry, 'pool' | 'accounts' | 'limitOf'>,
+  ferry: Ferry,
   worker: Pick<FerryWorker, 'countWaiting'>,
   definitions: readonly ScheduleDefinition[],
+  opened: AsyncDisposableStack,
 ): Promise<void> {
   const { OPERATIONS } = await import('#src/platform/operations.ts')
   const { schedulesOf } = await import('#src/schedules/definition.ts')
   const accounts = [...ferry.accounts.keys()]
   const operations = Object.keys(OPERATIONS) as Operation[]
+  const schedules = schedulesOf(definitions, accounts)
+  const limits = accounts.flatMap(account =>
+    operations.map(operation => ({ account, operation, limit: ferry.limitOf(account, operation) })),
+  )
+  const shared = { pool: ferry.pool, schedules, limits }
   http.serve({
-    pool: ferry.pool,
+    ...shared,
     countWaiting: worker.countWaiting,
-    schedules: schedulesOf(definitions, accounts),
-    limits: accounts.flatMap(account =>
-      operations.map(operation => ({ account, operation, limit: ferry.limitOf(account, operation) })),
-    ),
+    console: http.hasConsole ? { ...shared, accounts, ...(await openReading(ferry, opened)) } : null,
   })
+}
+
+/** A page takes one or two, and people look at few pages at a time. */
+const READERS = 3
+const PERSONAL_READERS = 1
+/** A statement of a page that takes longer is stopped. */
+const PAGE_WITHIN_MS = 2_000
+
+/** Opens the pools that the console reads from. They open no connection before a page needs one. */
+async function openReading(
+  ferry: Ferry,
+  opened: AsyncDisposableStack,
+): Promise<Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone'>> {
+  const { openDatabase } = await import('#src/db/pool.ts')
+  const { mayReadAs, READER } = await import('#src/reports/reader-role.ts')
+  const { databaseUrl } = ferry.backend
+  const isReader = await mayReadAs(ferry.pool)
+  if (!isReader) {
+    ferry.log.warn(
+      `The console reads with all rights of this database user: it may not become ${READER}. Run \`ferry migrate\` as the owner of the database, and grant ${READER} to this user.`,
+    )
+  }
+  const open = (role: string | null, poolSize: number) =>
+    opened.use(
+      openDatabase(databaseUrl, ferry.log, { poolSize, reading: { role, withinMs: PAGE_WITHIN_MS } }),
+    )
+  return {
+    reader: open(isReader ? READER : null, READERS).pool,
+    personal: open(null, PERSONAL_READERS).pool,
+    inventory: ferry,
+    timezone: ferry.timezone,
+  }
 }

@@ -1,6 +1,6 @@
-import { Secret } from '../model/secret.ts'
-import { readText } from './accounts-file.ts'
+import type { Secret } from '../model/secret.ts'
 import type { Environment } from './settings.ts'
+import { readToken } from './token.ts'
 
 export type HttpSettings = {
   readonly host: string
@@ -10,7 +10,22 @@ export type HttpSettings = {
   readonly hosts: readonly string[]
   /** Null: everybody may read the metrics. */
   readonly metricsToken: Secret | null
+  readonly console: ConsoleSettings
 }
+
+export type ConsoleSettings = {
+  /** Null: the command decides. */
+  readonly isOn: boolean | null
+  /** Who bears it may do everything. If neither token is set, so may everybody on this machine, and nobody else. */
+  readonly operateToken: Secret | null
+  /** Who bears it may look, but not at personal data. */
+  readonly readToken: Secret | null
+  /** Why the console cannot be on with these settings; null if it can. */
+  readonly obstacle: string | null
+}
+
+const NEEDS_TOKEN =
+  'FERRY_HTTP_HOST is not a loopback address, and without a token the console is for this machine only; set FERRY_CONSOLE_TOKEN, or FERRY_CONSOLE_READ_TOKEN'
 
 /** Reads the settings of HTTP. Adds mistakes to `mistakes`. */
 export function readHttp(settings: Environment, mistakes: string[]): HttpSettings {
@@ -18,22 +33,28 @@ export function readHttp(settings: Environment, mistakes: string[]): HttpSetting
     host: settings.FERRY_HTTP_HOST,
     port: settings.FERRY_HTTP_PORT ?? null,
     hosts: settings.FERRY_HTTP_HOSTS ?? [],
-    metricsToken: readToken(settings, mistakes),
+    metricsToken: readToken('FERRY_METRICS_TOKEN', settings, mistakes),
+    console: readConsole(settings, mistakes),
   })
 }
 
-/** A newline at the end of the file is not part of the token. */
-function readToken(settings: Environment, mistakes: string[]): Secret | null {
-  const { FERRY_METRICS_TOKEN: text, FERRY_METRICS_TOKEN_FILE: file } = settings
-  if (text !== undefined && file !== undefined) {
-    mistakes.push('FERRY_METRICS_TOKEN: FERRY_METRICS_TOKEN_FILE is set too; set one of them')
-    return null
+function readConsole(settings: Environment, mistakes: string[]): ConsoleSettings {
+  const { FERRY_CONSOLE: text, FERRY_HTTP_HOST: host } = settings
+  const operateToken = readToken('FERRY_CONSOLE_TOKEN', settings, mistakes)
+  const readOnlyToken = readToken('FERRY_CONSOLE_READ_TOKEN', settings, mistakes)
+  if (operateToken && operateToken.reveal() === readOnlyToken?.reveal()) {
+    mistakes.push('FERRY_CONSOLE_READ_TOKEN: is the same as FERRY_CONSOLE_TOKEN; write two different tokens')
   }
-  const token =
-    file === undefined ? text : readText(file, 'FERRY_METRICS_TOKEN_FILE', mistakes)?.replace(/\r?\n$/, '')
-  if (token === undefined) return null
-  if (/^[\x21-\x7e]+$/.test(token)) return new Secret(token)
-  const setting = file === undefined ? 'FERRY_METRICS_TOKEN' : `FERRY_METRICS_TOKEN_FILE: ${file}`
-  mistakes.push(`${setting}: is not a token; write printable ASCII characters, without white space`)
-  return null
+  const obstacle = operateToken || readOnlyToken || isLoopback(host) ? null : NEEDS_TOKEN
+  if (text === 'on' && obstacle) mistakes.push(`FERRY_CONSOLE: ${obstacle}`)
+  return {
+    isOn: text === undefined ? null : text === 'on',
+    operateToken,
+    readToken: readOnlyToken,
+    obstacle,
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === '::1' || host.toLowerCase() === 'localhost' || /^127[.]/.test(host)
 }

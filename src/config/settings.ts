@@ -106,6 +106,30 @@ export const Environment = z.object({
     .string()
     .optional()
     .describe('A file with that token, instead of `FERRY_METRICS_TOKEN`.'),
+  FERRY_CONSOLE: z
+    .enum(['on', 'off'], { error: issue => `${value.quoted(issue.input)} is neither on nor off` })
+    .optional()
+    .describe(
+      'Whether pages for people are at the address of HTTP (see [console.md](console.md)). Unset: on in `up`, off in `worker`. `on` in a `worker` without `FERRY_HTTP_PORT` uses port 3377.',
+    ),
+  FERRY_CONSOLE_TOKEN: z
+    .string()
+    .optional()
+    .describe(
+      'Who gives it may look at everything in the console and decide. Without a token, everybody on the same machine may, and nobody else.',
+    ),
+  FERRY_CONSOLE_TOKEN_FILE: z
+    .string()
+    .optional()
+    .describe('A file with that token, instead of `FERRY_CONSOLE_TOKEN`.'),
+  FERRY_CONSOLE_READ_TOKEN: z
+    .string()
+    .optional()
+    .describe('Who gives it may look, but sees no personal data and decides nothing.'),
+  FERRY_CONSOLE_READ_TOKEN_FILE: z
+    .string()
+    .optional()
+    .describe('A file with that token, instead of `FERRY_CONSOLE_READ_TOKEN`.'),
   FERRY_LOG_LEVEL: z
     .enum(LOG_LEVELS, {
       error: issue => `${value.quoted(issue.input)} is not one of ${LOG_LEVELS.join(', ')}`,
@@ -144,9 +168,6 @@ export const Environment = z.object({
   NO_PROXY: z.string().optional().describe('Hosts that are reached without a proxy, separated by commas.'),
 })
 export type Environment = z.output<typeof Environment>
-
-/** Settings of parts that do not exist yet. They are accepted and ignored, so that a settings file may have them. */
-export const RESERVED = ['FERRY_CONSOLE_HOST', 'FERRY_CONSOLE_PORT', 'FERRY_CONSOLE_TOKEN']
 
 /** Every setting as data, in the order in which docs/settings.md shows them. */
 export const SETTINGS: readonly Setting[] = Object.entries(Environment.shape).map(([name, type]) => ({

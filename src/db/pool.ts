@@ -20,22 +20,37 @@ export type DatabaseOptions = {
   /** The setting that holds the address, for error messages. */
   readonly setting?: string
   readonly poolSize?: number
+  /** If given, everything on this pool only reads. */
+  readonly reading?: Reading
+}
+
+/** How a pool that only reads does so. */
+export type Reading = {
+  /** The role with whose rights it reads, never from input; null: as the user who is connected. */
+  readonly role: string | null
+  /** A statement that takes longer fails, and the server stops it. */
+  readonly withinMs: number
 }
 
 /** Opens a pool on `url`. Connections are opened when they are needed, and again after the server was restarted. */
 export function openDatabase(
   url: string,
   log: Logger,
-  { setting = 'DATABASE_URL', poolSize = poolSizeOf(4) }: DatabaseOptions = {},
+  { setting = 'DATABASE_URL', poolSize = poolSizeOf(4), reading }: DatabaseOptions = {},
 ): Database {
-  const pool = new FerryPool({ url, setting }, poolSize, log)
+  const pool = new FerryPool({ url, setting }, poolSize, log, reading)
   return { pool, [Symbol.asyncDispose]: () => pool.end() }
 }
 
 /** Runs `work` in one transaction: all of it is written, or nothing. Throws the error of `work`. */
 export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   if (!(pool instanceof FerryPool)) throw new Error('inTransaction needs a pool from openDatabase')
-  return pool.use(client => transact(client, () => work(client)))
+  return pool.use(client => transact(client, () => work(client), pool.begin))
+}
+
+/** The statements with which a transaction begins that only reads, on this pool. */
+export function beginReading(pool: Pool): string {
+  return pool instanceof FerryPool && pool.reading ? readingBegin(pool.reading) : 'begin read only'
 }
 
 /** Runs `work` in a transaction that only reads. A statement that takes longer than `ms` fails, and the server stops it. */
@@ -70,11 +85,14 @@ type ConnectionFacts = {
  * the session.
  */
 class FerryPool extends Pool {
+  readonly reading: Reading | null
+  /** The statements with which a transaction begins. */
+  readonly begin: string
   readonly #address: DatabaseAddress
   readonly #outageLog: ReturnType<typeof createOutageLog>
   readonly #facts = new WeakMap<PoolClient, ConnectionFacts & { readonly openedAtMs: number }>()
 
-  constructor(address: DatabaseAddress, max: number, log: Logger) {
+  constructor(address: DatabaseAddress, max: number, log: Logger, reading?: Reading) {
     super({
       connectionString: address.url,
       max,
@@ -83,6 +101,8 @@ class FerryPool extends Pool {
       Client: WatchedClient,
       verify: (client, done) => void this.#examine(client).then(() => done(), done),
     })
+    this.reading = reading ?? null
+    this.begin = reading ? `${readingBegin(reading)}; ${OPEN_FACTS}` : BEGIN
     this.#address = address
     this.#outageLog = createOutageLog(log)
     // The pool replaces an idle connection that broke, as when the server was restarted.
@@ -92,7 +112,8 @@ class FerryPool extends Pool {
   override query = ((...args: [string, unknown[]?]) =>
     this.use(client => {
       const work = () => client.query(...args)
-      return this.#facts.get(client)?.isReadCommitted === false ? transact(client, work) : work()
+      const needsTransaction = this.reading || this.#facts.get(client)?.isReadCommitted === false
+      return needsTransaction ? transact(client, work, this.begin) : work()
     })) as Pool['query']
 
   /**
@@ -146,19 +167,27 @@ class FerryPool extends Pool {
  * inside its transaction, a machine that is gone (only TCP can notice that). They are set for the transaction, because a
  * pooler may share the session. The settings of the last statement exist on Linux only.
  */
+const OPEN_FACTS = 'select pg_backend_pid() as pid, now()::text as began'
 const BEGIN = `
   begin isolation level read committed;
   set local lock_timeout = '60s';
   set local idle_in_transaction_session_timeout = '60s';
-  select pg_backend_pid() as pid, now()::text as began;
+  ${OPEN_FACTS};
   select set_config(name, value, true) from (values ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'),
     ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '30s'), ('client_connection_check_interval', '10s')
   ) as settings (name, value) where version() ~ 'linux'`
 
+/** A read is short: compiling its statements would take longer than it saves. */
+function readingBegin({ role, withinMs }: Reading): string {
+  const asRole = role === null ? '' : `; set local role ${role}`
+  return `begin isolation level read committed read only; set local jit = off;
+    set local statement_timeout = ${Math.round(withinMs)}; set local idle_in_transaction_session_timeout = '60s'${asRole}`
+}
+
 /** Runs `work` in one transaction of an open connection. */
-export async function transact<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
+export async function transact<T>(client: ClientBase, work: () => Promise<T>, begin = BEGIN): Promise<T> {
   try {
-    const results = (await client.query(BEGIN)) as unknown as { rows: { pid: number; began: string }[] }[]
+    const results = (await client.query(begin)) as unknown as { rows: { pid: number; began: string }[] }[]
     const open = results.flatMap(({ rows }) => rows).find(row => 'began' in row)
     if (client instanceof WatchedClient) client.transaction = open ?? null
     const result = await work()

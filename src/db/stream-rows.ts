@@ -1,4 +1,5 @@
 import type { Pool, QueryResultRow } from 'pg'
+import { beginReading } from './pool.ts'
 
 const PAGE_ROWS = 1_000
 
@@ -21,7 +22,7 @@ export async function* streamRows<Row extends QueryResultRow>(
   const broken = () => {}
   client.on('error', broken)
   try {
-    await client.query('begin read only')
+    await client.query(beginReading(pool))
     // These queries look up few rows of many tables: compiling them would take longer than it saves.
     await client.query('set local jit = off')
     await client.query(`set local idle_in_transaction_session_timeout = '${MAX_READER_IDLE}'`)

@@ -55,7 +55,7 @@ export function createListener(names: readonly string[]): FastifyInstance {
 
 type Refusal = { readonly status: number; readonly error: string; readonly headers?: Record<string, string> }
 
-function refusalOf({ method, headers }: FastifyRequest, names: readonly string[]): Refusal | null {
+function refusalOf({ method, headers, is404 }: FastifyRequest, names: readonly string[]): Refusal | null {
   if (!isAllowedHost(headers.host, names)) {
     return {
       status: 421,
@@ -63,7 +63,7 @@ function refusalOf({ method, headers }: FastifyRequest, names: readonly string[]
         'This server does not answer for this host name. Add the name to FERRY_HTTP_HOSTS if it is yours.',
     }
   }
-  if (method !== 'GET' && method !== 'HEAD') {
+  if (method !== 'GET' && method !== 'HEAD' && (method !== 'POST' || is404)) {
     return { status: 405, error: 'Only GET and HEAD are answered here.', headers: { allow: 'GET, HEAD' } }
   }
   return null

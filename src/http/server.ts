@@ -1,16 +1,19 @@
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import type { Secret } from '#src/model/secret.ts'
+import type { Tokens } from './console/access.ts'
+import type { ConsoleTarget } from './console/target.ts'
 import { freshnessAnswer } from './freshness.ts'
 import { gaugeText } from './gauges.ts'
 import { close, createListener, listen } from './listener.ts'
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts'
 import { createQuestions, type HttpTarget, type Questions } from './questions.ts'
-import { readinessOf } from './readiness.ts'
+import { type Readiness, readinessOf } from './readiness.ts'
 import { bearsToken } from './token.ts'
 
 /*
- * Health and metrics of one process, for probes and for Prometheus. It only reads, and never waits long for Postgres:
+ * Health and metrics of one process, for probes and for Prometheus, and the console for people. Probes only read, and
+ * never wait long for Postgres:
  *
  *     openHttp ──► starting ──serve──► serving ──stop──► stopping ──► disposed
  *                  /livez, the metrics  everything        /livez, the metrics
@@ -24,8 +27,9 @@ export type HttpServer = AsyncDisposable &
   Pick<ProcessMetrics, 'observer' | 'onRun'> & {
     /** `http://HOST:PORT` */
     readonly address: string
+    readonly hasConsole: boolean
     /** From now on answers come from Postgres and the queue. */
-    serve(target: HttpTarget): void
+    serve(target: HttpTarget & { readonly console: Omit<ConsoleTarget, 'readiness' | 'signal'> | null }): void
     /** From now on the worker is not ready, and Postgres is asked nothing more. */
     stop(): void
   }
@@ -39,6 +43,8 @@ export type HttpOptions = {
   readonly hosts: readonly string[]
   /** Who asks for the metrics must bear it; null: nobody must. */
   readonly metricsToken: Secret | null
+  /** Who may use the console; null: there is none. */
+  readonly console: Tokens | null
   readonly log: Logger
 }
 
@@ -51,13 +57,13 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   const stopping = new AbortController()
   const { signal } = stopping
   let questions: Questions | null = null
+  let consoleTarget: ConsoleTarget | null = null
 
   const app = createListener([host.toLowerCase(), ...hosts])
   app.get('/livez', async () => ({ alive: true }))
   app.get('/readyz', async (_request, reply) => {
     if (!questions || signal.aborted) return notServing(reply, { ready: false })
-    const [schema, waiting] = await Promise.all([questions.schema(signal), questions.waiting(signal)])
-    const readiness = readinessOf(schema, waiting)
+    const readiness = await readinessNow(questions)
     return reply.code(readiness.ready ? 200 : 503).send(readiness)
   })
   app.get('/freshness', async (_request, reply) => {
@@ -75,6 +81,15 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     const text = (await processText()) + (questions && !signal.aborted ? await sharedText(questions) : '')
     return reply.type(PROMETHEUS_TEXT).send(text)
   })
+
+  if (options.console) {
+    const { serveConsole } = await import('./console/console.ts')
+    serveConsole(app, { tokens: options.console, log, target: () => (signal.aborted ? null : consoleTarget) })
+  }
+
+  async function readinessNow({ schema, waiting }: Questions): Promise<Readiness> {
+    return readinessOf(...(await Promise.all([schema(signal), waiting(signal)])))
+  }
 
   function notServing(reply: FastifyReply, state: object): FastifyReply {
     return reply.code(503).send({ ...state, error: `This worker is ${questions ? 'stopping' : 'starting'}.` })
@@ -104,10 +119,13 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   const address = await listen(app, options)
   return {
     address,
+    hasConsole: options.console !== null,
     observer,
     onRun,
-    serve(target) {
-      questions = createQuestions(target, log)
+    serve({ console, ...target }) {
+      const asked = createQuestions(target, log)
+      questions = asked
+      consoleTarget = console && { ...console, readiness: () => readinessNow(asked), signal }
     },
     stop: () => stopping.abort(),
     [Symbol.asyncDispose]: () => close(app),

@@ -131,3 +131,13 @@ const COLUMNS = `
 
 const FACTS = `
   select true as exists, has_schema_privilege(oid, 'ferry', 'usage') as "isUser" from pg_roles where rolname = $1`
+
+/** Whether the connected user may take on the role, as the console does for what it shows. */
+export async function mayReadAs(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ may: boolean }>(
+    `select pg_has_role(oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end) as may
+     from pg_roles where rolname = $1`,
+    [READER],
+  )
+  return rows[0]?.may ?? false
+}

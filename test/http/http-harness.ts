@@ -46,7 +46,7 @@ export async function openHttpHarness(
     sync: await queues.sync.getWaitingCount(),
     import: await queues.import.getWaitingCount(),
   })
-  await serveHttp(http, ferry, { countWaiting }, defineSchedules(ferry))
+  await serveHttp(http, ferry, { countWaiting }, defineSchedules(ferry), opened)
   const kept = opened.move()
   return {
     ...harness,
@@ -66,6 +66,7 @@ export function openTestHttp(options: Partial<HttpOptions> = {}): Promise<HttpSe
     orFree: false,
     hosts: [],
     metricsToken: null,
+    console: null,
     log: SILENT,
     ...options,
   })

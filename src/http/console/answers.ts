@@ -1,0 +1,41 @@
+import { DatabaseError } from 'pg'
+import { type Html, html } from './html.ts'
+
+/** What a request gets: a page with this content, or another place to go to. */
+export type Answer =
+  | { readonly status: number; readonly title: string; readonly body: Html; readonly refreshEveryMs?: number }
+  | { readonly goTo: string }
+
+/** A page that says why there is nothing else. */
+export function refused(status: number, words: string): Answer {
+  const title = status === 401 ? 'Who are you?' : 'Not done'
+  return { status, title, body: html`<p class="problem">${words}</p>` }
+}
+
+export function notFound(): Answer {
+  const body = html`<p>There is nothing at this address. It may have been pruned. <a href="/">See what is now</a>.</p>`
+  return { status: 404, title: 'Not found', body }
+}
+
+export function needsOperate(here: string): Answer {
+  const signIn = `/sign-in?${new URLSearchParams({ to: here })}`
+  const body = html`<p>This needs the token that may operate (<code>FERRY_CONSOLE_TOKEN</code>). <a href="${signIn}">Sign in with it</a>.</p>`
+  return { status: 403, title: 'Not with this token', body }
+}
+
+export function notServing(): Answer {
+  const body = html`<p class="problem">This worker is starting or stopping. This page tries again by itself.</p>`
+  return { status: 503, title: 'Not now', body, refreshEveryMs: 2_000 }
+}
+
+/** Postgres stopped a statement that took too long. */
+const QUERY_CANCELED = '57014'
+
+/** A page that could not be read from Postgres. */
+export function unreadable(error: unknown): Answer {
+  const isLate = error instanceof DatabaseError && error.code === QUERY_CANCELED
+  const words = isLate
+    ? 'Postgres took longer than two seconds for this page. Narrow it, or try again when the database has less to do.'
+    : 'Postgres did not answer as it should. This page tries again by itself. The log of this worker has the reason.'
+  return { status: 503, title: 'Not now', body: html`<p class="problem">${words}</p>`, refreshEveryMs: 5_000 }
+}

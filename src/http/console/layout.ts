@@ -1,0 +1,56 @@
+import type { Visitor } from './access.ts'
+import { type Html, html } from './html.ts'
+import { SECTIONS, type Section } from './page.ts'
+
+export type Frame = {
+  readonly title: string
+  readonly section: Section | null
+  /** The path of this page with its query: what signing in comes back to. */
+  readonly here: string
+  readonly visitor: Visitor | null
+  /** As `<time>` elements are written without script. */
+  readonly timezone: string
+  readonly refreshEveryMs?: number | undefined
+  readonly assets: { readonly style: string; readonly script: string; readonly icon: string }
+}
+
+/** A whole page around its content. */
+export function pageOf(frame: Frame, body: Html): Html {
+  const { title, section, here, visitor, timezone, refreshEveryMs, assets } = frame
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Ferry</title>
+<link rel="stylesheet" href="${assets.style}">
+<link rel="icon" href="${assets.icon}" type="image/svg+xml">
+<script src="${assets.script}" defer></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+<header>
+<a class="brand" href="/"><img src="${assets.icon}" alt="" width="20" height="20">Ferry</a>
+<nav aria-label="Pages"><ul>${Object.entries(SECTIONS).map(
+    ([id, { name, path }]) =>
+      html`<li><a href="${path}"${id === section ? html` aria-current="page"` : null}>${name}</a></li>`,
+  )}</ul></nav>
+</header>
+<main id="main" tabindex="-1"${refreshEveryMs ? html` data-refresh="${refreshEveryMs}"` : null}>
+<h1>${title}</h1>
+${body}
+</main>
+<footer>
+<p>Times in <span data-zone>${timezone}</span>. ${visitor ? accessNote(visitor, here) : null}</p>
+<p data-live role="status" class="visually-hidden"></p>
+</footer>
+</body>
+</html>`
+}
+
+function accessNote({ access, actor }: Visitor, here: string): Html {
+  if (access === 'operate') return html`You may decide, as <bdi>${actor}</bdi>.`
+  const signIn = `/sign-in?${new URLSearchParams({ to: here })}`
+  return html`You may look, as <bdi>${actor}</bdi>. <a href="${signIn}">Sign in to decide</a>`
+}

@@ -1,0 +1,109 @@
+import type { Pool } from 'pg'
+import type { z } from 'zod'
+import type { ActedBy } from '#src/model/act.ts'
+import type { Access, Visitor } from './access.ts'
+import type { Html } from './html.ts'
+import type { ConsoleTarget } from './target.ts'
+
+/** The places of the navigation. */
+export const SECTIONS = {
+  now: { name: 'Now', path: '/' },
+  changes: { name: 'Changes', path: '/changes' },
+  firing: { name: 'Firing', path: '/firing' },
+  imports: { name: 'Imports', path: '/imports' },
+  mcp: { name: 'MCP', path: '/mcp' },
+  ledger: { name: 'Ledger', path: '/ledger' },
+} as const
+export type Section = keyof typeof SECTIONS
+
+/** What a page is rendered from. */
+export type PageRequest = {
+  /** The path that was asked for, without its query. */
+  readonly path: string
+  /** The parts of the path that the page names, such as `id`. Not checked yet. */
+  readonly params: Readonly<Record<string, string>>
+  /** Not checked yet: see `parsedQuery`. */
+  readonly query: URLSearchParams
+  readonly visitor: Visitor
+  readonly target: ConsoleTarget
+  /** Reads with the rights of the reader role: no people, no hashes, no keys. */
+  readonly reader: Pool
+}
+
+export type View = {
+  readonly title: string
+  readonly body: Html
+  /** How often the page fetches itself; absent: never. */
+  readonly refreshEveryMs?: number
+}
+
+/** A page that only shows. */
+export type Page = {
+  /** As fastify writes it: `/imports/:id`. */
+  readonly path: string
+  readonly section: Section
+  /** `operate` for personal data. */
+  readonly access: Access
+  /** Null: there is no such thing. */
+  render(request: PageRequest): Promise<View | null>
+}
+
+/** What a confirmation page says before anything happens. */
+export type Confirmation = {
+  readonly title: string
+  /** What will happen, in sentences; more fields of the form if it needs any. */
+  readonly body: Html
+  /** The words on the button: what is done, `Pause import 7`. */
+  readonly button: string
+  /** For what cannot be undone. */
+  readonly isDangerous?: boolean
+  /** Where a person goes who does not want it. */
+  readonly back: string
+}
+
+/** A decision: GET asks for confirmation, POST carries it out. Only for those who may operate. */
+export type Action = {
+  /** As fastify writes it: `/imports/:id/pause`. */
+  readonly path: string
+  readonly section: Section
+  /** Null: there is no such thing. */
+  confirm(request: PageRequest): Promise<Confirmation | null>
+  /**
+   * Does it, and records it in the audit with `by`. Returns the path to go to. Throws an error with a `message` for people,
+   * and `whatToDo` if there is a remedy.
+   */
+  act(request: PageRequest, by: ActedBy, form: URLSearchParams): Promise<string>
+}
+
+/** A parameter of the address is wrong. The message names it. */
+export class BadQuery extends Error {
+  override readonly name = 'BadQuery'
+}
+
+/** Parses the query. An empty value counts as absent, as a form sends it. Throws `BadQuery`. */
+export function parsedQuery<Shape extends z.ZodObject>(
+  query: URLSearchParams,
+  shape: Shape,
+): z.output<Shape> {
+  const given = Object.fromEntries([...query].filter(([, value]) => value !== ''))
+  const { data, error } = shape.safeParse(given)
+  if (data) return data as z.output<Shape>
+  const [issue] = error?.issues ?? []
+  throw new BadQuery(`The address is wrong: ${issue?.path.join('.') || 'a parameter'}: ${issue?.message}.`)
+}
+
+const MAX_ID = 2n ** 63n - 1n
+
+/** The number of a run, an import, an event: null if the text is none. */
+export function idOf(text: string | undefined): bigint | null {
+  if (!/^\d{1,19}$/.test(text ?? '')) return null
+  const id = BigInt(text ?? '')
+  return id <= MAX_ID ? id : null
+}
+
+/** An address of the console. What is null or undefined is left out; every value is encoded. */
+export function href(path: string, query: Readonly<Record<string, string | null | undefined>> = {}): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] != null)
+  const search = new URLSearchParams(given).toString()
+  return search === '' ? path : `${path}?${search}`
+}

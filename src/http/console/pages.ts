@@ -1,0 +1,8 @@
+import type { Action, Page } from './page.ts'
+import { NOW_PAGES } from './pages/now.ts'
+
+/** Every page. */
+export const PAGES: readonly Page[] = [...NOW_PAGES]
+
+/** Every decision that the console can carry out. */
+export const ACTIONS: readonly Action[] = []

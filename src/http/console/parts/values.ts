@@ -1,0 +1,77 @@
+import { type Html, html } from '../html.ts'
+
+/** How good a state is: the color of its badge. The word says the same, for those who see no colors. */
+export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
+
+/**
+ * A state in one word or two. With `announce`, a name for what it is the state of, the page says to screen readers when the
+ * word changes.
+ */
+export function badge(tone: Tone, word: string, announce?: string): Html {
+  return html`<span class="badge ${tone}"${announce ? html` data-announce="${announce}"` : null}>${word}</span>`
+}
+
+/** An instant. The reader's browser shows it in its own zone; without script it is in the zone of the settings. */
+export function time(at: Date | null, timezone: string, missing = '–'): Html {
+  if (at === null) return html`<span class="none">${missing}</span>`
+  return html`<time datetime="${at.toISOString()}">${inZone(at, timezone)}</time>`
+}
+
+const FORMATS = new Map<string, Intl.DateTimeFormat>()
+
+/** `2026-11-20 03:30:05`, in this zone. */
+export function inZone(at: Date, timezone: string): string {
+  let format = FORMATS.get(timezone)
+  if (!format) {
+    format = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short', timeStyle: 'medium' })
+    FORMATS.set(timezone, format)
+  }
+  return format.format(at)
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+/** A duration in its two largest units: `2 d 3 h`, `4 min 5 s`, `320 ms`. */
+export function duration(ms: number): string {
+  const sign = ms < 0 ? '−' : ''
+  let left = Math.abs(ms)
+  if (left < 1_000) return `${sign}${Math.round(left)} ms`
+  const parts: string[] = []
+  for (const [unit, size] of UNITS) {
+    const whole = Math.floor(left / size)
+    left -= whole * size
+    if (whole > 0 || parts.length === 1) parts.push(`${whole} ${unit}`)
+    if (parts.length === 2) break
+  }
+  return sign + parts.filter(part => !part.startsWith('0 ')).join(' ')
+}
+
+/** A number with groups of three: `1,234,567`. */
+export function number(value: number | bigint): string {
+  return value.toLocaleString('en-US')
+}
+
+/** Counting stops here: a page shows `10,000+`. */
+export const COUNT_AT_MOST = 10_000
+
+/** A count that was stopped one above `COUNT_AT_MOST`. */
+export function count(value: number): string {
+  return value > COUNT_AT_MOST ? `${number(COUNT_AT_MOST)}+` : number(value)
+}
+
+const MAX_NAME_CHARACTERS = 200
+
+/** Text of others, such as a name: it cannot turn the text around it, and a long one is cut, whole in its tooltip. */
+export function foreign(text: string | null, missing = '–'): Html {
+  if (text === null) return html`<span class="none">${missing}</span>`
+  if (text.trim() === '') return html`<span class="none">(empty)</span>`
+  const characters = [...text]
+  if (characters.length <= MAX_NAME_CHARACTERS) return html`<bdi>${text}</bdi>`
+  const short = characters.slice(0, MAX_NAME_CHARACTERS).join('')
+  return html`<bdi title="${text}">${short}…</bdi>`
+}

@@ -1,0 +1,24 @@
+import type { Pool } from 'pg'
+import type { InventoryContext } from '#src/inventory/context.ts'
+import type { Limit } from '#src/model/limit.ts'
+import type { Schedule } from '#src/schedules/definition.ts'
+import type { Readiness } from '../readiness.ts'
+
+/** What the console shows, and what it decides with. */
+export type ConsoleTarget = {
+  /** Reads with the rights of the reader role, two seconds a statement. */
+  readonly reader: Pool
+  /** Reads everything, people too, two seconds a statement. Only for pages and actions of those who may operate. */
+  readonly personal: Pool
+  /** Writes: for decisions. */
+  readonly pool: Pool
+  readonly inventory: InventoryContext
+  readonly accounts: readonly string[]
+  readonly schedules: readonly Schedule[]
+  readonly limits: readonly { readonly account: string; readonly operation: string; readonly limit: Limit }[]
+  /** In which times are shown until the reader's browser says otherwise. */
+  readonly timezone: string
+  readiness(): Promise<Readiness>
+  /** Ends when the worker stops. */
+  readonly signal: AbortSignal
+}
