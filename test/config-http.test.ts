@@ -41,3 +41,38 @@ test.each([
 test('an empty file is no token', () => {
   expect(mistakesOf({ FERRY_METRICS_TOKEN_FILE: fileHolding('') })).toHaveLength(1)
 })
+
+test('the console needs a token where others can reach it, and says so', () => {
+  const off = readConfig({ FERRY_HTTP_HOST: '0.0.0.0' }).http.console
+  expect(off).toMatchObject({
+    isOn: null,
+    obstacle: expect.stringMatching(/^FERRY_HTTP_HOST is not a loopback/),
+  })
+  expect(mistakesOf({ FERRY_HTTP_HOST: '0.0.0.0', FERRY_CONSOLE: 'on' })).toEqual([
+    expect.stringMatching(/^FERRY_CONSOLE: .* set FERRY_CONSOLE_TOKEN/),
+  ])
+  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'LocalHost']) {
+    const { console } = readConfig({ FERRY_HTTP_HOST: host, FERRY_CONSOLE: 'on' }).http
+    expect(console).toMatchObject({ isOn: true, obstacle: null })
+  }
+  const { console } = readConfig({
+    FERRY_HTTP_HOST: '0.0.0.0',
+    FERRY_CONSOLE: 'on',
+    FERRY_CONSOLE_READ_TOKEN_FILE: fileHolding(`${CANARY}\n`),
+  }).http
+  expect(console).toMatchObject({ isOn: true, obstacle: null, operateToken: null })
+  expect(console.readToken?.reveal()).toBe(CANARY)
+})
+
+test.each([
+  { FERRY_CONSOLE: 'true' },
+  { FERRY_CONSOLE_TOKEN: `${CANARY} ` },
+  { FERRY_CONSOLE_TOKEN: CANARY, FERRY_CONSOLE_TOKEN_FILE: '/nowhere' },
+  { FERRY_CONSOLE_READ_TOKEN_FILE: '/nowhere' },
+  { FERRY_CONSOLE_READ_TOKEN: CANARY, FERRY_CONSOLE_TOKEN: CANARY },
+] as Record<string, string>[])('%j is a mistake of the console, told without the token', env => {
+  const [mistake = '', ...others] = mistakesOf(env)
+  expect(others).toEqual([])
+  expect(mistake).toMatch(new RegExp(`^(${Object.keys(env).join('|')}): `))
+  expect(mistake).not.toContain(CANARY)
+})

@@ -85,10 +85,10 @@ async function openReading(
   opened: AsyncDisposableStack,
 ): Promise<Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone'>> {
   const { openDatabase } = await import('#src/db/pool.ts')
-  const { mayReadAs, prepareReader, READER } = await import('#src/reports/reader-role.ts')
+  const { joinReader, prepareReader, READER } = await import('#src/reports/reader-role.ts')
   const { databaseUrl } = ferry.backend
   const { status } = await prepareReader(ferry.pool)
-  const isReader = status === 'ready' && (await mayReadAs(ferry.pool))
+  const isReader = status === 'ready' && (await joinReader(ferry.pool))
   if (!isReader) {
     ferry.log.warn(
       `The console reads with all rights of this database user: it may not become ${READER}. Run \`ferry migrate\` as the owner of the database, and grant ${READER} to this user.`,

@@ -132,8 +132,22 @@ const COLUMNS = `
 const FACTS = `
   select true as exists, has_schema_privilege(oid, 'ferry', 'usage') as "isUser" from pg_roles where rolname = $1`
 
-/** Whether the connected user may take on the role, as the console does for what it shows. */
-export async function mayReadAs(pool: Pool): Promise<boolean> {
+/**
+ * Returns whether the connected user may take on the role, as the console does to read. If it may not, but may grant the
+ * role, it becomes a member.
+ */
+export async function joinReader(pool: Pool): Promise<boolean> {
+  if (await mayBeReader(pool)) return true
+  try {
+    await pool.query(`grant ${READER} to current_user`)
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error
+  }
+  return mayBeReader(pool)
+}
+
+/** From Postgres 16 on, a member may be barred from taking on the role. */
+async function mayBeReader(pool: Pool): Promise<boolean> {
   const { rows } = await pool.query<{ may: boolean }>(
     `select pg_has_role(oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end) as may
      from pg_roles where rolname = $1`,

@@ -26,6 +26,8 @@ describe('ferry up without any setting', () => {
     await up.printed('Ferry is up')
     const [, http = ''] = /^HTTP: +(http:\/\/127\.0\.0\.1:\d+)\/readyz/m.exec(up.output.stdout) ?? []
     expect((await fetch(`${http}/readyz`)).status).toBe(200)
+    expect(up.output.stdout).toContain(`Console:  ${http}/\n`)
+    expect(await (await fetch(`${http}/`)).text()).toContain('<title>Now · Ferry</title>')
     expect(up.output.stdout.split('\n')[0]).toMatch(
       /^No platform account is configured: .* SANDBOX .* "sandbox"/,
     )
@@ -39,6 +41,14 @@ describe('ferry up without any setting', () => {
       FERRY_DATA_DIR: await emptyDataDir(),
     })
     await third.printed('so HTTP is at')
+
+    await using reachable = startFerry(['up'], {
+      DATABASE_URL: 'postgres://127.0.0.1:1/nowhere',
+      FERRY_DATA_DIR: await emptyDataDir(),
+      FERRY_HTTP_HOST: '0.0.0.0',
+      FERRY_HTTP_PORT: '0',
+    })
+    await reachable.printed('The console is off: FERRY_HTTP_HOST is not a loopback address')
 
     const second = await runFerryHere(['up'], env)
     expect(second.code).toBe(2)

@@ -49,3 +49,21 @@ test('a port that was set and is taken ends a worker at once, with a plain sente
       'Set FERRY_HTTP_PORT to a free port (0 takes any), or FERRY_HTTP_HOST to an address of this machine.\n',
   )
 })
+
+test('a worker has the console if a setting says so, with the token of the setting', async () => {
+  await using cli = await openCli()
+  const env = { FERRY_HTTP_PORT: '0', FERRY_CONSOLE_TOKEN: 'operate-1234567890' }
+  await using without = cli.ferryStart('worker --json', env)
+  await without.printed('"schedules"')
+  const [quiet] = jsonLines(without.output)
+  expect(quiet).toMatchObject({ console: null })
+  expect((await ask(`${quiet?.http}/`)).status).toBe(404)
+
+  await using worker = cli.ferryStart('worker --json', { ...env, FERRY_CONSOLE: 'on' })
+  await worker.printed('"schedules"')
+  const [ready] = jsonLines(worker.output)
+  expect(ready?.console).toBe(`${ready?.http}/`)
+  expect((await ask(String(ready?.console))).status).toBe(401)
+  const headers = { authorization: 'Bearer operate-1234567890' }
+  expect((await ask(String(ready?.console), { headers })).text).toContain('<h1>Now</h1>')
+})
