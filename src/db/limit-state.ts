@@ -15,33 +15,16 @@ const LimitState = z.object({
 })
 export type LimitState = Readonly<z.infer<typeof LimitState>>
 
-/** Reads from the call log how long the next call of `operation` would wait, and acquires nothing. */
+/** Reads from the call log how long the next call of `operation` would wait, and acquires nothing. Readers may do so too. */
 export async function loadLimitState(
   pool: Pool,
   { limitKey, windows }: Limit,
   operation: string,
 ): Promise<LimitState> {
   const { rows } = await pool.query(
-    `with calls as (
-       select c.started from ferry.counted_calls($1, $5, now() - $4 * interval '1 ms') c
-     ), windows as (
-       select max(w.free_at) as free_at from ferry.full_windows($1, $5, $2::int[], $3::int[], now()) w
-     ), closed as (
-       select max(l.blocked_until) as until from ferry.platform_limits l
-       where l.limit_key = $1 and l.operation = $5
-     )
-     select greatest(extract(epoch from greatest(windows.free_at, closed.until) - now()), 0)::float8 * 1000 as "waitMs",
-       greatest(extract(epoch from closed.until - now()), 0)::float8 * 1000 as "closedMs",
-       (select count(*)::int from calls) as counted,
-       coalesce(extract(epoch from now() - (select min(started) from calls)), 0)::float8 * 1000 as "countedForMs"
-     from windows, closed`,
-    [
-      limitKey,
-      windows.map(window => window.maxCalls),
-      windows.map(window => window.windowMs),
-      Math.max(...windows.map(window => window.windowMs)),
-      operation,
-    ],
+    `select wait_ms as "waitMs", closed_ms as "closedMs", counted, counted_for_ms as "countedForMs"
+     from ferry.limit_state($1, $2, $3::int[], $4::int[])`,
+    [limitKey, operation, windows.map(window => window.maxCalls), windows.map(window => window.windowMs)],
   )
   return onlyRow(LimitState.array().parse(rows), 'looking at the limit')
 }

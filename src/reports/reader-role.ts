@@ -6,9 +6,9 @@ export const READER = 'ferry_reader'
 
 /**
  * The tables that the role may read beside all views, each with the columns that it may not: rows as the platform sent
- * them, and hashes of keys and of data. What is not here, it may not read at all: people and what became of their rows
- * (`import_recipients`, `import_rejects`, `import_left_out`), the salt of their hashes (`installation`), leases and
- * messages. Reports about these are views, or functions that run as their owner.
+ * them, hashes of keys and of data, and the tokens of leases. What is not here, it may not read at all: people and what
+ * became of their rows (`import_recipients`, `import_rejects`, `import_left_out`), the salt of their hashes
+ * (`installation`), and messages. Reports about these are views, or functions that run as their owner.
  */
 const READABLE: Readonly<Record<string, readonly string[]>> = {
   alert_rule_firings: [],
@@ -20,6 +20,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   import_locales: [],
   imports: [],
   inventory_promises: [],
+  leases: ['token'],
   mcp_server_versions: [],
   migrations: [],
   platform_accounts: [],

@@ -50,7 +50,7 @@ const HIDDEN = [
   'import_recipients',
   'import_rejects',
   'installation',
-  'leases',
+  'leases.token',
   'platform_calls.limit_key',
   'platform_limits.limit_key',
   'quarantined_rows.raw',

@@ -1,8 +1,9 @@
 import type { Action, Page } from './page.ts'
+import { IMPORTS_PAGES } from './pages/imports.ts'
 import { NOW_PAGES } from './pages/now.ts'
 
 /** Every page. */
-export const PAGES: readonly Page[] = [...NOW_PAGES]
+export const PAGES: readonly Page[] = [...NOW_PAGES, ...IMPORTS_PAGES]
 
 /** Every decision that the console can carry out. */
 export const ACTIONS: readonly Action[] = []

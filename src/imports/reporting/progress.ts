@@ -4,7 +4,7 @@ import { estimateMs } from '#src/imports/estimate.ts'
 import { type ImportSummary, isActive, isEnded } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { loadPace, type Pace } from './pace.ts'
-import { findSummaryRow, type PauseReport, pauseReportOf, summaryOf } from './summary.ts'
+import { findSummaryRow, type PauseReport, pauseReportOf, type SummaryRow, summaryOf } from './summary.ts'
 import { whyWaiting } from './why-waiting.ts'
 
 /** Where an import stands, for a person who watches it. */
@@ -27,9 +27,13 @@ const MIN_PACE_MS = 90_000
 
 /** Reads counts kept along the way. `limit` is null if the import's account is not known here. Throws `ImportNotFound`. */
 export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null): Promise<Progress> {
-  const row = await findSummaryRow(pool, id)
+  return progressOf(pool, await findSummaryRow(pool, id), limit)
+}
+
+/** The same of an import that has been read already. */
+export async function progressOf(pool: Pool, row: SummaryRow, limit: Limit | null): Promise<Progress> {
   const summary = summaryOf(row)
-  const pace = await loadPace(pool, id)
+  const pace = await loadPace(pool, BigInt(row.id))
   const batchesLeft = isEnded(row.status) ? 0 : pace.batchesLeft
   const atRest = { summary, batchesLeft, rowsPerMinute: null, etaMs: null, whyWaiting: null }
   if (!isActive(row.status)) return { ...atRest, pause: pauseReportOf(row) }

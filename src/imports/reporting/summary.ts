@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { ImportNotFound } from '#src/imports/errors.ts'
 import { IS_NOT_COUNTED_YET } from '#src/imports/uncertain.ts'
-import { IMPORT_STATUSES, type ImportSummary } from '#src/model/import.ts'
+import { IMPORT_STATUSES, type ImportSummary, ON_UNCERTAIN } from '#src/model/import.ts'
 
 /** An import with its counts of rows, as the database returns it: numbers beyond 32 bits are text. */
 const SummaryRow = z.object({
@@ -13,6 +13,8 @@ const SummaryRow = z.object({
   status: z.enum(IMPORT_STATUSES),
   file: z.string(),
   created_at: z.date(),
+  staged_at: z.date().nullable(),
+  confirmed_at: z.date().nullable(),
   finished_at: z.date().nullable(),
   purged_at: z.date().nullable(),
   read: z.number(),
@@ -23,6 +25,9 @@ const SummaryRow = z.object({
   already_imported: z.number(),
   uncertain: z.number(),
   pending: z.number(),
+  /** Pause once so many rows have been sent; null: it does not. */
+  first_rows: z.number().nullable(),
+  on_uncertain: z.enum(ON_UNCERTAIN),
   batches: z.number(),
   requests: z.number(),
   duration_ms: z.number(),
@@ -39,8 +44,8 @@ export type SummaryRow = Readonly<z.infer<typeof SummaryRow>>
  * are those made, without those split since, and, until the import has ended, those still to be made.
  */
 const SUMMARIES = `
-  select i.id, i.account, i.page_id, i.method, i.status, i.file, i.created_at, i.finished_at, i.purged_at, i.read,
-    i.sent, i.rejected, i.duplicate, i.suppressed, i.already_imported, i.uncertain + b.lost as uncertain,
+  select i.id, i.account, i.page_id, i.method, i.status, i.file, i.created_at, i.staged_at, i.confirmed_at,
+    i.finished_at, i.purged_at, i.first_rows, i.on_uncertain, i.read, i.sent, i.rejected, i.duplicate, i.suppressed, i.already_imported, i.uncertain + b.lost as uncertain,
     i.recipients - i.sent - i.uncertain - b.lost as pending,
     i.batches + case when i.finished_at is null
       then ceil((i.recipients - i.batched)::numeric / least(i.batch_rows, i.most_rows))::int else 0 end as batches,
@@ -81,22 +86,35 @@ export type ImportFilter = {
   readonly account?: string | undefined
   readonly status?: string | undefined
   readonly since?: Date | undefined
+  /** Only imports that are older than this one. */
+  readonly before?: bigint | undefined
 }
 
 /** Returns the newest imports first. */
 export async function listSummaryRows(
   pool: Pool,
   limit: number,
-  { account, status, since }: ImportFilter = {},
+  { account, status, since, before }: ImportFilter = {},
 ): Promise<SummaryRow[]> {
   const { rows } = await pool.query(
     `${SUMMARIES} where i.id in (
        select id from ferry.imports
        where ($2::text is null or account = $2) and ($3::text is null or status = $3)
-         and ($4::timestamptz is null or created_at >= $4)
+         and ($4::timestamptz is null or created_at >= $4) and ($5::bigint is null or id < $5)
        order by id desc limit $1)
      order by i.id desc`,
-    [limit, account, status, since],
+    [limit, account, status, since, before],
+  )
+  return SummaryRow.array().parse(rows)
+}
+
+/** Returns imports that wait for a person, the oldest first: staged, paused and undecided ones. */
+export async function listWaitingRows(pool: Pool, limit: number): Promise<SummaryRow[]> {
+  const { rows } = await pool.query(
+    `${SUMMARIES} where i.finished_at is null
+       and (i.status in ('paused', 'undecided') or i.status = 'staging' and i.staged_at is not null)
+     order by i.id limit $1`,
+    [limit],
   )
   return SummaryRow.array().parse(rows)
 }

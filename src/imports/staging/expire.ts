@@ -6,7 +6,7 @@ import type { OldRows } from '#src/db/prune.ts'
 import { importLeftOut, importRecipients, importRejects, imports } from '#src/imports/schema.ts'
 
 /** How long a staged import waits to be confirmed. */
-const STAGED_FOR_MS = 24 * 3_600_000
+export const STAGED_FOR_MS = 24 * 3_600_000
 
 /** Removes a staged import that will not be confirmed, with all its rows. Any other import is left as it is. */
 export async function discardStaging(pool: Pool, id: bigint): Promise<void> {

@@ -1,0 +1,39 @@
+import { STAGED_FOR_MS } from '#src/imports/staging/expire.ts'
+import type { SummaryRow } from './summary.ts'
+
+/** Why an import waits for a person, without a recipient. */
+export type WaitsFor = {
+  readonly decision: 'confirm' | 'resume' | 'resolve'
+  /** A sentence or two. */
+  readonly why: string
+  /** When the decision is taken from the person; null: never. */
+  readonly until: Date | null
+}
+
+/** Returns what an import waits for a person for; null if it does not wait. */
+export function waitsFor(row: SummaryRow): WaitsFor | null {
+  const { status, staged_at, first_rows, pause_code, pause_message, uncertain } = row
+  if (status === 'staging' && staged_at !== null) {
+    const why = 'Its file has been checked. Nothing is sent until somebody confirms it.'
+    // As `oldStagings` has it: the earlier of the two.
+    const since = Math.min(row.created_at.getTime(), staged_at.getTime())
+    return { decision: 'confirm', why, until: new Date(since + STAGED_FOR_MS) }
+  }
+  if (status === 'paused') {
+    const code = pause_code === null || pause_message?.includes(pause_code) ? '' : ` (${pause_code})`
+    const isFirst = first_rows !== null && pause_code === FIRST_ROWS_SENT
+    const why = isFirst
+      ? `${pause_message} The others wait for an approval.`
+      : `${pause_message ?? 'It is paused.'}${code}`
+    return { decision: 'resume', why, until: null }
+  }
+  if (status === 'undecided') {
+    const rows = uncertain === 1 ? 'one row' : `${uncertain.toLocaleString('en-US')} rows`
+    const why = `No definite answer came for ${rows}: the platform may have them. Somebody has to find out.`
+    return { decision: 'resolve', why, until: null }
+  }
+  return null
+}
+
+/** The code of the pause after the first rows (`--first`), as `sending/pause.ts` writes it. */
+export const FIRST_ROWS_SENT = 'FirstRowsSent'
