@@ -20,7 +20,10 @@ export type KnownRows = {
 
 type Kept = { readonly of: string; readonly rows: ListedRows }
 
-/** Keeps at most `maxRows` rows; the inventories that were not synced for longest are forgotten first. */
+/**
+ * Keeps at most `maxRows` rows; the inventories that were not synced for longest are forgotten first. One that has more rows
+ * than that is not kept, and costs the others nothing.
+ */
 export function createKnownRows(maxRows: number): KnownRows {
   const kept = new Map<string, Kept>()
   const keyOf = ({ account, resource }: Inventory) => `${resource} ${account}`
@@ -34,6 +37,7 @@ export function createKnownRows(maxRows: number): KnownRows {
       return found && last && found.of === identityOf(scope, last) ? found.rows : null
     },
     keep(inventory, scope, last, rows) {
+      if (rows.size > maxRows) return
       kept.set(keyOf(inventory), { of: identityOf(scope, last), rows })
       let size = 0
       for (const { rows } of kept.values()) size += rows.size

@@ -27,8 +27,16 @@ type Origin = { httpStatus: number; requestId: string | null; retryAfterMs: numb
 /** Longer text of the platform is cut off. */
 const MAX_TEXT_LENGTH = 1_000
 
-/** Reads an answer and checks its envelope and `data`. Never throws for what the platform sent. */
-export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub): Verdict<T> {
+/**
+ * Reads an answer and checks its envelope and `data`. Never throws for what the platform sent. `damage` says where the rows of
+ * a listing are no JSON, if they were found to be none.
+ */
+export function readAnswer<T>(
+  answer: Answered,
+  data: z.ZodType<T>,
+  scrub: Scrub,
+  damage: string | null = null,
+): Verdict<T> {
   const tidy = (text: string) => tidied(text, scrub)
   const origin: Origin = {
     httpStatus: answer.httpStatus,
@@ -43,7 +51,9 @@ export function readAnswer<T>(answer: Answered, data: z.ZodType<T>, scrub: Scrub
   try {
     body = parseLossless(answer.body.toString('utf8'))
   } catch {
-    return refused(refusedWithoutEnvelope(origin, 'not valid JSON'))
+    return refused(
+      refusedWithoutEnvelope(origin, damage === null ? 'not valid JSON' : `not valid JSON: ${damage}`),
+    )
   }
   const verdict = readEnvelope(body, origin, tidy)
   if (!verdict.ok) return verdict

@@ -18,7 +18,11 @@ export type McpPage = {
   readonly mayBeDirty: boolean
 }
 
-type ScannedPage = Omit<McpPage, 'total'> & { readonly around: Buffer }
+type ScannedPage = Omit<McpPage, 'total'> & {
+  readonly around: Buffer
+  /** See `RowScanner.damage`. */
+  readonly damage: string | null
+}
 
 /** Asks for one page of MCP servers. */
 export function listPageRequest({
@@ -32,10 +36,10 @@ export function listPageRequest({
     receive: async (head, chunks) =>
       mayBeListing(head)
         ? readPage(chunks)
-        : { servers: [], mayBeDirty: false, around: await readWhole(chunks) },
+        : { servers: [], mayBeDirty: false, around: await readWhole(chunks), damage: null },
     read(answer, scrub) {
-      const { around, servers, mayBeDirty } = answer.body
-      const verdict = readAnswer({ ...answer, body: around }, McpPageData, scrub)
+      const { around, damage, servers, mayBeDirty } = answer.body
+      const verdict = readAnswer({ ...answer, body: around }, McpPageData, scrub, damage)
       if (!verdict.ok) return verdict
       const { total, servers: rows } = verdict.data
       return { ...verdict, data: { total, servers: rows === null ? [] : servers, mayBeDirty } }
@@ -64,5 +68,5 @@ async function readPage(chunks: AsyncIterable<Buffer>): Promise<ScannedPage> {
     },
   })
   for await (const chunk of chunks) if (!scanner.write(chunk)) break
-  return { servers, mayBeDirty, around: scanner.end() }
+  return { servers, mayBeDirty, around: scanner.end(), damage: scanner.damage() }
 }

@@ -18,10 +18,10 @@ export function listRulesRequest(
     receive: async (head, chunks) =>
       mayBeListing(head)
         ? readListing(ALERT_RULES, chunks, sink)
-        : { ...EMPTY_LISTING, around: await readWhole(chunks) },
+        : { ...EMPTY_LISTING, around: await readWhole(chunks), damage: null },
     read(answer, scrub) {
-      const { around, ...listing } = answer.body
-      const verdict = readAnswer({ ...answer, body: around }, AlertRulesData, scrub)
+      const { around, damage, ...listing } = answer.body
+      const verdict = readAnswer({ ...answer, body: around }, AlertRulesData, scrub, damage)
       if (!verdict.ok || verdict.data !== null || listing.rows === 0) return withData(verdict, listing)
       // The text had two members `data`. The last one counts, and it is null.
       sink.begin()

@@ -12,6 +12,8 @@ import type { ListingEnd, RowSink } from './row-sink.ts'
 export type ScannedListing = ListingEnd & {
   /** See `RowScanner.end`. */
   readonly around: Buffer
+  /** See `RowScanner.damage`. */
+  readonly damage: string | null
 }
 
 export const EMPTY_LISTING: ListingEnd = { rows: 0, dataHash: hash('sha256', '', 'hex'), drift: [] }
@@ -90,7 +92,13 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
       return isWhole
     },
     end(): ScannedListing {
-      return { rows: position, dataHash: digests.digest('hex'), drift: drift.found(), around: scanner.end() }
+      return {
+        rows: position,
+        dataHash: digests.digest('hex'),
+        drift: drift.found(),
+        around: scanner.end(),
+        damage: scanner.damage(),
+      }
     },
   }
 }

@@ -49,6 +49,11 @@ export class RowScanner {
   #string: Buffer[] = []
 
   #expected: Expected = 'row or end'
+  /** How many rows were taken, and how many bytes come before what is read now. */
+  #rows = 0
+  #bytesBefore = 0
+  /** How many bytes earlier chunks had. */
+  #bytesRead = 0
   /** The beginning of a row that earlier chunks had. Null once the row is too long. */
   #begun: Buffer[] | null = []
   #begunBytes = 0
@@ -73,12 +78,19 @@ export class RowScanner {
       else if (this.#place === 'between') at = this.#lookForRow(chunk, at, guess)
       else at = this.#readRow(chunk, at)
     }
+    this.#bytesRead += chunk.length
     return !this.#isBroken
   }
 
   /** Returns what is around the rows, with `[]` in their place. Empty if the text was broken at or between rows. */
   end(): Buffer {
     return this.#isBroken || this.#place !== 'around' ? Buffer.alloc(0) : Buffer.concat(this.#around)
+  }
+
+  /** Says where the text was broken at or between rows, as part of a sentence. Null if it was not. */
+  damage(): string | null {
+    if (!this.#isBroken && this.#place === 'around') return null
+    return `${this.#rows} rows of the list are whole, and what follows after ${this.#bytesBefore} bytes (unpacked) is damaged or cut off`
   }
 
   /** Reads what is around the rows, up to their first byte. */
@@ -105,6 +117,7 @@ export class RowScanner {
         this.#keys.push(null)
         this.#place = 'between'
         this.#expected = 'row or end'
+        this.#rows = 0
         this.#handler.restart()
         return at + 1
       } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) this.#keys.push(null)
@@ -129,6 +142,7 @@ export class RowScanner {
   #lookForRow(chunk: Buffer, from: number, guess: RowGuess): number {
     let at = from
     while (isSpace(chunk[at])) at++
+    this.#bytesBefore = this.#bytesRead + at
     const byte = chunk[at]
     if (byte === undefined) return at
     if (byte === CLOSE_BRACKET && this.#expected !== 'row') {
@@ -144,7 +158,7 @@ export class RowScanner {
     const guessed = guess.endOf(at)
     if (guessed !== -1 && guessed - at <= MAX_ROW_BYTES) {
       this.#expected = 'comma or end'
-      if (this.#handler.row(chunk.subarray(at, guessed))) return guessed
+      if (this.#handler.row(chunk.subarray(at, guessed))) return this.#rowEndsAt(guessed)
       guess.stop()
     }
     this.#place = 'in row'
@@ -167,6 +181,12 @@ export class RowScanner {
     this.#isBroken = !this.#take(this.#textOfRow(chunk.subarray(from, end)))
     this.#place = 'between'
     this.#expected = 'comma or end'
+    return this.#isBroken ? end : this.#rowEndsAt(end)
+  }
+
+  #rowEndsAt(end: number): number {
+    this.#rows++
+    this.#bytesBefore = this.#bytesRead + end
     return end
   }
 

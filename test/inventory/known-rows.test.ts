@@ -125,6 +125,16 @@ test('only so many rows are known: the inventory that was synced longest ago is 
   for (const rows of [LISTED, reversed]) expect(await none(rows)).toMatchObject({ parsed: 20 })
 })
 
+test('an account with too many rows to be known costs the others nothing', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const sync = startWorker(harness, 50)
+  const large = rules(upTo(51))
+  await sync(LISTED)
+  await sync(large, { account: 'large' })
+  expect(await sync(large.toReversed(), { account: 'large' })).toMatchObject({ parsed: 51, unchanged: 51 })
+  expect(await sync(LISTED.toReversed())).toMatchObject({ parsed: 0, unchanged: 20 })
+})
+
 describe('of two rows with one id the same one counts, whatever the worker knows', () => {
   const [known, ...others] = LISTED as [Listed, ...Listed[]]
   const listings: Readonly<Record<string, readonly Listed[]>> = {

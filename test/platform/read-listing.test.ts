@@ -60,7 +60,10 @@ test('servers that come twice, or are null in the end, or are no JSON', async ()
   expect(await page('"servers":[1,2],"servers":[3]')).toMatchObject(with_([3]))
   expect(await page('"servers":[1,2],"servers":null')).toMatchObject(with_([]))
   expect(await page('"servers":["\\u0000",2]')).toMatchObject(with_(['\0', 2], true))
-  expect(await page('"servers":[nul,2]')).toMatchObject({ ok: false })
+  expect(await page('"servers":[1,nul]')).toMatchObject({
+    ok: false,
+    refusal: { message: expect.stringContaining(': 1 rows of the list are whole') },
+  })
 })
 
 test('a row that is no JSON spoils the whole, however long it is', async () => {
@@ -70,6 +73,35 @@ test('a row that is no JSON spoils the whole, however long it is', async () => {
     expect(around).toHaveLength(0)
   }
   expect((await read(listing(rule(1)))).around.toString()).toBe('{"request_id":"r","data":[]}')
+})
+
+test('a damaged listing is refused with the place of the damage, however it is cut', async () => {
+  const whole = listing(rule(1), rule(2), rule(3))
+  const [second, third] = [whole.indexOf(rule(2)), whole.indexOf(rule(3))]
+  const damaged: [text: string, rows: number, bytes: number][] = [
+    [whole.replace(rule(2), '{"id":2,}'), 1, second],
+    [whole.slice(0, third + 20), 2, third],
+    [whole.slice(0, third - 1), 2, third - 1],
+    [whole.replace(`${rule(2)},`, `${rule(2)};`), 2, third - 1],
+    [
+      whole.replace('"data":', '"data":[1,2],"data":').replace(rule(1), 'nul'),
+      0,
+      whole.indexOf(rule(1)) + 13,
+    ],
+  ]
+  for (const [text, rows, bytes] of damaged) {
+    for (const size of [1, 700, text.length]) {
+      const request = listRulesRequest(0n, collectRows())
+      const body = await request.receive(HEAD, chunksOf(text, size))
+      const verdict = request.read({ kind: 'answered', permit: PERMIT, ...HEAD, body }, scrubbed => scrubbed)
+      expect(verdict).toMatchObject({
+        ok: false,
+        refusal: {
+          message: `The answer (HTTP 200) is not valid JSON: ${rows} rows of the list are whole, and what follows after ${bytes} bytes (unpacked) is damaged or cut off.`,
+        },
+      })
+    }
+  }
 })
 
 test('a row nested too deep to be read exactly is quarantined alone', async () => {
