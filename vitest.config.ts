@@ -21,6 +21,8 @@ export const LONG = [
   'test/worker/out-of-reach.test.ts',
   'test/worker/hanging-*.test.ts',
   'test/http/out-of-reach.test.ts',
+  // A browser, and every page of the console in it.
+  'test/http/console/browser/*.test.ts',
   'test/db/silence.test.ts',
   'test/db/isolation.test.ts',
   'test/cli/connection-errors.test.ts',

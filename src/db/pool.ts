@@ -1,4 +1,11 @@
-import { type ClientBase, Pool, type PoolClient, type QueryResult, type QueryResultRow } from 'pg'
+import {
+  type ClientBase,
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+  type QueryResult,
+  type QueryResultRow,
+} from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 import { createOutageLog, type DatabaseAddress, isConnectionError, PostgresUnavailable } from './outage.ts'
@@ -98,6 +105,8 @@ class FerryPool extends Pool {
       max,
       application_name: 'ferry',
       connectionTimeoutMillis: 10_000,
+      // Nobody waits for a page as long as it takes to notice that a connection went silent.
+      ...(reading && boundsOf(reading)),
       Client: WatchedClient,
       verify: (client, done) => void this.#examine(client).then(() => done(), done),
     })
@@ -182,6 +191,11 @@ function readingBegin({ role, withinMs }: Reading): string {
   const asRole = role === null ? '' : `; set local role ${role}`
   return `begin isolation level read committed read only; set local jit = off;
     set local statement_timeout = ${Math.round(withinMs)}; set local idle_in_transaction_session_timeout = '60s'${asRole}`
+}
+
+/** The server stops what takes too long. If no answer comes at all, the client gives up a second later. */
+function boundsOf({ withinMs }: Reading): Pick<PoolConfig, 'connectionTimeoutMillis' | 'query_timeout'> {
+  return { connectionTimeoutMillis: withinMs + 1_000, query_timeout: withinMs + 1_000 }
 }
 
 /** Runs `work` in one transaction of an open connection. */

@@ -147,7 +147,17 @@ export function serveConsole(app: FastifyInstance, { tokens, log, target }: Cons
     if ('goTo' in answered) return reply.redirect(answered.goTo, 303)
     const { status, title, body, refreshEveryMs } = answered
     const timezone = target()?.timezone ?? 'UTC'
-    const frame: Frame = { title, section, here: request.url, visitor, timezone, refreshEveryMs, assets }
+    const isFailure = status >= 500
+    const frame: Frame = {
+      title,
+      section,
+      here: request.url,
+      visitor,
+      timezone,
+      isFailure,
+      refreshEveryMs,
+      assets,
+    }
     return reply
       .code(status)
       .type('text/html; charset=utf-8')

@@ -1,6 +1,7 @@
 import type { Visitor } from './access.ts'
 import { type Html, html } from './html.ts'
 import { SECTIONS, type Section } from './page.ts'
+import { time } from './parts/values.ts'
 
 export type Frame = {
   readonly title: string
@@ -10,13 +11,15 @@ export type Frame = {
   readonly visitor: Visitor | null
   /** As `<time>` elements are written without script. */
   readonly timezone: string
+  /** Whether this page stands for one that could not be made. */
+  readonly isFailure: boolean
   readonly refreshEveryMs?: number | undefined
   readonly assets: { readonly style: string; readonly script: string; readonly icon: string }
 }
 
 /** A whole page around its content. */
 export function pageOf(frame: Frame, body: Html): Html {
-  const { title, section, here, visitor, timezone, refreshEveryMs, assets } = frame
+  const { title, section, here, visitor, timezone, isFailure, refreshEveryMs, assets } = frame
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -37,12 +40,12 @@ export function pageOf(frame: Frame, body: Html): Html {
       html`<li><a href="${path}"${id === section ? html` aria-current="page"` : null}>${name}</a></li>`,
   )}</ul></nav>
 </header>
-<main id="main" tabindex="-1"${refreshEveryMs ? html` data-refresh="${refreshEveryMs}"` : null}>
+<main id="main" tabindex="-1"${isFailure ? html` class="failed"` : null}${refreshEveryMs ? html` data-refresh="${refreshEveryMs}"` : null}>
 <h1>${title}</h1>
 ${body}
 </main>
 <footer>
-<p>Times in <span data-zone>${timezone}</span>. ${visitor ? accessNote(visitor, here) : null}</p>
+<p>As of <span data-as-of>${time(new Date(), timezone)}</span>. Times in <span data-zone>${timezone}</span>. ${visitor ? accessNote(visitor, here) : null}</p>
 <p data-live role="status" class="visually-hidden"></p>
 </footer>
 </body>

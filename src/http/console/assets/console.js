@@ -1,6 +1,8 @@
 // Shows times in the reader's zone, and fetches the page anew. Without script the pages work as well.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 const inZone = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
+const main = document.querySelector('main')
+const live = document.querySelector('[data-live]')
 
 function localize(root) {
   for (const element of root.querySelectorAll('time[datetime]')) {
@@ -11,14 +13,15 @@ function localize(root) {
 localize(document)
 for (const element of document.querySelectorAll('[data-zone]')) element.textContent = zone
 
-const live = document.querySelector('[data-live]')
-const main = () => document.querySelector('main')
+// What the forms hold. A form that was touched is not taken away.
+const written = () =>
+  [...main.querySelectorAll('form')].map(form => `${new URLSearchParams(new FormData(form))}`).join()
+let untouched = written()
 
-// Nothing changes under somebody who types, reads a menu, selects text or decides.
+// Nothing changes under somebody who types, goes through the page by keyboard, selects text or decides.
 function isBusy() {
-  const focused = document.activeElement
-  const inMain = focused && focused !== main() && main().contains(focused)
-  return inMain || document.querySelector('dialog[open]') || !getSelection().isCollapsed
+  const isInside = main.querySelector(':focus-visible, dialog[open]') !== null
+  return isInside || !getSelection().isCollapsed || written() !== untouched
 }
 
 function states(root) {
@@ -26,39 +29,57 @@ function states(root) {
   return new Map(found.map(element => [element.dataset.announce, element.textContent.trim()]))
 }
 
-function replaceMain(text) {
-  const next = new DOMParser().parseFromString(text, 'text/html').querySelector('main')
-  if (!next) return
-  localize(next)
-  const before = states(main())
-  const changed = [...states(next)].filter(([of, state]) => before.has(of) && before.get(of) !== state)
-  const open = [...main().querySelectorAll('details[open][id]')].map(element => element.id)
-  main().replaceWith(document.importNode(next, true))
-  for (const id of open) document.getElementById(id)?.setAttribute('open', '')
-  if (changed.length > 0) live.textContent = changed.map(([of, state]) => `${of}: ${state}`).join('. ')
-}
+const nameOf = details => details.id || details.querySelector('summary')?.textContent
 
-let isLost = false
-async function refresh() {
-  if (document.hidden || isBusy()) return
-  try {
-    const response = await fetch(location.href, { redirect: 'error', signal: AbortSignal.timeout(10_000) })
-    const text = await response.text()
-    if (isBusy()) return
-    if (!response.headers.get('content-type')?.startsWith('text/html')) throw new Error('no page')
-    replaceMain(text)
-    setLost(false)
-  } catch {
-    setLost(true)
+function keepOpen(next) {
+  const known = new Map([...main.querySelectorAll('details')].map(details => [nameOf(details), details.open]))
+  for (const details of next.querySelectorAll('details')) {
+    details.open = known.get(nameOf(details)) ?? details.open
   }
 }
 
-function setLost(lost) {
-  if (lost === isLost) return
-  isLost = lost
-  document.body.classList.toggle('lost', lost)
-  live.textContent = lost ? 'Ferry does not answer. What is shown is old.' : 'Ferry answers again.'
+function show(page) {
+  const next = page.querySelector('main')
+  localize(page)
+  keepOpen(next)
+  const before = states(main)
+  const changed = [...states(next)].filter(([of, state]) => before.has(of) && before.get(of) !== state)
+  main.replaceChildren(...next.childNodes)
+  main.dataset.refresh = next.dataset.refresh ?? ''
+  main.classList.toggle('failed', next.classList.contains('failed'))
+  document.title = page.title
+  for (const old of document.querySelectorAll('[data-as-of]'))
+    old.replaceWith(page.querySelector('[data-as-of]'))
+  untouched = written()
+  if (changed.length > 0) live.textContent = changed.map(([of, state]) => `${of}: ${state}`).join('. ')
 }
 
-const everyMs = Number(main().dataset.refresh)
-if (everyMs > 0) setInterval(refresh, everyMs)
+// Says above the page that it is old, or, with null, that it is not any more.
+function setLost(words) {
+  if (words === (document.body.dataset.lost ?? null)) return
+  if (words === null) delete document.body.dataset.lost
+  else document.body.dataset.lost = words
+  live.textContent = words ?? 'Ferry answers again.'
+}
+
+async function refresh() {
+  if (document.hidden || !main.dataset.refresh || isBusy()) return
+  try {
+    const response = await fetch(location.href, { redirect: 'error', signal: AbortSignal.timeout(10_000) })
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html')
+    if (!page.querySelector('main')) throw new Error('no page')
+    // What was read before says more than an error, if it says that it is old.
+    const isKept = response.status >= 500 && !main.classList.contains('failed')
+    if (!isKept && !isBusy()) show(page)
+    setLost(isKept ? 'Ferry cannot read from Postgres now. What is shown is old.' : null)
+  } catch {
+    setLost('Ferry does not answer. What is shown is old.')
+  }
+}
+
+function refreshLater() {
+  const everyMs = Number(main.dataset.refresh)
+  if (everyMs > 0) setTimeout(() => refresh().then(refreshLater), everyMs)
+}
+refreshLater()
+document.addEventListener('visibilitychange', refresh)

@@ -1,0 +1,218 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { savePromises } from '#src/reports/promises.ts'
+import { ageRuns } from '#test/support/runs.ts'
+import { openConsoleHarness } from '../console-harness.ts'
+import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.ts'
+
+/* Time passes by the clock of the page, which a test moves. Nothing here waits for real seconds. */
+
+const HOUR_MS = 3_600_000
+const USUAL = { timezone: 'UTC', folders: ['0'], runsKeptMs: null }
+
+describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await openChromium()
+  })
+  afterAll(() => browser?.close())
+
+  /** Opens the first page of a Ferry whose rules are fresh. */
+  async function openNow() {
+    await using opened = new AsyncDisposableStack()
+    const harness = opened.use(await openConsoleHarness())
+    const pool = harness.ferry.pool
+    await savePromises(pool, [
+      {
+        account: 'default',
+        resource: 'alert-rules',
+        promiseMs: HOUR_MS,
+        schedule: 'poll-alert-rules',
+        ...USUAL,
+      },
+    ])
+    await harness.sync()
+    const { page, problems } = opened.use(await openVisit(browser, harness.http.address))
+    let asked = 0
+    page.on('request', request => {
+      asked += Number(request.resourceType() === 'fetch')
+    })
+    await page.clock.install()
+    await page.goto('/')
+    const kept = opened.move()
+    return {
+      harness,
+      page,
+      problems,
+      /** How often the page has asked for itself. */
+      asked: () => asked,
+      main: page.locator('main'),
+      live: page.locator('[data-live]'),
+      makeLate: () => ageRuns(pool, '2 hours'),
+      /** Lets the time come at which the page fetches itself. */
+      passTime: () => page.clock.runFor(10_000),
+      async textLater() {
+        await page.clock.runFor(10_000)
+        return page.locator('main').textContent()
+      },
+      /** Lets the time come at which the page fetches itself, and waits for the answer. */
+      async refresh() {
+        const answered = page.waitForResponse(response => response.request().resourceType() === 'fetch')
+        await page.clock.runFor(10_000)
+        await (await answered).finished()
+      },
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    }
+  }
+
+  test('shows what is new, and tells screen readers which state has changed', async () => {
+    await using now = await openNow()
+    await now.refresh()
+    expect(await now.live.textContent()).toBe('')
+    await now.makeLate()
+    await now.refresh()
+    await expect.poll(() => now.live.textContent()).toMatch(/default.*: late/)
+    expect(await now.main.textContent()).toContain('late')
+    expect(now.problems).toEqual([])
+  })
+
+  test('says of which moment it is', async () => {
+    await using now = await openNow()
+    const first = await now.page.locator('[data-as-of] time').getAttribute('datetime')
+    await now.refresh()
+    await expect.poll(() => now.page.locator('[data-as-of] time').getAttribute('datetime')).not.toBe(first)
+  })
+
+  test('shows times in the zone of the reader, and names it', async () => {
+    await using now = await openNow()
+    expect(await now.page.locator('[data-zone]').textContent()).toMatch(/^Asia\/(Kolkata|Calcutta)$/)
+    const shown = async () => {
+      const asOf = now.page.locator('[data-as-of] time')
+      const at = new Date((await asOf.getAttribute('datetime')) ?? '')
+      return { is: await asOf.textContent(), shouldBe: inKolkata(at) }
+    }
+    const loaded = await shown()
+    expect(loaded.is).toBe(loaded.shouldBe)
+    await now.refresh()
+    const refreshed = await shown()
+    expect(refreshed.is).toBe(refreshed.shouldBe)
+  })
+
+  test('changes nothing under somebody who goes through it by keyboard', async () => {
+    await using now = await openNow()
+    await now.makeLate()
+    await now.page.keyboard.press('Tab') // the skip link
+    await now.page.keyboard.press('Enter')
+    await now.page.keyboard.press('Tab')
+    expect(await now.main.locator(':focus').count()).toBe(1)
+    await now.passTime()
+    expect(now.asked()).toBe(0)
+    expect(await now.main.textContent()).not.toContain('late')
+    await now.page.evaluate('document.activeElement.blur()')
+    await now.refresh()
+    await expect.poll(() => now.main.textContent()).toContain('late')
+  })
+
+  test('changes nothing under somebody who selects text', async () => {
+    await using now = await openNow()
+    await now.makeLate()
+    await now.page.evaluate('getSelection().selectAllChildren(document.querySelector("main h1"))')
+    await now.passTime()
+    expect(now.asked()).toBe(0)
+    expect(await now.main.textContent()).not.toContain('late')
+    await now.page.evaluate('getSelection().removeAllRanges()')
+    await now.refresh()
+    await expect.poll(() => now.main.textContent()).toContain('late')
+  })
+
+  test('keeps what was typed, after the field is left too', async () => {
+    await using now = await openNow()
+    await addToEveryPage(now.page, '<form><input name="because"></form>')
+    await now.refresh()
+    await now.main.locator('input').fill('they are gone for good')
+    await now.page.evaluate('document.activeElement.blur()')
+    await now.passTime()
+    expect(await now.main.locator('input').inputValue()).toBe('they are gone for good')
+  })
+
+  test('keeps open what was opened', async () => {
+    await using now = await openNow()
+    await addToEveryPage(now.page, '<details><summary>The same numbers</summary>1</details>')
+    const details = now.main.locator('details', { hasText: 'The same numbers' })
+    await details.locator('summary').click()
+    await now.makeLate()
+    await now.refresh()
+    await expect.poll(() => now.main.textContent()).toContain('late')
+    expect(await details.getAttribute('open')).not.toBeNull()
+  })
+
+  test('asks at once when somebody comes back to it, and never while nobody can see it', async () => {
+    await using now = await openNow()
+    await now.makeLate()
+    await setVisibility(now.page, true)
+    await now.passTime()
+    expect(now.asked()).toBe(0)
+    expect(await now.main.textContent()).not.toContain('late')
+    await setVisibility(now.page, false)
+    await expect.poll(() => now.main.textContent()).toContain('late')
+  })
+
+  test('stays as it was while Postgres does not answer, says so, and goes on when it does', async () => {
+    await using now = await openNow()
+    const shown = await now.main.innerText()
+    now.harness.proxy.fallSilent()
+    await now.refresh()
+    const banner = now.page.locator('body[data-lost]')
+    await expect.poll(() => banner.getAttribute('data-lost')).toContain('cannot read from Postgres')
+    expect(await now.live.textContent()).toContain('What is shown is old')
+    expect(await now.main.innerText()).toBe(shown)
+    now.harness.proxy.recover()
+    await now.makeLate()
+    await expect.poll(now.textLater, { timeout: 20_000 }).toContain('late')
+    expect(await banner.count()).toBe(0)
+    expect(await now.live.textContent()).not.toContain('old')
+  }, 60_000)
+
+  test('says that Ferry is gone, and when it is back', async () => {
+    await using now = await openNow()
+    await now.page.route('**/', route => route.abort())
+    await now.passTime()
+    const banner = now.page.locator('body[data-lost]')
+    await expect.poll(() => banner.getAttribute('data-lost')).toContain('Ferry does not answer')
+    await now.page.unroute('**/')
+    await now.refresh()
+    await expect.poll(() => banner.count()).toBe(0)
+    expect(await now.live.textContent()).toBe('Ferry answers again.')
+  })
+
+  test('comes by itself if Postgres did not answer at first', async () => {
+    await using now = await openNow()
+    now.harness.proxy.fallSilent()
+    await now.page.reload()
+    expect(await now.main.innerText()).toContain('Postgres did not answer')
+    now.harness.proxy.recover()
+    await expect.poll(now.textLater, { timeout: 20_000 }).toContain('fresh')
+    expect(await now.page.title()).toBe('Now · Ferry')
+  }, 60_000)
+})
+
+function inKolkata(at: Date): string {
+  const format = { timeZone: 'Asia/Kolkata', dateStyle: 'short', timeStyle: 'medium' } as const
+  return new Intl.DateTimeFormat('sv-SE', format).format(at)
+}
+
+/** From now on each page has this too, as Ferry may send it. */
+async function addToEveryPage(page: Page, html: string): Promise<void> {
+  await page.route('**/', async route => {
+    const response = await route.fetch()
+    const body = (await response.text()).replace('</main>', `${html}</main>`)
+    await route.fulfill({ response, body })
+  })
+  await page.reload()
+}
+
+async function setVisibility(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))`)
+}
