@@ -35,6 +35,7 @@ const FRONT_DOORS = {
     'open-holds',
     'platform-accounts',
     'preview',
+    'run-words',
     'snapshot-diff',
     'snapshot-table',
     'snapshots',

@@ -1,10 +1,15 @@
 import type { Pool } from 'pg'
-import { and, asc, desc, drizzleOf, eq, gte } from '#src/db/drizzle.ts'
+import { and, asc, desc, drizzleOf, eq, gte, lt } from '#src/db/drizzle.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
 import type { RunStatus } from '#src/model/run.ts'
 import { loadHeldIds, loadRejectedIds } from './holds.ts'
-import { loadQuarantined, type QuarantinedRow } from './quarantine.ts'
+import {
+  loadQuarantined,
+  loadQuarantineReasons,
+  type QuarantinedRow,
+  type QuarantineReason,
+} from './quarantine.ts'
 import { contractDrift, syncRuns as runs } from './schema.ts'
 
 /** A run of the ledger under the names that programs are shown. */
@@ -33,7 +38,11 @@ const RUN = {
   requestId: runs.request_id,
 }
 
+/** The same as the role that only reads may see it: a scope holds a hash of the key. */
+const { scope, ...READABLE_RUN } = RUN
+
 export type RunRow = Awaited<ReturnType<typeof listRuns>>[number]
+export type ReadableRun = Awaited<ReturnType<typeof listReadableRuns>>[number]
 
 /** Which runs are wanted; what is left out does not narrow them. */
 export type RunFilter = {
@@ -41,24 +50,35 @@ export type RunFilter = {
   readonly resource?: Resource | undefined
   readonly status?: RunStatus | undefined
   readonly since?: Date | undefined
+  readonly until?: Date | undefined
+  /** Only runs with a lower number: those that come after it in the list. */
+  readonly before?: bigint | undefined
 }
 
 /** The newest runs first. */
 export function listRuns(pool: Pool, limit: number, filter: RunFilter = {}) {
-  const { account, resource, status, since } = filter
+  return drizzleOf(pool).select(RUN).from(runs).where(matches(filter)).orderBy(desc(runs.id)).limit(limit)
+}
+
+/** The newest runs first, for the role that only reads. */
+export function listReadableRuns(pool: Pool, limit: number, filter: RunFilter = {}) {
   return drizzleOf(pool)
-    .select(RUN)
+    .select(READABLE_RUN)
     .from(runs)
-    .where(
-      and(
-        account === undefined ? undefined : eq(runs.account, account),
-        resource === undefined ? undefined : eq(runs.resource, resource),
-        status === undefined ? undefined : eq(runs.status, status),
-        since === undefined ? undefined : gte(runs.started_at, since),
-      ),
-    )
+    .where(matches(filter))
     .orderBy(desc(runs.id))
     .limit(limit)
+}
+
+function matches({ account, resource, status, since, until, before }: RunFilter) {
+  return and(
+    account === undefined ? undefined : eq(runs.account, account),
+    resource === undefined ? undefined : eq(runs.resource, resource),
+    status === undefined ? undefined : eq(runs.status, status),
+    since === undefined ? undefined : gte(runs.started_at, since),
+    until === undefined ? undefined : lt(runs.started_at, until),
+    before === undefined ? undefined : lt(runs.id, before),
+  )
 }
 
 /** A call to the platform that a run made. */
@@ -85,7 +105,7 @@ export function listCalls(pool: Pool, runId: bigint) {
 export type RunDetails = {
   readonly run: RunRow
   readonly quarantined: readonly QuarantinedRow[]
-  readonly drift: readonly { field: string; type: string }[]
+  readonly drift: readonly DriftField[]
   /** The ids whose removal the run holds, while its hold is open. */
   readonly heldIds: readonly string[]
   readonly calls: readonly CallRow[]
@@ -95,18 +115,44 @@ export type RunDetails = {
 export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
   const [run] = await drizzleOf(pool).select(RUN).from(runs).where(eq(runs.id, id))
   if (!run) return null
-  const { field, type } = contractDrift
   const [quarantined, drift, heldIds, calls] = await Promise.all([
     loadQuarantined(pool, id),
-    drizzleOf(pool)
-      .select({ field, type })
-      .from(contractDrift)
-      .where(eq(contractDrift.first_run, id))
-      .orderBy(asc(field), asc(type)),
+    listDrift(pool, id),
     loadHeldIds(pool, id),
     listCalls(pool, id),
   ])
   return { run, quarantined, drift, heldIds, calls }
+}
+
+export type ReadableDetails = {
+  readonly run: ReadableRun
+  readonly quarantined: readonly QuarantineReason[]
+  readonly drift: readonly DriftField[]
+  readonly heldIds: readonly string[]
+}
+
+/** What the role that only reads may know of one run, but for its calls; null if there is no run with this id. */
+export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableDetails | null> {
+  const [run] = await drizzleOf(pool).select(READABLE_RUN).from(runs).where(eq(runs.id, id))
+  if (!run) return null
+  const [quarantined, drift, heldIds] = await Promise.all([
+    run.quarantined === 0 ? [] : loadQuarantineReasons(pool, id),
+    listDrift(pool, id),
+    run.status === 'held' ? loadHeldIds(pool, id) : [],
+  ])
+  return { run, quarantined, drift, heldIds }
+}
+
+export type DriftField = Awaited<ReturnType<typeof listDrift>>[number]
+
+/** The fields outside of the contract that this run was the first to see. */
+function listDrift(pool: Pool, id: bigint) {
+  const { field, type, first_run } = contractDrift
+  return drizzleOf(pool)
+    .select({ field, type })
+    .from(contractDrift)
+    .where(eq(first_run, id))
+    .orderBy(asc(field), asc(type))
 }
 
 /** A row whose removal is held, as it is now. */

@@ -178,15 +178,21 @@ export type QuarantinedRow = {
  */
 export async function loadQuarantined(pool: Pool, runId: bigint): Promise<QuarantinedRow[]> {
   const { rows } = await pool.query<QuarantinedRow>(
-    `select q.position, q.id, q.reason, q.raw from ferry.quarantined_rows q where q.run_id = $1
-     union all
-     select q.position, q.id, q.reason, q.raw
-     from ferry.quarantined_rows q
-     join ferry.sync_runs first on first.id = q.run_id
-     join ferry.sync_runs run using (account, resource, scope)
-     where run.id = $1 and run.applied_at is not null
-       and q.fingerprint is not null and q.run_id < $1 and (q.until_run is null or q.until_run > $1)
-     order by position`,
+    `select v.position, v.id, v.reason, q.raw
+     from ferry.run_quarantine v
+     join ferry.quarantined_rows q on q.run_id = v.first_run and q.position = v.position
+     where v.run_id = $1 order by v.position`,
+    [runId],
+  )
+  return rows
+}
+
+export type QuarantineReason = Omit<QuarantinedRow, 'raw'>
+
+/** The same without the rows as the platform sent them, for the role that only reads. */
+export async function loadQuarantineReasons(pool: Pool, runId: bigint): Promise<QuarantineReason[]> {
+  const { rows } = await pool.query<QuarantineReason>(
+    'select position, id, reason from ferry.run_quarantine where run_id = $1 order by position',
     [runId],
   )
   return rows

@@ -7,14 +7,15 @@ export const READER = 'ferry_reader'
 /**
  * The tables that the role may read beside all views, each with the columns that it may not: rows as the platform sent
  * them, hashes of keys and of data, and the tokens of leases. What is not here, it may not read at all: people and what
- * became of their rows (`import_recipients`, `import_rejects`, `import_left_out`), the salt of their hashes
- * (`installation`), and messages. Reports about these are views, or functions that run as their owner.
+ * became of their rows (`import_recipients`, `import_rejects`, `import_left_out`), and the salt of their hashes
+ * (`installation`). Reports about these are views, or functions that run as their owner.
  */
 const READABLE: Readonly<Record<string, readonly string[]>> = {
   alert_rule_firings: [],
   alert_rule_versions: [],
   audit: [],
   contract_drift: [],
+  events: [],
   history: [],
   import_batches: ['claim'],
   import_locales: [],

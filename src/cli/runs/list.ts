@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import * as ledger from '#src/inventory/list-runs.ts'
+import { noRuns } from '#src/inventory/run-words.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { RunStatus } from '#src/model/run.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
@@ -17,9 +18,11 @@ export type RunListOptions = {
 
 /** Prints the newest runs. */
 export async function listRuns(pool: Pool, options: RunListOptions): Promise<ExitCode> {
-  const runs = await ledger.listRuns(pool, options.limit, { ...options, resource: options.inventory })
+  const { account, inventory: resource, status, since } = options
+  const filter = { account, resource, status, since }
+  const runs = await ledger.listRuns(pool, options.limit, filter)
   if (options.json) runs.forEach(printJson)
-  else printList(runs, noneOf(options))
+  else printList(runs, noRuns(filter))
   return EXIT.done
 }
 
@@ -40,8 +43,3 @@ function printList(runs: readonly ledger.RunRow[], none: string): void {
 
 /** The columns that fit into 80 characters, mostly. */
 const NARROW = ['run', 'account', 'inventory', 'status', 'started', 'seen', 'removed']
-
-function noneOf({ account, inventory, status, since }: RunListOptions): string {
-  const narrowed = [account, inventory, status, since].some(filter => filter !== undefined)
-  return narrowed ? 'No run matches.' : 'No run yet. `ferry sync all` starts the first one.'
-}

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { type HeldRow, loadHeldRows, type RunDetails, type RunRow } from '#src/inventory/list-runs.ts'
+import { NEW_FIELDS, QUARANTINED_ROWS } from '#src/inventory/run-words.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { cellText, emphasised, fits, harmless, print, printJson, printTable } from '../output.ts'
 import { findRun } from './find.ts'
@@ -28,7 +29,7 @@ function printRun(
   if (run.message !== null) print(`\n${harmless(run.message)}`)
   if (heldIds.length > 0) printHeld(run.run, heldIds.length, held, options)
   if (quarantined.length > 0) {
-    print(`\n${emphasised('Quarantined rows')}`)
+    print(`\n${emphasised(QUARANTINED_ROWS)}`)
     printTable(
       ['position', 'id', 'reason'],
       quarantined.map(row => [row.position, row.id, row.reason]),
@@ -36,7 +37,7 @@ function printRun(
     )
   }
   if (drift.length > 0) {
-    print(`\n${emphasised('Fields outside the contract, first seen in this run')}`)
+    print(`\n${emphasised(NEW_FIELDS)}`)
     printTable(
       ['field', 'type'],
       drift.map(field => [field.field, field.type]),

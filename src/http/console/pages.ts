@@ -1,9 +1,10 @@
 import type { Action, Page } from './page.ts'
 import { IMPORTS_PAGES } from './pages/imports.ts'
+import { LEDGER_PAGES } from './pages/ledger.ts'
 import { NOW_PAGES } from './pages/now.ts'
 
 /** Every page. */
-export const PAGES: readonly Page[] = [...NOW_PAGES, ...IMPORTS_PAGES]
+export const PAGES: readonly Page[] = [...NOW_PAGES, ...IMPORTS_PAGES, ...LEDGER_PAGES]
 
 /** Every decision that the console can carry out. */
 export const ACTIONS: readonly Action[] = []

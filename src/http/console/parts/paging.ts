@@ -32,6 +32,9 @@ export const CursorInstant = z
   .max(40)
   .regex(/^\d{4,6}-\d\d-\d\d[ T]\d\d:\d\d:\d\d([.]\d{1,6})?([+-]\d\d(:?\d\d)?|Z)$/)
 
+/** An id in a cursor, as `idOf` takes it. */
+export const CursorId = z.string().regex(/^\d{1,18}$/)
+
 /** The links under a list. `next` is the cursor of its last row if there are more rows. The filters in `query` are kept. */
 export function pager(path: string, query: URLSearchParams, next: string | null): Html | null {
   const kept = Object.fromEntries([...query].filter(([name]) => name !== 'after'))

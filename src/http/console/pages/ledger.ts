@@ -1,0 +1,6 @@
+import type { Page } from '../page.ts'
+import { run } from './run.ts'
+import { runs } from './runs.ts'
+
+/** What Ferry did. */
+export const LEDGER_PAGES: readonly Page[] = [runs, run]

@@ -1,0 +1,108 @@
+import { listCallLog } from '#src/db/list-calls.ts'
+import { type DriftField, loadReadableRun, type ReadableDetails } from '#src/inventory/list-runs.ts'
+import { NEW_FIELDS, NO_CALL, QUARANTINED_ROWS } from '#src/inventory/run-words.ts'
+import { type Html, html } from '../html.ts'
+import { href, idOf, type Page } from '../page.ts'
+import { callColumns, requestId } from '../parts/calls.ts'
+import { ledgerTabs } from '../parts/ledger-tabs.ts'
+import { runBadge } from '../parts/runs.ts'
+import { sentence } from '../parts/sentence.ts'
+import { type Column, facts, table } from '../parts/table.ts'
+import { foreign, number, time } from '../parts/values.ts'
+import { tookOf } from './runs.ts'
+
+const REFRESH_EVERY_MS = 10_000
+
+/** So many calls and quarantined rows are shown with the run; a listing of MCP servers may have a thousand calls. */
+const SHOWN = 20
+
+/** One run: its counts, what it says, its calls, and what it could not take. */
+export const run: Page = {
+  path: '/ledger/runs/:id',
+  section: 'ledger',
+  access: 'read',
+  async render({ params, reader, target: { timezone } }) {
+    const id = idOf(params.id)
+    const details = id === null ? null : await loadReadableRun(reader, id)
+    if (id === null || !details) return null
+    const calls = await listCallLog(reader, SHOWN + 1, { run: id }, null)
+    const { status } = details.run
+    const body = html`${ledgerTabs('/ledger')}
+${summary(details, timezone)}
+${held(details)}
+${quarantine(details)}
+${details.drift.length === 0 ? null : table(NEW_FIELDS, DRIFT_COLUMNS, details.drift, html``)}
+<h2>Calls</h2>
+${table('Its last calls, the newest first', callColumns(timezone), calls.slice(0, SHOWN), html`${NO_CALL}`)}
+${calls.length > SHOWN ? html`<p><a href="${href('/ledger/calls', { run: `${id}` })}">All calls of this run</a></p>` : null}`
+    return {
+      title: `Run ${id}`,
+      body,
+      ...(status === 'running' && { refreshEveryMs: REFRESH_EVERY_MS }),
+    }
+  },
+}
+
+function summary({ run }: ReadableDetails, timezone: string): Html {
+  const { slot, errorCode, message } = run
+  return html`${message === null ? null : html`<p class="${run.status === 'failed' ? 'problem' : 'notice'}">${sentence(message)}</p>`}
+${facts([
+  ['Account', foreign(run.account)],
+  ['Inventory', run.resource],
+  ['Status', runBadge(run.status, `run ${run.run}`)],
+  ['Trigger', run.trigger],
+  ...(slot === null ? [] : [['Due at', time(slot, timezone)] as const]),
+  ['Started', time(run.startedAt, timezone)],
+  ['Finished', time(run.finishedAt, timezone, 'not yet')],
+  ['Took', tookOf(run)],
+  ...(errorCode === null ? [] : [['Error', foreign(errorCode)] as const]),
+  ...(run.requestId === null ? [] : [['Request id', requestId(run.requestId)] as const]),
+])}
+<h2>Rows</h2>
+${facts([
+  ['Seen', number(run.seen)],
+  ['Added', number(run.added)],
+  ['Changed', number(run.changed)],
+  ['Removed', number(run.removed)],
+  ['Unchanged', number(run.unchanged)],
+  ['Quarantined', number(run.quarantined)],
+  ...(run.resource === 'alert-rules'
+    ? ([
+        ['Began to fire', number(run.fired)],
+        ['Cleared', number(run.recovered)],
+      ] as const)
+    : []),
+  ['Calls', number(run.requests)],
+  ['Pages', number(run.pages)],
+])}`
+}
+
+function held({ heldIds }: ReadableDetails): Html | null {
+  if (heldIds.length === 0) return null
+  const rows = heldIds.length === 1 ? '1 row' : `${number(heldIds.length)} rows`
+  return html`<p class="notice warn">This run holds the removal of ${rows}: too many were gone at once. <a href="/ledger/holds">Look at what is held, and decide</a>.</p>`
+}
+
+function quarantine({ run, quarantined }: ReadableDetails): Html | null {
+  if (run.quarantined === 0) return null
+  const shown = quarantined.slice(0, SHOWN)
+  const rest = run.quarantined - shown.length
+  return html`<h2>${QUARANTINED_ROWS}</h2>
+<p>The platform sent these rows in a form that its contract does not allow. Ferry did not take them. What it knew of them before stays.</p>
+${table(
+  'The first of them, by their position in the listing',
+  [
+    { head: 'Position', isNumber: true, cell: row => number(row.position) },
+    { head: 'Id', cell: row => foreign(row.id, 'not readable') },
+    { head: 'Reason', cell: row => foreign(row.reason) },
+  ],
+  shown,
+  html`They are stored no more: quarantined rows are pruned.`,
+)}
+${rest > 0 && shown.length > 0 ? html`<p>And ${number(rest)} more. <code>ferry runs show ${run.run} --json</code> prints all that are stored.</p>` : null}`
+}
+
+const DRIFT_COLUMNS: readonly Column<DriftField>[] = [
+  { head: 'Field', cell: ({ field }) => foreign(field) },
+  { head: 'Type', cell: ({ type }) => foreign(type) },
+]

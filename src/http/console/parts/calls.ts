@@ -1,0 +1,28 @@
+import type { ListedCall } from '#src/db/list-calls.ts'
+import { NO_ANSWER } from '#src/inventory/run-words.ts'
+import { type Html, html } from '../html.ts'
+import { href } from '../page.ts'
+import type { Column } from './table.ts'
+import { duration, foreign, time } from './values.ts'
+
+/** A request id, with a link to the calls that had it. */
+export function requestId(id: string | null): Html {
+  if (id === null) return foreign(null)
+  return html`<a class="mono" href="${href('/ledger/calls', { request_id: id })}">${foreign(id)}</a>`
+}
+
+/** What each call was and how it ended. */
+export function callColumns(timezone: string): readonly Column<ListedCall>[] {
+  return [
+    { head: 'Started', cell: call => time(call.started, timezone) },
+    { head: 'Operation', cell: call => call.operation },
+    { head: 'Took', isNumber: true, cell: tookOf },
+    { head: 'HTTP', isNumber: true, cell: call => call.httpStatus ?? '–' },
+    { head: 'Error', cell: call => foreign(call.errorCode) },
+    { head: 'Request id', cell: call => requestId(call.requestId) },
+  ]
+}
+
+function tookOf({ started, finished }: ListedCall): string {
+  return finished === null ? NO_ANSWER : duration(finished.getTime() - started.getTime())
+}
