@@ -5,6 +5,7 @@ import { inTransaction } from '#src/db/pool.ts'
 import type { OldRows } from '#src/db/prune.ts'
 import { oldCalls } from '#src/db/prune-calls.ts'
 import { oldEvents } from '#src/db/prune-events.ts'
+import { oldWorkers } from '#src/db/workers.ts'
 import { IS_CALL_OF_BATCH } from '#src/imports/control/purge.ts'
 import { oldRecipients } from '#src/imports/control/purge-old.ts'
 import { oldStagings } from '#src/imports/staging/expire.ts'
@@ -33,6 +34,7 @@ function oldRows({ pool, retention }: PruneContext): readonly OldRows[] {
     oldStagings(pool),
     oldSlots(pool),
     oldLeases(pool),
+    oldWorkers(pool),
   ]
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addAudit } from './audit.ts'
 import { addChanges } from './changes.ts'
@@ -21,6 +20,7 @@ import { addServers } from './servers.ts'
 import { addSnapshots } from './snapshots.ts'
 import { addSync } from './sync.ts'
 import { addUp } from './up.ts'
+import { versionOfPackage } from './version.ts'
 import { addWorker } from './worker.ts'
 
 /*
@@ -79,11 +79,4 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addPrune(program)
   await addCompletion(program, argv)
   return program
-}
-
-function versionOfPackage(): string {
-  const { version }: { version: string } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  )
-  return version
 }

@@ -4,6 +4,7 @@ import type { RunResult } from '#src/model/run.ts'
 import type { CommandContext } from './command-context.ts'
 import { print, printAside, printJson } from './output.ts'
 import { loadSchedules, printSchedules } from './schedules.ts'
+import { versionOfPackage } from './version.ts'
 import { type HttpChoice, openHttpIfOn, serveHttp } from './worker-http.ts'
 
 /** Containers start in any order: Ferry waits so long for Postgres, and then for Redis. */
@@ -55,6 +56,7 @@ export async function startWorker(
   const worker = await openWorker(ferry, openBackend(settings), {
     jobs: JOBS,
     schedules: defineSchedules(ferry),
+    version: versionOfPackage(),
     onRun(run) {
       http?.onRun(run)
       options.onRun?.(run)

@@ -98,6 +98,15 @@ export const leases = ferry.table('leases', {
   expires_at: instant('expires_at').notNull(),
 })
 
+export const workers = ferry.table('workers', {
+  holder: text('holder').primaryKey(),
+  host: text('host').notNull(),
+  pid: integer('pid').notNull(),
+  version: text('version'),
+  started_at: instant('started_at').notNull(),
+  seen_at: instant('seen_at').notNull(),
+})
+
 export const audit = ferry.table(
   'audit',
   {

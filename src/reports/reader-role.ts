@@ -33,6 +33,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   schedule_slots: [],
   snapshots: [],
   sync_runs: ['scope', 'data_hashes', 'lease_token'],
+  workers: [],
 }
 
 /** What became of the role: it has its rights, or this role may not give them; then `statements` do. */

@@ -1,5 +1,6 @@
 import type { JobContext } from '#jobs/job.ts'
 import type { ClockReading } from '#src/db/clock.ts'
+import { recordWorker, SEEN_EVERY_MS } from '#src/db/workers.ts'
 import { failLostRuns } from '#src/inventory/lost-runs.ts'
 import type { ImportWakeUp, ScheduleWakeUp } from '#src/queue/messages.ts'
 import type { Producer } from '#src/queue/producer.ts'
@@ -31,13 +32,15 @@ const LOOK_AGAIN_MS = 200
 const TOLERATED_MS = 3_000
 
 export function createReconciler(
-  context: Pick<JobContext, 'pool' | 'log' | 'accounts'>,
+  context: Pick<JobContext, 'pool' | 'log' | 'accounts' | 'holder'>,
   findDue: FindDue,
   queues: Producers,
   schedules: readonly Schedule[],
+  version: string | null = null,
 ): Reconciler {
   const { log } = context
   let clockIsWrong = false
+  let recordedAtMs = Number.NEGATIVE_INFINITY
 
   return {
     async look() {
@@ -56,8 +59,15 @@ export function createReconciler(
         log.warn({ run }, 'A run was marked failed: its worker was lost.')
       }
       await reconcileImports(context, queues.import)
+      await recordPresence()
       return Math.max(nextInMs, LOOK_AGAIN_MS)
     },
+  }
+
+  async function recordPresence(): Promise<void> {
+    if (performance.now() - recordedAtMs < SEEN_EVERY_MS) return
+    await recordWorker(context.pool, context.holder, version)
+    recordedAtMs = performance.now()
   }
 
   function watchClock({ aheadMs, roundTripMs }: ClockReading): void {

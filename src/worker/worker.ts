@@ -1,6 +1,8 @@
 import type { Job, JobContext } from '#jobs/job.ts'
 import { loadInstallation } from '#src/db/installation.ts'
 import { retryTransient } from '#src/db/retry.ts'
+import { removeWorker } from '#src/db/workers.ts'
+import { reasonOf } from '#src/model/reason.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { QueueBackend } from '#src/queue/backend.ts'
 import { openConsumer } from '#src/queue/consumer.ts'
@@ -36,6 +38,8 @@ export type WorkerOptions = {
   readonly schedules: readonly ScheduleDefinition[]
   /** Is told how each run ends. */
   readonly onRun?: (run: RunResult) => void
+  /** The version of Ferry, for those who look at its workers. */
+  readonly version?: string
   /** How often the reconciler looks at least; null: never. */
   readonly reconcileEveryMs?: number | null
 }
@@ -54,14 +58,14 @@ const RECONCILE_EVERY_MS = 5_000
 export async function openWorker(
   context: WorkerContext,
   backend: QueueBackend,
-  { jobs, schedules: definitions, onRun, reconcileEveryMs = RECONCILE_EVERY_MS }: WorkerOptions,
+  { jobs, schedules: definitions, onRun, version, reconcileEveryMs = RECONCILE_EVERY_MS }: WorkerOptions,
 ): Promise<FerryWorker> {
   const { pool, log, catchUpMs } = context
   const { createdAt: installedAt } = await retryTransient(() => loadInstallation(pool))
   const findDue = createFindDue({ pool, log, catchUpMs, installedAt })
   const schedules = schedulesOf(definitions, context.accounts.keys())
   const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
-  const reconciler = createReconciler(context, findDue, queues, schedules)
+  const reconciler = createReconciler(context, findDue, queues, schedules, version)
 
   const draining = new AbortController()
   const { signal } = draining
@@ -114,6 +118,14 @@ export async function openWorker(
       draining.abort(new Error('draining'))
       backend.outage.closes()
       await drain(consumers, timer, deadlineMs, log)
+      if (timer) {
+        await removeWorker(pool, context.holder).catch(error =>
+          log.debug(
+            { error: reasonOf(error) },
+            'The row of this worker could not be removed; it is shown as silent.',
+          ),
+        )
+      }
       await Promise.all(Object.values(queues).map(queue => queue.close()))
     },
   }

@@ -18,6 +18,7 @@ const TABLES = [
   ['ferry.imports', '1d', 0],
   ['ferry.schedule_slots', '30d', 0],
   ['ferry.leases', '1d', 0],
+  ['ferry.workers', '1d', 0],
 ] as const
 
 test('ferry prune counts old rows, or removes them, by the settings', async () => {

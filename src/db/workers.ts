@@ -1,0 +1,67 @@
+import { hostname } from 'node:os'
+import type { Pool } from 'pg'
+import { desc, drizzleOf, lt, sql } from './drizzle.ts'
+import { queryWithin } from './pool.ts'
+import type { OldRows } from './prune.ts'
+import { countOf } from './rows.ts'
+import { workers } from './schema.ts'
+
+/*
+ * Which workers there are: each writes that it lives, and takes its row away when it ends. A row that stays silent is of a
+ * worker that died, or that does not reach Postgres. Nothing depends on these rows: leases decide who works.
+ */
+
+/** How often a worker writes that it lives. */
+export const SEEN_EVERY_MS = 30_000
+/** Two of these may fail before a worker counts as silent. */
+export const SILENT_AFTER_MS = 3 * SEEN_EVERY_MS
+
+/** A worker that was silent for so long is of no interest to anybody. */
+const KEEP_MS = 24 * 3_600_000
+/** A worker that ends waits no longer for Postgres; its row then tells that it is silent. */
+const REMOVE_WITHIN_MS = 1_000
+
+/** Records that this process works, and since when. `holder` is the name that its leases have. */
+export async function recordWorker(pool: Pool, holder: string, version: string | null): Promise<void> {
+  const now = sql`clock_timestamp()`
+  await drizzleOf(pool)
+    .insert(workers)
+    .values({ holder, host: hostname(), pid: process.pid, version, started_at: now, seen_at: now })
+    .onConflictDoUpdate({ target: workers.holder, set: { seen_at: now } })
+}
+
+/** Takes the row of a worker away that has ended. Fails after a second without an answer. */
+export async function removeWorker(pool: Pool, holder: string): Promise<void> {
+  await queryWithin(pool, REMOVE_WITHIN_MS, 'delete from ferry.workers where holder = $1', [holder])
+}
+
+export type WorkerRow = Awaited<ReturnType<typeof listWorkers>>[number]
+
+/** The workers that were seen last, at most `limit`. */
+export function listWorkers(pool: Pool, limit: number) {
+  const { holder, host, pid, version, started_at, seen_at } = workers
+  return drizzleOf(pool)
+    .select({
+      holder,
+      host,
+      pid,
+      version,
+      startedAt: started_at,
+      seenAt: seen_at,
+      isAlive: sql<boolean>`${seen_at} > clock_timestamp() - ${SILENT_AFTER_MS} * interval '1 ms'`,
+    })
+    .from(workers)
+    .orderBy(desc(seen_at))
+    .limit(limit)
+}
+
+/** Returns the workers that have been silent for long. */
+export function oldWorkers(pool: Pool): OldRows {
+  const isOld = lt(workers.seen_at, sql`clock_timestamp() - ${KEEP_MS} * interval '1 ms'`)
+  return {
+    table: 'ferry.workers',
+    keepMs: KEEP_MS,
+    count: () => drizzleOf(pool).$count(workers, isOld),
+    remove: async () => countOf(await drizzleOf(pool).delete(workers).where(isOld)),
+  }
+}
