@@ -29,6 +29,7 @@ const FRONT_DOORS = {
   inventory: [
     'approve',
     'changes',
+    'differences',
     'known-accounts',
     'list-inventory',
     'list-runs',

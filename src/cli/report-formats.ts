@@ -1,7 +1,7 @@
 import { escapeCell } from '#src/imports/reject-cells.ts'
+import { fieldsFrom } from '#src/inventory/differences.ts'
 import { parseLossless, stringifyLossless } from '#src/platform/lossless-json.ts'
 import type { Interval, JsonText, ReportCell } from '#src/reports/run-report.ts'
-import { fieldsFrom } from './differences.ts'
 import { type Cell, duration, jsonOf, printTable, writeLines } from './output.ts'
 
 export const FORMATS = ['table', 'csv', 'json'] as const

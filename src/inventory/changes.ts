@@ -14,13 +14,16 @@ export type ChangeFilter = {
   readonly server?: string | undefined
 }
 
+export const CHANGE_KINDS = ['added', 'changed', 'removed', 'returned'] as const
+export type ChangeKind = (typeof CHANGE_KINDS)[number]
+
 /** One event in the life of a rule or server. */
 export type ChangeRow = {
   readonly resource: Resource
   readonly account: string
   readonly id: string
   readonly name: string | null
-  readonly change: 'added' | 'changed' | 'removed' | 'returned'
+  readonly change: ChangeKind
   readonly at: Date
   readonly run: string
   readonly by: string | null
@@ -40,13 +43,7 @@ export function listChanges(
     pool,
     `with page as (${sql})
      select p.resource, p.account, p.id, c.name, c.change, p.at, c.run, c.by, c.before, c.after
-     from page p cross join lateral (
-       select name, change, run_id as run, updater_name as by, before::text, after::text from ferry.alert_rule_changes c
-       where p.resource = 'alert-rules' and c.id = p.rule_id and c.account = p.account and c.observed_at = p.at
-       union all
-       select server_name, change, run_id, null, before::text, after::text from ferry.mcp_server_changes c
-       where p.resource = 'mcp-servers' and c.server_id = p.id and c.account = p.account and c.observed_at = p.at
-     ) c
+     from page p cross join lateral (${contentsOf('p')}) c
      order by p.at desc, p.resource, p.account, c.name, p.id`,
     params,
   )
@@ -57,6 +54,16 @@ export async function countChanges(pool: Pool, filter: ChangeFilter, atMost: num
   const { sql, params } = eventsOf(filter, atMost)
   const sum = `select count(*)::int as events from (${sql}) e`
   return (await readOne<{ events: number }>(pool, sum, params)).events
+}
+
+/** What happened in the event of a row `key`, which names its resource, account, id, `rule_id` (of a rule) and instant `at`. */
+export function contentsOf(key: string): string {
+  return `
+    select name, change, run_id as run, updater_name as by, before::text, after::text from ferry.alert_rule_changes c
+    where ${key}.resource = 'alert-rules' and c.id = ${key}.rule_id and c.account = ${key}.account and c.observed_at = ${key}.at
+    union all
+    select server_name, change, run_id, null, before::text, after::text from ferry.mcp_server_changes c
+    where ${key}.resource = 'mcp-servers' and c.server_id = ${key}.id and c.account = ${key}.account and c.observed_at = ${key}.at`
 }
 
 type Query = { readonly sql: string; readonly params: unknown[] }

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
+import type { Fields } from '#src/inventory/differences.ts'
 import type { RunResult } from '#src/model/run.ts'
-import { differencesOf, type Fields } from '../differences.ts'
+import { differencesOf } from '../differences.ts'
 import { type Cell, emphasised, print, printTable } from '../output.ts'
 import { printRuns } from '../run-result.ts'
 import { printDiff } from '../snapshots.ts'

@@ -80,12 +80,15 @@ export class BadQuery extends Error {
   override readonly name = 'BadQuery'
 }
 
-/** Parses the query. An empty value counts as absent, as a form sends it. Throws `BadQuery`. */
+/** Parses the query. An empty value counts as absent, as a form sends it. Throws `BadQuery`, also for U+0000, which Postgres refuses. */
 export function parsedQuery<Shape extends z.ZodObject>(
   query: URLSearchParams,
   shape: Shape,
 ): z.output<Shape> {
   const given = Object.fromEntries([...query].filter(([, value]) => value !== ''))
+  for (const [name, value] of Object.entries(given)) {
+    if (value.includes('\0')) throw new BadQuery(`The address is wrong: ${name}: it contains U+0000.`)
+  }
   const { data, error } = shape.safeParse(given)
   if (data) return data as z.output<Shape>
   const [issue] = error?.issues ?? []

@@ -1,10 +1,11 @@
 import type { Action, Page } from './page.ts'
+import { CHANGES_PAGES } from './pages/changes.ts'
 import { IMPORTS_PAGES } from './pages/imports.ts'
 import { LEDGER_PAGES } from './pages/ledger.ts'
 import { NOW_PAGES } from './pages/now.ts'
 
 /** Every page. */
-export const PAGES: readonly Page[] = [...NOW_PAGES, ...IMPORTS_PAGES, ...LEDGER_PAGES]
+export const PAGES: readonly Page[] = [...NOW_PAGES, ...CHANGES_PAGES, ...IMPORTS_PAGES, ...LEDGER_PAGES]
 
 /** Every decision that the console can carry out. */
 export const ACTIONS: readonly Action[] = []

@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import { type ChangePage, loadChangePage } from '#src/inventory/change-page.ts'
+import { CHANGE_KINDS, type ChangeRow } from '#src/inventory/changes.ts'
+import { RESOURCES } from '#src/model/resource.ts'
+import { type Html, html } from '../html.ts'
+import { href, type Page, parsedQuery } from '../page.ts'
+import { accountFilter, choicesOf } from '../parts/account-filter.ts'
+import { changeBadge, inventoryLink, pathOf } from '../parts/changes.ts'
+import { differencesList } from '../parts/differences.ts'
+import { type Filter, filters } from '../parts/filters.ts'
+import { instantIn } from '../parts/instants.ts'
+import { CursorInstant, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
+import { runLink } from '../parts/runs.ts'
+import { type Column, table } from '../parts/table.ts'
+import { foreign, inZone, time } from '../parts/values.ts'
+
+const PATH = '/changes'
+
+/** A change shows so many fields here; the page of the rule or server shows more. */
+const MAX_FIELDS = 8
+
+const uint64 = z
+  .string()
+  .regex(/^\d{1,20}$/, 'write the number of a folder')
+  .transform(BigInt)
+
+const askedIn = (timezone: string) =>
+  z.object({
+    account: z.string().max(200).optional(),
+    resource: z.enum(RESOURCES).optional(),
+    folder: uint64.optional(),
+    by: z.string().max(500).optional(),
+    kind: z.enum(CHANGE_KINDS).optional(),
+    since: instantIn(timezone).optional(),
+    until: instantIn(timezone).optional(),
+  })
+
+const text = z
+  .string()
+  .max(3_000)
+  .regex(/^[^\0]*$/)
+const Cursor = z.union([
+  z.tuple([CursorInstant, z.literal('alert-rules'), text, z.string().regex(/^\d{1,20}$/)]),
+  z.tuple([CursorInstant, z.literal('mcp-servers'), text, text]),
+])
+
+/** Who changed what, the newest first. */
+const changes: Page = {
+  path: PATH,
+  section: 'changes',
+  access: 'read',
+  async render({ query, reader, target: { timezone, accounts } }) {
+    const filter = parsedQuery(query, askedIn(timezone))
+    const page = await loadChangePage(reader, filter, readCursor(query, Cursor), PAGE_ROWS)
+    const { next } = page
+    return {
+      title: 'Changes',
+      body: html`<p><a href="/changes/compare">Compare two moments or nights</a></p>
+${filters(PATH, inLocalTime(query, filter, timezone), filtersIn(timezone, accounts, query))}
+${table('What changed, the newest first', columnsIn(timezone, query), page.changes, emptyOf(page, query))}
+${examinedNote(page, timezone)}
+${pager(PATH, query, next && writeCursor(next))}`,
+    }
+  },
+}
+
+function filtersIn(timezone: string, accounts: readonly string[], query: URLSearchParams): Filter[] {
+  return [
+    accountFilter(accounts, query),
+    {
+      name: 'resource',
+      label: 'Inventory',
+      kind: 'choice',
+      choices: { 'alert-rules': 'alert rules', 'mcp-servers': 'MCP servers' },
+      any: 'both',
+    },
+    { name: 'kind', label: 'Change', kind: 'choice', choices: choicesOf(CHANGE_KINDS) },
+    { name: 'folder', label: 'Folder (of rules)', kind: 'text', hint: 'its number' },
+    { name: 'by', label: 'Person (of rules)', kind: 'text', hint: 'the whole name' },
+    { name: 'since', label: `Since (${timezone})`, kind: 'datetime-local' },
+    { name: 'until', label: `Until (${timezone})`, kind: 'datetime-local' },
+  ]
+}
+
+/** The fields of a form hold local times, whatever the address has. */
+function inLocalTime(
+  query: URLSearchParams,
+  filter: { readonly since?: Date | undefined; readonly until?: Date | undefined },
+  timezone: string,
+): URLSearchParams {
+  const shown = new URLSearchParams(query)
+  for (const name of ['since', 'until'] as const) {
+    const at = filter[name]
+    if (at) shown.set(name, inZone(at, timezone).replace(' ', 'T').slice(0, 'YYYY-MM-DDTHH:MM'.length))
+  }
+  return shown
+}
+
+function columnsIn(timezone: string, query: URLSearchParams): Column<ChangeRow>[] {
+  return [
+    {
+      head: 'Observed',
+      cell: row =>
+        html`<span>${time(row.at, timezone)}<br><small>${runLink(row.run, `run ${row.run}`)}</small></span>`,
+    },
+    { head: 'Change', cell: row => changeBadge(row.change) },
+    { head: 'Of', cell: inventoryLink },
+    {
+      head: 'Old to new',
+      cell: row =>
+        differencesList(row, MAX_FIELDS, pathOf(row.resource, row.account, row.id)) ?? nothingIn(row),
+    },
+    {
+      head: 'By',
+      cell: ({ by }) =>
+        by === null ? foreign(null) : html`<a href="${narrowed(query, { by })}">${foreign(by)}</a>`,
+    },
+  ]
+}
+
+/** Additions and removals have nothing to compare; a change may be of what only other columns show. */
+function nothingIn({ change }: ChangeRow): Html {
+  const isOfOther = change === 'changed' || change === 'returned'
+  return html`<span class="none">${isOfOther ? 'only who updated it, or when' : '–'}</span>`
+}
+
+/** This list, narrowed further, from its first page. */
+function narrowed(query: URLSearchParams, more: Readonly<Record<string, string>>): string {
+  const { after: _, ...kept } = Object.fromEntries(query)
+  return href(PATH, { ...kept, ...more })
+}
+
+function emptyOf({ examinedTo }: ChangePage, query: URLSearchParams): Html {
+  if (examinedTo) return html`Nothing found so far. The next page looks further back.`
+  if (query.size > 0) return html`Nothing that changed matches. <a href="${PATH}">Show all changes</a>.`
+  return html`Nothing was read yet. <code>ferry sync all</code> reads both inventories now.`
+}
+
+function examinedNote({ examinedTo }: ChangePage, timezone: string): Html | null {
+  if (!examinedTo) return null
+  return html`<p class="notice">Few changes match, so this page looked only as far back as ${time(examinedTo, timezone)}. The next page goes on from there. A later “until” skips what you do not need.</p>`
+}
+
+export const CHANGES_PAGES: readonly Page[] = [changes]

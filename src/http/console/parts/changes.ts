@@ -1,0 +1,31 @@
+import type { ChangeKind } from '#src/inventory/changes.ts'
+import type { Resource } from '#src/model/resource.ts'
+import { type Html, html } from '../html.ts'
+import { badge, foreign, type Tone } from './values.ts'
+
+const TONES: Readonly<Record<ChangeKind, Tone>> = {
+  added: 'good',
+  changed: 'quiet',
+  removed: 'bad',
+  returned: 'warn',
+}
+
+export function changeBadge(change: ChangeKind): Html {
+  return badge(TONES[change], change)
+}
+
+/** The page of a rule or server. */
+export function pathOf(resource: Resource, account: string, id: string): string {
+  return `/${resource === 'alert-rules' ? 'rules' : 'servers'}/${encodeURIComponent(account)}/${encodeURIComponent(id)}`
+}
+
+/** Its name, which leads to its page, and what it is. */
+export function inventoryLink(row: {
+  readonly resource: Resource
+  readonly account: string
+  readonly id: string
+  readonly name: string | null
+}): Html {
+  const { resource, account, id, name } = row
+  return html`<span><a href="${pathOf(resource, account, id)}">${foreign(name || id)}</a><br><small>${resource === 'alert-rules' ? 'rule' : 'MCP server'} <bdi>${id}</bdi> in <bdi>${account}</bdi></small></span>`
+}

@@ -1,0 +1,64 @@
+import { diffWordsWithSpace } from 'diff'
+import { type Html, html } from '../html.ts'
+import { number } from './values.ts'
+
+export type DiffPart = { readonly kind: 'same' | 'removed' | 'added'; readonly text: string }
+
+/** Comparing costs time by the words and by how many of them differ: two texts up to these take some milliseconds. */
+const MAX_COMPARED_CHARACTERS = 20_000
+const MAX_EDITS = 200
+
+/** If less than this part of the longer text stayed, a mix of both is harder to read than one after the other. */
+const MIN_SHARED = 0.3
+
+/**
+ * Which words of the old text went, and which came into the new one: what stayed and went is the old text, what stayed and
+ * came is the new one. Texts that are too long or too different are shown whole, one after the other.
+ */
+export function diffWords(before: string, after: string): DiffPart[] {
+  const whole: DiffPart[] = [
+    { kind: 'removed', text: before },
+    { kind: 'added', text: after },
+  ]
+  if (before.length + after.length > MAX_COMPARED_CHARACTERS) return whole
+  const changes = diffWordsWithSpace(before, after, { maxEditLength: MAX_EDITS })
+  const shared = (changes ?? [])
+    .filter(({ added, removed }) => !added && !removed)
+    .reduce((sum, { value }) => sum + value.trim().length, 0)
+  if (!changes || shared < MIN_SHARED * Math.max(before.length, after.length)) return whole
+  return changes.map(({ added, removed, value }) => ({
+    kind: added ? 'added' : removed ? 'removed' : 'same',
+    text: value,
+  }))
+}
+
+/** A difference shows at most so many characters of each part; those that are left out are counted. */
+const MAX_SHOWN = { same: 120, removed: 600, added: 600 } as const
+
+/** Shown whole, unless it is longer than this: nobody misses a word of a usual text. */
+const MAX_WHOLE = 4_000
+
+/** The old and the new text in one: what went is struck out, what came is underlined. */
+export function wordDiff(before: string, after: string): Html {
+  const parts = diffWords(before, after).filter(({ text }) => text !== '')
+  const isWhole = before.length + after.length <= MAX_WHOLE
+  const shown = (text: string, kind: DiffPart['kind']) =>
+    isWhole ? html`${text}` : shortened(text, MAX_SHOWN[kind])
+  const isReplaced = parts.length === 2 && parts.every(({ kind }) => kind !== 'same')
+  return html`<span class="words">${parts.map(({ kind, text }) => {
+    if (kind === 'same') return html`<bdi>${shown(text, kind)}</bdi>`
+    if (kind === 'added') return html`<ins>${shown(text, kind)}</ins>`
+    return html`<del>${shown(text, kind)}</del>${isReplaced ? ARROW : null}`
+  })}</span>`
+}
+
+export const ARROW = html`<span class="arrow"> → </span>`
+
+/** The beginning and the end of a text that is too long. */
+export function shortened(text: string, maxCharacters: number): Html {
+  const characters = [...text]
+  const left = characters.length - maxCharacters
+  if (left <= 0) return html`${text}`
+  const half = Math.floor(maxCharacters / 2)
+  return html`${characters.slice(0, half).join('')}<span class="cut"> … ${number(left)} characters … </span>${characters.slice(half + left).join('')}`
+}

@@ -1,0 +1,145 @@
+import type { Resource } from '#src/model/resource.ts'
+import type { ChangeFilter, ChangeKind } from './changes.ts'
+import { VERSIONS } from './versioned-tables.ts'
+
+/*
+ * The SQL of the four lists that a page of changes is merged from: see change-page.ts.
+ */
+
+export type ChangePageFilter = ChangeFilter & {
+  readonly resource?: Resource | undefined
+  readonly kind?: ChangeKind | undefined
+  /** Of rules: servers are in no folder. */
+  readonly folder?: bigint | undefined
+}
+
+/** The place of an event in the list: when it was observed, as Postgres writes it, and of what. */
+export type ChangeKey = readonly [at: string, resource: Resource, account: string, id: string]
+
+/** The versions of a resource that began, or those that ended and have no successor. */
+export type ChangeList = { readonly resource: Resource; readonly edge: 'began' | 'ended' }
+
+/** Adds a parameter and returns its name in the query, with its type. */
+export type AddParam = (value: unknown, type: string) => string
+
+/** The lists in which an event that matches may be. */
+export function listsOf({ resource, kind, folder, by, rule, server }: ChangePageFilter): ChangeList[] {
+  const isOfRule = folder !== undefined || by !== undefined || rule !== undefined
+  const resources = (['alert-rules', 'mcp-servers'] as const).filter(
+    one =>
+      (resource === undefined || resource === one) &&
+      (one === 'alert-rules' ? server === undefined : !isOfRule),
+  )
+  return resources.flatMap(one => [
+    ...(kind === 'removed' ? [] : [{ resource: one, edge: 'began' as const }]),
+    // A removal names nobody.
+    ...((kind ?? 'removed') === 'removed' && by === undefined
+      ? [{ resource: one, edge: 'ended' as const }]
+      : []),
+  ])
+}
+
+export function nameOf({ resource, edge }: ChangeList): string {
+  return `${resource === 'alert-rules' ? 'rules' : 'servers'}_${edge}`
+}
+
+/**
+ * The common table expressions of a list: `name`, at most $1 events that match among at most $2 versions, and `name_end`, the
+ * place up to which these are all. That is empty if they are all there are.
+ */
+export function ctesOf(
+  list: ChangeList,
+  filter: ChangePageFilter,
+  after: ChangeKey | null,
+  param: AddParam,
+): string {
+  const name = nameOf(list)
+  const conditions = matchesOf(list, filter, param)
+  const atMost = conditions.length === 0 ? '$1' : '$2'
+  return `
+    ${name}_examined as materialized (${examinedOf(list, filter, after, param)} limit ${atMost}::int),
+    ${name} as materialized (
+      select * from ${name}_examined w where ${['true', ...conditions].join(' and ')} limit $1::int
+    ),
+    ${name}_end as materialized (
+      (select * from ${name} offset $1::int - 1)
+      union all
+      (select * from ${name}_examined where (select count(*) from ${name}) < $1::int offset ${atMost}::int - 1)
+    )`
+}
+
+/**
+ * The versions, the last edge first, read backwards along the index of that edge. Most versions that ended are followed by
+ * the next at the same instant: of them, only those before the end of the versions that began are of use.
+ */
+function examinedOf(
+  { resource, edge }: ChangeList,
+  filter: ChangePageFilter,
+  after: ChangeKey | null,
+  param: AddParam,
+): string {
+  const { name: table, idColumn, idType } = VERSIONS[resource]
+  const at = edge === 'began' ? 'v.valid_from' : 'v.valid_to'
+  const conditions = [`${at} is not null`]
+  if (filter.since) conditions.push(`${at} >= ${param(filter.since, 'timestamptz')}`)
+  if (filter.until) conditions.push(`${at} <= ${param(filter.until, 'timestamptz')}`)
+  const one = resource === 'alert-rules' ? filter.rule : filter.server
+  if (one !== undefined) conditions.push(`v.${idColumn} = ${param(one, idType)}`)
+  const place = `(v.account, ${inOrder(resource)})`
+  if (after) {
+    const [instant, of, account, id] = after
+    const from = param(instant, 'timestamptz')
+    conditions.push(`${at} <= ${from}`)
+    if (of === resource) {
+      conditions.push(`(${at} < ${from} or ${place} > (${param(account, 'text')}, ${param(id, idType)}))`)
+    }
+    if (of > resource) conditions.push(`${at} < ${from}`)
+  }
+  if (edge === 'ended' && filter.kind === undefined) {
+    const end = (column: string) => `(select ${column} from ${nameOf({ resource, edge: 'began' })}_end)`
+    conditions.push(
+      `${at} >= coalesce(${end('at')}, '-infinity')`,
+      `coalesce(${at} > ${end('at')} or ${place} <= (${end('account')}, ${end(idColumn)}), true)`,
+    )
+  }
+  const more = [
+    filter.folder === undefined ? '' : ', v.folder_id',
+    filter.by === undefined ? '' : ', v.updater_name',
+  ]
+  return `select v.account, v.${idColumn}, ${at} as at${more.join('')} from ${table} v where ${conditions.join(' and ')}
+    order by ${at} desc, v.account, ${inOrder(resource)}`
+}
+
+/** Texts are compared by their bytes: the database's own order is slower. */
+function inOrder(resource: Resource): string {
+  const { idColumn, idType } = VERSIONS[resource]
+  return idType === 'text' ? `v.${idColumn} collate "C"` : `v.${idColumn}`
+}
+
+/** The conditions that few versions may meet, those that cost most last. */
+function matchesOf(list: ChangeList, filter: ChangePageFilter, param: AddParam): string[] {
+  const { resource, edge } = list
+  const { name: table, idColumn: id } = VERSIONS[resource]
+  const conditions: string[] = []
+  if (filter.account !== undefined) conditions.push(`w.account = ${param(filter.account, 'text')}`)
+  if (filter.folder !== undefined) conditions.push(`w.folder_id = ${param(filter.folder, 'numeric')}`)
+  if (filter.by !== undefined) conditions.push(`w.updater_name = ${param(filter.by, 'text')}`)
+  const isOfOne = (filter.rule ?? filter.server) !== undefined
+  // The versions of one row are looked up. Those of many are hashed: to look up each would take ten times as long.
+  const isAmong = (other: 'valid_from' | 'valid_to') =>
+    isOfOne
+      ? `exists (select from ${table} o where o.${id} = w.${id} and o.account = w.account and o.${other} = w.at offset 0)`
+      : `(w.${id}, w.account, w.at) in (
+          select o.${id}, o.account, o.${other} from ${table} o
+          where o.${other} >= (select min(at) from ${nameOf(list)}_examined) and o.${other} <= (select max(at) from ${nameOf(list)}_examined))`
+  if (edge === 'ended') return [...conditions, `not ${isAmong('valid_from')}`]
+  if (filter.kind === undefined) return conditions
+  if (filter.kind === 'changed') return [...conditions, isAmong('valid_to')]
+  const hasEarlier = `exists (
+    select from ${table} p where p.${id} = w.${id} and p.account = w.account and p.valid_from < w.at offset 0)`
+  return [
+    ...conditions,
+    `not ${isAmong('valid_to')}`,
+    filter.kind === 'added' ? `not ${hasEarlier}` : hasEarlier,
+  ]
+}

@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest'
+import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
+
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  '\u202egnp.exe',
+  'x'.repeat(3_000),
+  '👩‍🚒',
+  ' ',
+]
+
+/** The table's rows as text, without tags. */
+function rowsIn(text: string): string[] {
+  const body = /<tbody>([\s\S]*?)<\/tbody>/.exec(text)?.[1] ?? ''
+  return [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
+    row
+      .replace(/<[^>]+>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  )
+}
+
+async function addHistory({ ferry }: ConsoleHarness): Promise<void> {
+  const rule = { id: '9007199254740993', from: at(1), to: at(2), by: 'Joan' }
+  await insertRuleVersion(ferry.pool, {
+    ...rule,
+    name: 'Checkout is slow',
+    labels: { severity: 'warning', team: 'pay' },
+  })
+  await insertRuleVersion(ferry.pool, {
+    ...rule,
+    name: 'Checkout is very slow',
+    labels: { severity: 'critical', team: 'pay' },
+    from: at(2),
+    to: at(3),
+    folder: 7,
+    by: 'Ada',
+  })
+  await insertServerVersion(ferry.pool, {
+    id: 's/1',
+    name: 'Repositories',
+    from: at(1),
+    to: at(4),
+    tools: [{ name: 'search', description: 'Finds code in one repository' }, { name: 'merge' }],
+  })
+  await insertServerVersion(ferry.pool, {
+    id: 's/1',
+    name: 'Repositories',
+    from: at(4),
+    tools: [
+      { name: 'delete', description: 'Deletes' },
+      { name: 'search', description: 'Finds code in every repository' },
+    ],
+  })
+}
+
+test('says who changed what, old to new, word by word, and leads to the rule, the run and the person', async () => {
+  await using harness = await openConsoleHarness()
+  await addHistory(harness)
+  const { status, text } = await harness.page('/changes')
+  expect(status).toBe(200)
+  expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ run \d+ /, ''))).toEqual([
+    'changed Repositories MCP server s/1 in a tools.search Finds code in one every repository tools.merge (empty) → none tools.delete none → Deletes –',
+    'removed Checkout is very slow rule 9007199254740993 in a – –',
+    'changed Checkout is very slow rule 9007199254740993 in a name Checkout is very slow labels.severity warning → critical folder_id 1 → 7 Ada',
+    'added Checkout is slow rule 9007199254740993 in a – Joan',
+    'added Repositories MCP server s/1 in a – –',
+  ])
+  expect(text).toContain('href="/rules/a/9007199254740993"')
+  expect(text).toContain('href="/servers/a/s%2F1"')
+  expect(text).toContain('href="/ledger/runs/1"')
+  expect(text).toContain('href="/changes?by=Ada"')
+  expect(text).toContain('<ins>very </ins>')
+})
+
+test('each filter narrows the list, keeps its value in the form, and the links keep the others', async () => {
+  await using harness = await openConsoleHarness()
+  await addHistory(harness)
+  const found = async (query: string) => {
+    const { status, text } = await harness.page(`/changes?${query}`)
+    expect(status).toBe(200)
+    return rowsIn(text).map(row => /(added|changed|removed|returned) \S+/.exec(row)?.[0])
+  }
+  expect(await found('by=Ada')).toEqual(['changed Checkout'])
+  expect(await found('folder=7')).toEqual(['removed Checkout', 'changed Checkout'])
+  expect(await found('kind=removed')).toEqual(['removed Checkout'])
+  expect(await found('resource=mcp-servers')).toEqual(['changed Repositories', 'added Repositories'])
+  expect(await found('account=b')).toEqual([])
+  expect(await found(`since=2026-01-01T00:02&until=${encodeURIComponent(at(3))}`)).toEqual([
+    'removed Checkout',
+    'changed Checkout',
+  ])
+  const { text } = await harness.page(`/changes?folder=7&since=${at(1)}`)
+  expect(text).toContain('name="folder" value="7"')
+  expect(text).toContain('name="since" value="2026-01-01T00:01"')
+  expect(text).toContain(`href="/changes?folder=7&amp;since=${encodeURIComponent(at(1))}&amp;by=Ada"`)
+})
+
+test('goes from page to page without losing or repeating a change of one instant', async () => {
+  await using harness = await openConsoleHarness()
+  for (let id = 1; id <= 120; id++) {
+    await insertRuleVersion(harness.ferry.pool, { id: `${id}`, name: `rule-${id}.`, from: at(1) })
+  }
+  const names: string[] = []
+  let path: string | undefined = '/changes?kind=added'
+  while (path) {
+    const { text } = await harness.page(path)
+    names.push(...rowsIn(text).map(row => /rule-\d+/.exec(row)?.[0] ?? ''))
+    path = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+    expect(names.length).toBeLessThanOrEqual(120)
+  }
+  expect(names).toEqual(Array.from({ length: 120 }, (_, n) => `rule-${n + 1}`))
+})
+
+describe('names of others', () => {
+  test('are text, whatever they contain, and the page stays small', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    for (const [n, name] of HOSTILE.entries()) {
+      await insertRuleVersion(pool, {
+        id: `${n}`,
+        account: name,
+        name,
+        by: name,
+        labels: { [name]: name },
+        from: at(1),
+        to: at(2),
+      })
+      await insertRuleVersion(pool, {
+        id: `${n}`,
+        account: name,
+        name: `${name}!`,
+        by: name,
+        labels: { [name]: `${name}.`, __proto__x: 'y' },
+        from: at(2),
+      })
+      await insertServerVersion(pool, {
+        id: name,
+        name,
+        from: at(1),
+        to: at(2),
+        tools: [{ name, description: name }],
+      })
+      await insertServerVersion(pool, {
+        id: name,
+        name: `${name}!`,
+        from: at(2),
+        tools: [{ name: '__proto__' }, { name }, { name, description: `${name}!` }],
+      })
+    }
+    const { status, text } = await harness.page('/changes')
+    expect(status).toBe(200)
+    expect(text).not.toMatch(/<script>|<img src=x|onerror=alert\(1\)>/)
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+    expect(rowsIn(text)).toHaveLength(24)
+    const by = await harness.page(`/changes?by=${encodeURIComponent(HOSTILE[1] ?? '')}`)
+    expect(rowsIn(by.text)).toHaveLength(2)
+  })
+})
+
+test('a wrong address is refused with the name of what is wrong', async () => {
+  await using harness = await openConsoleHarness()
+  for (const [query, name] of [
+    ['kind=exploded', 'kind'],
+    ['folder=x', 'folder'],
+    ['since=yesterday', 'since'],
+    ['until=2026-13-01', 'until'],
+    ['by=%00', 'by'],
+    ['resource=all', 'resource'],
+    ['after=x', 'after'],
+    [`after=${Buffer.from(JSON.stringify([at(1), 'alert-rules', 'a', 'x'])).toString('base64url')}`, 'after'],
+  ]) {
+    const { status, text } = await harness.page(`/changes?${query}`)
+    expect(status, query).toBe(400)
+    expect(text).toContain(`The address is wrong: ${name}`)
+  }
+})
+
+test('an empty history names the next step; one that does not match says so', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  expect((await harness.page('/changes', READ_TOKEN)).text).toContain('ferry sync all')
+  expect((await harness.page('/changes?by=Nobody', READ_TOKEN)).text).toContain(
+    'Nothing that changed matches',
+  )
+})

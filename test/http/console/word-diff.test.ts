@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { diffWords, wordDiff } from '#src/http/console/parts/word-diff.ts'
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+
+/** What stands on each side of a difference as a browser would show it, and how many characters are left out of it. */
+function sidesIn(markup: string) {
+  const sides = { before: '', after: '', cutBefore: 0, cutAfter: 0 }
+  let inside = 'bdi'
+  for (const [, tag, text = ''] of markup.matchAll(/<(\/?[a-z]+(?: class="arrow")?)[^>]*>([^<]*)/g)) {
+    if (tag === 'span class="arrow"') continue
+    if (tag === 'bdi' || tag === 'del' || tag === 'ins') inside = tag
+    const isCut = tag === 'span' && text.endsWith('characters … ')
+    const words = text.replace(/&([#a-z0-9]+);/g, (_, name) => ENTITIES[name] ?? '?')
+    const left = isCut ? Number(words.replace(/\D/g, '')) : 0
+    if (inside !== 'ins') {
+      if (isCut) sides.cutBefore += left
+      else sides.before += words
+    }
+    if (inside !== 'del') {
+      if (isCut) sides.cutAfter += left
+      else sides.after += words
+    }
+  }
+  return sides
+}
+
+/** Texts that share words, with what HTML, words and spaces could stumble over. */
+const word = fc.oneof(
+  fc.constantFrom(
+    'the',
+    'rule',
+    'pages',
+    'on',
+    ' ',
+    '  ',
+    '\n',
+    '\t',
+    ', ',
+    '<b>',
+    '&amp;',
+    "'",
+    '"',
+    '\u202e',
+    '👩‍🚒',
+    'ß',
+    '日本',
+  ),
+  fc.string({ maxLength: 6, unit: 'grapheme' }).map(text => text.replaceAll('…', '')),
+)
+const textOf = (maxLength: number) => fc.array(word, { maxLength }).map(words => words.join(''))
+
+test('the old and the new text can be read back from what is shown', () => {
+  fc.assert(
+    fc.property(textOf(60), textOf(60), (before, after) => {
+      expect(sidesIn(String(wordDiff(before, after)))).toEqual({ before, after, cutBefore: 0, cutAfter: 0 })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a small edit of a long text is shown as that edit, and what is left out is counted', () => {
+  fc.assert(
+    fc.property(textOf(400), textOf(5), textOf(400), (start, edit, end) => {
+      const [before, after] = [`${start} ${end}`, `${start} ${edit} ${end}`]
+      const sides = sidesIn(String(wordDiff(before, after)))
+      expect([...sides.before].length + sides.cutBefore).toBe([...before].length)
+      expect([...sides.after].length + sides.cutAfter).toBe([...after].length)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('words that stayed are not shown twice', () => {
+  expect(diffWords('Pages the night shift after 5 minutes', 'Pages the day shift after 5 minutes')).toEqual([
+    { kind: 'same', text: 'Pages the ' },
+    { kind: 'removed', text: 'night' },
+    { kind: 'added', text: 'day' },
+    { kind: 'same', text: ' shift after 5 minutes' },
+  ])
+})
+
+test('texts with little in common, and those that are too long to compare, are shown whole', () => {
+  const whole = (before: string, after: string) =>
+    expect(diffWords(before, after)).toEqual([
+      { kind: 'removed', text: before },
+      { kind: 'added', text: after },
+    ])
+  whole('prometheus', 'elasticsearch')
+  whole('one two three four five', 'six seven eight nine five')
+  whole(`${'a '.repeat(8_000)}x`, `${'a '.repeat(8_000)}y`)
+  const words = (from: number) => Array.from({ length: 900 }, (_, n) => `same w${from + n} `).join('')
+  whole(words(0), words(10_000))
+})
+
+test('however long the texts are, a difference takes little room and time', () => {
+  const [before, after] = ['a<'.repeat(500_000), 'b<'.repeat(500_000)]
+  const markup = String(wordDiff(before, after))
+  expect(markup.length).toBeLessThan(8_000)
+  expect(markup).toContain('999,400 characters')
+})

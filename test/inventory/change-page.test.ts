@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { type ChangeKey, type ChangePageFilter, loadChangePage } from '#src/inventory/change-page.ts'
+import { type ChangeRow, listChanges } from '#src/inventory/changes.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+
+/** Histories in which many events share few instants, of ids that sort otherwise as text, in two accounts. */
+async function fill(store: TestStore): Promise<void> {
+  for (const account of ['a', 'B']) {
+    for (const id of ['2', '10', '9007199254740993', '18446744073709551615']) {
+      const rule = { account, id, name: `rule ${id}` }
+      await insertRuleVersion(store.pool, { ...rule, from: at(1), to: at(2), folder: 1, by: 'Ada' })
+      await insertRuleVersion(store.pool, { ...rule, from: at(2), to: at(3), folder: 2, by: 'Joan' })
+      if (id === '10') continue
+      const last = { ...rule, from: at(id === '2' ? 5 : 3), folder: 1, by: 'Ada', enabled: false }
+      await insertRuleVersion(store.pool, last)
+    }
+    for (const id of ['s2', 'S10', 'ß']) {
+      await insertServerVersion(store.pool, { account, id, name: `${id} 1`, from: at(1), to: at(2) })
+      await insertServerVersion(store.pool, { account, id, name: `${id} 2`, from: at(2), to: at(3) })
+      if (id === 's2') await insertServerVersion(store.pool, { account, id, name: 'x', from: at(4) })
+    }
+  }
+}
+
+const nameOf = ({ resource, account, id, change, at: when }: ChangeRow) =>
+  [resource, account, id, change, when.getUTCMinutes()].join(' ')
+
+/** All pages one after another, of so many rows each, after examining so many versions of each list. */
+async function pages(store: TestStore, filter: ChangePageFilter, rows: number, maxExamined?: number) {
+  const found: ChangeRow[] = []
+  let after: ChangeKey | null = null
+  let cut = 0
+  for (let page = 0; page < 500; page++) {
+    const { changes, next, examinedTo } = await loadChangePage(store.pool, filter, after, rows, maxExamined)
+    expect(changes.length).toBeLessThanOrEqual(rows)
+    found.push(...changes)
+    if (examinedTo) cut += 1
+    if (next === null) return { found, cut }
+    after = next
+  }
+  throw new Error('the pages do not end')
+}
+
+test('pages of any size have every event of the history once, the newest first', async () => {
+  await using store = await openTestStore()
+  await fill(store)
+  const all = await Array.fromAsync(listChanges(store.pool, {}, null))
+  const { found: inOne } = await pages(store, {}, 1_000)
+  expect(inOne.map(nameOf).toSorted()).toEqual(all.map(nameOf).toSorted())
+  expect(inOne.map(one => one.at)).toEqual(inOne.map(one => one.at).toSorted((a, b) => +b - +a))
+  expect(inOne[0]).toMatchObject({ id: '2', change: 'returned', at: new Date(at(5)), by: 'Ada' })
+  for (const rows of [1, 2, 3, 7, all.length - 1, all.length]) {
+    const { found, cut } = await pages(store, {}, rows)
+    expect(found).toEqual(inOne)
+    expect(cut).toBe(0)
+  }
+})
+
+test('every filter leaves what it names, however few versions a page may examine', async () => {
+  await using store = await openTestStore()
+  await fill(store)
+  const { found: all } = await pages(store, {}, 1_000)
+  const filters: [ChangePageFilter, (row: ChangeRow) => boolean][] = [
+    [{ account: 'B' }, row => row.account === 'B'],
+    [{ resource: 'alert-rules' }, row => row.resource === 'alert-rules'],
+    [{ resource: 'mcp-servers' }, row => row.resource === 'mcp-servers'],
+    [{ kind: 'added' }, row => row.change === 'added'],
+    [{ kind: 'changed' }, row => row.change === 'changed'],
+    [{ kind: 'removed' }, row => row.change === 'removed'],
+    [{ kind: 'returned', account: 'a' }, row => row.change === 'returned' && row.account === 'a'],
+    [{ by: 'Joan' }, row => row.by === 'Joan'],
+    [{ kind: 'removed', by: 'Joan' }, () => false],
+    [{ resource: 'mcp-servers', folder: 1n }, () => false],
+    [{ rule: 10n }, row => row.id === '10'],
+    [{ server: 'ß' }, row => row.id === 'ß'],
+    [{ since: new Date(at(2)), until: new Date(at(3)) }, row => [2, 3].includes(row.at.getUTCMinutes())],
+  ]
+  for (const [filter, matches] of filters) {
+    const wanted = all.filter(matches).map(nameOf)
+    for (const maxExamined of [1, 2, 5, 1_000]) {
+      const { found } = await pages(store, filter, 3, maxExamined)
+      expect(found.map(nameOf)).toEqual(wanted)
+    }
+  }
+  const inFolder2 = await pages(store, { folder: 2n }, 3, 2)
+  const of = (id: string) =>
+    inFolder2.found.filter(row => row.id === id && row.account === 'a').map(row => row.change)
+  expect([of('2'), of('10'), of('9007199254740993')]).toEqual([
+    ['removed', 'changed'],
+    ['removed', 'changed'],
+    ['changed'],
+  ])
+})
+
+test('a page that examined all it may says how far it came', async () => {
+  await using store = await openTestStore()
+  await fill(store)
+  const page = await loadChangePage(store.pool, { kind: 'added', resource: 'alert-rules' }, null, 50, 3)
+  expect(page).toMatchObject({ changes: [], examinedTo: new Date(at(3)) })
+  const all = await loadChangePage(store.pool, { kind: 'added', resource: 'alert-rules' }, null, 50)
+  expect(all).toMatchObject({ next: null, examinedTo: null })
+  expect(all.changes).toHaveLength(8)
+})
