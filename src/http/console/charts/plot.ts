@@ -59,7 +59,7 @@ ${tickLabels(ticks, TOP + height)}
 </svg>
 </div>
 ${of.legend}${of.note ? html`<p class="quiet">${of.note}</p>` : null}
-${numbers(id, of.numbers)}
+${tableUnder(id, of.numbers)}
 </figure>`
 }
 
@@ -72,7 +72,7 @@ export function tickLabels(ticks: readonly Tick[], y: number): Html {
 }
 
 /** The numbers of a chart, for who wants to read, copy or hear them. */
-function numbers(id: string, content: Html): Html {
+export function tableUnder(id: string, content: Html): Html {
   return html`<details id="${id}-numbers"><summary>The same numbers as a table</summary>
 ${content}</details>`
 }

@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type HeatChart, heatChart, levelsFor } from '#src/http/console/charts/heat.ts'
+
+const CHART: HeatChart = {
+  id: 'when',
+  title: 'When episodes begin',
+  unit: 'episodes that began',
+  head: 'Weekday',
+  columns: ['0', '12'],
+  rows: [
+    { name: 'Mon', counts: [0, 4] },
+    { name: 'Tue', counts: [100, 1] },
+  ],
+}
+
+const draw = (chart: Partial<HeatChart> = {}) => String(heatChart({ ...CHART, ...chart }))
+const levels = (page: string) =>
+  [...page.matchAll(/<g class="heat heat-(\d)"><rect x/g)].map(([, level]) => Number(level))
+
+test('a cell is the stronger the higher its count is; only 0 is empty', () => {
+  expect(levels(draw())).toEqual([0, 1, 5, 1])
+  expect(levels(draw({ rows: [{ name: 'Mon', counts: [1, 2] }] }))).toEqual([4, 5])
+})
+
+test('levels are whole numbers that grow, up to the highest count', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), highest => {
+      const bounds = levelsFor(highest)
+      expect(bounds.at(-1)).toBe(highest)
+      expect(bounds.length).toBeLessThanOrEqual(5)
+      for (const [n, bound] of bounds.entries()) expect(bound).toBeGreaterThan(bounds[n - 1] ?? 0)
+    }),
+  )
+  expect(levelsFor(100)).toEqual([4, 16, 36, 64, 100])
+  expect(levelsFor(0)).toEqual([])
+})
+
+test('the legend says which counts a level has, and the highest is named in words', () => {
+  const page = draw()
+  const legend = [...page.matchAll(/<li>.*?<\/li>/g)].map(([item]) => item.replace(/<[^>]*>/g, ''))
+  expect(legend).toEqual(['0', '1–4', '5–16', '17–36', '37–64', '65–100'])
+  expect(page).toContain('When episodes begin (episodes that began). The highest: Tue 0, 100.')
+  expect(page).toContain('<title>Mon 12: 4</title>')
+})
+
+test('the table has all counts', () => {
+  const cells = [...draw().matchAll(/<t[dh]( [^>]*)?>(.*?)<\/t[dh]>/g)].map(match => match[2])
+  expect(cells).toEqual(['Weekday', '0', '12', 'Mon', '0', '4', 'Tue', '100', '1'])
+})
+
+test.each([
+  ['no rows', []],
+  ['all zero', [{ name: 'Mon', counts: [0, 0] }]],
+  ['too few counts', [{ name: 'Mon', counts: [] }]],
+  ['no numbers', [{ name: 'Mon', counts: [Number.NaN, Number.POSITIVE_INFINITY] }]],
+  ['huge and below zero', [{ name: 'Mon', counts: [1e300, -4] }]],
+])('%s: no coordinate that is no number', (_, rows) => {
+  const page = draw({ rows })
+  expect(page).not.toMatch(/NaN|Infinity|undefined|heat--/)
+})
+
+test('names of others are text', () => {
+  const name = '"><script>alert(1)</script>'
+  expect(
+    draw({ title: name, unit: name, head: name, columns: [name], rows: [{ name, counts: [1] }] }),
+  ).not.toContain('<script')
+})
