@@ -25,6 +25,7 @@ export const reports: Bench = async lab => {
     nights: 365,
     servers: lab.size(2_000, 100),
     recipients: lab.size(1_000_000, 10_000),
+    calls: lab.size(1_000_000, 50_000),
   })
   const figures: Figure[] = []
   for (const [mode, plan] of Object.entries(PLANS)) {

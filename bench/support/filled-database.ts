@@ -8,29 +8,42 @@ export type Filling = {
   readonly episodes: number
   readonly nights: number
   readonly servers: number
-  /** Recipients of one import that has been sent. */
+  /** Recipients of one import that has been sent, and a third as many rejects. */
   readonly recipients: number
+  /** Calls to the platform that are kept, those of runs and of the import among them. */
+  readonly calls: number
 }
 
 const DAYS_OF_POLLS = 30
 
+/** Few, so that sending them at the limit takes most of a day. */
+const BATCH_ROWS = 50
+
+/** Accounts with calls of their own, and nothing else. */
+const OTHER_ACCOUNTS = 9
+
 /**
  * Fills a database with a history: each rule with its versions, spread over the nights, each at a whole minute; episodes of
- * a twentieth of the rules; servers and their versions; runs, calls and snapshots; an import. Then it vacuums and analyzes,
+ * a twentieth of the rules; servers and their versions; runs and snapshots; an import; calls. Then it vacuums and analyzes,
  * as autovacuum does in the course of a year. Takes about a minute at full size.
  */
 export async function fillDatabase(client: Client, pool: Pool, filling: Filling): Promise<void> {
-  const { rules, versionsOfRule, episodes, nights, servers, recipients } = filling
+  const { rules, versionsOfRule, episodes, nights, servers, recipients, calls } = filling
   await client.query('set synchronous_commit = off')
   await client.query(RULES, [rules, versionsOfRule, nights])
   await client.query(EPISODES, [rules, episodes, nights])
   await client.query(OPEN_EPISODES, [rules])
   await client.query(SERVERS, [servers, versionsOfRule, nights])
   await client.query(RUNS, [nights, DAYS_OF_POLLS])
-  await client.query(CALLS)
   await client.query(SNAPSHOTS)
-  const id = await putLargeImport(pool, { rows: recipients, isSent: true })
-  await client.query(REJECTS, [id, Math.ceil(recipients / 50)])
+  await client.query(PROMISES)
+  const id = await putLargeImport(pool, { rows: recipients, batchRows: BATCH_ROWS, isSent: true })
+  await client.query(REJECTS, [id, Math.ceil(recipients / 3)])
+  await client.query(LOCALES)
+  await client.query(LIMITS, [OTHER_ACCOUNTS])
+  await client.query(CALLS)
+  await client.query(BATCH_CALLS)
+  await client.query(OTHER_CALLS, [calls, OTHER_ACCOUNTS, DAYS_OF_POLLS])
   await client.query('vacuum analyze')
 }
 
@@ -139,7 +152,45 @@ const SNAPSHOTS = `
   from ferry.sync_runs m join ferry.sync_runs a on a.slot = m.slot and a.resource = 'alert-rules'
   where m.resource = 'mcp-servers' group by m.id order by m.slot`
 
+const PROMISES = `
+  insert into ferry.inventory_promises (account, resource, promise, schedule, timezone, folders)
+  values ('default', 'alert-rules', '3 minutes', 'poll-alert-rules', 'UTC', '["0"]'),
+    ('default', 'mcp-servers', '25 hours', 'snapshot-inventory', 'UTC', 'null')`
+
 const REJECTS = `
-  insert into ferry.import_rejects (import_id, line, origin, reason, message)
-  select $1, 10000000 + n, case when n % 3 = 0 then 'platform' else 'file' end, 'reason ' || n % 7, 'It is no address.'
+  insert into ferry.import_rejects (import_id, line, origin, reason, message, raw)
+  select $1, 10000000 + n, case when n % 3 = 0 then 'platform' else 'file' end, 'reason ' || n % 7, 'It is no address.',
+    'first.last' || n || '.example.com,true,,en-US'
   from generate_series(1, $2::int) as n`
+
+/** Kept by a trigger while batches are sent. */
+const LOCALES = `
+  insert into ferry.import_locales (import_id, locale, sent)
+  select import_id, locale, count(*) from ferry.import_recipients group by import_id, locale`
+
+const LIMITS = `
+  insert into ferry.platform_limits (limit_key, operation, calls_per_minute)
+  select 'default' || coalesce(n::text, ''), operation, case operation when 'import-subscribers' then 20 else 1000 end
+  from (select null::int as n union all select generate_series(1, $1::int)) as accounts,
+    unnest(array['list-alert-rules', 'list-mcp-servers', 'import-subscribers']) as operation`
+
+/** One for each batch, twenty a minute, the last just now. */
+const BATCH_CALLS = `
+  with calls as (
+    insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, http_status, request_id, batch_id)
+    select 'default', 'default', 'import-subscribers', at, at + interval '5 s', at + (200 + id % 900) * interval '1 ms', 200,
+      'request-b' || id, id
+    from ferry.import_batches, lateral (select now() - id * interval '3 s' as at) as started
+    order by at
+    returning id, batch_id
+  )
+  update ferry.import_batches b set call_id = c.id from calls c where c.batch_id = b.id`
+
+/** What is left of all calls: evenly over the days and the other accounts; one in a thousand is refused. */
+const OTHER_CALLS = `
+  insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, http_status, error_code, request_id, run_id)
+  select 'default' || 1 + n % $2::int, 'default' || 1 + n % $2::int, 'list-alert-rules', at, at + interval '5 s',
+    at + (100 + n % 900) * interval '1 ms', case when n % 1000 = 3 then 429 else 200 end,
+    case when n % 1000 = 3 then 'RequestTooFrequently' end, 'request-o' || n, 1
+  from (select $1::int - count(*) as calls from ferry.platform_calls) as others, generate_series(1, calls) as n,
+    lateral (select now() - (calls - n) * $3::int * interval '1 day' / calls as at) as started`

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
+import { jsonOf } from '#src/model/json-text.ts'
 import { countFrom } from './arguments.ts'
-import { type Cell, count, jsonOf, print, printTable, writeLines } from './output.ts'
+import { type Cell, count, print, printTable, writeLines } from './output.ts'
 
 /*
  * Lists that may be long. People see the first rows and how many more there are. Programs get all rows, one line each, no

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
 import type Table from 'cli-table3'
+import { jsonOf } from '#src/model/json-text.ts'
 import { fittingWidths, tableWidth, wrapped } from './wrap.ts'
 
 const require = createRequire(import.meta.url)
@@ -22,10 +23,6 @@ const NO_BORDERS = Object.fromEntries(
 /** Prints one result as one line of JSON: ids (bigint) as strings, instants in ISO 8601. */
 export function printJson(result: object): void {
   print(jsonOf(result))
-}
-
-export function jsonOf(result: object): string {
-  return JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 export function print(line: string): void {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { LimitWindow } from '../model/limit.ts'
 import { Secret } from '../model/secret.ts'
-import { type ReadEntry, readAccountsFile, readText } from './accounts-file.ts'
+import { type ReadEntry, readAccountsFile } from './accounts-file.ts'
 import { plainHttpMistake } from './plain-http.ts'
+import { type Found, readSecretFile, readSettingOrFile } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
 
 export type AccountDefaults = {
@@ -83,17 +84,13 @@ export function readAccounts(given: Given, settings: Environment, mistakes: stri
 function defaultAccount(given: Given, settings: Environment, mistakes: string[]): Source[] {
   const { FERRY_BASE_URL: baseUrl } = settings
   const { FERRY_BASE_URL: address, FERRY_APP_KEY: key, FERRY_APP_KEY_FILE: file } = given
-  if (key !== undefined && file !== undefined) {
-    mistakes.push('FERRY_APP_KEY: FERRY_APP_KEY_FILE is set too; set one of them')
-  }
   if (address === undefined && (key ?? file) !== undefined) {
     mistakes.push('FERRY_BASE_URL: is not set, but an app_key is; set it to the address of the platform')
   }
   if (address !== undefined && (key ?? file) === undefined) {
     mistakes.push('FERRY_APP_KEY: is not set, but FERRY_BASE_URL is; set it, or FERRY_APP_KEY_FILE')
   }
-  const appKey =
-    file === undefined ? keyOf(key, 'FERRY_APP_KEY', mistakes) : keyFrom(file, 'FERRY_APP_KEY_FILE', mistakes)
+  const appKey = keyOf(readSettingOrFile('FERRY_APP_KEY', settings, mistakes), mistakes)
   const plainHttp = plainHttpMistake(baseUrl, 'FERRY_BASE_URL: account default', 'its app_key', settings)
   if (plainHttp !== null) mistakes.push(plainHttp)
   return appKey && baseUrl !== undefined
@@ -116,7 +113,9 @@ function fromFile(
       mistakes.push(`${setting}: ${variable} is not set; set it to the app_key, or name another variable`)
     }
     const appKey =
-      file === undefined ? keyOf(key, `${setting}: ${variable}`, mistakes) : keyFrom(file, setting, mistakes)
+      file === undefined
+        ? keyOf(key === undefined ? null : { text: key, where: `${setting}: ${variable}:` }, mistakes)
+        : keyOf(readSecretFile(file, setting, mistakes), mistakes)
     const plainHttp = plainHttpMistake(entry.baseUrl, setting, 'its app_key', settings)
     if (plainHttp !== null) mistakes.push(plainHttp)
     if (!appKey || !whole) return []
@@ -124,17 +123,13 @@ function fromFile(
   })
 }
 
-/** Reads a key from a file. A newline at the end is not part of the key. */
-function keyFrom(path: string, setting: string, mistakes: string[]): Secret | null {
-  const text = readText(path, setting, mistakes)?.replace(/\r?\n$/, '')
-  if (text === '') mistakes.push(`${setting}: ${path} is empty; write the app_key into it`)
-  return keyOf(text || undefined, setting, mistakes)
-}
-
-function keyOf(text: string | undefined, setting: string, mistakes: string[]): Secret | null {
-  if (text === undefined) return null
-  if (!/\s/.test(text)) return new Secret(text)
-  mistakes.push(`${setting}: the app_key contains white space; copy it again, on one line`)
+function keyOf(found: Found | null, mistakes: string[]): Secret | null {
+  if (found === null) return null
+  const { text, where } = found
+  if (text === '') mistakes.push(`${where} is empty; write the app_key into it`)
+  else if (/\s/.test(text))
+    mistakes.push(`${where} the app_key contains white space; copy it again, on one line`)
+  else return new Secret(text)
   return null
 }
 

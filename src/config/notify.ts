@@ -1,8 +1,8 @@
 import type { NotifySettings } from '../model/notify-settings.ts'
 import { Secret } from '../model/secret.ts'
-import { readText } from './accounts-file.ts'
 import { WebhookSecret } from './notify-values.ts'
 import { plainHttpMistake } from './plain-http.ts'
+import { readSettingOrFile } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
 
 /** Slack's own webhooks take nothing but text; no setting is needed to know that. */
@@ -36,16 +36,9 @@ export function readNotify(settings: Environment, mistakes: string[]): NotifySet
 }
 
 function readKey(settings: Environment, mistakes: string[]): Secret | null {
-  const { FERRY_WEBHOOK_SECRET: text, FERRY_WEBHOOK_SECRET_FILE: file } = settings
-  if (file === undefined) return text ?? null
-  if (text !== undefined) {
-    mistakes.push('FERRY_WEBHOOK_SECRET: FERRY_WEBHOOK_SECRET_FILE is set too; set one of them')
-    return null
-  }
-  const read = readText(file, 'FERRY_WEBHOOK_SECRET_FILE', mistakes)
-  if (read === null) return null
-  const { data, error } = WebhookSecret.safeParse(read)
-  for (const { message } of error?.issues ?? [])
-    mistakes.push(`FERRY_WEBHOOK_SECRET_FILE: ${file} ${message}`)
+  const found = readSettingOrFile('FERRY_WEBHOOK_SECRET', settings, mistakes)
+  if (found === null) return null
+  const { data, error } = WebhookSecret.safeParse(found.text)
+  for (const { message } of error?.issues ?? []) mistakes.push(`${found.where} ${message}`)
   return data ?? null
 }

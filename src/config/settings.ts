@@ -139,9 +139,12 @@ export const Environment = z.object({
   FERRY_WEBHOOK_URL: notify.CallUrl.optional().describe(
     'Where events are told (see "Notifications" in operators.md). Unset: nowhere.',
   ),
-  FERRY_WEBHOOK_SECRET: notify.WebhookSecret.optional().describe(
-    'What messages to `FERRY_WEBHOOK_URL` are signed with: `whsec_` and 24 to 64 bytes in base64. Unset: they are not signed.',
-  ),
+  FERRY_WEBHOOK_SECRET: z
+    .string()
+    .optional()
+    .describe(
+      'What messages to `FERRY_WEBHOOK_URL` are signed with: `whsec_` and 24 to 64 bytes in base64. Unset: they are not signed.',
+    ),
   FERRY_WEBHOOK_SECRET_FILE: z
     .string()
     .optional()

@@ -12,16 +12,6 @@ export function freshnessAnswer(rows: readonly Freshness[] | null): FreshnessAns
   if (rows === null) return { fresh: false, inventories: [], error: 'Postgres did not answer in time.' }
   return {
     fresh: rows.length > 0 && !rows.some(isLate),
-    inventories: rows.map(row => ({
-      ...row,
-      lastCompleteRun: textOf(row.lastCompleteRun),
-      lastFailedRun: textOf(row.lastFailedRun),
-      message: explainLateness(row),
-    })),
+    inventories: rows.map(row => ({ ...row, message: explainLateness(row) })),
   }
-}
-
-/** Ids are text in JSON. */
-function textOf(id: bigint | null): string | null {
-  return id === null ? null : id.toString()
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
+import { jsonOf } from '#src/model/json-text.ts'
 import type { Secret } from '#src/model/secret.ts'
 import type { Tokens } from './console/access.ts'
 import type { ConsoleTarget } from './console/target.ts'
@@ -69,7 +70,10 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   app.get('/freshness', async (_request, reply) => {
     if (!questions || signal.aborted) return notServing(reply, { fresh: false })
     const answer = freshnessAnswer(await questions.freshness(signal))
-    return reply.code(answer.fresh ? 200 : 503).send(answer)
+    return reply
+      .code(answer.fresh ? 200 : 503)
+      .type('application/json')
+      .send(jsonOf(answer))
   })
   app.get('/metrics', async ({ headers }, reply) => {
     if (metricsToken && !bearsToken(headers.authorization, metricsToken)) {

@@ -51,13 +51,14 @@ export const syncRuns = ferry.table(
     lease_token: uuid('lease_token'),
   },
   t => [
-    index('sync_runs_by_resource').on(t.account, t.resource, t.id.desc()),
+    // Nulls first is the order of `order by id desc`: with Drizzle's own, these would give no order at all.
+    index('sync_runs_by_resource').on(t.account, t.resource, t.id.desc().nullsFirst()),
     // The last run of an inventory that was complete, and the last that was not, however many there are.
     index('sync_runs_complete')
-      .on(t.account, t.resource, sql`(${t.scope} -> 'folders')`, t.id.desc())
+      .on(t.account, t.resource, sql`(${t.scope} -> 'folders')`, t.id.desc().nullsFirst())
       .where(sql`${t.status} in ('succeeded', 'held')`),
     index('sync_runs_failed')
-      .on(t.account, t.resource, t.id.desc())
+      .on(t.account, t.resource, t.id.desc().nullsFirst())
       .where(sql`${t.status} in ('failed', 'partial')`),
     index('sync_runs_by_start').on(t.started_at),
     index('sync_runs_unfinished').on(t.id).where(sql`${t.finished_at} is null`),

@@ -21,7 +21,7 @@ type Sentences = {
 const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   'inventory.late': {
     raised: ({ inventory }) =>
-      `The ${inventory} in Postgres are older than promised. \`ferry freshness\` says why, \`ferry runs list\` shows the runs.`,
+      `The ${inventory} in Postgres are older than promised, or were never read. \`ferry freshness\` says why, \`ferry runs list\` shows the runs.`,
     resolved: ({ inventory }) => `The ${inventory} in Postgres are fresh again.`,
   },
   'removals.held': {
@@ -54,7 +54,7 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   },
   'mcp.tools.changed': {
     raised: ({ run, servers }) =>
-      `The tools of ${servers} MCP ${servers === 1 ? 'server' : 'servers'} changed in run ${run}. \`ferry changes --run ${run}\` shows what.`,
+      `The tools of ${servers} MCP ${servers === 1 ? 'server' : 'servers'} changed in run ${run}. \`ferry report mcp_tool_changes\` shows what.`,
   },
   'drift.found': {
     raised: ({ inventory, run }) =>

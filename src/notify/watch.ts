@@ -31,9 +31,13 @@ export function watch({ pool, accounts, nightBefore }: Watched): Promise<void> {
   })
 }
 
+/** What was never read is late once its promise has passed since it was made. */
 async function findLate(client: PoolClient, accounts: readonly string[]) {
   const { rows } = await client.query<{ account: string; inventory: string; why: string | null }>(
-    `select account, inventory, why_late as why from ferry.freshness where state = 'late' and account = any ($1)`,
+    `select f.account, f.inventory, f.why_late as why from ferry.freshness f
+     left join ferry.inventory_promises p on p.account = f.account and p.resource = f.inventory
+     where f.account = any ($1)
+       and (f.state = 'late' or f.state = 'never' and p.promised_since + p.promise < clock_timestamp())`,
     [accounts],
   )
   return rows.map(({ account, inventory, why }) => ({

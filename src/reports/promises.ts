@@ -25,7 +25,7 @@ const FOR_EVER = '100 years'
  */
 export async function savePromises(pool: Pool, promises: readonly InventoryPromise[]): Promise<void> {
   if (promises.length === 0) return
-  const { account, resource } = inventoryPromises
+  const { account, resource, folders, promised_since } = inventoryPromises
   const excluded = (column: string) => sql.raw(`excluded.${column}`)
   await drizzleOf(pool)
     .insert(inventoryPromises)
@@ -33,11 +33,11 @@ export async function savePromises(pool: Pool, promises: readonly InventoryPromi
       // In one order: workers that start at once write the same rows.
       promises
         .toSorted((a, b) => compare(a.account, b.account) || compare(a.resource, b.resource))
-        .map(({ promiseMs, folders, runsKeptMs, ...same }) => ({
+        .map(({ promiseMs, runsKeptMs, ...same }) => ({
           ...same,
           promise: `${promiseMs} milliseconds`,
           runs_kept: runsKeptMs === null ? FOR_EVER : `${runsKeptMs} milliseconds`,
-          folders: sql`${JSON.stringify(folders)}::jsonb`,
+          folders: sql`${JSON.stringify(same.folders)}::jsonb`,
         })),
     )
     .onConflictDoUpdate({
@@ -48,6 +48,8 @@ export async function savePromises(pool: Pool, promises: readonly InventoryPromi
         timezone: excluded('timezone'),
         folders: excluded('folders'),
         runs_kept: excluded('runs_kept'),
+        // Other folders must be read first: nothing can be late before there was time for it.
+        promised_since: sql`case when excluded.folders = ${folders} then ${promised_since} else clock_timestamp() end`,
         written_at: sql`clock_timestamp()`,
       },
     })

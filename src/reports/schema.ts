@@ -13,6 +13,8 @@ export const inventoryPromises = ferry.table(
     timezone: text('timezone').notNull(),
     folders: jsonb('folders').notNull(),
     runs_kept: interval('runs_kept').notNull().default('90 days'),
+    /** Since when it is promised to read these folders of the account. */
+    promised_since: instant('promised_since').notNull().default(sql`clock_timestamp()`),
     written_at: instant('written_at').notNull().default(sql`clock_timestamp()`),
   },
   t => [

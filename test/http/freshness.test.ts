@@ -1,20 +1,11 @@
 import { expect, test } from 'vitest'
 import { savePromises } from '#src/reports/promises.ts'
+import { PROMISE } from '#test/support/promise.ts'
 import { ask, openHttpHarness, openTestHttp } from './http-harness.ts'
-
-const PROMISE = {
-  account: 'default',
-  resource: 'alert-rules',
-  promiseMs: 60_000,
-  runsKeptMs: null,
-  schedule: 'poll-alert-rules',
-  timezone: 'UTC',
-  folders: ['0'],
-} as const
 
 test('it is 200 while every inventory is as young as promised, and 503 once one is late', async () => {
   await using harness = await openHttpHarness()
-  await savePromises(harness.ferry.pool, [PROMISE])
+  await savePromises(harness.ferry.pool, [{ ...PROMISE, promiseMs: 60_000 }])
   const never = await harness.get('/freshness')
   expect(never).toMatchObject({ status: 503, json: { fresh: false, inventories: [{ state: 'never' }] } })
 

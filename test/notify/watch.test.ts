@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Watched, watch } from '#src/notify/watch.ts'
 import { savePromises } from '#src/reports/promises.ts'
+import { PROMISE } from '#test/support/promise.ts'
 import { type NotifyHarness, openNotifyHarness } from './notify-harness.ts'
 import { status } from './receiver.ts'
 
@@ -80,20 +81,9 @@ test('a night without a snapshot is told an hour later, and once that a snapshot
   expect(await told(harness)).toHaveLength(2) // Somebody wanted no snapshot.
 })
 
-const PROMISE = {
-  account: 'default',
-  runsKeptMs: null,
-  promiseMs: 180_000,
-  schedule: 'poll-alert-rules',
-  timezone: 'UTC',
-}
-
 /** Promises as a worker does when it starts. */
 function promise({ ferry }: NotifyHarness): Promise<void> {
-  return savePromises(ferry.pool, [
-    { ...PROMISE, resource: 'alert-rules', folders: ['0'] },
-    { ...PROMISE, resource: 'mcp-servers', folders: null },
-  ])
+  return savePromises(ferry.pool, [PROMISE, { ...PROMISE, resource: 'mcp-servers', folders: null }])
 }
 
 async function syncBoth(harness: NotifyHarness): Promise<void> {
@@ -117,6 +107,36 @@ test('an inventory that is older than promised is told, and that it is fresh aga
     'inventory.late raised default alert-rules',
     'inventory.late resolved default alert-rules',
   ])
+})
+
+test('an inventory that was never read is told once its promise has passed since it was made, and when it is read', async () => {
+  await using harness = await openNotifyHarness()
+  const pass = (time: string) =>
+    harness.query(`update ferry.inventory_promises set promised_since = promised_since - $1::interval`, [
+      time,
+    ])
+  await savePromises(harness.ferry.pool, [PROMISE])
+  await pass('170 s')
+  await watchOf(harness)
+  expect(await told(harness)).toEqual([])
+  await pass('11 s')
+  await savePromises(harness.ferry.pool, [PROMISE]) // A worker that starts again gives it no more time.
+  await watchOf(harness)
+  await watchOf(harness)
+  expect(await told(harness)).toEqual(['inventory.late raised default alert-rules'])
+  await harness.sync()
+  await watchOf(harness)
+  expect((await told(harness)).at(-1)).toBe('inventory.late resolved default alert-rules')
+})
+
+test('other folders have the time of the promise to be read first', async () => {
+  await using harness = await openNotifyHarness()
+  const { pool } = harness.ferry
+  await savePromises(pool, [PROMISE])
+  await harness.query(`update ferry.inventory_promises set promised_since = promised_since - interval '1 h'`)
+  await savePromises(pool, [{ ...PROMISE, folders: ['7'] }])
+  await watchOf(harness)
+  expect(await told(harness)).toEqual([])
 })
 
 test('events of an account that this worker does not have are left alone', async () => {

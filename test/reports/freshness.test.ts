@@ -6,18 +6,9 @@ import { startRun } from '#src/inventory/ledger.ts'
 import type { Retention } from '#src/model/retention.ts'
 import { loadFreshness } from '#src/reports/freshness.ts'
 import { savePromises } from '#src/reports/promises.ts'
+import { PROMISE } from '#test/support/promise.ts'
 import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
-
-const PROMISE = {
-  account: 'default',
-  resource: 'alert-rules',
-  promiseMs: 180_000,
-  runsKeptMs: null,
-  schedule: 'poll-alert-rules',
-  timezone: 'UTC',
-  folders: ['0'],
-} as const
 
 async function only(pool: Pool) {
   const [row, ...others] = await loadFreshness(pool)

@@ -1,18 +1,9 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { savePromises } from '#src/reports/promises.ts'
+import { PROMISE } from '#test/support/promise.ts'
 import { addRun, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
-
-const PROMISE = {
-  account: 'default',
-  resource: 'alert-rules',
-  promiseMs: 180_000,
-  runsKeptMs: null,
-  schedule: 'poll-alert-rules',
-  timezone: 'UTC',
-  folders: ['0'],
-} as const
 
 /** Minutes before now: the beginning of the day, so that a day is never cut by midnight. */
 async function addRunAt(pool: Pool, at: string, end: object = {}, took = '10 seconds', more: object = {}) {

@@ -12,18 +12,18 @@ export const FERRY_REPORTS: readonly Report[] = [
     name: 'call_latency',
     shows: 'how long the platform takes to answer, by operation',
     takes: ['since', 'account'],
-    query: 'select * from ferry.call_latency($1) where account = coalesce($2, account)',
+    query: 'select * from ferry.call_latency($1) where ($2::text is null or account = $2)',
   },
   {
     name: 'calls_refused',
     shows: 'calls that the platform did not accept, by code, with request ids',
     takes: ['since', 'account'],
-    query: 'select * from ferry.calls_refused($1) where account = coalesce($2, account)',
+    query: 'select * from ferry.calls_refused($1) where ($2::text is null or account = $2)',
   },
   {
     name: 'runs_health',
     shows: 'how the runs of each inventory ended, and how long they took',
     takes: ['since', 'account'],
-    query: 'select * from ferry.runs_health($1) where account = coalesce($2, account)',
+    query: 'select * from ferry.runs_health($1) where ($2::text is null or account = $2)',
   },
 ]

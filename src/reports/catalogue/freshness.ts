@@ -5,24 +5,24 @@ export const FRESHNESS_REPORTS: readonly Report[] = [
     name: 'freshness',
     shows: 'how old each inventory is, how old it may be, and why it is late',
     takes: ['account'],
-    query: 'select * from ferry.freshness where account = coalesce($1, account)',
+    query: 'select * from ferry.freshness where ($1::text is null or account = $1)',
   },
   {
     name: 'freshness_daily',
     shows: 'for how much of each day each inventory was as fresh as promised',
     takes: ['since', 'account'],
-    query: 'select * from ferry.freshness_daily($1) where account = coalesce($2, account)',
+    query: 'select * from ferry.freshness_daily($1) where ($2::text is null or account = $2)',
   },
   {
     name: 'nights',
     shows: 'each night: its snapshot, and whether it was missed, held or partial',
     takes: ['since', 'account'],
-    query: 'select * from ferry.nights($1) where account = coalesce($2, account)',
+    query: 'select * from ferry.nights($1) where ($2::text is null or account = $2)',
   },
   {
     name: 'blind_spots',
     shows: 'from when to when nothing complete was read',
     takes: ['since', 'account'],
-    query: 'select * from ferry.blind_spots($1) where account = coalesce($2, account)',
+    query: 'select * from ferry.blind_spots($1) where ($2::text is null or account = $2)',
   },
 ]

@@ -5,24 +5,24 @@ export const MCP_REPORTS: readonly Report[] = [
     name: 'mcp_tools',
     shows: 'the recorded tools of all MCP servers, by their name',
     takes: ['account'],
-    query: 'select * from ferry.mcp_tools where account = coalesce($1, account)',
+    query: 'select * from ferry.mcp_tools where ($1::text is null or account = $1)',
   },
   {
     name: 'mcp_tool_changes',
     shows: 'tools that a server gained, lost or described otherwise',
     takes: ['since', 'account'],
-    query: 'select * from ferry.mcp_tool_changes($1) where account = coalesce($2, account)',
+    query: 'select * from ferry.mcp_tool_changes($1) where ($2::text is null or account = $2)',
   },
   {
     name: 'mcp_risk',
     shows: 'what could be a risk in an MCP server, with the reason',
     takes: ['account'],
-    query: 'select * from ferry.mcp_risk where account = coalesce($1, account)',
+    query: 'select * from ferry.mcp_risk where ($1::text is null or account = $1)',
   },
   {
     name: 'mcp_by_team',
     shows: 'MCP servers and tools of each team',
     takes: ['account'],
-    query: 'select * from ferry.mcp_by_team where account = coalesce($1, account)',
+    query: 'select * from ferry.mcp_by_team where ($1::text is null or account = $1)',
   },
 ]

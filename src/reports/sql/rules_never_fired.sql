@@ -1,12 +1,12 @@
--- Finds the rules in two indexes alone, both in the order of ids, then reads those it returns. A hash of all episodes
--- would take three times as long. A rule is observed while it is enabled: since it was first seen, without the times
--- in which it was disabled.
+-- Finds the rules in two indexes alone, both in the order of ids: those it returns, where it can stop early, and how many
+-- there are. A hash of all episodes would take three times as long. A rule is observed while it is enabled: since it was
+-- first seen, without the times in which it was disabled.
 CREATE OR REPLACE FUNCTION ferry.rules_never_fired(at_most integer DEFAULT 1000)
 RETURNS TABLE (
   account text, id numeric(20, 0), name text, folder_id numeric(20, 0), team text, first_seen timestamptz,
   days_observed double precision, updater_name text, in_all integer
 ) LANGUAGE sql STABLE SET jit = off SET enable_hashjoin = off SET enable_seqscan = off AS $$
-  WITH silent AS MATERIALIZED (
+  WITH silent AS NOT MATERIALIZED (
     SELECT c.id, c.account FROM ferry.alert_rule_versions c
     WHERE c.valid_to IS NULL AND c.enabled
       AND NOT EXISTS (SELECT FROM ferry.alert_rule_firings f WHERE f.id = c.id AND f.account = c.account)

@@ -1,0 +1,37 @@
+import { readText } from './accounts-file.ts'
+import type { Environment } from './settings.ts'
+
+type SettingWithFile =
+  | 'FERRY_APP_KEY'
+  | 'FERRY_METRICS_TOKEN'
+  | 'FERRY_CONSOLE_TOKEN'
+  | 'FERRY_CONSOLE_READ_TOKEN'
+  | 'FERRY_WEBHOOK_SECRET'
+
+/** A secret as text, and where it was found, for messages. */
+export type Found = { readonly text: string; readonly where: string }
+
+/**
+ * Returns what the setting holds, or the file that the setting `…_FILE` names; null if neither is set. A newline at the end
+ * of the file is left out. Adds mistakes to `mistakes`; none of them shows what was found.
+ */
+export function readSettingOrFile(
+  setting: SettingWithFile,
+  settings: Environment,
+  mistakes: string[],
+): Found | null {
+  const fileSetting = `${setting}_FILE` as const
+  const { [setting]: text, [fileSetting]: file } = settings
+  if (text !== undefined && file !== undefined) {
+    mistakes.push(`${setting}: ${fileSetting} is set too; set one of them`)
+    return null
+  }
+  if (file === undefined) return text === undefined ? null : { text, where: `${setting}:` }
+  return readSecretFile(file, fileSetting, mistakes)
+}
+
+/** Returns what the file holds, without a newline at its end; null if it cannot be read. */
+export function readSecretFile(file: string, setting: string, mistakes: string[]): Found | null {
+  const text = readText(file, setting, mistakes)?.replace(/\r?\n$/, '')
+  return text === undefined ? null : { text, where: `${setting}: ${file}` }
+}
