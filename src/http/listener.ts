@@ -8,6 +8,8 @@ import { AddressUnusable } from './errors.ts'
  * JSON unless a route says otherwise; an error is `{"error": "a sentence"}`.
  */
 
+/** Ids in paths of the console may be so long: those of MCP servers are texts of the platform. */
+const MAX_PARAM_CHARACTERS = 3_000
 /** A request must have come whole by then, headers and all. */
 const REQUEST_WITHIN_MS = 5_000
 /** A connection on which nothing moves for so long is closed, as when a client reads nothing. */
@@ -23,6 +25,7 @@ const UNREADABLE = 'This request cannot be read.'
 
 export function createListener(names: readonly string[]): FastifyInstance {
   const app = fastify({
+    routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     requestTimeout: REQUEST_WITHIN_MS,
     connectionTimeout: IDLE_MS,
     keepAliveTimeout: IDLE_MS,

@@ -84,7 +84,10 @@ function examinedOf(
   if (filter.since) conditions.push(`${at} >= ${param(filter.since, 'timestamptz')}`)
   if (filter.until) conditions.push(`${at} <= ${param(filter.until, 'timestamptz')}`)
   const one = resource === 'alert-rules' ? filter.rule : filter.server
-  if (one !== undefined) conditions.push(`v.${idColumn} = ${param(one, idType)}`)
+  if (one !== undefined) {
+    conditions.push(`v.${idColumn} = ${param(one, idType)}`)
+    if (filter.account !== undefined) conditions.push(`v.account = ${param(filter.account, 'text')}`)
+  }
   const place = `(v.account, ${inOrder(resource)})`
   if (after) {
     const [instant, of, account, id] = after

@@ -8,6 +8,7 @@ import {
   nameOf,
 } from './change-lists.ts'
 import { type ChangeRow, contentsOf } from './changes.ts'
+import { keyInstant } from './key-instant.ts'
 
 export type { ChangeKey, ChangePageFilter } from './change-lists.ts'
 
@@ -22,8 +23,11 @@ export type { ChangeKey, ChangePageFilter } from './change-lists.ts'
 /** A page examines so many versions of each list, in about a tenth of a second. */
 const MAX_EXAMINED = 10_000
 
+/** An event with its place in the list. */
+export type PagedChange = ChangeRow & { readonly key: ChangeKey }
+
 export type ChangePage = {
-  readonly changes: readonly ChangeRow[]
+  readonly changes: readonly PagedChange[]
   /** After which the next page goes on; null: this is the last one. */
   readonly next: ChangeKey | null
   /** Set if the page ended early: what happened before this was not examined yet. */
@@ -46,13 +50,13 @@ export async function loadChangePage(
   )
   const { rows: found } = await pool.query<PageRow>(pageSql(lists, ctes), params)
   const events = found.filter(row => !row.isEnd)
-  const changes = events.slice(0, rows).map(({ key: _, isEnd: __, ...change }) => change)
+  const changes = events.slice(0, rows).map(({ isEnd: _, ...change }) => change)
   if (events.length > rows) return { changes, next: events[rows - 1]?.key ?? null, examinedTo: null }
   const end = found.find(row => row.isEnd)
   return { changes, next: end?.key ?? null, examinedTo: end?.at ?? null }
 }
 
-type PageRow = ChangeRow & { readonly key: ChangeKey; readonly isEnd: boolean }
+type PageRow = PagedChange & { readonly isEnd: boolean }
 
 /** Ids of rules are numbers. The end of a list stands after its last event. */
 const ORDER = 'e.at desc, e.resource, e.account, e.rule_id, e.id collate "C", e.is_end'
@@ -76,7 +80,7 @@ function pageSql(lists: readonly ChangeList[], ctes: readonly string[]): string 
     ),
     page as (select * from merged e where e.ends_before = 0 order by ${ORDER} limit $1::int)
     select e.resource, e.account, e.id, c.name, c.change, e.at, c.run, c.by, c.before, c.after, e.is_end as "isEnd",
-      jsonb_build_array(e.at, e.resource, e.account, e.id) as key
+      jsonb_build_array(${keyInstant('e.at')}, e.resource, e.account, e.id) as key
     from page e left join lateral (${contentsOf('e')}) c on not e.is_end
     order by ${ORDER}`
 }

@@ -1,28 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
+import { HOSTILE, rowsIn } from './markup.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
-
-const HOSTILE = [
-  '<script>alert(1)</script>',
-  '"><img src=x onerror=alert(1)>',
-  '\u202egnp.exe',
-  'x'.repeat(3_000),
-  '👩‍🚒',
-  ' ',
-]
-
-/** The table's rows as text, without tags. */
-function rowsIn(text: string): string[] {
-  const body = /<tbody>([\s\S]*?)<\/tbody>/.exec(text)?.[1] ?? ''
-  return [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
-    row
-      .replace(/<[^>]+>/g, ' ')
-      .replace(/\s+/g, ' ')
-      .trim(),
-  )
-}
 
 async function addHistory({ ferry }: ConsoleHarness): Promise<void> {
   const rule = { id: '9007199254740993', from: at(1), to: at(2), by: 'Joan' }

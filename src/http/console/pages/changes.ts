@@ -5,7 +5,7 @@ import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page, parsedQuery } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
-import { changeBadge, inventoryLink, pathOf } from '../parts/changes.ts'
+import { changeBadge, inventoryLink, nothingAltered, pathOf } from '../parts/changes.ts'
 import { differencesList } from '../parts/differences.ts'
 import { type Filter, filters } from '../parts/filters.ts'
 import { instantIn } from '../parts/instants.ts'
@@ -13,6 +13,8 @@ import { CursorInstant, PAGE_ROWS, pager, readCursor, writeCursor } from '../par
 import { runLink } from '../parts/runs.ts'
 import { type Column, table } from '../parts/table.ts'
 import { foreign, inZone, time } from '../parts/values.ts'
+import { rule } from './rule.ts'
+import { server } from './server.ts'
 
 const PATH = '/changes'
 
@@ -108,7 +110,8 @@ function columnsIn(timezone: string, query: URLSearchParams): Column<ChangeRow>[
     {
       head: 'Old to new',
       cell: row =>
-        differencesList(row, MAX_FIELDS, pathOf(row.resource, row.account, row.id)) ?? nothingIn(row),
+        differencesList(row, MAX_FIELDS, pathOf(row.resource, row.account, row.id)) ??
+        nothingAltered(row.change),
     },
     {
       head: 'By',
@@ -116,12 +119,6 @@ function columnsIn(timezone: string, query: URLSearchParams): Column<ChangeRow>[
         by === null ? foreign(null) : html`<a href="${narrowed(query, { by })}">${foreign(by)}</a>`,
     },
   ]
-}
-
-/** Additions and removals have nothing to compare; a change may be of what only other columns show. */
-function nothingIn({ change }: ChangeRow): Html {
-  const isOfOther = change === 'changed' || change === 'returned'
-  return html`<span class="none">${isOfOther ? 'only who updated it, or when' : '–'}</span>`
 }
 
 /** This list, narrowed further, from its first page. */
@@ -141,4 +138,4 @@ function examinedNote({ examinedTo }: ChangePage, timezone: string): Html | null
   return html`<p class="notice">Few changes match, so this page looked only as far back as ${time(examinedTo, timezone)}. The next page goes on from there. A later “until” skips what you do not need.</p>`
 }
 
-export const CHANGES_PAGES: readonly Page[] = [changes]
+export const CHANGES_PAGES: readonly Page[] = [changes, rule, server]

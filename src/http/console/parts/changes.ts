@@ -14,6 +14,12 @@ export function changeBadge(change: ChangeKind): Html {
   return badge(TONES[change], change)
 }
 
+/** Stands where a change shows no field: an addition has nothing to compare with, a change may be of what others show. */
+export function nothingAltered(change: ChangeKind): Html {
+  const isOfOther = change === 'changed' || change === 'returned'
+  return html`<span class="none">${isOfOther ? 'only who updated it, or when' : '–'}</span>`
+}
+
 /** The page of a rule or server. */
 export function pathOf(resource: Resource, account: string, id: string): string {
   return `/${resource === 'alert-rules' ? 'rules' : 'servers'}/${encodeURIComponent(account)}/${encodeURIComponent(id)}`

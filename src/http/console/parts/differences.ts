@@ -25,10 +25,15 @@ ${rest > 0 ? html`<p class="quiet">and ${number(rest)} more${more ? html`: <a hr
 /** Tools are compared by their names: in a list, one more would change all that follow. */
 function differencesIn(before: Fields | null, after: Fields | null): Difference[] {
   const [old, now] = [toolsByName(before), toolsByName(after)]
-  if (!old || !now) return differencesBetween(before, after)
-  const found = differencesBetween({ ...before, tools: old }, { ...after, tools: now })
+  if (!before || !after || !old || !now) return differencesBetween(before, after)
+  // The tools come last: they may be many.
+  const found = differencesBetween(withTools(before, old), withTools(after, now))
   const isSameTools = !found.some(({ field }) => field.startsWith('tools.'))
   return isSameTools ? [...found, { field: 'tools', before: namesIn(old), after: namesIn(now) }] : found
+}
+
+function withTools({ tools: _, ...others }: Fields, tools: Fields): Fields {
+  return { ...others, tools }
 }
 
 /** The description of each tool by its name; the second of a name is `name (2)`. Null if there is no list of tools. */

@@ -1,0 +1,85 @@
+import { loadFiringPage, type PagedFiring } from '#src/inventory/firing-page.ts'
+import type { InventoryRow } from '#src/inventory/list-inventory.ts'
+import { type Html, html } from '../html.ts'
+import { href, type Page } from '../page.ts'
+import { pathOf } from '../parts/changes.ts'
+import { loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
+import { pager, readCursor } from '../parts/paging.ts'
+import { facts } from '../parts/table.ts'
+import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
+import { badge, foreign, time } from '../parts/values.ts'
+import { shortened } from '../parts/word-diff.ts'
+
+/** A rule as it is, and all that happened to it: also of one that is gone. */
+export const rule: Page = {
+  path: '/rules/:account/:id',
+  section: 'changes',
+  access: 'read',
+  async render({ params, query, reader, target: { timezone } }) {
+    const after = readCursor(query, TimelineCursor)
+    const row = await loadRow(reader, 'alert-rules', params)
+    if (!row) return null
+    const { account, id } = { account: row.account, id: `${row.id}` }
+    const [timeline, [lastFiring]] = await Promise.all([
+      loadTimeline(reader, { resource: 'alert-rules', account, id }, after),
+      loadFiringPage(reader, { account, id }, null, 1),
+    ])
+    return {
+      title: titleOf(textOf(row.name), id),
+      body: html`<p class="quiet">Alert rule <bdi>${id}</bdi> of account <bdi>${account}</bdi></p>
+${notesOn(row, timezone)}
+${factsOf(row, lastFiring, timezone)}
+<h2>What happened</h2>
+${timelineTable(timeline, timezone)}
+${pager(pathOf('alert-rules', account, id), query, timeline.next)}`,
+    }
+  },
+}
+
+function factsOf(row: InventoryRow, lastFiring: PagedFiring | undefined, timezone: string): Html {
+  const folder = `${row.folder_id}`
+  const [updater, team] = [textOf(row.updater_name), textOf(row.team)]
+  return facts([
+    ['State', stateOf(row, lastFiring)],
+    ['Fired last', time(lastFiring?.began ?? null, timezone, 'never seen')],
+    [
+      'Schedule',
+      html`<code>${shortened(`${row.cron_pattern}`, MAX_VALUE_CHARACTERS)}</code> <small>${foreign(textOf(row.timezone) || 'no time zone')}</small>`,
+    ],
+    ['Delay, as given', textOf(row.delay_seconds)],
+    ['Folder', html`<a href="${href('/changes', { account: row.account, folder })}">${folder}</a>`],
+    ['Team', foreign(team)],
+    ['Data source', foreign(textOf(row.ds_type))],
+    [
+      'Updated last by',
+      updater
+        ? html`<a href="${href('/changes', { by: updater })}">${foreign(updater)}</a>`
+        : foreign(updater),
+    ],
+    ['Created by', foreign(textOf(row.creator_name))],
+    ['Labels', labelsOf(row.labels)],
+    ['This version since', time(row.valid_from as Date, timezone)],
+  ])
+}
+
+const MAX_VALUE_CHARACTERS = 200
+
+function stateOf(row: InventoryRow, lastFiring: PagedFiring | undefined): Html {
+  if (row.valid_to instanceof Date) return badge('bad', 'removed')
+  const fires = lastFiring && lastFiring.ended === null
+  return html`${row.enabled ? badge('good', 'enabled') : badge('warn', 'disabled')} ${fires ? badge('bad', 'fires') : null} ${row.debug_log_enabled ? badge('warn', 'debug log') : null}`
+}
+
+/** A page names so many labels; the rest is counted. */
+const MAX_LABELS = 30
+
+function labelsOf(labels: unknown): Html {
+  const pairs = Object.entries((labels ?? {}) as Readonly<Record<string, unknown>>)
+  if (pairs.length === 0) return foreign(null)
+  const rest = pairs.length - MAX_LABELS
+  return html`<ul class="labels">${pairs
+    .slice(0, MAX_LABELS)
+    .map(
+      ([name, value]) => html`<li>${foreign(name)}: ${foreign(textOf(value))}</li>`,
+    )}${rest > 0 ? html`<li>and ${rest} more</li>` : null}</ul>`
+}

@@ -1,0 +1,88 @@
+import type { InventoryRow } from '#src/inventory/list-inventory.ts'
+import { type Html, html } from '../html.ts'
+import type { Page } from '../page.ts'
+import { pathOf } from '../parts/changes.ts'
+import { loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
+import { pager, readCursor } from '../parts/paging.ts'
+import { facts, table } from '../parts/table.ts'
+import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
+import { badge, foreign, number, time } from '../parts/values.ts'
+import { shortened } from '../parts/word-diff.ts'
+
+/** An MCP server as it is, its tools, and all that happened to it: also of one that is gone. */
+export const server: Page = {
+  path: '/servers/:account/:id',
+  section: 'mcp',
+  access: 'read',
+  async render({ params, query, reader, target: { timezone } }) {
+    const after = readCursor(query, TimelineCursor)
+    const row = await loadRow(reader, 'mcp-servers', params)
+    if (!row) return null
+    const { account, id } = { account: row.account, id: `${row.server_id}` }
+    const timeline = await loadTimeline(reader, { resource: 'mcp-servers', account, id }, after)
+    return {
+      title: titleOf(textOf(row.server_name), id),
+      body: html`<p class="quiet">MCP server <bdi>${id}</bdi> of account <bdi>${account}</bdi></p>
+${notesOn(row, timezone)}
+${factsOf(row, timezone)}
+${toolsTable(row.tools)}
+<h2>What happened</h2>
+${timelineTable(timeline, timezone)}
+${pager(pathOf('mcp-servers', account, id), query, timeline.next)}`,
+    }
+  },
+}
+
+function factsOf(row: InventoryRow, timezone: string): Html {
+  return facts([
+    ['State', stateOf(row)],
+    ['Address', foreign(textOf(row.url))],
+    ['Transport', foreign(textOf(row.transport))],
+    ['Authentication', foreign(textOf(row.auth_mode))],
+    ['Team', foreign(textOf(row.team_id))],
+    [
+      'Timeouts, as given',
+      `${textOf(row.connect_timeout) ?? '–'} to connect, ${textOf(row.call_timeout) ?? '–'} for a call`,
+    ],
+    ['Created by', foreign(textOf(row.created_by))],
+    ['The key may edit it', row.can_edit === null ? foreign(null) : row.can_edit ? 'yes' : 'no'],
+    [
+      'Description',
+      html`<span class="words">${shortened(textOf(row.description) ?? '–', MAX_DESCRIPTION_CHARACTERS)}</span>`,
+    ],
+    ['This version since', time(row.valid_from as Date, timezone)],
+  ])
+}
+
+function stateOf(row: InventoryRow): Html {
+  if (row.valid_to instanceof Date) return badge('bad', 'removed')
+  const status = textOf(row.status)
+  if (status === null) return foreign(null)
+  return status === 'enabled' ? badge('good', status) : html`<bdi>${status}</bdi>`
+}
+
+/** A page shows so many tools, each with so much of its description. */
+const MAX_TOOLS = 100
+const MAX_DESCRIPTION_CHARACTERS = 400
+
+type Tool = { readonly name?: unknown; readonly description?: unknown }
+
+function toolsTable(given: unknown): Html {
+  const tools: readonly Tool[] = Array.isArray(given) ? given : []
+  const rest = tools.length - MAX_TOOLS
+  return html`<h2>Tools</h2>
+${table(
+  `The tools that were recorded: ${number(tools.length)}`,
+  [
+    { head: 'Tool', cell: tool => foreign(textOf(tool.name)) },
+    {
+      head: 'What it does',
+      cell: tool =>
+        html`<span class="words">${shortened(textOf(tool.description) ?? '–', MAX_DESCRIPTION_CHARACTERS)}</span>`,
+    },
+  ],
+  tools.slice(0, MAX_TOOLS),
+  html`None is recorded.`,
+)}
+${rest > 0 ? html`<p class="quiet">and ${number(rest)} more: <code>ferry servers show</code> has them all.</p>` : null}`
+}

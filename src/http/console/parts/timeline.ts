@@ -1,0 +1,89 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { loadChangePage, type PagedChange } from '#src/inventory/change-page.ts'
+import { loadFiringPage, type PagedFiring } from '#src/inventory/firing-page.ts'
+import type { Resource } from '#src/model/resource.ts'
+import { type Html, html } from '../html.ts'
+import { changeBadge, nothingAltered } from './changes.ts'
+import { differencesList } from './differences.ts'
+import { CursorInstant, PAGE_ROWS, writeCursor } from './paging.ts'
+import { runLink } from './runs.ts'
+import { type Column, table } from './table.ts'
+import { badge, duration, foreign, time } from './values.ts'
+
+/** What happened to one rule or server: it changed, or it fired. */
+export type Moment = (PagedChange & { readonly what: 'change' }) | (PagedFiring & { readonly what: 'firing' })
+
+export type Timeline = { readonly moments: readonly Moment[]; readonly next: string | null }
+
+/** A place in the time line: an instant, and whether the firing that began then is still to come. */
+export const TimelineCursor = z.tuple([CursorInstant, z.enum(['change', 'firing'])])
+
+/** Changes and firings of one rule or server as one list, the newest first. Of one instant, the change comes first. */
+export async function loadTimeline(
+  pool: Pool,
+  { resource, account, id }: { readonly resource: Resource; readonly account: string; readonly id: string },
+  after: z.output<typeof TimelineCursor> | null,
+  rows = PAGE_ROWS,
+): Promise<Timeline> {
+  const isRule = resource === 'alert-rules'
+  const filter = { account, ...(isRule ? { rule: BigInt(id) } : { server: id }) }
+  const [changes, firings] = await Promise.all([
+    loadChangePage(pool, filter, after && [after[0], resource, account, id], rows + 1),
+    isRule
+      ? loadFiringPage(
+          pool,
+          { account, id },
+          after && { at: after[0], isIncluded: after[1] === 'change' },
+          rows + 1,
+        )
+      : [],
+  ])
+  const moments: Moment[] = [
+    ...changes.changes.map(change => ({ ...change, what: 'change' as const })),
+    ...firings.map(firing => ({ ...firing, what: 'firing' as const })),
+  ].sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : keyOf(a) > keyOf(b) ? -1 : a.what < b.what ? -1 : 1))
+  const page = moments.slice(0, rows)
+  const last = page.at(-1)
+  return { moments: page, next: moments.length > rows && last ? writeCursor([keyOf(last), last.what]) : null }
+}
+
+function keyOf(moment: Moment): string {
+  return moment.what === 'change' ? moment.key[0] : moment.key
+}
+
+/** A change shows so many fields: all of a rule's, and of a server's unless many of its tools changed at once. */
+const MAX_FIELDS = 40
+
+export function timelineTable({ moments }: Timeline, timezone: string): Html {
+  const columns: Column<Moment>[] = [
+    { head: 'When', cell: moment => time(moment.what === 'change' ? moment.at : moment.began, timezone) },
+    {
+      head: 'What',
+      cell: moment =>
+        moment.what === 'change'
+          ? changeBadge(moment.change)
+          : badge(moment.ended ? 'quiet' : 'bad', moment.ended ? 'fired' : 'fires'),
+    },
+    {
+      head: 'Old to new',
+      cell: moment =>
+        moment.what === 'change'
+          ? (differencesList(moment, MAX_FIELDS) ?? nothingAltered(moment.change))
+          : firingInWords(moment, timezone),
+    },
+    {
+      head: 'By',
+      cell: moment =>
+        moment.what === 'change'
+          ? html`<span>${foreign(moment.by)}<br><small>${runLink(moment.run, `run ${moment.run}`)}</small></span>`
+          : null,
+    },
+  ]
+  return table('The newest first', columns, moments, html`Nothing happened before this.`)
+}
+
+function firingInWords({ began, ended }: PagedFiring, timezone: string): Html {
+  if (!ended) return html`since then`
+  return html`for ${duration(ended.getTime() - began.getTime())}, until ${time(ended, timezone)}`
+}

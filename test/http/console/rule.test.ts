@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest'
+import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+import { openConsoleHarness } from './console-harness.ts'
+import { HOSTILE, rowsIn } from './markup.ts'
+
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+
+test('a rule has its versions, firings and edits on one time line, the newest first', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const id = '18446744073709551615'
+  const labels = { team: 'pay', runbook: 'https://example.com/r' }
+  await insertRuleVersion(pool, { id, name: 'Checkout is slow', labels, from: at(1), to: at(10), by: 'Joan' })
+  await insertRuleVersion(pool, {
+    id,
+    name: 'Checkout is very slow',
+    labels,
+    from: at(10),
+    by: 'Ada',
+    enabled: false,
+    flags: ['timezone is no IANA name'],
+  })
+  await insertRuleVersion(pool, { account: 'b', id, name: 'Another', from: at(5) })
+  await insertFiring(pool, { id, from: at(3), to: at(5) })
+  await insertFiring(pool, { id, from: at(10) })
+  const { status, text } = await harness.page(`/rules/a/${id}`)
+  expect(status).toBe(200)
+  expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
+    'changed name Checkout is very slow enabled true → false Ada run 1',
+    'fires since then',
+    'fired for 2 min, until 2026-01-01 00:05:00',
+    'added – Joan run 1',
+  ])
+  expect(text).toContain('<h1>Checkout is very slow</h1>')
+  for (const known of [
+    'disabled',
+    'fires',
+    'pay',
+    'runbook',
+    'timezone is no IANA name',
+    '/changes?account=a&amp;folder=1',
+    '/changes?by=Ada',
+  ]) {
+    expect(text).toContain(known)
+  }
+  expect(text).not.toContain('Another')
+})
+
+test('a rule that is gone says since when, and shows what it was', async () => {
+  await using harness = await openConsoleHarness()
+  await insertRuleVersion(harness.ferry.pool, { id: '1', name: 'Old', from: at(1), to: at(2) })
+  const { text } = await harness.page('/rules/a/1')
+  expect(text).toContain('It is gone since <time datetime="2026-01-01T00:02:00.000Z">')
+  expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
+    'removed – – run 2',
+    'added – Ada run 1',
+  ])
+})
+
+test('a long time line goes on from page to page, nothing lost where changes and firings share an instant', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const seen: string[] = []
+  for (let n = 0; n < 60; n++) {
+    await insertRuleVersion(pool, {
+      id: '1',
+      name: `version-${n}.`,
+      from: at(n),
+      to: n < 59 ? at(n + 1) : undefined,
+    })
+    await insertFiring(pool, { id: '1', from: at(n), to: at(n + 1) })
+  }
+  let path: string | undefined = '/rules/a/1'
+  while (path) {
+    const { text } = await harness.page(path)
+    seen.push(...rowsIn(text).map(row => `${row.split(' ')[1]} ${row.split(' ')[2]}`))
+    path = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+    expect(seen.length).toBeLessThanOrEqual(120)
+  }
+  const wanted = Array.from({ length: 60 }, (_, n) => {
+    const when = at(59 - n).slice(11, 19)
+    return [`${when} ${n === 59 ? 'added' : 'changed'}`, `${when} fired`]
+  })
+  expect(seen).toEqual(wanted.flat())
+})
+
+test('a server has its tools, and what changed in them tool by tool', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const tools = [
+    { name: 'search', description: 'Finds code in one repository' },
+    { name: 'search' },
+    { name: 'merge' },
+  ]
+  await insertServerVersion(pool, {
+    id: 's/1 ?',
+    name: 'Repositories',
+    from: at(1),
+    to: at(2),
+    tools,
+    status: 'enabled',
+  })
+  const now = [
+    { name: 'merge' },
+    { name: 'search', description: 'Finds code in every repository' },
+    { name: 'search' },
+  ]
+  await insertServerVersion(pool, {
+    id: 's/1 ?',
+    name: 'Repositories',
+    from: at(2),
+    to: at(3),
+    tools: now,
+    status: 'enabled',
+  })
+  await insertServerVersion(pool, {
+    id: 's/1 ?',
+    name: 'Repositories',
+    from: at(3),
+    tools: now.toReversed(),
+    status: 'disabled',
+    description: 'Code',
+  })
+  const { status, text } = await harness.page(`/servers/a/${encodeURIComponent('s/1 ?')}`)
+  expect(status).toBe(200)
+  const [ofTools = '', history = ''] = text.split('<h2>What happened</h2>')
+  expect(rowsIn(ofTools)).toEqual(['search –', 'search Finds code in every repository', 'merge –'])
+  expect(rowsIn(history).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
+    'changed status enabled → disabled description none → Code tools.search Finds code in every repository → (empty) tools.search (2) (empty) → Finds code in every repository – run 1',
+    'changed tools.search Finds code in one every repository – run 1',
+    'added – – run 1',
+  ])
+})
+
+test('names of others are text, whatever they contain, and a page stays small', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  for (const [n, name] of HOSTILE.entries()) {
+    const labels = Object.fromEntries(Array.from({ length: 40 }, (_, label) => [`${label}${name}`, name]))
+    await insertRuleVersion(pool, {
+      id: `${n}`,
+      account: name,
+      name,
+      by: name,
+      cron: name,
+      timezone: name,
+      labels,
+      flags: [name],
+      from: at(1),
+    })
+    const tools = Array.from({ length: 120 }, () => ({ name, description: name.repeat(10) }))
+    await insertServerVersion(pool, {
+      id: name,
+      account: name,
+      name,
+      description: name,
+      url: name,
+      status: name,
+      auth: name,
+      tools,
+      from: at(1),
+    })
+    for (const path of [
+      `/rules/${encodeURIComponent(name)}/${n}`,
+      `/servers/${encodeURIComponent(name)}/${encodeURIComponent(name)}`,
+    ]) {
+      const { status, text } = await harness.page(path)
+      expect(status, path).toBe(200)
+      expect(text).not.toMatch(/<script>|<img src=x|onerror=alert\(1\)>/)
+      // `foreign` keeps a long text whole in its tooltip.
+      expect(text.length).toBeLessThan(1_000_000)
+    }
+  }
+})
+
+test('what nobody ever saw is not found, and a wrong place in the list is refused', async () => {
+  await using harness = await openConsoleHarness()
+  await insertRuleVersion(harness.ferry.pool, { id: '1', name: 'one', from: at(1) })
+  for (const path of [
+    '/rules/a/2',
+    '/rules/b/1',
+    '/rules/a/x',
+    '/rules/a/1%00',
+    '/rules/a/999999999999999999999',
+    '/servers/a/1',
+    '/servers/a/%00',
+    '/servers/%00/1',
+  ]) {
+    expect((await harness.page(path)).status, path).toBe(404)
+  }
+  const wrong = await harness.page('/rules/a/1?after=x')
+  expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('The address is wrong: after')])
+})
