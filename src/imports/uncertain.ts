@@ -13,5 +13,8 @@ export const IS_UNCERTAIN = `(${IS_COUNTED} or ${IS_CLAIM_EXPIRED})`
 /** In SQL, whether batch `b` is uncertain and not counted in `imports.uncertain` yet, since its claim was not reclaimed. */
 export const IS_NOT_COUNTED_YET = `(${IS_CLAIM_EXPIRED} and not ${IS_COUNTED})`
 
+/** In SQL, whether a person may decide about batch `b`: it is uncertain, and no call of it may still be under way. */
+export const IS_DECIDABLE = `(${IS_UNCERTAIN} and (b.state <> 'in flight' or ${IS_CLAIM_EXPIRED}))`
+
 /** In SQL, whether the recipients of batch `b` are still to be sent. */
 export const IS_OPEN = 'ferry.is_open_batch(b.state)'

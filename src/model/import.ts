@@ -63,6 +63,11 @@ export type ImportSummary = ImportCounts & {
   readonly durationMs: number
 }
 
+/** How many rows of an import the platform is to have in the end: those sent, and those still to be. */
+export function toBeSent({ sent, uncertain, pending }: ImportCounts): number {
+  return sent + uncertain + pending
+}
+
 /** What of `read` the other counts do not account for; anything but 0 is an error to be reported. */
 export function missingOf(counts: ImportCounts): number {
   const { read, sent, rejected, duplicate, suppressed, alreadyImported, uncertain, pending } = counts

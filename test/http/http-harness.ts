@@ -33,7 +33,11 @@ export async function openHttpHarness(
   const proxy = opened.use(await openSilentProxy(harness.databaseUrl, 5432))
   const http = opened.use(await openTestHttp(httpOptions))
   const databaseUrl = proxy.through(harness.databaseUrl)
-  const options = { log: SILENT, signal: new AbortController().signal, observer: http.observer }
+  const options = {
+    log: httpOptions.log ?? SILENT,
+    signal: new AbortController().signal,
+    observer: http.observer,
+  }
   const ferry = opened.use(await openFerry({ ...harness.ferry.config, databaseUrl }, options))
   await migrateQueue(ferry.backend)
   const { id: installation } = await loadInstallation(ferry.pool)

@@ -1,4 +1,5 @@
 import type { Progress } from '#src/imports/reporting/progress.ts'
+import { toBeSent } from '#src/model/import.ts'
 import { columnsShown, count, counted, duration, print, printJson } from '../output.ts'
 import { wrapped } from '../wrap.ts'
 
@@ -100,8 +101,4 @@ function inWords({ summary, batchesLeft, rowsPerMinute, etaMs }: Progress): stri
     rejected > 0 ? `${count(rejected)} rejected` : '',
     uncertain > 0 ? `${count(uncertain)} uncertain` : '',
   ].filter(Boolean)
-}
-
-function toBeSent({ sent, uncertain, pending }: Progress['summary']): number {
-  return sent + uncertain + pending
 }

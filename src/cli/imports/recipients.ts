@@ -1,5 +1,10 @@
 import type { Pool } from 'pg'
-import { findRecipient, listRecipients, type RecipientRow } from '#src/imports/reporting/recipients.ts'
+import {
+  findRecipient,
+  listRecipients,
+  nobodyFound,
+  type RecipientRow,
+} from '#src/imports/reporting/recipients.ts'
 import { findSummaryRow } from '#src/imports/reporting/summary.ts'
 import { CommandFailed } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
@@ -26,13 +31,6 @@ export async function showRecipients(
   if (rows.length === 0) throw new CommandFailed(nobodyFound(id, isPurged))
   await writeLines([...(options.json ? [] : [columns(HEAD)]), ...rows.map(line)])
   return EXIT.done
-}
-
-function nobodyFound(id: bigint, isPurged: boolean): string {
-  const nobody = `import ${id} has no row of that recipient`
-  return isPurged
-    ? `${nobody}; it was purged, so the rows that were rejected from its file cannot be searched`
-    : nobody
 }
 
 /** The recipient is last, because its width varies most. */

@@ -12,6 +12,12 @@ export function refused(status: number, words: string): Answer {
   return { status, title, body: html`<p class="problem">${words}</p>` }
 }
 
+/** A page that says why something was not done, and where the thing is that it was about. */
+export function notPossible(words: string, back: string): Answer {
+  const body = html`<p class="problem">${words}</p><p><a class="button" href="${back}">Look at it</a></p>`
+  return { status: 409, title: 'Not done', body }
+}
+
 export function notFound(): Answer {
   const body = html`<p>There is nothing at this address. It may have been pruned. <a href="/">See what is now</a>.</p>`
   return { status: 404, title: 'Not found', body }

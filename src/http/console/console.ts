@@ -4,13 +4,30 @@ import type { Logger } from 'pino'
 import { MAX_BECAUSE_CHARACTERS } from '#src/model/act.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { createFailureBrake, type Tokens, type Visitor, visitorOf } from './access.ts'
-import { type Answer, needsOperate, notFound, notServing, refused, unreadable } from './answers.ts'
+import {
+  type Answer,
+  needsOperate,
+  notFound,
+  notPossible,
+  notServing,
+  refused,
+  unreadable,
+} from './answers.ts'
 import { serveAssets } from './assets.ts'
 import { confirmationBody } from './confirmation.ts'
 import { createFormTokens } from './form-token.ts'
 import { type Frame, pageOf } from './layout.ts'
-import { type Action, BadQuery, type Page, type PageRequest, type Section } from './page.ts'
-import { ACTIONS, PAGES } from './pages.ts'
+import { lookupBody } from './lookup.ts'
+import {
+  type Action,
+  BadQuery,
+  type Lookup,
+  NotPossible,
+  type Page,
+  type PageRequest,
+  type Section,
+} from './page.ts'
+import { ACTIONS, LOOKUPS, PAGES } from './pages.ts'
 import { isSameOrigin } from './same-origin.ts'
 import type { ConsoleTarget } from './target.ts'
 
@@ -19,6 +36,7 @@ import type { ConsoleTarget } from './target.ts'
  *
  *     request ─► host allowed? ─► who asks? ─► GET: a page, or the confirmation of an action
  *                (listener.ts)    (access.ts)  POST: same origin? form token? ─► the action ─► 303 to what became of it
+ *                                                                             └► a lookup: a page with what was found
  *
  * There are no cookies and no sessions. The only script and styles are those of assets/.
  */
@@ -69,6 +87,18 @@ export function serveConsole(app: FastifyInstance, { tokens, log, target }: Cons
       answer(request, reply, forOperators, asked => carryOut(action, asked, request)),
     )
   }
+  for (const lookup of LOOKUPS) {
+    const forOperators = { ...lookup, access: 'operate' } as const
+    app.get(lookup.path, (request, reply) =>
+      answer(request, reply, forOperators, asked => look(lookup, asked, null)),
+    )
+    app.post(lookup.path, (request, reply) =>
+      answer(request, reply, forOperators, async asked => {
+        const form = formIn(request)
+        return strangeForm(asked, request, form) ?? (await look(lookup, asked, form))
+      }),
+    )
+  }
   // A browser asks for another token only after a 401.
   app.get('/sign-in', async (request, reply) => {
     const visitor = visitorFrom(request)
@@ -88,8 +118,14 @@ export function serveConsole(app: FastifyInstance, { tokens, log, target }: Cons
     }
   }
 
-  async function carryOut(action: Action, asked: PageRequest, request: FastifyRequest): Promise<Answer> {
-    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+  async function look(lookup: Lookup, asked: PageRequest, form: URLSearchParams | null): Promise<Answer> {
+    const view = await lookup.look(asked, form)
+    if (!view) return notFound()
+    return { status: 200, title: view.title, body: lookupBody(asked.path, forms.issue(asked.path), view) }
+  }
+
+  /** Null if the form was sent by a page of this console, about what it is sent to. */
+  function strangeForm(asked: PageRequest, request: FastifyRequest, form: URLSearchParams): Answer | null {
     if (!isSameOrigin(request.headers)) {
       return refused(403, 'This form was sent by another site. Nothing was done.')
     }
@@ -99,14 +135,22 @@ export function serveConsole(app: FastifyInstance, { tokens, log, target }: Cons
         'This form is too old, or is not of this console. Nothing was done. Open the page again.',
       )
     }
+    return null
+  }
+
+  async function carryOut(action: Action, asked: PageRequest, request: FastifyRequest): Promise<Answer> {
+    const form = formIn(request)
+    const strange = strangeForm(asked, request, form)
+    if (strange) return strange
     const because = form.get('because')?.trim() || null
     if ([...(because ?? '')].length > MAX_BECAUSE_CHARACTERS) {
       return refused(400, `A reason has at most ${MAX_BECAUSE_CHARACTERS} characters. Nothing was done.`)
     }
     try {
-      return { goTo: await action.act(asked, { actor: asked.visitor.actor, because }, form) }
+      const goTo = await action.act(asked, { actor: asked.visitor.actor, because }, form)
+      return goTo === null ? notFound() : { goTo }
     } catch (error) {
-      if (!isForPeople(error)) throw error
+      if (error instanceof NotPossible || !isForPeople(error)) throw error
       return refused(409, [error.message, error.whatToDo].filter(Boolean).join(' '))
     }
   }
@@ -196,9 +240,14 @@ export function serveConsole(app: FastifyInstance, { tokens, log, target }: Cons
 
   function failed(error: unknown): Answer {
     if (error instanceof BadQuery) return refused(400, error.message)
+    if (error instanceof NotPossible) return notPossible(error.message, error.back)
     log.warn({ error: reasonOf(error) }, 'A page of the console failed.')
     return unreadable(error)
   }
+}
+
+function formIn({ body }: FastifyRequest): URLSearchParams {
+  return body instanceof URLSearchParams ? body : new URLSearchParams()
 }
 
 type ForPeople = Error & { readonly whatToDo?: string }

@@ -69,10 +69,45 @@ export type Action = {
   /** Null: there is no such thing. */
   confirm(request: PageRequest): Promise<Confirmation | null>
   /**
-   * Does it, and records it in the audit with `by`. Returns the path to go to. Throws an error with a `message` for people,
-   * and `whatToDo` if there is a remedy.
+   * Does it, and records it in the audit with `by`. Returns the path to go to, or null if there is no such thing. Throws an
+   * error with a `message` for people, and `whatToDo` if there is a remedy.
    */
-  act(request: PageRequest, by: ActedBy, form: URLSearchParams): Promise<string>
+  act(request: PageRequest, by: ActedBy, form: URLSearchParams): Promise<string | null>
+}
+
+/** What a page with a form shows that asks something and changes nothing. */
+export type LookupView = {
+  readonly title: string
+  /** What is asked for: the fields of the form, and words before them. */
+  readonly fields: Html
+  readonly button: string
+  /** What was found; null before anything was asked. */
+  readonly found: Html | null
+  readonly back: string
+}
+
+/**
+ * A question about what must be in no address, history or log, such as a recipient: GET shows a form, POST the form and
+ * what was found. Only for those who may operate, and guarded as an action is.
+ */
+export type Lookup = {
+  /** As fastify writes it: `/imports/:id/recipient`. */
+  readonly path: string
+  readonly section: Section
+  /** `form` is null before anything was asked. Null: there is no such thing. */
+  look(request: PageRequest, form: URLSearchParams | null): Promise<LookupView | null>
+}
+
+/** The state of a thing does not allow what was asked, or has changed since. The message says so, and what is so now. */
+export class NotPossible extends Error {
+  override readonly name = 'NotPossible'
+  /** Where the thing can be looked at. */
+  readonly back: string
+
+  constructor(message: string, back: string, options?: ErrorOptions) {
+    super(message, options)
+    this.back = back
+  }
 }
 
 /** A parameter of the address is wrong. The message names it. */

@@ -1,11 +1,23 @@
-import type { Action, Page } from './page.ts'
+import type { Action, Lookup, Page } from './page.ts'
 import { CHANGES_PAGES } from './pages/changes.ts'
+import { IMPORT_PAGES } from './pages/import.ts'
+import { IMPORT_ACTIONS } from './pages/import-actions.ts'
+import { recipientLookup } from './pages/import-recipient.ts'
 import { IMPORTS_PAGES } from './pages/imports.ts'
 import { LEDGER_PAGES } from './pages/ledger.ts'
 import { NOW_PAGES } from './pages/now.ts'
 
 /** Every page. */
-export const PAGES: readonly Page[] = [...NOW_PAGES, ...CHANGES_PAGES, ...IMPORTS_PAGES, ...LEDGER_PAGES]
+export const PAGES: readonly Page[] = [
+  ...NOW_PAGES,
+  ...CHANGES_PAGES,
+  ...IMPORTS_PAGES,
+  ...IMPORT_PAGES,
+  ...LEDGER_PAGES,
+]
 
 /** Every decision that the console can carry out. */
-export const ACTIONS: readonly Action[] = []
+export const ACTIONS: readonly Action[] = [...IMPORT_ACTIONS]
+
+/** Every question that takes a form. */
+export const LOOKUPS: readonly Lookup[] = [recipientLookup]

@@ -11,14 +11,15 @@ import { IS_OPEN } from '#src/imports/uncertain.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { lockForDecision, recordDecision, refusal } from './decision.ts'
-import { decideBatches, lockPage, type Resolution } from './uncertain-batches.ts'
+import { decideBatches, doubtAbout, lockPage, type Resolution } from './uncertain-batches.ts'
 
 /** What was decided, and the status of the import after it. */
 export type Resolved = { readonly batches: number; readonly rows: number; readonly status: ImportStatus }
 
 /**
  * Records what a person found out about uncertain batches, one or all: they were sent, or they are to be sent again. Rows
- * of a cancelled import that are to be sent again are sent by the next import of the same recipients.
+ * of a cancelled import that are to be sent again are sent by the next import of the same recipients. If `doubt` is given,
+ * the decision is refused unless it is about just that (see `doubtAbout`): somebody looked at these batches only.
  */
 export async function resolveUncertain(
   pool: Pool,
@@ -26,6 +27,7 @@ export async function resolveUncertain(
   as: Resolution,
   batchId: bigint | null,
   by: ActedBy,
+  doubt: string | null = null,
 ): Promise<Resolved> {
   // In a transaction of its own: what it changes is to stay, even if there is nothing to decide.
   await reclaimExpiredOfPage(pool, id)
@@ -44,6 +46,9 @@ export async function resolveUncertain(
     if (decided.length === 0) {
       const which = batchId === null ? 'it has no uncertain batch' : `its batch ${batchId} is not uncertain`
       throw refusal(id, status, `${which}; \`ferry imports show ${id}\` shows its batches`)
+    }
+    if (doubt !== null && doubt !== doubtAbout(decided)) {
+      throw refusal(id, status, 'other batches are uncertain now than those that were looked at')
     }
     const rejected = as === 'sent' ? decided.filter(batch => batch.setAside > 0) : []
     for (const batch of rejected) await rejectRows(client, id, { setAsideOf: batch.id })

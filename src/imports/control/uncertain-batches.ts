@@ -1,8 +1,9 @@
-import type { PoolClient } from 'pg'
+import { hash } from 'node:crypto'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { isSamePage } from '#src/imports/page.ts'
 import { RESOLVED_AS_SENT } from '#src/imports/sending/pause.ts'
-import { IS_UNCERTAIN } from '#src/imports/uncertain.ts'
+import { IS_DECIDABLE, IS_UNCERTAIN } from '#src/imports/uncertain.ts'
 
 /** What a person found out about a batch: the platform has it, or it is to be sent again. */
 export type Resolution = 'sent' | 'resend'
@@ -30,10 +31,28 @@ const DecidedBatch = z.object({
   rows: z.number(),
   /** How many of its rows the platform had named as wrong. */
   setAside: z.number(),
+  /** The call whose outcome is not known. */
+  call: z.string().nullable(),
 })
 
 /** A batch that a decision was about. */
 export type DecidedBatch = z.infer<typeof DecidedBatch>
+
+/** Returns the uncertain batches of an import, or one of them if it is uncertain, as a decision would be about them. */
+export async function listDecidable(pool: Pool, id: bigint, batchId: bigint | null): Promise<DecidedBatch[]> {
+  const { rows } = await pool.query(
+    `select id, rows, cardinality(set_aside) as "setAside", call_id as call from ferry.import_batches b
+     where b.state not in ('sent', 'split') and ${IS_DECIDABLE} and import_id = $1 and ($2::bigint is null or id = $2)`,
+    [id, batchId],
+  )
+  return DecidedBatch.array().parse(rows)
+}
+
+/** Names the doubt about these batches: another batch, or another call of one of them, gives another name. */
+export function doubtAbout(batches: readonly DecidedBatch[]): string {
+  const calls = batches.map(({ id, call }) => `${id} ${call}`).sort()
+  return hash('sha256', calls.join('\n'), 'base64url')
+}
 
 /**
  * Records a resolution of the uncertain batches of an import, or of one of them; also about those that were to be sent
@@ -50,7 +69,7 @@ export async function decideBatches(
   const { rows } = await client.query(
     `update ferry.import_batches b set ${as === 'sent' ? SENT : RESEND}, message = coalesce($3::text, message)
      where ${IS_UNCERTAIN} and state <> 'in flight' and import_id = $1 and ($2::bigint is null or id = $2)
-     returning id, rows, cardinality(set_aside) as "setAside"`,
+     returning id, rows, cardinality(set_aside) as "setAside", call_id as call`,
     [id, batchId, as === 'sent' ? RESOLVED_AS_SENT : null],
   )
   return DecidedBatch.array().parse(rows)

@@ -1,7 +1,7 @@
-import type { PoolClient } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { BATCH_STATES } from '#src/imports/states.ts'
-import { IS_CLAIM_EXPIRED } from '#src/imports/uncertain.ts'
+import { IS_CLAIM_EXPIRED, IS_DECIDABLE } from '#src/imports/uncertain.ts'
 
 const BatchRow = z.object({
   id: z.string(),
@@ -23,10 +23,8 @@ const BatchRow = z.object({
 })
 export type BatchRow = Readonly<z.infer<typeof BatchRow>>
 
-/** Returns the batches of an import in the order of their lines, without those that were split. */
-export async function listBatches(client: PoolClient, id: bigint): Promise<BatchRow[]> {
-  const { rows } = await client.query(
-    `select b.id, b.from_line, b.to_line, b.rows,
+const BATCHES = `
+  select b.id, b.from_line, b.to_line, b.rows,
        case when ${IS_CLAIM_EXPIRED} then 'uncertain' else b.state end as state, b.resends,
        b.uncertain, b.claimed_at, b.sent_at, b.http_status, b.error_code, b.message,
        array(select c.request_id from ferry.platform_calls c
@@ -36,8 +34,34 @@ export async function listBatches(client: PoolClient, id: bigint): Promise<Batch
           union all
           select p.id, p.parent_id from source s join ferry.import_batches p on p.id = s.parent_id)
         select count(*)::int from source s join ferry.platform_calls c on c.batch_id = s.id) as calls
-     from ferry.import_batches b where b.import_id = $1 and b.state <> 'split' order by b.from_line`,
-    [id],
+     from ferry.import_batches b where b.import_id = $1`
+
+/** Returns the batches of an import in the order of their lines, without those that were split. */
+export async function listBatches(client: PoolClient, id: bigint): Promise<BatchRow[]> {
+  const { rows } = await client.query(`${BATCHES} and b.state <> 'split' order by b.from_line`, [id])
+  return BatchRow.array().parse(rows)
+}
+
+/** Which batches of an import are wanted: all, those that are not sent, or those that a person may decide about. */
+export const BATCH_CHOICES = ['all', 'unsent', 'uncertain'] as const
+export type BatchChoice = (typeof BATCH_CHOICES)[number]
+
+/** Each is by an index: of sent batches there may be tens of thousands. */
+const CHOSEN: Readonly<Record<BatchChoice, string>> = {
+  all: `b.state <> 'split'`,
+  unsent: `b.state not in ('sent', 'split')`,
+  uncertain: `b.state not in ('sent', 'split') and ${IS_DECIDABLE}`,
+}
+
+/** Returns so many of the batches of an import that begin after a line, in the order of their lines. */
+export async function listBatchesAfter(
+  pool: Pool,
+  id: bigint,
+  { choice = 'all', after = 0n, limit }: { choice?: BatchChoice; after?: bigint; limit: number },
+): Promise<BatchRow[]> {
+  const { rows } = await pool.query(
+    `${BATCHES} and ${CHOSEN[choice]} and b.from_line > $2 order by b.from_line limit $3`,
+    [id, after, limit],
   )
   return BatchRow.array().parse(rows)
 }

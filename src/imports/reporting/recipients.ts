@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { loadInstallation } from '#src/db/installation.ts'
+import { findInstallation } from '#src/db/installation.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { namedIn } from '#src/imports/recipient-text.ts'
 import { IS_CLAIM_EXPIRED } from '#src/imports/uncertain.ts'
@@ -93,8 +93,10 @@ export async function findRecipient(
   address: string,
 ): Promise<RecipientRow[]> {
   const recipient = address.trim()
-  const { id: installation } = await loadInstallation(pool)
-  const hash = openRecipientHash(installation, method)(recipient)
+  const installation = await findInstallation(pool)
+  // Staging makes it: without one there are no rows.
+  if (!installation) return []
+  const hash = openRecipientHash(installation.id, method)(recipient)
   const { rows } = await pool.query(
     `select ${COLUMNS}, raw from (${SENT_OR_TO_BE_SENT} union all ${LEFT_OUT} union all ${REJECTED}) t
      where recipient_hash = $3 or lower(recipient) = lower($2) or position(lower($2) in lower(raw)) > 0
@@ -105,4 +107,12 @@ export async function findRecipient(
     .parse(rows)
     .filter(({ raw }) => raw === null || namedIn(raw, [{ line: 0n, recipient }]).length > 0)
     .map(({ raw, ...row }) => (row.state === 'rejected' && purged_at === null ? { ...row, recipient } : row))
+}
+
+/** The words for a recipient of whom `findRecipient` has found nothing. */
+export function nobodyFound(id: bigint, isPurged: boolean): string {
+  const nobody = `import ${id} has no row of that recipient`
+  return isPurged
+    ? `${nobody}; it was purged, so the rows that were rejected from its file cannot be searched`
+    : nobody
 }

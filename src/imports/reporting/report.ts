@@ -1,9 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
-import { z } from 'zod'
 import { ImportNotFound } from '#src/imports/errors.ts'
-import { LEFT_OUT_KINDS, REJECT_ORIGINS } from '#src/imports/states.ts'
 import { type ImportCounts, type ImportSummary, missingOf } from '#src/model/import.ts'
 import { type BatchRow, listBatches } from './batches.ts'
+import { ReasonRow } from './reasons.ts'
 import { countRows, type RowCounts } from './recount.ts'
 import { loadSummaryRow, type PauseReport, pauseReportOf, type SummaryRow, summaryOf } from './summary.ts'
 
@@ -44,15 +43,6 @@ async function atOneInstant<T>(pool: Pool, read: (client: PoolClient) => Promise
     client.release()
   }
 }
-
-const ReasonRow = z.object({
-  kind: z.enum(['rejected', ...LEFT_OUT_KINDS]),
-  /** Null for what was left out. */
-  origin: z.enum(REJECT_ORIGINS).nullable(),
-  reason: z.string(),
-  rows: z.number(),
-})
-export type ReasonRow = Readonly<z.infer<typeof ReasonRow>>
 
 /** Returns why rows are not sent and how many, the most frequent reason first. */
 async function countReasons(client: PoolClient, id: bigint): Promise<ReasonRow[]> {

@@ -1,3 +1,4 @@
+import { FIRST_ROWS_SENT } from '#src/imports/pause-codes.ts'
 import { STAGED_FOR_MS } from '#src/imports/staging/expire.ts'
 import type { SummaryRow } from './summary.ts'
 
@@ -12,7 +13,7 @@ export type WaitsFor = {
 
 /** Returns what an import waits for a person for; null if it does not wait. */
 export function waitsFor(row: SummaryRow): WaitsFor | null {
-  const { status, staged_at, first_rows, pause_code, pause_message, uncertain } = row
+  const { status, staged_at, pause_code, pause_message, uncertain } = row
   if (status === 'staging' && staged_at !== null) {
     const why = 'Its file has been checked. Nothing is sent until somebody confirms it.'
     // As `oldStagings` has it: the earlier of the two.
@@ -21,10 +22,8 @@ export function waitsFor(row: SummaryRow): WaitsFor | null {
   }
   if (status === 'paused') {
     const code = pause_code === null || pause_message?.includes(pause_code) ? '' : ` (${pause_code})`
-    const isFirst = first_rows !== null && pause_code === FIRST_ROWS_SENT
-    const why = isFirst
-      ? `${pause_message} The others wait for an approval.`
-      : `${pause_message ?? 'It is paused.'}${code}`
+    const rest = pause_code === FIRST_ROWS_SENT ? ' The others wait for an approval.' : ''
+    const why = `${pause_message ?? 'It is paused.'}${rest || code}`
     return { decision: 'resume', why, until: null }
   }
   if (status === 'undecided') {
@@ -34,6 +33,3 @@ export function waitsFor(row: SummaryRow): WaitsFor | null {
   }
   return null
 }
-
-/** The code of the pause after the first rows (`--first`), as `sending/pause.ts` writes it. */
-export const FIRST_ROWS_SENT = 'FirstRowsSent'

@@ -1,3 +1,4 @@
+import { FIRST_ROWS_SENT } from '#src/imports/pause-codes.ts'
 import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
 import { MAX_FAILURES, MAX_REJECTED_SHARE } from './decide.ts'
 import type { PauseCause } from './decision.ts'
@@ -98,7 +99,7 @@ function checkTheImport(rejected: number): string {
 /** The pause of an import that was to send some rows first; of so many of them it is not known whether they arrived. */
 export function firstRowsSent(id: bigint, firstRows: number, heldRows: number): Pause {
   return {
-    code: 'FirstRowsSent',
+    code: FIRST_ROWS_SENT,
     requestId: null,
     message:
       heldRows > 0

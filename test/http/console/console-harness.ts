@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { Tokens } from '#src/http/console/access.ts'
 import { Secret } from '#src/model/secret.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
@@ -15,12 +16,15 @@ export type ConsoleHarness = HttpHarness & {
 
 const BROWSER = { 'sec-fetch-site': 'same-origin', accept: 'text/html' }
 
-/** The console of a worker in this process, over a real Postgres and the sandbox. Without tokens unless `tokens` are given. */
+/**
+ * The console of a worker in this process, over a real Postgres and the sandbox. Without tokens unless `tokens` are given.
+ * What the worker logs goes to `log`.
+ */
 export async function openConsoleHarness(
-  { tokens = { operate: null, read: null } }: { tokens?: Tokens } = {},
+  { tokens = { operate: null, read: null }, log }: { tokens?: Tokens; log?: Logger } = {},
   sandboxOptions: Partial<SandboxOptions> = {},
 ): Promise<ConsoleHarness> {
-  const harness = await openHttpHarness({ console: tokens }, sandboxOptions)
+  const harness = await openHttpHarness({ console: tokens, ...(log && { log }) }, sandboxOptions)
   const page = (path: string, token?: string) =>
     ask(harness.http.address + path, { headers: { ...BROWSER, ...bearing(token) } })
   return {
@@ -28,11 +32,17 @@ export async function openConsoleHarness(
     page,
     async submit(path, fields = {}, token) {
       const form = await page(path, token)
-      const formToken = /name="token" value="([^"]+)"/.exec(form.text)?.[1]
-      if (!formToken) throw new Error(`no form at ${path}: ${form.status} ${form.text}`)
-      return sendForm(harness.http.address + path, { ...fields, token: formToken }, bearing(token))
+      const hidden = hiddenFields(form.text)
+      if (!hidden.token) throw new Error(`no form at ${path}: ${form.status} ${form.text}`)
+      return sendForm(harness.http.address + path, { ...hidden, ...fields }, bearing(token))
     },
   }
+}
+
+/** What the form of a page sends without anybody typing. */
+export function hiddenFields(page: string): Record<string, string> {
+  const inputs = page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)
+  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]))
 }
 
 export const BOTH_TOKENS: Tokens = { operate: new Secret(OPERATE_TOKEN), read: new Secret(READ_TOKEN) }

@@ -5,18 +5,8 @@ import { IMPORT_STATUSES } from '#src/model/import.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { sendBatches, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
+import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
-
-/** The texts of the cells of a table, row by row. */
-function cellsOf(page: string, caption: string): string[][] {
-  const [, after = ''] = page.split(`<caption>${caption}</caption>`)
-  const [body = ''] = after.split('</table>')
-  return [...body.matchAll(/<tr><td.*?<\/tr>/gs)].map(([row]) =>
-    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) =>
-      cell.replaceAll(/<[^>]+>/g, '').trim(),
-    ),
-  )
-}
 
 const ALL = 'All imports, the newest first'
 const WAITING = 'Waiting for a decision'

@@ -5,6 +5,7 @@ import { type WaitsFor, waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { IMPORT_STATUSES, type ImportStatus, isActive } from '#src/model/import.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, parsedQuery } from '../page.ts'
+import { accountFilter, choicesOf } from '../parts/account-filter.ts'
 import { type Filter, filters } from '../parts/filters.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
@@ -41,7 +42,7 @@ const imports: Page = {
       title: 'Imports',
       ...(isMoving && { refreshEveryMs: 15_000 }),
       body: html`${waiting.length > 0 ? waitingTable(waiting, timezone) : null}
-${filters(PATH, query, filtersFor(accounts))}
+${filters(PATH, query, filtersFor(accounts, query))}
 ${table('All imports, the newest first', columns(timezone), rows, isTop ? NONE_YET : html`No import matches.`)}
 ${pager(PATH, query, found.length > PAGE_ROWS && last ? writeCursor([last.id]) : null)}`,
     }
@@ -50,16 +51,14 @@ ${pager(PATH, query, found.length > PAGE_ROWS && last ? writeCursor([last.id]) :
 
 const NONE_YET = html`No file was imported yet. <code>ferry import FILE --page ID --dry-run</code> shows what one would send, and sends nothing.`
 
-function filtersFor(accounts: readonly string[]): Filter[] {
-  const choicesOf = (values: readonly string[]) => Object.fromEntries(values.map(value => [value, value]))
+function filtersFor(accounts: readonly string[], query: URLSearchParams): Filter[] {
   const status: Filter = {
     name: 'status',
     label: 'Status',
     kind: 'choice',
     choices: choicesOf(IMPORT_STATUSES),
   }
-  const account: Filter = { name: 'account', label: 'Account', kind: 'choice', choices: choicesOf(accounts) }
-  return accounts.length > 1 ? [status, account] : [status]
+  return accounts.length > 1 ? [status, accountFilter(accounts, query)] : [status]
 }
 
 function columns(timezone: string): Column<SummaryRow>[] {

@@ -56,6 +56,11 @@ export function number(value: number | bigint): string {
   return value.toLocaleString('en-US')
 }
 
+/** `1 row`, `1,234 rows`. */
+export function counted(value: number, thing: string, things = `${thing}s`): string {
+  return `${number(value)} ${value === 1 ? thing : things}`
+}
+
 /** Counting stops here: a page shows `10,000+`. */
 export const COUNT_AT_MOST = 10_000
 

@@ -1,0 +1,95 @@
+import { ImportRefuses } from '#src/imports/errors.ts'
+import { loadSummaryRow, type SummaryRow } from '#src/imports/reporting/summary.ts'
+import type { ActedBy } from '#src/model/act.ts'
+import { isActive } from '#src/model/import.ts'
+import type { Limit } from '#src/model/limit.ts'
+import { html } from '../html.ts'
+import { type Action, type Confirmation, idOf, NotPossible, type PageRequest } from '../page.ts'
+import { importLimitOf } from './import.ts'
+
+/** What a decision about an import is made from. */
+export type About = {
+  readonly id: bigint
+  readonly row: SummaryRow
+  /** Null if this worker does not know the account. */
+  readonly limit: Limit | null
+  readonly request: PageRequest
+}
+
+/** One decision about an import, for `importAction`. */
+export type ImportDecision = {
+  readonly path: string
+  /** What it is, after "it cannot be": `paused`. */
+  readonly done: string
+  isPossible(row: SummaryRow): boolean
+  /** What will happen, and what the form carries that must still be so when it is sent. Throws `NotPossible`. */
+  explain(about: About): Promise<Omit<Confirmation, 'back'>>
+  /** Throws `ImportNotFound` or `ImportRefuses`. */
+  carryOut(about: About, by: ActedBy, form: URLSearchParams): Promise<unknown>
+}
+
+/**
+ * Makes an action of a decision. It is refused if the import is not any more in the state that the confirmation page was
+ * about, as when somebody else has decided meanwhile.
+ */
+export function importAction({ path, done, isPossible, explain, carryOut }: ImportDecision): Action {
+  const find = async (request: PageRequest): Promise<About | null> => {
+    const id = idOf(request.params.id)
+    const row = id === null ? null : await loadSummaryRow(request.reader, id)
+    if (id === null || !row) return null
+    return { id, row, limit: importLimitOf(request.target, row.account), request }
+  }
+  const expectPossible = ({ id, row }: About) => {
+    if (!isPossible(row)) throw notPossible(row, `Import ${id} is ${row.status}: it cannot be ${done}.`)
+  }
+  return {
+    path,
+    section: 'imports',
+    async confirm(request) {
+      const about = await find(request)
+      if (!about) return null
+      expectPossible(about)
+      const { body, ...explained } = await explain(about)
+      return {
+        ...explained,
+        body: html`${body}<input type="hidden" name="seen" value="${stateOf(about.row)}">`,
+        back: pathOf(about.row),
+      }
+    },
+    async act(request, by, form) {
+      const about = await find(request)
+      if (!about) return null
+      expectPossible(about)
+      if (form.get('seen') !== stateOf(about.row)) {
+        const now = `Import ${about.id} is ${about.row.status}, and not as it was when you looked at it.`
+        throw notPossible(about.row, `${now} Nothing was done. Look at it again, then decide.`)
+      }
+      try {
+        await carryOut(about, by, form)
+      } catch (error) {
+        if (!(error instanceof ImportRefuses)) throw error
+        throw new NotPossible(capital(error.message), pathOf(about.row), { cause: error })
+      }
+      return pathOf(about.row)
+    },
+  }
+}
+
+export function notPossible(row: SummaryRow, words: string): NotPossible {
+  return new NotPossible(words, pathOf(row))
+}
+
+function pathOf({ id }: SummaryRow): string {
+  return `/imports/${id}`
+}
+
+/** What must not have changed between the confirmation and the decision. A worker that begins or ends a turn changes nothing. */
+function stateOf({ status, pause_code }: SummaryRow): string {
+  if (isActive(status)) return 'active'
+  return status === 'paused' ? `paused ${pause_code ?? ''}` : status
+}
+
+/** Messages of the rooms begin like the rest of a line of the command line. */
+function capital(message: string): string {
+  return message.charAt(0).toUpperCase() + message.slice(1)
+}

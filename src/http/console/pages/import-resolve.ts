@@ -1,0 +1,88 @@
+import { resolveUncertain } from '#src/imports/control/resolve.ts'
+import {
+  type DecidedBatch,
+  doubtAbout,
+  listDecidable,
+  type Resolution,
+} from '#src/imports/control/uncertain-batches.ts'
+import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { type Html, html } from '../html.ts'
+import { idOf } from '../page.ts'
+import { counted } from '../parts/values.ts'
+import { type About, type ImportDecision, notPossible } from './import-action.ts'
+import { mayResolve } from './import-decisions.ts'
+
+/** What a person found out about uncertain batches, all or one. The form carries which they were. */
+function resolution(path: string, as: Resolution): ImportDecision {
+  return {
+    path,
+    done: 'decided about: no row of it is uncertain',
+    isPossible: mayResolve,
+    async explain(about) {
+      const batches = await listDecidable(about.request.reader, about.id, batchOf(about))
+      if (batches.length === 0) throw notPossible(about.row, nothingToDecide(about))
+      const rows = sum(batches.map(batch => batch.rows))
+      const which = `${counted(batches.length, 'batch', 'batches')} with ${counted(rows, 'row')}`
+      return {
+        title: as === 'sent' ? `Count ${which} as sent?` : `Send ${which} again?`,
+        body: html`<p>Import ${about.id} made a call for each of these batches, and no definite answer came.</p>
+${as === 'sent' ? asSent(batches, rows) : asResend(about.row, rows)}
+${whatFollows(about.row, batches)}<input type="hidden" name="doubt" value="${doubtAbout(batches)}">`,
+        button:
+          as === 'sent' ? `They arrived: ${counted(rows, 'row')}` : `Send ${counted(rows, 'row')} again`,
+        isDangerous: as === 'sent',
+      }
+    },
+    carryOut: (about, by, form) =>
+      resolveUncertain(about.request.target.pool, about.id, as, batchOf(about), by, form.get('doubt') ?? ''),
+  }
+}
+
+/** Null: all of them. An address of a batch that is none gives a batch that no import has. */
+function batchOf({ request: { params } }: About): bigint | null {
+  return params.batch === undefined ? null : (idOf(params.batch) ?? 0n)
+}
+
+function nothingToDecide({ id, request: { params } }: About): string {
+  return params.batch === undefined
+    ? `Import ${id} has no batch to decide about now: calls may still be under way.`
+    : `Batch ${params.batch} of import ${id} is not uncertain: there is nothing to decide about it.`
+}
+
+function asSent(batches: readonly DecidedBatch[], rows: number): Html {
+  const setAside = sum(batches.map(batch => batch.setAside))
+  return html`<p>You say that the platform has them. ${counted(rows - setAside, 'row')} ${rows - setAside === 1 ? 'counts' : 'count'} as sent, and ${rows === 1 ? 'is' : 'are'} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform had named as wrong become rejects.` : null}</p>
+<p><strong>This cannot be undone.</strong> If it is not so, these people are not subscribed, and an import of the same file leaves them out.</p>`
+}
+
+function asResend({ status }: SummaryRow, rows: number): Html {
+  const when = {
+    cancelled: 'This import is cancelled: importing the file again sends them.',
+    paused: 'This import is paused: they are sent once it is resumed.',
+  }
+  return html`<p>You say that the platform does not have them, or that sending them twice does no harm. ${counted(rows, 'row')} ${rows === 1 ? 'is' : 'are'} to be sent again. ${status === 'cancelled' || status === 'paused' ? when[status] : null}</p>
+<p>Whoever is subscribed already gets the same settings again. A call that was made cannot be taken back.</p>`
+}
+
+function whatFollows(
+  { status, uncertain, pending }: SummaryRow,
+  batches: readonly DecidedBatch[],
+): Html | null {
+  if (status !== 'undecided') return null
+  const rest = uncertain - sum(batches.map(batch => batch.rows))
+  if (rest > 0) return html`<p>${counted(rest, 'row')} of other batches stay uncertain.</p>`
+  return pending > 0
+    ? html`<p>Then the import goes on: ${counted(pending, 'row')} of it ${pending === 1 ? 'is' : 'are'} pending.</p>`
+    : null
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
+}
+
+export const RESOLVE_DECISIONS: readonly ImportDecision[] = [
+  resolution('/imports/:id/resolve/sent', 'sent'),
+  resolution('/imports/:id/resolve/resend', 'resend'),
+  resolution('/imports/:id/batches/:batch/sent', 'sent'),
+  resolution('/imports/:id/batches/:batch/resend', 'resend'),
+]

@@ -1,0 +1,2 @@
+/** The code of the pause after the first rows (`--first`): whoever resumes the import approves the rest. */
+export const FIRST_ROWS_SENT = 'FirstRowsSent'

@@ -1,0 +1,22 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { LEFT_OUT_KINDS, REJECT_ORIGINS } from '#src/imports/states.ts'
+
+/** Why rows of an import are not sent, and how many. */
+export const ReasonRow = z.object({
+  kind: z.enum(['rejected', ...LEFT_OUT_KINDS]),
+  /** Null for what was left out. */
+  origin: z.enum(REJECT_ORIGINS).nullable(),
+  reason: z.string(),
+  rows: z.number(),
+})
+export type ReasonRow = Readonly<z.infer<typeof ReasonRow>>
+
+/** So many rejects are counted by reason, and as many rows left out: that takes a tenth of a second. */
+export const MAX_COUNTED_REASONS = 100_000
+
+/** Returns why rows are not sent, the most frequent reason first, counted in the first `MAX_COUNTED_REASONS`. Readers may do so. */
+export async function listReasons(pool: Pool, id: bigint): Promise<ReasonRow[]> {
+  const { rows } = await pool.query('select * from ferry.import_reasons($1, $2)', [id, MAX_COUNTED_REASONS])
+  return ReasonRow.array().parse(rows)
+}
