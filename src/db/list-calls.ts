@@ -30,19 +30,34 @@ export type CallFilter = {
   readonly run?: bigint | undefined
 }
 
-/** The last call of a page: the next page begins after it. */
-export type CallPlace = Pick<ListedCall, 'call' | 'startedExactly'>
+/**
+ * Where a page of calls ends: the next one begins after it. Without a time, it is a number up to which no more calls were
+ * found.
+ */
+export type CallPlace = { readonly call: string; readonly startedExactly: string | null }
+
+export type CallPage = {
+  readonly calls: readonly ListedCall[]
+  /** Null if there are no more. */
+  readonly next: CallPlace | null
+}
 
 /**
- * Returns the newest calls first, at most `limit`. Refused ones are ordered by their time, by which they have an index; the
- * others by their number, which is the order of their times.
+ * A page looks at so many calls at most: 0.1 s. An account or an operation that has none among them may have older ones,
+ * and has no index; the next page looks further back.
+ */
+const LOOK_AT_MOST = 200_000
+
+/**
+ * Returns the newest calls first, `limit` of them at most. Refused ones are ordered by their time, by which they have an
+ * index; the others by their number, which is the order of their times.
  */
 export async function listCallLog(
   pool: Pool,
   limit: number,
   filter: CallFilter,
-  after: CallPlace | null,
-): Promise<ListedCall[]> {
+  after: CallPlace | null = null,
+): Promise<CallPage> {
   const { account, operation, refused, since, until, requestId, run } = filter
   const params: unknown[] = []
   const param = (value: unknown, type: string) => `$${params.push(value)}::${type}`
@@ -53,30 +68,50 @@ export async function listCallLog(
   if (run !== undefined) wanted.push(`run_id = ${param(run, 'bigint')}`)
   if (since !== undefined) wanted.push(`started >= ${param(since, 'timestamptz')}`)
   if (until !== undefined) wanted.push(`started < ${param(until, 'timestamptz')}`)
+  let range: IdRange | null = null
   if (refused) {
     wanted.push('error_code is not null')
-    if (after) {
-      const place = `${param(after.startedExactly, 'timestamptz')}, ${param(after.call, 'bigint')}`
-      wanted.push(`(started, id) < (${place})`)
-    }
-  } else {
-    if (since !== undefined)
-      wanted.push(`id >= ${param((await firstCallSince(pool, since)) - MAX_DISORDER, 'bigint')}`)
-    if (until !== undefined)
-      wanted.push(`id < ${param((await firstCallSince(pool, until)) + MAX_DISORDER, 'bigint')}`)
-    if (after) wanted.push(`id < ${param(after.call, 'bigint')}`)
-  }
+    if (after)
+      wanted.push(
+        `(started, id) < (${param(after.startedExactly, 'timestamptz')}, ${param(after.call, 'bigint')})`,
+      )
+  } else if (requestId === undefined && run === undefined) {
+    range = await idRange(pool, filter, after)
+    wanted.push(`id >= ${param(range.from, 'bigint')}`, `id < ${param(range.to, 'bigint')}`)
+  } else if (after) wanted.push(`id < ${param(after.call, 'bigint')}`)
   const { rows } = await pool.query<ListedCall>(
     `select id as call, account, operation, started, to_json(started) #>> '{}' as "startedExactly", finished,
        http_status as "httpStatus", error_code as "errorCode", request_id as "requestId", run_id as run, batch_id as batch
      from ferry.platform_calls
      where ${wanted.length === 0 ? 'true' : wanted.join(' and ')}
      order by ${refused ? 'started desc, id desc' : 'id desc'}
-     limit ${param(limit, 'int')}`,
+     limit ${param(limit + 1, 'int')}`,
     params,
   )
-  return rows
+  const calls = rows.slice(0, limit)
+  const last = rows.length > limit ? calls.at(-1) : undefined
+  if (last) return { calls, next: last }
+  return { calls, next: range?.isCut ? { call: `${range.from}`, startedExactly: null } : null }
 }
+
+type IdRange = { readonly from: bigint; readonly to: bigint; readonly isCut: boolean }
+
+/** The numbers in which a page looks. `isCut`: there are lower ones that it does not look at. */
+async function idRange(pool: Pool, { since, until }: CallFilter, after: CallPlace | null): Promise<IdRange> {
+  const { rows } = await pool.query<{ low: string; high: string }>(
+    'select coalesce(min(id), 0) as low, coalesce(max(id) + 1, 0) as high from ferry.platform_calls',
+  )
+  const all = onlyRow(rows, 'the range of calls')
+  const begins = since === undefined ? 0n : (await firstCallSince(pool, since)) - MAX_DISORDER
+  const ends = until === undefined ? BigInt(all.high) : (await firstCallSince(pool, until)) + MAX_DISORDER
+  const to = after === null ? ends : lower(ends, BigInt(after.call))
+  const lowest = higher(begins, BigInt(all.low))
+  const from = higher(lowest, to - BigInt(LOOK_AT_MOST))
+  return { from, to, isCut: from > lowest }
+}
+
+const lower = (one: bigint, other: bigint) => (one < other ? one : other)
+const higher = (one: bigint, other: bigint) => (one > other ? one : other)
 
 /** By so many numbers at most the order of the calls differs from that of their times: they are recorded side by side. */
 const MAX_DISORDER = 10_000n

@@ -86,6 +86,8 @@ export const platformCalls = ferry.table(
     index('platform_calls_in_window').on(t.limit_key, t.operation, t.counted_by),
     index('platform_calls_refused').on(t.started).where(sql`${t.error_code} is not null`),
     index('platform_calls_by_run').on(t.run_id),
+    // For the search for one call that the platform's support asks about. Half as large as a tree, and as quick.
+    index('platform_calls_by_request').using('hash', t.request_id).where(sql`${t.request_id} is not null`),
     index('platform_calls_by_batch').on(t.batch_id).where(sql`${t.batch_id} is not null`),
   ],
 )

@@ -65,3 +65,16 @@ export async function listBatchesAfter(
   )
   return BatchRow.array().parse(rows)
 }
+
+/** Returns the import of each of these batches. */
+export async function importsOfBatches(
+  pool: Pool,
+  batches: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (batches.length === 0) return new Map()
+  const { rows } = await pool.query<{ id: string; import_id: string }>(
+    'select id, import_id from ferry.import_batches where id = any ($1::bigint[])',
+    [batches],
+  )
+  return new Map(rows.map(row => [row.id, row.import_id]))
+}

@@ -1,6 +1,7 @@
 import type { Page } from '../page.ts'
+import { calls } from './calls.ts'
 import { run } from './run.ts'
 import { runs } from './runs.ts'
 
 /** What Ferry did. */
-export const LEDGER_PAGES: readonly Page[] = [runs, run]
+export const LEDGER_PAGES: readonly Page[] = [runs, run, calls]

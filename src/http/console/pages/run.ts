@@ -25,7 +25,7 @@ export const run: Page = {
     const id = idOf(params.id)
     const details = id === null ? null : await loadReadableRun(reader, id)
     if (id === null || !details) return null
-    const calls = await listCallLog(reader, SHOWN + 1, { run: id }, null)
+    const { calls, next } = await listCallLog(reader, SHOWN, { run: id })
     const { status } = details.run
     const body = html`${ledgerTabs('/ledger')}
 ${summary(details, timezone)}
@@ -33,8 +33,8 @@ ${held(details)}
 ${quarantine(details)}
 ${details.drift.length === 0 ? null : table(NEW_FIELDS, DRIFT_COLUMNS, details.drift, html``)}
 <h2>Calls</h2>
-${table('Its last calls, the newest first', callColumns(timezone), calls.slice(0, SHOWN), html`${NO_CALL}`)}
-${calls.length > SHOWN ? html`<p><a href="${href('/ledger/calls', { run: `${id}` })}">All calls of this run</a></p>` : null}`
+${table('Its last calls, the newest first', callColumns(timezone), calls, html`${NO_CALL}`)}
+${next ? html`<p><a href="${href('/ledger/calls', { run: `${id}` })}">All calls of this run</a></p>` : null}`
     return {
       title: `Run ${id}`,
       body,
