@@ -39,8 +39,3 @@ export function actsOn(keys: readonly ScheduleKey[], action: Action) {
     return { account, action, subjectKind: 'schedule', subject: schedule } as const
   })
 }
-
-export function loadPauses(pool: Pool): Promise<ScheduleKey[]> {
-  const { schedule, account } = schedulePauses
-  return drizzleOf(pool).select({ schedule, account }).from(schedulePauses)
-}

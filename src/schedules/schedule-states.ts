@@ -1,9 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { desc, drizzleOf } from '#src/db/drizzle.ts'
 import type { ScheduleKey } from './definition.ts'
 import { loadFreeInMs, retryInMsInSql } from './free-slot.ts'
-import { scheduleSlots } from './schema.ts'
 
 /** What Postgres knows of a schedule, as far as it decides whether the schedule is due. */
 export type ScheduleState = {
@@ -67,14 +65,3 @@ const LOAD_STATES = `
     where u.account = a.account and u.schedule = a.schedule and u.done_at is null
     order by u.slot desc limit 1) o on true
   order by a.position`
-
-export type LastSlot = ScheduleKey & { readonly slot: Date; readonly outcome: string | null }
-
-/** The latest slot of each schedule, done or not. */
-export function loadLastSlots(pool: Pool): Promise<LastSlot[]> {
-  const { account, schedule, slot, outcome } = scheduleSlots
-  return drizzleOf(pool)
-    .selectDistinctOn([account, schedule], { account, schedule, slot, outcome })
-    .from(scheduleSlots)
-    .orderBy(account, schedule, desc(slot))
-}

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import { BOTH_TOKENS, OPERATE_TOKEN, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
+
+const PATH = '/ledger/schedules'
+const POLL = `${PATH}/poll-alert-rules/default`
+
+test('the list has each schedule with its times, its outcome and what can be done', async () => {
+  await using harness = await openConsoleHarness()
+  const before = await harness.page(PATH)
+  expect(before.status).toBe(200)
+  expect(before.text).toContain('every 1 min')
+  expect(before.text).toContain('<code>30 3 * * *</code> UTC')
+  expect(before.text.match(/none yet/g)).toHaveLength(3)
+  expect(before.text).not.toContain('data-refresh')
+
+  await harness.query(
+    `insert into ferry.schedule_slots (account, schedule, slot, done_at, outcome) values
+       ('default', 'poll-alert-rules', now() - interval '1 minute', now(), 'failed'),
+       ('default', 'poll-alert-rules', now() - interval '2 minutes', now(), 'succeeded'),
+       ('*', 'prune', now(), null, null)`,
+  )
+  const { text } = await harness.page(PATH)
+  expect(text).toMatch(/<span class="badge bad" data-announce="poll-alert-rules of default">failed</)
+  expect(text).not.toContain('succeeded')
+  expect(text).toMatch(/data-announce="prune of \*">not done yet</)
+  expect(text).toContain('data-refresh')
+})
+
+test('a schedule is paused and resumed after a confirmation, by somebody with a reason, and twice is once', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  const asked = await harness.page(`${POLL}/pause`, OPERATE_TOKEN)
+  expect(asked.text).toContain('Pause: poll-alert-rules of default?')
+  for (let click = 0; click < 2; click++) {
+    const paused = await harness.submit(`${POLL}/pause`, { because: 'too loud' }, OPERATE_TOKEN)
+    expect(paused).toMatchObject({ status: 303, headers: { location: PATH } })
+  }
+  expect(await harness.query('select schedule, account from ferry.schedule_pauses')).toEqual([
+    { schedule: 'poll-alert-rules', account: 'default' },
+  ])
+  const { text } = await harness.page(PATH, READ_TOKEN)
+  expect(text).toContain('>paused<')
+  expect(text).toContain(`href="${POLL}/resume"`)
+
+  await harness.submit(`${POLL}/resume`, {}, OPERATE_TOKEN)
+  expect(await harness.query('select from ferry.schedule_pauses')).toEqual([])
+  expect(await harness.query('select action, actor, because from ferry.audit order by id')).toEqual([
+    { action: 'pause', actor: 'console, operate token', because: 'too loud' },
+    { action: 'resume', actor: 'console, operate token', because: null },
+  ])
+})
+
+test('run now records a slot that is due at once, of the schedule of all accounts too', async () => {
+  await using harness = await openConsoleHarness()
+  for (const schedule of ['snapshot-inventory/default', 'prune/*']) {
+    expect((await harness.submit(`${PATH}/${schedule}/run`)).status).toBe(303)
+  }
+  expect(
+    await harness.query(
+      `select schedule, account, manual, done_at, retry_at <= clock_timestamp() as due from ferry.schedule_slots order by schedule`,
+    ),
+  ).toEqual([
+    { schedule: 'prune', account: '*', manual: true, done_at: null, due: true },
+    { schedule: 'snapshot-inventory', account: 'default', manual: true, done_at: null, due: true },
+  ])
+})
+
+test('a schedule or an account that is not there is not found, and a wrong place in the list is named', async () => {
+  await using harness = await openConsoleHarness()
+  for (const path of ['nothing/default', 'poll-alert-rules/other', 'poll-alert-rules/*', '%00/default']) {
+    expect((await harness.page(`${PATH}/${path}/pause`)).status).toBe(404)
+  }
+  const wrong = await harness.page(`${PATH}?after=nonsense`)
+  expect(wrong.status).toBe(400)
+  expect(wrong.text).toContain('after')
+})
+
+test('who may only look is asked for the other token, and pauses nothing', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  expect((await harness.page(`${POLL}/pause`, READ_TOKEN)).status).toBe(403)
+  expect((await harness.page(PATH, READ_TOKEN)).status).toBe(200)
+  expect(await harness.query('select from ferry.schedule_pauses')).toEqual([])
+})
