@@ -62,10 +62,9 @@ export async function startWorker(
       options.onRun?.(run)
     },
   })
-  opened.defer(() => {
+  opened.defer(async () => {
     printAside('ferry: finishing what is under way; a second signal exits at once')
-    http?.stop()
-    return worker.drain(DRAIN_WITHIN_MS)
+    await Promise.all([http?.stop(), worker.drain(DRAIN_WITHIN_MS)])
   })
   opened.use(openHeartbeat(ferry))
   if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry), opened)

@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { jsonOf } from '#src/model/json-text.ts'
 import type { Secret } from '#src/model/secret.ts'
 import type { Tokens } from './console/access.ts'
+import type { Approvals } from './console/approvals.ts'
 import type { ConsoleTarget } from './console/target.ts'
 import { freshnessAnswer } from './freshness.ts'
 import { gaugeText } from './gauges.ts'
@@ -30,9 +32,16 @@ export type HttpServer = AsyncDisposable &
     readonly address: string
     readonly hasConsole: boolean
     /** From now on answers come from Postgres and the queue. */
-    serve(target: HttpTarget & { readonly console: Omit<ConsoleTarget, 'readiness' | 'signal'> | null }): void
-    /** From now on the worker is not ready, and Postgres is asked nothing more. */
-    stop(): void
+    serve(
+      target: HttpTarget & {
+        readonly console: Omit<ConsoleTarget, 'approvals' | 'readiness' | 'signal'> | null
+      },
+    ): void
+    /**
+     * From now on the worker is not ready, and Postgres is asked nothing more. Resolves once what the console had begun has
+     * ended, or after 20 s.
+     */
+    stop(): Promise<void>
   }
 
 export type HttpOptions = {
@@ -49,6 +58,9 @@ export type HttpOptions = {
   readonly log: Logger
 }
 
+/** An approval that is cut off has nothing more to do than to say so. */
+const STOP_WITHIN_MS = 20_000
+
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Begins to listen. Throws `AddressUnusable`. Disposing closes the server within half a second. */
@@ -59,6 +71,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   const { signal } = stopping
   let questions: Questions | null = null
   let consoleTarget: ConsoleTarget | null = null
+  let approvalsOf: ((inventory: ConsoleTarget['inventory']) => Approvals) | null = null
 
   const app = createListener([host.toLowerCase(), ...hosts])
   app.get('/livez', async () => ({ alive: true }))
@@ -88,6 +101,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
 
   if (options.console) {
     const { serveConsole } = await import('./console/console.ts')
+    const { createApprovals } = await import('./console/approvals.ts')
+    approvalsOf = inventory => createApprovals(inventory, log, signal)
     serveConsole(app, { tokens: options.console, log, target: () => (signal.aborted ? null : consoleTarget) })
   }
 
@@ -129,9 +144,15 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     serve({ console, ...target }) {
       const asked = createQuestions(target, log)
       questions = asked
-      consoleTarget = console && { ...console, readiness: () => readinessNow(asked), signal }
+      if (!console || !approvalsOf) return
+      const approvals = approvalsOf(console.inventory)
+      consoleTarget = { ...console, approvals, readiness: () => readinessNow(asked), signal }
     },
-    stop: () => stopping.abort(),
+    async stop() {
+      stopping.abort()
+      const late = delay(STOP_WITHIN_MS, undefined, { ref: false })
+      await Promise.race([consoleTarget?.approvals.settled(), late])
+    },
     [Symbol.asyncDispose]: () => close(app),
   }
 }

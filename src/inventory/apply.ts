@@ -5,7 +5,7 @@ import type { InventoryContext } from './context.ts'
 import type { Removals } from './decide.ts'
 import { reportDrift } from './drift.ts'
 import { applyFirings } from './firings.ts'
-import { endHold, holdRemovals, narrowRejection } from './holds.ts'
+import { endHold, fenceWithHold, holdRemovals, narrowRejection } from './holds.ts'
 import { NOTHING_DONE, type RunEnd } from './ledger.ts'
 import { messageOn, notStored } from './messages.ts'
 import type { OpenRun } from './open-run.ts'
@@ -39,6 +39,8 @@ export function applyChanges<Row>(
 ): Promise<AppliedEnd> {
   return writer.publish(async (client, step) => {
     const removed = removedBy(removals)
+    if (removals.kind === 'remove' && run.policy.kind === 'approved')
+      await fenceWithHold(client, run.policy.heldBy)
     await closeVersions(client, source.table, step, removed)
     if (source.isFiring) await applyFirings(client, step, [], removed)
     const { quarantined } = found

@@ -2,7 +2,7 @@ import type { ActedBy } from '#src/model/act.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { InventoryContext } from './context.ts'
 import { loadOpenHold, rejectHold } from './holds.ts'
-import { runSync } from './run.ts'
+import { type RunRequest, runSync } from './run.ts'
 import { accountOf, withSource } from './sources.ts'
 
 /** The run holds no removals that could be approved or rejected. */
@@ -10,20 +10,28 @@ export class NothingToApprove extends Error {
   override readonly name = 'NothingToApprove'
 }
 
+export type ApproveOptions = Pick<RunRequest, 'waitsForOther'>
+
 /**
  * Removes what run `runId` held. Reads the inventory again in the scope of that run, and removes only rows that are
- * still absent and were held; the approval is recorded with their removal. Throws `NothingToApprove`.
+ * still absent and were held; the approval is recorded with their removal. Throws `NothingToApprove`: if the hold ends while
+ * this waits for another run, too.
  */
 export async function approveRun(
   context: InventoryContext,
   runId: bigint,
   by: ActedBy,
   signal: AbortSignal,
+  options: ApproveOptions = {},
 ): Promise<RunResult> {
-  const hold = await loadOpenHold(context.pool, runId)
-  if (!hold) throw nothingHeld(runId)
+  const findHold = async () => {
+    const hold = await loadOpenHold(context.pool, runId)
+    if (!hold) throw nothingHeld(runId)
+    return hold
+  }
+  const hold = await findHold()
   const account = accountOf(context, hold.account)
-  const request = { account: hold.account, trigger: 'manual', by } as const
+  const request = { account: hold.account, trigger: 'manual', by, confirm: findHold, ...options } as const
   const policy = { kind: 'approved', ids: new Set(hold.ids), heldBy: runId, by } as const
   return withSource(account, hold.resource, hold.scope.folders?.map(BigInt), source =>
     runSync(context, source, request, policy, signal),

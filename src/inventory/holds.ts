@@ -104,6 +104,22 @@ export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | nu
   return hold ? { ...hold, scope: Scope.parse(hold.scope) } : null
 }
 
+/** What was approved is not held any more: a person rejected it while the inventory was read. */
+export class HoldEnded extends Error {
+  override readonly name = 'HoldEnded'
+}
+
+/** Keeps everybody else from ending the hold of run `runId` until the transaction ends. Throws `HoldEnded` if it has ended. */
+export async function fenceWithHold(client: PoolClient, runId: bigint): Promise<void> {
+  const [hold] = await drizzleOf(client)
+    .select({ id: holds.id })
+    .from(syncRuns)
+    .innerJoin(holds, IS_HOLD_OF_RUN)
+    .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
+    .for('update')
+  if (!hold) throw new HoldEnded(`the hold of run ${runId} has ended`)
+}
+
 /**
  * Ends the open hold that a held run made or updated: its rows are not gone, and are kept for as long as they stay
  * absent. Replaces an earlier rejection. Returns how many rows the hold has, or null if there is no such hold.

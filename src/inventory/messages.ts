@@ -22,6 +22,9 @@ export const INTERRUPTED = 'the run was interrupted; nothing was applied'
 
 export const REPEATED_IN_FOLDER = 'the same id came in the listing of another folder; that row is used'
 
+export const HOLD_ENDED =
+  'the removals were approved, but their hold ended before they were applied: somebody decided otherwise meanwhile; nothing was applied'
+
 export const INSTANT_PASSED = 'a snapshot was taken while this run was being written, so it was not applied'
 
 export const UNREADABLE_ID = 'a row came whose id cannot be read'

@@ -9,6 +9,7 @@ import { outcomeOf, type RunOutcome, type RunResult, type Trigger } from '#src/m
 import { InstantPassed } from './choose-instant.ts'
 import type { InventoryContext } from './context.ts'
 import type { RemovalPolicy } from './decide.ts'
+import { HoldEnded } from './holds.ts'
 import { leaseNameOf } from './lease-name.ts'
 import {
   countRequests,
@@ -19,7 +20,7 @@ import {
   recordSkipped,
   startRun,
 } from './ledger.ts'
-import { INSTANT_PASSED, INTERRUPTED, LEASE_LOST, skippedFor, timedOutAfter } from './messages.ts'
+import { HOLD_ENDED, INSTANT_PASSED, INTERRUPTED, LEASE_LOST, skippedFor, timedOutAfter } from './messages.ts'
 import type { OpenRun } from './open-run.ts'
 import type { InventorySource } from './source.ts'
 import { syncSource } from './sync-source.ts'
@@ -38,6 +39,8 @@ export type RunRequest = {
   readonly by?: ActedBy
   /** Waits while another run syncs the inventory, instead of being skipped. */
   readonly waitsForOther?: boolean
+  /** Is called once no other run can begin: throws if there is nothing to do any more. */
+  readonly confirm?: () => Promise<unknown>
 }
 
 /** Syncs one source as one run of the ledger, under the lease of its inventory. Removes rows by `policy`. */
@@ -73,6 +76,7 @@ export async function runSync<Row>(
     return result(run, { ...NOTHING_DONE, status: 'skipped', message })
   }
   try {
+    await request.confirm?.()
     const id = await startRun(context.pool, newRun, lease)
     const run: OpenRun = { id, account: request.account, lease, policy, requests: 0, pages: 0 }
     return result(id, await syncOrFail(context, source, newRun, run, signal))
@@ -128,6 +132,7 @@ function whyStopped(
 ): { errorCode: string; message: string } {
   if (error instanceof LeaseLost || lease.signal.aborted)
     return { errorCode: 'LeaseLost', message: LEASE_LOST }
+  if (error instanceof HoldEnded) return { errorCode: 'HoldEnded', message: HOLD_ENDED }
   if (error instanceof InstantPassed) return { errorCode: 'InstantPassed', message: INSTANT_PASSED }
   if (timeout.aborted) return { errorCode: 'TimedOut', message: timedOutAfter(RUN_TIMEOUT_MS / 60_000) }
   if (stop.aborted) return { errorCode: 'Interrupted', message: INTERRUPTED }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { approveRun, NothingToApprove } from '#src/inventory/approve.ts'
+import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
@@ -178,4 +178,38 @@ test('only a held run can be approved: none that succeeded before or after it', 
     await expect(approve(harness, run, keep(1))).rejects.toThrow(NothingToApprove)
   }
   expect(await currentIds(harness)).toEqual(upTo(40))
+})
+
+test('of two approvals at once one waits for the other, and then has nothing to do', async () => {
+  await using harness = await openKnown()
+  const held = await syncListed(harness, [keep(...upTo(20))])
+  const context = withAccounts(
+    harness,
+    scriptedAccount('default', () => keep(...upTo(20))),
+  )
+  const ends = await Promise.allSettled(
+    [1, 2].map(() => approveRun(context, held.run, ADA, NEVER, { waitsForOther: true })),
+  )
+  expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(ends.find(end => end.status === 'rejected')?.reason).toBeInstanceOf(NothingToApprove)
+  expect(await harness.query(`select from ferry.sync_runs where guard = 'approved'`)).toHaveLength(1)
+  expect(await harness.query(`select from ferry.audit where action = 'approve'`)).toHaveLength(1)
+})
+
+test('what a person rejects while another one approves it stays', async () => {
+  await using harness = await openKnown()
+  const held = await syncListed(harness, [keep(...upTo(20))])
+  const account = scriptedAccount('default', () => keep(...upTo(20)))
+  const listAlertRules: typeof account.client.listAlertRules = async (...listing) => {
+    await rejectRun(harness.ferry, held.run, ADA).catch(() => {})
+    return account.client.listAlertRules(...listing)
+  }
+  const rejecting = { ...account, client: { ...account.client, listAlertRules } }
+  expect(await approveRun(withAccounts(harness, rejecting), held.run, ADA, NEVER)).toMatchObject({
+    status: 'failed',
+    errorCode: 'HoldEnded',
+    removed: 0,
+  })
+  expect(await currentIds(harness)).toEqual(upTo(40))
+  expect(await outcomes(harness)).toEqual([{ outcome: 'rejected', ids: 20 }])
 })

@@ -110,6 +110,7 @@ export function serveConsole(app: FastifyInstance, { tokens, log, target }: Cons
   async function confirm(action: Action, asked: PageRequest): Promise<Answer> {
     const confirmation = await action.confirm(asked)
     if (!confirmation) return notFound()
+    if ('goTo' in confirmation) return confirmation
     const { path } = asked
     return {
       status: 200,

@@ -66,8 +66,8 @@ export type Action = {
   /** As fastify writes it: `/imports/:id/pause`. */
   readonly path: string
   readonly section: Section
-  /** Null: there is no such thing. */
-  confirm(request: PageRequest): Promise<Confirmation | null>
+  /** Null: there is no such thing. `goTo`: there is nothing to decide any more, and this page says why. */
+  confirm(request: PageRequest): Promise<Confirmation | { readonly goTo: string } | null>
   /**
    * Does it, and records it in the audit with `by`. Returns the path to go to, or null if there is no such thing. Throws an
    * error with a `message` for people, and `whatToDo` if there is a remedy.

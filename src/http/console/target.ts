@@ -3,6 +3,7 @@ import type { InventoryContext } from '#src/inventory/context.ts'
 import type { Limit } from '#src/model/limit.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import type { Readiness } from '../readiness.ts'
+import type { Approvals } from './approvals.ts'
 
 /** What the console shows, and what it decides with. */
 export type ConsoleTarget = {
@@ -18,6 +19,7 @@ export type ConsoleTarget = {
   readonly limits: readonly { readonly account: string; readonly operation: string; readonly limit: Limit }[]
   /** In which times are shown until the reader's browser says otherwise. */
   readonly timezone: string
+  readonly approvals: Approvals
   readiness(): Promise<Readiness>
   /** Ends when the worker stops. */
   readonly signal: AbortSignal

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { approveRun, NothingToApprove } from '#src/inventory/approve.ts'
+import type { InventoryContext } from '#src/inventory/context.ts'
+import type { ActedBy } from '#src/model/act.ts'
+import { reasonOf } from '#src/model/reason.ts'
+
+/*
+ * An approval reads the inventory again, which may take minutes: longer than a browser waits. It goes on here after its form
+ * was answered. What becomes of it is in Postgres, as of any run: all of it is applied or nothing, so a worker that stops in
+ * the middle leaves the hold open.
+ */
+
+/** What this worker knows of the approval of a hold, beside what Postgres says. */
+export type ApprovalState =
+  | { readonly state: 'under way'; readonly since: Date; readonly actor: string }
+  /** It failed without a run that says so. */
+  | { readonly state: 'failed'; readonly at: Date; readonly actor: string; readonly message: string }
+
+export type Approvals = {
+  /**
+   * Approves what run `runId` held, unless an approval of hold `holdId` is under way here: then it is that one. Waits for its
+   * end, whatever it is, but only for some seconds. Throws `NothingToApprove`.
+   */
+  approve(holdId: bigint, runId: bigint, by: ActedBy): Promise<void>
+  /** Null if nothing of it is to be told. */
+  stateOf(holdId: bigint): ApprovalState | null
+  /** Resolves once no approval is under way. */
+  settled(): Promise<void>
+}
+
+/** A small inventory is read in that time, and a person does not mind the wait. */
+const ANSWER_WITHIN_MS = 4_000
+/** Of so many holds it is remembered that their approval failed. */
+const MAX_FAILURES = 100
+
+/** Approvals end once `signal` aborts: nothing of them is applied then. */
+export function createApprovals(context: InventoryContext, log: Logger, signal: AbortSignal): Approvals {
+  const underWay = new Map<bigint, { ended: Promise<void>; since: Date; actor: string }>()
+  const failures = new Map<bigint, Extract<ApprovalState, { state: 'failed' }>>()
+
+  async function begin(holdId: bigint, runId: bigint, by: ActedBy): Promise<void> {
+    failures.delete(holdId)
+    try {
+      await approveRun(context, runId, by, signal, { waitsForOther: true })
+    } catch (error) {
+      if (error instanceof NothingToApprove) throw error
+      const message = reasonOf(error)
+      failures.set(holdId, { state: 'failed', at: new Date(), actor: by.actor, message })
+      for (const oldest of [...failures.keys()].slice(0, -MAX_FAILURES)) failures.delete(oldest)
+      log.warn({ run: runId, error: message }, 'The removals of a held run could not be approved.')
+    } finally {
+      underWay.delete(holdId)
+    }
+  }
+
+  return {
+    async approve(holdId, runId, by) {
+      let ended = underWay.get(holdId)?.ended
+      if (!ended) {
+        ended = begin(holdId, runId, by)
+        // Nobody may be there any more to hear that there was nothing to approve.
+        ended.catch(() => {})
+        underWay.set(holdId, { ended, since: new Date(), actor: by.actor })
+      }
+      const late = new AbortController()
+      const timer = delay(ANSWER_WITHIN_MS, undefined, { signal: late.signal }).catch(() => {})
+      try {
+        await Promise.race([ended, timer])
+      } finally {
+        late.abort()
+      }
+    },
+    stateOf(holdId) {
+      const now = underWay.get(holdId)
+      if (now) return { state: 'under way', since: now.since, actor: now.actor }
+      return failures.get(holdId) ?? null
+    },
+    async settled() {
+      while (underWay.size > 0) await Promise.allSettled([...underWay.values()].map(({ ended }) => ended))
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { rejectRun } from '#src/inventory/approve.ts'
+import type { HoldRow } from '#src/inventory/list-holds.ts'
+import { html } from '../html.ts'
+import type { Action } from '../page.ts'
+import { findHold, rowsInWords } from './hold.ts'
+import { HOLDS, pathOf } from './holds.ts'
+
+/** This worker cannot read the inventory again. */
+class UnknownAccount extends Error {
+  override readonly name = 'UnknownAccount'
+  readonly whatToDo = 'Use the console of a worker that has this account in its settings.'
+}
+
+/** The removals of a run no longer wait for a decision. */
+class HoldHasEnded extends Error {
+  override readonly name = 'HoldHasEnded'
+}
+
+const approve: Action = {
+  path: `${HOLDS}/:run/approve`,
+  section: 'ledger',
+  async confirm(request) {
+    const hold = await findHold(request)
+    if (!hold) return null
+    if (hold.endedAt) return { goTo: pathOf(hold) }
+    const rows = rowsInWords(hold)
+    return {
+      title: `Remove ${rows} of ${hold.account}?`,
+      body: html`<p>Ferry reads the inventory again, and removes those of the ${rows} that are still gone, if two listings agree. Rows that are gone too, but are not in this hold, stay.</p>
+<p>What is removed keeps its history. It comes back only if the platform lists it again.</p>
+<p>This may take minutes. You can leave the page.</p>`,
+      button: `Remove ${rows}`,
+      isDangerous: true,
+      back: pathOf(hold),
+    }
+  },
+  async act(request, by) {
+    const hold = await findHold(request)
+    const { target } = request
+    if (!hold || hold.endedAt) throw hasEnded(hold)
+    if (!target.inventory.accounts.has(hold.account)) {
+      throw new UnknownAccount(`This worker has no account ${hold.account}. Nothing was done.`)
+    }
+    await target.approvals.approve(hold.id, hold.lastRun, by)
+    return pathOf(hold)
+  },
+}
+
+const reject: Action = {
+  path: `${HOLDS}/:run/reject`,
+  section: 'ledger',
+  async confirm(request) {
+    const hold = await findHold(request)
+    if (!hold) return null
+    if (hold.endedAt) return { goTo: pathOf(hold) }
+    const rows = rowsInWords(hold)
+    return {
+      title: `Keep ${rows} of ${hold.account}?`,
+      body: html`<p>The ${rows} stay as they are for as long as the platform does not list them. Ferry does not ask again about them until it has listed them once more.</p>
+<p>If they turn out to be gone after all, <code>ferry sync</code> with <code>--accept-removals</code> removes them.</p>`,
+      button: `Keep ${rows}`,
+      back: pathOf(hold),
+    }
+  },
+  async act(request, by) {
+    const hold = await findHold(request)
+    if (!hold || hold.endedAt) throw hasEnded(hold)
+    await rejectRun(request.target, hold.lastRun, by)
+    return pathOf(hold)
+  },
+}
+
+function hasEnded(hold: HoldRow | null): HoldHasEnded {
+  const how = hold?.outcome ? `it was ${hold.outcome}` : 'it is gone'
+  return new HoldHasEnded(`This hold has ended meanwhile: ${how}. Nothing was done.`)
+}
+
+export const HOLD_ACTIONS: readonly Action[] = [approve, reject]

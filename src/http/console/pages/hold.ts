@@ -1,0 +1,186 @@
+import { z } from 'zod'
+import {
+  type Approval,
+  findHoldOfRun,
+  type HeldFolder,
+  type HoldRow,
+  listApprovals,
+  listHeldFolders,
+  listHeldIds,
+} from '#src/inventory/list-holds.ts'
+import { type HeldRow, loadHeldRows } from '#src/inventory/list-runs.ts'
+import type { ApprovalState } from '../approvals.ts'
+import { type Html, type HtmlValue, html } from '../html.ts'
+import { href, idOf, type Page, type PageRequest } from '../page.ts'
+import { ledgerTabs } from '../parts/ledger-tabs.ts'
+import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
+import { runBadge, runLink } from '../parts/runs.ts'
+import { sentence } from '../parts/sentence.ts'
+import { type Column, facts, table } from '../parts/table.ts'
+import { badge, foreign, number, time } from '../parts/values.ts'
+import { HOLDS, outcomeOf, pathOf } from './holds.ts'
+
+const MAX_FOLDERS = 20
+const MAX_APPROVALS = 5
+/** While an approval is under way. */
+const REFRESH_MS = 10_000
+
+const Cursor = z.tuple([z.string().max(10_000)])
+
+const hold: Page = {
+  path: `${HOLDS}/:run`,
+  section: 'ledger',
+  access: 'read',
+  async render(request) {
+    const { reader, target, query } = request
+    const hold = await findHold(request)
+    if (!hold) return null
+    const [after = null] = readCursor(query, Cursor) ?? []
+    const [folders, ids, approvals] = await Promise.all([
+      hold.endedAt ? [] : listHeldFolders(reader, hold, MAX_FOLDERS),
+      hold.endedAt ? [] : listHeldIds(reader, hold, PAGE_ROWS + 1, after),
+      listApprovals(reader, hold, MAX_APPROVALS),
+    ])
+    const shown = ids.slice(0, PAGE_ROWS)
+    const last = ids.length > PAGE_ROWS ? shown.at(-1) : undefined
+    const names = new Map((await loadHeldRows(reader, hold, shown)).map(row => [row.id, row]))
+    const rows = shown.map(id => names.get(id) ?? { ...UNKNOWN, id })
+    const here = target.approvals.stateOf(hold.id)
+    const isUnderWay = here?.state === 'under way' || approvals.some(one => one.finishedAt === null)
+    return {
+      title: `Removals held: ${hold.resource} of ${hold.account}`,
+      ...(isUnderWay ? { refreshEveryMs: REFRESH_MS } : {}),
+      body: html`${ledgerTabs(HOLDS)}
+${whatNow(hold, isUnderWay)}
+${whatCameOfIt(here, approvals, target.timezone)}
+${facts(factsOf(hold, target.timezone))}
+${folders.length > 0 ? foldersOf(folders) : null}
+${hold.endedAt ? null : rowsOf(hold, rows)}
+${hold.endedAt ? null : pager(request.path, query, last === undefined ? null : writeCursor([last]))}
+${approvals.length > 0 ? approvalsOf(approvals, target.timezone) : null}`,
+    }
+  },
+}
+
+/** The hold that the run in the address made or updated, open or ended. */
+export async function findHold({ reader, params }: PageRequest): Promise<HoldRow | null> {
+  const run = idOf(params.run)
+  return run === null ? null : findHoldOfRun(reader, run)
+}
+
+const UNKNOWN: Omit<HeldRow, 'id'> = { name: null, folder: null, by: null, rejectedInRun: null }
+
+/** What the rows of an inventory are called. */
+export function rowsInWords({ resource, rows }: Pick<HoldRow, 'resource' | 'rows'>): string {
+  const name = resource === 'alert-rules' ? 'alert rule' : 'MCP server'
+  return `${number(rows)} ${name}${rows === 1 ? '' : 's'}`
+}
+
+function whatNow(hold: HoldRow, isUnderWay: boolean): Html {
+  const { account, rejectedBy, outcome } = hold
+  switch (outcome) {
+    case 'approved':
+      return html`<p class="notice">Approved: those of the rows that were still gone were removed. <a href="${href('/changes', { account, kind: 'removed' })}">See what was removed</a>.</p>`
+    case 'rejected':
+      return html`<p class="notice">Rejected by ${foreign(rejectedBy)}: the rows are kept until the platform lists them again.</p>`
+    case 'voided':
+      return html`<p class="notice">A later complete listing decided about the rows, so nobody has to.</p>`
+    case null:
+      return html`<p class="notice warn">The platform did not list ${rowsInWords(hold)} that are stored. Nothing was removed: a person decides whether they are gone.</p>
+${isUnderWay ? null : html`<p class="buttons"><a class="button" href="${pathOf(hold)}/approve">They are gone: remove them</a> <a class="button" href="${pathOf(hold)}/reject">They are not gone: keep them</a></p>`}`
+  }
+}
+
+/** The approval under way, or how the last one ended, if that was not well. */
+function whatCameOfIt(
+  here: ApprovalState | null,
+  approvals: readonly Approval[],
+  timezone: string,
+): Html | null {
+  const [last] = approvals
+  if (last?.finishedAt === null) {
+    return html`<p class="notice" role="status">${badge('quiet', 'under way', 'Approval')} ${foreign(last.actor)} approved. Ferry reads the inventory again in ${runLink(last.run, `run ${last.run}`)}, which may take minutes. This page shows how it ends.</p>`
+  }
+  if (here?.state === 'under way') {
+    return html`<p class="notice" role="status">${badge('quiet', 'under way', 'Approval')} ${foreign(here.actor)} approved at ${time(here.since, timezone)}. Ferry reads the inventory again once no other run reads it. This page shows how it ends.</p>`
+  }
+  if (here && (!last || here.at > last.startedAt)) {
+    return html`<p class="problem" role="status">${badge('bad', 'failed', 'Approval')} ${foreign(here.actor)} approved, but it failed at ${time(here.at, timezone)}: ${sentence(here.message)}</p>`
+  }
+  if (!last || last.status === 'succeeded') return null
+  return html`<p class="problem" role="status">${badge('bad', last.status, 'Approval')} ${foreign(last.actor)} approved, but nothing was removed: ${sentence(last.message ?? 'no reason is known.')} ${last.requestId ? html`The platform's request_id is <a href="${href('/ledger/calls', { request_id: last.requestId })}"><code>${last.requestId}</code></a>. ` : null}${runLink(last.run, `Run ${last.run}`)} has the details. Approve again once the cause is gone.</p>`
+}
+
+function factsOf(hold: HoldRow, timezone: string): (readonly [string, HtmlValue])[] {
+  const { account, resource, rows, openedByRun, lastRun, openedAt, endedAt } = hold
+  const run = (id: bigint) => runLink(id, `run ${id}`)
+  return [
+    ['State', outcomeOf(hold)],
+    ['Account', foreign(account)],
+    ['Inventory', resource],
+    ['Rows', number(rows)],
+    ['First found gone', html`${time(openedAt, timezone)}, ${run(openedByRun)}`],
+    ['Last found gone', run(lastRun)],
+    ...(endedAt ? [['Ended', time(endedAt, timezone)] as const] : []),
+  ]
+}
+
+function foldersOf(folders: readonly HeldFolder[]): Html {
+  return table(
+    'Folders that lose the most',
+    [
+      { head: 'Folder', cell: row => html`<code>${row.folder}</code>` },
+      { head: 'Would go', isNumber: true, cell: row => number(row.held) },
+      { head: 'Of', isNumber: true, cell: row => number(row.current) },
+    ],
+    folders,
+    html``,
+  )
+}
+
+function rowsOf({ account, resource }: HoldRow, rows: readonly HeldRow[]): Html {
+  const pages = resource === 'alert-rules' ? '/rules' : '/servers'
+  const columns: Column<HeldRow>[] = [
+    {
+      head: 'Name',
+      cell: ({ id, name }) =>
+        html`<a href="${pages}/${encodeURIComponent(account)}/${encodeURIComponent(id)}">${foreign(name, 'not stored any more')}</a>`,
+    },
+    { head: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
+    ...(resource === 'alert-rules'
+      ? [
+          { head: 'Folder', cell: ({ folder }: HeldRow) => folder },
+          { head: 'Updated by', cell: ({ by }: HeldRow) => foreign(by) },
+        ]
+      : []),
+    ...(rows.some(row => row.rejectedInRun !== null)
+      ? [
+          {
+            head: 'Rejected before',
+            cell: ({ rejectedInRun: run }: HeldRow) =>
+              run === null ? null : html`<a href="${HOLDS}/${run}">in run ${run}</a>`,
+          },
+        ]
+      : []),
+  ]
+  return table('What would go', columns, rows, html`No row is left.`)
+}
+
+function approvalsOf(approvals: readonly Approval[], timezone: string): Html {
+  return table(
+    'Approvals',
+    [
+      { head: 'Run', cell: row => runLink(row.run) },
+      { head: 'By', cell: row => foreign(row.actor) },
+      { head: 'Why', cell: row => foreign(row.because) },
+      { head: 'Began', cell: row => time(row.startedAt, timezone) },
+      { head: 'Status', cell: row => runBadge(row.status) },
+      { head: 'Removed', isNumber: true, cell: row => number(row.removed) },
+      { head: 'Error', cell: row => row.errorCode },
+    ],
+    approvals,
+    html``,
+  )
+}
+
+export const HOLD_PAGE: Page = hold

@@ -1,0 +1,134 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { and, between, desc, drizzleOf, eq, isNotNull, isNull, lt, sql } from '#src/db/drizzle.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import { RUN_STATUSES } from '#src/model/run.ts'
+import { removalHolds as holds, syncRuns as runs } from './schema.ts'
+
+/** A hold of removals, open or ended. */
+const HOLD = {
+  id: holds.id,
+  account: holds.account,
+  resource: holds.resource,
+  /** The runs from the first to the last one that found the rows gone. */
+  openedByRun: holds.opened_by_run,
+  lastRun: holds.last_run,
+  rows: sql<number>`cardinality(${holds.ids})`,
+  openedAt: holds.opened_at,
+  /** Null while it is open. */
+  endedAt: holds.ended_at,
+  outcome: holds.outcome,
+  rejectedBy: holds.rejected_by,
+}
+
+export type HoldRow = Awaited<ReturnType<typeof listHolds>>[number]
+
+/** The newest holds first, those after hold `after` if it is given: either the open ones or those that have ended. */
+export function listHolds(pool: Pool, which: 'open' | 'ended', limit: number, after: bigint | null = null) {
+  return drizzleOf(pool)
+    .select(HOLD)
+    .from(holds)
+    .where(
+      and(
+        which === 'open' ? isNull(holds.ended_at) : isNotNull(holds.ended_at),
+        after === null ? undefined : lt(holds.id, after),
+      ),
+    )
+    .orderBy(desc(holds.id))
+    .limit(limit)
+}
+
+/** The hold that a run made or updated, open or ended; null if it made none. */
+export async function findHoldOfRun(pool: Pool, runId: bigint): Promise<HoldRow | null> {
+  const [hold] = await drizzleOf(pool)
+    .select(HOLD)
+    .from(runs)
+    .innerJoin(
+      holds,
+      and(
+        eq(holds.account, runs.account),
+        eq(holds.resource, runs.resource),
+        between(runs.id, holds.opened_by_run, holds.last_run),
+      ),
+    )
+    .where(and(eq(runs.id, runId), eq(runs.status, 'held')))
+    .orderBy(desc(holds.id))
+    .limit(1)
+  return hold ?? null
+}
+
+/** The ids that a hold has after `after`, in their order: numbers by their size, others as text. */
+export async function listHeldIds(
+  pool: Pool,
+  { id, resource }: Pick<HoldRow, 'id' | 'resource'>,
+  limit: number,
+  after: string | null,
+): Promise<string[]> {
+  const type = resource === 'alert-rules' ? 'numeric' : 'text collate "C"'
+  const { rows } = await pool.query<{ id: string }>(
+    `select held.id from ferry.removal_holds h, unnest(h.ids) as held (id)
+     where h.id = $1 and ($2::text is null or held.id::${type} > $2::${type})
+     order by held.id::${type} limit $3`,
+    [id, after, limit],
+  )
+  return rows.map(row => row.id)
+}
+
+/** How many rules of a folder would go, and how many are there. */
+const HeldFolder = z.object({ folder: z.string(), held: z.number(), current: z.number() })
+export type HeldFolder = Readonly<z.infer<typeof HeldFolder>>
+
+/** The folders that would lose the most alert rules, at most `limit`. Empty for servers, which have no folders. */
+export async function listHeldFolders(
+  pool: Pool,
+  { id, account, resource }: Pick<HoldRow, 'id'> & Inventory,
+  limit: number,
+): Promise<HeldFolder[]> {
+  if (resource !== 'alert-rules') return []
+  const { rows } = await pool.query(
+    `with held as (
+       select unnest(ids)::numeric as id from ferry.removal_holds where id = $1
+     )
+     select v.folder_id::text as folder, count(held.id)::int as held, count(*)::int as current
+     from ferry.alert_rule_versions v left join held on held.id = v.id
+     where v.account = $2 and v.valid_to is null
+     group by v.folder_id having count(held.id) > 0
+     order by count(held.id) desc, v.folder_id limit $3`,
+    [id, account, limit],
+  )
+  return HeldFolder.array().parse(rows)
+}
+
+/** A run that was to remove what a hold has. */
+const Approval = z.object({
+  run: z.coerce.bigint(),
+  status: z.enum(RUN_STATUSES),
+  startedAt: z.date(),
+  finishedAt: z.date().nullable(),
+  removed: z.number(),
+  errorCode: z.string().nullable(),
+  requestId: z.string().nullable(),
+  message: z.string().nullable(),
+  actor: z.string().nullable(),
+  because: z.string().nullable(),
+})
+export type Approval = Readonly<z.infer<typeof Approval>>
+
+/** The last attempts to approve a hold, with who made them, the last one first; at most `limit`. */
+export async function listApprovals(
+  pool: Pool,
+  { account, resource, openedByRun, openedAt, endedAt }: HoldRow,
+  limit: number,
+): Promise<Approval[]> {
+  const { rows } = await pool.query(
+    `select r.id as run, r.status, r.started_at as "startedAt", r.finished_at as "finishedAt", r.removed,
+       r.error_code as "errorCode", r.request_id as "requestId", r.message, a.actor, a.because
+     from ferry.sync_runs r
+     left join ferry.audit a on a.subject_kind = 'run' and a.subject_id = r.id::text and a.action = 'sync'
+     where r.account = $1 and r.resource = $2 and r.guard = 'approved' and r.id > $3
+       and r.started_at between $4 and coalesce($5::timestamptz, 'infinity')
+     order by r.id desc limit $6`,
+    [account, resource, openedByRun, openedAt, endedAt, limit],
+  )
+  return Approval.array().parse(rows)
+}

@@ -1,0 +1,229 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { acquireLease } from '#src/db/leases.ts'
+import { leaseNameOf } from '#src/inventory/lease-name.ts'
+import {
+  BOTH_TOKENS,
+  bearing,
+  type ConsoleHarness,
+  OPERATE_TOKEN,
+  openConsoleHarness,
+  READ_TOKEN,
+  sendForm,
+} from './console-harness.ts'
+
+const PATH = '/ledger/holds'
+const RULES = 30
+const GONE = 15
+
+/** Of thirty rules, the platform does not list fifteen any more. Returns the page of the hold. */
+async function hold(harness: ConsoleHarness): Promise<{ path: string; run: bigint; gone: string[] }> {
+  const { state } = harness.sandbox
+  await harness.sync()
+  const gone = [...state.rules.rows()].slice(0, GONE).map(({ id }) => id)
+  for (const id of gone) state.removeRule(id)
+  const { run, status } = await harness.sync()
+  expect(status).toBe('held')
+  return { path: `${PATH}/${run}`, run, gone: gone.map(String) }
+}
+
+const open = (options: Parameters<typeof openConsoleHarness>[0] = {}) =>
+  openConsoleHarness(options, { rules: RULES, servers: 0 })
+
+const stored = async (harness: ConsoleHarness) =>
+  (await harness.query('select from ferry.alert_rules')).length
+
+const acts = (harness: ConsoleHarness) =>
+  harness.query('select action, actor, because, subject_id from ferry.audit order by id')
+
+test('without a hold the page says so; an unknown run and a run without a hold are not found', async () => {
+  await using harness = await open()
+  const { status, text } = await harness.page(PATH)
+  expect(status).toBe(200)
+  expect(text).toContain('No removal waits for a decision.')
+  const { run } = await harness.sync()
+  for (const path of ['99', `${run}`, 'x', '99999999999999999999', '-1']) {
+    expect((await harness.page(`${PATH}/${path}`)).status).toBe(404)
+    expect((await harness.page(`${PATH}/${path}/approve`)).status).toBe(404)
+  }
+  expect((await harness.page(`${PATH}?after=x`)).status).toBe(400)
+})
+
+test('a hold shows the names and folders of what would go, also to who may only look', async () => {
+  await using harness = await open({ tokens: BOTH_TOKENS })
+  const { path, gone } = await hold(harness)
+  const { text } = await harness.page(PATH, READ_TOKEN)
+  expect(text).toContain(`href="${path}"`)
+  expect(text).toContain('>15<')
+  const page = await harness.page(path, READ_TOKEN)
+  expect(page.status).toBe(200)
+  expect(page.text).not.toContain('data-refresh')
+  for (const id of gone) expect(page.text).toContain(`href="/rules/default/${id}"`)
+  const folders = await harness.query<{ folder: string; rules: number; held: number }>(
+    `select folder_id::text as folder, count(*)::int as rules, count(*) filter (where id = any ($1::numeric[]))::int as held
+     from ferry.alert_rules group by 1`,
+    [gone],
+  )
+  for (const { folder, rules, held } of folders.filter(row => row.held > 0)) {
+    expect(page.text).toContain(
+      `<code>${folder}</code></td><td data-head="Would go" class="number">${held}</td><td data-head="Of" class="number">${rules}</td>`,
+    )
+  }
+  expect((await harness.page(`${path}/approve`, READ_TOKEN)).status).toBe(403)
+  expect(await stored(harness)).toBe(RULES)
+})
+
+test('names of others stay text, and long lists go on on further pages', async () => {
+  await using harness = await open()
+  const { path, run } = await hold(harness)
+  await harness.query(
+    `insert into ferry.alert_rule_versions (account, id, valid_from, opened_by_run, fingerprint, account_id, folder_id, name,
+       ds_type, enabled, debug_log_enabled, cron_pattern, delay_seconds, creator_id, creator_name, updater_id, updater_name,
+       created_at, updated_at)
+     select 'default', 18446744073709500000 + n, now(), 1, gen_random_uuid(), 1, 1, ($1::text[])[n % 3 + 1],
+       'x', true, false, '', 0, 1, 'x', 1, '<b>', 0, 0 from generate_series(1, 60) n`,
+    [['<script>alert(1)</script>', `"><img onerror=x>\u202e`, `😀${'x'.repeat(3_000)}`]],
+  )
+  await harness.query(
+    `update ferry.removal_holds set ids = ids || array(select (18446744073709500000 + n)::text from generate_series(1, 60) n)
+     where last_run = $1`,
+    [run],
+  )
+  let next: string | undefined = path
+  const ids: string[] = []
+  while (next) {
+    const { status, text }: { status: number; text: string } = await harness.page(next)
+    expect(status).toBe(200)
+    expect(text).not.toMatch(/<script>alert|<img onerror|<b>/)
+    ids.push(...[...text.matchAll(/href="\/rules\/default\/(\d+)"/g)].map(([, id = '']) => id))
+    next = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+  }
+  expect(ids).toHaveLength(GONE + 60)
+  expect(ids).toEqual(ids.toSorted((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1)))
+  expect(new Set(ids).size).toBe(GONE + 60)
+})
+
+test('approving removes what is still gone, and says who did it and why', async () => {
+  await using harness = await open({ tokens: BOTH_TOKENS })
+  const { path, run } = await hold(harness)
+  expect((await harness.page(`${path}/approve`, OPERATE_TOKEN)).text).toContain('Remove 15 alert rules')
+  const done = await harness.submit(`${path}/approve`, { because: 'moved away' }, OPERATE_TOKEN)
+  expect(done).toMatchObject({ status: 303, headers: { location: path } })
+  expect(await stored(harness)).toBe(RULES - GONE)
+  const { text } = await harness.page(path, READ_TOKEN)
+  expect(text).toContain('Approved: those of the rows that were still gone were removed.')
+  expect(text).toContain('moved away')
+  expect(await acts(harness)).toEqual([
+    {
+      action: 'sync',
+      actor: 'console, operate token',
+      because: 'moved away',
+      subject_id: `${run + 1n}`,
+    },
+    { action: 'approve', actor: 'console, operate token', because: 'moved away', subject_id: `${run}` },
+  ])
+  const again = await harness.page(`${path}/approve`, OPERATE_TOKEN)
+  expect(again).toMatchObject({ status: 303, headers: { location: path } })
+})
+
+test('two clicks are one approval', async () => {
+  await using harness = await open()
+  const { path } = await hold(harness)
+  const clicks = await Promise.all([1, 2].map(() => harness.submit(`${path}/approve`)))
+  expect(clicks.map(({ status }) => status).sort()).toEqual([303, 303])
+  expect(await harness.query(`select from ferry.sync_runs where guard = 'approved'`)).toHaveLength(1)
+  expect((await acts(harness)).filter(({ action }) => action === 'approve')).toHaveLength(1)
+})
+
+test('rejecting keeps the rows; a second decision is told how the hold ended', async () => {
+  await using harness = await open({ tokens: BOTH_TOKENS })
+  const { path, run } = await hold(harness)
+  const form = await harness.page(`${path}/approve`, OPERATE_TOKEN)
+  expect((await harness.submit(`${path}/reject`, { because: 'wrong key' }, OPERATE_TOKEN)).status).toBe(303)
+  expect(await stored(harness)).toBe(RULES)
+  expect(await acts(harness)).toEqual([
+    { action: 'reject', actor: 'console, operate token', because: 'wrong key', subject_id: `${run}` },
+  ])
+  const late = await sendOpened(harness, `${path}/approve`, form.text)
+  expect(late.status).toBe(409)
+  expect(late.text).toContain('it was rejected')
+  expect(await stored(harness)).toBe(RULES)
+  const { text } = await harness.page(path)
+  expect((await harness.page(path, READ_TOKEN)).text).toContain('Rejected by')
+  expect(text).not.toContain('/approve"')
+})
+
+/** Sends a form that was opened before. */
+function sendOpened(harness: ConsoleHarness, path: string, form: string) {
+  const token = /name="token" value="([^"]+)"/.exec(form)?.[1] ?? ''
+  return sendForm(harness.http.address + path, { token }, bearing(OPERATE_TOKEN))
+}
+
+test('a hold that was voided meanwhile is neither approved nor rejected', async () => {
+  await using harness = await open({ tokens: BOTH_TOKENS })
+  const { path, gone } = await hold(harness)
+  const forms = await Promise.all(
+    ['approve', 'reject'].map(async verb => {
+      const at = `${path}/${verb}`
+      return { at, text: (await harness.page(at, OPERATE_TOKEN)).text }
+    }),
+  )
+  for (const id of gone) harness.sandbox.state.addRule({ id: BigInt(id) })
+  expect(await harness.sync()).toMatchObject({ status: 'succeeded' })
+  for (const { at, text } of forms) {
+    const late = await sendOpened(harness, at, text)
+    expect(late.status).toBe(409)
+    expect(late.text).toContain('it was voided')
+  }
+  expect((await harness.page(path, READ_TOKEN)).text).toContain('A later complete listing decided')
+  expect(await acts(harness)).toEqual([])
+})
+
+test('what the platform refused is shown afterwards with its request_id, and the hold stays', async () => {
+  await using harness = await open()
+  const { path } = await hold(harness)
+  harness.sandbox.state.faults.inject({ kind: 'error', code: 'AccessDenied' })
+  expect((await harness.submit(`${path}/approve`, { because: 'x' })).status).toBe(303)
+  await expect
+    .poll(async () => (await harness.page(path)).text, { timeout: 60_000 })
+    .toContain('nothing was removed')
+  const [run] = await harness.query<{ request_id: string; message: string }>(
+    `select request_id, message from ferry.sync_runs where guard = 'approved'`,
+  )
+  const { text } = await harness.page(path)
+  expect(text).toContain(run!.request_id)
+  expect(text).toContain(`href="${path}/approve"`)
+  expect(await stored(harness)).toBe(RULES)
+})
+
+test('while another run reads the inventory, an approval waits, and its form is answered', async () => {
+  await using harness = await open()
+  const { path } = await hold(harness)
+  const name = leaseNameOf({ account: 'default', resource: 'alert-rules' })
+  const lease = await acquireLease(harness.ferry.pool, name, 'other', pino({ level: 'silent' }))
+  if ('heldBy' in lease) throw new Error('somebody else has the lease')
+  expect(await harness.submit(`${path}/approve`)).toMatchObject({ status: 303, headers: { location: path } })
+  const waiting = await harness.page(path)
+  expect(waiting.text).toContain('once no other run reads it')
+  expect(waiting.text).toContain('data-refresh')
+  expect(waiting.text).not.toContain(`href="${path}/approve"`)
+  await lease.release()
+  await expect.poll(async () => (await harness.page(path)).text, { timeout: 10_000 }).toContain('Approved:')
+  expect(await stored(harness)).toBe(RULES - GONE)
+})
+
+test('a worker that stops meanwhile leaves the hold open', async () => {
+  await using harness = await open()
+  const { path } = await hold(harness)
+  const name = leaseNameOf({ account: 'default', resource: 'alert-rules' })
+  const lease = await acquireLease(harness.ferry.pool, name, 'other', pino({ level: 'silent' }))
+  if ('heldBy' in lease) throw new Error('somebody else has the lease')
+  await harness.submit(`${path}/approve`)
+  await harness.http.stop()
+  await lease.release()
+  expect(await harness.query('select ended_at from ferry.removal_holds')).toEqual([{ ended_at: null }])
+  expect(await harness.query(`select status from ferry.sync_runs where guard = 'approved'`)).toEqual([
+    { status: 'skipped' },
+  ])
+  expect(await stored(harness)).toBe(RULES)
+})
