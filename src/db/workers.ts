@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { desc, drizzleOf, lt, sql } from './drizzle.ts'
 import { queryWithin } from './pool.ts'
 import type { OldRows } from './prune.ts'
@@ -38,9 +38,9 @@ export async function removeWorker(pool: Pool, holder: string): Promise<void> {
 export type WorkerRow = Awaited<ReturnType<typeof listWorkers>>[number]
 
 /** The workers that were seen last, at most `limit`. */
-export function listWorkers(pool: Pool, limit: number) {
+export function listWorkers(client: Pool | PoolClient, limit: number) {
   const { holder, host, pid, version, started_at, seen_at } = workers
-  return drizzleOf(pool)
+  return drizzleOf(client)
     .select({
       holder,
       host,

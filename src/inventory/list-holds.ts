@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { and, between, desc, drizzleOf, eq, isNotNull, isNull, lt, sql } from '#src/db/drizzle.ts'
 import type { Inventory } from '#src/model/resource.ts'
@@ -24,8 +24,13 @@ const HOLD = {
 export type HoldRow = Awaited<ReturnType<typeof listHolds>>[number]
 
 /** The newest holds first, those after hold `after` if it is given: either the open ones or those that have ended. */
-export function listHolds(pool: Pool, which: 'open' | 'ended', limit: number, after: bigint | null = null) {
-  return drizzleOf(pool)
+export function listHolds(
+  client: Pool | PoolClient,
+  which: 'open' | 'ended',
+  limit: number,
+  after: bigint | null = null,
+) {
+  return drizzleOf(client)
     .select(HOLD)
     .from(holds)
     .where(

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 
 /** Something that a worker does at this moment, see the view `ferry.work_under_way`. */
@@ -15,8 +15,8 @@ const Work = z.object({
 export type Work = Readonly<z.infer<typeof Work>>
 
 /** What workers do at this moment, what was begun first at first; at most `limit`. */
-export async function listWorkUnderWay(pool: Pool, limit: number): Promise<Work[]> {
-  const { rows } = await pool.query(
+export async function listWorkUnderWay(client: Pool | PoolClient, limit: number): Promise<Work[]> {
+  const { rows } = await client.query(
     'select holder, kind, account, name, number, since from ferry.work_under_way order by since limit $1',
     [limit],
   )

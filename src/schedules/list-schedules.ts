@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Schedule } from './definition.ts'
 import { slotAfter, type Timing } from './timing.ts'
 
@@ -21,8 +21,11 @@ export type ScheduleRow = {
 }
 
 /** All from Postgres, in one query, and the settings: it needs no queue. */
-export async function listSchedules(pool: Pool, schedules: readonly Schedule[]): Promise<ScheduleRow[]> {
-  const { rows } = await pool.query<KnownRow>(KNOWN, [
+export async function listSchedules(
+  client: Pool | PoolClient,
+  schedules: readonly Schedule[],
+): Promise<ScheduleRow[]> {
+  const { rows } = await client.query<KnownRow>(KNOWN, [
     schedules.map(({ schedule }) => schedule),
     schedules.map(({ account }) => account),
   ])

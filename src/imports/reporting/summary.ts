@@ -109,8 +109,8 @@ export async function listSummaryRows(
 }
 
 /** Returns imports that wait for a person, the oldest first: staged, paused and undecided ones. */
-export async function listWaitingRows(pool: Pool, limit: number): Promise<SummaryRow[]> {
-  const { rows } = await pool.query(
+export async function listWaitingRows(client: Pool | PoolClient, limit: number): Promise<SummaryRow[]> {
+  const { rows } = await client.query(
     `${SUMMARIES} where i.finished_at is null
        and (i.status in ('paused', 'undecided') or i.status = 'staging' and i.staged_at is not null)
      order by i.id limit $1`,

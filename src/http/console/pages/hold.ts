@@ -119,8 +119,8 @@ function factsOf(hold: HoldRow, timezone: string): (readonly [string, HtmlValue]
     ['Account', foreign(account)],
     ['Inventory', resource],
     ['Rows', number(rows)],
-    ['First found gone', html`${time(openedAt, timezone)}, ${run(openedByRun)}`],
-    ['Last found gone', run(lastRun)],
+    ['First found gone', html`<span>${time(openedAt, timezone)}, ${run(openedByRun)}</span>`],
+    ...(lastRun === openedByRun ? [] : [['Last found gone', run(lastRun)] as const]),
     ...(endedAt ? [['Ended', time(endedAt, timezone)] as const] : []),
   ]
 }

@@ -1,32 +1,34 @@
-import { loadFreshness } from '#src/reports/freshness.ts'
 import { html } from '../html.ts'
+import { limits } from '../now/limits.ts'
+import { loadNow } from '../now/load-now.ts'
+import { blindSpots, decisions, freshness, slots } from '../now/sections.ts'
+import { verdictOf } from '../now/verdict.ts'
+import { workers } from '../now/workers.ts'
 import type { Page } from '../page.ts'
-import { table } from '../parts/table.ts'
-import { badge, foreign } from '../parts/values.ts'
+import { badge } from '../parts/values.ts'
 
+/** Often enough for somebody who watches, seldom enough for a screen on a wall. */
+const REFRESH_EVERY_MS = 15_000
+
+/** Is everything all right, and if not, what is to be done? */
 const now: Page = {
   path: '/',
   section: 'now',
   access: 'read',
-  async render({ reader }) {
-    const inventories = await loadFreshness(reader)
+  async render({ reader, target }) {
+    const { schedules, timezone } = target
+    const [facts, readiness] = await Promise.all([loadNow(reader, schedules), target.readiness()])
+    const { tone, word, sentence } = verdictOf(facts, readiness)
     return {
       title: 'Now',
-      refreshEveryMs: 10_000,
-      body: table(
-        'Freshness',
-        [
-          { head: 'Account', cell: row => foreign(row.account) },
-          { head: 'Inventory', cell: row => row.inventory },
-          {
-            head: 'State',
-            cell: row =>
-              badge(row.state === 'fresh' ? 'good' : 'bad', row.state, `${row.inventory} of ${row.account}`),
-          },
-        ],
-        inventories,
-        html`No inventory is promised or read yet.`,
-      ),
+      refreshEveryMs: REFRESH_EVERY_MS,
+      body: html`<p class="verdict ${tone}">${badge(tone, word, 'Ferry')} ${sentence}</p>
+${decisions(facts, timezone)}
+${freshness(facts, timezone)}
+${workers(facts, timezone)}
+${slots(facts, timezone)}
+${limits(facts, timezone, new Date())}
+${blindSpots(facts, timezone)}`,
     }
   },
 }

@@ -67,7 +67,7 @@ function isOpen({ lastSlot, lastOutcome }: ScheduleRow): boolean {
 }
 
 function timingOf({ everyMs, cron, timezone }: ScheduleRow): HtmlValue {
-  return everyMs === null ? html`<code>${cron}</code> ${timezone}` : `every ${duration(everyMs)}`
+  return everyMs === null ? html`<span><code>${cron}</code> ${timezone}</span>` : `every ${duration(everyMs)}`
 }
 
 function decisions({ name, account, paused }: ScheduleRow): Html {

@@ -1,0 +1,92 @@
+import type { LimitMinute } from '#src/reports/limit-minutes.ts'
+import { lineChart } from '../charts/line.ts'
+import { type Html, html } from '../html.ts'
+import { table } from '../parts/table.ts'
+import { badge, foreign, number } from '../parts/values.ts'
+import { MAX_SHOWN, type NowFacts } from './load-now.ts'
+
+/** One limit in the last hour. */
+type Use = {
+  readonly operation: string
+  readonly account: string
+  readonly calls: number
+  /** Of the fullest minute, 0 to 1; null if nobody has said how many calls are allowed. */
+  readonly highest: number | null
+  readonly refused: number
+  readonly minutes: readonly LimitMinute[]
+}
+
+/** How much of each limit was used in the last hour: a line for the fullest, numbers for all. */
+export function limits({ limits }: NowFacts, timezone: string, now: Date): Html {
+  const uses = usesOf(limits)
+  const rows = table<Use>(
+    'Calls of the last hour',
+    [
+      { head: 'Calls of', cell: row => html`<code>${row.operation}</code>` },
+      { head: 'Account', cell: row => foreign(row.account) },
+      { head: 'Calls', isNumber: true, cell: row => number(row.calls) },
+      { head: 'Fullest minute', isNumber: true, cell: row => percent(row.highest) },
+      {
+        head: '429',
+        isNumber: true,
+        cell: row => (row.refused === 0 ? '0' : badge('warn', number(row.refused))),
+      },
+    ],
+    uses.slice(0, MAX_SHOWN),
+    html`In the last hour, the platform was not called.`,
+  )
+  return html`${chartOf(uses, timezone, now)}
+${rows}`
+}
+
+/** The fullest first. */
+function usesOf(minutes: readonly LimitMinute[]): Use[] {
+  const byLimit = Map.groupBy(minutes, ({ operation, account }) => JSON.stringify([operation, account]))
+  const uses = [...byLimit.values()].flatMap(of => (of[0] ? [useOf(of[0], of)] : []))
+  return uses.toSorted((a, b) => (b.highest ?? 0) - (a.highest ?? 0))
+}
+
+function useOf({ operation, account }: LimitMinute, minutes: readonly LimitMinute[]): Use {
+  const sum = (of: 'calls' | 'refused') => minutes.reduce((before, minute) => before + minute[of], 0)
+  const shares = minutes.flatMap(({ share }) => share ?? [])
+  const highest = shares.length > 0 ? Math.max(...shares) : null
+  return { operation, account, calls: sum('calls'), highest, refused: sum('refused'), minutes }
+}
+
+const MINUTE_MS = 60_000
+const MINUTES = 60
+/** More lines than that are hard to tell apart. */
+const MAX_LINES = 4
+/** Below this share, the line of the limit would press all others to the ground. */
+const SHOW_LIMIT_FROM = 0.5
+
+function chartOf(uses: readonly Use[], timezone: string, now: Date): Html | null {
+  const drawn = uses.filter(({ highest }) => highest !== null).slice(0, MAX_LINES)
+  if (drawn.length === 0) return null
+  // The minute that has begun is not over: it would look as if calls had become fewer.
+  const to = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS
+  const minutes = Array.from({ length: MINUTES }, (_, n) => to - (MINUTES - n) * MINUTE_MS)
+  const highest = Math.max(...drawn.map(use => use.highest ?? 0))
+  return lineChart({
+    id: 'limit-use',
+    title: 'Limits used in the last hour',
+    unit: 'of the calls allowed in a minute',
+    span: { from: new Date(to - MINUTES * MINUTE_MS), to: new Date(to) },
+    timezone,
+    series: drawn.map(use => {
+      const shares = new Map(use.minutes.map(({ minute, share }) => [minute.getTime(), share]))
+      return {
+        name: `${use.operation} of ${use.account}`,
+        points: minutes.map(at => ({ at: new Date(at), value: shares.get(at) ?? 0 })),
+      }
+    }),
+    limit: highest >= SHOW_LIMIT_FROM ? { name: 'limit', value: 1 } : null,
+    format: percent,
+  })
+}
+
+function percent(share: number | null): string {
+  if (share === null) return '–'
+  const hundredths = share * 100
+  return `${hundredths > 0 && hundredths < 10 ? hundredths.toFixed(1) : Math.round(hundredths)} %`
+}

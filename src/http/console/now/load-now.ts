@@ -1,0 +1,40 @@
+import type { Pool } from 'pg'
+import { inTransaction } from '#src/db/pool.ts'
+import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
+import { listWaitingRows, type SummaryRow } from '#src/imports/reporting/summary.ts'
+import { type HoldRow, listHolds } from '#src/inventory/list-holds.ts'
+import { type BlindSpot, listBlindSpots } from '#src/reports/blind-spots.ts'
+import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
+import { type LimitMinute, listLimitUse } from '#src/reports/limit-minutes.ts'
+import { listWorkUnderWay, type Work } from '#src/reports/work-under-way.ts'
+import type { Schedule } from '#src/schedules/definition.ts'
+import { listSchedules, type ScheduleRow } from '#src/schedules/list-schedules.ts'
+
+/** Everything that the page Now shows, as Postgres has it at this moment. */
+export type NowFacts = {
+  readonly inventories: readonly Freshness[]
+  readonly workers: readonly WorkerRow[]
+  readonly work: readonly Work[]
+  readonly schedules: readonly ScheduleRow[]
+  readonly limits: readonly LimitMinute[]
+  readonly holds: readonly HoldRow[]
+  readonly imports: readonly SummaryRow[]
+  readonly blindSpots: readonly BlindSpot[]
+}
+
+/** So much of each list fits on the page; the pages that it links to show all. */
+export const MAX_SHOWN = 20
+
+/** In one transaction: a page that is open for a day asks as little as it can. */
+export function loadNow(reader: Pool, schedules: readonly Schedule[]): Promise<NowFacts> {
+  return inTransaction(reader, async client => ({
+    inventories: await loadFreshness(client),
+    workers: await listWorkers(client, MAX_SHOWN),
+    work: await listWorkUnderWay(client, 5 * MAX_SHOWN),
+    schedules: await listSchedules(client, schedules),
+    limits: await listLimitUse(client),
+    holds: await listHolds(client, 'open', MAX_SHOWN),
+    imports: await listWaitingRows(client, MAX_SHOWN),
+    blindSpots: await listBlindSpots(client, MAX_SHOWN),
+  }))
+}

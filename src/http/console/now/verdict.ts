@@ -1,0 +1,77 @@
+import { isLate } from '#src/reports/freshness.ts'
+import type { Readiness } from '../../readiness.ts'
+import type { Tone } from '../parts/values.ts'
+import { MAX_SHOWN, type NowFacts } from './load-now.ts'
+
+/** The answer to "is everything all right?". */
+export type Verdict = {
+  readonly tone: Tone
+  /** In two words. */
+  readonly word: string
+  /** In one sentence. */
+  readonly sentence: string
+}
+
+type Facts = Pick<NowFacts, 'inventories' | 'workers' | 'holds' | 'imports' | 'schedules'>
+
+/** Names what is wrong and what waits for a person; if there is neither, what is well. */
+export function verdictOf(facts: Facts, readiness: Readiness): Verdict {
+  const wrong = whatIsWrong(facts, readiness)
+  const waits = whatWaits(facts)
+  if (wrong.length > 0)
+    return { tone: 'bad', word: 'Not all right', sentence: sentenceOf([...wrong, ...waits]) }
+  if (waits.length > 0) return { tone: 'warn', word: 'Please decide', sentence: sentenceOf(waits) }
+  const { inventories, workers } = facts
+  if (inventories.length === 0) {
+    return { tone: 'quiet', word: 'Nothing yet', sentence: 'No inventory was read so far.' }
+  }
+  const alive = workers.filter(({ isAlive }) => isAlive).length
+  const well = [
+    inventories.length === 1 ? 'the inventory is fresh' : `all ${inventories.length} inventories are fresh`,
+    alive === 1 ? 'one worker is alive' : `${alive} workers are alive`,
+    'nothing waits for a decision',
+  ]
+  return { tone: 'good', word: 'All right', sentence: sentenceOf(well) }
+}
+
+function whatIsWrong({ inventories, workers, schedules }: Facts, { schema, queue }: Readiness): string[] {
+  const late = inventories.filter(isLate).length
+  const failed = schedules.filter(({ lastOutcome }) => lastOutcome === 'failed').length
+  const wrong: (string | false)[] = [
+    queue !== 'ok' && 'the queue does not answer',
+    schema !== null && schema !== 'ok' && 'the database is of another version of Ferry',
+    !workers.some(({ isAlive }) => isAlive) && 'no worker is alive',
+    late > 0 &&
+      `${late} of ${inventories.length} ${inventories.length === 1 ? 'inventory' : 'inventories'} ${isOrAre(late)} late`,
+    failed > 0 && `the last time of ${counted(failed, 'schedule', 'schedules')} failed`,
+  ]
+  return wrong.filter(words => words !== false)
+}
+
+function whatWaits({ holds, imports, schedules }: Facts): string[] {
+  const decisions = holds.length + imports.length
+  const isMore = holds.length >= MAX_SHOWN || imports.length >= MAX_SHOWN
+  const paused = schedules.filter(schedule => schedule.paused).length
+  const waits: (string | false)[] = [
+    isMore && `at least ${decisions} decisions wait`,
+    !isMore && decisions > 0 && `${counted(decisions, 'decision waits', 'decisions wait')}`,
+    paused > 0 && `${counted(paused, 'schedule is', 'schedules are')} paused`,
+  ]
+  return waits.filter(words => words !== false)
+}
+
+function counted(count: number, one: string, several: string): string {
+  return count === 1 ? `one ${one}` : `${count} ${several}`
+}
+
+function isOrAre(count: number): string {
+  return count === 1 ? 'is' : 'are'
+}
+
+/** `One inventory is late, and one decision waits.` */
+function sentenceOf(parts: readonly string[]): string {
+  const [first = '', ...others] = parts
+  const last = others.pop()
+  const text = last === undefined ? first : `${[first, ...others].join(', ')}, and ${last}`
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}

@@ -1,0 +1,163 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { acquireLease } from '#src/db/leases.ts'
+import { recordWorker } from '#src/db/workers.ts'
+import { leaseNameOf } from '#src/inventory/lease-name.ts'
+import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
+import { type InventoryPromise, savePromises } from '#src/reports/promises.ts'
+import { pauseSchedule } from '#src/schedules/control.ts'
+import { ADA } from '#test/support/acted-by.ts'
+import { ageRuns, NEW_RUN } from '#test/support/runs.ts'
+import { stageRows } from '#test/support/staged.ts'
+import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
+
+const PROMISE: InventoryPromise = {
+  account: 'default',
+  resource: 'alert-rules',
+  promiseMs: 3_600_000,
+  runsKeptMs: null,
+  schedule: 'poll-alert-rules',
+  timezone: 'UTC',
+  folders: ['0'],
+}
+
+/** Both inventories are fresh, and a worker is alive. */
+async function allRight(harness: ConsoleHarness): Promise<void> {
+  const { pool } = harness.ferry
+  await savePromises(pool, [PROMISE, { ...PROMISE, resource: 'mcp-servers', folders: null }])
+  await harness.sync()
+  await harness.sync({ resource: 'mcp-servers' })
+  await recordWorker(pool, 'one', '1.2.3')
+}
+
+const verdictIn = (text: string) => /<p class="verdict (\w+)">.*?<\/span> (.*?)<\/p>/s.exec(text)?.slice(1)
+
+test('before anything was read, the page says so and what comes next', async () => {
+  await using harness = await openConsoleHarness()
+  const { status, text } = await harness.page('/')
+  expect(status).toBe(200)
+  expect(verdictIn(text)).toEqual(['bad', 'No worker is alive.'])
+  expect(text).toContain('<code>ferry worker</code> starts one')
+  expect(text).toContain('<code>ferry sync all</code> does it now')
+  expect(text).toContain('data-refresh="15000"')
+})
+
+test('one sentence says that everything is all right, to who may only look', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  await allRight(harness)
+  const { status, text } = await harness.page('/', READ_TOKEN)
+  expect(status).toBe(200)
+  expect(verdictIn(text)).toEqual([
+    'good',
+    'All 2 inventories are fresh, one worker is alive, and nothing waits for a decision.',
+  ])
+  expect(text).toContain('data-announce="Worker one">alive<')
+  expect(text).toContain('1.2.3')
+  expect(text).not.toContain('Decisions that wait')
+  expect(text).toContain('In the last day, no inventory was older than promised.')
+})
+
+test('a late inventory says why, and leads to the run that failed', async () => {
+  await using harness = await openConsoleHarness()
+  await allRight(harness)
+  const { pool } = harness.ferry
+  await ageRuns(pool, '2 hours')
+  const failed = await startRun(pool, NEW_RUN, { token: crypto.randomUUID() })
+  await finishRun(pool, failed, {
+    ...NOTHING_DONE,
+    status: 'failed',
+    appliedAt: null,
+    errorCode: 'AccessDenied',
+    requestId: 'request-77',
+    message: 'No.',
+  })
+  await pauseSchedule(
+    pool,
+    [{ schedule: 'poll-alert-rules', account: 'default' } as never],
+    'poll-alert-rules',
+    undefined,
+    ADA,
+  )
+  await pool.query(`update ferry.inventory_promises set schedule = 'other' where resource = 'alert-rules'`)
+  const { text } = await harness.page('/')
+  expect(verdictIn(text)).toEqual(['bad', '2 of 2 inventories are late, and one schedule is paused.'])
+  expect(text).toContain('The last run failed (AccessDenied).')
+  expect(text).toContain(`<a href="/ledger/runs/${failed}">Run ${failed}</a>`)
+  expect(text).toContain('/ledger/calls?request_id=request-77')
+  expect(text).toContain('Its schedule is paused.')
+  expect(text).toContain('<a href="/ledger/schedules">Schedules</a>')
+  expect(text).toContain('>still late<')
+})
+
+test('each decision that waits leads to the page that decides it', async () => {
+  await using harness = await openConsoleHarness({}, { rules: 30 })
+  await allRight(harness)
+  const { pool } = harness.ferry
+  const ids: bigint[] = []
+  for (const [index, status] of (['paused', 'undecided', 'staging', 'running'] as const).entries()) {
+    ids.push(await stageRows(pool, { status, pageId: BigInt(index + 1) }))
+  }
+  const { state } = harness.sandbox
+  for (const { id } of [...state.rules.rows()].slice(0, 15)) state.removeRule(id)
+  const { run } = await harness.sync()
+  const { text } = await harness.page('/')
+  expect(verdictIn(text)).toEqual(['warn', '4 decisions wait.'])
+  expect(text).toContain(`href="/ledger/holds/${run}"`)
+  expect(text).toContain('15 alert rules were not listed any more')
+  for (const id of ids.slice(0, 3)) expect(text).toContain(`href="/imports/${id}"`)
+  expect(text).not.toContain(`href="/imports/${ids[3]}"`)
+})
+
+test('workers show what they do, and who is silent is said to be', async () => {
+  await using harness = await openConsoleHarness()
+  await allRight(harness)
+  const { pool } = harness.ferry
+  await recordWorker(pool, 'two', null)
+  await pool.query(`update ferry.workers set seen_at = seen_at - interval '2 minutes' where holder = 'two'`)
+  const lease = await acquireLease(pool, leaseNameOf(NEW_RUN), 'one', pino({ level: 'silent' }))
+  if ('heldBy' in lease) throw new Error('somebody else has the lease')
+  const run = await startRun(pool, NEW_RUN, lease)
+  const { text } = await harness.page('/')
+  expect(text).toContain(
+    `reads alert-rules of <bdi>default</bdi> (<a href="/ledger/runs/${run}">run ${run}</a>)`,
+  )
+  expect(text).toContain('data-announce="Worker two">silent<')
+  expect(text).toContain('nothing at the moment')
+  await lease.release()
+})
+
+test('limits of the last hour are drawn, with calls that were refused', async () => {
+  await using harness = await openConsoleHarness()
+  await allRight(harness)
+  const { pool } = harness.ferry
+  await pool.query('update ferry.platform_limits set calls_per_minute = 60')
+  await pool.query(
+    `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, http_status)
+     select l.limit_key, 'default', l.operation, now() - n * interval '1 minute', now() - n * interval '1 minute', now(),
+       case n when 5 then 429 else 200 end
+     from ferry.platform_limits l, generate_series(1, 30) n where l.operation = 'list-alert-rules'`,
+  )
+  const { text } = await harness.page('/')
+  expect(text).toContain('Limits used in the last hour')
+  expect(text).toContain('<svg')
+  expect(text).toContain('<span class="badge warn">1</span>')
+})
+
+test('names of others stay text', async () => {
+  await using harness = await openConsoleHarness()
+  const names = ['<script>alert(1)</script>', `"><img onerror=x>\u202e`, `😀${'x'.repeat(3_000)}`]
+  const { pool } = harness.ferry
+  for (const account of names) {
+    await savePromises(pool, [{ ...PROMISE, account }])
+    await pool.query('insert into ferry.workers values ($1, $1, 1, $1, now(), now())', [account])
+    await stageRows(pool, { account, status: 'paused', rows: 1 })
+    await pool.query(
+      `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids) values ($1, 'mcp-servers', 1, 1, '{a}')`,
+      [account],
+    )
+  }
+  const { status, text } = await harness.page('/')
+  expect(status).toBe(200)
+  expect(text).not.toMatch(/<script>alert|<img onerror/)
+  expect(text).toContain('&lt;script&gt;')
+})
