@@ -22,14 +22,16 @@ export function addAudit(program: Command): void {
     .action((options: Options) =>
       withFerry('read', async ferry => {
         await expectAccount(ferry, options.account)
-        const { listActs } = await import('#src/db/audit.ts')
-        const acts = await listActs(ferry.pool, options.limit, { ...options, actor: options.as })
-        return print(acts, options)
+        const { listActs, noActs } = await import('#src/db/audit.ts')
+        const { account, as: actor, action, since } = options
+        const filter = { account, actor, action, since }
+        const acts = await listActs(ferry.pool, options.limit, filter)
+        return print(acts, noActs(filter), options)
       }),
     )
 }
 
-function print(acts: readonly ActRow[], options: Options): ExitCode {
+function print(acts: readonly ActRow[], none: string, options: Options): ExitCode {
   if (options.json) acts.forEach(printJson)
   else {
     const head = ['when', 'who', 'did', 'to', 'account', 'because']
@@ -41,9 +43,7 @@ function print(acts: readonly ActRow[], options: Options): ExitCode {
       act.account,
       act.because,
     ])
-    const { account, as, action, since } = options
-    const narrowed = [account, as, action, since].some(filter => filter !== undefined)
-    printTable(head, rows, narrowed ? 'Nothing matches.' : 'Nobody has done anything by hand yet.')
+    printTable(head, rows, none)
   }
   return EXIT.done
 }

@@ -58,8 +58,12 @@ async function test({ config, signal }: OneShotContext, options: { json?: true }
 function list(options: { undelivered?: true; limit?: number; json?: true }): Promise<void> {
   return withFerry('read', async ({ pool }) => {
     const { listEvents } = await import('#src/notify/list-events.ts')
-    const rows = await listEvents(pool, options.limit ?? SHOWN, options.undelivered ?? false)
-    if (options.json) rows.forEach(printJson)
+    const deliveries = options.undelivered ? (['waiting', 'dead'] as const) : undefined
+    const rows = await listEvents(pool, options.limit ?? SHOWN, { deliveries })
+    if (options.json)
+      rows.forEach(({ data, ...row }) => {
+        printJson(row)
+      })
     else {
       printTable(
         ['event', 'kind', 'state', 'account', 'about', 'at', 'message', 'attempts', 'failure'],

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Act, ActedBy, Action } from '#src/model/act.ts'
-import { and, desc, drizzleOf, eq, gte } from './drizzle.ts'
+import { and, desc, drizzleOf, eq, gte, lt } from './drizzle.ts'
 import { audit } from './schema.ts'
 
 /** Records what a person did, in the transaction that does it: both are written, or neither. */
@@ -25,12 +25,22 @@ export type ActFilter = {
   readonly actor?: string | undefined
   readonly action?: Action | undefined
   readonly since?: Date | undefined
+  readonly until?: Date | undefined
+  /** Only acts with a lower number: those that come after it in the list. */
+  readonly before?: bigint | undefined
 }
 
 export type ActRow = Awaited<ReturnType<typeof listActs>>[number]
 
+/** What stands in place of a list of acts that has none. */
+export function noActs({ account, actor, action, since, until }: ActFilter): string {
+  const isNarrowed = [account, actor, action, since, until].some(filter => filter !== undefined)
+  return isNarrowed ? 'Nothing matches.' : 'Nobody has done anything by hand yet.'
+}
+
 /** The newest acts first. */
-export function listActs(pool: Pool, limit: number, { account, actor, action, since }: ActFilter = {}) {
+export function listActs(pool: Pool, limit: number, filter: ActFilter = {}) {
+  const { account, actor, action, since, until, before } = filter
   return drizzleOf(pool)
     .select({
       act: audit.id,
@@ -49,6 +59,8 @@ export function listActs(pool: Pool, limit: number, { account, actor, action, si
         actor === undefined ? undefined : eq(audit.actor, actor),
         action === undefined ? undefined : eq(audit.action, action),
         since === undefined ? undefined : gte(audit.at, since),
+        until === undefined ? undefined : lt(audit.at, until),
+        before === undefined ? undefined : lt(audit.id, before),
       ),
     )
     .orderBy(desc(audit.id))

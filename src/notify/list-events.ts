@@ -1,8 +1,15 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { onlyRow } from '#src/db/rows.ts'
-import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
-import { DEAD_AFTER_HOURS } from './pending.ts'
+import { EVENT_KINDS, EVENT_STATES, type EventKind } from '#src/model/event.ts'
+import { DEAD_AFTER_HOURS, StoredData } from './pending.ts'
+
+/**
+ * What became of a message. dead: no receiver accepted it within a day. not sent: no receiver was set, or it does not want
+ * this kind.
+ */
+export const DELIVERIES = ['delivered', 'waiting', 'dead', 'not sent'] as const
+export type DeliveryState = (typeof DELIVERIES)[number]
 
 const EventRow = z.object({
   event: z.string(),
@@ -11,10 +18,11 @@ const EventRow = z.object({
   account: z.string(),
   subject: z.string(),
   at: z.date(),
-  /** dead: no receiver accepted it within a day. not sent: no receiver was set, or it does not want this kind. */
-  delivery: z.enum(['delivered', 'waiting', 'dead', 'not sent']),
+  data: StoredData,
+  delivery: z.enum(DELIVERIES),
   attempts: z.number(),
   retryAt: z.date().nullable(),
+  /** Why the last attempt failed, in words without the path of the receiver's address, which may be secret. */
   failure: z.string().nullable(),
 })
 
@@ -33,19 +41,58 @@ export async function countUndelivered(pool: Pool): Promise<{ waiting: number; d
   return onlyRow(rows, 'the count of undelivered messages')
 }
 
-/** Loads the newest events; `undelivered`: only those that wait or are dead. */
-export async function listEvents(pool: Pool, limit: number, undelivered: boolean): Promise<ListedEvent[]> {
+/** Says how many messages were not accepted; null if there is none. */
+export function undeliveredInWords({ dead, waiting }: { dead: number; waiting: number }): string | null {
+  const parts = [
+    dead > 0 && `${messages(dead)} ${dead === 1 ? 'was' : 'were'} not accepted within a day`,
+    waiting > 0 && `${messages(waiting)} ${waiting === 1 ? 'waits' : 'wait'} to be sent again`,
+  ].filter(part => part !== false)
+  return parts.length === 0 ? null : parts.join('; ')
+}
+
+function messages(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'message' : 'messages'}`
+}
+
+/** Which events are wanted; what is left out does not narrow them. */
+export type EventFilter = {
+  readonly account?: string | undefined
+  readonly kind?: EventKind | undefined
+  readonly deliveries?: readonly DeliveryState[] | undefined
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
+  /** Only events with a lower number: those that come after it in the list. */
+  readonly before?: bigint | undefined
+}
+
+/** Returns the newest events first, at most `limit`. */
+export async function listEvents(
+  pool: Pool,
+  limit: number,
+  { account, kind, deliveries, since, until, before }: EventFilter = {},
+): Promise<ListedEvent[]> {
   const { rows } = await pool.query(
     `select * from (
-       select id as event, kind, state, account, subject, at, attempts, retry_at as "retryAt", failure,
+       select id as event, kind, state, account, subject, at, data, attempts, retry_at as "retryAt", failure,
          case when delivered_at is not null then 'delivered'
            when at > clock_timestamp() - $1 * interval '1 hour' then 'waiting'
            when attempts > 0 then 'dead' else 'not sent' end as delivery
        from ferry.events
      ) e
-     where not $2 or delivery in ('waiting', 'dead')
-     order by event desc limit $3`,
-    [DEAD_AFTER_HOURS, undelivered, limit],
+     where ($2::text is null or account = $2) and ($3::text is null or kind = $3)
+       and ($4::text[] is null or delivery = any ($4)) and ($5::timestamptz is null or at >= $5)
+       and ($6::timestamptz is null or at < $6) and ($7::bigint is null or event < $7)
+     order by event desc limit $8`,
+    [
+      DEAD_AFTER_HOURS,
+      account ?? null,
+      kind ?? null,
+      deliveries ?? null,
+      since ?? null,
+      until ?? null,
+      before ?? null,
+      limit,
+    ],
   )
   return EventRow.array().parse(rows)
 }

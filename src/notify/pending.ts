@@ -9,6 +9,12 @@ export const DEAD_AFTER_HOURS = 24
 /** One look takes up to so many messages. */
 export const MAX_MESSAGES = 100
 
+/** What an event tells beside its key, as it is stored. */
+export const StoredData = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.array(z.string()), z.null()]),
+)
+
 const PendingRow = z.object({
   id: z.string(),
   messageId: z.string(),
@@ -16,7 +22,7 @@ const PendingRow = z.object({
   state: z.enum(EVENT_STATES),
   account: z.string(),
   subject: z.string(),
-  data: z.record(z.string(), z.union([z.string(), z.number(), z.array(z.string()), z.null()])),
+  data: StoredData,
   at: z.date(),
   attempts: z.number(),
   httpStatus: z.number().nullable(),

@@ -1,6 +1,5 @@
 import type { Ferry } from '#src/ferry.ts'
-import { countUndelivered } from '#src/notify/list-events.ts'
-import { counted } from '../output.ts'
+import { countUndelivered, undeliveredInWords } from '#src/notify/list-events.ts'
 import type { Finding } from './finding.ts'
 
 /** Looks for messages that no receiver accepted. Null if no receiver is set: then nothing is expected. */
@@ -10,18 +9,13 @@ export async function checkNotifications({
 }: Pick<Ferry, 'pool' | 'config'>): Promise<Finding | null> {
   const { webhook } = config.notify
   if (webhook === null) return null
-  const { dead, waiting } = await countUndelivered(pool)
+  const found = undeliveredInWords(await countUndelivered(pool))
   const check = 'notifications'
-  if (dead > 0 || waiting > 0) {
+  if (found !== null) {
     return {
       check,
       status: 'warn',
-      found: [
-        dead > 0 && `${counted(dead, 'message')} ${dead === 1 ? 'was' : 'were'} not accepted within a day`,
-        waiting > 0 && `${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'} to be sent again`,
-      ]
-        .filter(Boolean)
-        .join('; '),
+      found,
       whatToDo: '`ferry notify list --undelivered` says why; `ferry notify test` tries the receiver.',
     }
   }

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { readConfig } from '#src/config.ts'
+import { openCaller } from '#src/notify/caller.ts'
+import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
+import { HOSTILE, hrefsOf } from './page-text.ts'
+
+const ADD = `insert into ferry.events (kind, state, account, subject, data, attempts, at, delivered_at, failure, retry_at)
+  values ($1, $2, $3, 's', $4, $5, clock_timestamp() - $6::interval, case when $7 then clock_timestamp() end, $8, clock_timestamp())`
+
+const PAUSED = JSON.stringify({ import: '7', code: 'NoLicense' })
+
+test('each event is told in a sentence, with what became of its message, and why one is dead', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  const add = (...params: unknown[]) => harness.query(ADD, params)
+  await add('import.paused', 'raised', 'default', PAUSED, 0, '25 h', false, null)
+  await add('import.paused', 'raised', 'default', PAUSED, 9, '25 h', false, 'it answered HTTP 500')
+  await add('import.paused', 'raised', 'default', PAUSED, 2, '1 h', false, 'it answered HTTP 503')
+  await add('import.paused', 'resolved', 'other', PAUSED, 1, '1 min', true, null)
+  const at = async (query: string) => (await harness.page(`/ledger/events?${query}`, READ_TOKEN)).text
+  const all = await at('')
+  expect(all).toContain('Import 7 is paused (NoLicense). <code>ferry imports show 7</code> says why')
+  expect(all).toContain('Import 7 is not paused any more.')
+  expect(hrefsOf(all, '/imports/7')).toHaveLength(4)
+  expect(all).toContain('1 message was not accepted within a day; 1 message waits to be sent again')
+  const states = (text: string) =>
+    [...text.matchAll(/badge \w+">(delivered|waiting|dead|not sent)</g)].map(match => match[1])
+  expect(states(all)).toEqual(['delivered', 'waiting', 'dead', 'not sent'])
+  const dead = await at('delivery=dead')
+  expect(states(dead)).toEqual(['dead'])
+  expect(dead).toMatch(/9 attempts: .*it answered HTTP 500/)
+  expect(states(await at('account=other'))).toEqual(['delivered'])
+  expect(states(await at('kind=import.paused&since=2000-01-01'))).toHaveLength(4)
+  expect(await at('kind=drift.found')).toContain('No event matches.')
+  expect(await at('until=2000-01-01')).toContain('No event matches.')
+})
+
+test('an event leads to the run, the holds, the snapshots or the tools that it is about', async () => {
+  await using harness = await openConsoleHarness()
+  const add = (kind: string, data: object) =>
+    harness.query(ADD, [kind, 'raised', 'default', JSON.stringify(data), 1, '1 s', true, null])
+  await add('removals.held', { inventory: 'alert-rules', run: '41', rows: 15 })
+  await add('night.missed', { night: '2026-11-20' })
+  await add('mcp.tools.changed', { inventory: 'mcp-servers', run: '42', servers: 1, serverIds: ['x'] })
+  const { text } = await harness.page('/ledger/events')
+  for (const path of ['/ledger/runs/41', '/ledger/runs/42', '/mcp/changes']) {
+    expect(hrefsOf(text, path)).toEqual([path])
+  }
+  for (const path of ['/ledger/holds', '/ledger/snapshots']) expect(hrefsOf(text, path)).toHaveLength(2)
+})
+
+test('the failure that is shown has nothing of the address that may be secret', async () => {
+  await using harness = await openConsoleHarness()
+  const url = 'http://127.0.0.1:1/services/T0/hush?token=hush'
+  const { notify, proxy } = readConfig({ FERRY_WEBHOOK_URL: url })
+  await using caller = openCaller(notify.webhook!.url, 'FERRY_WEBHOOK_URL', notify, proxy)
+  const result = await caller.call(null, new AbortController().signal)
+  expect(result).toMatchObject({ ok: false, why: expect.stringContaining('refused') })
+  await harness.query(ADD, [
+    ...['import.paused', 'raised', 'default', PAUSED, 1, '1 h', false],
+    'why' in result ? result.why : null,
+  ])
+  const { text } = await harness.page('/ledger/events')
+  expect(text).toContain('the connection was refused')
+  expect(text).not.toMatch(/hush|services/)
+})
+
+test('events are shown page by page, wrong addresses are named, and hostile text is text', async () => {
+  await using harness = await openConsoleHarness()
+  expect((await harness.page('/ledger/events')).text).toContain(
+    'Nothing has happened that people are told of.',
+  )
+  await harness.query(
+    `insert into ferry.events (kind, state, account, subject, data)
+     select 'import.completed', 'raised', 'default', n, jsonb_build_object('import', n::text) from generate_series(1, 60) n`,
+  )
+  const first = (await harness.page('/ledger/events')).text
+  const next = hrefsOf(first, '/ledger/events?').find(href => href.includes('after='))!
+  const second = (await harness.page(next)).text
+  const seen = [...hrefsOf(first, '/imports/'), ...hrefsOf(second, '/imports/')]
+  expect(seen).toEqual(Array.from({ length: 60 }, (_, n) => `/imports/${60 - n}`))
+  for (const [query, name] of [
+    ['kind=x', 'kind'],
+    ['delivery=lost', 'delivery'],
+    ['after=x', 'after'],
+    ['since=x', 'since'],
+  ] as const) {
+    const { status, text } = await harness.page(`/ledger/events?${query}`)
+    expect(status).toBe(400)
+    expect(text).toContain(`The address is wrong: ${name}: `)
+  }
+  for (const name of HOSTILE) {
+    const data = JSON.stringify({ import: name, code: name })
+    await harness.query(ADD, ['import.paused', 'raised', name, data, 1, '1 h', false, name])
+  }
+  const { status, text } = await harness.page('/ledger/events')
+  expect(status).toBe(200)
+  expect(text).not.toMatch(/<script>|<img src=x/)
+})
