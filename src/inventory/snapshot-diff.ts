@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { readOne, streamRows } from '#src/db/stream-rows.ts'
-import type { Resource } from '#src/model/resource.ts'
-import { VERSIONS } from './versioned-tables.ts'
+import { RESOURCES, type Resource } from '#src/model/resource.ts'
+import { differingOf, fieldsOf, idsBetween } from './two-moments.ts'
 
 export type SnapshotDifference = {
   readonly resource: Resource
@@ -56,7 +56,7 @@ export function listDifferences(
   return streamRows<SnapshotDifference>(
     pool,
     `with found as materialized (${FOUND} order by resource, change, name, id limit $4::int)
-     select f.resource, f.change, f.id, f.name, f.folder, case when f.change <> 'removed' then f.by end as by,
+     select f.resource, f.change, f.id, f.name, f.folder, f.by,
        coalesce(d.fields, '{}') as fields, d.before::text as before, d.after::text as after
      from found f left join lateral (
        ${fieldsOf('alert-rules')} union all ${fieldsOf('mcp-servers')}
@@ -71,56 +71,8 @@ export async function countDifferences(pool: Pool, { account, a, b }: Pair): Pro
   return (await readOne<{ n: number }>(pool, sum, [account, a, b])).n
 }
 
-/** The columns of a row's folder or team, and of who updated it last. None of it comes from input. */
-const COLUMNS = {
-  'alert-rules': { folder: 'folder_id', by: 'updater_name' },
-  'mcp-servers': { folder: 'team_id', by: null },
-} as const
-
-/**
- * The rows that differ. Each has a version that began or ended between the two instants, so only such versions are read,
- * however many rules there are and however long their history is.
- */
-const FOUND = `${foundIn('alert-rules')} union all ${foundIn('mcp-servers')}`
-
-function foundIn(resource: Resource): string {
-  const { name: table, idColumn: id, nameColumn: name } = VERSIONS[resource]
-  const { folder, by } = COLUMNS[resource]
-  const between = (at: string) =>
-    `select v.${id} from ${table} v where v.account = $1 and v.${at} > least($2::timestamptz, $3::timestamptz)
-       and v.${at} <= greatest($2::timestamptz, $3::timestamptz)`
-  const byOf = (side: string) => (by === null ? 'null' : `${side}.${by}`)
-  return `
-    select '${resource}' as resource,
-      case when a.${id} is null then 'added' when b.${id} is null then 'removed' else 'changed' end as change,
-      c.${id}::text as id, coalesce(b.${name}, a.${name}) as name, coalesce(b.${folder}, a.${folder})::text as folder,
-      ${byOf('b')}::text as by, a.valid_from as a_from, b.valid_from as b_from
-    from (${between('valid_from')} union ${between('valid_to')}) c
-    left join lateral (${versionAt(resource, '$2')}) a on true
-    left join lateral (${versionAt(resource, '$3')}) b on true
-    where a.fingerprint is distinct from b.fingerprint`
-}
-
-/** The version that was valid at an instant: the last one that began by then, if it had not ended. */
-function versionAt(resource: Resource, at: string): string {
-  const { name: table, idColumn: id } = VERSIONS[resource]
-  return `select * from (
-      select * from ${table} v where v.${id} = c.${id} and v.account = $1 and v.valid_from <= ${at}::timestamptz
-      order by v.valid_from desc limit 1
-    ) v where v.valid_to is null or v.valid_to > ${at}::timestamptz`
-}
-
-/** The fields of the contract that differ between two versions of one row. */
-function fieldsOf(resource: Resource): string {
-  const { name: table, idColumn: id, idType: type } = VERSIONS[resource]
-  const side = (from: string) =>
-    `(select * from ${table} v where v.${id} = f.id::${type} and v.account = $1 and v.valid_from = f.${from})`
-  return `
-    select array_agg(n.key order by n.key) as fields, jsonb_object_agg(n.key, o.value) as before,
-      jsonb_object_agg(n.key, n.value) as after
-    from ${side('a_from')} a cross join ${side('b_from')} b
-      cross join jsonb_each(to_jsonb(b)) n join jsonb_each(to_jsonb(a)) o on o.key = n.key
-    where f.resource = '${resource}' and n.value is distinct from o.value and n.key <> all
-      ('{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,team}'::text[])
-    having count(*) > 0`
-}
+const FOUND = RESOURCES.map(resource => {
+  const [a, b] = ['$2::timestamptz', '$3::timestamptz']
+  const found = differingOf(resource, idsBetween(resource, a, b, 'v.account = $1'), a, b)
+  return `select resource, account, change, id, name, folder, by, a_from, b_from from (${found}) found`
+}).join(' union all ')

@@ -13,6 +13,7 @@ import { CursorInstant, PAGE_ROWS, pager, readCursor, writeCursor } from '../par
 import { runLink } from '../parts/runs.ts'
 import { type Column, table } from '../parts/table.ts'
 import { foreign, inZone, time } from '../parts/values.ts'
+import { compare } from './compare.ts'
 import { rule } from './rule.ts'
 import { server } from './server.ts'
 
@@ -138,4 +139,4 @@ function examinedNote({ examinedTo }: ChangePage, timezone: string): Html | null
   return html`<p class="notice">Few changes match, so this page looked only as far back as ${time(examinedTo, timezone)}. The next page goes on from there. A later “until” skips what you do not need.</p>`
 }
 
-export const CHANGES_PAGES: readonly Page[] = [changes, rule, server]
+export const CHANGES_PAGES: readonly Page[] = [changes, compare, rule, server]

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import {
+  DIFFERENCE_KINDS,
+  type DifferencePage,
+  loadDifferencePage,
+  type Moments,
+  type PagedDifference,
+} from '#src/inventory/compare-page.ts'
+import { loadHistoryStart } from '#src/inventory/history-start.ts'
+import { loadSnapshotPage } from '#src/inventory/snapshot-page.ts'
+import { RESOURCES, type Resource } from '#src/model/resource.ts'
+import { type Html, html } from '../html.ts'
+import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../page.ts'
+import { changeBadge, inventoryLink, pathOf } from '../parts/changes.ts'
+import { compareForms } from '../parts/compare-forms.ts'
+import { differencesList } from '../parts/differences.ts'
+import { type Moment, momentIn, momentInWords, resolveMoment } from '../parts/moments.ts'
+import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
+import { type Column, table } from '../parts/table.ts'
+import { foreign, number } from '../parts/values.ts'
+
+const PATH = '/changes/compare'
+
+/** So many nights can be chosen; the page of all snapshots leads to the others. */
+const MAX_CHOICES = 90
+
+const MAX_FIELDS = 8
+const DAY_MS = 86_400_000
+
+const askedIn = (timezone: string) =>
+  z.object({
+    from: momentIn(timezone).optional(),
+    to: momentIn(timezone).optional(),
+    account: z.string().max(200).optional(),
+    resource: z.enum(RESOURCES).default('alert-rules'),
+    kind: z.enum(DIFFERENCE_KINDS).optional(),
+  })
+
+type Asked = z.output<ReturnType<typeof askedIn>>
+
+/** What differs between any two moments: of a rule or server that changed back there is nothing. */
+export const compare: Page = {
+  path: PATH,
+  section: 'changes',
+  access: 'read',
+  async render(request) {
+    const { query, reader, target } = request
+    const { timezone } = target
+    const asked = parsedQuery(query, askedIn(timezone))
+    const nights = await loadSnapshotPage(reader, {}, null, MAX_CHOICES)
+    const forms = compareForms({ query, nights, accounts: target.accounts, timezone })
+    if (!asked.from && !asked.to) {
+      return {
+        title: 'Compare two moments',
+        body: html`${forms}<p>What differs is shown here: choose two nights, or two moments.</p>`,
+      }
+    }
+    const pair = await resolvePair(request, asked)
+    return (
+      pair && { title: 'Compare two moments', body: html`${forms}${await comparison(request, asked, pair)}` }
+    )
+  },
+}
+
+type Pair = { readonly from: Moment; readonly to: Moment }
+
+/** Without an end it is now, without a beginning a day before the end. Null: there is no such snapshot. */
+async function resolvePair({ reader }: PageRequest, asked: Asked): Promise<Pair | null> {
+  const to = await resolveMoment(reader, asked.to ?? { at: new Date() })
+  if (!to) return null
+  const from = await resolveMoment(reader, asked.from ?? { at: new Date(Date.parse(to.at) - DAY_MS) })
+  if (!from) return null
+  if (from.account !== null && to.account !== null && from.account !== to.account) {
+    throw new BadQuery('The address is wrong: from, to: the two snapshots belong to different accounts.')
+  }
+  return { from, to }
+}
+
+async function comparison(
+  { query, reader, target: { timezone } }: PageRequest,
+  asked: Asked,
+  { from, to }: Pair,
+): Promise<Html> {
+  const { resource, kind } = asked
+  const account = from.account ?? to.account ?? asked.account
+  const moments = { from: from.at, to: to.at, account, kind }
+  const after = readCursor(query, cursorOf(resource))
+  const [page, other, startsAt] = await Promise.all([
+    loadDifferencePage(reader, resource, moments, after && { id: after[0], account: after[1] }, PAGE_ROWS),
+    loadDifferencePage(reader, otherThan(resource), moments, null, 0),
+    loadHistoryStart(reader),
+  ])
+  const { next } = page
+  const isIncomplete =
+    startsAt !== null && startsAt.getTime() > Math.min(Date.parse(from.at), Date.parse(to.at))
+  return html`<p>From ${momentInWords(from, timezone)} to ${momentInWords(to, timezone)}, ${account === undefined ? 'all accounts' : html`account <bdi>${account}</bdi>`}.</p>
+${isIncomplete ? html`<p class="notice warn">The history starts at ${momentInWords({ at: startsAt.toISOString(), snapshot: null, account: null }, timezone)}: versions that ended before were removed, so what was before is shown as added later.</p>` : null}
+${inventoryTabs(query, resource, { [resource]: page.counts, [otherThan(resource)]: other.counts })}
+${kindTabs(query, kind)}
+${table('What differs, by id', columns(resource), page.differences, emptyOf(page, moments))}
+${pager(PATH, query, next && writeCursor([next.id, next.account]))}`
+}
+
+const text = z
+  .string()
+  .max(3_000)
+  .regex(/^[^\0]*$/)
+
+function cursorOf(resource: Resource) {
+  return z.tuple([resource === 'alert-rules' ? z.string().regex(/^\d{1,20}$/) : text, text])
+}
+
+function otherThan(resource: Resource): Resource {
+  return resource === 'alert-rules' ? 'mcp-servers' : 'alert-rules'
+}
+
+const WORDS = { 'alert-rules': 'Alert rules', 'mcp-servers': 'MCP servers' } as const
+
+type Counts = Readonly<Partial<Record<Resource, DifferencePage['counts']>>>
+
+function inventoryTabs(query: URLSearchParams, here: Resource, counts: Counts): Html {
+  return html`<nav aria-label="Inventories"><ul class="tabs">${RESOURCES.map(
+    resource =>
+      html`<li><a href="${changed(query, { resource })}"${resource === here ? html` aria-current="page"` : null}>${WORDS[resource]}</a> <small>${countsInWords(counts[resource] ?? null)}</small></li>`,
+  )}</ul></nav>`
+}
+
+function countsInWords(counts: DifferencePage['counts']): string {
+  if (!counts) return 'many changes'
+  const words = DIFFERENCE_KINDS.filter(kind => counts[kind] > 0).map(
+    kind => `${number(counts[kind])} ${kind}`,
+  )
+  return words.length > 0 ? words.join(', ') : 'no difference'
+}
+
+function kindTabs(query: URLSearchParams, here: Asked['kind']): Html {
+  const kinds = [undefined, ...DIFFERENCE_KINDS]
+  return html`<nav aria-label="Differences"><ul class="tabs">${kinds.map(
+    kind =>
+      html`<li><a href="${changed(query, { kind })}"${kind === here ? html` aria-current="page"` : null}>${kind ?? 'all'}</a></li>`,
+  )}</ul></nav>`
+}
+
+/** This comparison with something else chosen, from its first page. */
+function changed(query: URLSearchParams, more: Readonly<Record<string, string | undefined>>): string {
+  const { after: _, ...kept } = Object.fromEntries(query)
+  return href(PATH, { ...kept, ...more })
+}
+
+function columns(resource: Resource): Column<PagedDifference>[] {
+  return [
+    { head: 'Change', cell: row => changeBadge(row.change) },
+    { head: 'Of', cell: inventoryLink },
+    { head: resource === 'alert-rules' ? 'Folder' : 'Team', cell: row => foreign(row.folder) },
+    {
+      head: 'Old to new',
+      cell: row =>
+        differencesList(row, MAX_FIELDS, pathOf(row.resource, row.account, row.id)) ??
+        html`<span class="none">–</span>`,
+    },
+    ...(resource === 'alert-rules'
+      ? [{ head: 'Updated last by', cell: (row: PagedDifference) => foreign(row.by) }]
+      : []),
+  ]
+}
+
+function emptyOf({ next }: DifferencePage, { kind }: Moments): Html {
+  if (next) return html`Nothing found among the first of many rows. The next page goes on.`
+  return kind ? html`Nothing was ${kind}.` : html`Both moments are the same.`
+}

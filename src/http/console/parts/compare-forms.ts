@@ -1,0 +1,65 @@
+import type { PagedSnapshot } from '#src/inventory/snapshot-page.ts'
+import { type Html, html } from '../html.ts'
+import { inZone } from './values.ts'
+
+const PATH = '/changes/compare'
+
+/** Two forms: one chooses two nights, the other two moments. They hold what the address says. */
+export function compareForms({
+  query,
+  nights,
+  accounts,
+  timezone,
+}: {
+  readonly query: URLSearchParams
+  readonly nights: readonly PagedSnapshot[]
+  readonly accounts: readonly string[]
+  readonly timezone: string
+}): Html {
+  const [newest, older] = [nights[0], nights.find(({ id }) => id === nights[0]?.previous)]
+  const from = query.get('from') ?? older?.id ?? ''
+  const to = query.get('to') ?? newest?.id ?? ''
+  return html`${
+    nights.length < 2
+      ? null
+      : html`<form class="filters" method="get" action="${PATH}" aria-label="Compare two nights">
+${night('from', 'From the night', nights, from, timezone)}
+${night('to', 'to the night', nights, to, timezone)}
+<button>Compare nights</button> <a href="/ledger/snapshots">Older nights</a>
+</form>`
+  }
+<form class="filters" method="get" action="${PATH}" aria-label="Compare two moments">
+${moment('from', `From (${timezone})`, query)}
+${moment('to', `To (${timezone})`, query)}
+<label>Account <select name="account"><option value="">all</option>${[
+    ...new Set([...accounts, query.get('account') ?? '']),
+  ]
+    .filter(Boolean)
+    .map(
+      account =>
+        html`<option value="${account}"${account === query.get('account') ? html` selected` : null}>${account}</option>`,
+    )}</select></label>
+<button>Compare moments</button>
+</form>`
+}
+
+function night(
+  name: string,
+  label: string,
+  nights: readonly PagedSnapshot[],
+  chosen: string,
+  timezone: string,
+): Html {
+  return html`<label>${label} <select name="${name}">${nights.map(
+    ({ id, account, slot, takenAt, status }) =>
+      html`<option value="${id}"${id === chosen ? html` selected` : null}>${inZone(slot ?? takenAt, timezone).slice(0, 'YYYY-MM-DD HH:MM'.length)}, ${account}${status === 'succeeded' ? null : `, ${status}`}${slot ? null : ', by hand'}</option>`,
+  )}</select></label>`
+}
+
+const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
+
+/** A time with an offset cannot stand in such a field: then it is empty. */
+function moment(name: string, label: string, query: URLSearchParams): Html {
+  const given = query.get(name) ?? ''
+  return html`<label>${label} <input type="datetime-local" name="${name}" value="${LOCAL.test(given) ? given : ''}"></label>`
+}

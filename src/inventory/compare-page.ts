@@ -1,0 +1,139 @@
+import type { Pool } from 'pg'
+import { onlyRow } from '#src/db/rows.ts'
+import type { Resource } from '#src/model/resource.ts'
+import type { SnapshotDifference } from './snapshot-diff.ts'
+import { differingOf, fieldsOf, idsBetween } from './two-moments.ts'
+import { VERSIONS } from './versioned-tables.ts'
+
+/*
+ * What differs in an inventory between two moments, a page at a time, in the order of the ids.
+ *
+ * If few versions began or ended between the moments, only their rows are compared, and all that differ are counted. If
+ * there are many, most rows differ: then rows are compared one after another, a bounded number for each page.
+ */
+
+/** Comparing the rows of so many versions takes a tenth of a second. */
+const MAX_BETWEEN = 5_000
+/** So many rows are compared for one page if there are more versions. */
+const MAX_EXAMINED = 3_000
+
+export const DIFFERENCE_KINDS = ['added', 'changed', 'removed'] as const
+
+export type Moments = {
+  /** Instants as Postgres writes them, or as ISO 8601. `from` may be the later one. */
+  readonly from: string
+  readonly to: string
+  readonly account?: string | undefined
+  readonly kind?: SnapshotDifference['change'] | undefined
+}
+
+export type PagedDifference = Omit<SnapshotDifference, 'fields'> & { readonly account: string }
+
+/** A row after which a page goes on. */
+export type DifferenceKey = { readonly id: string; readonly account: string }
+
+export type DifferencePage = {
+  readonly differences: readonly PagedDifference[]
+  /** Null: this is the last page. */
+  readonly next: DifferenceKey | null
+  /** How many rows differ in all; null: too many to count. */
+  readonly counts: Readonly<Record<SnapshotDifference['change'], number>> | null
+}
+
+type Found = {
+  readonly rows: readonly PagedDifference[]
+  readonly counts: DifferencePage['counts']
+  readonly end: DifferenceKey | null
+}
+
+/** Returns at most `rows` differences after a place in the list. */
+export async function loadDifferencePage(
+  pool: Pool,
+  resource: Resource,
+  moments: Moments,
+  after: DifferenceKey | null,
+  rows: number,
+  { maxBetween = MAX_BETWEEN, maxExamined = MAX_EXAMINED } = {},
+): Promise<DifferencePage> {
+  const isMany = await hasMoreBetween(pool, resource, moments, maxBetween)
+  const sql = isMany ? walkSql(resource, maxExamined) : betweenSql(resource)
+  const { from, to, account, kind } = moments
+  const params = [
+    from,
+    to,
+    account ?? null,
+    kind ?? null,
+    after?.id ?? null,
+    after?.account ?? null,
+    rows + 1,
+  ]
+  const found = onlyRow((await pool.query<Found>(sql, params)).rows, 'the comparison')
+  const differences = found.rows.slice(0, rows)
+  const next = found.rows.length > rows ? (differences.at(-1) ?? null) : found.end
+  return { differences, next, counts: isMany ? null : found.counts }
+}
+
+const [A, B, ACCOUNT, KIND, ROWS] = ['$1::timestamptz', '$2::timestamptz', '$3::text', '$4::text', '$7::int']
+
+async function hasMoreBetween(pool: Pool, resource: Resource, { from, to }: Moments, most: number) {
+  const { name: table } = VERSIONS[resource]
+  const between = (at: string) =>
+    `(select count(*) from (select from ${table} v
+      where v.${at} > least(${A}, ${B}) and v.${at} <= greatest(${A}, ${B}) limit $3::int + 1) v)`
+  const { rows } = await pool.query<{ isMany: boolean }>(
+    `select greatest(${between('valid_from')}, ${between('valid_to')}) > $3::int as "isMany"`,
+    [from, to, most],
+  )
+  return onlyRow(rows, 'the count of versions').isMany
+}
+
+/** Compares the rows that have a version between the moments. */
+function betweenSql(resource: Resource): string {
+  const ids = idsBetween(resource, A, B, `(${ACCOUNT} is null or v.account = ${ACCOUNT})`)
+  return `
+    with found as materialized (${differingOf(resource, ids, A, B)}),
+    page as materialized (
+      select * from found f where (${KIND} is null or f.change = ${KIND}) and ${isAfter(resource, 'f.key', 'f.account')}
+      order by f.key, f.account limit ${ROWS}
+    )
+    select ${pageOf(resource)} as rows, null as end,
+      (select jsonb_build_object(${DIFFERENCE_KINDS.map(one => `'${one}', count(*) filter (where f.change = '${one}')`)}) from found f) as counts`
+}
+
+/** Compares all rows, one after another along the primary key, until the page is full or so many were compared. */
+function walkSql(resource: Resource, maxExamined: number): string {
+  const { name: table, idColumn: id } = VERSIONS[resource]
+  const next = (after: string) =>
+    `select v.${id}, v.account from ${table} v where ${after} order by v.${id}, v.account limit 1`
+  const ids = `select * from examined e where ${ACCOUNT} is null or e.account = ${ACCOUNT}`
+  return `
+    with recursive walk as (
+      (${next(isAfter(resource, `v.${id}`, 'v.account'))})
+      union all
+      select n.* from walk w cross join lateral (${next(`(v.${id}, v.account) > (w.${id}, w.account)`)}) n
+    ),
+    examined as materialized (select * from walk limit ${Math.round(maxExamined)}),
+    page as materialized (
+      select * from (${differingOf(resource, ids, A, B)}) f where ${KIND} is null or f.change = ${KIND} limit ${ROWS}
+    )
+    select ${pageOf(resource)} as rows, null as counts, (
+      select jsonb_build_object('id', e.${id}::text, 'account', e.account) from examined e
+      where (select count(*) from page) < ${ROWS} offset ${Math.round(maxExamined) - 1}
+    ) as end`
+}
+
+/** Without a place, after what is before every id: so that the primary key leads to it, whatever is given. */
+function isAfter(resource: Resource, id: string, account: string): string {
+  const { idType } = VERSIONS[resource]
+  const first = idType === 'numeric' ? '-1' : `''`
+  return `(${id}, ${account}) > (coalesce($5::${idType}, ${first}), coalesce($6::text, ''))`
+}
+
+/** The rows of the page with the fields that differ, as one JSON document. */
+function pageOf(resource: Resource): string {
+  return `coalesce((
+    select jsonb_agg(jsonb_build_object('resource', f.resource, 'account', f.account, 'change', f.change, 'id', f.id,
+      'name', f.name, 'folder', f.folder, 'by', f.by, 'before', d.before::text, 'after', d.after::text) order by f.key, f.account)
+    from page f left join lateral (${fieldsOf(resource)}) d on f.change = 'changed'
+  ), '[]')`
+}

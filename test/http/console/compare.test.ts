@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { addSnapshot } from '#test/support/snapshots.ts'
+import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+import { type ConsoleHarness, openConsoleHarness } from './console-harness.ts'
+import { HOSTILE, rowsIn } from './markup.ts'
+
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+
+async function addHistory({ ferry: { pool } }: ConsoleHarness): Promise<void> {
+  await insertRuleVersion(pool, { id: '1', name: 'Checkout is slow', from: at(1), to: at(3), by: 'Joan' })
+  await insertRuleVersion(pool, { id: '1', name: 'Checkout is very slow', from: at(3), folder: 7, by: 'Ada' })
+  await insertRuleVersion(pool, { id: '2', name: 'Gone', from: at(1), to: at(3) })
+  await insertRuleVersion(pool, { account: 'b', id: '3', name: 'New elsewhere', from: at(3) })
+  await insertServerVersion(pool, { id: 's1', name: 'Repositories', from: at(3), team: 4 })
+}
+
+const counts = (text: string) =>
+  [...text.matchAll(/<small>([^<]*)<\/small><\/li>/g)].map(([, words]) => words)
+
+test('compares two nights of an account: what differs, how many, and who updated it last', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  await addHistory(harness)
+  const [first, second] = [await addSnapshot(pool, 'a', at(2)), await addSnapshot(pool, 'a', at(4))]
+  const path = `/changes/compare?from=${first}&to=${second}`
+  const { status, text } = await harness.page(path)
+  expect(status).toBe(200)
+  expect(rowsIn(text)).toEqual([
+    'changed Checkout is very slow rule 1 in a 7 name Checkout is very slow folder_id 1 → 7 Ada',
+    'removed Gone rule 2 in a 1 – –',
+  ])
+  expect(counts(text)).toEqual(['1 changed, 1 removed', '1 added'])
+  expect(text).toContain(`<option value="${first}" selected>`)
+  expect(text).toContain(`<option value="${second}" selected>`)
+  const servers = await harness.page(`${path}&resource=mcp-servers`)
+  expect(rowsIn(servers.text)).toEqual(['added Repositories MCP server s1 in a 4 –'])
+  expect(counts(servers.text)).toEqual(['1 changed, 1 removed', '1 added'])
+  expect(rowsIn((await harness.page(`${path}&kind=removed`)).text)).toEqual([
+    'removed Gone rule 2 in a 1 – –',
+  ])
+  expect((await harness.page(`${path}&kind=added`)).text).toContain('Nothing was added.')
+  expect((await harness.page(`/changes/compare?from=${first}&to=${first}`)).text).toContain(
+    'Both moments are the same.',
+  )
+})
+
+test('compares two moments of all accounts, in pages', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  await addHistory(harness)
+  for (let id = 100; id < 180; id++)
+    await insertRuleVersion(pool, { id: `${id}`, name: `rule-${id}.`, from: at(3) })
+  const found: string[] = []
+  let path: string | undefined = '/changes/compare?from=2026-01-01T00:02&to=2026-01-01T00:04'
+  while (path) {
+    const { text } = await harness.page(path)
+    expect(counts(text)).toEqual(['81 added, 1 changed, 1 removed', '1 added'])
+    found.push(...rowsIn(text))
+    path = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+    expect(found.length).toBeLessThanOrEqual(83)
+  }
+  expect(found).toHaveLength(83)
+  expect(new Set(found).size).toBe(83)
+  const inB = await harness.page('/changes/compare?from=2026-01-01T00:02&to=2026-01-01T00:04&account=b')
+  expect(rowsIn(inB.text)).toEqual(['added New elsewhere rule 3 in b 1 – Ada'])
+})
+
+test('without moments it asks for them; with one, the other is now, or a day before', async () => {
+  await using harness = await openConsoleHarness()
+  await addHistory(harness)
+  expect((await harness.page('/changes/compare')).text).toContain('choose two nights, or two moments')
+  const since = await harness.page('/changes/compare?from=2026-01-01T00:02')
+  expect(counts(since.text)).toEqual(['1 added, 1 changed, 1 removed', '1 added'])
+  const until = await harness.page('/changes/compare?to=2026-01-01T00:04')
+  expect(counts(until.text)).toEqual(['2 added', '1 added'])
+})
+
+test('says that the history before its start is not known', async () => {
+  await using harness = await openConsoleHarness()
+  await harness.ferry.pool.query('insert into ferry.history (starts_at) values ($1)', [at(3)])
+  const notice = async (from: number) =>
+    (await harness.page(`/changes/compare?from=${at(from)}&to=${at(5)}`)).text.includes(
+      'The history starts at',
+    )
+  expect([await notice(2), await notice(4)]).toEqual([true, false])
+})
+
+test('a wrong address is refused with the name of what is wrong, an unknown snapshot is not found', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const [ofA, ofB] = [await addSnapshot(pool, 'a', at(2)), await addSnapshot(pool, 'b', at(2))]
+  for (const [query, name] of [
+    ['from=yesterday', 'from'],
+    ['from=-1', 'from'],
+    [`from=${ofA}&kind=returned`, 'kind'],
+    [`from=${ofA}&to=${ofB}`, 'from, to'],
+    [`from=${ofA}&resource=pages`, 'resource'],
+    [`from=${ofA}&after=x`, 'after'],
+    [`from=${ofA}&account=%00`, 'account'],
+  ]) {
+    const { status, text } = await harness.page(`/changes/compare?${query}`)
+    expect([query, status]).toEqual([query, 400])
+    expect(text).toContain(`The address is wrong: ${name}`)
+  }
+  expect((await harness.page('/changes/compare?from=999&to=2026-01-01')).status).toBe(404)
+})
+
+test('names of others are text, whatever they contain', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  for (const [n, name] of HOSTILE.entries()) {
+    await insertRuleVersion(pool, { id: `${n}`, account: name, name, by: name, from: at(1), to: at(3) })
+    await insertRuleVersion(pool, {
+      id: `${n}`,
+      account: name,
+      name: `${name}!`,
+      by: name,
+      labels: { [name]: name },
+      from: at(3),
+    })
+    await addSnapshot(pool, name, at(2))
+  }
+  for (const path of [`/changes/compare?from=${at(2)}&to=${at(4)}`, '/ledger/snapshots']) {
+    const { status, text } = await harness.page(path)
+    expect(status).toBe(200)
+    expect(rowsIn(text)).toHaveLength(HOSTILE.length)
+    expect(text).not.toMatch(/<script>|<img src=x|onerror=alert\(1\)>/)
+  }
+})
