@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { CommandContext } from './command-context.ts'
+import { collectGarbageLater } from './garbage.ts'
 import { print, printAside, printJson } from './output.ts'
 import { loadSchedules, printSchedules } from './schedules.ts'
 import { versionOfPackage } from './version.ts'
@@ -69,6 +70,7 @@ export async function startWorker(
   opened.use(openHeartbeat(ferry))
   if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry), opened)
   opened.use(await openNotifications(ferry))
+  opened.use(collectGarbageLater())
 
   const accounts = [...ferry.accounts.keys()]
   const inRedis = ferry.backend.redisUrl !== null
