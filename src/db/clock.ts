@@ -11,13 +11,18 @@ export type ClockReading = {
   readonly roundTripMs: number
 }
 
+/** SQL for the time of the database's clock, in milliseconds, as `clockReading` takes it. */
+export const CLOCK_MS_IN_SQL = 'extract(epoch from clock_timestamp())::float8 * 1000'
+
 /** Reads the database's clock: the one clock that all workers share. */
 export async function readClock(client: Pool | PoolClient): Promise<ClockReading> {
   const askedAtMs = performance.now()
-  const { rows } = await client.query<{ ms: number }>(
-    'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
-  )
+  const { rows } = await client.query<{ ms: number }>(`select ${CLOCK_MS_IN_SQL} as ms`)
+  return clockReading(onlyRow(rows, 'the clock').ms, askedAtMs)
+}
+
+/** Returns the reading of a clock that was asked for at `askedAtMs` of `performance.now()`, and has just come. */
+export function clockReading(ms: number, askedAtMs: number): ClockReading {
   const roundTripMs = performance.now() - askedAtMs
-  const { ms } = onlyRow(rows, 'the clock')
   return { now: new Date(ms), aheadMs: Date.now() - roundTripMs / 2 - ms, roundTripMs }
 }

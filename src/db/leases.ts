@@ -34,6 +34,8 @@ export type Lease = {
   readonly signal: AbortSignal
   /** Gives the lease up. Never fails: a lease that cannot be given up expires. */
   release(): Promise<void>
+  /** Stops renewing a lease that a transaction, which is committed now, gave up (`endLease`). */
+  wasEnded(): void
 }
 
 /** The work took longer than its lease lived. Another worker may be doing it, so it was not applied. */
@@ -100,13 +102,19 @@ function keepLease(
     if (!released) timer = setTimeout(renewAgain, waitMs)
   }
 
+  function stop(): void {
+    released = true
+    clearTimeout(timer)
+  }
+
   return {
     name,
     token,
     signal: lost.signal,
+    wasEnded: stop,
     async release() {
-      released = true
-      clearTimeout(timer)
+      if (released) return
+      stop()
       try {
         await endLease(pool, { name, token })
       } catch (error) {

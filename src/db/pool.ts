@@ -79,6 +79,9 @@ export function queryWithin<Row extends QueryResultRow>(
   return pool.query<Row>(query)
 }
 
+/** A connection that was not used for so long is closed. A worker looks more often for what is due. */
+const IDLE_TIMEOUT_MS = 30_000
+
 /** What a new connection tells about its server. */
 type ConnectionFacts = {
   readonly pid: number
@@ -105,6 +108,7 @@ class FerryPool extends Pool {
       max,
       application_name: 'ferry',
       connectionTimeoutMillis: 10_000,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
       // Nobody waits for a page as long as it takes to notice that a connection went silent.
       ...(reading && boundsOf(reading)),
       Client: WatchedClient,

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg'
+import { endLease } from '#src/db/lease-rows.ts'
 import { fenceWithLease, LeaseLost } from '#src/db/leases.ts'
 import { beginTransaction, type LongTransaction } from '#src/db/long-transaction.ts'
 import { inTransaction } from '#src/db/pool.ts'
@@ -19,7 +20,7 @@ export type AppliedEnd = RunEnd & { readonly appliedAt: string }
 
 /** Writes the changes of a run. Nobody sees any of it before `publish`. */
 export type ChangeWriter<Row> = ChangeSink<Row> & {
-  /** Publishes the run: commits its changes, with what `finish` writes, and ends it in the ledger. */
+  /** Publishes the run: commits its changes, with what `finish` writes, ends it in the ledger, and gives its lease up. */
   publish(finish: Finish): Promise<AppliedEnd>
   /** Forgets all changes, if they were not published. */
   discard(): Promise<void>
@@ -127,33 +128,35 @@ export function openChangeWriter<Row>(
       held.push(changes)
       if (isTooMuch(held)) await spill()
     },
-    publish(finish) {
+    async publish(finish) {
       const end = async (client: PoolClient, step: RunStep): Promise<AppliedEnd> => {
         const finished = await finish(client, step)
         const whole = { ...finished, appliedAt: step.at, requests: run.requests, pages: run.pages }
         if (!(await finishRun(client, run.id, whole))) {
           throw new LeaseLost(`run ${run.id} was taken for lost`)
         }
+        await endLease(client, run.lease)
         return whole
       }
       const open = transaction
-      if (open) {
-        transaction = null
-        return open.end(async client => {
-          await settleSavepoint(client)
-          await fenceWithLease(client, run.lease)
-          if (!(await isStillFree(client, inventory, at))) throw new InstantPassed()
-          return end(client, stepAt(at))
-        })
-      }
-      return limitWork(() =>
-        inTransaction(pool, async client => {
-          await fenceWithLease(client, run.lease)
-          const step = stepAt(await chooseInstant(client, inventory))
-          await putHeld(client, step, 0, held.length)
-          return end(client, step)
-        }),
-      )
+      transaction = null
+      const published = open
+        ? await open.end(async client => {
+            await settleSavepoint(client)
+            await fenceWithLease(client, run.lease)
+            if (!(await isStillFree(client, inventory, at))) throw new InstantPassed()
+            return end(client, stepAt(at))
+          })
+        : await limitWork(() =>
+            inTransaction(pool, async client => {
+              await fenceWithLease(client, run.lease)
+              const step = stepAt(await chooseInstant(client, inventory))
+              await putHeld(client, step, 0, held.length)
+              return end(client, step)
+            }),
+          )
+      run.lease.wasEnded()
+      return published
     },
     async discard() {
       held = []

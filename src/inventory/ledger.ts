@@ -63,32 +63,33 @@ export const NOTHING_DONE: Omit<RunEnd, 'status'> = {
  * Records the start of a run under its lease and returns the run's id. Fails runs of the same inventory that another
  * holder of the lease left unfinished: their worker was lost.
  */
-export async function startRun(pool: Pool, run: NewRun, lease: Pick<Lease, 'token'>): Promise<bigint> {
-  await failRunsBefore(pool, run, lease.token)
-  return insertRun(pool, run, { status: 'running', lease_token: lease.token })
+export function startRun(pool: Pool, run: NewRun, lease: Pick<Lease, 'token'>): Promise<bigint> {
+  return inTransaction(pool, async client => {
+    await failRunsBefore(client, run, lease.token)
+    return insertRun(client, run, { status: 'running', lease_token: lease.token })
+  })
 }
 
 /** Records that a run did not take place because another one holds the lease. Returns its id. */
 export function recordSkipped(pool: Pool, run: NewRun, message: string): Promise<bigint> {
-  return insertRun(pool, run, { status: 'skipped', message, finished_at: sql`clock_timestamp()` })
+  const state = { status: 'skipped', message, finished_at: sql`clock_timestamp()` } as const
+  return inTransaction(pool, client => insertRun(client, run, state))
 }
 
 /** With the record of who asked for it. */
-function insertRun(
-  pool: Pool,
+async function insertRun(
+  client: PoolClient,
   { fingerprintVersion, by, ...run }: NewRun,
   state: { status: RunStatus; lease_token?: string; message?: string; finished_at?: ReturnType<typeof sql> },
 ): Promise<bigint> {
-  return inTransaction(pool, async client => {
-    const rows = await drizzleOf(client)
-      .insert(syncRuns)
-      .values({ ...run, fingerprint_version: fingerprintVersion, ...state })
-      .returning({ id: syncRuns.id })
-    const { id } = onlyRow(rows, 'the insert of a run')
-    const act = { account: run.account, action: 'sync', subjectKind: 'run', subject: `${id}` } as const
-    if (by) await recordActs(client, by, [act])
-    return id
-  })
+  const rows = await drizzleOf(client)
+    .insert(syncRuns)
+    .values({ ...run, fingerprint_version: fingerprintVersion, ...state })
+    .returning({ id: syncRuns.id })
+  const { id } = onlyRow(rows, 'the insert of a run')
+  const act = { account: run.account, action: 'sync', subjectKind: 'run', subject: `${id}` } as const
+  if (by) await recordActs(client, by, [act])
+  return id
 }
 
 /** Records the end of a run. Returns false if the run had ended already, because its worker was taken for lost. */

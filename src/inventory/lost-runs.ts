@@ -1,5 +1,5 @@
 import type { SQL } from 'drizzle-orm'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { drizzleOf, isNull, sql } from '#src/db/drizzle.ts'
 import { expiredInSql, isOwnedInSql } from '#src/db/lease-rows.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
@@ -14,14 +14,21 @@ import { syncRuns } from './schema.ts'
 const GRACE_MS = 30_000
 
 /** Fails the unfinished runs of an inventory that were started under another lease than that of `token`. */
-export async function failRunsBefore(pool: Pool, inventory: Inventory, token: string): Promise<void> {
+export async function failRunsBefore(
+  client: Pool | PoolClient,
+  inventory: Inventory,
+  token: string,
+): Promise<void> {
   const { account, resource } = inventory
-  await drizzleOf(pool).execute(
+  await drizzleOf(client).execute(
     failRunsWhere(
       sql`account = ${account} and resource = ${resource} and lease_token is distinct from ${token}`,
     ),
   )
 }
+
+/** SQL that says whether any run is unfinished. Without one, none is lost. */
+export const ANY_UNFINISHED_IN_SQL = 'exists (select from ferry.sync_runs where finished_at is null)'
 
 /**
  * Fails every unfinished run whose lease has expired, and returns these runs.

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { BackendFactory, IQueueBackend } from 'bullmq'
 import { backOffMs, type Outage } from './outage.ts'
 
-/** BullMQ may wait for a job for longer, but a notification that is lost with its connection should not cost more. */
+/** A notification that is lost with its connection should not cost more: then the backend looks whether there is a job. */
 const MAX_BLOCK_S = 5
 
 /**
@@ -35,7 +35,12 @@ export function withBackOff<B extends IQueueBackend, C>(
     const waitForJob = backend.waitForJob.bind(backend)
     const disconnectBlocking = backend.disconnectBlocking.bind(backend)
     backend.moveToActive = withPause(`${name}: fetch`, backend.moveToActive)
-    backend.waitForJob = withPause(`${name}: wait`, seconds => waitForJob(Math.min(seconds, MAX_BLOCK_S)))
+    backend.waitForJob = withPause(`${name}: wait`, async seconds => {
+      for (let left = seconds; ; left -= MAX_BLOCK_S) {
+        const found = await waitForJob(Math.min(left, MAX_BLOCK_S))
+        if (found || left <= MAX_BLOCK_S || closing.signal.aborted) return found
+      }
+    })
     backend.disconnectBlocking = wait => {
       closing.abort()
       return disconnectBlocking(wait)

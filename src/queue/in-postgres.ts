@@ -19,6 +19,12 @@ const PRODUCER_POOL = 1
 /** Besides one connection that listens. All jobs of a worker share these: what the queue asks is short. */
 const WORKER_POOL = 2
 
+/**
+ * How long a worker without jobs waits before it tries to fetch one all the same. Meanwhile it looks every few seconds
+ * whether there is one, which takes half as many statements.
+ */
+const DRAIN_S = 60
+
 /** The connections each queue of a worker takes at most. */
 export const POSTGRES_CONNECTIONS = PRODUCER_POOL + WORKER_POOL + 1
 
@@ -51,6 +57,7 @@ export function inPostgres(url: string): QueueKind {
           autorun: false,
           concurrency,
           runRetryDelay: RUN_RETRY_MS,
+          drainDelay: DRAIN_S,
         },
         withBackOff(createPostgresBackend, outage),
       ),

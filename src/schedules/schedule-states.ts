@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
+import { CLOCK_MS_IN_SQL, type ClockReading, clockReading } from '#src/db/clock.ts'
 import type { ScheduleKey } from './definition.ts'
 import { loadFreeInMs, retryInMsInSql } from './free-slot.ts'
 
@@ -14,27 +15,33 @@ export type ScheduleState = {
   readonly open: { readonly slot: Date; readonly freeInMs: number; readonly manual: boolean } | null
 }
 
-/** Returns the states in the order of `asked`. */
+/** Returns the states in the order of `asked`, and the database's clock at that moment; null if nothing is asked. */
 export async function loadScheduleStates(
   pool: Pool,
   asked: readonly (ScheduleKey & { readonly slot: Date })[],
-): Promise<ScheduleState[]> {
+): Promise<{ readonly clock: ClockReading | null; readonly states: readonly ScheduleState[] }> {
+  const askedAtMs = performance.now()
   const { rows } = await pool.query(LOAD_STATES, [
     asked.map(a => a.schedule),
     asked.map(a => a.account),
     asked.map(a => a.slot),
   ])
   const states = StateRow.array().parse(rows)
+  const [first] = states
+  const clock = first ? clockReading(first.clockMs, askedAtMs) : null
   const freeInMs = await loadFreeInMs(
     pool,
     states.flatMap(state => (state.slot ? [state] : [])),
   )
-  return states.map(({ paused, taken, isNew, ...open }) => ({
-    paused,
-    taken,
-    isNew,
-    open: open.slot && { slot: open.slot, manual: open.manual, freeInMs: freeInMs(open) },
-  }))
+  return {
+    clock,
+    states: states.map(({ paused, taken, isNew, ...open }) => ({
+      paused,
+      taken,
+      isNew,
+      open: open.slot && { slot: open.slot, manual: open.manual, freeInMs: freeInMs(open) },
+    })),
+  }
 }
 
 const Common = z.object({
@@ -43,6 +50,7 @@ const Common = z.object({
   paused: z.boolean(),
   taken: z.boolean(),
   isNew: z.boolean(),
+  clockMs: z.number(),
 })
 
 /** With the latest unfinished slot, if there is one. */
@@ -58,7 +66,7 @@ const LOAD_STATES = `
             where t.account = a.account and t.schedule = a.schedule and t.slot = a.slot) as taken,
     not exists (select from ferry.schedule_slots t
                 where t.account = a.account and t.schedule = a.schedule) as "isNew",
-    o.slot, o.manual, ${retryInMsInSql('o')} as "retryInMs"
+    o.slot, o.manual, ${retryInMsInSql('o')} as "retryInMs", ${CLOCK_MS_IN_SQL} as "clockMs"
   from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as a (schedule, account, slot, position)
   left join lateral (
     select * from ferry.schedule_slots u

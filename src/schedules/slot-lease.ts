@@ -98,6 +98,7 @@ function ownSlot(pool: Pool, key: ScheduleKey, slot: Date, attempts: number, lea
       await inTransaction(pool, async client => {
         if (await endLease(client, lease)) await record(client)
       })
+      lease.wasEnded()
     } finally {
       await lease.release()
     }

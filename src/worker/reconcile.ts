@@ -1,7 +1,11 @@
+import type { Pool } from 'pg'
 import type { JobContext } from '#jobs/job.ts'
 import type { ClockReading } from '#src/db/clock.ts'
+import { onlyRow } from '#src/db/rows.ts'
 import { recordWorker, SEEN_EVERY_MS } from '#src/db/workers.ts'
-import { failLostRuns } from '#src/inventory/lost-runs.ts'
+import { ANY_EXPIRED_IN_SQL } from '#src/imports/sending/reclaim.ts'
+import { ANY_UNFINISHED_IN_SQL as ANY_UNFINISHED_IMPORT_IN_SQL } from '#src/imports/sending/waiting-imports.ts'
+import { ANY_UNFINISHED_IN_SQL as ANY_UNFINISHED_RUN_IN_SQL, failLostRuns } from '#src/inventory/lost-runs.ts'
 import type { ImportWakeUp, ScheduleWakeUp } from '#src/queue/messages.ts'
 import type { Producer } from '#src/queue/producer.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
@@ -55,10 +59,11 @@ export function createReconciler(
       }
       await queues.sync.lookAgain()
       await queues.import.lookAgain()
-      for (const run of await failLostRuns(context.pool)) {
+      const unfinished = await lookForUnfinished(context.pool)
+      for (const run of unfinished.runs ? await failLostRuns(context.pool) : []) {
         log.warn({ run }, 'A run was marked failed: its worker was lost.')
       }
-      await reconcileImports(context, queues.import)
+      if (unfinished.imports) await reconcileImports(context, queues.import)
       await recordPresence()
       return Math.max(nextInMs, LOOK_AGAIN_MS)
     },
@@ -83,4 +88,13 @@ export function createReconciler(
     }
     clockIsWrong = isWrong
   }
+}
+
+/** Whether there is anything to look at more closely: most looks of a worker find that there is not. */
+async function lookForUnfinished(pool: Pool): Promise<{ readonly runs: boolean; readonly imports: boolean }> {
+  const { rows } = await pool.query<{ runs: boolean; imports: boolean }>(
+    `select ${ANY_UNFINISHED_RUN_IN_SQL} as runs,
+       ${ANY_UNFINISHED_IMPORT_IN_SQL} or ${ANY_EXPIRED_IN_SQL} as imports`,
+  )
+  return onlyRow(rows, 'the look for unfinished work')
 }

@@ -18,12 +18,16 @@ test('a slot that one account has taken is not taken for another', async () => {
   await using store = await openTestStore()
   await (await take(store, 'one', NOON)).settle('succeeded', true)
   const asked = ['one', 'two'].map(account => ({ schedule: 'poll', account, slot: NOON }))
-  expect(await loadScheduleStates(store.pool, asked)).toMatchObject([{ taken: true }, { taken: false }])
+  expect((await loadScheduleStates(store.pool, asked)).states).toMatchObject([
+    { taken: true },
+    { taken: false },
+  ])
 })
 
 test('of several slots that are to be tried again the latest is the open one', async () => {
   await using store = await openTestStore()
   for (const slot of [ONE, NOON]) await (await take(store, 'one', slot)).reopen(60_000, true)
-  const [state] = await loadScheduleStates(store.pool, [{ schedule: 'poll', account: 'one', slot: ONE }])
+  const { states } = await loadScheduleStates(store.pool, [{ schedule: 'poll', account: 'one', slot: ONE }])
+  const [state] = states
   expect(state?.open?.slot).toEqual(ONE)
 })

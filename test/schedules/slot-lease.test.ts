@@ -53,9 +53,9 @@ test('a slot is not free before its lease expires, whatever its retry_at', async
   const lease = await take(store)
   await endSlotPauses(store.pool)
   expect(await take(store)).toBeNull()
-  expect((await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }]))[0]!.open!.freeInMs).toBeGreaterThan(
-    0,
-  )
+  expect(
+    (await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }])).states[0]!.open!.freeInMs,
+  ).toBeGreaterThan(0)
   await lease!.settle('succeeded', true)
 })
 
@@ -154,7 +154,7 @@ test('an attempt that was given back does not count, and a slot that is done is 
   const again = await take(store)
   expect(again!.attempts).toBe(1)
   await again!.settle('succeeded', true)
-  const states = await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }])
+  const { states } = await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }])
   expect(states).toEqual([{ paused: false, taken: true, isNew: false, open: null }])
 })
 

@@ -86,7 +86,8 @@ export async function openScriptedWorker(
   const head = await findImport(pool, importId)
   if (!head) throw new Error(`there is no import ${importId}`)
   const { account, pageId, method } = head
-  const lease = { name: `test:${importId}`, token: randomUUID(), signal: NEVER, release: async () => {} }
+  const [name, token] = [`test:${importId}`, randomUUID()]
+  const lease = { name, token, signal: NEVER, release: async () => {}, wasEnded() {} }
   if (!(await takeLease(pool, lease.name, lease.token, 'test', HOUR_MS))) {
     throw new Error(`import ${importId} has a worker already`)
   }

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { pauseSchedule } from '#src/schedules/control.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import { createFindDue } from '#src/schedules/find-due.ts'
@@ -54,6 +54,28 @@ test('a schedule whose time cannot be computed stops no other, and is logged onc
   await reconciler.look()
   expect(await accountsWoken(harness)).toContain('default')
   expect(lines).toEqual([expect.stringContaining('cannot be computed')])
+})
+
+test('a look at nothing that is due takes two statements', async () => {
+  await using harness = await openQueueHarness('postgres')
+  const { pool } = harness.ferry
+  await using reconciler = openReconciler(harness, [scheduleOf('poll', { everyMs: 3_600_000, offsetMs: 0 })])
+  for (let look = 1; look <= 2; look++) await reconciler.look()
+  const query = vi.spyOn(pool, 'query')
+  await reconciler.look()
+  expect(query).toHaveBeenCalledTimes(2)
+})
+
+test('what is due is right even after this machine has slept, by the clock of the database', async () => {
+  await using harness = await openQueueHarness('postgres')
+  const findDue = createFindDue({ ...harness.ferry, installedAt: new Date() })
+  const poll = scheduleOf('poll', { everyMs: 600_000, offsetMs: 0 })
+  const before = await findDue([poll])
+  const now = performance.now.bind(performance)
+  using _slept = vi.spyOn(performance, 'now').mockImplementation(() => now() - 3_600_000)
+  const { due, nextInMs } = await findDue([poll])
+  expect(due).toEqual(before.due)
+  expect(nextInMs).toBeGreaterThan(0)
 })
 
 test('a pause of one account pauses no other', async () => {

@@ -35,6 +35,9 @@ export async function reclaimExpiredOfPage(pool: Pool, importId: bigint): Promis
   await reclaimImports(pool, rows)
 }
 
+/** SQL that says whether any claim has expired. */
+export const ANY_EXPIRED_IN_SQL = `exists (select from ferry.import_batches b where ${IS_CLAIM_EXPIRED})`
+
 /** Ends the expired claims of all imports, whatever their status; returns how many. */
 export async function reclaimExpired(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(

@@ -2,6 +2,9 @@ import type { Pool } from 'pg'
 import { isHeldInSql } from '#src/db/lease-rows.ts'
 import { isActiveInSql, isBehindInSql, leaseNameInSql } from '#src/imports/page.ts'
 
+/** SQL that says whether any import is unfinished. Without one, none waits. */
+export const ANY_UNFINISHED_IN_SQL = 'exists (select from ferry.imports where finished_at is null)'
+
 /**
  * Returns the imports that could be sent now and that no worker is processing, those first that were served longest ago:
  * active, the oldest of their page, not backing off.
