@@ -62,18 +62,17 @@ export async function findHoldOfRun(pool: Pool, runId: bigint): Promise<HoldRow 
   return hold ?? null
 }
 
-/** The ids that a hold has after `after`, in their order: numbers by their size, others as text. */
+/** The ids that a hold has after `after`: short ones first, so that numbers are in the order of their size. */
 export async function listHeldIds(
   pool: Pool,
-  { id, resource }: Pick<HoldRow, 'id' | 'resource'>,
+  { id }: Pick<HoldRow, 'id'>,
   limit: number,
   after: string | null,
 ): Promise<string[]> {
-  const type = resource === 'alert-rules' ? 'numeric' : 'text collate "C"'
   const { rows } = await pool.query<{ id: string }>(
-    `select held.id from ferry.removal_holds h, unnest(h.ids) as held (id)
-     where h.id = $1 and ($2::text is null or held.id::${type} > $2::${type})
-     order by held.id::${type} limit $3`,
+    `select held.id from (select unnest(ids) as id from ferry.removal_holds where id = $1) held
+     where $2::text is null or (length(held.id), held.id collate "C") > (length($2), $2)
+     order by length(held.id), held.id collate "C" limit $3`,
     [id, after, limit],
   )
   return rows.map(row => row.id)
@@ -83,13 +82,19 @@ export async function listHeldIds(
 const HeldFolder = z.object({ folder: z.string(), held: z.number(), current: z.number() })
 export type HeldFolder = Readonly<z.infer<typeof HeldFolder>>
 
-/** The folders that would lose the most alert rules, at most `limit`. Empty for servers, which have no folders. */
+/** Counting the folders of more rows takes too long for a page. */
+const MAX_SUMMED = 10_000
+
+/**
+ * The folders that would lose the most alert rules, at most `limit`. Empty for servers, which have no folders, and for a hold of
+ * more than 10,000 rows.
+ */
 export async function listHeldFolders(
   pool: Pool,
-  { id, account, resource }: Pick<HoldRow, 'id'> & Inventory,
+  { id, account, resource, rows: held }: Pick<HoldRow, 'id' | 'rows'> & Inventory,
   limit: number,
 ): Promise<HeldFolder[]> {
-  if (resource !== 'alert-rules') return []
+  if (resource !== 'alert-rules' || held > MAX_SUMMED) return []
   const { rows } = await pool.query(
     `with held as (
        select unnest(ids)::numeric as id from ferry.removal_holds where id = $1

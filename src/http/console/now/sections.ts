@@ -86,7 +86,7 @@ export function freshness({ inventories }: NowFacts, timezone: string): Html {
         cell: row => (row.promiseMs === null ? '–' : duration(row.promiseMs)),
       },
       { head: 'Last read', cell: row => lastRead(row, timezone) },
-      { head: 'Why late', cell: row => whyLate(row) },
+      ...(shown.some(isLate) ? [{ head: 'Why late', cell: whyLate }] : []),
     ],
     shown,
     html`No inventory was read so far. A worker reads the first ones when it starts; <code>ferry sync all</code> does it now.`,

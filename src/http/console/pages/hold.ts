@@ -37,7 +37,7 @@ const hold: Page = {
     if (!hold) return null
     const [after = null] = readCursor(query, Cursor) ?? []
     const [folders, ids, approvals] = await Promise.all([
-      hold.endedAt ? [] : listHeldFolders(reader, hold, MAX_FOLDERS),
+      hold.endedAt || after !== null ? [] : listHeldFolders(reader, hold, MAX_FOLDERS),
       hold.endedAt ? [] : listHeldIds(reader, hold, PAGE_ROWS + 1, after),
       listApprovals(reader, hold, MAX_APPROVALS),
     ])
