@@ -31,6 +31,7 @@ const FRONT_DOORS = {
     'changes',
     'differences',
     'known-accounts',
+    'history-start',
     'list-inventory',
     'list-runs',
     'open-holds',

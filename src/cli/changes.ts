@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { ChangeRow } from '#src/inventory/changes.ts'
 import { type Fields, fieldsFrom } from '#src/inventory/differences.ts'
+import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { expectAccount } from './accounts.ts'
 import { instantArgument, ruleArgument } from './arguments.ts'
@@ -9,12 +10,11 @@ import { withFerry } from './command-context.ts'
 import { differencesOf } from './differences.ts'
 import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
+import { noteHistoryStart } from './history-note.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { harmless } from './output.ts'
 
 type Options = ListOptions & { since?: Date; by?: string; rule?: bigint; server?: string; account?: string }
-
-const DAY_MS = 86_400_000
 
 export function addChanges(program: Command): void {
   const command = program
@@ -49,10 +49,11 @@ export function addChanges(program: Command): void {
           cells: cellsOfChange,
           json: jsonOfChange,
           none: isOfOne(options)
-            ? 'Nothing is known of it.'
+            ? 'No change of it is known.'
             : 'Nothing changed. `--since 7d` looks further back.',
           total: () => countChanges(pool, filter, COUNTED_TO + 1),
         })
+        await noteHistoryStart(pool, filter.since)
         return EXIT.done
       }),
     )

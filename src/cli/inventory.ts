@@ -9,6 +9,7 @@ import { cellsOfChange, jsonOfChange, nothingKnown } from './changes.ts'
 import { withFerry } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
+import { noteHistoryStart } from './history-note.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { type Cell, emphasised, instant, print, printJson, printTable } from './output.ts'
 
@@ -143,6 +144,7 @@ async function showRow(
       'It was never seen to fire.',
     )
   }
+  await noteHistoryStart(pool, undefined)
   return EXIT.done
 }
 

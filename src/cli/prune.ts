@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
+import { DAY_MS } from '#src/model/duration.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
 import { printJson, printTable } from './output.ts'
 
 type Options = ActOptions & { dryRun?: true; json?: true }
-
-const DAY_MS = 86_400_000
 
 export function addPrune(program: Command): void {
   const command = program

@@ -34,6 +34,10 @@ export function addReport(program: Command): void {
         const { runReport } = await import('#src/reports/run-report.ts')
         const { columns, rows } = await runReport(ferry.pool, report, given)
         await printRows(columns, rows, format, 'No rows: there is nothing to report.')
+        if (report.looksBack) {
+          const { noteLooksBack } = await import('./history-note.ts')
+          await noteLooksBack(ferry.pool, report.looksBack, given.since, context.config.retention)
+        }
         return EXIT.done
       }),
     )

@@ -1,5 +1,5 @@
 import type { Resource } from '#src/model/resource.ts'
-import type { ChangeFilter, ChangeKind } from './changes.ts'
+import { type ChangeFilter, type ChangeKind, START } from './changes.ts'
 import { VERSIONS } from './versioned-tables.ts'
 
 /*
@@ -80,7 +80,7 @@ function examinedOf(
 ): string {
   const { name: table, idColumn, idType } = VERSIONS[resource]
   const at = edge === 'began' ? 'v.valid_from' : 'v.valid_to'
-  const conditions = [`${at} is not null`]
+  const conditions = [`${at} is not null`, `${at} >= ${START}`]
   if (filter.since) conditions.push(`${at} >= ${param(filter.since, 'timestamptz')}`)
   if (filter.until) conditions.push(`${at} <= ${param(filter.until, 'timestamptz')}`)
   const one = resource === 'alert-rules' ? filter.rule : filter.server

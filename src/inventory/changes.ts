@@ -66,6 +66,9 @@ export function contentsOf(key: string): string {
     where ${key}.resource = 'mcp-servers' and c.server_id = ${key}.id and c.account = ${key}.account and c.observed_at = ${key}.at`
 }
 
+/** Before it, nobody knows whether a version had one before it: see `ferry.alert_rule_changes`. */
+export const START = '(select ferry.history_start())'
+
 type Query = { readonly sql: string; readonly params: unknown[] }
 
 /**
@@ -90,11 +93,11 @@ function eventsOf(filter: ChangeFilter, limit: number | null): Query {
   if (filter.rule === undefined && filter.by === undefined) resources.push('mcp-servers')
 
   const began = (resource: Resource) =>
-    `${found(resource, 'valid_from')} where v.valid_from >= ${since} and v.valid_from <= ${until}${conditions}${by}
+    `${found(resource, 'valid_from')} where v.valid_from >= ${since} and v.valid_from >= ${START} and v.valid_from <= ${until}${conditions}${by}
      order by v.valid_from desc limit $1::int`
   const ended = (resource: Resource, n: number) =>
     `${found(resource, 'valid_to')}
-     where v.valid_to is not null and v.valid_to >= ${since} and v.valid_to <= ${until}
+     where v.valid_to is not null and v.valid_to >= ${since} and v.valid_to >= ${START} and v.valid_to <= ${until}
        and v.valid_to >= (select case when count(*) >= $1::int then min(at) else '-infinity' end from began_${n})${conditions}
        and not exists (${successor(resource)})
      order by v.valid_to desc limit $1::int`

@@ -54,7 +54,7 @@ export async function countInventory(
 
 /**
  * The last version of a rule or server in each account that knew it by `asOf`. `valid_to` and `closed_by_run` are set if
- * it was gone by then.
+ * it was gone by then. Fails if the history starts later.
  */
 export async function loadInventory(
   pool: Pool,
@@ -69,6 +69,7 @@ export async function loadInventory(
        case when v.valid_to > $2::timestamptz then null else v.closed_by_run end as closed_by_run
      from ${table} v
      where v.${idColumn} = $1::${idType} and v.valid_from <= $2::timestamptz and ($3::text is null or v.account = $3)
+       and ferry.expect_history($2::timestamptz)
      order by v.account, v.valid_from desc`,
     [id, filter.asOf ?? 'infinity', filter.account ?? null],
   )

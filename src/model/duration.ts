@@ -1,3 +1,5 @@
+export const DAY_MS = 86_400_000
+
 /** The longest delay of a timer: Node fires a longer one at once. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1
 

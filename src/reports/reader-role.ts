@@ -53,7 +53,7 @@ export async function prepareReader(pool: Pool): Promise<ReaderState> {
     await client.query('select pg_advisory_xact_lock($1)', [LOCK])
     const { exists, isRight, statements } = await loadState(client)
     if (exists && isRight) return { status: 'ready' }
-    const create = exists ? [] : [`create role ${READER} nologin`]
+    const create = exists ? [] : [CREATE]
     await client.query('savepoint reader')
     try {
       for (const statement of create) await client.query(statement).catch(unlessThere(client))
@@ -67,6 +67,20 @@ export async function prepareReader(pool: Pool): Promise<ReaderState> {
     return { status: 'refused', statements: [...create, ...statements] }
   })
 }
+
+/** What `prepareReader` would find: whether the role exists, has exactly its rights, and what gives it these. Changes nothing. */
+export async function loadReaderState(pool: Pool): Promise<{
+  readonly exists: boolean
+  readonly isRight: boolean
+  readonly statements: readonly string[]
+}> {
+  return await inTransaction(pool, async client => {
+    const state = await loadState(client)
+    return { ...state, statements: [...(state.exists ? [] : [CREATE]), ...state.statements] }
+  })
+}
+
+const CREATE = `create role ${READER} nologin`
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 const ALREADY_EXISTS = ['42710', '23505']

@@ -19,7 +19,11 @@ export type Report = {
   /** The options it takes: $1, $2 … of its query, in this order. One that is not given is null. */
   readonly takes: readonly ReportOption[]
   readonly query: string
+  readonly looksBack?: LooksBack
 }
+
+/** What of the past a report counts, and how many days of it without `since`; null: all of it. */
+export type LooksBack = { readonly at: 'versions' | 'runs' | 'calls'; readonly days: number | null }
 
 /** What is asked for. `night` is a date such as `2026-11-20`. */
 export type ReportArguments = {

@@ -1,5 +1,9 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
+import { loadChangePage } from '#src/inventory/change-page.ts'
+import { countChanges, listChanges } from '#src/inventory/changes.ts'
+import { loadHistoryStart } from '#src/inventory/history-start.ts'
+import { loadInventory } from '#src/inventory/list-inventory.ts'
 import { oldHistory } from '#src/inventory/prune-history.ts'
 import { saveSnapshot } from '#src/inventory/snapshot-table.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
@@ -78,4 +82,35 @@ test('nothing is removed without a time to keep it', async () => {
   await insertRuleVersion(store.pool, { name: 'old', from: ago(500), to: ago(400) })
   for (const old of oldHistory(store.pool, null)) expect(await removeOld(old)).toBe(0)
   expect(await asOf(store.pool, 450)).toEqual(['old'])
+})
+
+test('changes from before the history starts are not shown: the first version that was kept is no addition', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const [first, second, third] = [ago(50), ago(40), ago(20)]
+  await insertRuleVersion(pool, { name: 'first', from: first, to: second })
+  await insertRuleVersion(pool, { name: 'second', from: second, to: third })
+  await insertRuleVersion(pool, { name: 'third', from: third })
+  await insertServerVersion(pool, { name: 'first', from: first, to: second })
+  await insertServerVersion(pool, { name: 'second', from: second })
+  const shown = async () => {
+    const listed = await Array.fromAsync(listChanges(pool, {}, null))
+    expect(await countChanges(pool, {}, 100)).toBe(listed.length)
+    const { changes } = await loadChangePage(pool, {}, null, 100)
+    expect(changes.map(({ name }) => name)).toEqual(listed.map(({ name }) => name))
+    return listed.map(({ change, name }) => `${change} ${name}`)
+  }
+  expect(await loadHistoryStart(pool)).toBeNull()
+  expect(await shown()).toHaveLength(5)
+  expect(await prune(pool)).toEqual([1, 1, 0, 0])
+  expect(await loadHistoryStart(pool)).toEqual(expect.any(Date))
+  expect(await shown()).toEqual(['changed third'])
+  const between = (days: number) =>
+    pool.query('select change, name from ferry.changes_between($1, now())', [ago(days)])
+  await expect(between(35)).rejects.toThrow(/^The history starts at/)
+  expect((await between(25)).rows).toEqual([{ change: 'changed', name: 'third' }])
+  for (const asOf of [ago(35), ago(45)]) {
+    await expect(loadInventory(pool, 'alert-rules', '1', { asOf })).rejects.toThrow(/^The history starts at/)
+  }
+  expect(await loadInventory(pool, 'alert-rules', '1', { asOf: ago(25) })).toMatchObject([{ name: 'second' }])
 })

@@ -5,6 +5,7 @@ import type { Ferry } from '#src/ferry.ts'
 import { listOpenHolds } from '#src/inventory/open-holds.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
+import { loadReaderState, READER } from '#src/reports/reader-role.ts'
 import { counted } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
 
@@ -12,6 +13,7 @@ import { type Finding, failed, orFailed } from './finding.ts'
 export async function* databaseFindings(ferry: Ferry): AsyncGenerator<Finding> {
   yield* orFailed('postgres', checkServer(ferry))
   yield await checkRights(ferry).catch(failed('rights'))
+  yield await checkReader(ferry).catch(failed('reader'))
   yield await checkConnections(ferry).catch(failed('connections'))
   yield* orFailed('holds', openHolds(ferry))
 }
@@ -72,6 +74,26 @@ function describeRight({ kind, right, objects }: MissingRight): string {
   if (kind === 'table') return `${right} on ${names}`
   if (kind === 'database') return 'temporary tables, which the staging of imports needs'
   return `${right} of the ${kind} ${names}`
+}
+
+/** The role that only reads is a wish: without it Ferry works, and nobody reads with its rights. */
+async function checkReader({ pool }: Ferry): Promise<Finding> {
+  const { exists, isRight, statements } = await loadReaderState(pool)
+  if (exists && isRight) {
+    return {
+      check: 'reader',
+      status: 'ok',
+      found: `the role ${READER} has its rights: views and reports, no people`,
+    }
+  }
+  return {
+    check: 'reader',
+    status: 'warn',
+    found: exists
+      ? `the role ${READER} lacks rights, or has some that it should not have`
+      : `there is no role ${READER}, which reads views and reports and no people`,
+    whatToDo: `\`ferry migrate\` makes it. If its role may not, run this as the owner of the tables who may create roles: ${statements.join('; ')};`,
+  }
 }
 
 /** Compares the connections that are left with those that one worker may open. */

@@ -1,5 +1,6 @@
 -- One row for each addition, change, removal and return of a rule. `before` and `after` hold the fields that differ. Each
--- version looks up the version before it, so that a condition on the rule or on the time reaches the index.
+-- version looks up the version before it, so that a condition on the rule or on the time reaches the index. Before the
+-- history starts nobody knows whether a version had one before it.
 CREATE OR REPLACE VIEW ferry.alert_rule_changes AS
   SELECT v.account, v.id, v.valid_from AS observed_at, v.opened_by_run AS run_id, v.name,
     CASE WHEN p.id IS NULL THEN 'added' WHEN p.valid_to < v.valid_from THEN 'returned' ELSE 'changed' END AS change,
@@ -33,14 +34,15 @@ CREATE OR REPLACE VIEW ferry.alert_rule_changes AS
     ) AS f (key, before, after, differs)
     WHERE f.differs
   ) d ON p.id IS NOT NULL
+  WHERE v.valid_from >= (SELECT ferry.history_start())
   UNION ALL
   SELECT v.account, v.id, v.valid_to, v.closed_by_run, v.name, 'removed', NULL, NULL, NULL, NULL
   FROM ferry.alert_rule_versions v
-  WHERE v.valid_to IS NOT NULL AND NOT EXISTS (
+  WHERE v.valid_to >= (SELECT ferry.history_start()) AND NOT EXISTS (
     SELECT FROM ferry.alert_rule_versions n WHERE n.id = v.id AND n.account = v.account AND n.valid_from = v.valid_to
   );
 
-COMMENT ON VIEW ferry.alert_rule_changes IS 'What happened to alert rules: one row for every addition, change, removal and return.';
+COMMENT ON VIEW ferry.alert_rule_changes IS 'What happened to alert rules: one row for every addition, change, removal and return, from history_start() on. What returns after its earlier versions were removed is added.';
 SELECT ferry.describe_columns('ferry.alert_rule_changes', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.alert_rule_changes.observed_at IS 'When it was observed.';
 COMMENT ON COLUMN ferry.alert_rule_changes.run_id IS 'The run (sync_runs.id) that observed it.';

@@ -14,14 +14,15 @@ CREATE OR REPLACE VIEW ferry.mcp_server_changes AS
     WHERE a.value <> b.value AND key <> ALL (
       '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
   ) d ON p.server_id IS NOT NULL
+  WHERE v.valid_from >= (SELECT ferry.history_start())
   UNION ALL
   SELECT v.account, v.server_id, v.valid_to, v.closed_by_run, v.server_name, 'removed', NULL, NULL
   FROM ferry.mcp_server_versions v
-  WHERE v.valid_to IS NOT NULL AND NOT EXISTS (
+  WHERE v.valid_to >= (SELECT ferry.history_start()) AND NOT EXISTS (
     SELECT FROM ferry.mcp_server_versions n WHERE n.server_id = v.server_id AND n.account = v.account AND n.valid_from = v.valid_to
   );
 
-COMMENT ON VIEW ferry.mcp_server_changes IS 'What happened to MCP servers: one row for every addition, change, removal and return.';
+COMMENT ON VIEW ferry.mcp_server_changes IS 'What happened to MCP servers: one row for every addition, change, removal and return, from history_start() on. What returns after its earlier versions were removed is added.';
 SELECT ferry.describe_columns('ferry.mcp_server_changes', 'ferry.mcp_server_versions');
 COMMENT ON COLUMN ferry.mcp_server_changes.observed_at IS 'When it was observed.';
 COMMENT ON COLUMN ferry.mcp_server_changes.run_id IS 'The run (sync_runs.id) that observed it.';

@@ -11,6 +11,7 @@ export const MCP_REPORTS: readonly Report[] = [
     name: 'mcp_tool_changes',
     shows: 'tools that a server gained, lost or described otherwise',
     takes: ['since', 'account'],
+    looksBack: { at: 'versions', days: 7 },
     query: 'select * from ferry.mcp_tool_changes($1) where ($2::text is null or account = $2)',
   },
   {

@@ -23,18 +23,21 @@ export const OWNERSHIP_REPORTS: readonly Report[] = [
     name: 'editors',
     shows: 'who edits the rules of each folder, and where it is only one person',
     takes: ['since', 'account'],
+    looksBack: { at: 'versions', days: 30 },
     query: 'select * from ferry.editors($1) where ($2::text is null or account = $2)',
   },
   {
     name: 'churn_by_folder',
     shows: 'how many rules of each folder were added, changed, removed and returned',
     takes: ['since', 'account'],
+    looksBack: { at: 'versions', days: 7 },
     query: 'select * from ferry.churn_by_folder($1) where ($2::text is null or account = $2)',
   },
   {
     name: 'mass_edits',
     shows: 'when one person edited many rules within an hour',
     takes: ['since', 'account'],
+    looksBack: { at: 'versions', days: 7 },
     query: 'select * from ferry.mass_edits($1) where ($2::text is null or account = $2)',
   },
   {
@@ -48,6 +51,7 @@ export const OWNERSHIP_REPORTS: readonly Report[] = [
     name: 'silenced',
     shows: 'rules that were disabled, removed or edited while they fired or soon after',
     takes: ['since', 'account'],
+    looksBack: { at: 'versions', days: 7 },
     query: 'select * from ferry.silenced($1) where ($2::text is null or account = $2)',
   },
 ]

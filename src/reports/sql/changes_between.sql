@@ -46,7 +46,7 @@ RETURNS TABLE (
     ) AS f (key, before, after, differs)
     WHERE f.differs
   ) d ON o.id IS NOT NULL AND n.id IS NOT NULL
-  WHERE o.fingerprint IS DISTINCT FROM n.fingerprint
+  WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
   UNION ALL
   SELECT c.account, 'mcp-servers', CASE WHEN o.server_id IS NULL THEN 'added' WHEN n.server_id IS NULL THEN 'removed' ELSE 'changed' END,
     c.server_id, coalesce(n.server_name, o.server_name), NULL, NULL,
@@ -74,7 +74,7 @@ RETURNS TABLE (
     WHERE x.value <> y.value AND x.key <> ALL (
       '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
   ) d ON o.server_id IS NOT NULL AND n.server_id IS NOT NULL
-  WHERE o.fingerprint IS DISTINCT FROM n.fingerprint
+  WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
 $$;
 
-COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories from one instant to another: one row for each rule and server that differs, whatever happened between. before and after: the fields that differ, of a change. updater_name: who had updated the rule last at the second instant.';
+COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories from one instant to another: one row for each rule and server that differs, whatever happened between. Raises an error if the history starts later. before and after: the fields that differ, of a change. updater_name: who had updated the rule last at the second instant.';

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type ChangePage, loadChangePage } from '#src/inventory/change-page.ts'
 import { CHANGE_KINDS, type ChangeRow } from '#src/inventory/changes.ts'
+import { loadHistoryStart } from '#src/inventory/history-start.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page, parsedQuery } from '../page.ts'
@@ -62,6 +63,7 @@ const changes: Page = {
 ${filters(PATH, inLocalTime(query, filter, timezone), filtersIn(timezone, accounts, query))}
 ${table('What changed, the newest first', columnsIn(timezone, query), page.changes, emptyOf(page, query))}
 ${examinedNote(page, timezone)}
+${next ? null : historyNote(await loadHistoryStart(reader), filter.since, timezone)}
 ${pager(PATH, query, next && writeCursor(next))}`,
     }
   },
@@ -132,6 +134,12 @@ function emptyOf({ examinedTo }: ChangePage, query: URLSearchParams): Html {
   if (examinedTo) return html`Nothing found so far. The next page looks further back.`
   if (query.size > 0) return html`Nothing that changed matches. <a href="${PATH}">Show all changes</a>.`
   return html`Nothing was read yet. <code>ferry sync all</code> reads both inventories now.`
+}
+
+/** At the end of the list. */
+function historyNote(start: Date | null, since: Date | undefined, timezone: string): Html | null {
+  if (start === null || (since && since >= start)) return null
+  return html`<p class="notice">The history starts at ${time(start, timezone)}. What ended before was removed, as <code>FERRY_KEEP_VERSIONS</code> says.</p>`
 }
 
 function examinedNote({ examinedTo }: ChangePage, timezone: string): Html | null {

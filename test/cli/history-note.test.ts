@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { openCli } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
+
+const START = /^ferry: the history starts at 2\d{3}-\d\d-\d\d .*FERRY_KEEP_VERSIONS/m
+
+test('who looks farther back than the history is told where it starts, and nobody else', async () => {
+  await using cli = await openCli({ rules: 1 })
+  await cli.sync()
+  const [{ id } = { id: '' }] = jsonLines(await cli.ferryRun('rules list --json'))
+  const all = [
+    `changes --rule ${id}`,
+    `rules show ${id}`,
+    'report rules_never_fired',
+    'report rules_noisy --since 30d',
+  ]
+  for (const line of all) expect((await cli.ferryRun(line)).stderr).toBe('')
+  await cli.query(`insert into ferry.history (starts_at) values (now() - interval '10 d')`)
+  for (const line of all) expect((await cli.ferryRun(line)).stderr, line).toMatch(START)
+  for (const line of ['changes', 'changes --since 9d', 'report rules_noisy', 'report rules_by_folder']) {
+    expect((await cli.ferryRun(line)).stderr, line).toBe('')
+  }
+  for (const line of [
+    `rules show ${id} --as-of 11d`,
+    'rules list --as-of 11d',
+    `report changes_between --since 11d`,
+  ]) {
+    expect(await cli.ferryRun(line), line).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The history starts at'),
+    })
+  }
+})
+
+test('who looks farther back than calls or runs are kept is told for how long they are', async () => {
+  await using cli = await openCli()
+  const note = async (line: string, env = {}) => (await cli.ferryRun(line, env)).stderr
+  expect(await note('report call_latency --since 91d')).toBe(
+    'ferry: calls are kept for 90 days (FERRY_KEEP_CALLS). Older ones are not counted.\n',
+  )
+  expect(await note('report runs_health --since 3d', { FERRY_KEEP_RUNS: '2d' })).toContain('kept for 2 days')
+  expect(await note('report call_latency --since 89d')).toBe('')
+  expect(await note('report call_latency --since 91d', { FERRY_KEEP_CALLS: 'forever' })).toBe('')
+})
