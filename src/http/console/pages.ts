@@ -1,5 +1,6 @@
 import type { Action, Lookup, Page } from './page.ts'
 import { CHANGES_PAGES } from './pages/changes.ts'
+import { FIRING_PAGES } from './pages/firing.ts'
 import { HOLD_PAGE } from './pages/hold.ts'
 import { HOLD_ACTIONS } from './pages/hold-actions.ts'
 import { HOLD_PAGES } from './pages/holds.ts'
@@ -15,6 +16,7 @@ import { SCHEDULE_ACTIONS, SCHEDULE_PAGES } from './pages/schedules.ts'
 export const PAGES: readonly Page[] = [
   ...NOW_PAGES,
   ...CHANGES_PAGES,
+  ...FIRING_PAGES,
   ...IMPORTS_PAGES,
   ...IMPORT_PAGES,
   ...LEDGER_PAGES,

@@ -1,7 +1,7 @@
 import { type Html, html } from '../html.ts'
 import { number } from '../parts/values.ts'
 import { percent, tableUnder, tickLabels } from './plot.ts'
-import { isDrawn, shortNumber } from './value-axis.ts'
+import { isDrawn } from './value-axis.ts'
 
 export type HeatChart = {
   /** Unique on the page. */
@@ -20,15 +20,26 @@ export type HeatChart = {
 const CELL = 24
 const LEVELS = 5
 const MAX_LABELS = 8
+/** At most four characters up to a billion: `950`, `9.5K`, `120K`. */
+const SHORT = new Intl.NumberFormat('en-US', {
+  notation: 'compact',
+  roundingPriority: 'lessPrecision',
+  maximumSignificantDigits: 3,
+  maximumFractionDigits: 1,
+})
 
 /**
  * Counts in two directions, as cells that are the stronger the higher they are, in five levels. A wide screen has the counts in
- * the cells. Each level goes twice to three times as high as the one before it, so that few high counts do not hide the others.
+ * the cells. Higher levels are wider, so that few high counts do not hide the others.
  */
 export function heatChart(chart: HeatChart): Html {
   const { id, title, unit, rows, columns, note = null } = chart
   const counts = rows.flatMap(row => row.counts.filter(isDrawn))
-  const bounds = levelsFor(counts.reduce((most, count) => Math.max(most, count), 0))
+  const lowest = counts.reduce((least, count) => Math.min(least, count), counts[0] ?? 0)
+  const bounds = levelsFor(
+    lowest,
+    counts.reduce((most, count) => Math.max(most, count), 0),
+  )
   const height = rows.length * CELL
   const every = Math.ceil(columns.length / MAX_LABELS)
   const ticks = columns.map((label, n) => ({
@@ -48,7 +59,7 @@ ${rows.map((row, y) => columns.map((column, x) => cell(row.counts[x] ?? 0, { x, 
 ${tickLabels(ticks, height)}
 </svg>
 </div>
-${legendOf(bounds)}${note ? html`<p class="quiet">${note}</p>` : null}
+${legendOf(lowest, bounds)}${note ? html`<p class="quiet">${note}</p>` : null}
 ${tableUnder(id, countsTable(chart))}
 </figure>`
 }
@@ -68,16 +79,27 @@ function cell(
           bounds.findIndex(bound => count <= bound),
           bounds,
         )
-  const text = html`<text class="chart-minor" x="${percent((x + 0.5) / columns)}" y="${(y + 0.5) * CELL + 4}" text-anchor="middle">${shortNumber(count)}</text>`
+  const text = html`<text class="heat-count" x="${percent((x + 0.5) / columns)}" y="${(y + 0.5) * CELL + 4}" text-anchor="middle">${SHORT.format(count)}</text>`
   return html`<g class="heat heat-${level}"><rect x="${percent(x / columns)}" y="${y * CELL}" width="${percent(1 / columns)}" height="${CELL}"><title>${name}: ${number(count)}</title></rect>${count === 0 ? null : text}</g>
 `
 }
 
-/** The highest count of each level, the last one the highest of all: whole numbers that grow as squares do. None without counts. */
-export function levelsFor(highest: number): number[] {
+/**
+ * The highest count of each level, the last one the highest of all: whole numbers that grow as squares do, from the lowest
+ * count on if no count is 0. None without counts.
+ */
+export function levelsFor(lowest: number, highest: number): number[] {
   if (!(highest >= 0.5)) return []
-  const bounds = Array.from({ length: LEVELS }, (_, n) => Math.round(highest * ((n + 1) / LEVELS) ** 2))
-  return [...new Set(bounds)].filter(bound => bound > 0)
+  const base = baseOf(lowest)
+  const bounds = Array.from({ length: LEVELS }, (_, n) =>
+    Math.round(base + (highest - base) * ((n + 1) / LEVELS) ** 2),
+  )
+  return [...new Set(bounds)].filter(bound => bound > base)
+}
+
+/** What is below all levels. */
+function baseOf(lowest: number): number {
+  return Math.max(0, Math.round(lowest) - 1)
 }
 
 /** With few levels, the highest are as strong all the same. */
@@ -85,9 +107,10 @@ function levelOf(n: number, bounds: readonly number[]): number {
   return LEVELS - bounds.length + n + 1
 }
 
-function legendOf(bounds: readonly number[]): Html {
-  return html`<ul class="chart-legend"><li>${swatch(0)}0</li>${bounds.map((bound, n) => {
-    const least = (bounds[n - 1] ?? 0) + 1
+function legendOf(lowest: number, bounds: readonly number[]): Html {
+  const zero = lowest < 0.5 ? html`<li>${swatch(0)}0</li>` : null
+  return html`<ul class="chart-legend">${zero}${bounds.map((bound, n) => {
+    const least = (bounds[n - 1] ?? baseOf(lowest)) + 1
     return html`<li>${swatch(levelOf(n, bounds))}${number(least)}${bound > least ? `–${number(bound)}` : null}</li>`
   })}</ul>`
 }

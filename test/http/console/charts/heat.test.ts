@@ -25,15 +25,24 @@ test('a cell is the stronger the higher its count is; only 0 is empty', () => {
 
 test('levels are whole numbers that grow, up to the highest count', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), highest => {
-      const bounds = levelsFor(highest)
+    fc.property(fc.maxSafeNat(), fc.maxSafeNat(), (one, other) => {
+      const [lowest, highest] = [Math.min(one, other), Math.max(one, other, 1)]
+      const bounds = levelsFor(lowest, highest)
       expect(bounds.at(-1)).toBe(highest)
       expect(bounds.length).toBeLessThanOrEqual(5)
-      for (const [n, bound] of bounds.entries()) expect(bound).toBeGreaterThan(bounds[n - 1] ?? 0)
+      for (const [n, bound] of bounds.entries()) expect(bound).toBeGreaterThan(bounds[n - 1] ?? lowest - 1)
     }),
   )
-  expect(levelsFor(100)).toEqual([4, 16, 36, 64, 100])
-  expect(levelsFor(0)).toEqual([])
+  expect(levelsFor(0, 100)).toEqual([4, 16, 36, 64, 100])
+  expect(levelsFor(0, 0)).toEqual([])
+})
+
+test('counts that are all high differ all the same', () => {
+  const page = draw({ rows: [{ name: 'Mon', counts: [44_000, 54_000] }] })
+  expect(levels(page)).toEqual([1, 5])
+  const legend = [...page.matchAll(/<li>.*?<\/li>/g)].map(([item]) => item.replace(/<[^>]*>/g, ''))
+  expect([legend[0], legend.at(-1)]).toEqual(['44,000–44,399', '50,401–54,000'])
+  expect(page).toContain('>44K</text>')
 })
 
 test('the legend says which counts a level has, and the highest is named in words', () => {

@@ -1,0 +1,37 @@
+import { loadBegins } from '#src/reports/firing/begins.ts'
+import { heatChart } from '../charts/heat.ts'
+import { html } from '../html.ts'
+import type { Page } from '../page.ts'
+import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
+import { byWeekdayAndHour, HOURS_OF_DAY } from '../parts/weekday-hours.ts'
+
+const PATH = '/firing/when'
+
+/** On which weekdays and at which hours episodes begin. */
+export const firingWhen: Page = {
+  path: PATH,
+  section: 'firing',
+  access: 'read',
+  async render(request) {
+    const { timezone } = request.target
+    const period = periodOf(PATH, request.query)
+    const begins = await loadBegins(request.reader, period)
+    return {
+      title: 'Weekday and hour',
+      body: html`${firingTabs(PATH, request)}
+${
+  begins.length === 0
+    ? html`<div class="empty"><h3>When episodes begin</h3><p>No episode was seen to begin in the last ${period.words}. <a href="/">Now</a> says whether the alert rules are fresh.</p></div>`
+    : heatChart({
+        id: 'when',
+        title: `When the episodes of the last ${period.words} began`,
+        unit: 'episodes',
+        head: 'Weekday',
+        rows: byWeekdayAndHour(begins, timezone, (one, other) => one + other),
+        columns: HOURS_OF_DAY,
+        note: html`Each cell is an hour in ${timezone}: 8 is from 08:00 to 09:00.`,
+      })
+}`,
+    }
+  },
+}

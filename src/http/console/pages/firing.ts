@@ -1,0 +1,151 @@
+import {
+  type FiredRule,
+  type FiredRules,
+  loadFiredRules,
+  type RuleEvent,
+} from '#src/reports/firing/episodes.ts'
+import { loadLongestFiring } from '#src/reports/firing/longest-now.ts'
+import { ganttChart, type MarkKind } from '../charts/gantt.ts'
+import { numbersTable } from '../charts/plot.ts'
+import { type Html, html } from '../html.ts'
+import type { Page } from '../page.ts'
+import { inventoryLink, pathOf } from '../parts/changes.ts'
+import { changesAt } from '../parts/changes-at.ts'
+import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
+import { table } from '../parts/table.ts'
+import { badge, duration, foreign, inZone, number, time } from '../parts/values.ts'
+
+import { firingLoad } from './firing-load.ts'
+import { firingNoisy } from './firing-noisy.ts'
+import { firingSilenced } from './firing-silenced.ts'
+import { firingWhen } from './firing-when.ts'
+
+const PATH = '/firing'
+const MAX_RULES = 30
+const MAX_LONGEST = 20
+/** Of each rule in the table; its page has all of them. */
+const MAX_EVENTS = 3
+
+/** Which rules fired, when, and what was changed meanwhile. */
+const firing: Page = {
+  path: PATH,
+  section: 'firing',
+  access: 'read',
+  async render(request) {
+    const { query, reader, target } = request
+    const period = periodOf(PATH, query)
+    const [fired, longest] = await Promise.all([
+      loadFiredRules(reader, period, MAX_RULES),
+      loadLongestFiring(reader, period.account, MAX_LONGEST),
+    ])
+    return {
+      title: 'Firing',
+      refreshEveryMs: 60_000,
+      body: html`${firingTabs(PATH, request)}
+${fired.rules === 0 ? nothingFired(period) : episodes(fired, period, target.timezone)}
+<section id="longest"><h2>Firing longest now</h2>
+${table(
+  fired.firing > longest.length
+    ? `${longest.length} of ${number(fired.firing)} that fire now`
+    : 'The longest first',
+  [
+    { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
+    { head: 'Since', cell: ({ began }) => time(began, target.timezone) },
+    { head: 'For', isNumber: true, cell: ({ firingForMs }) => duration(firingForMs) },
+  ],
+  longest,
+  html`No rule fires now. <a href="/">Now</a> says whether the alert rules are fresh.`,
+)}</section>`,
+    }
+  },
+}
+
+function nothingFired({ words }: FiringPeriod): Html {
+  return html`<div class="empty"><h3>Episodes</h3><p>No rule was seen firing in the last ${words}. <a href="/">Now</a> says whether the alert rules are fresh; a longer period shows older episodes.</p></div>`
+}
+
+function episodes(
+  { shown, rules, episodes, firing }: FiredRules,
+  period: FiringPeriod,
+  timezone: string,
+): Html {
+  const others = rules - shown.length
+  return html`<p>${number(rules)} ${rules === 1 ? 'rule' : 'rules'} fired, in ${number(episodes)} ${episodes === 1 ? 'episode' : 'episodes'}. ${firing > 0 ? html`<a href="#longest">${number(firing)} ${firing === 1 ? 'fires' : 'fire'} now</a>.` : html`None fires now.`} ${others > 0 ? html`The chart has the ${shown.length} that fired longest, not the ${number(others)} others.` : null}</p>
+${ganttChart({
+  id: 'episodes',
+  title: `Episodes of the last ${period.words}`,
+  unit: 'a bar is an episode',
+  span: { from: period.since, to: period.until },
+  timezone,
+  rows: shown.map(rule => ({
+    label: html`<a href="${pathOf('alert-rules', rule.account, rule.id)}">${foreign(rule.name || rule.id)}</a>`,
+    summary: summaryOf(rule),
+    bars: rule.bars,
+    marks: rule.events.map(event => ({
+      at: event.at,
+      kind: markOf(event),
+      words: `${isolated(wordsOf(event))}, ${inZone(event.at, timezone)}`,
+    })),
+  })),
+  numbers: rulesTable(shown, timezone),
+})}`
+}
+
+function summaryOf({ episodes, firedForMs, isFiring, events }: FiredRule): string {
+  const parts = [
+    `${number(episodes)} ${episodes === 1 ? 'episode' : 'episodes'}`,
+    `${duration(firedForMs)} in all`,
+    ...(isFiring ? ['fires now'] : []),
+    ...(events.length > 0 ? [`${events.length} ${events.length === 1 ? 'change' : 'changes'}`] : []),
+  ]
+  return `${parts.join(', ')}.`
+}
+
+function rulesTable(rules: readonly FiredRule[], timezone: string): Html {
+  return numbersTable(
+    'Rules that fired longest',
+    [
+      { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
+      { head: 'Team', cell: ({ team }) => foreign(team) },
+      { head: 'Episodes', isNumber: true, cell: rule => number(rule.episodes) },
+      { head: 'Fired for', isNumber: true, cell: ({ firedForMs }) => duration(firedForMs) },
+      {
+        head: 'State',
+        cell: ({ isFiring }) => (isFiring ? badge('bad', 'firing') : badge('quiet', 'not firing')),
+      },
+      { head: 'Changed', cell: rule => eventLinks(rule, timezone) },
+    ],
+    rules,
+  )
+}
+
+function eventLinks({ account, id, events }: FiredRule, timezone: string): Html {
+  if (events.length === 0) return foreign(null)
+  const more = events.length - MAX_EVENTS
+  return html`<span>${events
+    .slice(-MAX_EVENTS)
+    .map(
+      event =>
+        html`<a href="${changesAt(account, event.at)}">${time(event.at, timezone)}</a> ${foreign(wordsOf(event))}<br>`,
+    )}${more > 0 ? html`<a href="${pathOf('alert-rules', account, id)}">${more} before</a>` : null}</span>`
+}
+
+function markOf({ change, enabled }: RuleEvent): MarkKind {
+  if (change === 'removed' || (change === 'changed' && enabled === false)) return 'off'
+  return change === 'changed' && enabled === null ? 'changed' : 'on'
+}
+
+function wordsOf({ change, enabled, by }: RuleEvent): string {
+  const what =
+    change === 'changed' ? (enabled === null ? 'edited' : enabled ? 'enabled' : 'disabled') : change
+  return by === null ? what : `${what} by ${[...by].slice(0, MAX_NAME_CHARACTERS).join('')}`
+}
+
+const MAX_NAME_CHARACTERS = 100
+
+/** Text of others between two marks of Unicode that keep it from turning the text around it: a tooltip has no elements. */
+function isolated(text: string): string {
+  return `\u2068${text}\u2069`
+}
+
+export const FIRING_PAGES: readonly Page[] = [firing, firingNoisy, firingWhen, firingSilenced, firingLoad]

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest'
+import { DAY, HOUR, minutesAgo } from '#test/reports/ask.ts'
+import { insertFiring, insertRuleVersion, type RuleVersion } from '#test/support/versions.ts'
+import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
+
+const PAGES = ['/firing', '/firing/noisy', '/firing/when', '/firing/silenced', '/firing/load']
+
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  '\u202egnp.exe',
+  'x'.repeat(3_000),
+  '👩‍🚒',
+  ' ',
+]
+
+const HOSTILE_ACCOUNT = '\u202egnp"><img src=x onerror=alert(1)><script>alert(1)</script>/../%00 👩‍🚒'
+
+/** The text of a page, without tags and tooltips. */
+const textOf = (page: string) =>
+  page
+    .replace(/<title[^>]*>.*?<\/title>/gs, '')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ')
+
+type Rule = Omit<RuleVersion, 'from' | 'to'>
+
+/** A rule that somebody disabled while it fired, and which fires again. */
+async function addRule({ ferry }: ConsoleHarness, rule: Rule): Promise<void> {
+  const { id = '1', account = 'default' } = rule
+  await insertRuleVersion(ferry.pool, {
+    ...rule,
+    account,
+    from: minutesAgo(60 * DAY),
+    to: minutesAgo(3 * HOUR),
+  })
+  await insertRuleVersion(ferry.pool, {
+    ...rule,
+    account,
+    enabled: false,
+    from: minutesAgo(3 * HOUR),
+    to: minutesAgo(2 * HOUR),
+  })
+  await insertRuleVersion(ferry.pool, { ...rule, account, from: minutesAgo(2 * HOUR) })
+  await insertFiring(ferry.pool, { account, id, from: minutesAgo(4 * HOUR), to: minutesAgo(3 * HOUR) })
+  await insertFiring(ferry.pool, { account, id, from: minutesAgo(HOUR) })
+}
+
+test('the page shows when a rule fired, who changed it meanwhile, and how long it has been firing', async () => {
+  await using harness = await openConsoleHarness()
+  await addRule(harness, { name: 'Checkout is slow', by: 'Ada', labels: { team: 'pay' } })
+  const { status, text } = await harness.page('/firing')
+  expect(status).toBe(200)
+  expect(text).toContain('<a href="/rules/default/1"><bdi>Checkout is slow</bdi></a>')
+  expect(text).toMatch(
+    /<title id="episodes-0">2 episodes, 2 h( \d s)? in all, fires now, 2 changes\.<\/title>/,
+  )
+  expect(text).toMatch(/<title>\u2068disabled by Ada\u2069, \d{4}-/)
+  expect(text).toMatch(/<title>\u2068enabled by Ada\u2069, \d{4}-/)
+  const at = minutesAgo(3 * HOUR)
+  const around = { since: new Date(at.getTime() - 60_000), until: new Date(at.getTime() + 60_000) }
+  const address = new URLSearchParams({
+    account: 'default',
+    since: around.since.toISOString(),
+    until: around.until.toISOString(),
+  })
+  expect(text).toContain(`href="/changes?${String(address).replaceAll('&', '&amp;')}"`)
+  expect(textOf(text)).toMatch(/1 rule fired, in 2 episodes\. 1 fires now/)
+  expect(textOf(text)).toMatch(/Firing longest now .* Checkout is slow .* 1 h/)
+  expect(text).toContain('data-refresh="60000"')
+})
+
+test('the other pages show noise, weekdays and hours, what was silenced, and the load', async () => {
+  await using harness = await openConsoleHarness()
+  await addRule(harness, {
+    name: 'Checkout is slow',
+    by: 'Ada',
+    cron: '*/15 * * * *',
+    labels: { team: 'pay' },
+  })
+  const noisy = textOf((await harness.page('/firing/noisy')).text)
+  expect(noisy).toMatch(/Checkout is slow rule 1 in default pay 2 0 \d+ % 2 h/)
+  const when = (await harness.page('/firing/when')).text
+  expect(when).toContain('When the episodes of the last 4 weeks began')
+  expect(when).toContain('Each cell is an hour in UTC')
+  const silenced = textOf((await harness.page('/firing/silenced')).text)
+  expect(silenced).toMatch(
+    /disabled Checkout is slow rule 1 in default Ada began [-\d: ]+ had been firing for 1 h/,
+  )
+  const load = textOf((await harness.page('/firing/load')).text)
+  expect(load).toMatch(
+    /enabled rules of default cause 1 evaluations in the worst minute .* and 0\.1 in a minute/,
+  )
+  expect(load).toContain('The worst minute of each hour')
+})
+
+describe('without episodes', () => {
+  test.each([
+    ['/firing', 'No rule was seen firing in the last 24 hours.', 'No rule fires now.'],
+    ['/firing/noisy?hours=6', 'No rule was seen firing in the last 6 hours.', ''],
+    ['/firing/when', 'No episode was seen to begin in the last 4 weeks.', ''],
+    ['/firing/silenced', 'No rule was disabled, removed or edited while it fired', ''],
+    [
+      '/firing/load',
+      'There is no enabled rule of default whose schedule can be read.',
+      'ferry sync alert-rules',
+    ],
+  ])('%s says so', async (path, ...sentences) => {
+    await using harness = await openConsoleHarness()
+    const { status, text } = await harness.page(path)
+    expect(status).toBe(200)
+    for (const sentence of sentences) expect(textOf(text)).toContain(sentence)
+    expect(text).not.toMatch(/<figure|NaN/)
+  })
+})
+
+test('the account and the period stay chosen from page to page, where a page has that period', async () => {
+  await using harness = await openConsoleHarness()
+  await addRule(harness, { name: 'elsewhere', account: 'b c' })
+  const { text } = await harness.page('/firing?hours=168&account=b+c')
+  expect(text).toContain('href="/firing/noisy?hours=168&amp;account=b+c"')
+  expect(text).toContain('href="/firing/load?account=b+c"')
+  expect(text).toContain('href="/firing?hours=6&amp;account=b+c"')
+  expect(text).toContain('<option value="b c" selected>')
+  expect(text).toContain('<option value="168" selected>')
+  expect(text).toContain('href="/rules/b%20c/1"')
+  expect((await harness.page('/firing?hours=720')).text).not.toContain('/firing/noisy?hours=720')
+  expect(textOf((await harness.page('/firing?account=default')).text)).toContain('No rule was seen firing')
+})
+
+test.each([
+  ['/firing?hours=12', 'hours'],
+  ['/firing?hours=1e9', 'hours'],
+  ['/firing/noisy?hours=720', 'hours'],
+  ['/firing/silenced?after=x', 'after'],
+  [
+    `/firing/silenced?after=${Buffer.from('["2026-11-20 03:30:00+00","a","b"]').toString('base64url')}`,
+    'after',
+  ],
+  ['/firing/load?account=%00', 'account'],
+])('%s is refused, and the parameter is named', async (path, parameter) => {
+  await using harness = await openConsoleHarness()
+  const { status, text } = await harness.page(path)
+  expect(status).toBe(400)
+  expect(text).toContain(`The address is wrong: ${parameter}:`)
+})
+
+test('hostile names of rules, teams, people and accounts are text, whatever page shows them', async () => {
+  await using harness = await openConsoleHarness()
+  for (const [n, name] of HOSTILE.entries()) {
+    const rule = { id: `${n + 1}`, name, by: name, labels: { team: name } }
+    await addRule(harness, rule)
+    await addRule(harness, { ...rule, account: HOSTILE_ACCOUNT })
+  }
+  for (const path of PAGES) {
+    for (const account of [null, HOSTILE_ACCOUNT]) {
+      const { status, text } = await harness.page(
+        `${path}?${new URLSearchParams(account ? { account } : {})}`,
+      )
+      expect(status).toBe(200)
+      expect(text).not.toContain('<script>alert')
+      expect(text).not.toContain('<img src=x')
+      // A name that turns the text stands in an element or between marks that isolate it.
+      for (const before of text.split('\u202egnp').slice(0, -1)) {
+        expect(before.slice(-40)).toMatch(
+          /(<bdi>|\u2068)((disabled|enabled) by )?$|(title|value)="$|selected>$|">$/,
+        )
+      }
+    }
+  }
+}, 60_000)
+
+test('what was silenced is shown fifty at a time', async () => {
+  await using harness = await openConsoleHarness()
+  for (let n = 1; n <= 51; n++) await addRule(harness, { id: `${n}`, name: `rule number ${n}.` })
+  const first = (await harness.page('/firing/silenced')).text
+  const next = /<a rel="next" href="([^"]+)"/.exec(first)?.[1]?.replaceAll('&amp;', '&')
+  expect(first).toContain('rule number 1.')
+  const second = (await harness.page(next ?? '')).text
+  // Each was disabled, and enabled an hour after its episode had ended.
+  expect(first.match(/<td data-head="Rule">/g)).toHaveLength(50)
+  expect(second.match(/<td data-head="Rule">/g)).toHaveLength(50)
+  expect(second).toContain('First page')
+})
+
+test('the read token sees all of these pages: they hold no personal data', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  await addRule(harness, { name: 'Checkout is slow' })
+  for (const path of PAGES) expect((await harness.page(path, READ_TOKEN)).status).toBe(200)
+})
