@@ -53,18 +53,20 @@ const CHOSEN: Readonly<Record<BatchChoice, string>> = {
   uncertain: `b.state not in ('sent', 'split') and ${IS_DECIDABLE}`,
 }
 
-/** Returns so many of the batches of an import that begin after a line, in the order of their lines. */
-export async function listBatchesAfter(
+/** Returns so many of the batches of an import that begin before a line, the last lines first: they are the latest. */
+export async function listBatchesBefore(
   pool: Pool,
   id: bigint,
-  { choice = 'all', after = 0n, limit }: { choice?: BatchChoice; after?: bigint; limit: number },
+  { choice = 'all', before = null, limit }: { choice?: BatchChoice; before?: bigint | null; limit: number },
 ): Promise<BatchRow[]> {
   const { rows } = await pool.query(
-    `${BATCHES} and ${CHOSEN[choice]} and b.from_line > $2 order by b.from_line limit $3`,
-    [id, after, limit],
+    `${BATCHES} and ${CHOSEN[choice]} and b.from_line < $2 order by b.from_line desc limit $3`,
+    [id, before ?? MAX_LINE, limit],
   )
   return BatchRow.array().parse(rows)
 }
+
+const MAX_LINE = 2n ** 63n - 1n
 
 /** Returns the import of each of these batches. */
 export async function importsOfBatches(

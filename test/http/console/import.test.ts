@@ -17,7 +17,7 @@ import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.t
 import { HOSTILE } from './page-text.ts'
 
 const ROWS = 'What became of the rows'
-const BATCHES = 'Batches, by their lines in the file'
+const BATCHES = 'Batches, the last lines first'
 
 /** Numbers by their names, as the funnel shows them. */
 function funnelOf(page: string): Record<string, string> {
@@ -188,7 +188,7 @@ describe('the batches of an import', () => {
       if (!next) break
       path = next.replaceAll('&amp;', '&')
     }
-    expect(seen).toEqual(Array.from({ length: 120 }, (_, index) => `${2 * index + 2}–${2 * index + 3}`))
+    expect(seen).toEqual(Array.from({ length: 120 }, (_, index) => `${240 - 2 * index}–${241 - 2 * index}`))
   })
 
   test('are shown with their state, how often they were sent, and every request id', async () => {
@@ -198,8 +198,8 @@ describe('the batches of an import', () => {
     await sendBatches(pool, id, [LOST])
     await sendBatches(pool, id, [ACCEPTED])
     const { text } = await harness.page(`/imports/${id}`, READ_TOKEN)
-    const [first] = cellsOf(text, BATCHES)
-    expect(first?.slice(1, 6)).toEqual(['2–3', '2', 'sent', '2', '1'])
+    const first = cellsOf(text, BATCHES).at(-1)
+    expect(first?.slice(1, 5)).toEqual(['2–3', '2', 'sent', '2, resent 1'])
     expect(text).toContain('<a href="/ledger/calls?request_id=req-1"><bdi>req-1</bdi></a>')
     expect(cellsOf((await harness.page(`/imports/${id}?batches=unsent`)).text, BATCHES)).toEqual([])
   })

@@ -4,9 +4,12 @@ import type { BatchState } from '#src/imports/states.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import { filters } from '../parts/filters.ts'
-import { PAGE_ROWS, pager, writeCursor } from '../parts/paging.ts'
+import { pager, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
 import { badge, counted, foreign, number, type Tone, time } from '../parts/values.ts'
+
+/** Fewer than in other lists: there is much above them, and a phone shows each as a card. */
+export const BATCH_ROWS = 20
 
 type BatchList = {
   readonly path: string
@@ -17,15 +20,15 @@ type BatchList = {
   readonly timezone: string
 }
 
-/** The batches of an import, in the order of their lines. */
+/** The batches of an import, those of the last lines first. */
 export function batchSection({ path, query, choice, batches, timezone }: BatchList): Html {
-  const rows = batches.slice(0, PAGE_ROWS)
+  const rows = batches.slice(0, BATCH_ROWS)
   const last = rows.at(-1)
-  const next = batches.length > PAGE_ROWS && last ? writeCursor([last.from_line]) : null
+  const next = batches.length > BATCH_ROWS && last ? writeCursor([last.from_line]) : null
   const choices = { unsent: 'not sent', uncertain: 'uncertain' }
-  return html`<section><h2 id="batches">Batches</h2>
+  return html`<section class="batches"><h2 id="batches">Batches</h2>
 ${filters(path, query, [{ name: 'batches', label: 'Which', kind: 'choice', choices, any: 'all' }])}
-${table('Batches, by their lines in the file', columns(timezone), rows, choice === 'all' ? html`No batch was made yet. Batches are made as they are sent.` : html`No batch is ${choices[choice]}.`)}
+${table('Batches, the last lines first', columns(timezone), rows, choice === 'all' ? html`No batch was made yet. Batches are made as they are sent.` : html`No batch is ${choices[choice]}.`)}
 ${pager(path, query, next)}</section>`
 }
 
@@ -39,26 +42,34 @@ export function uncertainSection(
   const decide: Column<BatchRow> = {
     head: 'Decide',
     cell: ({ id }) =>
-      html`<span><a href="/imports/${row.id}/batches/${id}/sent">arrived</a> or <a href="/imports/${row.id}/batches/${id}/resend">send again</a></span>`,
+      html`<span class="whole"><a href="/imports/${row.id}/batches/${id}/sent">arrived</a> or <a href="/imports/${row.id}/batches/${id}/resend">send again</a></span>`,
   }
-  return html`<section><h2 id="uncertain">Uncertain batches</h2>
+  return html`<section class="batches"><h2 id="uncertain">Uncertain batches</h2>
 <p>A call was made for each of these, and no definite answer came: the platform may have the rows. Find out there whether people of these lines are subscribed, then say so.${row.on_uncertain === 'resend' ? ' If you decide nothing, Ferry sends them again.' : null}</p>
 ${table(`Uncertain: ${counted(row.uncertain, 'row')}`, [...columns(timezone), decide], batches, html`None.`)}
-${batches.length === PAGE_ROWS ? html`<p><a href="${href(`/imports/${row.id}`, { batches: 'uncertain' })}">All uncertain batches</a></p>` : null}</section>`
+${batches.length === BATCH_ROWS ? html`<p><a href="${href(`/imports/${row.id}`, { batches: 'uncertain' })}">All uncertain batches</a></p>` : null}</section>`
 }
 
 function columns(timezone: string): Column<BatchRow>[] {
   return [
-    { head: 'Batch', cell: ({ id }) => id },
-    { head: 'Lines', cell: ({ from_line, to_line }) => `${from_line}–${to_line}` },
+    { head: 'Batch', isNumber: true, cell: ({ id }) => id },
+    { head: 'Lines', isNumber: true, cell: ({ from_line, to_line }) => `${from_line}–${to_line}` },
     { head: 'Rows', isNumber: true, cell: ({ rows }) => number(rows) },
-    { head: 'State', cell: ({ id, state }) => badge(TONES[state], state, `Batch ${id}`) },
-    { head: 'Calls', isNumber: true, cell: ({ calls }) => number(calls) },
-    { head: 'Resent', isNumber: true, cell: ({ resends }) => number(resends) },
+    { head: 'State', cell: row => stateOf(row) },
+    { head: 'Calls', isNumber: true, cell: row => callsOf(row) },
     { head: 'Sent at', cell: ({ sent_at }) => time(sent_at, timezone) },
     { head: 'Answer', cell: row => answerOf(row) },
     { head: 'Request ids', cell: ({ request_ids }) => requestIds(request_ids) },
   ]
+}
+
+function stateOf({ id, state, uncertain }: BatchRow): Html {
+  const of = `Batch ${id}`
+  return uncertain && state === 'ready' ? badge('warn', 'to be resent', of) : badge(TONES[state], state, of)
+}
+
+function callsOf({ calls, resends }: BatchRow): string {
+  return resends === 0 ? number(calls) : `${number(calls)}, resent ${number(resends)}`
 }
 
 const TONES: Readonly<Record<BatchState, Tone>> = {

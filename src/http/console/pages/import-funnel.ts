@@ -11,17 +11,17 @@ export function funnel(id: bigint, counts: ImportCounts): Html {
   const parts = partsOf(counts)
   return html`${missing(id, counts)}
 <figure class="funnel">${bar(parts, read)}</figure>
-${table<Part>(
-  'What became of the rows',
-  [
-    { head: 'Rows', cell: ({ name, css }) => html`<span>${swatch(css)}${name}</span>` },
-    { head: 'Number', isNumber: true, cell: ({ rows }) => number(rows) },
-    { head: 'Share', isNumber: true, cell: ({ rows }) => share(rows, read) },
-    { head: 'Meaning', cell: ({ means }) => html`<span class="quiet">${means}</span>` },
-  ],
-  [...parts, sumOf(parts, counts)],
-  html`The file has no rows.`,
-)}`
+<div class="rows">${table<Part>(
+    'What became of the rows',
+    [
+      { head: 'What', cell: ({ name, css }) => html`<span>${swatch(css)}${name}</span>` },
+      { head: 'Rows', isNumber: true, cell: ({ rows }) => number(rows) },
+      { head: 'Share', isNumber: true, cell: ({ rows }) => share(rows, read) },
+      { head: 'Meaning', cell: ({ means }) => html`<span class="quiet">${means}</span>` },
+    ],
+    [...parts, sumOf(parts, counts)],
+    html`The file has no rows.`,
+  )}</div>`
 }
 
 function partsOf(counts: ImportCounts): Part[] {

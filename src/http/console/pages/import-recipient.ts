@@ -21,7 +21,7 @@ export const recipientLookup: Lookup = {
     const rows = recipient === null ? null : await findRecipient(target.personal, row, recipient)
     return {
       title: `One recipient of import ${id}`,
-      fields: html`<p>The whole recipient, as it is in the file. Case does not matter. It is sent to Ferry alone, and written in no address and no log.</p>
+      fields: html`<p>The whole recipient, as it is in the file. Case does not matter. It will be in no URL and in no log.</p>
 <label>Recipient <input type="text" name="recipient" required maxlength="${MAX_CHARACTERS}" autocomplete="off" autocapitalize="off" spellcheck="false"></label>`,
       button: 'Look up',
       found:

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BATCH_CHOICES, listBatchesAfter } from '#src/imports/reporting/batches.ts'
+import { BATCH_CHOICES, listBatchesBefore } from '#src/imports/reporting/batches.ts'
 import { type Progress, progressOf } from '#src/imports/reporting/progress.ts'
 import { listReasons } from '#src/imports/reporting/reasons.ts'
 import { loadSummaryRow, type SummaryRow } from '#src/imports/reporting/summary.ts'
@@ -9,12 +9,12 @@ import { isActive, isEnded, toBeSent } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
 import { idOf, type Page, parsedQuery } from '../page.ts'
-import { PAGE_ROWS, readCursor } from '../parts/paging.ts'
+import { readCursor } from '../parts/paging.ts'
 import { sentence } from '../parts/sentence.ts'
 import { facts } from '../parts/table.ts'
 import { counted, duration, foreign, number, time } from '../parts/values.ts'
 import type { ConsoleTarget } from '../target.ts'
-import { batchSection, uncertainSection } from './import-batches.ts'
+import { BATCH_ROWS, batchSection, uncertainSection } from './import-batches.ts'
 import { decisionsOf } from './import-decisions.ts'
 import { funnel } from './import-funnel.ts'
 import { reasonSection } from './import-reasons.ts'
@@ -39,13 +39,17 @@ const page: Page = {
     const row = id === null ? null : await loadSummaryRow(reader, id)
     if (id === null || !row) return null
     const { batches: choice } = parsedQuery(query, Query)
-    const [after = '0'] = readCursor(query, Cursor) ?? []
+    const [before] = readCursor(query, Cursor) ?? []
     const limit = importLimitOf(target, row.account)
     const isMoving = isActive(row.status) || (row.status === 'staging' && row.staged_at === null)
     const [progress, batches, uncertain, reasons, minutes] = await Promise.all([
       progressOf(reader, row, limit),
-      listBatchesAfter(reader, id, { choice, after: BigInt(after), limit: PAGE_ROWS + 1 }),
-      row.uncertain > 0 ? listBatchesAfter(reader, id, { choice: 'uncertain', limit: PAGE_ROWS }) : [],
+      listBatchesBefore(reader, id, {
+        choice,
+        before: before === undefined ? null : BigInt(before),
+        limit: BATCH_ROWS + 1,
+      }),
+      row.uncertain > 0 ? listBatchesBefore(reader, id, { choice: 'uncertain', limit: BATCH_ROWS }) : [],
       row.read > row.sent + row.pending + row.uncertain ? listReasons(reader, id) : [],
       isRecent(row) ? loadThroughput(reader, row.account) : null,
     ])
@@ -85,7 +89,7 @@ function stateOf(row: SummaryRow, { whyWaiting }: Progress, timezone: string): H
 ${waits && html`<div class="notice warn"><p>${sentence(waits.why)}${waits.until && html` It is removed at ${time(waits.until, timezone)}.`}</p>${pauseDetails(row)}</div>`}
 ${whyWaiting && html`<p class="notice">${sentence(whyWaiting)}.</p>`}
 ${row.purged_at && html`<p class="notice">Its recipients were purged at ${time(row.purged_at, timezone)}. Numbers, times and request ids stay.</p>`}
-${links.length > 0 ? html`<p class="buttons">${links}</p>` : null}`
+${links.length > 0 ? html`<p class="buttons decisions">${links}</p>` : null}`
 }
 
 function pauseDetails({ status, pause_what_to_do, pause_request_id }: SummaryRow): Html | null {
@@ -117,7 +121,7 @@ function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timez
     ['Limit', limit ? limitInWords(limit) : 'not known here: this worker has no such account'],
     ['After an uncertain outcome', row.on_uncertain === 'hold' ? 'a person decides' : 'sent again'],
     ['Created', time(row.created_at, timezone)],
-    ['Ended', time(row.finished_at, timezone)],
+    ...(row.finished_at ? [['Ended', time(row.finished_at, timezone)] as const] : []),
     [isEnded(row.status) ? 'Took' : 'Since it began', duration(summary.durationMs)],
   ].map(([name, value]) => [name, value ?? html`<span class="none">not known yet</span>`] as const)
 }

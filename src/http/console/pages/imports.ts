@@ -10,6 +10,7 @@ import { type Filter, filters } from '../parts/filters.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
 import { badge, foreign, number, type Tone, time } from '../parts/values.ts'
+import { isFirstRowsApproval } from './import-decisions.ts'
 
 const PATH = '/imports'
 
@@ -104,13 +105,18 @@ function waitingTable(rows: readonly SummaryRow[], timezone: string): Html {
       },
       {
         head: 'Decide',
-        cell: ({ row, waits: { decision } }) =>
-          html`<a href="/imports/${row.id}${decision === 'resolve' ? '#uncertain' : `/${decision}`}">${DECISIONS[decision]}</a>`,
+        cell: ({ row, waits }) => decideLink(row, waits),
       },
     ],
     waiting,
     html`Nothing waits.`,
   )
+}
+
+function decideLink(row: SummaryRow, { decision }: WaitsFor): Html {
+  const words = isFirstRowsApproval(row) ? 'Approve' : DECISIONS[decision]
+  const path = decision === 'resolve' ? '#uncertain' : `/${decision}`
+  return html`<a class="whole" href="/imports/${row.id}${path}">${words}</a>`
 }
 
 const DECISIONS = { confirm: 'Confirm', resume: 'Resume', resolve: 'Look at it' } as const
