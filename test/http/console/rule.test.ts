@@ -25,11 +25,18 @@ test('a rule has its versions, firings and edits on one time line, the newest fi
   await insertFiring(pool, { id, from: at(10) })
   const { status, text } = await harness.page(`/rules/a/${id}`)
   expect(status).toBe(200)
-  expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
+  const [strip = '', history = ''] = text.split('</figure>')
+  expect(rowsIn(strip)).toEqual([
+    '2026-01-01 00:10:00 still fires',
+    '2026-01-01 00:03:00 2026-01-01 00:05:00 2 min',
+  ])
+  expect(strip).toContain('<title>changed by \u2068Ada\u2069</title>')
+  expect(strip).toContain('2 firings and 2 changes')
+  expect(rowsIn(history).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
     'changed name Checkout is very slow enabled true → false Ada run 1',
     'fires since then',
     'fired for 2 min, until 2026-01-01 00:05:00',
-    'added – Joan run 1',
+    'added Joan run 1',
   ])
   expect(text).toContain('<h1>Checkout is very slow</h1>')
   for (const known of [
@@ -51,10 +58,7 @@ test('a rule that is gone says since when, and shows what it was', async () => {
   await insertRuleVersion(harness.ferry.pool, { id: '1', name: 'Old', from: at(1), to: at(2) })
   const { text } = await harness.page('/rules/a/1')
   expect(text).toContain('It is gone since <time datetime="2026-01-01T00:02:00.000Z">')
-  expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
-    'removed – – run 2',
-    'added – Ada run 1',
-  ])
+  expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual(['removed run 2', 'added Ada run 1'])
 })
 
 test('a long time line goes on from page to page, nothing lost where changes and firings share an instant', async () => {
@@ -73,7 +77,9 @@ test('a long time line goes on from page to page, nothing lost where changes and
   let path: string | undefined = '/rules/a/1'
   while (path) {
     const { text } = await harness.page(path)
-    seen.push(...rowsIn(text).map(row => `${row.split(' ')[1]} ${row.split(' ')[2]}`))
+    seen.push(
+      ...rowsIn(text.split('</figure>')[1] ?? '').map(row => `${row.split(' ')[1]} ${row.split(' ')[2]}`),
+    )
     path = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
     expect(seen.length).toBeLessThanOrEqual(120)
   }
@@ -126,9 +132,9 @@ test('a server has its tools, and what changed in them tool by tool', async () =
   const [ofTools = '', history = ''] = text.split('<h2>What happened</h2>')
   expect(rowsIn(ofTools)).toEqual(['search –', 'search Finds code in every repository', 'merge –'])
   expect(rowsIn(history).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
-    'changed status enabled → disabled description none → Code tools.search Finds code in every repository → (empty) tools.search (2) (empty) → Finds code in every repository – run 1',
-    'changed tools.search Finds code in one every repository – run 1',
-    'added – – run 1',
+    'changed status enabled → disabled description none → Code tools.search Finds code in every repository → (empty) tools.search (2) (empty) → Finds code in every repository run 1',
+    'changed tools.search Finds code in one every repository run 1',
+    'added run 1',
   ])
 })
 

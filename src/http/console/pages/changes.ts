@@ -60,7 +60,7 @@ const changes: Page = {
     return {
       title: 'Changes',
       body: html`<p><a href="/changes/compare">Compare two moments or nights</a></p>
-${filters(PATH, inLocalTime(query, filter, timezone), filtersIn(timezone, accounts, query))}
+<div class="dense">${filters(PATH, inLocalTime(query, filter, timezone), filtersIn(timezone, accounts, query))}</div>
 ${table('What changed, the newest first', columnsIn(timezone, query), page.changes, emptyOf(page, query))}
 ${examinedNote(page, timezone)}
 ${next ? null : historyNote(await loadHistoryStart(reader), filter.since, timezone)}
@@ -119,7 +119,7 @@ function columnsIn(timezone: string, query: URLSearchParams): Column<ChangeRow>[
     {
       head: 'By',
       cell: ({ by }) =>
-        by === null ? foreign(null) : html`<a href="${narrowed(query, { by })}">${foreign(by)}</a>`,
+        by === null ? null : html`<a class="person" href="${narrowed(query, { by })}">${foreign(by)}</a>`,
     },
   ]
 }
@@ -144,7 +144,7 @@ function historyNote(start: Date | null, since: Date | undefined, timezone: stri
 
 function examinedNote({ examinedTo }: ChangePage, timezone: string): Html | null {
   if (!examinedTo) return null
-  return html`<p class="notice">Few changes match, so this page looked only as far back as ${time(examinedTo, timezone)}. The next page goes on from there. A later “until” skips what you do not need.</p>`
+  return html`<p class="notice">Few changes match, so this page looked only as far back as ${time(examinedTo, timezone)}. The next page goes on from there. An earlier “until” begins further back.</p>`
 }
 
 export const CHANGES_PAGES: readonly Page[] = [changes, compare, rule, server]

@@ -154,12 +154,15 @@ function columns(resource: Resource): Column<PagedDifference>[] {
     { head: resource === 'alert-rules' ? 'Folder' : 'Team', cell: row => foreign(row.folder) },
     {
       head: 'Old to new',
-      cell: row =>
-        differencesList(row, MAX_FIELDS, pathOf(row.resource, row.account, row.id)) ??
-        html`<span class="none">–</span>`,
+      cell: row => differencesList(row, MAX_FIELDS, pathOf(row.resource, row.account, row.id)),
     },
     ...(resource === 'alert-rules'
-      ? [{ head: 'Updated last by', cell: (row: PagedDifference) => foreign(row.by) }]
+      ? [
+          {
+            head: 'Updated last by',
+            cell: ({ by }: PagedDifference) => by && html`<span class="person">${foreign(by)}</span>`,
+          },
+        ]
       : []),
   ]
 }

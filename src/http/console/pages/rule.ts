@@ -3,6 +3,7 @@ import type { InventoryRow } from '#src/inventory/list-inventory.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page } from '../page.ts'
 import { pathOf } from '../parts/changes.ts'
+import { firingStrip } from '../parts/firing-strip.ts'
 import { loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts } from '../parts/table.ts'
@@ -29,7 +30,9 @@ export const rule: Page = {
       body: html`<p class="quiet">Alert rule <bdi>${id}</bdi> of account <bdi>${account}</bdi></p>
 ${notesOn(row, timezone)}
 ${factsOf(row, lastFiring, timezone)}
+${labelsOf(row.labels)}
 <h2>What happened</h2>
+${firingStrip(timeline, after === null, timezone)}
 ${timelineTable(timeline, timezone)}
 ${pager(pathOf('alert-rules', account, id), query, timeline.next)}`,
     }
@@ -57,7 +60,6 @@ function factsOf(row: InventoryRow, lastFiring: PagedFiring | undefined, timezon
         : foreign(updater),
     ],
     ['Created by', foreign(textOf(row.creator_name))],
-    ['Labels', labelsOf(row.labels)],
     ['This version since', time(row.valid_from as Date, timezone)],
   ])
 }
@@ -75,9 +77,9 @@ const MAX_LABELS = 30
 
 function labelsOf(labels: unknown): Html {
   const pairs = Object.entries((labels ?? {}) as Readonly<Record<string, unknown>>)
-  if (pairs.length === 0) return foreign(null)
+  if (pairs.length === 0) return html`<p class="none">It has no labels.</p>`
   const rest = pairs.length - MAX_LABELS
-  return html`<ul class="labels">${pairs
+  return html`<ul class="labels" aria-label="Labels">${pairs
     .slice(0, MAX_LABELS)
     .map(
       ([name, value]) => html`<li>${foreign(name)}: ${foreign(textOf(value))}</li>`,

@@ -14,10 +14,10 @@ export function changeBadge(change: ChangeKind): Html {
   return badge(TONES[change], change)
 }
 
-/** Stands where a change shows no field: an addition has nothing to compare with, a change may be of what others show. */
-export function nothingAltered(change: ChangeKind): Html {
-  const isOfOther = change === 'changed' || change === 'returned'
-  return html`<span class="none">${isOfOther ? 'only who updated it, or when' : '–'}</span>`
+/** Stands where a change altered no field that is shown; an addition or removal has nothing to compare. */
+export function nothingAltered(change: ChangeKind): Html | null {
+  if (change === 'added' || change === 'removed') return null
+  return html`<span class="none">only who updated it, or when</span>`
 }
 
 /** The page of a rule or server. */

@@ -76,7 +76,7 @@ export function timelineTable({ moments }: Timeline, timezone: string): Html {
       head: 'By',
       cell: moment =>
         moment.what === 'change'
-          ? html`<span>${foreign(moment.by)}<br><small>${runLink(moment.run, `run ${moment.run}`)}</small></span>`
+          ? html`<span class="person">${moment.by === null ? null : html`${foreign(moment.by)}<br>`}<small>${runLink(moment.run, `run ${moment.run}`)}</small></span>`
           : null,
     },
   ]
