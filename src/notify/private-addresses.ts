@@ -1,4 +1,4 @@
-import { lookup as lookUp } from 'node:dns'
+import { lookup as dnsLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /** Networks that are not on the public internet, or lead to one that is not. */
@@ -57,15 +57,21 @@ export function refusePrivateHost({ hostname }: URL): void {
 }
 
 /**
- * Looks up a name for a connection, and fails with `PrivateAddress` if any of its addresses is private. The connection is
- * made to the very addresses that were checked, so a name that is looked up twice cannot lead elsewhere.
+ * Returns what looks up names for connections with `lookUp`, and fails with `PrivateAddress` if any address of a name is
+ * private. The connection is made to the very addresses that were checked, so a name that is looked up twice cannot lead
+ * elsewhere.
  */
-export const lookUpPublic: LookupFunction = (hostname, options, done) => {
-  lookUp(hostname, { ...options, all: true }, (error, addresses) => {
-    const [first] = addresses ?? []
-    if (error) return done(error, '')
-    if (addresses.some(({ address }) => isPrivateAddress(address))) return done(new PrivateAddress(), '')
-    if (options.all) return done(null, addresses)
-    done(null, first?.address ?? '', first?.family)
-  })
+export function publicLookup(lookUp: typeof dnsLookup): LookupFunction {
+  return (hostname, options, done) => {
+    lookUp(hostname, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? []
+      if (error) return done(error, '')
+      if (addresses.some(({ address }) => isPrivateAddress(address))) return done(new PrivateAddress(), '')
+      if (options.all) return done(null, addresses)
+      done(null, first?.address ?? '', first?.family)
+    })
+  }
 }
+
+/** With the names of this machine. */
+export const lookUpPublic = publicLookup(dnsLookup)

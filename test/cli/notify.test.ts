@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { openReceiver, SECRET, status } from '#test/notify/receiver.ts'
+import { openTunnelProxy } from '#test/support/tunnel-proxy.ts'
 import { openCli } from './open-cli.ts'
 
 test('notify test sends a signed message and says what the receiver answered', async () => {
@@ -36,6 +39,45 @@ test('notify test without a receiver is wrong usage; without a secret it says th
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('FERRY_WEBHOOK_URL') })
   const unsigned = await cli.ferryRun('notify test', { FERRY_WEBHOOK_URL: receiver.url })
   expect(unsigned).toMatchObject({ code: 0, stdout: expect.stringContaining('It was not signed') })
+})
+
+const CERTIFICATES = new URL('../support/certificates/', import.meta.url)
+const certificate = (name: string) => readFileSync(new URL(name, CERTIFICATES))
+
+test('a message goes through the proxy of HTTPS_PROXY, whose password is in no output', async () => {
+  await using cli = await openCli({ rules: 0, servers: 0 })
+  await using receiver = await openReceiver({
+    key: certificate('server.key'),
+    cert: certificate('server.pem'),
+  })
+  await using proxy = await openTunnelProxy(Number(new URL(receiver.url).port))
+  const env = {
+    FERRY_WEBHOOK_URL: 'https://localhost:4443/hook',
+    FERRY_WEBHOOK_SECRET: SECRET,
+    HTTPS_PROXY: proxy.url,
+    NO_PROXY: '',
+    NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('ca.pem', CERTIFICATES)),
+  }
+  await using sending = cli.ferryStart('notify test', env)
+  expect(await sending.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('HTTP 200') })
+  expect(receiver.messages()).toMatchObject([{ type: 'notify.test' }])
+  const credentials = Buffer.from('ada:canary-of-the-proxy').toString('base64')
+  expect(proxy.asked).toEqual([`CONNECT localhost:4443 Basic ${credentials}`])
+
+  const { stdout, stderr } = await cli.ferryRun('notify test', {
+    ...env,
+    HTTPS_PROXY: 'http://ada:canary@127.0.0.1:9',
+  })
+  expect(stdout).toContain('through the proxy 127.0.0.1:9 (HTTPS_PROXY)')
+  expect(stdout + stderr).not.toContain('canary')
+  // The address is checked although the proxy would look up its name.
+  const refused = await cli.ferryRun('notify test', {
+    ...env,
+    FERRY_WEBHOOK_URL: 'https://10.0.0.1/hook',
+    FERRY_WEBHOOK_PRIVATE: 'false',
+  })
+  expect(refused.stdout).toContain('FERRY_WEBHOOK_PRIVATE=false')
+  expect(proxy.asked).toHaveLength(1)
 })
 
 test('notify list shows what was told, what waits and what no receiver accepted within a day', async () => {

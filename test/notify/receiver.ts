@@ -1,5 +1,7 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
 import { Webhook } from 'standardwebhooks'
 
 /** A request that a receiver got. */
@@ -28,8 +30,8 @@ export type Message = {
 
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/** A receiver of webhooks on this machine. */
-export async function openReceiver(): Promise<Receiver> {
+/** A receiver of webhooks on this machine; with `tls`, on https with that certificate. */
+export async function openReceiver(tls?: SecureContextOptions): Promise<Receiver> {
   const received: Received[] = []
   const receiver = {
     url: '',
@@ -41,7 +43,7 @@ export async function openReceiver(): Promise<Receiver> {
       await new Promise(done => server.close(done))
     },
   }
-  const server = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', text => {
       body += text
@@ -51,9 +53,10 @@ export async function openReceiver(): Promise<Receiver> {
       received.push({ path, method, headers: request.headers as Record<string, string>, body })
       receiver.answer(response)
     })
-  })
+  }
+  const server = tls ? createSecureServer(tls, listener) : createServer(listener)
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?for=ferry`
+  receiver.url = `http${tls ? 's' : ''}://127.0.0.1:${(server.address() as AddressInfo).port}/hook?for=ferry`
   return receiver
 }
 

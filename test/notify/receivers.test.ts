@@ -1,9 +1,11 @@
+import type { LookupAddress, lookup } from 'node:dns'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { connect, createServer, isIP } from 'node:net'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { Secret } from '#src/model/secret.ts'
 import { openCaller } from '#src/notify/caller.ts'
-import { isPrivateAddress } from '#src/notify/private-addresses.ts'
+import { isPrivateAddress, publicLookup } from '#src/notify/private-addresses.ts'
 import { openReceiver, status } from './receiver.ts'
 
 const NEVER = new AbortController().signal
@@ -72,6 +74,45 @@ test.for([
   const result = await caller.call(POSTING, NEVER)
   expect(result).toMatchObject({ ok: false, why: expect.stringContaining('FERRY_WEBHOOK_PRIVATE=false') })
   expect(receiver.received).toEqual([])
+})
+
+/** Names that lead elsewhere each time they are looked up; the last answer stays. */
+function changingNames(...answers: readonly (readonly string[])[]) {
+  const asked: string[] = []
+  const lookUp = (name: string, _options: object, done: (error: null, found: LookupAddress[]) => void) => {
+    const found = answers[Math.min(asked.push(name), answers.length) - 1] ?? []
+    const addresses = found.map(address => ({ address, family: isIP(address) }))
+    setImmediate(() => done(null, addresses))
+  }
+  return { asked, lookUp: lookUp as typeof lookup }
+}
+
+test('a name that changes between the check and the connection leads to the address that was checked', async () => {
+  const { asked, lookUp } = changingNames(['203.0.113.9'], ['127.0.0.1'])
+  const socket = connect({
+    host: 'rebind.example.com',
+    port: 9,
+    autoSelectFamily: false,
+    lookup: publicLookup(lookUp),
+  })
+  socket.on('error', () => {})
+  const [error, address] = await once(socket, 'lookup')
+  socket.destroy()
+  expect([error, address]).toEqual([null, '203.0.113.9'])
+  expect(asked).toEqual(['rebind.example.com'])
+})
+
+test('a name is refused once it leads to a private address, also to one among public ones', async () => {
+  for (const answers of [
+    [['203.0.113.9'], ['10.0.0.1']],
+    [['203.0.113.9'], ['203.0.113.9', '::1']],
+  ]) {
+    const lookUp = promisify(publicLookup(changingNames(...answers).lookUp))
+    await expect(lookUp('rebind.example.com', { all: true })).resolves.toEqual([
+      { address: '203.0.113.9', family: 4 },
+    ])
+    await expect(lookUp('rebind.example.com', {})).rejects.toThrow('on a private network')
+  }
 })
 
 test.for([
