@@ -12,12 +12,18 @@ const some = (count: number) => Array.from({ length: count }, () => ({}) as neve
 test.each([
   [{}, {}, 'good', 'The inventory is fresh, one worker is alive, and nothing waits for a decision.'],
   [{ inventories: [] }, {}, 'quiet', 'No inventory was read so far.'],
+  [
+    { inventories: [fresh, { state: 'no promise' } as never] },
+    {},
+    'good',
+    '1 of 2 inventories are fresh (for the others nothing is promised), one worker is alive, and nothing waits for a decision.',
+  ],
   [{ workers: [silent] }, {}, 'bad', 'No worker is alive.'],
   [{ inventories: [fresh, late] }, {}, 'bad', '1 of 2 inventories is late.'],
   [{ holds: some(1) }, {}, 'warn', 'One decision waits.'],
   [{ imports: some(20) }, {}, 'warn', 'At least 20 decisions wait.'],
   [{ schedules: [{ paused: true } as never] }, {}, 'warn', 'One schedule is paused.'],
-  [{ schedules: [{ lastOutcome: 'failed' } as never] }, {}, 'bad', 'The last time of one schedule failed.'],
+  [{ schedules: [{ lastOutcome: 'failed' } as never] }, {}, 'warn', 'One schedule failed the last time.'],
   [{}, { queue: 'The queue did not answer within 2 s.' }, 'bad', 'The queue does not answer.'],
   [{}, { schema: 'newer' }, 'bad', 'The database is of another version of Ferry.'],
   [
