@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { saveCallsPerMinute } from '#src/db/calls-per-minute.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
+import { MAX_COUNTED_REASONS } from '#src/imports/reporting/reasons.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { putBatches, putEqualBatches } from '#test/support/batches.ts'
 import {
@@ -68,6 +69,22 @@ describe('the page of an import', () => {
       ['1', 'suppressed', '–', 'unsubscribed'],
     ])
     expect(text).not.toMatch(/[a-z0-9]@example[.]com/)
+  })
+
+  test('counts so many rejects by reason, and says that there are more', async () => {
+    await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+    const { pool } = harness.ferry
+    const id = await stageRows(pool, { rows: 1 })
+    const rejects = MAX_COUNTED_REASONS + 1
+    await pool.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message)
+       select $1, 10 + n, 'file', 'no address', 'a message' from generate_series(1, $2::int) n`,
+      [id, rejects],
+    )
+    await pool.query('update ferry.imports set read = read + $2, rejected = $2 where id = $1', [id, rejects])
+    const { text } = await harness.page(`/imports/${id}`, READ_TOKEN)
+    expect(cellsOf(text, 'Reasons')).toEqual([['10,000', 'rejected', 'file', 'no address']])
+    expect(textOf(text)).toContain('Counted in the first 10,000 rejected rows')
   })
 
   test('says loudly if rows are missing, or too many', async () => {

@@ -89,6 +89,23 @@ describe('the recipients of an import', () => {
       { line: '3', state: 'rejected', reason: 'refused by the platform', recipient: null },
     ])
   })
+
+  test('are found wherever they are in a large file', async () => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 1 })
+    const lines = [1, 249_999, 250_000, 499_999, 500_000, 12_000_000]
+    await store.pool.query(
+      `insert into ferry.import_left_out (import_id, line, kind, reason, recipient)
+       select $1, unnest($2::bigint[]), 'duplicate', 'duplicate', 'Ada@example.com'`,
+      [id, lines],
+    )
+    const found = await findRecipient(
+      store.pool,
+      { id: `${id}`, method: 'email', purged_at: null },
+      'ada@EXAMPLE.com',
+    )
+    expect(found.map(({ line }) => Number(line))).toEqual(lines)
+  })
 })
 
 test('a report lists batches with every request_id, and what was not sent by reason', async () => {
