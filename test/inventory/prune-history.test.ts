@@ -12,10 +12,10 @@ import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/supp
 
 const ago = (days: number) => new Date(Date.now() - days * DAY_MS)
 
-/** Removes what ended 30 days ago. Returns how many rows of versions of rules, of servers, of firings, and snapshots. */
-async function prune(pool: Pool): Promise<number[]> {
+/** Removes what ended so many days ago. Returns how many rows of versions of rules, of servers, of firings, and snapshots. */
+async function prune(pool: Pool, days = 30): Promise<number[]> {
   const removed: number[] = []
-  for (const old of oldHistory(pool, 30 * DAY_MS)) removed.push(await removeOld(old))
+  for (const old of oldHistory(pool, days * DAY_MS)) removed.push(await removeOld(old))
   return removed
 }
 
@@ -105,6 +105,8 @@ test('changes from before the history starts are not shown: the first version th
   expect(await prune(pool)).toEqual([1, 1, 0, 0])
   expect(await loadHistoryStart(pool)).toEqual(expect.any(Date))
   expect(await shown()).toEqual(['changed third'])
+  const inView = await pool.query('select change, name from ferry.alert_rule_changes')
+  expect(inView.rows).toEqual([{ change: 'changed', name: 'third' }])
   const between = (days: number) =>
     pool.query('select change, name from ferry.changes_between($1, now())', [ago(days)])
   await expect(between(35)).rejects.toThrow(/^The history starts at/)
@@ -113,4 +115,15 @@ test('changes from before the history starts are not shown: the first version th
     await expect(loadInventory(pool, 'alert-rules', '1', { asOf })).rejects.toThrow(/^The history starts at/)
   }
   expect(await loadInventory(pool, 'alert-rules', '1', { asOf: ago(25) })).toMatchObject([{ name: 'second' }])
+})
+
+test('a history that starts late does not start earlier once more is kept', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await insertRuleVersion(pool, { name: 'old', from: ago(50), to: ago(40) })
+  await prune(pool)
+  const start = await loadHistoryStart(pool)
+  await insertRuleVersion(pool, { name: 'of a clock that was set back', id: '2', from: ago(90), to: ago(80) })
+  expect(await prune(pool, 60)).toEqual([1, 0, 0, 0])
+  expect(await loadHistoryStart(pool)).toEqual(start)
 })
