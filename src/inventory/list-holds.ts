@@ -124,7 +124,7 @@ const Approval = z.object({
 })
 export type Approval = Readonly<z.infer<typeof Approval>>
 
-/** The last attempts to approve a hold, with who made them, the last one first; at most `limit`. */
+/** The last attempts to approve a hold, by itself or with all removals, with who made them, the last one first; at most `limit`. */
 export async function listApprovals(
   pool: Pool,
   { account, resource, openedByRun, openedAt, endedAt }: HoldRow,
@@ -135,7 +135,7 @@ export async function listApprovals(
        r.error_code as "errorCode", r.request_id as "requestId", r.message, a.actor, a.because
      from ferry.sync_runs r
      left join ferry.audit a on a.subject_kind = 'run' and a.subject_id = r.id::text and a.action = 'sync'
-     where r.account = $1 and r.resource = $2 and r.guard = 'approved' and r.id > $3
+     where r.account = $1 and r.resource = $2 and r.guard in ('approved', 'accepted') and r.id > $3
        and r.started_at between $4 and coalesce($5::timestamptz, 'infinity')
      order by r.id desc limit $6`,
     [account, resource, openedByRun, openedAt, endedAt, limit],

@@ -111,7 +111,7 @@ test('approving removes what is still gone, and says who did it and why', async 
   expect(done).toMatchObject({ status: 303, headers: { location: path } })
   expect(await stored(harness)).toBe(RULES - GONE)
   const { text } = await harness.page(path, READ_TOKEN)
-  expect(text).toContain('Approved: those of the rows that were still gone were removed.')
+  expect(text).toContain('Approved: 15 alert rules were still gone, and were removed.')
   expect(text).toContain('moved away')
   expect(await acts(harness)).toEqual([
     {

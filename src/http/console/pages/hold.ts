@@ -51,7 +51,7 @@ const hold: Page = {
       title: `Removals held: ${hold.resource} of ${hold.account}`,
       ...(isUnderWay ? { refreshEveryMs: REFRESH_MS } : {}),
       body: html`${ledgerTabs(HOLDS)}
-${whatNow(hold, isUnderWay)}
+${whatNow(hold, approvals, isUnderWay)}
 ${whatCameOfIt(here, approvals, target.timezone)}
 ${facts(factsOf(hold, target.timezone))}
 ${folders.length > 0 ? foldersOf(folders) : null}
@@ -76,11 +76,16 @@ export function rowsInWords({ resource, rows }: Pick<HoldRow, 'resource' | 'rows
   return `${number(rows)} ${name}${rows === 1 ? '' : 's'}`
 }
 
-function whatNow(hold: HoldRow, isUnderWay: boolean): Html {
+function whatNow(hold: HoldRow, approvals: readonly Approval[], isUnderWay: boolean): Html {
   const { account, rejectedBy, outcome } = hold
   switch (outcome) {
-    case 'approved':
-      return html`<p class="notice">Approved: those of the rows that were still gone were removed. <a href="${href('/changes', { account, kind: 'removed' })}">See what was removed</a>.</p>`
+    case 'approved': {
+      const removed = approvals.find(({ status }) => status === 'succeeded')?.removed
+      if (removed === undefined) return html`<p class="notice">Approved: what was still gone was removed.</p>`
+      return removed === 0
+        ? html`<p class="notice">Approved, but all of the rows were listed again: nothing was removed.</p>`
+        : html`<p class="notice">Approved: ${rowsInWords({ ...hold, rows: removed })} were still gone, and were removed. <a href="${href('/changes', { account, kind: 'removed' })}">See what was removed</a>.</p>`
+    }
     case 'rejected':
       return html`<p class="notice">Rejected by ${foreign(rejectedBy)}: the rows are kept until the platform lists them again.</p>`
     case 'voided':
