@@ -47,6 +47,19 @@ test('it is 200 while every inventory is as young as promised, and 503 once one 
   })
 })
 
+test('one inventory that is late is enough for 503, however fresh the others are', async () => {
+  await using harness = await openHttpHarness()
+  await savePromises(harness.ferry.pool, [
+    { ...PROMISE, promiseMs: 3_600_000 },
+    { ...PROMISE, resource: 'mcp-servers', folders: null },
+  ])
+  await harness.sync()
+  expect(await harness.get('/freshness')).toMatchObject({
+    status: 503,
+    json: { fresh: false, inventories: [{ state: 'fresh' }, { state: 'never' }] },
+  })
+})
+
 test('a database in which nothing was promised or read is not fresh', async () => {
   await using harness = await openHttpHarness()
   expect(await harness.get('/freshness')).toMatchObject({
