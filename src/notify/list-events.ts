@@ -71,6 +71,17 @@ export async function listEvents(
   limit: number,
   { account, kind, deliveries, since, until, before }: EventFilter = {},
 ): Promise<ListedEvent[]> {
+  const params: unknown[] = [DEAD_AFTER_HOURS]
+  const param = (value: unknown, type: string) => `$${params.push(value)}::${type}`
+  // Only what is asked for: a plan for any values would read all events for the first page.
+  const wanted = [
+    account === undefined ? [] : `account = ${param(account, 'text')}`,
+    kind === undefined ? [] : `kind = ${param(kind, 'text')}`,
+    deliveries === undefined ? [] : `delivery = any (${param(deliveries, 'text[]')})`,
+    since === undefined ? [] : `at >= ${param(since, 'timestamptz')}`,
+    until === undefined ? [] : `at < ${param(until, 'timestamptz')}`,
+    before === undefined ? [] : `event < ${param(before, 'bigint')}`,
+  ].flat()
   const { rows } = await pool.query(
     `select * from (
        select id as event, kind, state, account, subject, at, data, attempts, retry_at as "retryAt", failure,
@@ -79,20 +90,9 @@ export async function listEvents(
            when attempts > 0 then 'dead' else 'not sent' end as delivery
        from ferry.events
      ) e
-     where ($2::text is null or account = $2) and ($3::text is null or kind = $3)
-       and ($4::text[] is null or delivery = any ($4)) and ($5::timestamptz is null or at >= $5)
-       and ($6::timestamptz is null or at < $6) and ($7::bigint is null or event < $7)
-     order by event desc limit $8`,
-    [
-      DEAD_AFTER_HOURS,
-      account ?? null,
-      kind ?? null,
-      deliveries ?? null,
-      since ?? null,
-      until ?? null,
-      before ?? null,
-      limit,
-    ],
+     where ${wanted.length === 0 ? 'true' : wanted.join(' and ')}
+     order by event desc limit ${param(limit, 'int')}`,
+    params,
   )
   return EventRow.array().parse(rows)
 }

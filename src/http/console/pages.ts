@@ -9,6 +9,7 @@ import { IMPORT_ACTIONS } from './pages/import-actions.ts'
 import { recipientLookup } from './pages/import-recipient.ts'
 import { IMPORTS_PAGES } from './pages/imports.ts'
 import { LEDGER_PAGES } from './pages/ledger.ts'
+import { MCP_PAGES } from './pages/mcp.ts'
 import { NOW_PAGES } from './pages/now.ts'
 import { SCHEDULE_ACTIONS, SCHEDULE_PAGES } from './pages/schedules.ts'
 
@@ -23,6 +24,7 @@ export const PAGES: readonly Page[] = [
   ...SCHEDULE_PAGES,
   ...HOLD_PAGES,
   HOLD_PAGE,
+  ...MCP_PAGES,
 ]
 
 /** Every decision that the console can carry out. */

@@ -1,6 +1,6 @@
 -- Each version of a server is compared with the one before it, also if the server was gone in between. The second tool of
 -- the same name is compared with the second.
-CREATE OR REPLACE FUNCTION ferry.mcp_tool_changes(since timestamptz DEFAULT NULL)
+CREATE OR REPLACE FUNCTION ferry.mcp_tool_changes(since timestamptz DEFAULT NULL, until timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, observed_at timestamptz, server_id text, server_name text, change text, tool text, before text, after text
 ) LANGUAGE sql STABLE SET jit = off AS $$
@@ -26,9 +26,9 @@ RETURNS TABLE (
     ) n ON n.name = o.name AND n.nth = o.nth
     WHERE o.name IS NULL OR n.name IS NULL OR o.description IS DISTINCT FROM n.description
   ) t
-  WHERE v.valid_from >= coalesce($1, now() - interval '7 days') AND v.valid_from < 'infinity'
+  WHERE v.valid_from >= coalesce($1, now() - interval '7 days') AND v.valid_from <= coalesce($2, 'infinity')
     AND v.tools IS DISTINCT FROM p.tools
   ORDER BY v.valid_from DESC, v.account, v.server_id, t.tool
 $$;
 
-COMMENT ON FUNCTION ferry.mcp_tool_changes IS 'Tools that a known MCP server gained, lost or described otherwise since a time (null: seven days ago), the newest first. before and after are the descriptions. Servers that were added or removed are in mcp_server_changes.';
+COMMENT ON FUNCTION ferry.mcp_tool_changes IS 'Tools that a known MCP server gained, lost or described otherwise since a time (null: seven days ago) and up to one (null: now), the newest first. before and after are the descriptions. Servers that were added or removed are in mcp_server_changes.';

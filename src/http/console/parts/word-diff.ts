@@ -1,5 +1,5 @@
 import { diffWordsWithSpace } from 'diff'
-import { type Html, html } from '../html.ts'
+import { type Html, type HtmlValue, html } from '../html.ts'
 import { number } from './values.ts'
 
 export type DiffPart = { readonly kind: 'same' | 'removed' | 'added'; readonly text: string }
@@ -38,12 +38,17 @@ const MAX_SHOWN = { same: 120, removed: 600, added: 600 } as const
 /** Shown whole, unless it is longer than this: nobody misses a word of a usual text. */
 const MAX_WHOLE = 4_000
 
+/** How a piece of text is shown. */
+export type Show = (text: string) => HtmlValue
+
+const asItIs: Show = text => text
+
 /** The old and the new text in one: what went is struck out, what came is underlined. */
-export function wordDiff(before: string, after: string): Html {
+export function wordDiff(before: string, after: string, show = asItIs): Html {
   const parts = diffWords(before, after).filter(({ text }) => text !== '')
   const isWhole = before.length + after.length <= MAX_WHOLE
   const shown = (text: string, kind: DiffPart['kind']) =>
-    isWhole ? html`${text}` : shortened(text, MAX_SHOWN[kind])
+    isWhole ? html`${show(text)}` : shortened(text, MAX_SHOWN[kind], show)
   const isReplaced = parts.length === 2 && parts.every(({ kind }) => kind !== 'same')
   return html`<span class="words">${parts.map(({ kind, text }) => {
     if (kind === 'same') return html`<bdi>${shown(text, kind)}</bdi>`
@@ -55,10 +60,10 @@ export function wordDiff(before: string, after: string): Html {
 export const ARROW = html`<span class="arrow"> → </span>`
 
 /** The beginning and the end of a text that is too long. */
-export function shortened(text: string, maxCharacters: number): Html {
+export function shortened(text: string, maxCharacters: number, show = asItIs): Html {
   const characters = [...text]
   const left = characters.length - maxCharacters
-  if (left <= 0) return html`${text}`
+  if (left <= 0) return html`${show(text)}`
   const half = Math.floor(maxCharacters / 2)
-  return html`${characters.slice(0, half).join('')}<span class="cut"> … ${number(left)} characters … </span>${characters.slice(half + left).join('')}`
+  return html`${show(characters.slice(0, half).join(''))}<span class="cut"> … ${number(left)} characters … </span>${show(characters.slice(half + left).join(''))}`
 }

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { type Html, html } from '../html.ts'
+import { href } from '../page.ts'
+import { pathOf } from './changes.ts'
+import { marked, visible } from './visible.ts'
+
+const MAX_NAME_CHARACTERS = 120
+
+/** The name of a server, which leads to its page; its id if it has none. */
+export function serverLink(account: string, id: string, name: string | null): Html {
+  return html`<a href="${pathOf('mcp-servers', account, id)}">${visible(name || id, MAX_NAME_CHARACTERS)}</a>`
+}
+
+/** The name of a tool. */
+export function toolName(name: string | null): Html {
+  return html`<code>${visible(name, MAX_NAME_CHARACTERS)}</code>`
+}
+
+/** A team by its number, which leads to its servers. The platform tells no names of teams. */
+export function teamLink(account: string, team: string | null): Html {
+  if (team === null) return html`<span class="none">–</span>`
+  const words = team === '0' ? 'the whole account' : `team ${team}`
+  return html`<a href="${href('/mcp', { account, team })}">${marked(words)}</a>`
+}
+
+/** Text in a cursor of these pages. */
+export const CursorText = z
+  .string()
+  .max(10_000)
+  .regex(/^[^\0]*$/)
