@@ -68,18 +68,23 @@ function askedIn(timezone: string) {
 function columns(timezone: string): readonly Column<ReadableRun>[] {
   return [
     { head: 'Run', isNumber: true, cell: ({ run }) => runLink(run) },
-    { head: 'Account', cell: ({ account }) => foreign(account) },
-    { head: 'Inventory', cell: ({ resource }) => resource },
-    { head: 'Trigger', cell: ({ trigger }) => trigger },
+    {
+      head: 'Inventory',
+      cell: ({ account, resource }) =>
+        html`<span>${resource}<br><small>in ${foreign(account)}</small></span>`,
+    },
     { head: 'Status', cell: ({ run, status }) => runBadge(status, `run ${run}`) },
-    { head: 'Started', cell: ({ startedAt }) => time(startedAt, timezone) },
+    {
+      head: 'Started',
+      cell: ({ startedAt, trigger }) =>
+        html`<span>${time(startedAt, timezone)}<br><small>${trigger}</small></span>`,
+    },
     { head: 'Took', isNumber: true, cell: run => tookOf(run) },
     { head: 'Seen', isNumber: true, cell: ({ seen }) => number(seen) },
     { head: 'Added', isNumber: true, cell: ({ added }) => number(added) },
     { head: 'Changed', isNumber: true, cell: ({ changed }) => number(changed) },
     { head: 'Removed', isNumber: true, cell: ({ removed }) => number(removed) },
-    { head: 'Quarantined', isNumber: true, cell: ({ quarantined }) => number(quarantined) },
-    { head: 'Error', cell: errorOf },
+    { head: 'Notes', cell: notesOf },
   ]
 }
 
@@ -87,7 +92,12 @@ export function tookOf({ startedAt, finishedAt }: Pick<ReadableRun, 'startedAt' 
   return finishedAt === null ? '–' : duration(finishedAt.getTime() - startedAt.getTime())
 }
 
-function errorOf({ errorCode, requestId: id }: ReadableRun): Html {
-  if (id === null) return foreign(errorCode)
-  return html`<span>${foreign(errorCode)} ${requestId(id)}</span>`
+function notesOf({ quarantined, errorCode, requestId: id }: ReadableRun): Html {
+  const notes = [
+    ...(quarantined > 0 ? [html`<span>${number(quarantined)} quarantined</span>`] : []),
+    ...(errorCode === null ? [] : [foreign(errorCode)]),
+    ...(id === null ? [] : [requestId(id)]),
+  ]
+  if (notes.length === 0) return foreign(null)
+  return html`<span>${notes.map((note, n) => html`${n > 0 ? html`<br>` : null}${note}`)}</span>`
 }
