@@ -221,17 +221,28 @@ describe('the batches of an import', () => {
     expect(cellsOf((await harness.page(`/imports/${id}?batches=unsent`)).text, BATCHES)).toEqual([])
   })
 
-  test('that are uncertain come first, each with its decisions; one whose call may be under way has none', async () => {
+  test('that are uncertain come first, each with its decisions', async () => {
     await using harness = await openConsoleHarness()
     const { pool } = harness.ferry
     const id = await stageRows(pool, { rows: 8, batchRows: 2, onUncertain: 'hold' })
-    const [lost] = await sendBatches(pool, id, [LOST])
-    await using worker = await openScriptedWorker(pool, id)
-    const { batchId: underWay } = await worker.claim()
+    const [lost] = await sendBatches(pool, id, [LOST, ACCEPTED])
     const { text } = await harness.page(`/imports/${id}`)
     expect(cellsOf(text, 'Uncertain: 2 rows').map(([batch]) => batch)).toEqual([`${lost}`])
     expect(text).toContain(`<a href="/imports/${id}/batches/${lost}/sent">`)
-    expect(text).not.toContain(`/batches/${underWay}/`)
     expect(cellsOf((await harness.page(`/imports/${id}?batches=uncertain`)).text, BATCHES)).toHaveLength(1)
+  })
+
+  test('have no decisions while they are being sent again', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    const id = await stageRows(pool, { rows: 8, batchRows: 2 })
+    const [lost] = await sendBatches(pool, id, [LOST])
+    expect((await harness.page(`/imports/${id}`)).text).toContain(`/batches/${lost}/sent`)
+    await using worker = await openScriptedWorker(pool, id)
+    expect((await worker.claim()).batchId).toBe(lost)
+    const { text } = await harness.page(`/imports/${id}`)
+    expect(funnelOf(text)).toMatchObject({ Uncertain: '2' })
+    expect(text).not.toContain(`/batches/${lost}/sent`)
+    expect((await harness.page(`/imports/${id}/batches/${lost}/sent`)).status).toBe(409)
   })
 })
