@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { atMost } from './support/figures.ts'
 import { type Bench, settingsFor } from './support/lab.ts'
+import { residentMb } from './support/measure.ts'
 import { openWorkerProcess } from './support/worker-process.ts'
 
 /** What a worker takes of the memory once it has done what was due and waits for its next schedule. */
@@ -11,10 +11,4 @@ export const idleWorker: Bench = async lab => {
   await Promise.race([delay(lab.size(20_000, 3_000)), worker.ended])
   const value = await residentMb(worker.pid)
   return [{ measure: 'an idle worker, resident', value, unit: 'MB', wanted: atMost(150) }]
-}
-
-/** Linux only. */
-async function residentMb(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return (Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024) / 1e6
 }

@@ -1,9 +1,7 @@
 import type { Client } from 'pg'
-import { pino } from 'pino'
-import { openDatabase } from '#src/db/pool.ts'
 import { REPORTS, type Report } from '#src/reports/catalogue.ts'
 import { atMost, type Figure, percentile } from './support/figures.ts'
-import { fillDatabase } from './support/filled-database.ts'
+import { openFilledDatabase } from './support/filled-database.ts'
 import type { Bench } from './support/lab.ts'
 
 const RUNS = 20
@@ -13,20 +11,7 @@ const PLANS = { force_custom_plan: 'plan for its arguments', force_generic_plan:
 
 /** How quickly each report answers with all of its rows, as `ferry report` asks for it without options. */
 export const reports: Bench = async lab => {
-  const databaseUrl = await lab.openDatabase()
-  const client = await lab.connect(databaseUrl)
-  const database = openDatabase(databaseUrl, pino({ level: 'silent' }))
-  lab.defer(() => database[Symbol.asyncDispose]())
-  const rules = lab.size(100_000, 2_000)
-  await fillDatabase(client, database.pool, {
-    rules,
-    versionsOfRule: 10,
-    episodes: rules * 5,
-    nights: 365,
-    servers: lab.size(2_000, 100),
-    recipients: lab.size(1_000_000, 10_000),
-    calls: lab.size(1_000_000, 50_000),
-  })
+  const { client } = await openFilledDatabase(lab)
   const figures: Figure[] = []
   for (const [mode, plan] of Object.entries(PLANS)) {
     await client.query(`set plan_cache_mode = ${mode}`)

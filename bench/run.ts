@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { asOf } from './as-of.ts'
 import { coldSync } from './cold-sync.ts'
+import { consolePages } from './console.ts'
 import { help } from './help.ts'
 import { history } from './history.ts'
 import { idleTransactions } from './idle-transactions.ts'
@@ -53,6 +54,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'as-of': asOf,
   history,
   reports,
+  console: consolePages,
   help,
   'idle-worker': idleWorker,
   'idle-transactions': idleTransactions,

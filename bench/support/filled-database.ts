@@ -1,4 +1,7 @@
 import type { Client, Pool } from 'pg'
+import { pino } from 'pino'
+import { openDatabase } from '#src/db/pool.ts'
+import type { Lab } from './lab.ts'
 import { putLargeImport } from './large-import.ts'
 
 /** How much there is in a database that was filled for a bench. */
@@ -15,6 +18,28 @@ export type Filling = {
 }
 
 const DAYS_OF_POLLS = 30
+
+/**
+ * A database as large as Ferry promises to be quick with: 100,000 rules with a million versions, a year of nights, a million
+ * recipients. Returns its address, and a connection to it.
+ */
+export async function openFilledDatabase(lab: Lab): Promise<{ databaseUrl: string; client: Client }> {
+  const databaseUrl = await lab.openDatabase()
+  const client = await lab.connect(databaseUrl)
+  const database = openDatabase(databaseUrl, pino({ level: 'silent' }))
+  lab.defer(() => database[Symbol.asyncDispose]())
+  const rules = lab.size(100_000, 2_000)
+  await fillDatabase(client, database.pool, {
+    rules,
+    versionsOfRule: 10,
+    episodes: rules * 5,
+    nights: 365,
+    servers: lab.size(2_000, 100),
+    recipients: lab.size(1_000_000, 10_000),
+    calls: lab.size(1_000_000, 50_000),
+  })
+  return { databaseUrl, client }
+}
 
 /** Few, so that sending them at the limit takes most of a day. */
 const BATCH_ROWS = 50

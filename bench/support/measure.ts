@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Client } from 'pg'
@@ -25,4 +26,10 @@ export async function walOf(client: Client, work: () => Promise<unknown>): Promi
     rows[0]?.lsn,
   ])
   return Number(after.rows[0]?.bytes) / 1e6
+}
+
+/** What a process takes of the memory. Linux only. */
+export async function residentMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return (Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024) / 1e6
 }

@@ -15,6 +15,7 @@ export type StagedImport = {
   account?: string
   pageId?: bigint
   method?: string
+  file?: string
   rows?: number
   /** The recipient of a line; lines count from 2, as after a header. */
   recipient?: (line: number) => string
@@ -62,7 +63,7 @@ async function putRows(
   const inserted = await client.query<{ id: string }>(
     `insert into ferry.imports (account, page_id, method, status, file, columns, options, on_uncertain,
        update_existing, batch_rows, first_rows, staged_at, read, recipients, last_line)
-     values ($1, $2, $3, 'staging', 'test.csv', '{email}', '{}', $4, $5, $6, $7, clock_timestamp(), $8, $8, $8 + 1)
+     values ($1, $2, $3, 'staging', $9, '{email}', '{}', $4, $5, $6, $7, clock_timestamp(), $8, $8, $8 + 1)
      returning id`,
     [
       staged.account ?? 'default',
@@ -73,6 +74,7 @@ async function putRows(
       staged.batchRows ?? 500,
       staged.firstRows ?? null,
       rows,
+      staged.file ?? 'test.csv',
     ],
   )
   const id = inserted.rows[0]?.id ?? ''

@@ -99,6 +99,11 @@ export function serveConsole(app: FastifyInstance, { tokens, log, target }: Cons
       }),
     )
   }
+  // A script that asks for something unknown is answered in JSON, as without a console.
+  app.get('/*', (request, reply) => {
+    if (!request.headers.accept?.includes('text/html')) return reply.callNotFound()
+    return answer(request, reply, { section: null, access: 'read' }, async () => notFound())
+  })
   // A browser asks for another token only after a 401.
   app.get('/sign-in', async (request, reply) => {
     const visitor = visitorFrom(request)
@@ -159,7 +164,7 @@ export function serveConsole(app: FastifyInstance, { tokens, log, target }: Cons
   async function answer(
     request: FastifyRequest,
     reply: FastifyReply,
-    { section, access }: Pick<Page, 'section' | 'access'>,
+    { section, access }: { readonly section: Section | null; readonly access: Page['access'] },
     work: (asked: PageRequest) => Promise<Answer>,
   ): Promise<FastifyReply> {
     const visitor = visitorFrom(request)

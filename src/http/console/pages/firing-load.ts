@@ -23,7 +23,7 @@ export const firingLoad: Page = {
     return {
       title: 'Load by minute',
       body: html`${firingTabs(PATH, request)}
-${load ? loadOf(account, load, request.target.timezone) : html`<div class="empty"><h3>Load by minute</h3><p>There is no enabled rule of <bdi>${account}</bdi> whose schedule can be read. <code>ferry sync alert-rules</code> reads the rules now.</p></div>`}`,
+${load ? loadOf(account, load, request.target.timezone) : html`<div class="empty"><p class="caption">Load by minute</p><p>There is no enabled rule of <bdi>${account}</bdi> whose schedule can be read. <code>ferry sync alert-rules</code> reads the rules now.</p></div>`}`,
     }
   },
 }

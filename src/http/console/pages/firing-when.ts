@@ -21,7 +21,7 @@ export const firingWhen: Page = {
       body: html`${firingTabs(PATH, request)}
 ${
   begins.length === 0
-    ? html`<div class="empty"><h3>When episodes begin</h3><p>No episode was seen to begin in the last ${period.words}. <a href="/">Now</a> says whether the alert rules are fresh.</p></div>`
+    ? html`<div class="empty"><p class="caption">When episodes begin</p><p>No episode was seen to begin in the last ${period.words}. <a href="/">Now</a> says whether the alert rules are fresh.</p></div>`
     : heatChart({
         id: 'when',
         title: `When the episodes of the last ${period.words} began`,

@@ -61,7 +61,7 @@ ${table(
 }
 
 function nothingFired({ words }: FiringPeriod): Html {
-  return html`<div class="empty"><h3>Episodes</h3><p>No rule was seen firing in the last ${words}. <a href="/">Now</a> says whether the alert rules are fresh; a longer period shows older episodes.</p></div>`
+  return html`<div class="empty"><p class="caption">Episodes</p><p>No rule was seen firing in the last ${words}. <a href="/">Now</a> says whether the alert rules are fresh; a longer period shows older episodes.</p></div>`
 }
 
 function episodes(

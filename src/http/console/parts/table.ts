@@ -17,7 +17,8 @@ export function table<Row>(
   rows: readonly Row[],
   empty: Html,
 ): Html {
-  if (rows.length === 0) return html`<div class="empty"><h3>${caption}</h3><p>${empty}</p></div>`
+  if (rows.length === 0)
+    return html`<div class="empty"><p class="caption">${caption}</p><p>${empty}</p></div>`
   return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption>${caption}</caption>
 <thead><tr>${columns.map(({ head, isNumber }) => html`<th scope="col"${isNumber ? html` class="number"` : null}>${head}</th>`)}</tr></thead>

@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Client } from 'pg'
+import { pino } from 'pino'
+import { defineSchedules } from '#jobs/schedules.ts'
+import { serveHttp } from '#src/cli/worker-http.ts'
+import { openHttp } from '#src/http/server.ts'
+import { type AskPage, kindOf, walk } from '#test/http/console/walk.ts'
+import { atMost, type Figure, percentile } from './support/figures.ts'
+import { openFilledDatabase } from './support/filled-database.ts'
+import { type Bench, type Lab, settingsFor } from './support/lab.ts'
+import { residentMb } from './support/measure.ts'
+import { openWorkerProcess } from './support/worker-process.ts'
+
+const RUNS = 20
+/** Addresses of one page that are asked for: the newest and others. */
+const ALIKE = 2
+/** Postgres counts what an idle connection did after ten seconds at the latest. */
+const COUNTED_AFTER_MS = 11_000
+
+/** What people write into forms. No link leads there. */
+const SEARCHES = [
+  '/changes?by=Editor+7',
+  '/changes?by=nobody',
+  '/changes?kind=removed',
+  '/ledger?status=failed',
+  '/ledger/calls?request_id=request-77',
+  '/ledger/calls?request_id=none',
+  '/ledger/audit?actor=nobody',
+]
+
+/**
+ * How quickly each page of the console answers in a large database, how long it is, how often an open first page asks
+ * Postgres, and how much memory the console takes in a worker.
+ */
+export const consolePages: Bench = async lab => {
+  const { databaseUrl, client } = await openFilledDatabase(lab)
+  const sandbox = await lab.openSandbox({})
+  const address = await serveConsole(lab, settingsFor(databaseUrl, sandbox))
+  const ask: AskPage = path => askPage(address + path)
+  const { addresses } = await walk(ask, ALIKE)
+  const pages = await timesOfPages(ask, [...addresses, ...SEARCHES])
+  return [...pages, await queriesOfOpenPage(ask, client), await memoryOfConsole(lab)]
+}
+
+/** The console without a worker: nothing else asks Postgres. */
+async function serveConsole(lab: Lab, settings: Record<string, string>): Promise<string> {
+  const opened = new AsyncDisposableStack()
+  lab.defer(() => opened.disposeAsync())
+  const ferry = await lab.openFerry(settings)
+  const http = opened.use(
+    await openHttp({
+      host: '127.0.0.1',
+      port: 0,
+      orFree: false,
+      hosts: [],
+      metricsToken: null,
+      console: { operate: null, read: null },
+      log: pino({ level: 'silent' }),
+    }),
+  )
+  const countWaiting = async () => ({ sync: 0, import: 0 })
+  await serveHttp(http, ferry, { countWaiting }, defineSchedules(ferry), opened)
+  return http.address
+}
+
+async function askPage(url: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(url, { headers: { accept: 'text/html' } })
+  return { status: response.status, text: await response.text() }
+}
+
+type PageTimes = { readonly address: string; readonly tookMs: readonly number[]; readonly kB: number }
+
+/** For each kind of address, the slowest of its addresses; and how long the longest of them is. */
+async function timesOfPages(ask: AskPage, addresses: readonly string[]): Promise<Figure[]> {
+  const kinds = Map.groupBy(addresses, kindOf)
+  const figures: Figure[] = []
+  for (const alike of kinds.values()) {
+    const times: PageTimes[] = []
+    for (const address of alike) times.push(await timesOf(ask, address))
+    const p95 = ({ tookMs }: PageTimes) => percentile(tookMs, 0.95)
+    const [slowest] = times.toSorted((a, b) => p95(b) - p95(a))
+    if (!slowest) continue
+    const kB = Math.max(...times.map(page => page.kB))
+    const { address, tookMs } = slowest
+    figures.push(
+      {
+        measure: `${address}: p95`,
+        value: p95(slowest),
+        unit: 'ms',
+        wanted: atMost(300),
+        rounds: { tookMs },
+      },
+      { measure: `${address}: without SVG`, value: kB, unit: 'kB', wanted: atMost(100, { always: true }) },
+    )
+  }
+  return figures
+}
+
+async function timesOf(ask: AskPage, address: string): Promise<PageTimes> {
+  const tookMs: number[] = []
+  let kB = 0
+  for (let run = 0; run < RUNS; run++) {
+    const startedAtMs = performance.now()
+    const { status, text } = await ask(address)
+    tookMs.push(performance.now() - startedAtMs)
+    if (status !== 200) console.error(`${address} answered ${status}`)
+    kB = Buffer.byteLength(text.replaceAll(/<svg.*?<\/svg>/gs, '')) / 1_000
+  }
+  return { address, tookMs, kB }
+}
+
+async function queriesOfOpenPage(ask: AskPage, client: Client): Promise<Figure> {
+  const times = 20
+  const { text } = await ask('/')
+  const everyS = Number(/data-refresh="(\d+)"/.exec(text)?.[1]) / 1_000
+  await delay(COUNTED_AFTER_MS)
+  const before = await countTransactions(client)
+  for (let time = 0; time < times; time++) await ask('/')
+  await delay(COUNTED_AFTER_MS)
+  const value = ((await countTransactions(client)) - before) / times / everyS
+  return { measure: 'the first page, open', value, unit: 'queries/s', wanted: atMost(2, { always: true }) }
+}
+
+/** Each query of a page is a transaction of its own. */
+async function countTransactions(client: Client): Promise<number> {
+  const { rows } = await client.query<{ done: string }>(
+    'select xact_commit + xact_rollback as done from pg_stat_database where datname = current_database()',
+  )
+  return Number(rows[0]?.done)
+}
+
+/** How much more memory a worker takes whose console was looked at, than one without. */
+async function memoryOfConsole(lab: Lab): Promise<Figure> {
+  const sandbox = await lab.openSandbox({ rules: 2_000, servers: 200 })
+  const port = await freePort()
+  const without = await openWorkerProcess(lab, settingsFor(await lab.openDatabase(), sandbox))
+  const env = { FERRY_CONSOLE: 'on', FERRY_HTTP_PORT: `${port}` }
+  const used = await openWorkerProcess(lab, settingsFor(await lab.openDatabase(), sandbox, env))
+  await Promise.race([delay(lab.size(15_000, 5_000)), used.ended, without.ended])
+  const ask: AskPage = path => askPage(`http://127.0.0.1:${port}${path}`)
+  for (let round = 0; round < lab.size(5, 1); round++) await walk(ask, ALIKE)
+  // What was garbage is collected before long.
+  await delay(lab.size(15_000, 1_000))
+  const value = (await residentMb(used.pid)) - (await residentMb(without.pid))
+  return { measure: 'the console of a worker, used: resident', value, unit: 'MB', wanted: atMost(20) }
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const address = listener.address()
+  listener.close()
+  return typeof address === 'object' ? (address?.port ?? 0) : 0
+}

@@ -1,0 +1,55 @@
+import { ACTIONS, PAGES } from '#src/http/console/pages.ts'
+
+/** What the console serves, as regular expressions of paths. */
+const PATTERNS = [...PAGES, ...ACTIONS].map(({ path }) => ({
+  path,
+  matches: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
+}))
+
+export type Walked = {
+  /** Addresses of all kinds: the path of a page or action, and which parameters it has. */
+  readonly addresses: readonly string[]
+  /** Pages and actions to which no link leads. */
+  readonly unreached: readonly string[]
+  /** Links that lead to no page, with the status. */
+  readonly broken: readonly string[]
+}
+
+/** Answers for an address of the console, as to somebody who may operate. */
+export type AskPage = (address: string) => Promise<{ readonly status: number; readonly text: string }>
+
+/** Follows the links from the first page, to at most `alike` addresses of one kind. */
+export async function walk(page: AskPage, alike: number): Promise<Walked> {
+  const addresses: string[] = []
+  const broken: string[] = []
+  const kinds = new Map<string, number>()
+  const known = new Set(['/'])
+  // The set grows while it is walked.
+  for (const address of known) {
+    const kind = kindOf(address)
+    const count = (kinds.get(kind) ?? 0) + 1
+    if (count > alike) continue
+    kinds.set(kind, count)
+    const { status, text } = await page(address)
+    if (status === 200) addresses.push(address)
+    else broken.push(`${address}: ${status}`)
+    for (const link of linksIn(text)) known.add(link)
+  }
+  const reached = [...kinds.keys()].map(kind => kind.split('?')[0])
+  const unreached = PATTERNS.map(({ path }) => path).filter(path => !reached.includes(path))
+  return { addresses, unreached, broken }
+}
+
+/** The path of a page with the names of its parameters: addresses of one kind differ in values only. */
+export function kindOf(address: string): string {
+  const { pathname, searchParams } = new URL(address, 'http://ferry')
+  const pattern = PATTERNS.find(({ matches }) => matches.test(pathname))?.path ?? pathname
+  return `${pattern}?${[...searchParams.keys()].sort().join('&')}`
+}
+
+/** Addresses of this server that a page links to, without what is served as a file. */
+function linksIn(text: string): string[] {
+  return [...text.matchAll(/<a [^>]*?href="(\/[^"#]*)/g)]
+    .map(([, href = '']) => href.replaceAll('&amp;', '&').replaceAll('&#39;', "'").replaceAll('&quot;', '"'))
+    .filter(href => !href.startsWith('/sign-in'))
+}

@@ -1,0 +1,110 @@
+import type { Pool } from 'pg'
+import type { Ferry } from '#src/ferry.ts'
+import { approveRun, rejectRun } from '#src/inventory/approve.ts'
+import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { syncInventory } from '#src/inventory/sync.ts'
+import type { ActedBy } from '#src/model/act.ts'
+import { savePromises } from '#src/reports/promises.ts'
+import type { Mutation } from '#src/sandbox/mutate.ts'
+import type { SandboxState } from '#src/sandbox/state.ts'
+import { pauseSchedules } from '#src/schedules/pauses.ts'
+import { letTimePass } from './let-time-pass.ts'
+import { fillCurrentImports, fillEarlierImports } from './working-imports.ts'
+
+/*
+ * What some working days leave in Ferry: people edit rules, rules fire, a listing fails, removals wait for a person, files
+ * are imported. All of it is done as it is in earnest; only the time between is not waited for.
+ */
+
+export type Days = {
+  readonly ferry: Ferry
+  readonly sandbox: { readonly state: SandboxState }
+  readonly account?: string
+}
+
+const NEVER = new AbortController().signal
+const HOUR_MS = 3_600_000
+
+const NOOR: ActedBy = {
+  actor: 'noor@ops-laptop',
+  because: 'The folder was archived on purpose, ticket OPS-412',
+}
+const DIEGO: ActedBy = { actor: 'diego@ops-laptop', because: 'Nobody knows why these are gone' }
+const MEI: ActedBy = {
+  actor: 'console, operate token: mei',
+  because: 'The platform is being upgraded tonight',
+}
+
+/** What happens between two polls: rules fire more often than people edit them. */
+const HOURS: readonly Mutation[][] = [
+  ['rule-fired', 'rule-fired', 'rule-changed', 'server-changed'],
+  ['rule-fired', 'rule-changed', 'rule-added', 'rule-fired'],
+  ['rule-fired', 'rule-changed', 'rule-changed', 'server-added'],
+  ['rule-fired', 'rule-fired', 'rule-removed', 'server-changed'],
+]
+
+/** Fills the history: three days of edits and firings with a snapshot each night, an hour and more between two polls. */
+export async function fillWorkingDays({ ferry, sandbox, account = 'default' }: Days): Promise<void> {
+  const { pool } = ferry
+  const sync = (resource: 'alert-rules' | 'mcp-servers') =>
+    syncInventory(ferry, { account, resource, trigger: 'schedule' }, NEVER)
+  const snapshot = () => takeSnapshot(ferry, { account, trigger: 'schedule', slot: new Date() }, NEVER)
+  await promise(pool, account)
+  await snapshot()
+  await fillEarlierImports(pool, account)
+  for (let poll = 1; poll <= 24; poll++) {
+    await letTimePass(pool, poll <= 8 ? '5 hours 17 minutes 3.7 s' : '83 minutes 11.3 s')
+    const hours = HOURS[poll % HOURS.length] ?? []
+    sandbox.state.mutate(hours.length, hours)
+    if (poll % 8 === 0) await snapshot()
+    else await sync('alert-rules')
+  }
+  await failOnce(sandbox.state, () => sync('mcp-servers'))
+  await letTimePass(pool, '41 minutes 7 s')
+  await holdTwice({ ferry, sandbox, account })
+  await pauseSchedules(pool, [{ schedule: 'snapshot-inventory', account }], MEI)
+  await fillCurrentImports(pool, account)
+}
+
+async function promise(pool: Pool, account: string): Promise<void> {
+  const usual = { account, timezone: 'UTC', runsKeptMs: null }
+  await savePromises(pool, [
+    {
+      ...usual,
+      resource: 'alert-rules',
+      promiseMs: 2 * HOUR_MS,
+      schedule: 'poll-alert-rules',
+      folders: ['0'],
+    },
+    {
+      ...usual,
+      resource: 'mcp-servers',
+      promiseMs: 6 * HOUR_MS,
+      schedule: 'snapshot-inventory',
+      folders: null,
+    },
+  ])
+}
+
+async function failOnce(state: SandboxState, work: () => Promise<unknown>): Promise<void> {
+  state.inject({ kind: 'error', code: 'InternalError', message: 'The list could not be read.' })
+  await work()
+  state.clearFaults()
+}
+
+/** Removals that are suspiciously many: once approved, once rejected, and once nobody has decided yet. */
+async function holdTwice({ ferry, sandbox, account = 'default' }: Days): Promise<void> {
+  const sync = () => syncInventory(ferry, { account, resource: 'alert-rules', trigger: 'schedule' }, NEVER)
+  const removeSome = async () => {
+    const ids = sandbox.state.rules.ids()
+    for (const id of ids.slice(0, Math.ceil(ids.length * 0.3))) sandbox.state.removeRule(id)
+    return sync()
+  }
+  const first = await removeSome()
+  await approveRun(ferry, first.run, NOOR, NEVER)
+  await letTimePass(ferry.pool, '3 hours 2 s')
+  const second = await removeSome()
+  await rejectRun(ferry, second.run, DIEGO)
+  await letTimePass(ferry.pool, '12 minutes 5 s')
+  await removeSome()
+}
