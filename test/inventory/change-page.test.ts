@@ -104,3 +104,15 @@ test('a page that examined all it may says how far it came', async () => {
   expect(all).toMatchObject({ next: null, examinedTo: null })
   expect(all.changes).toHaveLength(8)
 })
+
+test('what was before the history starts is left out, whatever is asked for', async () => {
+  await using store = await openTestStore()
+  await fill(store)
+  await store.pool.query('insert into ferry.history (starts_at) values ($1)', [at(3)])
+  const { found } = await pages(store, {}, 3)
+  const all = await Array.fromAsync(listChanges(store.pool, {}, null))
+  expect(found.map(nameOf).toSorted()).toEqual(all.map(nameOf).toSorted())
+  expect(Math.min(...found.map(one => one.at.getUTCMinutes()))).toBe(3)
+  const byJoan = await pages(store, { by: 'Joan' }, 3, 2)
+  expect(byJoan.found).toEqual([])
+})

@@ -80,7 +80,7 @@ export function timelineTable({ moments }: Timeline, timezone: string): Html {
           : null,
     },
   ]
-  return table('The newest first', columns, moments, html`Nothing happened before this.`)
+  return table('The newest first', columns, moments, html`Nothing is known to have happened.`)
 }
 
 function firingInWords({ began, ended }: PagedFiring, timezone: string): Html {
