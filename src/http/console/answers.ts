@@ -45,3 +45,9 @@ export function unreadable(error: unknown): Answer {
     : 'Postgres did not answer as it should. This page tries again by itself. The log of this worker has the reason.'
   return { status: 503, title: 'Not now', body: html`<p class="problem">${words}</p>`, refreshEveryMs: 5_000 }
 }
+
+/** A page for a decision that failed half-way: it may have been carried out. */
+export function uncertain(path: string): Answer {
+  const body = html`<p class="problem">Something failed while this was done. It may have been done, or not: look at the <a href="/ledger/audit">audit</a> and at the thing itself before you <a href="${path}">try again</a>. The log of this worker has the reason.</p>`
+  return { status: 503, title: 'Perhaps done', body }
+}
