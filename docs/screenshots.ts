@@ -24,12 +24,12 @@ import { fillWorkingDays } from '#test/support/working-days.ts'
 
 const IMAGES = fileURLToPath(new URL('images/', import.meta.url))
 
-const SCREEN = { width: 1280, height: 860 }
+const SCREEN = { width: 1280, height: 780 }
 const PHONE = { width: 390, height: 844 }
 
 type Shot = {
   readonly name: string
-  /** A path; `*` stands for whatever the first link of this kind leads to. */
+  /** A path with `*` for its parts that are not known: the first such link is followed. */
   readonly path: string
   readonly size?: typeof SCREEN
   readonly colorScheme?: 'light' | 'dark'
@@ -39,11 +39,9 @@ const SHOTS: readonly Shot[] = [
   { name: 'now', path: '/' },
   { name: 'now-phone', path: '/', size: PHONE, colorScheme: 'dark' },
   { name: 'changes', path: '/changes' },
-  { name: 'rule', path: '/rules/*' },
   { name: 'firing', path: '/firing', colorScheme: 'dark' },
   { name: 'import', path: '/imports/*' },
-  { name: 'mcp', path: '/mcp' },
-  { name: 'hold', path: '/ledger/holds' },
+  { name: 'holds', path: '/ledger/holds/*' },
 ]
 
 const { values: options } = parseArgs({ options: { all: { type: 'string' } } })
@@ -104,7 +102,7 @@ async function shoot(
   to: string,
   fullPage: boolean,
 ): Promise<void> {
-  const wanted = new RegExp(`^${path.replace('*', '[^?]*[^/?]').replaceAll('?', '[?]')}$`)
+  const wanted = new RegExp(`^${path.replaceAll('*', '[^/?]+')}$`)
   const found = path.includes('*') ? addresses.find(one => wanted.test(one)) : path
   if (found === undefined) throw new Error(`no page links to ${path}`)
   const context = await browser.newContext({

@@ -64,6 +64,22 @@ export async function fillWorkingDays({ ferry, sandbox, account = 'default' }: D
   await holdTwice({ ferry, sandbox, account })
   await pauseSchedules(pool, [{ schedule: 'snapshot-inventory', account }], MEI)
   await fillCurrentImports(pool, account)
+  await recordWork(pool, account)
+}
+
+/** A worker that lives, and what its schedules did last. */
+async function recordWork(pool: Pool, account: string): Promise<void> {
+  await pool.query(
+    `insert into ferry.workers (holder, host, pid, version, started_at, seen_at)
+     values ('ferry-1:4711', 'ferry-1', 4711, '0.1.0', clock_timestamp() - interval '3 days', clock_timestamp())`,
+  )
+  await pool.query(
+    `insert into ferry.schedule_slots (account, schedule, slot, attempts, done_at, outcome)
+     select account, schedule, clock_timestamp() - age, 1, clock_timestamp() - age + interval '2 s', 'succeeded'
+     from (values ($1, 'poll-alert-rules', interval '50 s'), ($1, 'snapshot-inventory', interval '11 hours'),
+       ('*', 'prune', interval '10 hours')) as done (account, schedule, age)`,
+    [account],
+  )
 }
 
 async function promise(pool: Pool, account: string): Promise<void> {
