@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { ACTIONS, PAGES } from '#src/http/console/pages.ts'
+import { ask } from '../http-harness.ts'
+import {
+  BOTH_TOKENS,
+  bearing,
+  OPERATE_TOKEN,
+  openConsoleHarness,
+  READ_TOKEN,
+  sendForm,
+} from './console-harness.ts'
+
+/** An address of each page and action, whatever they are about. */
+const addressOf = ({ path }: { readonly path: string }) => path.replaceAll(/:\w+/g, '1')
+const HTML = { accept: 'text/html' }
+
+test('no page and no decision answers for another host, or for nobody', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  for (const address of [...PAGES, ...ACTIONS].map(addressOf)) {
+    const url = harness.http.address + address
+    const elsewhere = await ask(url, { headers: { host: 'evil.example', ...bearing(OPERATE_TOKEN) } })
+    expect(elsewhere.status, address).toBe(421)
+    expect((await ask(url, { headers: HTML })).status, address).toBe(401)
+  }
+})
+
+test('no decision is shown or taken with the read token, from another site, or without the token of its form', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  expect(ACTIONS.length).toBeGreaterThan(5)
+  for (const address of ACTIONS.map(addressOf)) {
+    const url = harness.http.address + address
+    expect((await ask(url, { headers: bearing(READ_TOKEN) })).status, address).toBe(403)
+    const strangers = [
+      bearing(READ_TOKEN),
+      { ...bearing(OPERATE_TOKEN), 'sec-fetch-site': 'cross-site' },
+      { ...bearing(OPERATE_TOKEN), origin: 'https://evil.example' },
+      bearing(OPERATE_TOKEN),
+    ]
+    for (const headers of strangers) {
+      expect((await sendForm(url, { token: 'guess' }, headers)).status, address).toBe(403)
+    }
+  }
+  expect(await harness.query('select * from ferry.audit')).toEqual([])
+})
+
+test('a form of the console that another site sends decides nothing', async () => {
+  await using harness = await openConsoleHarness()
+  const address = '/ledger/schedules/prune/*/pause'
+  const token = /name="token" value="([^"]+)"/.exec((await harness.page(address)).text)?.[1] ?? ''
+  const url = harness.http.address + address
+  for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
+    expect((await sendForm(url, { token }, headers)).status).toBe(403)
+  }
+  expect(await harness.query('select * from ferry.audit')).toEqual([])
+  expect((await sendForm(url, { token })).status).toBe(303)
+})
+
+test('paths that climb, encode slashes or are broken lead to no page, and break nothing', async () => {
+  await using harness = await openConsoleHarness()
+  for (const path of [
+    '/assets/../console.ts',
+    '/..%2f..%2fetc%2fpasswd',
+    '/%2e%2e/%2e%2e/etc/passwd',
+    '/imports/..%2f1',
+    '/imports/%00',
+    '/rules/a%2Fb/%2e%2e',
+    '/imports/%ff',
+    '/ledger//runs//1',
+    '/imports/1;a=b',
+    `/${'x'.repeat(8_000)}`,
+  ]) {
+    const { status, text } = await ask(harness.http.address + path, { headers: HTML })
+    expect([400, 404, 414], path).toContain(status)
+    expect(text, path).not.toContain('root:')
+  }
+  expect((await harness.page('/')).status).toBe(200)
+})
