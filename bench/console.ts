@@ -41,7 +41,7 @@ export const consolePages: Bench = async lab => {
   const ask: AskPage = path => askPage(address + path)
   const { addresses } = await walk(ask, ALIKE)
   const pages = await timesOfPages(ask, [...addresses, ...SEARCHES])
-  return [...pages, await queriesOfOpenPage(ask, client), await memoryOfConsole(lab)]
+  return [...pages, await transactionsOfOpenPage(ask, client), await memoryOfConsole(lab)]
 }
 
 /** The console without a worker: nothing else asks Postgres. */
@@ -111,7 +111,8 @@ async function timesOf(ask: AskPage, address: string): Promise<PageTimes> {
   return { address, tookMs, kB }
 }
 
-async function queriesOfOpenPage(ask: AskPage, client: Client): Promise<Figure> {
+/** Transactions a second. The first page reads all it shows in one, of about ten statements: 0.2 of them are two a second. */
+async function transactionsOfOpenPage(ask: AskPage, client: Client): Promise<Figure> {
   const times = 20
   const { text } = await ask('/')
   const everyS = Number(/data-refresh="(\d+)"/.exec(text)?.[1]) / 1_000
@@ -120,10 +121,14 @@ async function queriesOfOpenPage(ask: AskPage, client: Client): Promise<Figure> 
   for (let time = 0; time < times; time++) await ask('/')
   await delay(COUNTED_AFTER_MS)
   const value = ((await countTransactions(client)) - before) / times / everyS
-  return { measure: 'the first page, open', value, unit: 'queries/s', wanted: atMost(2, { always: true }) }
+  return {
+    measure: 'the first page, open, a second',
+    value,
+    unit: 'transactions',
+    wanted: atMost(0.2, { always: true }),
+  }
 }
 
-/** Each query of a page is a transaction of its own. */
 async function countTransactions(client: Client): Promise<number> {
   const { rows } = await client.query<{ done: string }>(
     'select xact_commit + xact_rollback as done from pg_stat_database where datname = current_database()',

@@ -21,7 +21,6 @@ export type Unit =
   | '%'
   | 'rows'
   | 'transactions'
-  | 'queries/s'
   | 'runs'
   | 'imports'
   | 'connections'
