@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { MARKS } from '#src/http/console/charts/gantt.ts'
 import { DAY, HOUR, minutesAgo } from '#test/reports/ask.ts'
 import { insertFiring, insertRuleVersion, type RuleVersion } from '#test/support/versions.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
@@ -68,6 +69,28 @@ test('the page shows when a rule fired, who changed it meanwhile, and how long i
   expect(textOf(text)).toMatch(/1 rule fired, in 2 episodes\. 1 fires now/)
   expect(textOf(text)).toMatch(/Firing longest now .* Checkout is slow .* 1 h/)
   expect(text).toContain('data-refresh="60000"')
+})
+
+test('an edit, a rule that was disabled and one that was added have marks of different shapes', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const rule = { account: 'default', name: 'Checkout is slow' }
+  await insertRuleVersion(pool, { ...rule, from: minutesAgo(4 * HOUR), to: minutesAgo(3 * HOUR) })
+  const shapesIn = async () =>
+    [
+      ...(await harness.page('/firing')).text.matchAll(
+        /class="gantt-mark" x="[^"]*" y="11"><path d="([^"]*)"/g,
+      ),
+    ].map(([, shape]) => Object.values(MARKS).find(mark => mark.shape === shape)?.words)
+  await insertRuleVersion(pool, {
+    ...rule,
+    cron: '1 * * * *',
+    from: minutesAgo(3 * HOUR),
+    to: minutesAgo(2 * HOUR),
+  })
+  await insertRuleVersion(pool, { ...rule, cron: '1 * * * *', enabled: false, from: minutesAgo(2 * HOUR) })
+  await insertFiring(pool, { account: 'default', from: minutesAgo(4 * HOUR), to: minutesAgo(2 * HOUR) })
+  expect(await shapesIn()).toEqual(['added, returned or enabled', 'edited', 'disabled or removed'])
 })
 
 test('the other pages show noise, weekdays and hours, what was silenced, and the load', async () => {

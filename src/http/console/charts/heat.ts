@@ -20,13 +20,8 @@ export type HeatChart = {
 const CELL = 24
 const LEVELS = 5
 const MAX_LABELS = 8
-/** At most four characters up to a billion: `950`, `9.5K`, `120K`. */
-const SHORT = new Intl.NumberFormat('en-US', {
-  notation: 'compact',
-  roundingPriority: 'lessPrecision',
-  maximumSignificantDigits: 3,
-  maximumFractionDigits: 1,
-})
+/** At most four characters up to a trillion: `950`, `9.5K`, `44K`. */
+const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact' })
 
 /**
  * Counts in two directions, as cells that are the stronger the higher they are, in five levels. A wide screen has the counts in

@@ -38,10 +38,10 @@ test('levels are whole numbers that grow, up to the highest count', () => {
 })
 
 test('counts that are all high differ all the same', () => {
-  const page = draw({ rows: [{ name: 'Mon', counts: [44_000, 54_000] }] })
+  const page = draw({ rows: [{ name: 'Mon', counts: [44_210, 54_000] }] })
   expect(levels(page)).toEqual([1, 5])
   const legend = [...page.matchAll(/<li>.*?<\/li>/g)].map(([item]) => item.replace(/<[^>]*>/g, ''))
-  expect([legend[0], legend.at(-1)]).toEqual(['44,000–44,399', '50,401–54,000'])
+  expect([legend[0], legend.at(-1)]).toEqual(['44,210–44,601', '50,476–54,000'])
   expect(page).toContain('>44K</text>')
 })
 
