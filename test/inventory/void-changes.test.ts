@@ -11,6 +11,8 @@ import { holdLease } from '#test/support/leases.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
 import { scriptedAccount, upTo } from './scripted-account.ts'
 
+const NEVER = new AbortController().signal
+
 function firing(ids: readonly number[]): Changes<AlertRule> {
   return { added: [], changed: [], began: ids.map(String), ended: [], bytes: 0 }
 }
@@ -18,7 +20,8 @@ function firing(ids: readonly number[]): Changes<AlertRule> {
 test('changes that were being written when their attempt was cut off are not published', async () => {
   await using harness = await openFerryHarness({ rules: 0, servers: 0 })
   const { pool } = harness.ferry
-  const lease = (await holdLease(pool, leaseNameOf(NEW_RUN))) as OpenRun['lease']
+  const held = await holdLease(pool, leaseNameOf(NEW_RUN))
+  const lease: OpenRun['lease'] = { ...held, signal: NEVER, release: async () => {}, wasEnded() {} }
   const id = await startRun(pool, NEW_RUN, lease)
   const run: OpenRun = { id, account: 'default', lease, policy: { kind: 'accepted' }, requests: 1, pages: 1 }
   const writer = openChangeWriter(harness.ferry, alertRules(scriptedAccount('default', () => [])), run)
