@@ -59,6 +59,6 @@ export const ALERT_REPORTS: readonly Report[] = [
     name: 'cron_load',
     shows: 'evaluations per minute of this week by the cron patterns of enabled rules, the worst minutes',
     takes: ['account'],
-    query: 'select * from ferry.cron_load() where ($1::text is null or account = $1)',
+    query: 'select * from ferry.cron_load(of_account => $1)',
   },
 ]

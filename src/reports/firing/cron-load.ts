@@ -38,7 +38,7 @@ export async function loadCronLoad(
 const CRON_LOAD = `
   with load as materialized (
     select l.rank, l.evaluations, l.average, (extract(epoch from l.minute) * 1000)::float8 as ms
-    from ferry.cron_load(null, null) l where l.account = $1
+    from ferry.cron_load(null, null, $1) l
   )
   select (select min(average) from load) as average, q.quarters, m.minutes, w.worst
   from

@@ -1,6 +1,6 @@
 -- Rules have few distinct schedules, which an index alone counts. A schedule that is the same in every hour needs no time zone
 -- but for the minutes of its offset; of the others, each local time of the week is turned into an instant.
-CREATE OR REPLACE FUNCTION ferry.cron_load(week timestamptz DEFAULT NULL, worst integer DEFAULT 60)
+CREATE OR REPLACE FUNCTION ferry.cron_load(week timestamptz DEFAULT NULL, worst integer DEFAULT 60, of_account text DEFAULT NULL)
 RETURNS TABLE (
   account text, rank integer, minute timestamptz, evaluations integer, average double precision
 ) LANGUAGE sql STABLE SET jit = off AS $$
@@ -8,7 +8,7 @@ RETURNS TABLE (
     SELECT date_trunc('week', coalesce($1, now()), 'UTC') AS begins, date_trunc('week', coalesce($1, now()), 'UTC') + interval '7 days' AS ends
   ), schedules AS MATERIALIZED (
     SELECT v.account, v.cron_pattern, v.timezone, count(*) AS rules FROM ferry.alert_rule_versions v
-    WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
+    WHERE v.valid_to IS NULL AND v.enabled AND ($3 IS NULL OR v.account = $3) AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
     GROUP BY v.account, v.cron_pattern, v.timezone
   ), zones AS MATERIALIZED (
     SELECT z.timezone, ferry.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
@@ -64,4 +64,4 @@ RETURNS TABLE (
   ORDER BY r.account, r.rank
 $$;
 
-COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern and timezone, the worst minutes first: 60 of each account by default, null for all 10,080. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists those that break the contract.';
+COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern and timezone, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists those that break the contract.';
