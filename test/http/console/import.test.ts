@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { saveCallsPerMinute } from '#src/db/calls-per-minute.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
+import { resumeImport } from '#src/imports/control/resume.ts'
 import { MAX_COUNTED_REASONS } from '#src/imports/reporting/reasons.ts'
 import { ADA } from '#test/support/acted-by.ts'
+import { ageImport } from '#test/support/age-import.ts'
 import { putBatches, putEqualBatches } from '#test/support/batches.ts'
 import {
   ACCEPTED,
@@ -114,6 +116,17 @@ describe('the page of an import', () => {
     const paused = await harness.page(`/imports/${first}`, READ_TOKEN)
     expect(textOf(paused.text)).toContain('A person paused it.')
     expect(paused.text).not.toContain('data-refresh')
+  })
+
+  test('says for how long it was active, without the time it waited for a person', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    const id = await stageRows(pool)
+    await ageImport(pool, id, '49 s')
+    await pauseImport(pool, id, ADA)
+    await ageImport(pool, id, '10 minutes')
+    await resumeImport(pool, id, ADA)
+    expect(textOf((await harness.page(`/imports/${id}`)).text)).toMatch(/Active for(49|5\d) s/)
   })
 
   test('says why the platform stopped it, what to do, and which request it was', async () => {

@@ -122,7 +122,7 @@ function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timez
     ['After an uncertain outcome', row.on_uncertain === 'hold' ? 'a person decides' : 'sent again'],
     ['Created', time(row.created_at, timezone)],
     ...(row.finished_at ? [['Ended', time(row.finished_at, timezone)] as const] : []),
-    [isEnded(row.status) ? 'Took' : 'Since it began', duration(summary.durationMs)],
+    [isEnded(row.status) ? 'Took' : 'Active for', duration(summary.durationMs)],
   ].map(([name, value]) => [name, value ?? html`<span class="none">not known yet</span>`] as const)
 }
 
