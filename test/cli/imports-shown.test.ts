@@ -52,7 +52,7 @@ describe('what is shown is whole', () => {
       const id = await stageRows(cli.ferry.pool, { rows: 1000, batchRows: 100, status: 'running' })
       await putBatches(cli.ferry.pool, id, [{ lines: 500, state: 'sent' }])
       const shown = await inTerminal(['imports', 'watch', '1'], cli.env, {
-        once: 'rows/min',
+        once: '(50 %)',
         act: () => pauseImport(cli.ferry.pool, id, ADA),
       })
       expect(shown.code).toBe(5)

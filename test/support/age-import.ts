@@ -14,6 +14,9 @@ export async function ageImport(pool: Pool, id: bigint, by: string): Promise<voi
          screened_at = screened_at - $2::interval, retry_at = retry_at - $2::interval,
          wants_at = wants_at - $2::interval, served_at = served_at - $2::interval
        where id = $1 returning id
+     ), decided as (
+       update ferry.audit set at = at - $2::interval
+       where subject_kind = 'import' and subject_id = (select id::text from aged)
      )
      update ferry.import_batches set claimed_at = claimed_at - $2::interval,
        claim_ends_at = claim_ends_at - $2::interval, sent_at = sent_at - $2::interval

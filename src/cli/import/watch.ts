@@ -3,7 +3,7 @@ import { retryTransient } from '#src/db/retry.ts'
 import type { ImportContext } from '#src/imports/context.ts'
 import { loadProgress, type Progress } from '#src/imports/reporting/progress.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { NO_WORKER } from '#src/imports/reporting/why-waiting.ts'
+import { NO_WORKER, WORKER_SOON } from '#src/imports/reporting/why-waiting.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import { type ImportSummary, isActive } from '#src/model/import.ts'
 import { UsageError } from '../errors.ts'
@@ -84,9 +84,11 @@ function asWorker(view: View): View {
   return {
     ...view,
     show: progress =>
-      view.show(progress.whyWaiting === NO_WORKER ? { ...progress, whyWaiting: null } : progress),
+      view.show(NO_WORKER_NEEDED.has(progress.whyWaiting) ? { ...progress, whyWaiting: null } : progress),
   }
 }
+
+const NO_WORKER_NEEDED: ReadonlySet<string | null> = new Set([NO_WORKER, WORKER_SOON])
 
 async function workToTheEnd(ferry: ImportContext, id: bigint, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {

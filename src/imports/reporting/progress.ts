@@ -3,7 +3,7 @@ import { type LimitState, loadLimitState } from '#src/db/limit-state.ts'
 import { estimateMs } from '#src/imports/estimate.ts'
 import { type ImportSummary, isActive, isEnded } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
-import { loadPace, type Pace } from './pace.ts'
+import { loadPace, PACE_OVER_MS, type Pace } from './pace.ts'
 import { findSummaryRow, type PauseReport, pauseReportOf, type SummaryRow, summaryOf } from './summary.ts'
 import { whyWaiting } from './why-waiting.ts'
 
@@ -12,7 +12,7 @@ export type Progress = {
   readonly summary: ImportSummary
   /** Batches not sent yet. */
   readonly batchesLeft: number
-  /** Over the last minutes; null if nothing was sent in them. */
+  /** Over the last minutes without pauses, at most what the limit allows; null if that is too short, or nothing was sent. */
   readonly rowsPerMinute: number | null
   /** Until the last row is sent, the limit included; null if that is not known, or the import is not active. */
   readonly etaMs: number | null
@@ -22,8 +22,8 @@ export type Progress = {
   readonly pause: PauseReport | null
 }
 
-/** A rate observed for a shorter time says nothing yet: the windows of a limit are usually a minute long. */
-const MIN_PACE_MS = 90_000
+/** A rate observed for a shorter time says nothing yet. */
+const MIN_PACE_MS = 60_000
 
 /** Reads counts kept along the way. `limit` is null if the import's account is not known here. Throws `ImportNotFound`. */
 export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null): Promise<Progress> {
@@ -38,17 +38,23 @@ export async function progressOf(pool: Pool, row: SummaryRow, limit: Limit | nul
   const atRest = { summary, batchesLeft, rowsPerMinute: null, etaMs: null, whyWaiting: null }
   if (!isActive(row.status)) return { ...atRest, pause: pauseReportOf(row) }
 
-  const paceMs = Math.max(pace.paceMs, longestWindowMs(limit))
-  const rowsPerMinute = pace.rowsSent > 0 ? (pace.rowsSent / paceMs) * 60_000 : null
+  const rowsPerMinute = rateOf(pace, limit)
   const state = limit && (await loadLimitState(pool, limit, 'import-subscribers'))
   const isSending = pace.hasWorker && pace.behind === null
   const eta = limit && state && isSending ? etaMs(summary.pending, pace, limit, state, rowsPerMinute) : null
   return { summary, batchesLeft, rowsPerMinute, etaMs: eta, whyWaiting: whyWaiting(pace, state), pause: null }
 }
 
-/** The first calls of a window go out at once, and then none for the rest of it: a rate over less time misleads. */
-function longestWindowMs(limit: Limit | null): number {
-  return Math.max(...(limit?.windows.map(window => window.windowMs) ?? [60_000]))
+/**
+ * The first calls of a window go out at once, and then none for the rest of it: a rate over less than a window misleads,
+ * and one over a window and a half is higher than the limit allows.
+ */
+function rateOf({ rowsSent, paceMs, batchRows }: Pace, limit: Limit | null): number | null {
+  const windows = limit?.windows ?? []
+  const longestMs = Math.max(MIN_PACE_MS, ...windows.map(window => window.windowMs))
+  if (rowsSent === 0 || paceMs < Math.min(longestMs, PACE_OVER_MS)) return null
+  const allowed = windows.map(({ maxCalls, windowMs }) => (maxCalls * batchRows) / windowMs)
+  return Math.min(rowsSent / paceMs, ...allowed) * 60_000
 }
 
 /**
@@ -66,7 +72,6 @@ function etaMs(
   if (batchesLeft === 0) return 0
   const fresh = estimateMs(batchesLeft, limit)
   const followingOn = estimateMs(state.counted + batchesLeft, limit) - state.countedForMs
-  const atThisRate =
-    rowsPerMinute !== null && pace.paceMs >= MIN_PACE_MS ? (pending / rowsPerMinute) * 60_000 : 0
+  const atThisRate = rowsPerMinute === null ? 0 : (pending / rowsPerMinute) * 60_000
   return Math.round(Math.max(fresh, followingOn, state.waitMs, pace.backOffMs, atThisRate))
 }

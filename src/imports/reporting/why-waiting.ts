@@ -2,6 +2,10 @@ import type { LimitState } from '#src/db/limit-state.ts'
 import type { Pace } from './pace.ts'
 
 export const NO_WORKER = 'No worker is processing this import: start `ferry worker` if none is running'
+export const WORKER_SOON = 'A worker takes it within seconds'
+
+/** A worker notices a queued import within this time, if one runs: it looks every 5 s. */
+const TAKEN_WITHIN_MS = 10_000
 
 /** Returns why nothing of an active import is sent at this moment, in words; null if something is sent. */
 export function whyWaiting(pace: Pace, limit: LimitState | null): string | null {
@@ -11,7 +15,9 @@ export function whyWaiting(pace: Pace, limit: LimitState | null): string | null 
       ? first
       : `${first}, and no worker is processing it: start \`ferry worker\`, or cancel that import`
   }
-  if (!pace.hasWorker) return NO_WORKER
+  if (!pace.hasWorker) {
+    return pace.isAnyWorkerAlive && pace.queuedForMs < TAKEN_WITHIN_MS ? WORKER_SOON : NO_WORKER
+  }
   if (pace.backOffMs > 0) {
     return `Backing off for ${seconds(pace.backOffMs)}${pace.backOffCode ? ` after ${pace.backOffCode}` : ''}`
   }

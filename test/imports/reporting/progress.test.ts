@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { recordWorker } from '#src/db/workers.ts'
 import { cancelImport } from '#src/imports/control/cancel.ts'
+import { pauseImport } from '#src/imports/control/pause.ts'
+import { resumeImport } from '#src/imports/control/resume.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
 import { leaseNameOf } from '#src/imports/page.ts'
 import { loadProgress } from '#src/imports/reporting/progress.ts'
@@ -116,7 +119,47 @@ describe('the rate and the time left', () => {
     // The last of 60 calls, of which the first was made 30 s ago.
     expect(later.etaMs).toBeGreaterThan(129_000 - 30_000 - (performance.now() - before) - 1_000)
     expect(later.etaMs).toBeLessThanOrEqual(129_000 - 30_000)
-    expect(later.rowsPerMinute).toBeCloseTo(20, 0)
+    // Half a window says nothing of the rate.
+    expect(later.rowsPerMinute).toBeNull()
+  })
+
+  test('do not count the time that it waited for a person', async () => {
+    await using store = await openTestStore()
+    const id = await running(store, { rows: 3_000, batchRows: 20 })
+    await sendBatches(store.pool, id, [ACCEPTED, ACCEPTED])
+    await pauseImport(store.pool, id, ADA)
+    await ageImport(store.pool, id, '90 s')
+    await resumeImport(store.pool, id, ADA)
+    await sendBatches(store.pool, id, [ACCEPTED])
+    // 147 calls are left, 20 a minute, as its confirmation says: the last begins in the eighth minute.
+    const resumed = await loadProgress(store.pool, id, LIMIT)
+    expect(resumed.rowsPerMinute).toBeNull()
+    expect(resumed.etaMs).toBeGreaterThan(7 * 60_000)
+    expect(resumed.etaMs).toBeLessThan(7.2 * 60_000)
+
+    await ageImport(store.pool, id, '65 s')
+    await sendBatches(store.pool, id, Array(9).fill(ACCEPTED))
+    const later = await loadProgress(store.pool, id, LIMIT)
+    expect(later.rowsPerMinute).toBeGreaterThan(170)
+    expect(later.rowsPerMinute).toBeLessThanOrEqual(200 * (60 / 65))
+  })
+
+  test('are never better than the limit allows, though its calls come in bursts', async () => {
+    await using store = await openTestStore()
+    const id = await running(store, { rows: 3_000, batchRows: 20 })
+    await sendBatches(store.pool, id, Array(20).fill(ACCEPTED))
+    await ageImport(store.pool, id, '62 s')
+    await sendBatches(store.pool, id, Array(15).fill(ACCEPTED))
+    expect(await loadProgress(store.pool, id, LIMIT)).toMatchObject({ rowsPerMinute: 400 })
+  })
+
+  test('are those of the last three minutes', async () => {
+    await using store = await openTestStore()
+    const id = await running(store, { rows: 3_000, batchRows: 20 })
+    await sendBatches(store.pool, id, [ACCEPTED])
+    await ageImport(store.pool, id, '1 hour')
+    await sendBatches(store.pool, id, [ACCEPTED, ACCEPTED, ACCEPTED])
+    expect((await loadProgress(store.pool, id, LIMIT)).rowsPerMinute).toBe(20)
   })
 
   test('are those seen if the import is slower than the limit', async () => {
@@ -209,6 +252,20 @@ describe('why it waits', () => {
     await using store = await openTestStore()
     const id = await stageRows(store.pool)
     expect(await whyWaiting(store, id)).toContain('start `ferry worker`')
+  })
+
+  test('is for a few seconds after a decision that a worker takes it, if one lives', async () => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { status: 'paused' })
+    await ageImport(store.pool, id, '1 hour')
+    await resumeImport(store.pool, id, ADA)
+    expect(await whyWaiting(store, id)).toContain('start `ferry worker`')
+    await recordWorker(store.pool, 'one', null)
+    expect(await whyWaiting(store, id)).toBe('A worker takes it within seconds')
+    await ageImport(store.pool, id, '11 s')
+    expect(await whyWaiting(store, id)).toContain('start `ferry worker`')
+    await holdLease(store.pool, leaseNameOf((await findImport(store.pool, id))!))
+    expect(await whyWaiting(store, id)).toBeNull()
   })
 
   test('is null while it is paused, and the pause says why', async () => {
