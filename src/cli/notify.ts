@@ -56,8 +56,8 @@ async function test({ config, signal }: OneShotContext, options: { json?: true }
 }
 
 function list(options: { undelivered?: true; limit?: number; json?: true }): Promise<void> {
-  return withFerry('read', async ({ pool }) => {
-    const { listEvents } = await import('#src/notify/list-events.ts')
+  return withFerry('read', async ({ pool, config }) => {
+    const { deliveryInWords, listEvents } = await import('#src/notify/list-events.ts')
     const deliveries = options.undelivered ? (['waiting', 'dead'] as const) : undefined
     const rows = await listEvents(pool, options.limit ?? SHOWN, { deliveries })
     if (options.json)
@@ -74,7 +74,7 @@ function list(options: { undelivered?: true; limit?: number; json?: true }): Pro
           row.account,
           row.subject,
           row.at,
-          row.delivery,
+          deliveryInWords(row, config.notify.webhook !== null),
           row.attempts,
           row.failure,
         ]),

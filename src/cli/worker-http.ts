@@ -83,7 +83,7 @@ const PAGE_WITHIN_MS = 2_000
 async function openReading(
   ferry: Ferry,
   opened: AsyncDisposableStack,
-): Promise<Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone'>> {
+): Promise<Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone' | 'hasWebhook'>> {
   const { openDatabase } = await import('#src/db/pool.ts')
   const { joinReader, prepareReader, READER } = await import('#src/reports/reader-role.ts')
   const { databaseUrl } = ferry.backend
@@ -103,5 +103,6 @@ async function openReading(
     personal: open(null, PERSONAL_READERS).pool,
     inventory: ferry,
     timezone: ferry.timezone,
+    hasWebhook: ferry.config.notify.webhook !== null,
   }
 }

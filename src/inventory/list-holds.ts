@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { and, between, desc, drizzleOf, eq, isNotNull, isNull, lt, sql } from '#src/db/drizzle.ts'
+import { onlyRow } from '#src/db/rows.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
 import { removalHolds as holds, syncRuns as runs } from './schema.ts'
@@ -60,6 +61,33 @@ export async function findHoldOfRun(pool: Pool, runId: bigint): Promise<HoldRow 
     .orderBy(desc(holds.id))
     .limit(1)
   return hold ?? null
+}
+
+/** Counting the rows of a larger inventory takes too long for a page. */
+export const MAX_COUNTED = 100_000
+
+/** How large the part of its inventory is that a hold has. */
+const HeldShare = z.object({
+  /** The rows that are stored now, at most 100,001. */
+  current: z.number(),
+  /** Whether the last listing had no row at all, not even one that was set aside. */
+  wasListingEmpty: z.boolean(),
+})
+export type HeldShare = Readonly<z.infer<typeof HeldShare>>
+
+export async function loadHeldShare(
+  pool: Pool,
+  { account, resource, lastRun }: Pick<HoldRow, 'account' | 'resource' | 'lastRun'>,
+): Promise<HeldShare> {
+  const versions = resource === 'alert-rules' ? 'alert_rule_versions' : 'mcp_server_versions'
+  const { rows } = await pool.query(
+    `select (select count(*)::int from (
+         select from ferry.${versions} where account = $1 and valid_to is null limit $2
+       ) v) as current,
+       coalesce((select seen + quarantined = 0 from ferry.sync_runs where id = $3), false) as "wasListingEmpty"`,
+    [account, MAX_COUNTED + 1, lastRun],
+  )
+  return HeldShare.parse(onlyRow(rows, 'the share of a hold'))
 }
 
 /** The ids that a hold has after `after`: short ones first, so that numbers are in the order of their size. */

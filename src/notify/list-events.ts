@@ -29,6 +29,15 @@ const EventRow = z.object({
 /** An event, and what became of its message. */
 export type ListedEvent = z.infer<typeof EventRow>
 
+/** What became of a message, in words. Without a webhook a message that was never sent waits for nobody. */
+export function deliveryInWords(
+  { delivery, attempts }: Pick<ListedEvent, 'delivery' | 'attempts'>,
+  hasWebhook: boolean,
+): string {
+  const isToldNobody = !hasWebhook && delivery === 'waiting' && attempts === 0
+  return isToldNobody ? 'told nobody: no webhook is set' : delivery
+}
+
 /** Counts messages that a receiver did not accept: those that are sent again, and those of the last week that are dead. */
 export async function countUndelivered(pool: Pool): Promise<{ waiting: number; dead: number }> {
   const { rows } = await pool.query<{ waiting: number; dead: number }>(

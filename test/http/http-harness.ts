@@ -2,6 +2,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { pino } from 'pino'
 import { defineSchedules } from '#jobs/schedules.ts'
 import { serveHttp } from '#src/cli/worker-http.ts'
+import type { Config } from '#src/config.ts'
 import { loadInstallation } from '#src/db/installation.ts'
 import { type Ferry, openFerry } from '#src/ferry.ts'
 import { type HttpOptions, type HttpServer, openHttp } from '#src/http/server.ts'
@@ -27,6 +28,7 @@ export type HttpHarness = FerryHarness & {
 export async function openHttpHarness(
   httpOptions: Partial<HttpOptions> = {},
   sandboxOptions: Partial<SandboxOptions> = {},
+  config: Partial<Config> = {},
 ): Promise<HttpHarness> {
   await using opened = new AsyncDisposableStack()
   const harness = opened.use(await openFerryHarness(sandboxOptions))
@@ -38,7 +40,7 @@ export async function openHttpHarness(
     signal: new AbortController().signal,
     observer: http.observer,
   }
-  const ferry = opened.use(await openFerry({ ...harness.ferry.config, databaseUrl }, options))
+  const ferry = opened.use(await openFerry({ ...harness.ferry.config, ...config, databaseUrl }, options))
   await migrateQueue(ferry.backend)
   const { id: installation } = await loadInstallation(ferry.pool)
   const backend = openBackend({ ...ferry.backend, installation, log: ferry.log })

@@ -19,6 +19,8 @@ export type ConsoleTarget = {
   readonly limits: readonly { readonly account: string; readonly operation: string; readonly limit: Limit }[]
   /** In which times are shown until the reader's browser says otherwise. */
   readonly timezone: string
+  /** Whether anybody is told of events. */
+  readonly hasWebhook: boolean
   readonly approvals: Approvals
   readiness(): Promise<Readiness>
   /** Ends when the worker stops. */

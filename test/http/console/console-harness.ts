@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Config } from '#src/config.ts'
 import type { Tokens } from '#src/http/console/access.ts'
 import { Secret } from '#src/model/secret.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
@@ -21,10 +22,14 @@ const BROWSER = { 'sec-fetch-site': 'same-origin', accept: 'text/html' }
  * What the worker logs goes to `log`.
  */
 export async function openConsoleHarness(
-  { tokens = { operate: null, read: null }, log }: { tokens?: Tokens; log?: Logger } = {},
+  {
+    tokens = { operate: null, read: null },
+    log,
+    config,
+  }: { tokens?: Tokens; log?: Logger; config?: Partial<Config> } = {},
   sandboxOptions: Partial<SandboxOptions> = {},
 ): Promise<ConsoleHarness> {
-  const harness = await openHttpHarness({ console: tokens, ...(log && { log }) }, sandboxOptions)
+  const harness = await openHttpHarness({ console: tokens, ...(log && { log }) }, sandboxOptions, config)
   const page = (path: string, token?: string) =>
     ask(harness.http.address + path, { headers: { ...BROWSER, ...bearing(token) } })
   return {

@@ -227,3 +227,31 @@ test('a worker that stops meanwhile leaves the hold open', async () => {
   ])
   expect(await stored(harness)).toBe(RULES)
 })
+
+test('a hold and its confirmations say how much of the inventory it is, and whether the listing was empty', async () => {
+  await using harness = await open()
+  const { path, run } = await hold(harness)
+  const pages = [path, `${path}/approve`, `${path}/reject`]
+  const read = () => Promise.all(pages.map(async page => (await harness.page(page)).text))
+  for (const text of await read()) {
+    expect(text).toContain('15 of 30 alert rules')
+    expect(text).not.toContain('The listing was empty.')
+  }
+  for (const { id } of [...harness.sandbox.state.rules.rows()]) harness.sandbox.state.removeRule(id)
+  const empty = await harness.sync()
+  expect(empty).toMatchObject({ status: 'held', run: run + 1n })
+  for (const text of await read()) {
+    expect(text).toContain('all 30 alert rules')
+    expect(text).toContain('The listing was empty.')
+  }
+})
+
+test('one row was still gone, several were', async () => {
+  await using harness = await open()
+  const { path, gone } = await hold(harness)
+  for (const id of gone.slice(1)) harness.sandbox.state.addRule({ id: BigInt(id) })
+  expect((await harness.submit(`${path}/approve`)).status).toBe(303)
+  await expect
+    .poll(async () => (await harness.page(path)).text, { timeout: 30_000 })
+    .toContain('Approved: 1 alert rule was still gone, and was removed.')
+})

@@ -9,9 +9,13 @@ function localize(root) {
     const at = new Date(element.dateTime)
     if (!Number.isNaN(at.getTime())) element.textContent = inZone.format(at)
   }
+  // What the fields of a form show is what is sent: their times, and the zone that these are in.
+  for (const element of root.querySelectorAll('[data-zone]')) element.textContent = zone
+  for (const field of root.querySelectorAll('input[type=hidden][name=zone]')) field.value = zone
+  for (const field of root.querySelectorAll('input[data-at]'))
+    field.value = inZone.format(new Date(field.dataset.at)).replace(' ', 'T').slice(0, 16)
 }
 localize(document)
-for (const element of document.querySelectorAll('[data-zone]')) element.textContent = zone
 
 // What the forms hold. A form that was touched is not taken away.
 const written = () =>

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { type ActRow, listActs, noActs } from '#src/db/audit.ts'
 import { ACTIONS, type SubjectKind } from '#src/model/act.ts'
 import { html } from '../html.ts'
-import { href, type Page, parsedQuery } from '../page.ts'
+import { href, type Page } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
-import { filters } from '../parts/filters.ts'
-import { instantIn } from '../parts/instants.ts'
+import { filters, sinceAndUntil } from '../parts/filters.ts'
+import { parsedSpan, zoneOf } from '../parts/instants.ts'
 import { ledgerTabs } from '../parts/ledger-tabs.ts'
 import { CursorId, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
@@ -19,7 +19,8 @@ export const audit: Page = {
   section: 'ledger',
   access: 'read',
   async render({ query, reader, target: { accounts, timezone } }) {
-    const filter = parsedQuery(query, askedIn(timezone))
+    const zone = zoneOf(query, timezone)
+    const filter = parsedSpan(query, zone, Asked)
     const after = readCursor(query, z.tuple([CursorId]))
     const before = after ? BigInt(after[0]) : undefined
     const found = await listActs(reader, PAGE_ROWS + 1, { ...filter, before })
@@ -30,8 +31,7 @@ ${filters(PATH, query, [
   accountFilter(accounts, query),
   { name: 'actor', label: 'Who', kind: 'text', hint: 'the whole name' },
   { name: 'action', label: 'Did', kind: 'choice', choices: choicesOf(ACTIONS) },
-  { name: 'since', label: `Since (${timezone})`, kind: 'datetime-local' },
-  { name: 'until', label: `Until (${timezone})`, kind: 'datetime-local' },
+  ...sinceAndUntil(zone),
 ])}
 ${table('What people did by hand, the newest first', columns(timezone), shown, html`${noActs(filter)}`)}
 ${pager(PATH, query, last ? writeCursor([`${last.act}`]) : null)}`
@@ -39,15 +39,11 @@ ${pager(PATH, query, last ? writeCursor([`${last.act}`]) : null)}`
   },
 }
 
-function askedIn(timezone: string) {
-  return z.object({
-    account: z.string().optional(),
-    actor: z.string().optional(),
-    action: z.enum(ACTIONS).optional(),
-    since: instantIn(timezone).optional(),
-    until: instantIn(timezone).optional(),
-  })
-}
+const Asked = z.object({
+  account: z.string().optional(),
+  actor: z.string().optional(),
+  action: z.enum(ACTIONS).optional(),
+})
 
 function columns(timezone: string): readonly Column<ActRow>[] {
   return [

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { type CallFilter, type ListedCall, listCallLog } from '#src/db/list-calls.ts'
 import { importsOfBatches } from '#src/imports/reporting/batches.ts'
 import { type Html, html } from '../html.ts'
-import { idOf, type Page, parsedQuery } from '../page.ts'
+import { idOf, type Page } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
 import { callColumns } from '../parts/calls.ts'
-import { type Filter, filters } from '../parts/filters.ts'
-import { instantIn } from '../parts/instants.ts'
+import { type Filter, filters, sinceAndUntil } from '../parts/filters.ts'
+import { parsedSpan, zoneOf } from '../parts/instants.ts'
 import { ledgerTabs } from '../parts/ledger-tabs.ts'
 import { CursorId, CursorInstant, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { runLink } from '../parts/runs.ts'
@@ -21,7 +21,8 @@ export const calls: Page = {
   section: 'ledger',
   access: 'read',
   async render({ query, reader, target: { accounts, limits, timezone } }) {
-    const filter = filterFrom(query, timezone)
+    const zone = zoneOf(query, timezone)
+    const filter = filterFrom(query, zone)
     const place = readCursor(query, z.tuple([CursorInstant.nullable(), CursorId]))
     const after = place && { startedExactly: place[0], call: place[1] }
     const { calls: shown, next } = await listCallLog(reader, PAGE_ROWS, filter, after)
@@ -31,7 +32,7 @@ export const calls: Page = {
     )
     const operations = [...new Set(limits.map(({ operation }) => operation))]
     const body = html`${ledgerTabs(PATH)}
-${filters(PATH, query, fields(accountFilter(accounts, query), operations, timezone))}
+${filters(PATH, query, fields(accountFilter(accounts, query), operations, zone))}
 ${filter.run === undefined ? null : html`<p class="notice">These are calls of run ${runLink(filter.run)}. <a href="${PATH}">Show all calls</a></p>`}
 ${table('Calls, the newest first', columns(timezone, imports), shown, next ? NOT_ALL_LOOKED_AT : emptyOf(filter))}
 ${pager(PATH, query, next && writeCursor([next.startedExactly, next.call]))}`
@@ -39,15 +40,14 @@ ${pager(PATH, query, next && writeCursor([next.startedExactly, next.call]))}`
   },
 }
 
-function filterFrom(query: URLSearchParams, timezone: string): CallFilter {
-  const { request_id, refused, ...rest } = parsedQuery(
+function filterFrom(query: URLSearchParams, zone: string): CallFilter {
+  const { request_id, refused, ...rest } = parsedSpan(
     query,
+    zone,
     z.object({
       account: z.string().optional(),
       operation: z.string().optional(),
       refused: z.enum(['yes']).optional(),
-      since: instantIn(timezone).optional(),
-      until: instantIn(timezone).optional(),
       request_id: z.string().trim().optional(),
       run: z
         .string()
@@ -62,7 +62,7 @@ function filterFrom(query: URLSearchParams, timezone: string): CallFilter {
   return { ...rest, refused: refused === 'yes', requestId: request_id }
 }
 
-function fields(account: Filter, operations: readonly string[], timezone: string): readonly Filter[] {
+function fields(account: Filter, operations: readonly string[], zone: string): readonly Filter[] {
   return [
     { name: 'request_id', label: 'Request id', kind: 'text', hint: 'the whole id' },
     account,
@@ -73,8 +73,7 @@ function fields(account: Filter, operations: readonly string[], timezone: string
       kind: 'choice',
       choices: { yes: 'refused or not answered' },
     },
-    { name: 'since', label: `Since (${timezone})`, kind: 'datetime-local' },
-    { name: 'until', label: `Until (${timezone})`, kind: 'datetime-local' },
+    ...sinceAndUntil(zone),
   ]
 }
 

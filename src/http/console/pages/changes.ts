@@ -4,16 +4,16 @@ import { CHANGE_KINDS, type ChangeRow } from '#src/inventory/changes.ts'
 import { loadHistoryStart } from '#src/inventory/history-start.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
-import { href, type Page, parsedQuery } from '../page.ts'
+import { href, type Page } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
 import { changeBadge, inventoryLink, nothingAltered, pathOf } from '../parts/changes.ts'
 import { differencesList } from '../parts/differences.ts'
-import { type Filter, filters } from '../parts/filters.ts'
-import { instantIn } from '../parts/instants.ts'
+import { type Filter, filters, sinceAndUntil } from '../parts/filters.ts'
+import { parsedSpan, zoneOf } from '../parts/instants.ts'
 import { CursorInstant, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { runLink } from '../parts/runs.ts'
 import { type Column, table } from '../parts/table.ts'
-import { foreign, inZone, time } from '../parts/values.ts'
+import { foreign, time } from '../parts/values.ts'
 import { compare } from './compare.ts'
 import { rule } from './rule.ts'
 import { server } from './server.ts'
@@ -28,16 +28,13 @@ const uint64 = z
   .regex(/^\d{1,20}$/, 'write the number of a folder')
   .transform(BigInt)
 
-const askedIn = (timezone: string) =>
-  z.object({
-    account: z.string().max(200).optional(),
-    resource: z.enum(RESOURCES).optional(),
-    folder: uint64.optional(),
-    by: z.string().max(500).optional(),
-    kind: z.enum(CHANGE_KINDS).optional(),
-    since: instantIn(timezone).optional(),
-    until: instantIn(timezone).optional(),
-  })
+const Asked = z.object({
+  account: z.string().max(200).optional(),
+  resource: z.enum(RESOURCES).optional(),
+  folder: uint64.optional(),
+  by: z.string().max(500).optional(),
+  kind: z.enum(CHANGE_KINDS).optional(),
+})
 
 const text = z
   .string()
@@ -54,13 +51,14 @@ const changes: Page = {
   section: 'changes',
   access: 'read',
   async render({ query, reader, target: { timezone, accounts } }) {
-    const filter = parsedQuery(query, askedIn(timezone))
+    const zone = zoneOf(query, timezone)
+    const filter = parsedSpan(query, zone, Asked)
     const page = await loadChangePage(reader, filter, readCursor(query, Cursor), PAGE_ROWS)
     const { next } = page
     return {
       title: 'Changes',
       body: html`<p><a href="/changes/compare">Compare two moments or nights</a></p>
-<div class="dense">${filters(PATH, inLocalTime(query, filter, timezone), filtersIn(timezone, accounts, query))}</div>
+<div class="dense">${filters(PATH, query, filtersIn(zone, accounts, query))}</div>
 ${table('What changed, the newest first', columnsIn(timezone, query), page.changes, emptyOf(page, query))}
 ${examinedNote(page, timezone)}
 ${next ? null : historyNote(await loadHistoryStart(reader), filter.since, timezone)}
@@ -69,7 +67,7 @@ ${pager(PATH, query, next && writeCursor(next))}`,
   },
 }
 
-function filtersIn(timezone: string, accounts: readonly string[], query: URLSearchParams): Filter[] {
+function filtersIn(zone: string, accounts: readonly string[], query: URLSearchParams): Filter[] {
   return [
     accountFilter(accounts, query),
     {
@@ -82,23 +80,8 @@ function filtersIn(timezone: string, accounts: readonly string[], query: URLSear
     { name: 'kind', label: 'Change', kind: 'choice', choices: choicesOf(CHANGE_KINDS) },
     { name: 'folder', label: 'Folder (of rules)', kind: 'text', hint: 'its number' },
     { name: 'by', label: 'Person (of rules)', kind: 'text', hint: 'the whole name' },
-    { name: 'since', label: `Since (${timezone})`, kind: 'datetime-local' },
-    { name: 'until', label: `Until (${timezone})`, kind: 'datetime-local' },
+    ...sinceAndUntil(zone),
   ]
-}
-
-/** The fields of a form hold local times, whatever the address has. */
-function inLocalTime(
-  query: URLSearchParams,
-  filter: { readonly since?: Date | undefined; readonly until?: Date | undefined },
-  timezone: string,
-): URLSearchParams {
-  const shown = new URLSearchParams(query)
-  for (const name of ['since', 'until'] as const) {
-    const at = filter[name]
-    if (at) shown.set(name, inZone(at, timezone).replace(' ', 'T').slice(0, 'YYYY-MM-DDTHH:MM'.length))
-  }
-  return shown
 }
 
 function columnsIn(timezone: string, query: URLSearchParams): Column<ChangeRow>[] {

@@ -14,6 +14,7 @@ import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../pag
 import { changeBadge, inventoryLink, pathOf } from '../parts/changes.ts'
 import { compareForms } from '../parts/compare-forms.ts'
 import { differencesList } from '../parts/differences.ts'
+import { zoneOf } from '../parts/instants.ts'
 import { type Moment, momentIn, momentInWords, resolveMoment } from '../parts/moments.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
@@ -27,10 +28,10 @@ const MAX_CHOICES = 90
 const MAX_FIELDS = 8
 const DAY_MS = 86_400_000
 
-const askedIn = (timezone: string) =>
+const askedIn = (zone: string) =>
   z.object({
-    from: momentIn(timezone).optional(),
-    to: momentIn(timezone).optional(),
+    from: momentIn(zone).optional(),
+    to: momentIn(zone).optional(),
     account: z.string().max(200).optional(),
     resource: z.enum(RESOURCES).default('alert-rules'),
     kind: z.enum(DIFFERENCE_KINDS).optional(),
@@ -46,9 +47,10 @@ export const compare: Page = {
   async render(request) {
     const { query, reader, target } = request
     const { timezone } = target
-    const asked = parsedQuery(query, askedIn(timezone))
+    const zone = zoneOf(query, timezone)
+    const asked = parsedQuery(query, askedIn(zone))
     const nights = await loadSnapshotPage(reader, {}, null, MAX_CHOICES)
-    const forms = compareForms({ query, nights, accounts: target.accounts, timezone })
+    const forms = compareForms({ query, nights, accounts: target.accounts, timezone, zone })
     if (!asked.from && !asked.to) {
       return {
         title: 'Compare two moments',
@@ -73,6 +75,11 @@ async function resolvePair({ reader }: PageRequest, asked: Asked): Promise<Pair 
   if (from.account !== null && to.account !== null && from.account !== to.account) {
     throw new BadQuery('The address is wrong: from, to: the two snapshots belong to different accounts.')
   }
+  if (Date.parse(from.at) > Date.parse(to.at)) {
+    throw new BadQuery(
+      `The address is wrong: from: it is later than ${asked.to ? 'to. Exchange the two.' : 'now, and no other end is given.'}`,
+    )
+  }
   return { from, to }
 }
 
@@ -91,8 +98,7 @@ async function comparison(
     loadHistoryStart(reader),
   ])
   const { next } = page
-  const isIncomplete =
-    startsAt !== null && startsAt.getTime() > Math.min(Date.parse(from.at), Date.parse(to.at))
+  const isIncomplete = startsAt !== null && startsAt.getTime() > Date.parse(from.at)
   return html`<p>From ${momentInWords(from, timezone)} to ${momentInWords(to, timezone)}, ${account === undefined ? 'all accounts' : html`account <bdi>${account}</bdi>`}.</p>
 ${isIncomplete ? html`<p class="notice warn">The history starts at ${momentInWords({ at: startsAt.toISOString(), snapshot: null, account: null }, timezone)}: versions that ended before were removed, so what was before is shown as added later.</p>` : null}
 ${inventoryTabs(query, resource, { [resource]: page.counts, [otherThan(resource)]: other.counts })}

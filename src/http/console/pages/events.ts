@@ -4,6 +4,7 @@ import {
   countUndelivered,
   DELIVERIES,
   type DeliveryState,
+  deliveryInWords,
   type EventFilter,
   type ListedEvent,
   listEvents,
@@ -11,10 +12,10 @@ import {
 } from '#src/notify/list-events.ts'
 import { sentenceOf } from '#src/notify/sentences.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, parsedQuery } from '../page.ts'
+import type { Page } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
-import { filters } from '../parts/filters.ts'
-import { instantIn } from '../parts/instants.ts'
+import { filters, sinceAndUntil } from '../parts/filters.ts'
+import { parsedSpan, zoneOf } from '../parts/instants.ts'
 import { ledgerTabs } from '../parts/ledger-tabs.ts'
 import { CursorId, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { runLink } from '../parts/runs.ts'
@@ -29,8 +30,9 @@ export const events: Page = {
   path: PATH,
   section: 'ledger',
   access: 'read',
-  async render({ query, reader, target: { accounts, timezone } }) {
-    const { delivery, ...rest } = parsedQuery(query, askedIn(timezone))
+  async render({ query, reader, target: { accounts, timezone, hasWebhook } }) {
+    const zone = zoneOf(query, timezone)
+    const { delivery, ...rest } = parsedSpan(query, zone, Asked)
     const filter: EventFilter = { ...rest, deliveries: delivery && [delivery] }
     const after = readCursor(query, z.tuple([CursorId]))
     const [found, undelivered] = await Promise.all([
@@ -40,29 +42,27 @@ export const events: Page = {
     const shown = found.slice(0, PAGE_ROWS)
     const last = found.length > PAGE_ROWS ? shown.at(-1) : undefined
     const body = html`${ledgerTabs(PATH)}
+${hasWebhook ? null : NO_WEBHOOK}
 ${notice(undelivered)}
 ${filters(PATH, query, [
   accountFilter(accounts, query),
   { name: 'kind', label: 'Event', kind: 'choice', choices: choicesOf(EVENT_KINDS) },
   { name: 'delivery', label: 'Message', kind: 'choice', choices: choicesOf(DELIVERIES) },
-  { name: 'since', label: `Since (${timezone})`, kind: 'datetime-local' },
-  { name: 'until', label: `Until (${timezone})`, kind: 'datetime-local' },
+  ...sinceAndUntil(zone),
 ])}
-${table('Events, the newest first', columns(timezone), shown, emptyOf(filter))}
+${table('Events, the newest first', columns(timezone, hasWebhook), shown, emptyOf(filter))}
 ${pager(PATH, query, last ? writeCursor([last.event]) : null)}`
     return { title: 'Ledger: notifications', body }
   },
 }
 
-function askedIn(timezone: string) {
-  return z.object({
-    account: z.string().optional(),
-    kind: z.enum(EVENT_KINDS).optional(),
-    delivery: z.enum(DELIVERIES).optional(),
-    since: instantIn(timezone).optional(),
-    until: instantIn(timezone).optional(),
-  })
-}
+const Asked = z.object({
+  account: z.string().optional(),
+  kind: z.enum(EVENT_KINDS).optional(),
+  delivery: z.enum(DELIVERIES).optional(),
+})
+
+const NO_WEBHOOK = html`<p class="notice">Ferry tells nobody of events: no webhook is set. <code>FERRY_WEBHOOK_URL</code> sets who is told, and <code>ferry notify test</code> tries it.</p>`
 
 function notice(undelivered: { dead: number; waiting: number }): Html | null {
   const words = undeliveredInWords(undelivered)
@@ -70,7 +70,7 @@ function notice(undelivered: { dead: number; waiting: number }): Html | null {
   return html`<p class="${undelivered.dead > 0 ? 'problem' : 'notice warn'}">In the last week ${words}. <code>ferry notify test</code> tries the receiver. A message that nobody accepted within a day is dead: it is sent no more.</p>`
 }
 
-function columns(timezone: string): readonly Column<ListedEvent>[] {
+function columns(timezone: string, hasWebhook: boolean): readonly Column<ListedEvent>[] {
   return [
     { head: 'At', cell: ({ at }) => time(at, timezone) },
     { head: 'Event', cell: ({ kind, state }) => html`<span>${kind} ${badge(TONES[state], state)}</span>` },
@@ -78,7 +78,7 @@ function columns(timezone: string): readonly Column<ListedEvent>[] {
       head: 'What',
       cell: event => html`<span>${sentence(sentenceOf(event))}${placesOf(event)}</span>`,
     },
-    { head: 'Message', cell: event => messageOf(event, timezone) },
+    { head: 'Message', cell: event => messageOf(event, timezone, hasWebhook) },
   ]
 }
 
@@ -104,12 +104,15 @@ const DELIVERY_TONES: Readonly<Record<DeliveryState, Tone>> = {
   'not sent': 'quiet',
 }
 
-function messageOf({ delivery, attempts, failure, retryAt }: ListedEvent, timezone: string): Html {
-  const state = badge(DELIVERY_TONES[delivery], delivery)
+function messageOf(event: ListedEvent, timezone: string, hasWebhook: boolean): Html {
+  const { delivery, attempts, failure, retryAt } = event
+  const words = deliveryInWords(event, hasWebhook)
+  const state = badge(words === delivery ? DELIVERY_TONES[delivery] : 'quiet', words)
   if (attempts === 0) return html`<span>${state}</span>`
   const times = attempts === 1 ? '1 attempt' : `${number(attempts)} attempts`
   if (delivery === 'delivered') return html`<span>${state} <small>${times}</small></span>`
-  const next = delivery === 'waiting' && retryAt !== null ? html`, again at ${time(retryAt, timezone)}` : null
+  const isRetried = hasWebhook && delivery === 'waiting' && retryAt !== null
+  const next = isRetried ? html`, again at ${time(retryAt, timezone)}` : null
   return html`<span>${state} <small>${times}${next}: ${foreign(failure)}</small></span>`
 }
 

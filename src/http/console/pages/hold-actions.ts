@@ -1,8 +1,8 @@
 import { rejectRun } from '#src/inventory/approve.ts'
-import type { HoldRow } from '#src/inventory/list-holds.ts'
+import { type HoldRow, loadHeldShare } from '#src/inventory/list-holds.ts'
 import { html } from '../html.ts'
 import type { Action } from '../page.ts'
-import { findHold, rowsInWords } from './hold.ts'
+import { emptyListing, findHold, rowsInWords, shareInWords } from './hold.ts'
 import { HOLDS, pathOf } from './holds.ts'
 
 /** This worker cannot read the inventory again. */
@@ -24,9 +24,10 @@ const approve: Action = {
     if (!hold) return null
     if (hold.endedAt) return { goTo: pathOf(hold) }
     const rows = rowsInWords(hold)
+    const share = await loadHeldShare(request.reader, hold)
     return {
-      title: `Remove ${rows} of ${hold.account}?`,
-      body: html`<p>Ferry reads the inventory again, and removes those of the ${rows} that are still gone, if two listings agree. Rows that are gone too, but are not in this hold, stay.</p>
+      title: `Remove ${shareInWords(hold, share)} in ${hold.account}?`,
+      body: html`<p>${emptyListing(share)}Ferry reads the inventory again, and removes those of the ${rows} that are still gone, if two listings agree. Rows that are gone too, but are not in this hold, stay.</p>
 <p>What is removed keeps its history. It comes back only if the platform lists it again.</p>
 <p>This may take minutes. You can leave the page.</p>`,
       button: `Remove ${rows}`,
@@ -54,9 +55,10 @@ const reject: Action = {
     if (!hold) return null
     if (hold.endedAt) return { goTo: pathOf(hold) }
     const rows = rowsInWords(hold)
+    const share = await loadHeldShare(request.reader, hold)
     return {
-      title: `Keep ${rows} of ${hold.account}?`,
-      body: html`<p>The ${rows} stay as they are for as long as the platform does not list them. Ferry does not ask again about them until it has listed them once more.</p>
+      title: `Keep ${shareInWords(hold, share)} in ${hold.account}?`,
+      body: html`<p>${emptyListing(share)}The ${rows} ${hold.rows === 1 ? 'stays as it is' : 'stay as they are'} for as long as the platform does not list ${hold.rows === 1 ? 'it' : 'them'}. Ferry does not ask again about them until it has listed them once more.</p>
 <p>If they turn out to be gone after all, <code>ferry sync</code> with <code>--accept-removals</code> removes them.</p>`,
       button: `Keep ${rows}`,
       back: pathOf(hold),

@@ -3,10 +3,13 @@ import {
   type Approval,
   findHoldOfRun,
   type HeldFolder,
+  type HeldShare,
   type HoldRow,
   listApprovals,
   listHeldFolders,
   listHeldIds,
+  loadHeldShare,
+  MAX_COUNTED,
 } from '#src/inventory/list-holds.ts'
 import { type HeldRow, loadHeldRows } from '#src/inventory/list-runs.ts'
 import type { ApprovalState } from '../approvals.ts'
@@ -17,7 +20,7 @@ import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { runBadge, runLink } from '../parts/runs.ts'
 import { sentence } from '../parts/sentence.ts'
 import { type Column, facts, table } from '../parts/table.ts'
-import { badge, foreign, number, time } from '../parts/values.ts'
+import { badge, counted, foreign, number, time } from '../parts/values.ts'
 import { HOLDS, outcomeOf, pathOf } from './holds.ts'
 
 const MAX_FOLDERS = 20
@@ -36,7 +39,8 @@ const hold: Page = {
     const hold = await findHold(request)
     if (!hold) return null
     const [after = null] = readCursor(query, Cursor) ?? []
-    const [folders, ids, approvals] = await Promise.all([
+    const [share, folders, ids, approvals] = await Promise.all([
+      hold.endedAt ? null : loadHeldShare(reader, hold),
       hold.endedAt || after !== null ? [] : listHeldFolders(reader, hold, MAX_FOLDERS),
       hold.endedAt ? [] : listHeldIds(reader, hold, PAGE_ROWS + 1, after),
       listApprovals(reader, hold, MAX_APPROVALS),
@@ -51,7 +55,7 @@ const hold: Page = {
       title: `Removals held: ${hold.resource} of ${hold.account}`,
       ...(isUnderWay ? { refreshEveryMs: REFRESH_MS } : {}),
       body: html`${ledgerTabs(HOLDS)}
-${whatNow(hold, approvals, isUnderWay)}
+${share ? toDecide(hold, share, isUnderWay) : whatCame(hold, approvals)}
 ${whatCameOfIt(here, approvals, target.timezone)}
 ${facts(factsOf(hold, target.timezone))}
 ${folders.length > 0 ? foldersOf(folders) : null}
@@ -70,13 +74,36 @@ export async function findHold({ reader, params }: PageRequest): Promise<HoldRow
 
 const UNKNOWN: Omit<HeldRow, 'id'> = { name: null, folder: null, by: null, rejectedInRun: null }
 
+const NAMES = { 'alert-rules': 'alert rule', 'mcp-servers': 'MCP server' } as const
+
 /** What the rows of an inventory are called. */
 export function rowsInWords({ resource, rows }: Pick<HoldRow, 'resource' | 'rows'>): string {
-  const name = resource === 'alert-rules' ? 'alert rule' : 'MCP server'
-  return `${number(rows)} ${name}${rows === 1 ? '' : 's'}`
+  return counted(rows, NAMES[resource])
 }
 
-function whatNow(hold: HoldRow, approvals: readonly Approval[], isUnderWay: boolean): Html {
+/** `43 of 120 alert rules`, or `all 43 alert rules`: the worst that can be. */
+export function shareInWords(
+  { resource, rows }: Pick<HoldRow, 'resource' | 'rows'>,
+  { current }: HeldShare,
+): string {
+  if (rows < current) {
+    const all = current > MAX_COUNTED ? `${number(MAX_COUNTED)}+` : number(current)
+    return `${number(rows)} of ${all} ${NAMES[resource]}s`
+  }
+  return rows === 1 ? `the only ${NAMES[resource]}` : `all ${rowsInWords({ resource, rows })}`
+}
+
+/** An empty listing is more often a fault than an inventory that is gone. */
+export function emptyListing({ wasListingEmpty }: HeldShare): Html | null {
+  return wasListingEmpty ? html`<strong>The listing was empty.</strong> ` : null
+}
+
+function toDecide(hold: HoldRow, share: HeldShare, isUnderWay: boolean): Html {
+  return html`<p class="notice warn">${emptyListing(share)}The platform's listing lacks ${shareInWords(hold, share)} that Ferry stores. Nothing was removed: a person decides whether they are gone.</p>
+${isUnderWay ? null : html`<p class="buttons"><a class="button" href="${pathOf(hold)}/approve">They are gone: remove them</a> <a class="button" href="${pathOf(hold)}/reject">They are not gone: keep them</a></p>`}`
+}
+
+function whatCame(hold: HoldRow, approvals: readonly Approval[]): Html | null {
   const { account, rejectedBy, outcome } = hold
   switch (outcome) {
     case 'approved': {
@@ -84,15 +111,14 @@ function whatNow(hold: HoldRow, approvals: readonly Approval[], isUnderWay: bool
       if (removed === undefined) return html`<p class="notice">Approved: what was still gone was removed.</p>`
       return removed === 0
         ? html`<p class="notice">Approved, but all of the rows were listed again: nothing was removed.</p>`
-        : html`<p class="notice">Approved: ${rowsInWords({ ...hold, rows: removed })} were still gone, and were removed. <a href="${href('/changes', { account, kind: 'removed' })}">See what was removed</a>.</p>`
+        : html`<p class="notice">Approved: ${rowsInWords({ ...hold, rows: removed })} ${removed === 1 ? 'was still gone, and was removed' : 'were still gone, and were removed'}. <a href="${href('/changes', { account, kind: 'removed' })}">See what was removed</a>.</p>`
     }
     case 'rejected':
       return html`<p class="notice">Rejected by ${foreign(rejectedBy)}: the rows are kept until the platform lists them again.</p>`
     case 'voided':
       return html`<p class="notice">A later complete listing decided about the rows, so nobody has to.</p>`
     case null:
-      return html`<p class="notice warn">The platform did not list ${rowsInWords(hold)} that are stored. Nothing was removed: a person decides whether they are gone.</p>
-${isUnderWay ? null : html`<p class="buttons"><a class="button" href="${pathOf(hold)}/approve">They are gone: remove them</a> <a class="button" href="${pathOf(hold)}/reject">They are not gone: keep them</a></p>`}`
+      return null
   }
 }
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { listToolChanges, type ServerChange, type ToolChange } from '#src/reports/mcp-tool-changes.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, parsedQuery } from '../page.ts'
+import type { Page } from '../page.ts'
 import { accountFilter } from '../parts/account-filter.ts'
 import { pathOf } from '../parts/changes.ts'
-import { filters } from '../parts/filters.ts'
-import { instantIn } from '../parts/instants.ts'
+import { filters, sinceAndUntil } from '../parts/filters.ts'
+import { parsedSpan, zoneOf } from '../parts/instants.ts'
 import { CursorText, serverLink, toolName } from '../parts/mcp.ts'
 import { mcpTabs } from '../parts/mcp-tabs.ts'
 import { CursorInstant, pager, readCursor, writeCursor } from '../parts/paging.ts'
@@ -28,22 +28,15 @@ export const changes: Page = {
   section: 'mcp',
   access: 'read',
   async render({ query, reader, target: { accounts, timezone } }) {
-    const instant = instantIn(timezone).optional()
-    const filter = parsedQuery(
-      query,
-      z.object({ account: z.string().optional(), since: instant, until: instant }),
-    )
+    const zone = zoneOf(query, timezone)
+    const filter = parsedSpan(query, zone, z.object({ account: z.string().optional() }))
     const after = readCursor(query, z.tuple([CursorInstant, CursorText, CursorText]))
     const found = await listToolChanges(reader, PAGE_SERVERS + 1, filter, after)
     const shown = found.slice(0, PAGE_SERVERS)
     const last = found.length > PAGE_SERVERS ? shown.at(-1) : undefined
     const body = html`${mcpTabs(PATH)}
 <p>A model reads the description of a tool as an instruction. Look at what came into one.</p>
-${filters(PATH, query, [
-  accountFilter(accounts, query),
-  { name: 'since', label: `Since (${timezone})`, kind: 'datetime-local' },
-  { name: 'until', label: `Until (${timezone})`, kind: 'datetime-local' },
-])}
+${filters(PATH, query, [accountFilter(accounts, query), ...sinceAndUntil(zone)])}
 ${table('Servers whose tools changed, the newest first', columns(timezone), shown, html`No tool of a known server has changed. Servers that are new or gone are under <a href="/changes">Changes</a>.`)}
 ${pager(PATH, query, last ? writeCursor([last.exactly, last.account, last.id]) : null)}`
     return { title: 'MCP: changes of tools', body }

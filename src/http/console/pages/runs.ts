@@ -4,11 +4,11 @@ import { noRuns } from '#src/inventory/run-words.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, parsedQuery } from '../page.ts'
+import type { Page } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
 import { requestId } from '../parts/calls.ts'
-import { filters } from '../parts/filters.ts'
-import { instantIn } from '../parts/instants.ts'
+import { filters, sinceAndUntil } from '../parts/filters.ts'
+import { parsedSpan, zoneOf } from '../parts/instants.ts'
 import { ledgerTabs } from '../parts/ledger-tabs.ts'
 import { CursorId, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { runBadge, runLink } from '../parts/runs.ts'
@@ -27,7 +27,8 @@ export const runs: Page = {
   section: 'ledger',
   access: 'read',
   async render({ query, reader, target: { accounts, timezone } }) {
-    const asked = parsedQuery(query, askedIn(timezone))
+    const zone = zoneOf(query, timezone)
+    const asked = parsedSpan(query, zone, Asked)
     const filter = {
       account: asked.account,
       resource: asked.inventory,
@@ -45,8 +46,7 @@ ${filters(PATH, query, [
   accountFilter(accounts, query),
   { name: 'inventory', label: 'Inventory', kind: 'choice', choices: choicesOf(RESOURCES), any: 'both' },
   { name: 'status', label: 'Status', kind: 'choice', choices: choicesOf(RUN_STATUSES) },
-  { name: 'since', label: `Since (${timezone})`, kind: 'datetime-local' },
-  { name: 'until', label: `Until (${timezone})`, kind: 'datetime-local' },
+  ...sinceAndUntil(zone),
 ])}
 ${table('Runs, the newest first', columns(timezone), shown, sentence(noRuns(filter)))}
 ${pager(PATH, query, last ? writeCursor([`${last.run}`]) : null)}`
@@ -55,15 +55,11 @@ ${pager(PATH, query, last ? writeCursor([`${last.run}`]) : null)}`
   },
 }
 
-function askedIn(timezone: string) {
-  return z.object({
-    account: z.string().optional(),
-    inventory: z.enum(RESOURCES).optional(),
-    status: z.enum(RUN_STATUSES).optional(),
-    since: instantIn(timezone).optional(),
-    until: instantIn(timezone).optional(),
-  })
-}
+const Asked = z.object({
+  account: z.string().optional(),
+  inventory: z.enum(RESOURCES).optional(),
+  status: z.enum(RUN_STATUSES).optional(),
+})
 
 function columns(timezone: string): readonly Column<ReadableRun>[] {
   return [

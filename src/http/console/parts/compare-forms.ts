@@ -1,5 +1,6 @@
 import type { PagedSnapshot } from '#src/inventory/snapshot-page.ts'
 import { type Html, html } from '../html.ts'
+import { instantField, zoneField } from './filters.ts'
 import { inZone } from './values.ts'
 
 const PATH = '/changes/compare'
@@ -10,11 +11,14 @@ export function compareForms({
   nights,
   accounts,
   timezone,
+  zone,
 }: {
   readonly query: URLSearchParams
   readonly nights: readonly PagedSnapshot[]
   readonly accounts: readonly string[]
   readonly timezone: string
+  /** The zone of the moments in the address. */
+  readonly zone: string
 }): Html {
   const [newest, older] = [nights[0], nights.find(({ id }) => id === nights[0]?.previous)]
   const from = query.get('from') ?? older?.id ?? ''
@@ -29,8 +33,9 @@ ${night('to', 'to the night', nights, to, timezone)}
 </form>`
   }
 <form class="filters" method="get" action="${PATH}" aria-label="Compare two moments">
-${moment('from', `From (${timezone})`, query)}
-${moment('to', `To (${timezone})`, query)}
+${instantField('from', 'From', query, zone)}
+${instantField('to', 'To', query, zone)}
+${zoneField(query)}
 <label>Account <select name="account"><option value="">all</option>${[
     ...new Set([...accounts, query.get('account') ?? '']),
   ]
@@ -54,12 +59,4 @@ function night(
     ({ id, account, slot, takenAt, status }) =>
       html`<option value="${id}"${id === chosen ? html` selected` : null}>${inZone(slot ?? takenAt, timezone).slice(0, 'YYYY-MM-DD HH:MM'.length)}, ${account}${status === 'succeeded' ? null : `, ${status}`}${slot ? null : ', by hand'}</option>`,
   )}</select></label>`
-}
-
-const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
-
-/** A time with an offset cannot stand in such a field: then it is empty. */
-function moment(name: string, label: string, query: URLSearchParams): Html {
-  const given = query.get(name) ?? ''
-  return html`<label>${label} <input type="datetime-local" name="${name}" value="${LOCAL.test(given) ? given : ''}"></label>`
 }

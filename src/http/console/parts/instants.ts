@@ -1,16 +1,15 @@
 import { z } from 'zod'
+import { BadQuery, parsedQuery } from '../page.ts'
+import { inZone } from './values.ts'
 
 const IN_ZONE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?$/
 
-/**
- * An instant in an address: a date or a time in this zone, as a form sends it, or a time with its offset. The label of the
- * field names the zone.
- */
-export function instantIn(timezone: string): z.ZodType<Date> {
+/** An instant in an address: a date or a time in this zone, as a form sends it, or a time with its offset. */
+export function instantIn(zone: string): z.ZodType<Date> {
   return z.string().transform((text, context) => {
     try {
       const at = IN_ZONE.test(text)
-        ? Temporal.PlainDateTime.from(text).toZonedDateTime(timezone).toInstant()
+        ? Temporal.PlainDateTime.from(text).toZonedDateTime(zone).toInstant()
         : Temporal.Instant.from(text)
       return new Date(at.epochMilliseconds)
     } catch {
@@ -18,4 +17,46 @@ export function instantIn(timezone: string): z.ZodType<Date> {
       return z.NEVER
     }
   })
+}
+
+/**
+ * The zone of the times in an address: the reader's, which the script of the page adds to its forms as `zone`, or else that
+ * of the settings. Throws `BadQuery` if there is no such zone.
+ */
+export function zoneOf(query: URLSearchParams, timezone: string): string {
+  const zone = query.get('zone')
+  if (!zone) return timezone
+  try {
+    // One spelling for each zone, whatever the address has.
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
+  } catch (cause) {
+    throw new BadQuery('The address is wrong: zone: write a time zone such as Europe/Berlin.', { cause })
+  }
+}
+
+export type Span = { readonly since?: Date | undefined; readonly until?: Date | undefined }
+
+/**
+ * Parses the query of a list that `since` and `until`, in this zone, narrow. Throws `BadQuery`, also if `since` is later than
+ * `until`.
+ */
+export function parsedSpan<Shape extends z.ZodObject>(
+  query: URLSearchParams,
+  zone: string,
+  shape: Shape,
+): z.output<Shape> & Span {
+  const rest = parsedQuery(query, shape)
+  const instant = instantIn(zone).optional()
+  const span = parsedQuery(query, z.object({ since: instant, until: instant }))
+  if (span.since && span.until && span.since > span.until) {
+    throw new BadQuery('The address is wrong: since: it is later than until. Exchange the two.')
+  }
+  return { ...rest, ...span }
+}
+
+/** The instant that a field of a form begins with, and how the field writes it; null if there is none. */
+export function instantOfField(text: string | null, zone: string): { at: Date; local: string } | null {
+  const { data: at } = instantIn(zone).safeParse(text)
+  if (!at) return null
+  return { at, local: inZone(at, zone).replace(' ', 'T').slice(0, 'YYYY-MM-DDTHH:MM'.length) }
 }

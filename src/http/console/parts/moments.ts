@@ -6,12 +6,12 @@ import { instantIn } from './instants.ts'
 import { time } from './values.ts'
 
 /** A moment in an address: the number of a snapshot, or a time. */
-export function momentIn(timezone: string) {
+export function momentIn(zone: string) {
   const snapshot = z
     .string()
     .regex(/^\d{1,18}$/)
     .transform(text => ({ snapshot: BigInt(text) }))
-  return z.union([snapshot, instantIn(timezone).transform(at => ({ at }))], {
+  return z.union([snapshot, instantIn(zone).transform(at => ({ at }))], {
     error: 'write the number of a snapshot, or a time such as 2026-11-20T03:30',
   })
 }
