@@ -38,7 +38,7 @@ type Shot = {
 const SHOTS: readonly Shot[] = [
   { name: 'now', path: '/' },
   { name: 'now-phone', path: '/', size: PHONE, colorScheme: 'dark' },
-  { name: 'changes', path: '/changes' },
+  { name: 'changes', path: '/changes?kind=changed' },
   { name: 'firing', path: '/firing', colorScheme: 'dark' },
   { name: 'import', path: '/imports/*' },
   { name: 'holds', path: '/ledger/holds/*' },

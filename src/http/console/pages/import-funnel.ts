@@ -1,7 +1,7 @@
 import { type ImportCounts, missingOf } from '#src/model/import.ts'
 import { type Html, html } from '../html.ts'
 import { table } from '../parts/table.ts'
-import { counted, number } from '../parts/values.ts'
+import { counted, number, share } from '../parts/values.ts'
 
 type Part = { readonly name: string; readonly css: string; readonly rows: number; readonly means: string }
 
@@ -99,12 +99,4 @@ function bar(parts: readonly Part[], read: number): Html | null {
     ({ css }, index) =>
       html`<rect class="rows-${css}" x="${(starts[index] ?? 0).toFixed(1)}" width="${(widths[index] ?? 0).toFixed(1)}" height="22"/>`,
   )}</svg>`
-}
-
-/** `62 %`; a part is never rounded to nothing or to all. */
-function share(rows: number, read: number): string {
-  if (rows === 0 || read === 0) return '0 %'
-  const percent = (rows / read) * 100
-  if (percent < 1) return '< 1 %'
-  return rows < read && percent > 99 ? '> 99 %' : `${Math.round(percent)} %`
 }

@@ -12,7 +12,7 @@ import { idOf, type Page, parsedQuery } from '../page.ts'
 import { readCursor } from '../parts/paging.ts'
 import { sentence } from '../parts/sentence.ts'
 import { facts } from '../parts/table.ts'
-import { counted, duration, foreign, number, time } from '../parts/values.ts'
+import { counted, duration, foreign, number, share, time } from '../parts/values.ts'
 import type { ConsoleTarget } from '../target.ts'
 import { BATCH_ROWS, batchSection, uncertainSection } from './import-batches.ts'
 import { decisionsOf } from './import-decisions.ts'
@@ -101,10 +101,9 @@ ${pause_request_id ? html`<p>Request id: <a href="/ledger/calls?${new URLSearchP
 function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timezone: string) {
   const { summary, batchesLeft, rowsPerMinute, etaMs } = progress
   const all = toBeSent(summary)
-  const percent = all === 0 ? '' : ` (${Math.floor((summary.sent / all) * 100)} %)`
   const isUnderWay = isActive(row.status)
   return [
-    ['Sent', `${number(summary.sent)} of ${counted(all, 'row')}${percent}`],
+    ['Sent', `${number(summary.sent)} of ${counted(all, 'row')} (${share(summary.sent, all)})`],
     ...(isUnderWay
       ? ([
           ['Rate', rowsPerMinute === null ? null : `${number(Math.round(rowsPerMinute))} rows a minute`],

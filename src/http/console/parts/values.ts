@@ -80,3 +80,11 @@ export function foreign(text: string | null, missing = '–'): Html {
   const short = characters.slice(0, MAX_NAME_CHARACTERS).join('')
   return html`<bdi title="${text}">${short}…</bdi>`
 }
+
+/** `62 %`; a part is never rounded to nothing or to all. */
+export function share(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return '0 %'
+  const percent = (part / whole) * 100
+  if (percent < 1) return '< 1 %'
+  return part < whole && percent > 99 ? '> 99 %' : `${Math.round(percent)} %`
+}
