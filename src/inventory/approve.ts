@@ -1,7 +1,7 @@
 import type { ActedBy } from '#src/model/act.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { InventoryContext } from './context.ts'
-import { loadOpenHold, rejectHold } from './holds.ts'
+import { expectHeld, loadOpenHold, rejectHold } from './holds.ts'
 import { type RunRequest, runSync } from './run.ts'
 import { accountOf, withSource } from './sources.ts'
 
@@ -10,19 +10,22 @@ export class NothingToApprove extends Error {
   override readonly name = 'NothingToApprove'
 }
 
-export type ApproveOptions = Pick<RunRequest, 'waitsForOther'>
+/** `seen` names the rows that the person has looked at (`nameOfHeld`): then only these are decided about. */
+export type Seen = { readonly seen?: string | undefined }
+
+export type ApproveOptions = Pick<RunRequest, 'waitsForOther'> & Seen
 
 /**
  * Removes what run `runId` held. Reads the inventory again in the scope of that run, and removes only rows that are
  * still absent and were held; the approval is recorded with their removal. Throws `NothingToApprove`: if the hold ends while
- * this waits for another run, too.
+ * this waits for another run, too. Throws `HoldChanged`.
  */
 export async function approveRun(
   context: InventoryContext,
   runId: bigint,
   by: ActedBy,
   signal: AbortSignal,
-  options: ApproveOptions = {},
+  { seen, ...options }: ApproveOptions = {},
 ): Promise<RunResult> {
   const findHold = async () => {
     const hold = await loadOpenHold(context.pool, runId)
@@ -30,6 +33,7 @@ export async function approveRun(
     return hold
   }
   const hold = await findHold()
+  expectHeld(hold.ids, seen)
   const account = accountOf(context, hold.account)
   const request = { account: hold.account, trigger: 'manual', by, confirm: findHold, ...options } as const
   const policy = { kind: 'approved', ids: new Set(hold.ids), heldBy: runId, by } as const
@@ -40,14 +44,16 @@ export async function approveRun(
 
 /**
  * Ends the hold of run `runId` as wrong: its rows are not gone, and are kept for as long as they stay absent. Once a
- * complete listing has had them again, they can be held again. Returns how many rows these are. Throws `NothingToApprove`.
+ * complete listing has had them again, they can be held again. Returns how many rows these are. Throws `NothingToApprove` and
+ * `HoldChanged`.
  */
 export async function rejectRun(
   { pool }: Pick<InventoryContext, 'pool'>,
   runId: bigint,
   by: ActedBy,
+  { seen }: Seen = {},
 ): Promise<number> {
-  const kept = await rejectHold(pool, runId, by)
+  const kept = await rejectHold(pool, runId, by, seen)
   if (kept === null) throw nothingHeld(runId)
   return kept
 }

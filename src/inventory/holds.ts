@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
 import { alias, and, between, drizzleOf, eq, isNotNull, isNull, ne, not, sql } from '#src/db/drizzle.ts'
@@ -82,6 +83,24 @@ export async function endHold(
   if (countOf(ended) > 0) await resolveEvent(client, heldIn(run))
 }
 
+/** The rows that are held are not those that a person decided about. */
+export class HoldChanged extends Error {
+  override readonly name = 'HoldChanged'
+}
+
+/** Names a set of held rows: another set has another name. */
+export function nameOfHeld(ids: readonly string[]): string {
+  return hash('sha256', ids.toSorted().join('\n'), 'base64url')
+}
+
+/** Throws `HoldChanged` if a person has looked at other rows than these; `seen` is their name, undefined if nobody looked. */
+export function expectHeld(ids: readonly string[], seen: string | undefined): void {
+  if (seen === undefined || seen === nameOfHeld(ids)) return
+  throw new HoldChanged(
+    `The rows that are held have changed since you looked at them: there are ${ids.length} now. Nothing was done; look again.`,
+  )
+}
+
 /** The ids that a run holds, while its hold is open. */
 export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly string[]> {
   const [hold] = await drizzleOf(pool)
@@ -122,18 +141,20 @@ export async function fenceWithHold(client: PoolClient, runId: bigint): Promise<
 
 /**
  * Ends the open hold that a held run made or updated: its rows are not gone, and are kept for as long as they stay
- * absent. Replaces an earlier rejection. Returns how many rows the hold has, or null if there is no such hold.
+ * absent. Replaces an earlier rejection. Returns how many rows the hold has, or null if there is no such hold. Throws
+ * `HoldChanged`.
  */
-export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<number | null> {
+export function rejectHold(pool: Pool, runId: bigint, by: ActedBy, seen?: string): Promise<number | null> {
   return inTransaction(pool, async client => {
     const { id, account, resource, ids } = holds
     const [hold] = await drizzleOf(client)
-      .select({ id, account, resource, rows: sql<number>`cardinality(${ids})` })
+      .select({ id, account, resource, ids })
       .from(syncRuns)
       .innerJoin(holds, IS_HOLD_OF_RUN)
       .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
       .for('update')
     if (!hold) return null
+    expectHeld(hold.ids, seen)
     await drizzleOf(client)
       .update(holds)
       .set({ rejected_ids: null })
@@ -150,7 +171,7 @@ export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<numb
     const act = { account: hold.account, action: 'reject', subjectKind: 'run', subject: `${runId}` } as const
     await recordActs(client, by, [act])
     await resolveEvent(client, heldIn(hold))
-    return hold.rows
+    return hold.ids.length
   })
 }
 

@@ -22,7 +22,7 @@ export type Caller = {
   readonly authorization: string | undefined
   readonly host: string | undefined
   readonly remoteAddress: string | undefined
-  /** Whether a proxy says that it asks for somebody else. */
+  /** Whether a proxy says that it asks for somebody else. One that says nothing cannot be told from a browser. */
   readonly isForwarded: boolean
 }
 

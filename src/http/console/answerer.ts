@@ -48,6 +48,19 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
+/** What proxies add to the requests that they pass on. */
+const PROXY_HEADERS = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'x-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+]
+
 /** Returns what lets visitors in, and puts each answer into a page. */
 export function createAnswerer({ tokens, log, assets, target }: AnswererOptions): Answerer {
   const brake = createFailureBrake()
@@ -57,7 +70,7 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
       authorization: headers.authorization,
       host: headers.host,
       remoteAddress: socket.remoteAddress,
-      isForwarded: 'forwarded' in headers || 'x-forwarded-for' in headers,
+      isForwarded: PROXY_HEADERS.some(name => name in headers),
     })
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { approveRun, NothingToApprove } from '#src/inventory/approve.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
+import { HoldChanged } from '#src/inventory/holds.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { reasonOf } from '#src/model/reason.ts'
 
@@ -20,9 +21,9 @@ export type ApprovalState =
 export type Approvals = {
   /**
    * Approves what run `runId` held, unless an approval of hold `holdId` is under way here: then it is that one. Waits for its
-   * end, whatever it is, but only for some seconds. Throws `NothingToApprove`.
+   * end, whatever it is, but only for some seconds. Throws `NothingToApprove`, and `HoldChanged` if `seen` names other rows.
    */
-  approve(holdId: bigint, runId: bigint, by: ActedBy): Promise<void>
+  approve(holdId: bigint, runId: bigint, by: ActedBy, seen: string): Promise<void>
   /** Null if nothing of it is to be told. */
   stateOf(holdId: bigint): ApprovalState | null
   /** Resolves once no approval is under way. */
@@ -39,12 +40,12 @@ export function createApprovals(context: InventoryContext, log: Logger, signal: 
   const underWay = new Map<bigint, { ended: Promise<void>; since: Date; actor: string }>()
   const failures = new Map<bigint, Extract<ApprovalState, { state: 'failed' }>>()
 
-  async function begin(holdId: bigint, runId: bigint, by: ActedBy): Promise<void> {
+  async function begin(holdId: bigint, runId: bigint, by: ActedBy, seen: string): Promise<void> {
     failures.delete(holdId)
     try {
-      await approveRun(context, runId, by, signal, { waitsForOther: true })
+      await approveRun(context, runId, by, signal, { waitsForOther: true, seen })
     } catch (error) {
-      if (error instanceof NothingToApprove) throw error
+      if (error instanceof NothingToApprove || error instanceof HoldChanged) throw error
       const message = reasonOf(error)
       failures.set(holdId, { state: 'failed', at: new Date(), actor: by.actor, message })
       for (const oldest of [...failures.keys()].slice(0, -MAX_FAILURES)) failures.delete(oldest)
@@ -55,10 +56,10 @@ export function createApprovals(context: InventoryContext, log: Logger, signal: 
   }
 
   return {
-    async approve(holdId, runId, by) {
+    async approve(holdId, runId, by, seen) {
       let ended = underWay.get(holdId)?.ended
       if (!ended) {
-        ended = begin(holdId, runId, by)
+        ended = begin(holdId, runId, by, seen)
         // Nobody may be there any more to hear that there was nothing to approve.
         ended.catch(() => {})
         underWay.set(holdId, { ended, since: new Date(), actor: by.actor })

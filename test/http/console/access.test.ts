@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createFailureBrake, visitorOf } from '#src/http/console/access.ts'
 import { Secret } from '#src/model/secret.ts'
-import { ask } from '../http-harness.ts'
+import { ask, openTestHttp } from '../http-harness.ts'
 import {
   BOTH_TOKENS,
   basic,
@@ -66,6 +66,22 @@ test('with one token only, nobody else gets in, on this machine either', () => {
   const operate = { operate: new Secret(OPERATE_TOKEN), read: null }
   expect(visitorOf(operate, { ...CALLER, authorization: 'Bearer ' })).toBeNull()
   expect(visitorOf(operate, { ...CALLER, authorization: 'Basic Og==' })).toBeNull()
+})
+
+test('without tokens, a proxy that says that it is one is refused', async () => {
+  await using http = await openTestHttp({ console: { operate: null, read: null } })
+  for (const header of [
+    'X-Forwarded-For',
+    'Forwarded',
+    'Via',
+    'X-Real-IP',
+    'X-Forwarded-Host',
+    'CF-Connecting-IP',
+  ]) {
+    expect((await ask(`${http.address}/`, { headers: { [header]: '192.0.2.1' } })).status).toBe(403)
+  }
+  // Nobody is refused: this worker only starts.
+  expect((await ask(`${http.address}/`)).status).toBe(503)
 })
 
 test('wrong tokens are answered one a second, and nobody with a right one waits', async () => {

@@ -6,6 +6,7 @@ import {
   BOTH_TOKENS,
   bearing,
   type ConsoleHarness,
+  hiddenFields,
   OPERATE_TOKEN,
   openConsoleHarness,
   READ_TOKEN,
@@ -155,9 +156,42 @@ test('rejecting keeps the rows; a second decision is told how the hold ended', a
 
 /** Sends a form that was opened before. */
 function sendOpened(harness: ConsoleHarness, path: string, form: string) {
-  const token = /name="token" value="([^"]+)"/.exec(form)?.[1] ?? ''
-  return sendForm(harness.http.address + path, { token }, bearing(OPERATE_TOKEN))
+  return sendForm(harness.http.address + path, hiddenFields(form), bearing(OPERATE_TOKEN))
 }
+
+test('a decision counts for the rows that were looked at: if others are held by now, nothing is done', async () => {
+  await using harness = await open({ tokens: BOTH_TOKENS })
+  const { path, gone } = await hold(harness)
+  const forms = await Promise.all(
+    ['approve', 'reject'].map(async verb => {
+      const at = `${path}/${verb}`
+      return { at, text: (await harness.page(at, OPERATE_TOKEN)).text }
+    }),
+  )
+  const { state } = harness.sandbox
+  const [next] = [...state.rules.rows()].map(({ id }) => id).filter(id => !gone.includes(`${id}`))
+  state.removeRule(next ?? 0n)
+  expect(await harness.sync()).toMatchObject({ status: 'held' })
+  for (const { at, text } of forms) {
+    const late = await sendOpened(harness, at, text)
+    expect(late.status).toBe(409)
+    expect(late.text).toContain('have changed since you looked at them: there are 16 now')
+    const without = await sendForm(
+      harness.http.address + at,
+      { token: hiddenFields(text).token ?? '' },
+      bearing(OPERATE_TOKEN),
+    )
+    expect(without.status).toBe(409)
+  }
+  expect(await stored(harness)).toBe(RULES)
+  expect(await acts(harness)).toEqual([])
+
+  // Another poll that holds the same rows changes nothing.
+  const form = await harness.page(`${path}/approve`, OPERATE_TOKEN)
+  expect(await harness.sync()).toMatchObject({ status: 'held' })
+  expect((await sendOpened(harness, `${path}/approve`, form.text)).status).toBe(303)
+  expect(await stored(harness)).toBe(RULES - 16)
+})
 
 test('a hold that was voided meanwhile is neither approved nor rejected', async () => {
   await using harness = await open({ tokens: BOTH_TOKENS })

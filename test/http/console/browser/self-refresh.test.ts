@@ -8,6 +8,8 @@ import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.t
 /* Time passes by the clock of the page, which a test moves. Nothing here waits for real seconds. */
 
 const HOUR_MS = 3_600_000
+/** The first page fetches itself more often. */
+const LONGER_THAN_MS = 16_000
 const USUAL = { timezone: 'UTC', folders: ['0'], runsKeptMs: null }
 
 describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () => {
@@ -50,15 +52,15 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
       live: page.locator('[data-live]'),
       makeLate: () => ageRuns(pool, '2 hours'),
       /** Lets the time come at which the page fetches itself. */
-      passTime: () => page.clock.runFor(10_000),
+      passTime: () => page.clock.runFor(LONGER_THAN_MS),
       async textLater() {
-        await page.clock.runFor(10_000)
+        await page.clock.runFor(LONGER_THAN_MS)
         return page.locator('main').textContent()
       },
       /** Lets the time come at which the page fetches itself, and waits for the answer. */
       async refresh() {
         const answered = page.waitForResponse(response => response.request().resourceType() === 'fetch')
-        await page.clock.runFor(10_000)
+        await page.clock.runFor(LONGER_THAN_MS)
         await (await answered).finished()
       },
       [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -163,7 +165,7 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
     now.harness.proxy.fallSilent()
     await now.refresh()
     const banner = now.page.locator('body[data-lost]')
-    await expect.poll(() => banner.getAttribute('data-lost')).toContain('cannot read from Postgres')
+    await expect.poll(() => now.page.evaluate('document.body.dataset.lost')).toContain('cannot read from Postgres')
     expect(await now.live.textContent()).toContain('What is shown is old')
     expect(await now.main.innerText()).toBe(shown)
     now.harness.proxy.recover()
@@ -178,7 +180,7 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
     await now.page.route('**/', route => route.abort())
     await now.passTime()
     const banner = now.page.locator('body[data-lost]')
-    await expect.poll(() => banner.getAttribute('data-lost')).toContain('Ferry does not answer')
+    await expect.poll(() => now.page.evaluate('document.body.dataset.lost')).toContain('Ferry does not answer')
     await now.page.unroute('**/')
     await now.refresh()
     await expect.poll(() => banner.count()).toBe(0)
