@@ -67,7 +67,11 @@ function refusalOf({ method, headers, is404 }: FastifyRequest, names: readonly s
     }
   }
   if (method !== 'GET' && method !== 'HEAD' && (method !== 'POST' || is404)) {
-    return { status: 405, error: 'Only GET and HEAD are answered here.', headers: { allow: 'GET, HEAD' } }
+    return {
+      status: 405,
+      error: 'Only GET and HEAD are answered at this path.',
+      headers: { allow: 'GET, HEAD' },
+    }
   }
   return null
 }

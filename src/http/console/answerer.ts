@@ -10,6 +10,7 @@ import {
   refused,
   uncertain,
   unreadable,
+  wrongAddress,
 } from './answers.ts'
 import type { Assets } from './assets.ts'
 import { pageOf } from './layout.ts'
@@ -93,7 +94,7 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
     try {
       return await work(asked)
     } catch (error) {
-      if (error instanceof BadQuery) return refused(400, error.message)
+      if (error instanceof BadQuery) return wrongAddress(error.message, pathname)
       if (error instanceof NotPossible) return notPossible(error.message, error.back)
       log.warn({ error: reasonOf(error) }, 'A page of the console failed.')
       return request.method === 'POST' ? uncertain(pathname) : unreadable(error)

@@ -12,6 +12,12 @@ export function refused(status: number, words: string): Answer {
   return { status, title, body: html`<p class="problem">${words}</p>` }
 }
 
+/** A page for an address that cannot be read, such as a filter with a value that does not exist. */
+export function wrongAddress(words: string, path: string): Answer {
+  const body = html`<p class="problem">${words}</p><p><a class="button" href="${path}">Show all</a></p>`
+  return { status: 400, title: 'Wrong address', body }
+}
+
 /** A page that says why something was not done, and where the thing is that it was about. */
 export function notPossible(words: string, back: string): Answer {
   const body = html`<p class="problem">${words}</p><p><a class="button" href="${back}">Look at it</a></p>`

@@ -27,7 +27,7 @@ export function createForms(operateToken: Secret | null): Forms {
   /** Null if the form was sent by a page of this console, about what it is sent to. */
   function strangeForm({ path }: PageRequest, { headers }: FastifyRequest, form: URLSearchParams) {
     if (!isSameOrigin(headers)) {
-      return refused(403, 'This form was sent by another site. Nothing was done.')
+      return refused(403, 'No page of this console sent this form. Nothing was done.')
     }
     if (tokens.isValid(path, form.get('token') ?? '')) return null
     return refused(

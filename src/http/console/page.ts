@@ -122,6 +122,11 @@ export function parsedQuery<Shape extends z.ZodObject>(
 ): z.output<Shape> {
   const given = Object.fromEntries([...query].filter(([, value]) => value !== ''))
   for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(shape.shape, name) && !OF_EVERY_LIST.includes(name)) {
+      throw new BadQuery(
+        `The address is wrong: this page knows no parameter of this name: ${name.slice(0, 50)}.`,
+      )
+    }
     if (value.includes('\0')) throw new BadQuery(`The address is wrong: ${name}: it contains U+0000.`)
   }
   const { data, error } = shape.safeParse(given)
@@ -129,6 +134,9 @@ export function parsedQuery<Shape extends z.ZodObject>(
   const [issue] = error?.issues ?? []
   throw new BadQuery(`The address is wrong: ${issue?.path.join('.') || 'a parameter'}: ${issue?.message}.`)
 }
+
+/** The place in a list, and the zone of times that a browser adds to a form. */
+const OF_EVERY_LIST = ['after', 'zone']
 
 const MAX_ID = 2n ** 63n - 1n
 

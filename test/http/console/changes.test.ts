@@ -152,6 +152,7 @@ test('a wrong address is refused with the name of what is wrong', async () => {
     ['until=2026-13-01', 'until'],
     ['by=%00', 'by'],
     ['resource=all', 'resource'],
+    ['person=Anna', 'this page knows no parameter of this name: person'],
     ['after=x', 'after'],
     [`after=${Buffer.from(JSON.stringify([at(1), 'alert-rules', 'a', 'x'])).toString('base64url')}`, 'after'],
   ]) {

@@ -58,7 +58,7 @@ test('a hold shows the names and folders of what would go, also to who may only 
   expect(text).toContain('>15<')
   const page = await harness.page(path, READ_TOKEN)
   expect(page.status).toBe(200)
-  expect(page.text).not.toContain('data-refresh')
+  expect(page.text).toContain('data-refresh="30000"')
   for (const id of gone) expect(page.text).toContain(`href="/rules/default/${id}"`)
   const folders = await harness.query<{ folder: string; rules: number; held: number }>(
     `select folder_id::text as folder, count(*)::int as rules, count(*) filter (where id = any ($1::numeric[]))::int as held
@@ -239,7 +239,7 @@ test('while another run reads the inventory, an approval waits, and its form is 
   expect(await harness.submit(`${path}/approve`)).toMatchObject({ status: 303, headers: { location: path } })
   const waiting = await harness.page(path)
   expect(waiting.text).toContain('once no other run reads it')
-  expect(waiting.text).toContain('data-refresh')
+  expect(waiting.text).toContain('data-refresh="10000"')
   expect(waiting.text).not.toContain(`href="${path}/approve"`)
   await lease.release()
   await expect.poll(async () => (await harness.page(path)).text, { timeout: 10_000 }).toContain('Approved:')

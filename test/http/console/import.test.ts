@@ -115,7 +115,7 @@ describe('the page of an import', () => {
     await pauseImport(pool, first, ADA)
     const paused = await harness.page(`/imports/${first}`, READ_TOKEN)
     expect(textOf(paused.text)).toContain('A person paused it.')
-    expect(paused.text).not.toContain('data-refresh')
+    expect(paused.text).toContain('data-refresh="30000"')
   })
 
   test('says for how long it was active, without the time it waited for a person', async () => {

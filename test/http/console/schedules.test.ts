@@ -11,7 +11,7 @@ test('the list has each schedule with its times, its outcome and what can be don
   expect(before.text).toContain('every 1 min')
   expect(before.text).toContain('<code>30 3 * * *</code> UTC')
   expect(before.text.match(/none yet/g)).toHaveLength(3)
-  expect(before.text).not.toContain('data-refresh')
+  expect(before.text).toContain('data-refresh="30000"')
 
   await harness.query(
     `insert into ferry.schedule_slots (account, schedule, slot, done_at, outcome) values
@@ -23,7 +23,7 @@ test('the list has each schedule with its times, its outcome and what can be don
   expect(text).toMatch(/<span class="badge bad" data-announce="poll-alert-rules of default">failed</)
   expect(text).not.toContain('succeeded')
   expect(text).toMatch(/data-announce="prune of \*">not done yet</)
-  expect(text).toContain('data-refresh')
+  expect(text).toContain('data-refresh="10000"')
 })
 
 test('a schedule is paused and resumed after a confirmation, by somebody with a reason, and twice is once', async () => {

@@ -27,6 +27,8 @@ const MAX_FOLDERS = 20
 const MAX_APPROVALS = 5
 /** While an approval is under way. */
 const REFRESH_MS = 10_000
+/** Each poll may hold other rows, and somebody else may decide. */
+const WAITING_MS = 30_000
 
 const Cursor = z.tuple([z.string().max(10_000)])
 
@@ -53,7 +55,7 @@ const hold: Page = {
     const isUnderWay = here?.state === 'under way' || approvals.some(one => one.finishedAt === null)
     return {
       title: `Removals held: ${hold.resource} of ${hold.account}`,
-      ...(isUnderWay ? { refreshEveryMs: REFRESH_MS } : {}),
+      ...(hold.endedAt && !isUnderWay ? {} : { refreshEveryMs: isUnderWay ? REFRESH_MS : WAITING_MS }),
       body: html`${ledgerTabs(HOLDS)}
 ${share ? toDecide(hold, share, isUnderWay) : whatCame(hold, approvals)}
 ${whatCameOfIt(here, approvals, target.timezone)}

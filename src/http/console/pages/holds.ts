@@ -29,6 +29,7 @@ const list: Page = {
     const { timezone } = target
     return {
       title: 'Holds',
+      refreshEveryMs: 30_000,
       body: html`${ledgerTabs(HOLDS)}
 <p>When too many rows are gone from a listing, Ferry removes none of them and asks a person. Until then they stay as they were.</p>
 ${table(

@@ -26,6 +26,8 @@ const Cursor = z.tuple([z.string().regex(/^\d{1,18}$/)])
 
 /** While rows are sent, their numbers change every few seconds; a person who waits looks now and then. */
 const REFRESH_EVERY_MS = 10_000
+/** Somebody else may decide about an import that waits. */
+const WAITING_EVERY_MS = 30_000
 /** A chart of the last hour says something about an import until so long after its end. */
 const THROUGHPUT_FOR_MS = 3_600_000
 
@@ -56,7 +58,7 @@ const page: Page = {
     const { timezone } = target
     return {
       title: `Import ${id}`,
-      ...(isMoving && { refreshEveryMs: REFRESH_EVERY_MS }),
+      ...(!isEnded(row.status) && { refreshEveryMs: isMoving ? REFRESH_EVERY_MS : WAITING_EVERY_MS }),
       body: html`${stateOf(row, progress, timezone)}
 ${facts(factsOf(row, progress, limit, timezone))}
 <section><h2>Rows</h2>${funnel(id, progress.summary)}

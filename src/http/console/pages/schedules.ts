@@ -26,7 +26,7 @@ const list: Page = {
     const rows = await listSchedules(reader, shown)
     return {
       title: 'Schedules',
-      ...(rows.some(isOpen) ? { refreshEveryMs: 10_000 } : {}),
+      refreshEveryMs: rows.some(isOpen) ? 10_000 : 30_000,
       body: html`${ledgerTabs(PATH)}
 <p>What Ferry does by itself, and when. These are the schedules of the accounts in the settings of this worker.</p>
 ${table('Schedules', columns(target.timezone), rows, html`No account is configured. Set <code>FERRY_APP_KEY</code> or <code>FERRY_ACCOUNTS_FILE</code>.`)}
