@@ -45,13 +45,13 @@ export function parsedSpan<Shape extends z.ZodObject>(
   zone: string,
   shape: Shape,
 ): z.output<Shape> & Span {
-  const rest = parsedQuery(query, shape)
   const instant = instantIn(zone).optional()
-  const span = parsedQuery(query, z.object({ since: instant, until: instant }))
-  if (span.since && span.until && span.since > span.until) {
+  const parsed = parsedQuery(query, shape.extend({ since: instant, until: instant })) as z.output<Shape> &
+    Span
+  if (parsed.since && parsed.until && parsed.since > parsed.until) {
     throw new BadQuery('The address is wrong: since: it is later than until. Exchange the two.')
   }
-  return { ...rest, ...span }
+  return parsed
 }
 
 /** The instant that a field of a form begins with, and how the field writes it; null if there is none. */
