@@ -50,7 +50,7 @@ export function sinceAndUntil(zone: string): readonly Filter[] {
 /** A field for an instant. Script turns its value, its label and the field of the zone into the reader's zone. */
 export function instantField(name: string, label: string, query: URLSearchParams, zone: string): Html {
   const given = instantOfField(query.get(name), zone)
-  return html`<label>${label} (<span data-zone>${zone}</span>) <input type="datetime-local" name="${name}" value="${given?.local ?? ''}"${given ? html` data-at="${given.at.toISOString()}"` : null}></label>`
+  return html`<label><span>${label} (<span data-zone>${zone}</span>)</span> <input type="datetime-local" name="${name}" value="${given?.local ?? ''}"${given ? html` data-at="${given.at.toISOString()}"` : null}></label>`
 }
 
 /** The zone that a form with instants is read in; empty for that of the settings. */
