@@ -18,7 +18,6 @@ export const permits: Bench = async lab => {
   const takeMs: number[] = []
   const finishMs: number[] = []
   const ended = {
-    answered: true,
     httpStatus: 200,
     errorCode: null,
     requestId: 'r',
@@ -32,7 +31,7 @@ export const permits: Bench = async lab => {
       NEVER,
     )
     const takenAtMs = performance.now()
-    await throttle.finishCall(permit, ended)
+    await throttle.finishCall(permit, { ...ended, answeredAtMs: takenAtMs })
     takeMs.push(takenAtMs - askedAtMs)
     finishMs.push(performance.now() - takenAtMs)
   }

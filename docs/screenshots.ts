@@ -38,9 +38,10 @@ type Shot = {
 const SHOTS: readonly Shot[] = [
   { name: 'now', path: '/' },
   { name: 'now-phone', path: '/', size: PHONE, colorScheme: 'dark' },
-  { name: 'changes', path: '/changes?kind=changed' },
+  { name: 'changes', path: '/changes?kind=changed&resource=alert-rules' },
   { name: 'firing', path: '/firing', colorScheme: 'dark' },
   { name: 'import', path: '/imports/*' },
+  { name: 'mcp-changes', path: '/mcp/changes', colorScheme: 'dark' },
   { name: 'holds', path: '/ledger/holds/*' },
 ]
 

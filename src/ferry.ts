@@ -46,6 +46,8 @@ export type Ferry = Omit<InventoryContext & ImportContext, 'accounts'> &
     readonly migrated: number
     /** How the embedded Postgres runs, in words for people; null if `DATABASE_URL` is set. */
     readonly embedded: string | null
+    /** Resolves if the embedded Postgres ends while it is in use: an error that says what to do. */
+    readonly postgresEnded: Promise<Error>
   }
 
 export type OpenOptions = {
@@ -70,7 +72,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   await using opened = new AsyncDisposableStack()
 
   const create = schema !== 'read'
-  const { databaseUrl, setting, embedded } = await openPostgres(
+  const { databaseUrl, setting, embedded, postgresEnded } = await openPostgres(
     config,
     { log, signal, retryForMs, create },
     opened,
@@ -124,9 +126,13 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     backend: { databaseUrl, redisUrl: config.redisUrl },
     migrated,
     embedded,
+    postgresEnded,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }
+
+/** Whether a Postgres of somebody else has ended, nobody here knows. */
+const NEVER = new Promise<never>(() => {})
 
 /** Waits for the Postgres of `DATABASE_URL`, or starts the embedded one. */
 async function openPostgres(
@@ -137,9 +143,10 @@ async function openPostgres(
   const { databaseUrl, dataDir } = config
   if (databaseUrl !== null) {
     await reachPostgres(databaseUrl, options)
-    return { databaseUrl, setting: 'DATABASE_URL', embedded: null }
+    return { databaseUrl, setting: 'DATABASE_URL', embedded: null, postgresEnded: NEVER }
   }
   const { log, create } = options
   const postgres = opened.use(await openEmbeddedPostgres({ dataDir, log, create }))
-  return { databaseUrl: postgres.url, setting: 'embedded, in FERRY_DATA_DIR', embedded: postgres.how }
+  const { url, how, ended } = postgres
+  return { databaseUrl: url, setting: 'embedded, in FERRY_DATA_DIR', embedded: how, postgresEnded: ended }
 }

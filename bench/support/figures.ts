@@ -18,6 +18,7 @@ export type Unit =
   | 'MB'
   | 'kB'
   | 'calls'
+  | 'findings'
   | '%'
   | 'rows'
   | 'transactions'

@@ -130,6 +130,7 @@ const OPEN_EPISODES = `
   select 'default', 4203000000000 + rule, date_trunc('minute', now()) - (1 + rule % 600) * interval '1 minute', 3
   from generate_series(10, $1::int, 50) as rule`
 
+/** Ten servers of each product have the same tools. */
 const SERVERS = `
   insert into ferry.mcp_server_versions (account, server_id, valid_from, valid_to, opened_by_run, closed_by_run, fingerprint,
     account_id, team_id, can_edit, server_name, description, transport, url, status, connect_timeout, call_timeout, tool_count, tools,
@@ -139,7 +140,7 @@ const SERVERS = `
     'Server ' || server - server % 2, 'Repositories, issues and pull requests', 'streamable-http',
     case when server % 10 = 0 then 'http' else 'https' end || '://mcp.example.com/' || server,
     case when server % 8 = 0 then 'disabled' else 'enabled' end, 10, 30, 8,
-    (select jsonb_agg(jsonb_build_object('name', (array['search_code', 'get_issue', 'create_issue', 'delete_branch'])[1 + n % 4] || n,
+    (select jsonb_agg(jsonb_build_object('name', (array['search_code', 'get_issue', 'create_issue', 'delete_branch'])[1 + n % 4] || '_' || server % 200 * 8 + n,
        'description', 'Version ' || version || ' of what tool ' || n || ' does') order by n) from generate_series(1, 8) as n),
     'shared', 200000000000 + server % 90, 1793500200000, 1793500200000 + version
   from generate_series(1, $1::int) as server, generate_series(0, $2::int - 1) as version, lateral (

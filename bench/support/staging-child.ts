@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import { openDatabase } from '#src/db/pool.ts'
 import { stageImport } from '#src/imports/staging/stage.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { NEVER, OPTIONS } from '#test/imports/options.ts'
 
 /* Run by `import-staging.ts` as a process: reads one file into one database, and says how long it took and how large it grew. */
 
@@ -32,23 +33,13 @@ process.send?.({ ms, residentMb: process.resourceUsage().maxRSS / 1024 })
 async function stage({ databaseUrl, file }: Staging): Promise<number> {
   await using database = openDatabase(databaseUrl, pino({ level: 'silent' }))
   const options = {
-    account: 'default',
+    ...OPTIONS,
     pageId: SANDBOX_PAGE_ID,
-    method: 'email',
     map: { recipient: 'email' },
-    lenientAddresses: false,
     defaultLocale: null,
-    mapLocale: {},
     all: false,
-    from: null,
-    components: null,
-    suppress: null,
-    batchRows: 500,
-    firstRows: null,
-    onUncertain: 'resend',
-    update: false,
-  } as const
-  const staged = await stageImport(database, file, options, { signal: new AbortController().signal })
+  }
+  const staged = await stageImport(database, file, options, { signal: NEVER })
   return staged.summary.pending
 }
 

@@ -3,12 +3,13 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
+import { number } from '#src/model/counted.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { actedBy } from './acted-by.ts'
 import { type CommandContext, runOneShot } from './command-context.ts'
 import { CommandFailed } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { count, duration, print, printAside, shownPath } from './output.ts'
+import { duration, print, printAside, shownPath } from './output.ts'
 
 /*
  * Shows all of Ferry on made-up data, in a data directory of its own (`demo` in the usual one), so that it changes nothing
@@ -75,7 +76,7 @@ async function demo(options: Options, { config, log, signal }: CommandContext): 
     `\nChecked: Postgres holds exactly what the platform holds, ${rules.size} alert rules and ${servers.size} MCP`,
   )
   say(
-    `servers, and the history of what changed; and each of ${count(people.valid.size)} people was subscribed once, nobody else.`,
+    `servers, and the history of what changed; and each of ${number(people.valid.size)} people was subscribed once, nobody else.`,
   )
   say(`It took ${duration(performance.now() - startedAtMs)}; nothing is left running.\n`)
   say('The data stays. To look at it:')

@@ -67,6 +67,7 @@ const WRONG_USAGE = new Set([
   'SchemaMissing',
   'FileRefused',
   'ImportNotFound',
+  'HoldChanged',
 ])
 
 /** Errors whose message is enough. By name, so that their modules need not be loaded. */
@@ -77,6 +78,7 @@ const SELF_EXPLAINING = new Set([
   'ConfigurationError',
   'DatabaseIsNewer',
   'NothingToApprove',
+  'HoldChanged',
   'UnknownSchedule',
   'QueueRefused',
   'ImportNotFound',

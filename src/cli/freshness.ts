@@ -56,15 +56,18 @@ const NOTHING_KNOWN = {
   lastCompleteRun: null,
   ageMs: null,
   promiseMs: null,
+  schedule: null,
   state: 'never',
   whyLate: 'no run',
   lastFailedRun: null,
   errorCode: null,
   requestId: null,
+  isAbandoned: false,
 } as const
 
 function cellsOf(row: Freshness & { readonly message: string | null }) {
   const { account, inventory, lastCompleteAt, ageMs, promiseMs, state, message } = row
   const time = (ms: number | null) => (ms === null ? null : duration(ms))
-  return [account, inventory, lastCompleteAt, time(ageMs), time(promiseMs), state, message]
+  const age = ageMs !== null && ageMs < 0 ? `${duration(-ageMs)} in the future` : time(ageMs)
+  return [account, inventory, lastCompleteAt, age, time(promiseMs), state, message]
 }

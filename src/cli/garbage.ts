@@ -4,13 +4,16 @@ import { runInNewContext } from 'node:vm'
 /** The first polls are over by then. */
 const LATER_MS = 10_000
 
+/** Garbage that will be collected. `again`: so long from now, also if it was collected already. Disposing: no more. */
+export type GarbageCollection = Disposable & { again(): void }
+
 /**
- * Gives back, a while from now, the memory that starting took: 16 of 160 MB. A worker that has little to do allocates too
- * little for V8 to collect it by itself.
+ * Gives back, a while from now, memory that was needed once: 16 of 160 MB after a start, 5 after pages of the console. A
+ * worker that has little to do allocates too little for V8 to collect it by itself.
  */
-export function collectGarbageLater(afterMs = LATER_MS): Disposable {
+export function collectGarbageLater(afterMs = LATER_MS): GarbageCollection {
   const timer = setTimeout(collectGarbage, afterMs).unref()
-  return { [Symbol.dispose]: () => clearTimeout(timer) }
+  return { again: () => void timer.refresh(), [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
 /** Node has no other way to ask for it without a flag from the start. */

@@ -1,8 +1,9 @@
 import type { Pool } from 'pg'
 import { DAY_MS } from '#src/model/duration.ts'
+import type { Resource } from '#src/model/resource.ts'
 import type { Retention } from '#src/model/retention.ts'
 import type { LooksBack } from '#src/reports/catalogue.ts'
-import { instant, printAside } from './output.ts'
+import { harmless, instant, printAside } from './output.ts'
 
 /*
  * Notes beside a list that looks back: what is missing in it because it was removed for its age.
@@ -15,6 +16,22 @@ export async function noteHistoryStart(pool: Pool, since: Date | undefined): Pro
   if (start === null || (since !== undefined && since >= start)) return
   printAside(
     `ferry: the history starts at ${instant(start)}. What ended before was removed (FERRY_KEEP_VERSIONS), so nothing earlier is shown or counted.`,
+  )
+}
+
+/** Says so if `asOf` is earlier than the first reading of an inventory: that nothing is found does not mean that there was nothing. */
+export async function noteFirstReading(
+  pool: Pool,
+  resource: Resource,
+  asOf: Date,
+  account: string | undefined,
+): Promise<void> {
+  const { listFirstReadings } = await import('#src/inventory/history-start.ts')
+  const later = (await listFirstReadings(pool, resource, account ?? null)).filter(({ at }) => at > asOf)
+  if (later.length === 0) return
+  const each = later.map(({ account, at }) => `account ${harmless(account)} at ${instant(at)}`)
+  printAside(
+    `ferry: what ${resource} there were at ${instant(asOf)} is not known: the first reading was of ${each.join(', of ')}.`,
   )
 }
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
 import type { ImportContext } from '#src/imports/context.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
+import { counted } from '#src/model/counted.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { actedBy } from './acted-by.ts'
 import { type OneShotContext, withAccounts } from './command-context.ts'
@@ -9,7 +10,7 @@ import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { addOptions, importOptions, type Options } from './import/options.ts'
 import { columnsOfProducts } from './import/products.ts'
-import { counted, print, printAside, printJson } from './output.ts'
+import { print, printAside, printJson } from './output.ts'
 
 /*
  *     stage the file ─► show the report ─► ask ─► queue it ─► watch, on a terminal

@@ -9,7 +9,7 @@ import { cellsOfChange, jsonOfChange, nothingKnown } from './changes.ts'
 import { withFerry } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { noteHistoryStart } from './history-note.ts'
+import { noteFirstReading, noteHistoryStart } from './history-note.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { type Cell, emphasised, instant, print, printJson, printTable } from './output.ts'
 
@@ -96,6 +96,7 @@ async function listRows(pool: Pool, inventory: Inventory, options: InventoryOpti
     none: 'None found.',
     total: () => countInventory(pool, resource, filter, COUNTED_TO + 1),
   })
+  if (options.asOf) await noteFirstReading(pool, resource, options.asOf, options.account)
   return EXIT.done
 }
 

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
+import { number } from '#src/model/counted.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { countFrom } from './arguments.ts'
-import { type Cell, count, print, printTable, writeLines } from './output.ts'
+import { type Cell, print, printTable, writeLines } from './output.ts'
 
 /*
  * Lists that may be long. People see the first rows and how many more there are. Programs get all rows, one line each, no
@@ -63,7 +64,7 @@ export async function printList<Row>(
 
 export function tellMore(more: number): void {
   if (more <= 0) return
-  const many = more > COUNTED_TO - SHOWN ? `more than ${count(COUNTED_TO - SHOWN)}` : count(more)
+  const many = more > COUNTED_TO - SHOWN ? `more than ${number(COUNTED_TO - SHOWN)}` : number(more)
   print(`and ${many} more (--all shows them)`)
 }
 

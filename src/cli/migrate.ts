@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
+import { counted } from '#src/model/counted.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
-import { counted, print, printAside, printJson } from './output.ts'
+import { print, printAside, printJson } from './output.ts'
 
 export function addMigrate(program: Command): void {
   program

@@ -59,7 +59,7 @@ function list(options: { undelivered?: true; limit?: number; json?: true }): Pro
   return withFerry('read', async ({ pool, config }) => {
     const { deliveryInWords, listEvents } = await import('#src/notify/list-events.ts')
     const deliveries = options.undelivered ? (['waiting', 'dead'] as const) : undefined
-    const rows = await listEvents(pool, options.limit ?? SHOWN, { deliveries })
+    const rows = await listEvents(pool, options.limit ?? SHOWN, { deliveries, told: config.notify.kinds })
     if (options.json)
       rows.forEach(({ data, ...row }) => {
         printJson(row)

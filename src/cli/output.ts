@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
 import type Table from 'cli-table3'
+import { number } from '#src/model/counted.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { fittingWidths, tableWidth, wrapped } from './wrap.ts'
 
@@ -72,7 +73,7 @@ export function tableOf(
   const widths = columns === null ? null : fittingWidths([head, ...cells], columns)
   const table = new TableOf({
     head: head.map(emphasised),
-    colAligns: numbers.map(number => (number ? 'right' : 'left')),
+    colAligns: numbers.map(isOfNumbers => (isOfNumbers ? 'right' : 'left')),
     chars: { ...NO_BORDERS, middle: GAP },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   })
@@ -110,16 +111,6 @@ export function instant(at: Date | null): string {
   return at === null ? '' : `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
-/** Returns `1,234`, whatever the language of the machine is. */
-export function count(number: number): string {
-  return number.toLocaleString('en-US')
-}
-
-/** Returns `1 row` or `1,234 rows`. */
-export function counted(number: number, thing: string, things = `${thing}s`): string {
-  return `${count(number)} ${number === 1 ? thing : things}`
-}
-
 /** Returns a duration for people: `340 ms`, `2.1 s`, `3 min 5 s`, `6 h`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
@@ -143,7 +134,7 @@ function isNumber(cell: Cell | undefined): boolean {
 /** Returns a value as a table shows it. */
 export function cellText(cell: Cell): string {
   if (cell instanceof Date) return instant(cell)
-  if (typeof cell === 'number') return count(cell)
+  if (typeof cell === 'number') return number(cell)
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
   return harmless(String(cell ?? ''))
 }

@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander'
 import { closest } from 'fastest-levenshtein'
+import type { Pool } from 'pg'
 import type { Report, ReportArguments, ReportOption } from '#src/reports/catalogue.ts'
 import { expectAccount } from './accounts.ts'
 import { dateArgument, instantArgument } from './arguments.ts'
 import { runOneShot } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
+import { harmless, printAside } from './output.ts'
 import { FORMATS, type Format, printRows } from './report-formats.ts'
 
 type Options = { since?: Date; account?: string; night?: string; format?: Format; json?: true }
@@ -19,7 +21,7 @@ export function addReport(program: Command): void {
     .argument('[name]', 'the name of a report')
     .option('--since <when>', 'how far back: 24h, 7d or 2026-11-01', instantArgument)
     .option('--account <name>', 'only this account')
-    .option('--night <date>', 'as of that night: 2026-11-20', dateArgument)
+    .option('--night <date>', 'as the snapshot of that night shows it: 2026-11-20', dateArgument)
     .addOption(new Option('--format <format>', 'how to print it (default: table)').choices(FORMATS))
     .addOption(new Option('--json', 'print one JSON object per row').conflicts('format'))
     .action((name: string | undefined, { json, format: chosen, ...given }: Options) =>
@@ -27,13 +29,19 @@ export function addReport(program: Command): void {
         const format = json ? 'json' : (chosen ?? 'table')
         if (name === undefined) return await list(given, format)
         const report = await reportNamed(name)
-        expectTaken(report.name, report.takes, given)
+        const { optionsOf } = await import('#src/reports/catalogue.ts')
+        expectTaken(report.name, optionsOf(report), given)
         const { openFerry } = await import('#src/ferry.ts')
         await using ferry = await openFerry(context.config, { ...context, schema: 'read' })
         await expectAccount(ferry, given.account)
+        if (report.ofNight && given.night) await expectNight(ferry.pool, given.night, given.account)
         const { runReport } = await import('#src/reports/run-report.ts')
         const { columns, rows } = await runReport(ferry.pool, report, given)
         await printRows(columns, rows, format, 'No rows: there is nothing to report.')
+        if (report.of && !given.night) {
+          const { noteLateness } = await import('./freshness-note.ts')
+          await noteLateness(ferry.pool, report.of, given.account)
+        }
         if (report.looksBack) {
           const { noteLooksBack } = await import('./history-note.ts')
           await noteLooksBack(ferry.pool, report.looksBack, given.since, context.config.retention)
@@ -45,8 +53,12 @@ export function addReport(program: Command): void {
 
 async function list(given: ReportArguments, format: Format): Promise<ExitCode> {
   expectTaken('the list of reports', [], given)
-  const { REPORTS } = await import('#src/reports/catalogue.ts')
-  const rows = REPORTS.map(({ name, shows, takes }) => [name, shows, takes.map(option => `--${option}`)])
+  const { optionsOf, REPORTS } = await import('#src/reports/catalogue.ts')
+  const rows = REPORTS.map(report => [
+    report.name,
+    report.shows,
+    optionsOf(report).map(option => `--${option}`),
+  ])
   await printRows(['report', 'shows', 'options'], rows, format, 'There are no reports.')
   return EXIT.done
 }
@@ -63,6 +75,24 @@ async function reportNamed(name: string): Promise<Report> {
   throw new UsageError(
     `there is no report ${JSON.stringify(name)}; did you mean ${nearest}? \`ferry report\` lists them all`,
   )
+}
+
+/** Throws `UsageError` if there is no snapshot of the night. Says what the snapshots lack of it. */
+async function expectNight(pool: Pool, night: string, account: string | undefined): Promise<void> {
+  const { loadNight } = await import('#src/reports/night.ts')
+  const snapshots = await loadNight(pool, night, account ?? null)
+  if (snapshots.every(({ status }) => status === 'missed')) {
+    const whose = account === undefined ? '' : ` of account ${JSON.stringify(account)}`
+    throw new UsageError(
+      `there is no snapshot${whose} of the night ${night}; \`ferry report nights --since ${night}\` lists those there are`,
+    )
+  }
+  for (const { account, status } of snapshots) {
+    if (status === 'succeeded') continue
+    const what =
+      status === 'missed' ? 'was missed, so it has no rows here' : `is ${status}, so it may lack changes`
+    printAside(`ferry: the snapshot of account ${harmless(account)} of the night ${night} ${what}.`)
+  }
 }
 
 /** Throws `UsageError` for an option that does not apply: the rows would look as if it did. */

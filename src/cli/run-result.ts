@@ -1,7 +1,9 @@
 import type { Pool } from 'pg'
+import { counted } from '#src/model/counted.ts'
+import { codeAside } from '#src/model/reason.ts'
 import { countsOf, RUN_COUNTS, type RunResult } from '#src/model/run.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { counted, duration, harmless, printAside, printJson, printTable } from './output.ts'
+import { duration, harmless, printAside, printJson, printTable } from './output.ts'
 
 const EXIT_OF_STATUS = {
   succeeded: EXIT.done,
@@ -69,7 +71,7 @@ export function explainRun(result: RunResult): void {
     requestId === null ? '' : `request_id ${requestId}`,
   ]
   if (words.every(text => text === '')) return
-  const code = errorCode === null || message?.includes(errorCode) ? '' : ` (${errorCode})`
+  const code = codeAside(errorCode, message)
   const text = words.filter(Boolean).join(' ')
   printAside(harmless(`ferry: account ${account}, ${resource}, run ${run}: ${status}${code}. ${text}`))
 }

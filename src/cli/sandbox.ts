@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
+import { counted } from '#src/model/counted.ts'
 import type { FaultText } from '#src/sandbox/fault-text.ts'
 import { countUpTo, durationArgument, everyArgument, keyArgument } from './arguments.ts'
 import { UsageError } from './errors.ts'
-import { counted, print, printJson } from './output.ts'
+import { print, printJson } from './output.ts'
 import { serveUntilStopped } from './service.ts'
 
 type Options = {

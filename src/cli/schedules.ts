@@ -33,7 +33,10 @@ export function addSchedules(program: Command): void {
           const keys = await act(ferry, name, options.account, actedBy(options))
           for (const key of keys) {
             if (options.json) printJson(key)
-            else print(`${key.schedule} (${inWords(key.account)}): ${done}`)
+            else
+              print(
+                `${key.schedule} (${inWords(key.account)}): ${key.wasPaused === false ? NOT_PAUSED : done}`,
+              )
           }
           return EXIT.done
         }),
@@ -49,7 +52,12 @@ export function addSchedules(program: Command): void {
   each('resume', 'run it again at its times', resume, 'resumed')
 }
 
-type Act = (ferry: Ferry, name: string, account: string | undefined, by: ActedBy) => Promise<ScheduleKey[]>
+type Act = (ferry: Ferry, name: string, account: string | undefined, by: ActedBy) => Promise<Acted[]>
+
+/** A schedule that was acted on; to resume one also tells whether it was paused. */
+type Acted = ScheduleKey & { readonly wasPaused?: boolean }
+
+const NOT_PAUSED = 'it was not paused, and runs at its times'
 
 async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
   const schedules = await loadSchedules(ferry)
@@ -111,7 +119,7 @@ async function resume(
   name: string,
   account: string | undefined,
   by: ActedBy,
-): Promise<ScheduleKey[]> {
+): Promise<Acted[]> {
   const { resumeSchedule } = await import('#src/schedules/control.ts')
   return resumeSchedule(ferry.pool, await schedulesIn(ferry), name, account, by)
 }

@@ -6,6 +6,12 @@ import { printAside } from './output.ts'
 /** From the signal to the exit, at most. What is under way has had its time to finish by then. */
 const END_WITHIN_MS = 29_500
 
+/** What runs until it is stopped. */
+export type Service = {
+  /** Resolves if it cannot go on. */
+  readonly failed: Promise<Error>
+}
+
 /** A terminal that is closed sends SIGHUP. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -15,18 +21,23 @@ const CLOSE_WITHIN_MS = 500
 /**
  * Opens a service and keeps it until Ctrl-C, SIGTERM or SIGHUP, then closes what was opened, newest first, and exits 0.
  *
+ * If it fails meanwhile, the error is explained, everything is closed, and the exit code is that of the error.
+ *
  * A second signal exits at once, and so does a closing that takes too long. Nothing is lost by that: workers find in
  * Postgres what is unfinished, and go on with it.
  */
 export function serve(
-  open: (context: CommandContext, opened: AsyncDisposableStack) => Promise<void>,
+  open: (context: CommandContext, opened: AsyncDisposableStack) => Promise<Service>,
 ): Promise<void> {
-  return serveUntilStopped(async (signal, opened) => open(await openCommandContext('info', signal), opened))
+  return serveUntilStopped(async (signal, opened, fail) => {
+    const { failed } = await open(await openCommandContext('info', signal), opened)
+    void failed.then(fail)
+  })
 }
 
-/** The same for a service that reads no settings, so wrong ones do not stop it. */
+/** The same for a service that reads no settings, so wrong ones do not stop it. It calls `fail` if it cannot go on. */
 export async function serveUntilStopped(
-  open: (signal: AbortSignal, opened: AsyncDisposableStack) => Promise<void>,
+  open: (signal: AbortSignal, opened: AsyncDisposableStack, fail: (error: Error) => void) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController()
   const stopped = Promise.withResolvers<void>()
@@ -36,10 +47,15 @@ export async function serveUntilStopped(
     stopped.resolve()
     setTimeout(endLate, END_WITHIN_MS).unref()
   }
+  const fail = (error: Error) => {
+    if (stop.signal.aborted) return
+    process.exitCode = explain(error)
+    onSignal()
+  }
   for (const name of SIGNALS) process.on(name, onSignal)
   try {
     await using opened = new AsyncDisposableStack()
-    await open(stop.signal, opened)
+    await open(stop.signal, opened, fail)
     await stopped.promise
   } catch (error) {
     // A signal that comes while it is still starting is no failure.

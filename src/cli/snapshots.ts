@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
 import { fieldsFrom } from '#src/inventory/differences.ts'
 import type { SnapshotDifference } from '#src/inventory/snapshot-diff.ts'
+import { counted } from '#src/model/counted.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { countArgument, idArgument } from './arguments.ts'
@@ -10,7 +11,7 @@ import { type CommandContext, withAccounts, withFerry } from './command-context.
 import { differencesOf } from './differences.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { addListOptions, type ListOptions, limitOf, printList } from './listing.ts'
-import { counted, print, printJson, printTable } from './output.ts'
+import { print, printJson, printTable } from './output.ts'
 
 type Options = ActOptions & { account?: string; json?: true; limit: number }
 

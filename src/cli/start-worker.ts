@@ -5,6 +5,7 @@ import type { CommandContext } from './command-context.ts'
 import { collectGarbageLater } from './garbage.ts'
 import { print, printAside, printJson } from './output.ts'
 import { loadSchedules, printSchedules } from './schedules.ts'
+import type { Service } from './service.ts'
 import { versionOfPackage } from './version.ts'
 import { type HttpChoice, openHttpIfOn, serveHttp } from './worker-http.ts'
 
@@ -16,12 +17,12 @@ const DRAIN_WITHIN_MS = 28_000
 
 export type StartOptions = HttpChoice & { readonly onRun?: (run: RunResult) => void }
 
-/** Opens Ferry and a worker, and prints the accounts, where the data and the queue are, and the schedules. */
+/** Opens Ferry and a worker, which fails if its Postgres ends, and prints the accounts, where the data and the queue are, and the schedules. */
 export async function startWorker(
   context: CommandContext,
   opened: AsyncDisposableStack,
   options: StartOptions,
-): Promise<void> {
+): Promise<Service> {
   const http = await openHttpIfOn(context, options, opened)
   const { openFerry } = await import('#src/ferry.ts')
   const { openWorker } = await import('#src/worker/worker.ts')
@@ -58,6 +59,7 @@ export async function startWorker(
     jobs: JOBS,
     schedules: defineSchedules(ferry),
     version: versionOfPackage(),
+    promises,
     onRun(run) {
       http?.onRun(run)
       options.onRun?.(run)
@@ -72,11 +74,12 @@ export async function startWorker(
   opened.use(await openNotifications(ferry))
   opened.use(collectGarbageLater())
 
+  const service = { failed: ferry.postgresEnded }
   const accounts = [...ferry.accounts.keys()]
   const inRedis = ferry.backend.redisUrl !== null
   const schedules = await loadSchedules(ferry)
-  if (options.json)
-    return printJson({
+  if (options.json) {
+    printJson({
       pid: process.pid,
       accounts,
       queue: inRedis ? 'redis' : 'postgres',
@@ -84,6 +87,8 @@ export async function startWorker(
       console: http?.hasConsole ? `${http.address}/` : null,
       schedules,
     })
+    return service
+  }
   print(`Accounts: ${accounts.join(', ')}`)
   print(`Data:     ${ferry.embedded ?? 'the Postgres of DATABASE_URL'}`)
   print(`          ${psqlCommand(ferry)}`)
@@ -92,6 +97,7 @@ export async function startWorker(
   if (http) print(`HTTP:     ${http.address}/readyz, /livez, /freshness, /metrics`)
   print('')
   printSchedules(schedules)
+  return service
 }
 
 /** A command that works in a shell, in any directory, and shows no password. */

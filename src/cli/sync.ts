@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
 import type { SyncPreview } from '#src/inventory/preview.ts'
+import { number } from '#src/model/counted.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { RUN_COUNTS } from '#src/model/run.ts'
 import { accountsOf } from './accounts.ts'
@@ -11,7 +12,7 @@ import { differencesOf } from './differences.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { tellMore } from './listing.ts'
-import { count, emphasised, harmless, print, printAside, printJson, printTable } from './output.ts'
+import { emphasised, harmless, print, printAside, printJson, printTable } from './output.ts'
 import { exitCodeOf, explainRun, isRefusal, printJsonRun, printRuns } from './run-result.ts'
 
 type SyncOptions = ActOptions & {
@@ -120,7 +121,7 @@ async function preview(
 const SIGN = { added: '+', changed: '~', removed: '-' } as const
 
 function printPreview(found: SyncPreview): void {
-  const counts = RUN_COUNTS.map(name => `${count(found[name])} ${name}`).join(', ')
+  const counts = RUN_COUNTS.map(name => `${number(found[name])} ${name}`).join(', ')
   print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing of it was written.`)
   if (found.note !== null) print(`  ${harmless(found.note)}`)
   const rows = found.samples.map(({ id, change, name, folder, by, fields }) => {

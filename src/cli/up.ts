@@ -22,18 +22,19 @@ export function addUp(program: Command): void {
             ? context.config
             : await withSandbox(context.config, opened, options)
         const first = options.json ? undefined : createFirstRuns()
-        await startWorker({ ...context, config }, opened, {
+        const service = await startWorker({ ...context, config }, opened, {
           ...options,
           ...(first && { onRun: first.tell }),
           usesHttp: true,
         })
         if (!options.json) print('\nFerry is up. Ctrl-C ends it.')
         first?.show()
+        return service
       }),
     )
 }
 
-/** Prints how the first sync of each inventory of each account ended, which is what a new user waits for. */
+/** Prints how the first sync since the start ended, of each inventory of each account, which is what a new user waits for. */
 function createFirstRuns(): { tell(run: RunResult): void; show(): void } {
   const seen = new Set<string>()
   const early: string[] = []
@@ -59,7 +60,9 @@ function firstLine(run: RunResult): string {
   const counts = `${run.seen} listed, ${run.added} added, ${run.changed} changed, ${run.removed} removed`
   const why = message === null ? '' : `. ${message}`
   const asked = requestId === null || status === 'succeeded' ? '' : ` (request_id ${requestId})`
-  return harmless(`First sync of ${resource}, account ${account}: ${status}, ${counts}${why}${asked}`)
+  return harmless(
+    `First sync since the start, ${resource} of account ${account}: ${status}, ${counts}${why}${asked}`,
+  )
 }
 
 /** Starts the sandbox, and a note in the data directory tells other commands where it is. Throws if another one runs. */

@@ -7,6 +7,7 @@ import type { Operation } from '#src/platform/operations.ts'
 import type { ScheduleDefinition } from '#src/schedules/definition.ts'
 import type { FerryWorker } from '#src/worker/worker.ts'
 import type { CommandContext } from './command-context.ts'
+import { collectGarbageLater } from './garbage.ts'
 import { print, printAside } from './output.ts'
 
 /** HTTP listens here unless `FERRY_HTTP_PORT` is set or another program does. */
@@ -43,7 +44,7 @@ export async function openHttpIfOn(
 }
 
 /** The tokens of the console, or null if it is off. */
-export function consoleTokens({ http }: Pick<Config, 'http'>, { usesHttp }: HttpChoice): Tokens | null {
+function consoleTokens({ http }: Pick<Config, 'http'>, { usesHttp }: HttpChoice): Tokens | null {
   const { isOn, obstacle, operateToken, readToken } = http.console
   if (!(isOn ?? (usesHttp && obstacle === null))) return null
   return { operate: operateToken, read: readToken }
@@ -79,11 +80,13 @@ const PERSONAL_READERS = 1
 /** A statement of a page that takes longer is stopped. */
 const PAGE_WITHIN_MS = 2_000
 
-/** Opens the pools that the console reads from. They open no connection before a page needs one. */
+/** Opens what the console reads from, and what tidies up after it. No connection is opened before a page needs one. */
 async function openReading(
   ferry: Ferry,
   opened: AsyncDisposableStack,
-): Promise<Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone' | 'hasWebhook'>> {
+): Promise<
+  Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone' | 'hasWebhook' | 'collectGarbageLater'>
+> {
   const { openDatabase } = await import('#src/db/pool.ts')
   const { joinReader, prepareReader, READER } = await import('#src/reports/reader-role.ts')
   const { databaseUrl } = ferry.backend
@@ -104,5 +107,6 @@ async function openReading(
     inventory: ferry,
     timezone: ferry.timezone,
     hasWebhook: ferry.config.notify.webhook !== null,
+    collectGarbageLater: opened.use(collectGarbageLater()).again,
   }
 }

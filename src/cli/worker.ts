@@ -11,7 +11,7 @@ export function addWorker(program: Command): void {
     .action((options: { json?: true }) =>
       serve(async (context, opened) => {
         const config = await needAccounts(context.config)
-        await startWorker({ ...context, config }, opened, options)
+        return startWorker({ ...context, config }, opened, options)
       }),
     )
 }

@@ -145,7 +145,7 @@ export function quoted(value: unknown): string {
   return JSON.stringify(value)
 }
 
-export function folderOf(value: string): bigint | undefined {
+function folderOf(value: string): bigint | undefined {
   if (!/^\s*\d{1,20}\s*$/.test(value)) return undefined
   const id = BigInt(value)
   return id < 2n ** 64n ? id : undefined

@@ -115,12 +115,12 @@ type EndedCall = { readonly callId: bigint; readonly end: CallEnd }
 async function recordCallEnds(client: Pool | PoolClient, calls: readonly EndedCall[]): Promise<void> {
   const ends = calls.map(({ end }) => end)
   await client.query(
-    `select ferry.finish_call(call_id, answered, http_status, error_code, request_id, is_over_limit, retry_after_ms, $8)
-     from unnest($1::bigint[], $2::boolean[], $3::int[], $4::text[], $5::text[], $6::boolean[], $7::float8[])
-       as c (call_id, answered, http_status, error_code, request_id, is_over_limit, retry_after_ms)`,
+    `select ferry.finish_call(call_id, answered_ms_ago, http_status, error_code, request_id, is_over_limit, retry_after_ms, $8)
+     from unnest($1::bigint[], $2::float8[], $3::int[], $4::text[], $5::text[], $6::boolean[], $7::float8[])
+       as c (call_id, answered_ms_ago, http_status, error_code, request_id, is_over_limit, retry_after_ms)`,
     [
       calls.map(({ callId }) => callId),
-      ends.map(end => end.answered),
+      ends.map(end => (end.answeredAtMs === null ? null : performance.now() - end.answeredAtMs)),
       ends.map(end => end.httpStatus),
       ends.map(end => end.errorCode),
       ends.map(end => end.requestId),

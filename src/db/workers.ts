@@ -21,12 +21,25 @@ const KEEP_MS = 24 * 3_600_000
 /** A worker that ends waits no longer for Postgres; its row then tells that it is silent. */
 const REMOVE_WITHIN_MS = 1_000
 
-/** Records that this process works, and since when. `holder` is the name that its leases have. */
-export async function recordWorker(pool: Pool, holder: string, version: string | null): Promise<void> {
+/** Records that this process works for `accounts`, and since when. `holder` is the name that its leases have. */
+export async function recordWorker(
+  pool: Pool,
+  holder: string,
+  version: string | null,
+  accounts: Iterable<string> = [],
+): Promise<void> {
   const now = sql`clock_timestamp()`
   await drizzleOf(pool)
     .insert(workers)
-    .values({ holder, host: hostname(), pid: process.pid, version, started_at: now, seen_at: now })
+    .values({
+      holder,
+      host: hostname(),
+      pid: process.pid,
+      version,
+      accounts: [...accounts],
+      started_at: now,
+      seen_at: now,
+    })
     .onConflictDoUpdate({ target: workers.holder, set: { seen_at: now } })
 }
 

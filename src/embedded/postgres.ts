@@ -6,6 +6,7 @@ import { closeEmbeddedPostgres } from './closing.ts'
 import { ensureCluster, filesIn, loadPassword, ROLE } from './cluster.ts'
 import { connect, PRESENT, urlOf } from './connection.ts'
 import { makeDataDir } from './data-dir.ts'
+import { endOf } from './ended.ts'
 import { NoPostgresYet, PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
 import { choosePlacement, isPostgresIn, type Placement } from './placement.ts'
@@ -38,6 +39,8 @@ export type EmbeddedPostgres = {
   readonly startedHere: boolean
   /** In words for people: as which user it runs, where, and why. */
   readonly how: string
+  /** Resolves if the server ends before it is closed here: what happened, and what to do. */
+  readonly ended: Promise<PostgresNotRunning>
   /** Stops the server, whoever started it, unless others are connected. Takes 15 s at most. Never throws. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -73,7 +76,8 @@ export async function openEmbeddedPostgres(options: {
       return closing
     }
     const url = urlOf(password, port, DATABASE)
-    return { url, startedHere, how: placement.how, close, [Symbol.asyncDispose]: close }
+    const ended = endOf(presence, placement.home, () => closing !== undefined)
+    return { url, startedHere, ended, how: placement.how, close, [Symbol.asyncDispose]: close }
   })
 }
 

@@ -8,7 +8,7 @@ import { countQuarantined } from '#src/inventory/count-quarantined.ts'
 import { listLastSnapshots } from '#src/inventory/last-snapshots.ts'
 import { listOpenHolds } from '#src/inventory/open-holds.ts'
 import type { Limit } from '#src/model/limit.ts'
-import { type Freshness, isLate, loadFreshness } from '#src/reports/freshness.ts'
+import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import { listNextSlots } from '#src/schedules/next-slots.ts'
 import { type GaugeNow, secondsOf } from './gauges.ts'
@@ -28,7 +28,7 @@ export type DatabaseSource = {
 }
 
 /** A statement that takes longer is stopped: no scrape may slow a sync. */
-export const STATEMENT_WITHIN_MS = 2_000
+const STATEMENT_WITHIN_MS = 2_000
 
 /** Reads all gauges in one transaction that only reads. */
 export function readDatabaseGauges({ pool, schedules, limits }: DatabaseSource): Promise<GaugeNow[]> {
@@ -80,8 +80,8 @@ async function inventoryGauges(client: PoolClient): Promise<GaugeNow[]> {
     },
     {
       name: 'ferry_inventory_fresh',
-      help: '1 if an inventory is as young as promised, 0 if it is late or was never listed completely.',
-      samples: of(one => (isLate(one) ? 0 : 1)),
+      help: '1 if an inventory is as young as promised, 0 if it is late or was never listed completely. None as long as nothing is promised.',
+      samples: of(({ state }) => (state === 'no promise' ? null : Number(state === 'fresh'))),
     },
     {
       name: 'ferry_snapshot_last_timestamp_seconds',

@@ -9,7 +9,7 @@ export type FreshnessAnswer = {
 
 /** Fresh is: something was promised or read, and nothing is late. `rows` is null if Postgres did not answer. */
 export function freshnessAnswer(rows: readonly Freshness[] | null): FreshnessAnswer {
-  if (rows === null) return { fresh: false, inventories: [], error: 'Postgres did not answer in time.' }
+  if (rows === null) return { fresh: false, inventories: [], error: 'Postgres did not answer.' }
   return {
     fresh: rows.length > 0 && !rows.some(isLate),
     inventories: rows.map(row => ({ ...row, message: explainLateness(row) })),

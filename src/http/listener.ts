@@ -58,7 +58,14 @@ export function createListener(names: readonly string[]): FastifyInstance {
 
 type Refusal = { readonly status: number; readonly error: string; readonly headers?: Record<string, string> }
 
-function refusalOf({ method, headers, is404 }: FastifyRequest, names: readonly string[]): Refusal | null {
+function refusalOf(
+  { method, headers, is404, raw }: FastifyRequest,
+  names: readonly string[],
+): Refusal | null {
+  // Node reads the first; a proxy in front may have checked the last.
+  if ((raw.headersDistinct.host?.length ?? 0) > 1) {
+    return { status: 400, error: 'The request has more than one Host header.' }
+  }
   if (!isAllowedHost(headers.host, names)) {
     return {
       status: 421,

@@ -5,7 +5,7 @@ import { reasonOf } from '#src/model/reason.ts'
 import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
 import { type DatabaseSource, readDatabaseGauges } from './database-metrics.ts'
 import type { GaugeNow } from './gauges.ts'
-import { ANSWER_WITHIN_MS, type Waiting } from './readiness.ts'
+import { ANSWER_WITHIN_MS, type Unreachable, unreachable, type Waiting } from './readiness.ts'
 import { type Shared, shared } from './shared.ts'
 
 /** What the answers of a worker come from. */
@@ -16,7 +16,7 @@ export type HttpTarget = DatabaseSource & {
 
 /** What is asked of Postgres and the queue. Each is one question at a time, however many clients wait for it. */
 export type Questions = {
-  readonly schema: Shared<SchemaFit>
+  readonly schema: Shared<SchemaFit | Unreachable>
   readonly waiting: Shared<Waiting>
   readonly freshness: Shared<Freshness[]>
   readonly gauges: Shared<GaugeNow[]>
@@ -36,7 +36,7 @@ export function createQuestions(target: HttpTarget, log: Logger): Questions {
       log.debug({ error: reasonOf(error) }, 'A question of an HTTP request failed.'),
   }
   return {
-    schema: shared(() => compareSchema(pool, ANSWER_WITHIN_MS), limits),
+    schema: shared(() => compareSchema(pool, ANSWER_WITHIN_MS).catch(unreachable), limits),
     waiting: shared(target.countWaiting, limits),
     freshness: shared(() => readWithin(pool, ANSWER_WITHIN_MS, client => loadFreshness(client)), limits),
     gauges: shared(() => readDatabaseGauges(target), { ...limits, keepMs: KEEP_GAUGES_MS }),

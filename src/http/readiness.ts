@@ -1,4 +1,5 @@
 import type { SchemaFit } from '#src/db/migrate.ts'
+import { PostgresUnavailable } from '#src/db/outage.ts'
 
 /** Whether a worker can work. Each part is `ok`, or says what is wrong. What is unknown, because Postgres did not answer, is null. */
 export type Readiness = {
@@ -20,14 +21,27 @@ const SCHEMA_WORDS: Readonly<Record<SchemaFit, string>> = {
 
 export type Waiting = Readonly<Record<string, number | null>>
 
-/** Puts into words what Postgres (null: no answer) and the queue (a null in it: no answer) said. */
-export function readinessOf(schema: SchemaFit | null, waiting: Waiting | null): Readiness {
+/** Postgres cannot be reached, and why, in words that name no address. */
+export type Unreachable = { readonly why: string }
+
+/** What a failed question says of Postgres. Throws the error again if it only says that no answer came in time. */
+export function unreachable(error: unknown): Unreachable {
+  const code = error instanceof PostgresUnavailable ? error.code : ''
+  if (code === 'ECONNREFUSED') return { why: 'Postgres refused the connection.' }
+  if (code === '' || code === 'ETIMEDOUT') throw error
+  return { why: 'Postgres cannot be reached. The log of this worker has the reason.' }
+}
+
+/**
+ * Puts into words what Postgres (null: no answer in time) and the queue (null: the same; a null in it: no answer) said.
+ */
+export function readinessOf(schema: SchemaFit | Unreachable | null, waiting: Waiting | null): Readiness {
   const queueAnswers = waiting !== null && !Object.values(waiting).includes(null)
   return {
     ready: schema === 'known' && queueAnswers,
-    postgres: schema === null ? noAnswer('Postgres') : 'ok',
-    schema: schema === null ? null : SCHEMA_WORDS[schema],
-    queue: queueAnswers ? 'ok' : noAnswer('The queue'),
+    postgres: typeof schema === 'string' ? 'ok' : (schema?.why ?? noAnswer('Postgres')),
+    schema: typeof schema === 'string' ? SCHEMA_WORDS[schema] : null,
+    queue: queueAnswers ? 'ok' : waiting === null ? noAnswer('The queue') : 'The queue does not answer.',
   }
 }
 

@@ -4,6 +4,11 @@ import type { Secret } from '#src/model/secret.ts'
 /** Whether an `Authorization` header bears the token. Takes the same time for every wrong one. */
 export function bearsToken(authorization: string | undefined, token: Secret): boolean {
   const [, given = ''] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
+  return isToken(given, token)
+}
+
+/** Whether the text is the token. Takes the same time for every wrong one, however long it is. */
+export function isToken(given: string, token: Secret): boolean {
   return timingSafeEqual(hashOf(given), hashOf(token.reveal()))
 }
 

@@ -18,7 +18,7 @@ export type ApproveOptions = Pick<RunRequest, 'waitsForOther'> & Seen
 /**
  * Removes what run `runId` held. Reads the inventory again in the scope of that run, and removes only rows that are
  * still absent and were held; the approval is recorded with their removal. Throws `NothingToApprove`: if the hold ends while
- * this waits for another run, too. Throws `HoldChanged`.
+ * this waits for another run, too. Throws `HoldChanged`: if the hold has rows that run `runId` did not hold, too.
  */
 export async function approveRun(
   context: InventoryContext,
@@ -33,7 +33,7 @@ export async function approveRun(
     return hold
   }
   const hold = await findHold()
-  expectHeld(hold.ids, seen)
+  expectHeld(hold, runId, seen)
   const account = accountOf(context, hold.account)
   const request = { account: hold.account, trigger: 'manual', by, confirm: findHold, ...options } as const
   const policy = { kind: 'approved', ids: new Set(hold.ids), heldBy: runId, by } as const

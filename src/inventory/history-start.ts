@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { onlyRow } from '#src/db/rows.ts'
+import type { Resource } from '#src/model/resource.ts'
 
 /** From when on the history is complete; null: from the beginning, since nothing of it was removed. */
 export async function loadHistoryStart(pool: Pool): Promise<Date | null> {
@@ -7,4 +8,27 @@ export async function loadHistoryStart(pool: Pool): Promise<Date | null> {
     `select nullif(ferry.history_start(), '-infinity') as at`,
   )
   return onlyRow(rows, 'the start of the history').at
+}
+
+/** When an inventory of an account was stored for the first time. */
+export type FirstReading = { readonly account: string; readonly at: Date }
+
+/** Returns when each account's inventory was first stored, by account; those that never were are left out. */
+export async function listFirstReadings(
+  pool: Pool,
+  resource: Resource,
+  account: string | null,
+): Promise<FirstReading[]> {
+  const { rows } = await pool.query<FirstReading>(
+    `select k.account, r.applied_at as at
+     from ferry.inventories k cross join lateral (
+       select r.applied_at from ferry.sync_runs r
+       where r.account = k.account and r.resource = k.inventory and r.applied_at is not null
+       order by r.id limit 1
+     ) r
+     where k.inventory = $1 and ($2::text is null or k.account = $2)
+     order by k.account`,
+    [resource, account],
+  )
+  return rows
 }

@@ -6,8 +6,10 @@ import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { countOf } from '#src/db/rows.ts'
 import type { ActedBy } from '#src/model/act.ts'
+import { counted } from '#src/model/counted.ts'
 import type { EventKey } from '#src/model/event.ts'
 import type { Inventory } from '#src/model/resource.ts'
+import { addedAfter, sinceRunsOf } from './held-since.ts'
 import type { RunStep } from './ledger.ts'
 import { removalHolds as holds, syncRuns } from './schema.ts'
 import { isCoveredBy, listedFoldersOf, ofInventory, Scope } from './scope.ts'
@@ -18,11 +20,20 @@ export type Hold = Inventory & {
   /** The scope of the held run: an approval reads the same. */
   readonly scope: Scope
   readonly ids: readonly string[]
+  /** The last run that found its rows gone. */
+  readonly lastRun: bigint
+  /** Those of its rows that an earlier run, which was asked about, did not hold. */
+  readonly added: readonly string[]
 }
 
-/** Selects the open hold of an inventory, where its last run satisfies further conditions. */
-const isOpen = (inventory: Inventory) =>
-  and(ofInventory(holds, inventory), isNull(holds.ended_at), eq(syncRuns.id, holds.last_run))
+/** Selects the open hold of an inventory. */
+const isOpenIn = (inventory: Inventory) => and(ofInventory(holds, inventory), isNull(holds.ended_at))
+
+/** The same, where its last run satisfies further conditions. */
+const isOpen = (inventory: Inventory) => and(isOpenIn(inventory), eq(syncRuns.id, holds.last_run))
+
+/** Selects a `HeldSince`. */
+const HELD = { ids: holds.ids, sinceRuns: holds.since_runs, lastRun: holds.last_run }
 
 /** Joins a run with the open hold that it made or updated. */
 const IS_HOLD_OF_RUN = and(
@@ -49,13 +60,16 @@ export async function holdRemovals(
     .from(syncRuns)
     .where(and(isOpen(run), not(listedFoldersOf(scope))))
   if (countOf(voided) > 0) await resolveEvent(client, heldIn(run))
+  const [open] = await drizzleOf(client).select(HELD).from(holds).where(isOpenIn(run))
+  const since = open ? sinceRunsOf(open) : new Map<string, bigint>()
+  const found = { last_run: runId, ids: [...ids], since_runs: ids.map(id => since.get(id) ?? runId) }
   await drizzleOf(client)
     .insert(holds)
-    .values({ account, resource, opened_by_run: runId, last_run: runId, ids: [...ids] })
+    .values({ account, resource, opened_by_run: runId, ...found })
     .onConflictDoUpdate({
       target: [holds.account, holds.resource],
       targetWhere: sql`ended_at is null`,
-      set: { last_run: runId, ids: [...ids] },
+      set: found,
     })
   await raiseEvent(client, heldIn(run), { inventory: resource, run: `${runId}`, rows: ids.length })
 }
@@ -93,11 +107,24 @@ export function nameOfHeld(ids: readonly string[]): string {
   return hash('sha256', ids.toSorted().join('\n'), 'base64url')
 }
 
-/** Throws `HoldChanged` if a person has looked at other rows than these; `seen` is their name, undefined if nobody looked. */
-export function expectHeld(ids: readonly string[], seen: string | undefined): void {
-  if (seen === undefined || seen === nameOfHeld(ids)) return
+/**
+ * Throws `HoldChanged` if a person who decides about the hold of run `runId` has not looked at these rows: if it has rows
+ * that this run did not hold, or others than those `seen`, which is their name, undefined if nobody named them.
+ */
+export function expectHeld(
+  { ids, lastRun, added }: Pick<Hold, 'ids' | 'lastRun' | 'added'>,
+  runId: bigint,
+  seen: string | undefined,
+): void {
+  if (seen !== undefined && seen !== nameOfHeld(ids)) {
+    throw new HoldChanged(
+      `The rows that are held have changed since you looked at them: there are ${ids.length} now. Nothing was done; look again.`,
+    )
+  }
+  if (added.length === 0) return
   throw new HoldChanged(
-    `The rows that are held have changed since you looked at them: there are ${ids.length} now. Nothing was done; look again.`,
+    `Of the ${counted(ids.length, 'row')} held now, run ${runId} did not hold ${added.length}. Nothing was done. ` +
+      `\`ferry runs show ${lastRun}\` shows all of them; then decide with \`ferry runs approve ${lastRun}\` or \`ferry runs reject ${lastRun}\`.`,
   )
 }
 
@@ -115,12 +142,14 @@ export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly s
 export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | null> {
   const lastRun = alias(syncRuns, 'last_run')
   const [hold] = await drizzleOf(pool)
-    .select({ account: holds.account, resource: holds.resource, scope: lastRun.scope, ids: holds.ids })
+    .select({ account: holds.account, resource: holds.resource, scope: lastRun.scope, ...HELD })
     .from(syncRuns)
     .innerJoin(holds, IS_HOLD_OF_RUN)
     .innerJoin(lastRun, eq(lastRun.id, holds.last_run))
     .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
-  return hold ? { ...hold, scope: Scope.parse(hold.scope) } : null
+  if (!hold) return null
+  const { sinceRuns, ...rest } = hold
+  return { ...rest, scope: Scope.parse(hold.scope), added: addedAfter(runId, hold) }
 }
 
 /** What was approved is not held any more: a person rejected it while the inventory was read. */
@@ -148,13 +177,13 @@ export function rejectHold(pool: Pool, runId: bigint, by: ActedBy, seen?: string
   return inTransaction(pool, async client => {
     const { id, account, resource, ids } = holds
     const [hold] = await drizzleOf(client)
-      .select({ id, account, resource, ids })
+      .select({ id, account, resource, ...HELD })
       .from(syncRuns)
       .innerJoin(holds, IS_HOLD_OF_RUN)
       .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
       .for('update')
     if (!hold) return null
-    expectHeld(hold.ids, seen)
+    expectHeld({ ...hold, added: addedAfter(runId, hold) }, runId, seen)
     await drizzleOf(client)
       .update(holds)
       .set({ rejected_ids: null })

@@ -3,7 +3,7 @@ import { and, asc, desc, drizzleOf, eq, gte, lt } from '#src/db/drizzle.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
 import type { RunStatus } from '#src/model/run.ts'
-import { loadHeldIds, loadRejectedIds } from './holds.ts'
+import { type Hold, loadHeldIds, loadOpenHold, loadRejectedIds } from './holds.ts'
 import {
   loadQuarantined,
   loadQuarantineReasons,
@@ -106,8 +106,8 @@ export type RunDetails = {
   readonly run: RunRow
   readonly quarantined: readonly QuarantinedRow[]
   readonly drift: readonly DriftField[]
-  /** The ids whose removal the run holds, while its hold is open. */
-  readonly heldIds: readonly string[]
+  /** The hold that the run made or updated, as it is now, while it is open. */
+  readonly hold: Hold | null
   readonly calls: readonly CallRow[]
 }
 
@@ -115,13 +115,13 @@ export type RunDetails = {
 export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
   const [run] = await drizzleOf(pool).select(RUN).from(runs).where(eq(runs.id, id))
   if (!run) return null
-  const [quarantined, drift, heldIds, calls] = await Promise.all([
+  const [quarantined, drift, hold, calls] = await Promise.all([
     loadQuarantined(pool, id),
     listDrift(pool, id),
-    loadHeldIds(pool, id),
+    loadOpenHold(pool, id),
     listCalls(pool, id),
   ])
-  return { run, quarantined, drift, heldIds, calls }
+  return { run, quarantined, drift, hold, calls }
 }
 
 export type ReadableDetails = {

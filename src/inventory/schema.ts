@@ -127,6 +127,9 @@ export const alertRuleVersions = ferry.table(
       .where(
         sql`${t.valid_to} is null and ${t.enabled} and octet_length(${t.cron_pattern}) <= 400 and coalesce(octet_length(${t.timezone}), 0) <= 100`,
       ),
+    index('alert_rule_versions_long_schedules')
+      .on(t.id, t.account)
+      .where(sql`${t.valid_to} is null and ${t.enabled} and octet_length(${t.cron_pattern}) > 400`),
     index('alert_rule_versions_flagged')
       .on(t.id, t.account)
       .where(sql`${t.valid_to} is null and ${t.flags} is not null`),
@@ -203,6 +206,8 @@ export const removalHolds = ferry.table(
     opened_by_run: int64('opened_by_run').notNull(),
     last_run: int64('last_run').notNull(),
     ids: text('ids').array().notNull(),
+    // For each of the ids, in their order. Of another length if an older Ferry wrote the ids: then it says nothing.
+    since_runs: int64('since_runs').array().notNull().default(sql`'{}'`),
     opened_at: instant('opened_at').notNull().default(sql`clock_timestamp()`),
     ended_at: instant('ended_at'),
     outcome: text('outcome', { enum: HOLD_OUTCOMES }),

@@ -1,10 +1,10 @@
 /** How a call to the platform ended, as the throttle records it. */
 export type CallEnd = {
   /**
-   * Whether the platform itself answered: then it has counted the call by now. Without an answer, or with the answer of
-   * a gateway, the call counts until the arrival bound is over.
+   * When the platform itself had answered, by `performance.now()` of this process: it had counted the call by then. Null
+   * without an answer, or with the answer of a gateway: the call counts until the arrival bound is over.
    */
-  readonly answered: boolean
+  readonly answeredAtMs: number | null
   /** Null if no answer came. */
   readonly httpStatus: number | null
   readonly errorCode: string | null

@@ -6,3 +6,8 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.message || ('code' in error ? String(error.code) : error.name)
 }
+
+/** ` (NoPermission)`, to stand behind what happened; '' if there is no code, or if the message has it already. */
+export function codeAside(code: string | null, message: string | null): string {
+  return code === null || message?.includes(code) ? '' : ` (${code})`
+}

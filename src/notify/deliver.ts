@@ -5,6 +5,7 @@ import type { Webhook } from '#src/model/notify-settings.ts'
 import type { Caller, CallResult } from './caller.ts'
 import { type Message, writeMessage } from './message.ts'
 import { loadPending, MAX_MESSAGES, type Pending, recordResult } from './pending.ts'
+import { plainData } from './plain-data.ts'
 import { sentenceOf } from './sentences.ts'
 
 export type Delivery = {
@@ -70,7 +71,8 @@ function backOffOf(attempts: number): number {
   return BACK_OFF_MS[attempts] ?? MAX_BACK_OFF_MS
 }
 
-function messageOf({ messageId, kind, state, at, account, data }: Pending): Message {
+function messageOf({ messageId, kind, state, at, account, data: stored }: Pending): Message {
+  const data = plainData(stored)
   const sentence = sentenceOf({ kind, state, account, data })
   return { id: `msg_${messageId}`, type: kind, state, at, account, data, sentence }
 }

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { onlyRow } from '#src/db/rows.ts'
+import { counted } from '#src/model/counted.ts'
 import { EVENT_KINDS, EVENT_STATES, type EventKind } from '#src/model/event.ts'
 import { DEAD_AFTER_HOURS, StoredData } from './pending.ts'
 
@@ -38,35 +39,44 @@ export function deliveryInWords(
   return isToldNobody ? 'told nobody: no webhook is set' : delivery
 }
 
-/** Counts messages that a receiver did not accept: those that are sent again, and those of the last week that are dead. */
-export async function countUndelivered(pool: Pool): Promise<{ waiting: number; dead: number }> {
-  const { rows } = await pool.query<{ waiting: number; dead: number }>(
-    `select count(*) filter (where at > clock_timestamp() - $1 * interval '1 hour')::int as waiting,
-       count(*) filter (where at <= clock_timestamp() - $1 * interval '1 hour')::int as dead
-     from ferry.events
-     where delivered_at is null and attempts > 0 and at > clock_timestamp() - interval '7 days'`,
-    [DEAD_AFTER_HOURS],
+/**
+ * Messages that a receiver did not accept: those that are sent again, those that were not tried yet and may wait behind them,
+ * and those of the last week that are dead.
+ */
+export type Undelivered = { readonly waiting: number; readonly behind: number; readonly dead: number }
+
+/** Counts them. Behind others wait only messages of `kinds`: those that the receiver wants. */
+export async function countUndelivered(
+  pool: Pool,
+  kinds: readonly EventKind[] = EVENT_KINDS,
+): Promise<Undelivered> {
+  const { rows } = await pool.query<Undelivered>(
+    `select count(*) filter (where attempts > 0 and not is_dead)::int as waiting,
+       count(*) filter (where attempts = 0 and not is_dead and kind = any ($2))::int as behind,
+       count(*) filter (where attempts > 0 and is_dead)::int as dead
+     from ferry.events cross join lateral (select at <= clock_timestamp() - $1 * interval '1 hour' as is_dead) d
+     where delivered_at is null and at > clock_timestamp() - interval '7 days'`,
+    [DEAD_AFTER_HOURS, kinds],
   )
   return onlyRow(rows, 'the count of undelivered messages')
 }
 
 /** Says how many messages were not accepted; null if there is none. */
-export function undeliveredInWords({ dead, waiting }: { dead: number; waiting: number }): string | null {
+export function undeliveredInWords({ dead, waiting, behind }: Undelivered): string | null {
   const parts = [
-    dead > 0 && `${messages(dead)} ${dead === 1 ? 'was' : 'were'} not accepted within a day`,
-    waiting > 0 && `${messages(waiting)} ${waiting === 1 ? 'waits' : 'wait'} to be sent again`,
+    dead > 0 && `${counted(dead, 'message')} ${dead === 1 ? 'was' : 'were'} not accepted within a day`,
+    waiting > 0 &&
+      `${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'} to be sent again${behind > 0 ? `, and ${behind} more behind` : ''}`,
   ].filter(part => part !== false)
   return parts.length === 0 ? null : parts.join('; ')
-}
-
-function messages(count: number): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? 'message' : 'messages'}`
 }
 
 /** Which events are wanted; what is left out does not narrow them. */
 export type EventFilter = {
   readonly account?: string | undefined
   readonly kind?: EventKind | undefined
+  /** The kinds that the receiver wants (every kind if it is left out): messages of others wait for nobody. */
+  readonly told?: readonly EventKind[] | undefined
   readonly deliveries?: readonly DeliveryState[] | undefined
   readonly since?: Date | undefined
   readonly until?: Date | undefined
@@ -78,9 +88,9 @@ export type EventFilter = {
 export async function listEvents(
   pool: Pool,
   limit: number,
-  { account, kind, deliveries, since, until, before }: EventFilter = {},
+  { account, kind, told = EVENT_KINDS, deliveries, since, until, before }: EventFilter = {},
 ): Promise<ListedEvent[]> {
-  const params: unknown[] = [DEAD_AFTER_HOURS]
+  const params: unknown[] = [DEAD_AFTER_HOURS, told]
   const param = (value: unknown, type: string) => `$${params.push(value)}::${type}`
   // Only what is asked for, and no volatile function: then the first page is read by the index, not from all events.
   const wanted = [
@@ -95,7 +105,7 @@ export async function listEvents(
     `select * from (
        select id as event, kind, state, account, subject, at, data, attempts, retry_at as "retryAt", failure,
          case when delivered_at is not null then 'delivered'
-           when at > statement_timestamp() - $1 * interval '1 hour' then 'waiting'
+           when at > statement_timestamp() - $1 * interval '1 hour' and kind = any ($2) then 'waiting'
            when attempts > 0 then 'dead' else 'not sent' end as delivery
        from ferry.events
      ) e

@@ -4,7 +4,7 @@ import type { ProxyChoice } from '#src/platform/dispatcher.ts'
 import { type CallResult, openCaller } from './caller.ts'
 import { writeMessage } from './message.ts'
 
-export const TEST_TYPE = 'notify.test'
+const TEST_TYPE = 'notify.test'
 
 /** Sends a test message to the receiver at once, outside of the outbox. Returns its id, and what the receiver answered. */
 export async function sendTest(

@@ -1,3 +1,4 @@
+import { counted } from '#src/model/counted.ts'
 import type { EventData, EventKind, EventState } from '#src/model/event.ts'
 
 /*
@@ -57,8 +58,8 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
       `The tools of ${servers} MCP ${servers === 1 ? 'server' : 'servers'} changed in run ${run}. \`ferry report mcp_tool_changes\` shows what.`,
   },
   'drift.found': {
-    raised: ({ inventory, run }) =>
-      `The platform sends fields of ${inventory} that its documentation does not name, first seen in run ${run}. Ferry does not store them; \`ferry runs show ${run}\` names them.`,
+    raised: ({ inventory, run, fields }) =>
+      `The platform sends ${typeof fields === 'number' ? counted(fields, 'field') : 'fields'} of ${inventory} that its documentation does not name, first seen in run ${run}. Ferry does not store what they hold; \`ferry runs show ${run}\` has the names.`,
   },
 }
 

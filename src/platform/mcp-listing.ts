@@ -1,6 +1,7 @@
 import type { Listing } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import type { CallContext, PlatformClient } from './client.ts'
+import type { ReadServers } from './list-page.ts'
 import { fetchPages, type McpAsk } from './mcp-pages.ts'
 import { judgePages } from './mcp-pass.ts'
 import type { Refusal } from './refusal.ts'
@@ -34,15 +35,16 @@ const MAX_PASSES = 3
  */
 export async function readMcpServers(
   client: Pick<PlatformClient, 'listMcpPage'>,
-  ask: McpAsk,
+  ask: Omit<McpAsk, 'readBefore'>,
   isKnownSet: (ids: ReadonlySet<string>) => Promise<boolean> | boolean,
   context: CallContext,
 ): Promise<McpReading> {
   const completeSets: ReadonlySet<string>[] = []
+  const readBefore: ReadServers = new Map()
   let pages = 0
   let requests = 0
   for (let n = 1; ; n += 1) {
-    const fetched = await fetchPages(client.listMcpPage, ask, context)
+    const fetched = await fetchPages(client.listMcpPage, { ...ask, readBefore }, context)
     pages += fetched.pages.length
     requests += fetched.requests
     if (fetched.refusal) return { status: 'refused', refusal: fetched.refusal, pages, requests }

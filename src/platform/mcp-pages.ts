@@ -1,12 +1,12 @@
 import { MAX_SERVERS, TOO_MUCH } from './answer-size.ts'
 import type { CallContext, PlatformClient } from './client.ts'
 import type { RawRow } from './declared.ts'
-import type { McpPage } from './list-page.ts'
+import type { McpPage, McpPageAsk } from './list-page.ts'
 import { answerTooLarge, type Refusal } from './refusal.ts'
 
 export type ListPage = PlatformClient['listMcpPage']
 
-export type McpAsk = { readonly limit: number; readonly includeAccount: boolean }
+export type McpAsk = Pick<McpPageAsk, 'limit' | 'includeAccount' | 'readBefore'>
 
 /** The pages of one pass: all that were answered, or those before the refusal that ended it. */
 export type McpPages = {
@@ -50,16 +50,13 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
 
   async function fetchNext(limit: number): Promise<void> {
     const page = progress.next++
-    const answer = await listPage(
-      { page, limit, includeAccount: ask.includeAccount },
-      { runId: context.runId, signal },
-    )
+    const answer = await listPage({ ...ask, page, limit }, { runId: context.runId, signal })
     progress.requests += answer.requests
     if (answer.ok) {
       progress.rows += answer.data.servers.length
       if (progress.rows > MAX_SERVERS) return giveUp(tooManyRows(answer.requestId))
       byNumber.set(page, answer.data)
-      const fresh = answer.data.servers.map(idOf).filter(id => !seen.has(id))
+      const fresh = answer.data.servers.map(idAsItCame).filter(id => !seen.has(id))
       for (const id of fresh) seen.add(id)
       if (fresh.length === 0) progress.end = Math.min(progress.end, page)
     } else if (page > 1 && answer.refusal.kind === 'invalid-request') {
@@ -98,8 +95,9 @@ function tooManyRows(requestId: string): Refusal {
   return answerTooLarge({ httpStatus: 200, requestId, retryAfterMs: null }, TOO_MUCH.servers)
 }
 
-function idOf(server: unknown): unknown {
-  return (server as RawRow | null)?.server_id ?? null
+/** An id that cannot be read tells pages apart too. */
+function idAsItCame({ raw }: Pick<McpPage['servers'][number], 'raw'>): unknown {
+  return (raw as RawRow | null)?.server_id ?? null
 }
 
 function isFull(page: McpPage | undefined, size: number): boolean {

@@ -2,7 +2,7 @@ import type { Listing } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import type { McpPage } from './list-page.ts'
 import type { McpPages } from './mcp-pages.ts'
-import { readRows } from './read-rows.ts'
+import { joinRows } from './read-rows.ts'
 import { MCP_SERVERS } from './row-kinds.ts'
 
 /** What the pages of one pass amount to. */
@@ -26,8 +26,7 @@ export type Pass = { readonly listing: Listing<McpServer>; readonly ids: Readonl
  */
 export function judgePages({ pages, tooDeep }: McpPages): Pass {
   const delivered = pages.flatMap(page => page.servers)
-  const mayBeDirty = pages.some(page => page.mayBeDirty)
-  const listing = readRows(MCP_SERVERS, delivered, mayBeDirty)
+  const listing = joinRows(MCP_SERVERS.declared, delivered)
   const { rows, quarantined } = listing
   const ids = new Set([...rows.map(row => row.server_id), ...quarantined.flatMap(({ id }) => id ?? [])])
   const unreadable = quarantined.filter(({ id }) => id === null).length

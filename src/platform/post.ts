@@ -53,6 +53,8 @@ export type Answered<Body = Buffer> = AnswerHead & {
   readonly kind: 'answered'
   readonly permit: Permit
   readonly body: Body
+  /** When the last byte of the answer came, by `performance.now()`: what was done with the body since may have taken long. */
+  readonly answeredAtMs: number
 }
 
 /** Messages in English, whoever runs Ferry: they end in ledgers. */
@@ -81,7 +83,7 @@ export async function post<Body>(
 ): Promise<Exchange<Body>> {
   const { dispatcher, where, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs } = transport
   const { path, body, renewPermit, receive } = request
-  const progress: Progress = { sentWith: null, httpStatus: null, headers: {} }
+  const progress: Progress = { sentWith: null, httpStatus: null, headers: {}, endedAtMs: null }
   const stopping = new AbortController()
   const stop = (why: string) => stopping.abort(new Error(why))
   const onAbort = () => stop('Ferry was told to stop')
@@ -129,12 +131,16 @@ export async function post<Body>(
     })
     progress.httpStatus = response.statusCode
     progress.headers = response.headers
+    response.body.once('end', () => {
+      progress.endedAtMs = performance.now()
+    })
     const { statusCode: httpStatus, headers } = response
     deadline.pause()
     const answer = await receive({ httpStatus, headers }, whileRunning(deadline, unpack(response)))
     // A server that answers before anything was sent is closing an idle connection.
     if (progress.sentWith === null) throw new Error('the connection was closed')
-    return { kind: 'answered', permit: progress.sentWith, httpStatus, headers, body: answer }
+    const answeredAtMs = progress.endedAtMs ?? performance.now()
+    return { kind: 'answered', permit: progress.sentWith, httpStatus, headers, body: answer, answeredAtMs }
   } catch (error) {
     const fault = stopping.signal.aborted ? stoppedFor(stopping.signal.reason) : faultAt(where, error)
     const { sentWith: permit, httpStatus, headers } = progress
@@ -154,6 +160,7 @@ type Progress = {
   sentWith: Permit | null
   httpStatus: number | null
   headers: Headers
+  endedAtMs: number | null
 }
 
 function stoppedFor(reason: Error): NetworkFault {

@@ -1,10 +1,9 @@
 import { createHash, hash } from 'node:crypto'
 import { header, isJson, isSuccessStatus } from './answer.ts'
 import { AnswerTooLarge, MAX_RULES, TOO_MUCH } from './answer-size.ts'
-import { mayNeedCleaning } from './clean-text.ts'
 import { declaredJson, openDrift } from './declared.ts'
 import type { AnswerHead } from './post.ts'
-import { parseExactly, type RowKind, type RowReading, readRow, TOO_LONG } from './read-rows.ts'
+import { type ParsedRow, parseRow, type RowKind } from './read-rows.ts'
 import { RowScanner } from './row-scanner.ts'
 import type { ListingEnd, RowSink } from './row-sink.ts'
 
@@ -63,7 +62,7 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
     if (position === MAX_RULES) throw new AnswerTooLarge(TOO_MUCH.rules)
     const digest = hash('sha256', text ?? '', 'latin1')
     if (text === null || !sink.knows(digest)) {
-      const read = text === null ? { raw: TOO_LONG, ...readRow(kind, TOO_LONG, false) } : parseRow(kind, text)
+      const read = parseRow(kind, text)
       if (read === null) return false
       take(read, digest, text?.length ?? 0)
     }
@@ -100,26 +99,5 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
         damage: scanner.damage(),
       }
     },
-  }
-}
-
-type ParsedRow<Row> = RowReading<Row> & { readonly raw: unknown }
-
-/**
- * Reads the text of a row; null if it is not JSON. JSON.parse alone rounds large integers, and a row with one of them does
- * not pass as read. So only such rows, and those that do not pass anyway, are parsed in the slower way that is exact.
- */
-function parseRow<Row, Wire>(kind: RowKind<Row, Wire>, text: Buffer): ParsedRow<Row> | null {
-  const json = text.toString('utf8')
-  const mayBeDirty = mayNeedCleaning(json)
-  try {
-    const raw: unknown = JSON.parse(json)
-    const read = readRow(kind, raw, mayBeDirty)
-    if ('row' in read) return { raw, ...read }
-    const exact = parseExactly(json)
-    return { raw: exact, ...readRow(kind, exact, mayBeDirty) }
-  } catch (error) {
-    if (error instanceof SyntaxError) return null
-    throw error
   }
 }

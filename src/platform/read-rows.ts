@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Listing, Quarantined } from '#src/model/listing.ts'
-import { cleanString, cleanText } from './clean-text.ts'
+import { cleanString, cleanText, mayNeedCleaning } from './clean-text.ts'
 import { type Declared, declaredJson, openDrift, type RawRow, typeInWords } from './declared.ts'
 import { parseLossless } from './lossless-json.ts'
 
@@ -20,13 +20,16 @@ export type RowReading<Row> =
   | { readonly id: RowId; readonly row: Row; readonly altered: readonly string[] }
   | { readonly id: RowId | null; readonly reason: string }
 
-/** Stands in `readRow` and `readRows` for a row longer than `MAX_ROW_BYTES`, which was not parsed. */
+/** A row as it was read, beside what it was read from. */
+export type ParsedRow<Row> = RowReading<Row> & { readonly raw: unknown }
+
+/** Stands in `readRow` for a row longer than `MAX_ROW_BYTES`, which was not parsed. */
 export const TOO_LONG = Symbol('a row that is too long')
 /** Stands in `readRow` for a row with an integer beyond 2^53-1 that is nested too deeply to be parsed exactly. */
 export const TOO_DEEP = Symbol('a row that is nested too deeply')
 
 /** Returns the row in a JSON text, or `TOO_DEEP`. Throws a SyntaxError if it is not JSON. */
-export function parseExactly(json: string): unknown {
+function parseExactly(json: string): unknown {
   try {
     return parseLossless(json)
   } catch (error) {
@@ -44,26 +47,19 @@ const NOTHING_ALTERED: readonly string[] = []
 export const REPEATED = 'a row with the same id came before it'
 
 /**
- * Returns delivered rows as a listing: the rows that parse, the quarantined ones with a reason, and undeclared fields.
- *
- * `mayBeDirty` tells whether text may contain U+0000 or lone surrogates (`mayNeedCleaning`). Never throws for what the
- * platform sent.
+ * Returns rows of one listing that were parsed one by one: those that count, the quarantined ones with a reason, and
+ * undeclared fields.
  */
-export function readRows<Row, Wire>(
-  kind: RowKind<Row, Wire>,
-  delivered: readonly unknown[],
-  mayBeDirty: boolean,
-): Listing<Row> {
+export function joinRows<Row>(declared: Declared, delivered: readonly ParsedRow<Row>[]): Listing<Row> {
   const rows: Row[] = []
   const altered = new Map<number, readonly string[]>()
   const quarantined: Quarantined[] = []
-  const drift = openDrift(kind.declared)
+  const drift = openDrift(declared)
   const seen = new Set<RowId>()
 
-  for (const [position, raw] of delivered.entries()) {
+  for (const [position, read] of delivered.entries()) {
+    const { id, raw } = read
     drift.look(raw)
-    const read = readRow(kind, raw, mayBeDirty)
-    const { id } = read
     const repeated = id !== null && seen.has(id)
     if (id !== null) seen.add(id)
     if ('row' in read && !repeated) {
@@ -72,13 +68,37 @@ export function readRows<Row, Wire>(
     } else {
       const reason = 'reason' in read ? read.reason : REPEATED
       const idText = id === null ? null : `${id}`
-      quarantined.push({ position, id: idText, reason, raw: declaredJson(kind.declared, raw) })
+      quarantined.push({ position, id: idText, reason, raw: declaredJson(declared, raw) })
     }
   }
   return { rows, altered, quarantined, drift: drift.found() }
 }
 
-/** Reads one row. Never throws for what the platform sent. */
+/**
+ * Reads the text of a row; null if it is not JSON. Without a text, the row was too long. JSON.parse alone rounds large
+ * integers, and a row with one of them does not pass as read. So only such rows, and those that do not pass anyway, are
+ * parsed in the slower way that is exact.
+ */
+export function parseRow<Row, Wire>(kind: RowKind<Row, Wire>, text: Buffer | null): ParsedRow<Row> | null {
+  if (text === null) return { raw: TOO_LONG, ...readRow(kind, TOO_LONG, false) }
+  const json = text.toString('utf8')
+  const mayBeDirty = mayNeedCleaning(json)
+  try {
+    const raw: unknown = JSON.parse(json)
+    const read = readRow(kind, raw, mayBeDirty)
+    if ('row' in read) return { raw, ...read }
+    const exact = parseExactly(json)
+    return { raw: exact, ...readRow(kind, exact, mayBeDirty) }
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}
+
+/**
+ * Reads one row. Never throws for what the platform sent. `mayBeDirty` tells whether its text may contain U+0000 or lone
+ * surrogates (`mayNeedCleaning`).
+ */
 export function readRow<Row, Wire>(
   kind: RowKind<Row, Wire>,
   raw: unknown,

@@ -22,15 +22,23 @@ export function verdictOn<Body, T>(
 
 /** Returns how a call ended, for the call log. */
 export function callEndOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
+  const answeredAtMs = exchange.kind === 'answered' ? exchange.answeredAtMs : performance.now()
   if (verdict.ok) {
     const httpStatus = exchange.kind === 'answered' ? exchange.httpStatus : null
     const { requestId } = verdict
-    return { answered: true, httpStatus, errorCode: null, requestId, isOverLimit: false, retryAfterMs: null }
+    return { answeredAtMs, httpStatus, errorCode: null, requestId, isOverLimit: false, retryAfterMs: null }
   }
   const { kind, httpStatus, code, requestId, retryAfterMs } = verdict.refusal
   const answered = httpStatus !== null && !NOT_OF_PLATFORM.has(kind)
   const isOverLimit = kind === 'too-frequent' || httpStatus === 429
-  return { answered, httpStatus, errorCode: code, requestId, isOverLimit, retryAfterMs }
+  return {
+    answeredAtMs: answered ? answeredAtMs : null,
+    httpStatus,
+    errorCode: code,
+    requestId,
+    isOverLimit,
+    retryAfterMs,
+  }
 }
 
 /** Answers that do not come from the platform. */

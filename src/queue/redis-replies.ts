@@ -2,7 +2,7 @@ import { reasonOf } from '#src/model/reason.ts'
 import { QueueRefused } from './refused.ts'
 
 /** Why Redis refuses a command, without a full stop and without the script that it was in. */
-export function replyOf(error: unknown): string {
+function replyOf(error: unknown): string {
   return reasonOf(error)
     .replace(/\s*script: [0-9a-f]+, on @user_script:\d+\.?/, '')
     .replace(/\.+$/, '')

@@ -7,7 +7,7 @@ import { MCP_REPORTS } from './catalogue/mcp.ts'
 import { OWNERSHIP_REPORTS } from './catalogue/ownership.ts'
 import type { Report } from './report.ts'
 
-export type { LooksBack, Report, ReportArguments, ReportOption } from './report.ts'
+export { type LooksBack, optionsOf, type Report, type ReportArguments, type ReportOption } from './report.ts'
 
 /** Every report, in the order in which `ferry report` lists them. */
 export const REPORTS: readonly Report[] = [

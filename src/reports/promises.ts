@@ -16,6 +16,12 @@ export type InventoryPromise = Inventory & {
   readonly runsKeptMs: number | null
 }
 
+/** Whether any of these inventories lacks its promise: accounts ($1) and inventories ($2), in one order. */
+export const ANY_MISSING_IN_SQL = `exists (
+  select from unnest($1::text[], $2::text[]) as promised (account, resource)
+  where not exists (
+    select from ferry.inventory_promises p where p.account = promised.account and p.resource = promised.resource))`
+
 /** Intervals have no infinity in Postgres 15. */
 const FOR_EVER = '100 years'
 

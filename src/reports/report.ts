@@ -1,3 +1,5 @@
+import type { Resource } from '#src/model/resource.ts'
+
 /*
  * A report is a view or function of schema `ferry`; `ferry report NAME` prints its rows. Its SQL text is in `sql/`, its entry
  * in `catalogue/`. What its columns hold:
@@ -16,10 +18,19 @@ export type Report = {
   readonly name: string
   /** What it shows, as one line without a full stop. */
   readonly shows: string
+  /** The inventories that its rows come from, as they are now or were. */
+  readonly of?: readonly Resource[]
   /** The options it takes: $1, $2 … of its query, in this order. One that is not given is null. */
   readonly takes: readonly ReportOption[]
   readonly query: string
+  /** What shows its rows as the snapshots of a night had them: $1 is the account or null, $2 the night. */
+  readonly ofNight?: string
   readonly looksBack?: LooksBack
+}
+
+/** The options that may be given with a report. */
+export function optionsOf({ takes, ofNight }: Pick<Report, 'takes' | 'ofNight'>): readonly ReportOption[] {
+  return ofNight === undefined ? takes : [...takes, 'night']
 }
 
 /** What of the past a report counts, and how many days of it without `since`; null: all of it. */

@@ -25,9 +25,13 @@ export type ReportRows = {
 
 /** Runs a report. What is given goes to Postgres as parameters, never as text of the query. */
 export async function runReport(pool: Pool, report: Report, given: ReportArguments): Promise<ReportRows> {
+  const { query: text, takes }: Pick<Report, 'query' | 'takes'> =
+    given.night !== undefined && report.ofNight !== undefined
+      ? { query: report.ofNight, takes: ['account', 'night'] }
+      : report
   const query: QueryArrayConfig = {
-    text: report.query,
-    values: report.takes.map(option => given[option] ?? null),
+    text,
+    values: takes.map(option => given[option] ?? null),
     rowMode: 'array',
     types: { getTypeParser },
   }

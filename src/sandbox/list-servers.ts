@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { McpServer } from '#src/model/mcp-server.ts'
 import type { Result } from './answer.ts'
 import { Integer, readBody } from './body.ts'
 import { wireJson } from './json.ts'
@@ -32,10 +33,18 @@ export function listServers(state: SandboxState, key: AppKey, body: unknown): Re
   const total = Math.min(visible.length, state.freezeTotalAt ?? visible.length)
   const servers = visible.slice((page - 1) * size, page * size)
   const isNull = state.emptyAsNull && servers.length === 0
-  return {
-    ok: true,
-    data: [new Payload(isNull ? `{"total":${total},"servers":null}` : wireJson({ total, servers }))],
-  }
+  const list = isNull ? 'null' : `[${servers.map(textOf).join(',')}]`
+  return { ok: true, data: [new Payload(`{"total":${total},"servers":${list}}`)] }
+}
+
+/** A server that changes becomes another object. */
+const TEXTS = new WeakMap<McpServer, string>()
+
+/** The server's JSON, made once. */
+function textOf(server: McpServer): string {
+  const text = TEXTS.get(server) ?? wireJson(server)
+  TEXTS.set(server, text)
+  return text
 }
 
 function clamp(value: bigint, max: number): number {

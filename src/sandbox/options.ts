@@ -42,7 +42,7 @@ export type SandboxOptions = {
   readonly onExchange?: (exchange: Exchange) => void
 }
 
-export const DEFAULT_APP_KEY = 'sandbox-key-with-every-permission'
+const DEFAULT_APP_KEY = 'sandbox-key-with-every-permission'
 
 export const DEFAULT_OPTIONS: SandboxOptions = {
   port: 0,

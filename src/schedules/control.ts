@@ -46,17 +46,17 @@ export async function pauseSchedule(
   return keys
 }
 
-/** Returns what runs again. Throws `UnknownSchedule`. */
+/** Returns what runs again, and whether it was paused. Throws `UnknownSchedule`. */
 export async function resumeSchedule(
   pool: Pool,
   schedules: readonly Schedule[],
   name: string,
   account: string | undefined,
   by: ActedBy,
-): Promise<ScheduleKey[]> {
+): Promise<(ScheduleKey & { readonly wasPaused: boolean })[]> {
   const keys = select(schedules, name, account)
-  await resumeSchedules(pool, keys, by)
-  return keys
+  const resumed = await resumeSchedules(pool, keys, by)
+  return keys.map(key => ({ ...key, wasPaused: resumed.some(one => one.account === key.account) }))
 }
 
 function select(schedules: readonly Schedule[], name: string, account?: string): ScheduleKey[] {

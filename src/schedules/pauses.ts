@@ -20,16 +20,21 @@ export async function pauseSchedules(pool: Pool, keys: readonly ScheduleKey[], b
   })
 }
 
-/** What was not paused is not recorded. */
-export async function resumeSchedules(pool: Pool, keys: readonly ScheduleKey[], by: ActedBy): Promise<void> {
-  if (keys.length === 0) return
-  await inTransaction(pool, async client => {
+/** Returns what was paused. What was not is not recorded. */
+export async function resumeSchedules(
+  pool: Pool,
+  keys: readonly ScheduleKey[],
+  by: ActedBy,
+): Promise<readonly ScheduleKey[]> {
+  if (keys.length === 0) return []
+  return inTransaction(pool, async client => {
     const { schedule, account } = schedulePauses
     const resumed = await drizzleOf(client)
       .delete(schedulePauses)
       .where(or(...keys.map(key => and(eq(schedule, key.schedule), eq(account, key.account)))))
       .returning({ schedule, account })
     await recordActs(client, by, actsOn(resumed, 'resume'))
+    return resumed
   })
 }
 

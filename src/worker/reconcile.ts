@@ -8,6 +8,7 @@ import { ANY_UNFINISHED_IN_SQL as ANY_UNFINISHED_IMPORT_IN_SQL } from '#src/impo
 import { ANY_UNFINISHED_IN_SQL as ANY_UNFINISHED_RUN_IN_SQL, failLostRuns } from '#src/inventory/lost-runs.ts'
 import type { ImportWakeUp, ScheduleWakeUp } from '#src/queue/messages.ts'
 import type { Producer } from '#src/queue/producer.ts'
+import { ANY_MISSING_IN_SQL, type InventoryPromise, savePromises } from '#src/reports/promises.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import type { FindDue } from '#src/schedules/find-due.ts'
 import { reconcileImports } from './process-import.ts'
@@ -22,6 +23,14 @@ import { enqueueSchedule } from './wake-ups.ts'
 export type Reconciler = {
   /** Looks once; returns in how many milliseconds it is worth looking again, or Infinity if nothing is waiting. */
   look(): Promise<number>
+}
+
+/** What a worker says of itself in Postgres. */
+export type WorkerFacts = {
+  /** The version of Ferry, for those who look at its workers. */
+  readonly version?: string | null
+  /** How old the data of its accounts may be: written again if somebody has removed it. */
+  readonly promises?: readonly InventoryPromise[]
 }
 
 export type Producers = {
@@ -40,7 +49,7 @@ export function createReconciler(
   findDue: FindDue,
   queues: Producers,
   schedules: readonly Schedule[],
-  version: string | null = null,
+  { version = null, promises = [] }: WorkerFacts = {},
 ): Reconciler {
   const { log } = context
   let clockIsWrong = false
@@ -59,10 +68,11 @@ export function createReconciler(
       }
       await queues.sync.lookAgain()
       await queues.import.lookAgain()
-      const unfinished = await lookForUnfinished(context.pool)
+      const unfinished = await lookForUnfinished(context.pool, promises)
       for (const run of unfinished.runs ? await failLostRuns(context.pool) : []) {
         log.warn({ run }, 'A run was marked failed: its worker was lost.')
       }
+      if (unfinished.promises) await savePromises(context.pool, promises)
       if (unfinished.imports) await reconcileImports(context, queues.import)
       await recordPresence()
       return Math.max(nextInMs, LOOK_AGAIN_MS)
@@ -71,7 +81,7 @@ export function createReconciler(
 
   async function recordPresence(): Promise<void> {
     if (performance.now() - recordedAtMs < SEEN_EVERY_MS) return
-    await recordWorker(context.pool, context.holder, version)
+    await recordWorker(context.pool, context.holder, version, context.accounts.keys())
     recordedAtMs = performance.now()
   }
 
@@ -90,11 +100,15 @@ export function createReconciler(
   }
 }
 
+type Unfinished = { readonly runs: boolean; readonly imports: boolean; readonly promises: boolean }
+
 /** Whether there is anything to look at more closely: most looks of a worker find that there is not. */
-async function lookForUnfinished(pool: Pool): Promise<{ readonly runs: boolean; readonly imports: boolean }> {
-  const { rows } = await pool.query<{ runs: boolean; imports: boolean }>(
+async function lookForUnfinished(pool: Pool, promises: readonly InventoryPromise[]): Promise<Unfinished> {
+  const { rows } = await pool.query<Unfinished>(
     `select ${ANY_UNFINISHED_RUN_IN_SQL} as runs,
-       ${ANY_UNFINISHED_IMPORT_IN_SQL} or ${ANY_EXPIRED_IN_SQL} as imports`,
+       ${ANY_UNFINISHED_IMPORT_IN_SQL} or ${ANY_EXPIRED_IN_SQL} as imports,
+       ${ANY_MISSING_IN_SQL} as promises`,
+    [promises.map(({ account }) => account), promises.map(({ resource }) => resource)],
   )
   return onlyRow(rows, 'the look for unfinished work')
 }

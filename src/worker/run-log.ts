@@ -5,7 +5,7 @@ import type { RunResult } from '#src/model/run.ts'
 const SAME_FAILURE_MS = 60_000
 
 /**
- * Logs how runs end, one line a run: failed ones as errors, partial and held ones as warnings, the others at `info`, or at
+ * Logs how runs end, one line a run: failed ones as errors (one that was cut off at `info`), partial and held ones as warnings, the others at `info`, or at
  * `debug` if nothing changed. A run that ends as the one before it is counted until a minute has passed.
  */
 export function createRunReport(
@@ -70,11 +70,10 @@ function describe(run: RunResult): Line {
   switch (run.status) {
     case 'failed':
       // Whoever interrupted it knows, and another worker goes on.
-      return {
-        level: errorCode === 'Interrupted' ? 'info' : 'error',
-        text: `A sync failed; nothing was applied.${more}`,
-        details,
+      if (errorCode === 'Interrupted') {
+        return { level: 'info', text: `A sync was cut off; nothing was applied.${more}`, details }
       }
+      return { level: 'error', text: `A sync failed; nothing was applied.${more}`, details }
     case 'held':
       return {
         level: 'warn',

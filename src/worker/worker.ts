@@ -14,7 +14,7 @@ import { drain } from './drain.ts'
 import { createImportReport } from './import-log.ts'
 import { processImport } from './process-import.ts'
 import { processSchedule } from './process-schedule.ts'
-import { createReconciler } from './reconcile.ts'
+import { createReconciler, type WorkerFacts } from './reconcile.ts'
 import { repeat } from './repeat.ts'
 import { createRunReport } from './run-log.ts'
 
@@ -33,13 +33,11 @@ export type WorkerContext = JobContext & {
   readonly catchUpMs: number
 }
 
-export type WorkerOptions = {
+export type WorkerOptions = WorkerFacts & {
   readonly jobs: readonly Job[]
   readonly schedules: readonly ScheduleDefinition[]
   /** Is told how each run ends. */
   readonly onRun?: (run: RunResult) => void
-  /** The version of Ferry, for those who look at its workers. */
-  readonly version?: string
   /** How often the reconciler looks at least; null: never. */
   readonly reconcileEveryMs?: number | null
 }
@@ -58,14 +56,14 @@ const RECONCILE_EVERY_MS = 5_000
 export async function openWorker(
   context: WorkerContext,
   backend: QueueBackend,
-  { jobs, schedules: definitions, onRun, version, reconcileEveryMs = RECONCILE_EVERY_MS }: WorkerOptions,
+  { jobs, schedules: definitions, onRun, reconcileEveryMs = RECONCILE_EVERY_MS, ...facts }: WorkerOptions,
 ): Promise<FerryWorker> {
   const { pool, log, catchUpMs } = context
   const { createdAt: installedAt } = await retryTransient(() => loadInstallation(pool))
   const findDue = createFindDue({ pool, log, catchUpMs, installedAt })
   const schedules = schedulesOf(definitions, context.accounts.keys())
   const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
-  const reconciler = createReconciler(context, findDue, queues, schedules, version)
+  const reconciler = createReconciler(context, findDue, queues, schedules, facts)
 
   const draining = new AbortController()
   const { signal } = draining

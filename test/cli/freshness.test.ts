@@ -1,19 +1,11 @@
 import { expect, test } from 'vitest'
 import { savePromises } from '#src/reports/promises.ts'
+import { PROMISE } from '#test/support/promise.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { accountsFile, openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
-const RULES = {
-  account: 'default',
-  resource: 'alert-rules',
-  promiseMs: 180_000,
-  runsKeptMs: null,
-  schedule: 'poll-alert-rules',
-  timezone: 'UTC',
-  folders: ['0'],
-} as const
-const SERVERS = { ...RULES, resource: 'mcp-servers', promiseMs: 90_000_000, folders: null } as const
+const SERVERS = { ...PROMISE, resource: 'mcp-servers', promiseMs: 90_000_000, folders: null } as const
 
 test('`ferry freshness` exits 3 while an inventory is late or was never read, and 0 once all are fresh', async () => {
   await using cli = await openCli({ rules: 2, servers: 1 })
@@ -24,7 +16,7 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
     { account: 'default', inventory: 'mcp-servers', state: 'never', whyLate: 'no run' },
   ])
 
-  await savePromises(cli.ferry.pool, [RULES, SERVERS])
+  await savePromises(cli.ferry.pool, [PROMISE, SERVERS])
   await cli.sync()
   expect((await cli.ferryRun('freshness')).code).toBe(3)
   await cli.sync({ resource: 'mcp-servers' })
@@ -38,11 +30,13 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
     'lastCompleteRun',
     'ageMs',
     'promiseMs',
+    'schedule',
     'state',
     'whyLate',
     'lastFailedRun',
     'errorCode',
     'requestId',
+    'isAbandoned',
     'message',
   ])
   expect(rules).toMatchObject({ lastCompleteRun: '1', promiseMs: 180_000, state: 'fresh', message: null })
@@ -53,6 +47,27 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
   expect(late.code).toBe(3)
   expect(late.stdout).toMatch(/^default +alert-rules .*1 h .*3 min +late +No run was tried since\./m)
   expect((await cli.ferryRun('freshness --account nope')).code).toBe(2)
+  await ageRuns(cli.ferry.pool, '-3 hours', 1n)
+  const setBack = await cli.ferryRun('freshness')
+  expect(setBack.stdout).toMatch(/^default +alert-rules .*1 h 59 min in the future .*clock was set back/m)
+})
+
+test('`ferry report` says beside its rows which of their inventories are late, and changes nothing else', async () => {
+  await using cli = await openCli({ rules: 2, servers: 1 })
+  await savePromises(cli.ferry.pool, [PROMISE, SERVERS])
+  await cli.sync()
+  const fresh = await cli.ferryRun('report rules_by_folder --json')
+  expect(fresh).toMatchObject({ code: 0, stderr: '' })
+  await ageRuns(cli.ferry.pool, '1 hour', 1n)
+  const late =
+    /^ferry: these are older than promised: alert-rules of account default \(last read 2\d{3}-.*\)\. `ferry freshness` says why\.\n$/
+  const aged = await cli.ferryRun('report rules_by_folder --json')
+  expect(aged).toEqual({ ...fresh, stderr: expect.stringMatching(late) })
+  expect((await cli.ferryRun('report mcp_by_team')).stderr).toContain(
+    'mcp-servers of account default (never read completely)',
+  )
+  expect((await cli.ferryRun('report changes_between')).stderr).toMatch(/alert-rules of .*, mcp-servers of /)
+  expect((await cli.ferryRun('report freshness')).stderr).toBe('')
 })
 
 test('without a worker nothing is promised, and `ferry freshness` says so', async () => {

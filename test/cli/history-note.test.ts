@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openCli } from './open-cli.ts'
+import { openCli, syncAs } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
 const START = /^ferry: the history starts at 2\d{3}-\d\d-\d\d .*FERRY_KEEP_VERSIONS/m
@@ -30,6 +30,27 @@ test('who looks farther back than the history is told where it starts, and nobod
       stderr: expect.stringContaining('The history starts at'),
     })
   }
+})
+
+test('who asks for a moment before the first reading of an account is told that nothing is known of it', async () => {
+  await using cli = await openCli({ rules: 1, servers: 1 })
+  await cli.sync()
+  await syncAs(cli, 'other')
+  const note = async (line: string) => (await cli.ferryRun(line)).stderr
+  const at = '2\\d{3}-\\d\\d-\\d\\d [^,]*'
+  const before = await cli.ferryRun('rules list --as-of 2020-01-01')
+  expect(before).toMatchObject({ code: 0, stdout: 'None found.\n' })
+  expect(before.stderr).toMatch(
+    new RegExp(
+      `^ferry: what alert-rules there were at 2020-01-01 .* is not known: the first reading was of account default at ${at}, of account other at ${at}\\.\\n$`,
+    ),
+  )
+  expect(await note('rules list --as-of 2020-01-01 --account other --json')).not.toContain('default')
+  await cli.query(`update ferry.sync_runs set applied_at = now() - interval '2 d' where account = 'default'`)
+  expect(await note('rules list --as-of 24h --account default')).toBe('')
+  expect(await note('rules list --as-of 24h')).toContain('the first reading was of account other')
+  expect(await note('rules list')).toBe('')
+  expect(await note('servers list --as-of 2020-01-01')).toBe('')
 })
 
 test('who looks farther back than calls or runs are kept is told for how long they are', async () => {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { openReceiver, SECRET, status } from '#test/notify/receiver.ts'
 import { openTunnelProxy } from '#test/support/tunnel-proxy.ts'
 import { openCli } from './open-cli.ts'
+import { jsonLines } from './run-ferry.ts'
 
 test('notify test sends a signed message and says what the receiver answered', async () => {
   await using cli = await openCli({ rules: 0, servers: 0 })
@@ -105,6 +106,21 @@ test('notify list shows what was told, what waits and what no receiver accepted 
   const finding = doctor.stdout.split('\n').find(line => line.includes('"notifications"')) ?? '{}'
   expect(JSON.parse(finding)).toMatchObject({
     status: 'warn',
-    found: expect.stringContaining('1 message was not accepted within a day'),
+    found: '1 message was not accepted within a day; 1 message waits to be sent again',
   })
+})
+
+test('a message of a kind that FERRY_NOTIFY leaves out waits for nobody; others wait behind one that is sent again', async () => {
+  await using cli = await openCli({ rules: 0, servers: 0 })
+  await cli.query(
+    `insert into ferry.events (kind, state, account, subject, data, attempts, failure) values
+       ('import.paused', 'raised', 'default', '1', '{}', 1, 'no'), ('import.paused', 'resolved', 'default', '1', '{}', 0, null),
+       ('drift.found', 'raised', 'default', 'alert-rules', '{}', 0, null)`,
+  )
+  const env = { FERRY_WEBHOOK_URL: 'http://127.0.0.1:9/', FERRY_NOTIFY: 'import.paused' }
+  const listed = jsonLines(await cli.ferryRun('notify list --json', env))
+  expect(listed.map(row => row.delivery)).toEqual(['not sent', 'waiting', 'waiting'])
+  expect(jsonLines(await cli.ferryRun('doctor --json', env))).toContainEqual(
+    expect.objectContaining({ found: '1 message waits to be sent again, and 1 more behind' }),
+  )
 })

@@ -65,6 +65,46 @@ describe('ferry report', () => {
     )
   })
 
+  test('shows a night by its snapshots, and says which it lacks', async () => {
+    await using cli = await openCli({ rules: 2, servers: 1 })
+    expect((await cli.ferryRun('snapshots take')).code).toBe(0)
+    const [taken] = await cli.query<{ night: string }>('select night::text from ferry.nights()')
+    const night = taken?.night ?? ''
+    await cli.query(`insert into ferry.history (starts_at) values (now() - interval '10 days')`)
+    const run = (args: string) => cli.ferryRun(`report rules_by_folder --json${args}`)
+    const now = await run('')
+    expect(now).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('"rules":') })
+    expect(await run(` --night ${night}`)).toEqual(now)
+    expect(jsonLines(await cli.ferryRun(`report nights --night ${night} --json`))).toMatchObject([{ night }])
+    for (const none of ['2020-01-01', '2999-12-31']) {
+      expect(await run(` --night ${none}`)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `ferry: there is no snapshot of the night ${none}; \`ferry report nights --since ${none}\` lists those there are\n`,
+      })
+    }
+    await cli.query(
+      `insert into ferry.snapshots (account, slot, taken_at, status, alert_rules_run, mcp_servers_run)
+       select 'other', at, at, status, 1, 1 from (values (now() - interval '1 day', 'succeeded'), (now(), 'partial')) as s (at, status)`,
+    )
+    expect(await run(` --night ${night}`)).toEqual({
+      ...now,
+      stderr: `ferry: the snapshot of account other of the night ${night} is partial, so it may lack changes.\n`,
+    })
+    await cli.query(`delete from ferry.snapshots where status = 'partial'`)
+    await cli.query(
+      `update ferry.snapshots set taken_at = taken_at - interval '20 days', slot = slot - interval '20 days'`,
+    )
+    const [early] = await cli.query<{ night: string }>(
+      `select night::text from ferry.nights(now() - interval '30 days') where account = 'default' and status <> 'missed'`,
+    )
+    expect(await run(` --night ${early?.night}`)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/The history starts at .*\n.*FERRY_KEEP_VERSIONS/s),
+    })
+  })
+
   test('refuses options that a report does not take, and values that it cannot read', async () => {
     const run = (args: string) => runFerryHere(['report', ...args.split(' ')], {})
     expect((await run('freshness --since 7d --night 2026-11-20')).stderr).toBe(

@@ -117,6 +117,41 @@ describe('ferry runs', () => {
     expect(stdout).not.toContain('rejected before')
   })
 
+  test('a hold that grew is decided about only with a run that held all of it; show tells which rows came later', {
+    timeout: 120_000,
+  }, async () => {
+    await using cli = await openCli({ rules: 13 })
+    await cli.sync()
+    const [last, ...others] = cli.sandbox.state.rules.ids()
+    for (const id of others) cli.sandbox.state.removeRule(id)
+    await cli.sync()
+    cli.sandbox.state.removeRule(last!)
+    await cli.sync()
+    for (const verb of ['approve', 'reject']) {
+      expect(await cli.ferryRun(`runs ${verb} 2`)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^ferry: Of the 13 rows held now, run 2 did not hold 1\. Nothing was done\. .*show 3.*\n$/,
+        ),
+      })
+    }
+    expect(await cli.query('select from ferry.alert_rules')).toHaveLength(13)
+    const { stdout } = await cli.ferryRun('runs show 2')
+    expect(stdout).toContain('12 of 13 rows are gone from the listing')
+    expect(stdout).toContain(
+      'Removals held: 13 now, as run 3 found them. `ferry runs approve 3` removes them.',
+    )
+    expect(stdout).toContain('Run 2 did not hold 1 of them. So they are decided about with run 3.')
+    expect(stdout).toMatch(new RegExp(`updated by +held\\n${last} .* after run 2\\n\\d+ .*[^2]\\n`))
+    expect(jsonLines(await cli.ferryRun('runs show 2 --json'))).toMatchObject([
+      { heldLater: [`${last}`], heldByRun: '3' },
+    ])
+    expect((await cli.ferryRun('runs show 3')).stdout).toContain('Removals held: 13. `ferry runs approve 3`')
+    expect((await cli.ferryRun('runs approve 3')).code).toBe(0)
+    expect(await cli.query('select from ferry.alert_rules')).toEqual([])
+  })
+
   test('show marks the removals that a person has rejected before, below the others', {
     timeout: 120_000,
   }, async () => {

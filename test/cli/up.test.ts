@@ -32,8 +32,12 @@ describe('ferry up without any setting', () => {
       /^No platform account is configured: .* SANDBOX .* "sandbox"/,
     )
     expect(up.output.stdout).toMatch(/^poll-alert-rules +sandbox +every 1 min/m)
-    await up.printed('First sync of alert-rules, account sandbox: succeeded, 40 listed, 40 added')
-    await up.printed('First sync of mcp-servers, account sandbox: succeeded, 25 listed, 25 added')
+    await up.printed(
+      'First sync since the start, alert-rules of account sandbox: succeeded, 40 listed, 40 added',
+    )
+    await up.printed(
+      'First sync since the start, mcp-servers of account sandbox: succeeded, 25 listed, 25 added',
+    )
     expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600)
 
     await using third = startFerry(['up'], {
@@ -73,6 +77,25 @@ describe('ferry up without any setting', () => {
     expect(existsSync(join(dataDir, 'sandbox.json'))).toBe(false)
     expect(await findPostmaster(join(dataDir, 'postgres'))).toBeUndefined()
     expect((await runFerryHere(['sync', 'all'], env)).code).toBe(2)
+  })
+
+  test('ends with an error if its Postgres is killed, and the next one goes on', {
+    timeout: 90_000,
+  }, async () => {
+    const dataDir = await emptyDataDir()
+    const env = { FERRY_DATA_DIR: dataDir }
+    await using up = startFerry(['up'], env)
+    await up.printed('First sync since the start, mcp-servers')
+    const server = await findPostmaster(join(dataDir, 'postgres'))
+    process.kill(server!.pid, 'SIGKILL')
+    expect(await up.ended).toMatchObject({ code: 1, signal: null })
+    expect(up.output.stderr).toContain("ferry: Ferry's Postgres has ended: the server in ")
+    expect(up.output.stderr).toContain('Start this command again (`ferry up`)')
+    expect(existsSync(join(dataDir, 'sandbox.json'))).toBe(false)
+    await using next = startFerry(['up'], env)
+    await next.printed('Ferry is up')
+    next.child.kill('SIGINT')
+    expect(await next.ended).toMatchObject({ code: 0 })
   })
 
   test('a sandbox whose process is gone is not used', async () => {
@@ -156,8 +179,13 @@ describe('ferry schedules', () => {
       /^poll-alert-rules +default +every 1 min .*paused/m,
     )
 
-    await cli.ferryRun('schedules resume poll-alert-rules')
+    expect((await cli.ferryRun('schedules resume poll-alert-rules')).stdout).toBe(
+      'poll-alert-rules (default): resumed\n',
+    )
     expect(await poll()).toMatchObject({ paused: false })
+    expect((await cli.ferryRun('schedules resume poll-alert-rules')).stdout).toBe(
+      'poll-alert-rules (default): it was not paused, and runs at its times\n',
+    )
   })
 
   test('run has a worker do it', async () => {

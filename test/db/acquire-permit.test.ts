@@ -128,7 +128,7 @@ async function finish(
   await addLimit(store, key)
   const call = await log(store, { key, started: startedAgo, countedBy: -60 })
   await recordCallEnd(store.pool, call, {
-    answered,
+    answeredAtMs: answered ? performance.now() : null,
     httpStatus: status,
     errorCode: null,
     isOverLimit,

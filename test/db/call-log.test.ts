@@ -1,21 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { CallEnd } from '#src/model/call-end.ts'
 import type { Limit } from '#src/model/limit.ts'
+import { answeredNow } from '#test/support/answered-now.ts'
 import { closedForMs, reopenLimits } from '#test/support/closed-limits.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
 const CALL = { account: 'test', operation: 'list-alert-rules', runId: null } as const
-const ANSWERED = {
-  answered: true,
-  httpStatus: 200,
-  errorCode: null,
-  requestId: 'r',
-  isOverLimit: false,
-  retryAfterMs: null,
-}
-const TOO_FREQUENT = { ...ANSWERED, httpStatus: 429, errorCode: 'RequestTooFrequently', isOverLimit: true }
+const overLimitNow = (end: Partial<CallEnd> = {}) =>
+  answeredNow({ httpStatus: 429, errorCode: 'RequestTooFrequently', isOverLimit: true, ...end })
+const UNANSWERED = answeredNow({
+  answeredAtMs: null,
+  httpStatus: null,
+  errorCode: 'NoAnswer',
+  requestId: null,
+})
 const NEVER = new AbortController().signal
 
 /** The largest number of instants in any window of `windowMs`. */
@@ -55,7 +56,7 @@ test('never more calls are counted in any rolling window than the limit allows, 
             await jitter()
             counted.push(performance.now())
             await jitter()
-            await throttle.finishCall(permit, ANSWERED)
+            await throttle.finishCall(permit, answeredNow())
           }),
         )
         expect(counted).toHaveLength(14)
@@ -91,21 +92,34 @@ test('callers of one moment get what the window has room for in one transaction,
   })
 
   const answeredAtMs = performance.now()
-  await Promise.all(five.map(permit => throttle.finishCall(permit, ANSWERED)))
+  await Promise.all(five.map(permit => throttle.finishCall(permit, answeredNow())))
   expect(await transactions()).toMatchObject({ calls: 5, transactions: 1 })
   await Promise.all(waiting)
   expect(performance.now() - answeredAtMs).toBeGreaterThan(380)
   expect(await transactions()).toMatchObject({ calls: 7 })
 })
 
+test('a call counts until its answer came, however late the log is told of it, and never until before it began', async () => {
+  await using store = await openTestStore()
+  const limit = { limitKey: 'told late', windows: [{ maxCalls: 1, windowMs: 60_000 }] }
+  const throttle = store.createThrottle(limit)
+  const countsFor = async (tookMs: number) => {
+    const permit = await throttle.acquirePermit(CALL, NEVER)
+    await delay(600)
+    await throttle.finishCall(permit, answeredNow({ answeredAtMs: permit.askedAtMs + tookMs }))
+    const { rows } = await store.pool.query<{ ms: number }>(
+      `delete from ferry.platform_calls returning extract(epoch from finished - started)::float8 * 1000 as ms`,
+    )
+    return rows[0]?.ms
+  }
+  expect(await countsFor(100)).toBeLessThan(500)
+  expect(await countsFor(-1_000)).toBe(0)
+})
+
 test('each of the calls that end together is recorded with its own end', async () => {
   await using store = await openTestStore()
   const throttle = store.createThrottle({ limitKey: 'ends', windows: [{ maxCalls: 9, windowMs: 1000 }] })
-  const ends = [
-    ANSWERED,
-    { ...TOO_FREQUENT, requestId: 'r2', retryAfterMs: 20_000 },
-    { ...ANSWERED, answered: false, httpStatus: null, errorCode: 'NoAnswer', requestId: null },
-  ]
+  const ends = [answeredNow(), overLimitNow({ requestId: 'r2', retryAfterMs: 20_000 }), UNANSWERED]
   await Promise.all(
     ends.map(async end => throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), end)),
   )
@@ -138,7 +152,7 @@ test('a call that ended without an answer of the platform counts until the arriv
   const throttle = store.createThrottle({ limitKey: 'reset', windows: [{ maxCalls: 1, windowMs: 100 }] }, 300)
   const permit = await throttle.acquirePermit(CALL, NEVER)
   const startedMs = performance.now()
-  await throttle.finishCall(permit, { ...ANSWERED, answered: false, httpStatus: null, errorCode: 'NoAnswer' })
+  await throttle.finishCall(permit, UNANSWERED)
   await throttle.acquirePermit(CALL, NEVER)
   expect(performance.now() - startedMs).toBeGreaterThan(350)
   const { rows } = await store.pool.query(
@@ -155,7 +169,7 @@ test('an answer that comes after the arrival bound does not count for longer', a
   )
   const permit = await throttle.acquirePermit(CALL, NEVER)
   await delay(200)
-  await throttle.finishCall(permit, ANSWERED)
+  await throttle.finishCall(permit, answeredNow())
   const soon = AbortSignal.timeout(60)
   await expect(throttle.acquirePermit(CALL, soon)).resolves.toMatchObject({ call: CALL })
 })
@@ -173,7 +187,7 @@ test('a permit that was returned does not count', async () => {
 test('a caller that gives up waiting is rejected at once and holds no permit', async () => {
   await using store = await openTestStore()
   const throttle = store.createThrottle({ limitKey: 'gives up', windows: [{ maxCalls: 1, windowMs: 200 }] })
-  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), ANSWERED)
+  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), answeredNow())
   const gaveUp = new AbortController()
   const first = throttle.acquirePermit(CALL, gaveUp.signal)
   const inLine = throttle.acquirePermit(CALL, gaveUp.signal)
@@ -224,20 +238,20 @@ test('a 429 closes the operation for every worker, by Retry-After or by a back-o
     throttle.acquirePermit(CALL, NEVER),
   ])
 
-  await throttle.finishCall(three[0]!, { ...TOO_FREQUENT, retryAfterMs: 20_000 })
+  await throttle.finishCall(three[0]!, overLimitNow({ retryAfterMs: 20_000 }))
   expect(await blockedForMs()).toBeGreaterThan(19_000)
-  await throttle.finishCall(three[1]!, TOO_FREQUENT)
+  await throttle.finishCall(three[1]!, overLimitNow())
   expect(await blockedForMs()).toBeGreaterThan(19_000)
   await expect(store.createThrottle(limit).acquirePermit(CALL, AbortSignal.timeout(100))).rejects.toThrow()
 
   await reopenLimits(store.pool)
-  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), TOO_FREQUENT)
+  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), overLimitNow())
   expect(await blockedForMs()).toBeGreaterThan(1500)
   expect(await blockedForMs()).toBeLessThan(2100)
 
   await reopenLimits(store.pool)
-  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), ANSWERED)
-  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), TOO_FREQUENT)
+  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), answeredNow())
+  await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), overLimitNow())
   expect(await blockedForMs()).toBeLessThan(1000)
 })
 
@@ -246,7 +260,7 @@ test('a Retry-After may lengthen the back-off, never shorten it, and closes noth
   const blockedForMs = async (retryAfterMs: number) => {
     const limitKey = `asks for ${retryAfterMs} ms`
     const throttle = store.createThrottle({ limitKey, windows: [{ maxCalls: 100, windowMs: 1000 }] })
-    await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), { ...TOO_FREQUENT, retryAfterMs })
+    await throttle.finishCall(await throttle.acquirePermit(CALL, NEVER), overLimitNow({ retryAfterMs }))
     return closedForMs(store.pool, limitKey)
   }
   expect(await blockedForMs(0)).toBeGreaterThan(900)
@@ -257,14 +271,10 @@ test('every call is a row with its answer', async () => {
   await using store = await openTestStore()
   const throttle = store.createThrottle({ limitKey: 'log', windows: [{ maxCalls: 10, windowMs: 1000 }] })
   const permit = await throttle.acquirePermit({ ...CALL, runId: 7n }, NEVER)
-  await throttle.finishCall(permit, {
-    answered: true,
-    httpStatus: 500,
-    errorCode: 'InternalError',
-    requestId: 'req-1',
-    isOverLimit: false,
-    retryAfterMs: null,
-  })
+  await throttle.finishCall(
+    permit,
+    answeredNow({ httpStatus: 500, errorCode: 'InternalError', requestId: 'req-1' }),
+  )
   const { rows } = await store.pool.query(
     `select account, operation, run_id, http_status, error_code, request_id, finished >= started as finished,
        counted_by - started as bound from ferry.platform_calls`,

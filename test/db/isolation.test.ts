@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createThrottle } from '#src/db/call-log.ts'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
+import { answeredNow } from '#test/support/answered-now.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 const log = pino({ level: 'silent' })
@@ -28,15 +29,7 @@ test.each(['repeatable read', 'serializable'])(
           { account: 'a', operation: 'list', runId: null },
           stop.signal,
         )
-        const end = {
-          answered: true,
-          httpStatus: 200,
-          errorCode: null,
-          requestId: null,
-          isOverLimit: false,
-          retryAfterMs: null,
-        }
-        await throttle.finishCall(permit, end)
+        await throttle.finishCall(permit, answeredNow())
       }
     })
     await delay(6_000)

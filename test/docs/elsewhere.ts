@@ -27,6 +27,11 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
   'ferry notify test': { why: 'it needs a receiver; test/cli/notify.test.ts has one' },
   'npm run demo': { why: 'test/flows/demo.test.ts runs it' },
   'ferry demo': { why: 'test/flows/demo.test.ts runs it' },
+  'npm run screenshots': {
+    why: 'it drives a browser for a minute, and overwrites docs/images; here the pictures that it writes must be there',
+    instead: `grep -o "name: '[a-z-]*'" "$FERRY/docs/screenshots.ts" | cut -d"'" -f2 | while read name; do
+test -f "$FERRY/docs/images/$name.png" || exit 1; done`,
+  },
   'npm run mutate -- throttle': {
     why: 'it runs tests for minutes; here there must be such mutants',
     instead: `grep -q '^= ' "$FERRY/test/mutants/$4.txt"`,

@@ -16,7 +16,7 @@ type Need = (harness: FerryHarness, home: string) => Values | Promise<Values>
 
 /**
  * What the placeholders of a command stand for, by its first words: what earlier commands of the page made, or else what
- * is made now. Numbers that a page shows as an example are placeholders too.
+ * is made now. Numbers and dates that a page shows as an example are placeholders too.
  */
 const NEEDS: Readonly<Record<string, Need>> = {
   COMMAND: () => ({ COMMAND: 'import' }),
@@ -25,7 +25,13 @@ const NEEDS: Readonly<Record<string, Need>> = {
     const { id, updater_name } = await syncedRule(harness)
     return { A: 'default', ID: `${id}`, NAME: `'${updater_name}'` }
   },
-  report: () => ({ NAME: 'rules_noisy', A: 'default' }),
+  report: async harness => {
+    await snapshot(harness)
+    const { rows } = await harness.ferry.pool.query<{ night: string }>(
+      'select night::text from ferry.nights()',
+    )
+    return { NAME: 'nights', A: 'default', '2026-11-20': rows[0]?.night ?? '' }
+  },
   audit: () => ({ A: 'default', NAME: 'ada' }),
   freshness: async harness => {
     await takeSnapshot(harness.ferry, { account: 'default', trigger: 'manual' }, NEVER)

@@ -53,7 +53,7 @@ test('an account with two settings, then the commands and the import, as the REA
     env,
   })
   await waitFor(() => up.printed().includes('Ferry is up'), { what: 'ferry up', timeoutMs: 40_000 })
-  await waitFor(() => up.printed().match(/First sync of .*: succeeded/g)?.length === 2, {
+  await waitFor(() => up.printed().match(/First sync since the start, .*: succeeded/g)?.length === 2, {
     what: 'the first syncs',
     timeoutMs: 40_000,
   })

@@ -103,7 +103,7 @@ function terminalsOf(block: string): string[] {
 }
 
 function fill(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replaceAll(/(?<=\s)[\w…]+(?=\s|$)/g, word => values[word] ?? word)
+  return text.replaceAll(/(?<=\s)[\w…-]+(?=\s|$)/g, word => values[word] ?? word)
 }
 
 /** Ctrl-C must end it as a success. */

@@ -23,11 +23,13 @@ test('it is 200 while every inventory is as young as promised, and 503 once one 
         lastCompleteRun: run.toString(),
         ageMs: expect.any(Number),
         promiseMs: 60_000,
+        schedule: 'poll-alert-rules',
         state: 'fresh',
         whyLate: null,
         lastFailedRun: null,
         errorCode: null,
         requestId: null,
+        isAbandoned: false,
         message: null,
       },
     ],
@@ -58,6 +60,14 @@ test('one inventory that is late is enough for 503, however fresh the others are
     status: 503,
     json: { fresh: false, inventories: [{ state: 'fresh' }, { state: 'never' }] },
   })
+})
+
+test('an inventory that nobody has promised anything of is neither fresh nor late in the metrics', async () => {
+  await using harness = await openHttpHarness()
+  await harness.sync()
+  const { text } = await harness.get('/metrics')
+  expect(text).toContain('ferry_inventory_last_complete_timestamp_seconds{')
+  expect(text).not.toContain('ferry_inventory_fresh{')
 })
 
 test('a database in which nothing was promised or read is not fresh', async () => {

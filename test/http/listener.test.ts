@@ -20,6 +20,22 @@ test('a request for another host is refused, on every path, with a plain sentenc
   }
 })
 
+test('a request with two Host headers is refused, whichever is the good one', async () => {
+  await using http = await openTestHttp()
+  const port = Number(new URL(http.address).port)
+  for (const hosts of [
+    ['localhost', 'evil.example'],
+    ['evil.example', 'localhost'],
+    ['localhost', 'localhost'],
+  ]) {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`GET /livez HTTP/1.1\r\n${hosts.map(host => `Host: ${host}\r\n`).join('')}\r\n`)
+    const answer = await text(socket)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('more than one Host header')
+  }
+})
+
 test('an unknown path is 404 in JSON, and answers are kept by nobody', async () => {
   await using http = await openTestHttp()
   for (const path of ['/', '/nowhere', '/livez/', '//livez', '/../etc/passwd', '/%00', '/%E0%A4%A']) {

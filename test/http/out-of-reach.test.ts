@@ -51,7 +51,7 @@ test('while Postgres does not answer, a scrape has the metrics of the process in
   expect(scrape.value('ferry_queue_waiting', { queue: 'sync' })).toBeUndefined()
   expect(await harness.get('/freshness')).toMatchObject({
     status: 503,
-    json: { fresh: false, error: 'Postgres did not answer in time.' },
+    json: { fresh: false, error: 'Postgres did not answer.' },
   })
   await harness.proxy[Symbol.asyncDispose]()
 })

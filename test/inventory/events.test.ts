@@ -41,7 +41,7 @@ test('a hold that is rejected, or whose rows are listed again, is told to be ove
   expect(states).toEqual(['raised', 'resolved', 'raised', 'resolved'])
 })
 
-test('fields outside the contract are told once, by their names', async () => {
+test('fields outside the contract are told once, and their number alone', async () => {
   await using harness = await openFerryHarness(SMALL)
   harness.sandbox.breakContract()
   harness.sandbox.state.addRule({ runbook: 'a secret' })
@@ -54,7 +54,7 @@ test('fields outside the contract are told once, by their names', async () => {
       state: 'raised',
       account: 'default',
       subject: 'alert-rules',
-      data: { inventory: 'alert-rules', run: `${run}`, fields: ['runbook'] },
+      data: { inventory: 'alert-rules', run: `${run}`, fields: 1 },
     },
   ])
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
+import { HoldChanged } from '#src/inventory/holds.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
@@ -87,6 +88,41 @@ test('a hold of the same folders is brought up to date, and each run that made i
   expect(approved).toMatchObject({ status: 'succeeded', removed: 17 })
   expect(await currentIds(harness)).toEqual([1, 2, 3, ...upTo(40).slice(20)])
   await expect(approve(harness, second.run, keep(1))).rejects.toThrow(NothingToApprove)
+})
+
+test('a hold that grew is not decided about by a run that did not hold all of it, and nothing is done', async () => {
+  await using harness = await openKnown()
+  const first = await syncListed(harness, [keep(...upTo(22))])
+  await syncListed(harness, [keep(...upTo(21))])
+  const last = await syncListed(harness, [keep(...upTo(20))])
+  const why =
+    `Of the 20 rows held now, run ${first.run} did not hold 2. Nothing was done. \`ferry runs show ${last.run}\` ` +
+    `shows all of them; then decide with \`ferry runs approve ${last.run}\` or \`ferry runs reject ${last.run}\`.`
+  await expect(approve(harness, first.run, keep(...upTo(20)))).rejects.toThrow(new HoldChanged(why))
+  await expect(rejectRun(harness.ferry, first.run, ADA)).rejects.toThrow(new HoldChanged(why))
+  expect(await harness.query('select from ferry.audit')).toEqual([])
+  expect(await outcomes(harness)).toEqual([{ outcome: null, ids: 20 }])
+  expect(await approve(harness, last.run, keep(...upTo(20)))).toMatchObject({ removed: 20 })
+})
+
+test('a row that came back and is gone again is one that the earlier run did not hold', async () => {
+  await using harness = await openKnown()
+  const first = await syncListed(harness, [keep(...upTo(20))])
+  await syncListed(harness, [keep(...upTo(21))])
+  const smaller = await syncListed(harness, [keep(...upTo(22))])
+  await syncListed(harness, [keep(...upTo(20))])
+  for (const { run } of [first, smaller]) {
+    await expect(approve(harness, run, keep(...upTo(20)))).rejects.toThrow(`run ${run} did not hold 2`)
+  }
+})
+
+test('of a hold that an older Ferry wrote, only the last run is known to have held every row', async () => {
+  await using harness = await openKnown()
+  const first = await syncListed(harness, [keep(...upTo(20))])
+  const last = await syncListed(harness, [keep(...upTo(20))])
+  await harness.query(`update ferry.removal_holds set since_runs = '{}'`)
+  await expect(rejectRun(harness.ferry, first.run, ADA)).rejects.toThrow(HoldChanged)
+  expect(await rejectRun(harness.ferry, last.run, ADA)).toBe(20)
 })
 
 function approve(harness: FerryHarness, run: bigint, listed: readonly Listed[], account = 'default') {

@@ -10,6 +10,7 @@ import { stringifyLossless } from '#src/platform/lossless-json.ts'
 import { refusedByPlatform } from '#src/platform/refusal.ts'
 import type { ListingEnd, ReadRow, RowSink } from '#src/platform/row-sink.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
+import { mcpPage } from '#test/support/mcp-list.ts'
 
 /** What an alert rule listing is to say of one rule. */
 export type Listed = {
@@ -41,12 +42,7 @@ export function scriptedAccount(
     },
     async listMcpPage({ page }) {
       const rows = page === 1 ? servers.map(id => ({ server_id: id, server_name: `server ${id}` })) : []
-      return {
-        ok: true,
-        requestId: 'r',
-        requests: 1,
-        data: { total: servers.length, servers: rows, mayBeDirty: false },
-      }
+      return { ok: true, requestId: 'r', requests: 1, data: mcpPage(rows, servers.length) }
     },
     importSubscribers: NEVER_ASKED,
     [Symbol.asyncDispose]: async () => {},

@@ -4,6 +4,7 @@ import type { InventoryAccount } from '#src/inventory/context.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { mcpPage } from '#test/support/mcp-list.ts'
 
 const NEVER = new AbortController().signal
 
@@ -45,7 +46,7 @@ class ShiftingPlatform {
     const servers = this.#ids
       .slice((page - 1) * this.size, page * this.size)
       .map(server_id => ({ server_id, server_name: server_id }))
-    return { total: this.#ids.length, servers, mayBeDirty: false }
+    return mcpPage(servers, this.#ids.length)
   }
 
   #shift({ kind, at = 0, to = 0 }: Shift): void {

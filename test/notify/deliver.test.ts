@@ -24,6 +24,19 @@ test('a message is signed so that the library of Standard Webhooks verifies it, 
   expect(harness.receiver.received[0]).toMatchObject({ method: 'POST', path: '/hook?for=ferry' })
 })
 
+test('codes and ids of the platform are sent only if each is one plain word', async () => {
+  await using harness = await openNotifyHarness()
+  const words = 'call ada@example.com now'
+  await harness.raise({}, { import: '1', page: '2', code: words, requestId: words })
+  await harness.raise({ kind: 'mcp.tools.changed' }, { run: '7', servers: 2, serverIds: ['mcp_01', words] })
+  await harness.openNotifier().look()
+  expect(harness.receiver.messages()).toMatchObject([
+    { data: { code: 'OtherCode', requestId: null, summary: expect.stringContaining('(OtherCode)') } },
+    { data: { servers: 2, serverIds: ['mcp_01'] } },
+  ])
+  expect(JSON.stringify(harness.receiver.messages())).not.toContain('ada')
+})
+
 test('an event is raised once until it is resolved, and resolved once', async () => {
   await using harness = await openNotifyHarness()
   expect(await harness.resolve({})).toBe(false)

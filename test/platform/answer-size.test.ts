@@ -3,7 +3,7 @@ import { MAX_ANSWER_BYTES, MAX_ROW_BYTES, MAX_SERVERS } from '#src/platform/answ
 import type { PlatformClient } from '#src/platform/client.ts'
 import { collectRows } from '#test/support/collect-rows.ts'
 import { alertRuleWire } from '#test/support/wire.ts'
-import { openMcpList } from '../support/mcp-list.ts'
+import { mcpPage, openMcpList } from '../support/mcp-list.ts'
 import { answerJson, openScriptedPlatform } from '../support/scripted-platform.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
@@ -63,7 +63,8 @@ test('a row that is too long is quarantined, and the others are read', async () 
   const { answer } = await listing(JSON.stringify({ total: 2, servers }), client =>
     client.listMcpPage(page, context),
   )
-  expect(answer).toMatchObject({ ok: true, data: { servers: [{ server_id: 'a' }, expect.any(Symbol)] } })
+  const tooLong = { id: null, reason: 'the row is longer than 1 MiB' }
+  expect(answer).toMatchObject({ ok: true, data: { servers: [{ id: 'a' }, tooLong] } })
 })
 
 test('an answer that is long beside its rows is downloaded once, and says which setting makes it smaller', async () => {
@@ -82,15 +83,14 @@ test('an answer that is long beside its rows is downloaded once, and says which 
 
 test('pages of more rows together than fit end the reading', async () => {
   const { readMcpServers } = await import('#src/platform/mcp-listing.ts')
-  const row = { server_id: 'same', server_name: 'x' }
+  const same = Array(399_999).fill(mcpPage([{ server_id: 'same', server_name: 'x' }]).servers[0])
   let asked = 0
   const list = openMcpList([], {
     before: () => {
       asked += 1
       // Each page has one new server among 400,000 rows, and there seem to be a thousand pages.
-      const servers = Array(400_000).fill(row)
-      servers[0] = { server_id: `new-${asked}` }
-      const data = { total: 400_000_000, servers, mayBeDirty: false }
+      const { servers } = mcpPage([{ server_id: `new-${asked}` }])
+      const data = { total: 400_000_000, servers: [...servers, ...same] }
       return { ok: true, data, requestId: `req-${asked}`, requests: 1 }
     },
   })

@@ -83,7 +83,7 @@ test('of two members called data, the last one counts: rows, or null', async () 
 const TIMEOUT_MS = 400
 
 /** Takes its time, for so many chunks in all. */
-function slowly(step: 'ready' | 'take', times: number): RowSink<AlertRule> {
+function slowly(step: 'ready' | 'settle', times: number): RowSink<AlertRule> {
   const taken = collectRows()
   let left = times
   const wait = async () => {
@@ -91,11 +91,11 @@ function slowly(step: 'ready' | 'take', times: number): RowSink<AlertRule> {
   }
   return {
     ...taken,
-    [step]: (...rows: Parameters<typeof taken.take>) => wait().then(() => taken[step](...rows)),
+    [step]: () => wait().then(() => taken[step]()),
   }
 }
 
-for (const step of ['ready', 'take'] as const) {
+for (const step of ['ready', 'settle'] as const) {
   test(`a sink that is slow to ${step} is no slow platform`, async () => {
     await using platform = await openScriptedPlatform((_request, response) => answerJson(response, RIGHT), {
       requestTimeoutMs: TIMEOUT_MS,
@@ -107,13 +107,24 @@ for (const step of ['ready', 'take'] as const) {
   })
 }
 
+test('a call counts until its answer had come, not until Ferry has read it', async () => {
+  await using platform = await openScriptedPlatform((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+    response.end(gzipSync(RIGHT))
+  })
+  await platform.client.listAlertRules(0n, slowly('settle', 1), context)
+  const readAtMs = performance.now()
+  const [call] = platform.throttle.calls
+  expect(readAtMs - (call?.end?.answeredAtMs ?? readAtMs)).toBeGreaterThan(TIMEOUT_MS)
+})
+
 test('a platform that stalls in the middle of its rows is timed out, however slow the sink was before', async () => {
   await using platform = await openScriptedPlatform(
     (_request, response) => void head(response).write(RIGHT.slice(0, MIDDLE)),
     { requestTimeoutMs: TIMEOUT_MS },
   )
   const startedAtMs = performance.now()
-  const answer = await platform.client.listAlertRules(0n, slowly('take', 1), context)
+  const answer = await platform.client.listAlertRules(0n, slowly('settle', 1), context)
   expect(answer).toMatchObject({ ok: false, requests: 3, refusal: { kind: 'no-answer', httpStatus: 200 } })
   expect(answer.ok || answer.refusal.message).toContain('FERRY_REQUEST_TIMEOUT')
   expect(performance.now() - startedAtMs).toBeLessThan(10 * TIMEOUT_MS + 2_000)

@@ -12,5 +12,5 @@ test('a page with 407 is final for a listing, and the call counts until its arri
     requests: 1,
     refusal: { code: 'ProxyAuthenticationRequired', httpStatus: 407 },
   })
-  expect(platform.throttle.calls[0]?.end).toMatchObject({ answered: false, httpStatus: 407 })
+  expect(platform.throttle.calls[0]?.end).toMatchObject({ answeredAtMs: null, httpStatus: 407 })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type McpReading, readMcpServers } from '#src/platform/mcp-listing.ts'
 import { refusedByPlatform } from '#src/platform/refusal.ts'
-import { openMcpList, server } from '../support/mcp-list.ts'
+import { mcpPage, openMcpList, server } from '../support/mcp-list.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
 const ask = { limit: 2, includeAccount: true }
@@ -133,13 +133,20 @@ test.each(incomplete)('after three readings it is partial: %s', async (why, opti
   expect(list.asked.filter(({ page }) => page === 1)).toHaveLength(3)
 })
 
+test('pages of servers whose ids cannot be read are all asked for', async () => {
+  const list = openMcpList([], { total: () => 2 })
+  list.rows = [1, 2, 3, 4, 5, 6].map(server_id => ({ server_id }))
+  const reading = await readMcpServers(list, ask, nothingKnown, context)
+  expect(reading).toMatchObject({ status: 'partial', listing: { quarantined: { length: 6 } } })
+})
+
 test('a short page that is not the last makes it partial, and what comes after is still read', async () => {
   const list = openMcpList(names(6), {
     before: ({ page }) =>
       page === 2
         ? {
             ok: true,
-            data: { total: 6, servers: [server('s3')], mayBeDirty: false },
+            data: mcpPage([server('s3')], 6),
             requestId: '',
             requests: 1,
           }

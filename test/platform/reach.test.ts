@@ -246,7 +246,7 @@ test.each(redirects)(
     expect(message).toContain(said)
     expect(message).toContain('(FERRY_BASE_URL)')
     expect(`${message} ${whatToDo} ${platform.logs}`).not.toMatch(/canary|app_key=/)
-    expect(platform.throttle.calls).toMatchObject([{ end: { answered: false, httpStatus: status } }])
+    expect(platform.throttle.calls).toMatchObject([{ end: { answeredAtMs: null, httpStatus: status } }])
   },
 )
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { MAX_ROW_BYTES } from '#src/platform/answer-size.ts'
-import { listPageRequest } from '#src/platform/list-page.ts'
+import { listPageRequest, type ReadServers } from '#src/platform/list-page.ts'
 import { listRulesRequest } from '#src/platform/list-rules.ts'
 import { readListing } from '#src/platform/read-listing.ts'
 import { ALERT_RULES } from '#src/platform/row-kinds.ts'
@@ -12,7 +12,13 @@ import { collectRows } from '#test/support/collect-rows.ts'
 import { alertRuleWire } from '#test/support/wire.ts'
 
 const HEAD = { httpStatus: 200, headers: { 'content-type': 'application/json' } }
-const PERMIT = { callId: '1', askedAtMs: 0 } as never
+const same = (text: string) => text
+const ANSWERED = {
+  kind: 'answered',
+  permit: { callId: '1', askedAtMs: 0 } as never,
+  ...HEAD,
+  answeredAtMs: 0,
+} as const
 
 async function* chunksOf(text: string, size = text.length) {
   const bytes = Buffer.from(text)
@@ -44,7 +50,7 @@ test('if `data` comes twice and the last time as null, there is no row', async (
     const request = listRulesRequest(0n, taken)
     const text = `{"request_id":"r","data":[${rule(1)}],"data":${data}}`
     const body = await request.receive(HEAD, chunksOf(text))
-    const verdict = request.read({ kind: 'answered', permit: PERMIT, ...HEAD, body }, scrubbed => scrubbed)
+    const verdict = request.read({ ...ANSWERED, body }, same)
     expect(verdict).toMatchObject({ ok: true, data: { rows: 0, dataHash: hash('sha256', '', 'hex') } })
     expect(taken.good).toEqual([])
   }
@@ -54,16 +60,34 @@ test('servers that come twice, or are null in the end, or are no JSON', async ()
   const request = listPageRequest({ page: 1, limit: 20, includeAccount: true })
   const page = async (servers: string) => {
     const body = await request.receive(HEAD, chunksOf(`{"request_id":"r","data":{"total":2,${servers}}}`))
-    return request.read({ kind: 'answered', permit: PERMIT, ...HEAD, body }, scrubbed => scrubbed)
+    return request.read({ ...ANSWERED, body }, same)
   }
-  const with_ = (servers: unknown[], mayBeDirty = false) => ({ ok: true, data: { servers, mayBeDirty } })
-  expect(await page('"servers":[1,2],"servers":[3]')).toMatchObject(with_([3]))
-  expect(await page('"servers":[1,2],"servers":null')).toMatchObject(with_([]))
-  expect(await page('"servers":["\\u0000",2]')).toMatchObject(with_(['\0', 2], true))
+  const with_ = (...raw: unknown[]) => ({ ok: true, data: { servers: raw.map(one => ({ raw: one })) } })
+  expect(await page('"servers":[1,2],"servers":[3]')).toMatchObject(with_(3))
+  expect(await page('"servers":[1,2],"servers":null')).toMatchObject(with_())
+  expect(await page('"servers":[{"server_id":"\\u0000"}]')).toMatchObject({
+    data: { servers: [{ id: '\u2400', altered: ['server_id'] }] },
+  })
   expect(await page('"servers":[1,nul]')).toMatchObject({
     ok: false,
     refusal: { message: expect.stringContaining(': 1 rows of the list are whole') },
   })
+})
+
+test('a server that comes again is not parsed again, unless its text is another', async () => {
+  const readBefore: ReadServers = new Map()
+  const request = listPageRequest({ page: 1, limit: 20, includeAccount: true, readBefore })
+  const page = async (...names: string[]) => {
+    const servers = names.map((server_name, n) => ({ server_id: `s${n}`, server_name }))
+    const text = JSON.stringify({ request_id: 'r', data: { total: 2, servers } })
+    const verdict = request.read({ ...ANSWERED, body: await request.receive(HEAD, chunksOf(text)) }, same)
+    return verdict.ok ? verdict.data.servers : []
+  }
+  const first = await page('a', 'b')
+  const again = await page('a', 'B')
+  expect(again[0]).toBe(first[0])
+  expect(again[1]).toMatchObject({ id: 's1', row: { server_name: 'B' } })
+  expect(readBefore.size).toBe(3)
 })
 
 test('a row that is no JSON spoils the whole, however long it is', async () => {
@@ -93,7 +117,7 @@ test('a damaged listing is refused with the place of the damage, however it is c
     for (const size of [1, 700, text.length]) {
       const request = listRulesRequest(0n, collectRows())
       const body = await request.receive(HEAD, chunksOf(text, size))
-      const verdict = request.read({ kind: 'answered', permit: PERMIT, ...HEAD, body }, scrubbed => scrubbed)
+      const verdict = request.read({ ...ANSWERED, body }, same)
       expect(verdict).toMatchObject({
         ok: false,
         refusal: {

@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest'
-import { readRows } from '#src/platform/read-rows.ts'
+import { joinRows, type RowKind, readRow } from '#src/platform/read-rows.ts'
 import { ALERT_RULES, MCP_SERVERS } from '#src/platform/row-kinds.ts'
 import { alertRuleWire } from '../support/wire.ts'
 
-const readRules = (...rules: unknown[]) => readRows(ALERT_RULES, rules, true)
-const readServers = (...servers: unknown[]) => readRows(MCP_SERVERS, servers, true)
+const readRules = (...rules: unknown[]) => readRows(ALERT_RULES, rules)
+const readServers = (...servers: unknown[]) => readRows(MCP_SERVERS, servers)
+
+function readRows<Row, Wire>(kind: RowKind<Row, Wire>, delivered: readonly unknown[]) {
+  return joinRows(
+    kind.declared,
+    delivered.map(raw => ({ raw, ...readRow(kind, raw, true) })),
+  )
+}
 
 test('a rule becomes one of the model, its integers exact', () => {
   const max = 2n ** 64n - 1n

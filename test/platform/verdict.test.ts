@@ -16,6 +16,7 @@ test.each<[string, Refusal, boolean]>([
     httpStatus: 200,
     headers: {},
     body: Buffer.alloc(0),
+    answeredAtMs: 0,
   } as const
   expect(callEndOf(exchange, { ok: false, refusal })).toMatchObject({ isOverLimit })
 })

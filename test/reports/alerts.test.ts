@@ -36,6 +36,34 @@ describe('rules_noisy', () => {
     ])
   })
 
+  test('returns at most so many, of one account if it is named, and counts all of them', async () => {
+    await using store = await openTestStore()
+    for (const [account, ids] of Object.entries({ a: ['1', '2', '3'], b: ['1', '4'] })) {
+      for (const id of ids) {
+        await insert(store, { account, id, name: `${account}${id}`, from: 30 * DAY })
+        await fire(store, { account, id, from: 60 + 10 * Number(id), to: 50 })
+      }
+    }
+    const rows = async (given: string) => {
+      const { rows } = await store.pool.query<{ name: string; in_all: number }>(
+        `select name, in_all from ferry.rules_noisy(${given})`,
+      )
+      return rows.map(row => [row.name, row.in_all])
+    }
+    expect(await rows('at_most => 2')).toEqual([
+      ['b4', 5],
+      ['a3', 5],
+    ])
+    expect(await rows(`at_most => 2, of_account => 'a'`)).toEqual([
+      ['a3', 3],
+      ['a2', 3],
+    ])
+    expect(await rows(`of_account => 'b'`)).toEqual([
+      ['b4', 2],
+      ['b1', 2],
+    ])
+  })
+
   test('takes the night from the time zone of the rule: Shanghai if it has none or one that is none', async () => {
     await using store = await openTestStore()
     const zones = { '1': 'Europe/Berlin', '2': null, '3': '', '4': 'Mars/Olympus' }
@@ -152,6 +180,46 @@ test.each([
     ])
   },
 )
+
+test('rules_contract_breaks lists each enabled rule that cron_load leaves out, and no rule that it counts', async () => {
+  await using store = await openTestStore()
+  const unread = {
+    '61 * * * *': 'minute',
+    '*/0 * * * *': 'minute',
+    '1,,2 * * * *': 'minute',
+    '* * * * 8': 'weekday',
+    '5-1 * * * *': 'minute',
+    '* 24 0 13 x': 'hour, day, month, weekday',
+    '\t* * * * *': 'not 5 fields',
+    [`${'0,'.repeat(200)}0 * * * *`]: 'more than 400 bytes',
+  }
+  for (const [n, cron] of Object.keys(unread).entries()) {
+    await insert(store, { id: `${n + 1}`, name: cron, from: DAY, cron })
+  }
+  // Named already by what it breaks.
+  const flags = ['cron_pattern has not 5 fields']
+  await insert(store, { id: '20', name: 'flagged', from: DAY, cron: '@every 30s', flags })
+  await insert(store, { id: '21', name: 'off', from: DAY, cron: '61 * * * *', enabled: false })
+  await insert(store, { id: '22', name: 'removed', from: DAY, to: HOUR, cron: '61 * * * *' })
+  await insert(store, { id: '23', name: 'elsewhere', from: DAY, cron: '61 * * * *', account: 'b' })
+  const read = ['*/5 8-20 * jan-Mar mon,5', '0 0 1 * ?', ' 0  12 * * 7 ', '* * * * *']
+  for (const [n, cron] of read.entries())
+    await insert(store, { id: `${30 + n}`, name: cron, from: DAY, cron })
+  const listed = await ask(store, 'rules_contract_breaks', 'account name reason')
+  expect(listed.toSorted()).toEqual(
+    [
+      ...Object.entries(unread).map(([cron, why]) => ['a', cron, `Ferry cannot read this pattern: ${why}`]),
+      ['a', 'flagged', flags[0]],
+      ['b', 'elsewhere', 'Ferry cannot read this pattern: minute'],
+    ].toSorted(),
+  )
+  const counted = await ask(store, 'cron_load', 'account minute evaluations')
+  expect(new Set(counted.map(([account]) => account))).toEqual(new Set(['a']))
+  await store.pool.query('delete from ferry.alert_rule_versions where name = any ($1)', [
+    listed.map(([, name]) => name),
+  ])
+  expect(await ask(store, 'cron_load', 'account minute evaluations')).toEqual(counted)
+})
 
 test('rules_contract_breaks has a row for each reason, rules_default_timezone the rules without a zone', async () => {
   await using store = await openTestStore()

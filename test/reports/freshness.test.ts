@@ -1,10 +1,11 @@
 import type { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { promisesOf } from '#jobs/promises.ts'
+import { recordWorker } from '#src/db/workers.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import { startRun } from '#src/inventory/ledger.ts'
 import type { Retention } from '#src/model/retention.ts'
-import { loadFreshness } from '#src/reports/freshness.ts'
+import { explainLateness, loadFreshness } from '#src/reports/freshness.ts'
 import { savePromises } from '#src/reports/promises.ts'
 import { PROMISE } from '#test/support/promise.ts'
 import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
@@ -116,6 +117,9 @@ describe('ferry.freshness', () => {
     expect(await late()).toMatchObject({ whyLate: 'failed' })
     await pool.query(pause, ['poll-alert-rules', 'default'])
     expect(await late()).toMatchObject({ whyLate: 'paused' })
+    expect(explainLateness((await late())!)).toContain(
+      '`ferry schedules resume poll-alert-rules --account default`',
+    )
     await addRun(pool)
     expect(await late()).toMatchObject({
       state: 'fresh',
@@ -123,6 +127,44 @@ describe('ferry.freshness', () => {
       lastFailedRun: null,
       errorCode: null,
     })
+  })
+
+  test('advises to remove promises only if no live worker has the account, and nothing of it was tried for a day', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    const advice = async () => explainLateness((await loadFreshness(pool, 'default'))[0]!)
+    const silent = () =>
+      pool.query(`update ferry.workers set seen_at = clock_timestamp() - interval '91 seconds'`)
+    const DELETE = `delete from ferry.inventory_promises where account = 'default'`
+    await savePromises(pool, [PROMISE, { ...PROMISE, resource: 'mcp-servers', promiseMs: 3_600_000 }])
+    await addRun(pool, { resource: 'mcp-servers' })
+    expect(await advice()).toMatch(/^No run was tried yet\. Check that a worker .*account\.$/)
+    await pool.query(
+      `update ferry.inventory_promises set promised_since = promised_since - interval '2 days'`,
+    )
+    await ageRuns(pool, '23 hours')
+    expect(await advice()).not.toContain('delete')
+    await ageRuns(pool, '2 hours')
+    expect(await advice()).toContain(DELETE)
+    await pool.query(
+      `update ferry.inventory_promises set promised_since = promised_since + interval '30 hours'`,
+    )
+    expect(await advice()).not.toContain('delete')
+    await pool.query(
+      `update ferry.inventory_promises set promised_since = promised_since - interval '30 hours'`,
+    )
+    await recordWorker(pool, 'other', null, ['another'])
+    expect(await advice()).toContain(DELETE)
+    await recordWorker(pool, 'older', null)
+    expect(await advice()).not.toContain('delete')
+    await silent()
+    expect(await advice()).toContain(DELETE)
+    await recordWorker(pool, 'ours', null, ['another', 'default'])
+    expect(await advice()).not.toContain('delete')
+    await silent()
+    await pool.query('delete from ferry.inventory_promises')
+    await ageRuns(pool, '1 hour')
+    expect(await advice()).toBe(null)
   })
 
   test('is late after the clock was set back, until the next complete run', async () => {

@@ -130,7 +130,14 @@ test('mcp_risk names each reason, and finds nothing in a server without any', as
     id: '3',
     name: 'Verbs',
     from,
-    tools: [{ name: 'deleteBranch' }, { name: 'issue-create' }, { name: 'same' }, { name: 'same' }],
+    tools: [
+      { name: 'deleteBranch' },
+      { name: 'issue-create' },
+      { name: 'WIPE or DROP' },
+      { name: 'close_or_delete' },
+      { name: 'same' },
+      { name: 'same' },
+    ],
   })
   await insertServerVersion(pool, {
     id: '4',
@@ -156,9 +163,11 @@ test('mcp_risk names each reason, and finds nothing in a server without any', as
     ['a', '1', 'no https', null, 'http://mcp.example.com'],
     ['a', '1', 'shared credentials', null, 'auth_mode shared'],
     ['a', '2', 'name used twice', null, '2 servers'],
+    ['a', '3', 'tool deletes', 'WIPE or DROP', 'drop'],
     ['a', '3', 'tool deletes', 'deleteBranch', 'delete'],
     ['a', '3', 'tool name used twice', 'same', '2 tools'],
     ['a', '3', 'tool name used twice', 'same', '2 tools'],
+    ['a', '3', 'tool writes', 'close_or_delete', 'close'],
     ['a', '3', 'tool writes', 'issue-create', 'create'],
   ])
 })

@@ -1,5 +1,7 @@
 import type { PlatformClient } from '#src/platform/client.ts'
 import type { McpPage } from '#src/platform/list-page.ts'
+import { readRow } from '#src/platform/read-rows.ts'
+import { MCP_SERVERS } from '#src/platform/row-kinds.ts'
 
 export type McpRequest = { readonly page: number; readonly limit: number }
 
@@ -27,10 +29,15 @@ export function openMcpList(
     if (other) return other
     const size = Math.min(limit, maxPerPage)
     const servers = list.rows.slice((page - 1) * size, page * size)
-    const data: McpPage = { total: total(list.rows, asked), servers, mayBeDirty: false }
+    const data = mcpPage(servers, total(list.rows, asked))
     return { ok: true, data, requestId: `req-${list.asked.length}`, requests: 1 }
   }
   return Object.assign(list, { listMcpPage })
+}
+
+/** A page with these rows, as if they had come over the network. */
+export function mcpPage(servers: readonly unknown[], total = servers.length): McpPage {
+  return { total, servers: servers.map(raw => ({ raw, ...readRow(MCP_SERVERS, raw, false) })) }
 }
 
 export function server(id: string): { server_id: string; server_name: string } {

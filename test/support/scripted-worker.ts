@@ -156,7 +156,10 @@ function clientThatAnswers(answer: ScriptedAnswer): PlatformClient {
   const importSubscribers: PlatformClient['importSubscribers'] = async (_body, { permit }) => ({
     answer: { ...answer, requests: 1 },
     permit,
-    end: callEndOf({ kind: 'answered', httpStatus: 200 } as Exchange, answer),
+    end: callEndOf(
+      { kind: 'answered', httpStatus: 200, answeredAtMs: performance.now() } as Exchange,
+      answer,
+    ),
   })
   return { importSubscribers } as PlatformClient
 }

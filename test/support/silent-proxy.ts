@@ -9,6 +9,8 @@ export type SilentProxy = AsyncDisposable & {
    * a failover, or with a NAT that forgot. New connections are accepted and get no answer either.
    */
   fallSilent(): void
+  /** From now on every connection is closed, and a new one at once: as while Postgres is stopped. */
+  stop(): void
   /** Connections made from now on work; those that fell silent never say anything again. */
   recover(): void
 }
@@ -19,8 +21,10 @@ export async function openSilentProxy(url: string, defaultPort: number): Promise
   const target = { host: hostname, port: Number(port || defaultPort) }
   const pairs = new Set<readonly Socket[]>()
   let silent = false
+  let stopped = false
 
   const server = createServer(near => {
+    if (stopped) return void near.destroy()
     const far = silent ? null : connect(target)
     const pair = far ? [near, far] : [near]
     pairs.add(pair)
@@ -53,8 +57,13 @@ export async function openSilentProxy(url: string, defaultPort: number): Promise
         for (const socket of pair) socket.unpipe().pause()
       }
     },
+    stop() {
+      stopped = true
+      for (const pair of pairs) end(pair)
+    },
     recover() {
       silent = false
+      stopped = false
     },
     async [Symbol.asyncDispose]() {
       for (const pair of pairs) for (const socket of pair) socket.destroy()

@@ -2,18 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
-import { type SamplePeople, writeSamplePeople } from '#src/cli/demo/sample-people.ts'
+import { writeSamplePeople } from '#src/cli/demo/sample-people.ts'
 import { confirmImport } from '#src/imports/control/confirm.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
-import type { ImportOptions } from '#src/imports/staging/options.ts'
 import { stageImport } from '#src/imports/staging/stage.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { NEVER, OPTIONS } from '#test/imports/options.ts'
 import { letTimePass } from './let-time-pass.ts'
 import { ACCEPTED, LOST, naming, openScriptedWorker, sendBatches, UNAUTHORIZED } from './scripted-worker.ts'
 import { stageRows } from './staged.ts'
 
-const NEVER = new AbortController().signal
 const PRIYA: ActedBy = { actor: 'priya@ops-laptop', because: 'Support wants to look at the first answers' }
 
 /** Imports of two days ago: one that is complete, with rejects; one that the platform refuses; one with an unknown outcome. */
@@ -61,33 +60,18 @@ async function stagePeople(pool: Pool, account: string): Promise<bigint> {
   const directory = await mkdtemp(join(tmpdir(), 'ferry-people-'))
   try {
     const people = await writeSamplePeople(directory)
-    const { import: id } = await stageImport({ pool }, people.file, optionsFor(account, people), {
-      signal: NEVER,
-    })
+    const options = {
+      ...OPTIONS,
+      account,
+      pageId: SANDBOX_PAGE_ID,
+      map: { recipient: 'Email', locale: 'Language' },
+      suppress: people.suppressed,
+    }
+    const { import: id } = await stageImport({ pool }, people.file, options, { signal: NEVER })
     if (id === null) throw new Error('nothing was staged')
     return id
   } finally {
     await rm(directory, { recursive: true })
-  }
-}
-
-function optionsFor(account: string, { suppressed }: SamplePeople): ImportOptions {
-  return {
-    account,
-    pageId: SANDBOX_PAGE_ID,
-    method: 'email',
-    map: { recipient: 'Email', locale: 'Language' },
-    lenientAddresses: false,
-    defaultLocale: 'en-US',
-    mapLocale: {},
-    all: true,
-    from: null,
-    components: null,
-    suppress: suppressed,
-    batchRows: 500,
-    firstRows: null,
-    onUncertain: 'resend',
-    update: false,
   }
 }
 

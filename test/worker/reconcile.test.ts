@@ -6,9 +6,10 @@ import { createFindDue } from '#src/schedules/find-due.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import type { Timing } from '#src/schedules/timing.ts'
 import { slotAt } from '#src/schedules/timing.ts'
-import { createReconciler } from '#src/worker/reconcile.ts'
+import { createReconciler, type WorkerFacts } from '#src/worker/reconcile.ts'
 import type { WorkerContext } from '#src/worker/worker.ts'
 import { ADA } from '#test/support/acted-by.ts'
+import { PROMISE } from '#test/support/promise.ts'
 import { ONCE, openQueueHarness, type QueueHarness, testJob } from './queue-harness.ts'
 
 const scheduleOf = (schedule: string, timing: Timing, account = 'default'): Schedule => ({
@@ -24,11 +25,12 @@ function openReconciler(
   harness: QueueHarness,
   schedules: readonly Schedule[],
   context: WorkerContext = harness.ferry,
+  facts?: WorkerFacts,
 ) {
   const backend = harness.openBackend()
   const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
   const findDue = createFindDue({ ...context, installedAt: new Date() })
-  const reconciler = createReconciler(context, findDue, queues, schedules)
+  const reconciler = createReconciler(context, findDue, queues, schedules, facts)
   return {
     ...reconciler,
     async [Symbol.asyncDispose]() {
@@ -64,6 +66,29 @@ test('a look at nothing that is due takes two statements', async () => {
   const query = vi.spyOn(pool, 'query')
   await reconciler.look()
   expect(query).toHaveBeenCalledTimes(2)
+})
+
+test('promises that somebody removed are written again, without a statement more while none is missing', async () => {
+  await using harness = await openQueueHarness('postgres')
+  const { pool } = harness.ferry
+  const promises = [PROMISE, { ...PROMISE, resource: 'mcp-servers' as const }]
+  await using reconciler = openReconciler(
+    harness,
+    [scheduleOf('poll', { everyMs: 3_600_000, offsetMs: 0 })],
+    harness.ferry,
+    { promises },
+  )
+  for (let look = 1; look <= 2; look++) await reconciler.look()
+  const query = vi.spyOn(pool, 'query')
+  await reconciler.look()
+  expect(query).toHaveBeenCalledTimes(2)
+  await pool.query(`delete from ferry.inventory_promises where resource = 'mcp-servers'`)
+  await reconciler.look()
+  const { rows } = await pool.query('select account, resource from ferry.inventory_promises order by 2')
+  expect(rows).toEqual([
+    { account: 'default', resource: 'alert-rules' },
+    { account: 'default', resource: 'mcp-servers' },
+  ])
 })
 
 test('what is due is right even after this machine has slept, by the clock of the database', async () => {

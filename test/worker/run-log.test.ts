@@ -53,6 +53,12 @@ test.for([
   expect(lines.map(line => line.level)).toEqual(level === undefined ? [] : [level])
 })
 
+test('a run that was cut off is not said to have failed', () => {
+  const { lines, report } = setup()
+  report({ ...REFUSED, errorCode: 'Interrupted' })
+  expect(lines).toMatchObject([{ msg: expect.stringMatching(/^A sync was cut off; nothing was applied\./) }])
+})
+
 test('the line of a failure has what to do and the request_id, that of a held run the command that shows it', () => {
   const { lines, report } = setup()
   report(REFUSED)

@@ -1,5 +1,6 @@
 import type { Ferry } from '#src/ferry.ts'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
+import { number } from '#src/model/counted.ts'
 import type { ImportSummary } from '#src/model/import.ts'
 import { SANDBOX_PAGE_ID, type SandboxState } from '#src/sandbox/state.ts'
 import { actedBy } from '../acted-by.ts'
@@ -84,8 +85,8 @@ async function printSum(summary: ImportSummary): Promise<void> {
     uncertain,
     pending,
   }
-  const sum = Object.entries(parts).map(([name, rows]) => `${rows.toLocaleString('en-US')} ${name}`)
-  print(`\nIt adds up: ${read.toLocaleString('en-US')} read = ${sum.join(' + ')}`)
+  const sum = Object.entries(parts).map(([name, rows]) => `${number(rows)} ${name}`)
+  print(`\nIt adds up: ${number(read)} read = ${sum.join(' + ')}`)
 }
 
 /** Returns in words how the summary, the file and the subscribers in the sandbox differ. */

@@ -3,10 +3,10 @@ import { poolSizeOf } from '#src/db/pool.ts'
 import { loadConnectionFacts, loadServerFacts, type ServerFacts } from '#src/db/server-facts.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { listOpenHolds } from '#src/inventory/open-holds.ts'
+import { counted } from '#src/model/counted.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { loadReaderState, READER } from '#src/reports/reader-role.ts'
-import { counted } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
 
 /** Yields what the database lacks. That it is new enough and migrated is known: Ferry could not have opened otherwise. */

@@ -7,9 +7,9 @@ export async function checkNotifications({
   pool,
   config,
 }: Pick<Ferry, 'pool' | 'config'>): Promise<Finding | null> {
-  const { webhook } = config.notify
+  const { webhook, kinds } = config.notify
   if (webhook === null) return null
-  const found = undeliveredInWords(await countUndelivered(pool))
+  const found = undeliveredInWords(await countUndelivered(pool, kinds))
   const check = 'notifications'
   if (found !== null) {
     return {

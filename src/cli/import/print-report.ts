@@ -1,5 +1,6 @@
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
-import { coloured, count, counted, duration, emphasised, harmless, print, printTable } from '../output.ts'
+import { counted, number } from '#src/model/counted.ts'
+import { coloured, duration, emphasised, harmless, print, printTable } from '../output.ts'
 
 const DELIMITERS = { ',': 'comma', ';': 'semicolon', '\t': 'tab' } as const
 
@@ -65,7 +66,7 @@ function printSamples({ samples, rejectSamples, summary }: StagingReport): void 
   }
   if (rejectSamples.length > 0) {
     print(
-      `\n${emphasised('Rejected')}: ${count(rejectSamples.length)} of ${counted(summary.rejected, 'row')}`,
+      `\n${emphasised('Rejected')}: ${number(rejectSamples.length)} of ${counted(summary.rejected, 'row')}`,
     )
     printTable(
       ['line', 'column', 'what is wrong'],

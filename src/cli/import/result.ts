@@ -1,17 +1,9 @@
 import type { PauseReport } from '#src/imports/reporting/summary.ts'
+import { counted } from '#src/model/counted.ts'
 import { type ImportSummary, missingOf } from '#src/model/import.ts'
+import { codeAside } from '#src/model/reason.ts'
 import { EXIT, type ExitCode, gravest } from '../exit.ts'
-import {
-  type Cell,
-  cellText,
-  counted,
-  duration,
-  fits,
-  harmless,
-  print,
-  printAside,
-  printTable,
-} from '../output.ts'
+import { type Cell, cellText, duration, fits, harmless, print, printAside, printTable } from '../output.ts'
 import { isRefusal } from '../run-result.ts'
 
 /** How an import ended, or where it stands if it has not ended. */
@@ -88,10 +80,15 @@ export function explainOutcome({ summary, pause }: Outcome): void {
 }
 
 export function pauseInWords({ import: id }: ImportSummary, pause: PauseReport): string {
-  const code = pause.code === null || pause.message?.includes(pause.code) ? '' : ` (${pause.code})`
   const request = pause.requestId === null ? '' : `request_id ${pause.requestId}`
   const resume = `\`ferry imports resume ${id}\` continues it.`
-  return [`paused${code}.`, pause.message ?? '', pause.whatToDo ?? '', resume, request]
+  return [
+    `paused${codeAside(pause.code, pause.message)}.`,
+    pause.message ?? '',
+    pause.whatToDo ?? '',
+    resume,
+    request,
+  ]
     .filter(Boolean)
     .join(' ')
 }

@@ -2,7 +2,7 @@ import type { Ferry } from '#src/ferry.ts'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
 import { dryRun, stageImport } from '#src/imports/staging/stage.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
-import { count } from '../output.ts'
+import { number } from '#src/model/counted.ts'
 
 const SHOW_EVERY_MS = 200
 const CLEAR = '\r\u001b[K'
@@ -34,7 +34,7 @@ function inWords({
   rows: number
 }): string {
   const share = totalBytes ? ` (${Math.floor((bytes / totalBytes) * 100)} %)` : ''
-  return `reading: ${count(rows)} rows${share}`
+  return `reading: ${number(rows)} rows${share}`
 }
 
 /** On stderr, apart from results; without a terminal nothing is shown. */

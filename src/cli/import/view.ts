@@ -1,6 +1,7 @@
 import type { Progress } from '#src/imports/reporting/progress.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { toBeSent } from '#src/model/import.ts'
-import { columnsShown, count, counted, duration, print, printJson } from '../output.ts'
+import { columnsShown, duration, print, printJson } from '../output.ts'
 import { wrapped } from '../wrap.ts'
 
 /** Where the progress of an import is shown. */
@@ -94,11 +95,11 @@ function inWords({ summary, batchesLeft, rowsPerMinute, etaMs }: Progress): stri
   const { import: id, status, sent, rejected, uncertain, batches } = summary
   const all = toBeSent(summary)
   return [
-    `import ${id} ${status}: ${count(sent)} of ${counted(all, 'row')}${all === 0 ? '' : ` (${Math.floor((sent / all) * 100)} %)`}`,
+    `import ${id} ${status}: ${number(sent)} of ${counted(all, 'row')}${all === 0 ? '' : ` (${Math.floor((sent / all) * 100)} %)`}`,
     etaMs === null ? '' : `${duration(Math.round(etaMs / 1_000) * 1_000)} left`,
-    `${count(batches - batchesLeft)} of ${counted(batches, 'batch', 'batches')}`,
-    rowsPerMinute === null ? '' : `${count(Math.round(rowsPerMinute))} rows/min`,
-    rejected > 0 ? `${count(rejected)} rejected` : '',
-    uncertain > 0 ? `${count(uncertain)} uncertain` : '',
+    `${number(batches - batchesLeft)} of ${counted(batches, 'batch', 'batches')}`,
+    rowsPerMinute === null ? '' : `${number(Math.round(rowsPerMinute))} rows/min`,
+    rejected > 0 ? `${number(rejected)} rejected` : '',
+    uncertain > 0 ? `${number(uncertain)} uncertain` : '',
   ].filter(Boolean)
 }

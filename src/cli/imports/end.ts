@@ -2,12 +2,13 @@ import type { Pool } from 'pg'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { findSummaryRow, loadSummary } from '#src/imports/reporting/summary.ts'
+import { counted } from '#src/model/counted.ts'
 import { isEnded } from '#src/model/import.ts'
 import { type ActOptions, actedBy } from '../acted-by.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { ask, canAsk } from '../import/ask.ts'
-import { counted, print, printAside, printJson } from '../output.ts'
+import { print, printAside, printJson } from '../output.ts'
 
 /*
  * These decisions cannot be undone, so a person is asked first; but not about a decision that would be refused.

@@ -4,9 +4,10 @@ import { ImportRefuses } from '#src/imports/errors.ts'
 import { writeRejects } from '#src/imports/reporting/rejects.ts'
 import { saveRejects } from '#src/imports/reporting/save-rejects.ts'
 import { findSummaryRow } from '#src/imports/reporting/summary.ts'
+import { counted } from '#src/model/counted.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
-import { counted, instant, printAside, printJson, shownPath } from '../output.ts'
+import { instant, printAside, printJson, shownPath } from '../output.ts'
 
 /** Writes the rejected rows of an import to a new file, or to stdout. */
 export async function writeRejectsOf(

@@ -1,11 +1,12 @@
 import type { Ferry } from '#src/ferry.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
+import { counted } from '#src/model/counted.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { actedBy } from '../acted-by.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { wakeWorkersFor } from '../import/wake-workers.ts'
-import { counted, print, printJson } from '../output.ts'
+import { print, printJson } from '../output.ts'
 
 export type ResolveOptions = {
   as: 'sent' | 'resend'

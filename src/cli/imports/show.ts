@@ -1,11 +1,11 @@
 import type { Pool } from 'pg'
 import type { BatchRow } from '#src/imports/reporting/batches.ts'
 import { type Report, reportImport } from '#src/imports/reporting/report.ts'
+import { counted } from '#src/model/counted.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { pauseInWords, printSummary } from '../import/result.ts'
 import {
   type Cell,
-  counted,
   emphasised,
   fits,
   harmless,

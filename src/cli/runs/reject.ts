@@ -1,8 +1,9 @@
 import type { Pool } from 'pg'
 import { rejectRun } from '#src/inventory/approve.ts'
+import { counted } from '#src/model/counted.ts'
 import { type ActOptions, actedBy } from '../acted-by.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
-import { counted, print, printJson } from '../output.ts'
+import { print, printJson } from '../output.ts'
 import { findRun } from './find.ts'
 
 /** Ends the hold of a run: its rows are kept. */

@@ -13,21 +13,23 @@ type Options = { json?: true; all?: true }
 /** Prints one run with everything known of it. */
 export async function showRun(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
   const found = await findRun(pool, id)
-  const { run, quarantined, drift, heldIds, calls } = found
-  const held = heldIds.length === 0 ? [] : await loadHeldRows(pool, run, heldIds)
-  if (options.json) printJson({ ...run, quarantinedRows: quarantined, drift, heldIds, calls, held })
-  else printRun(found, held, options)
+  const { run, quarantined, drift, hold, calls } = found
+  const held = hold ? await loadHeldRows(pool, run, hold.ids) : []
+  if (options.json) {
+    const { ids: heldIds = [], added: heldLater = [], lastRun: heldByRun = null } = hold ?? {}
+    printJson({ ...run, quarantinedRows: quarantined, drift, heldIds, heldLater, heldByRun, calls, held })
+  } else printRun(found, held, options)
   return EXIT.done
 }
 
 function printRun(
-  { run, quarantined, drift, heldIds, calls }: RunDetails,
+  { run, quarantined, drift, hold, calls }: RunDetails,
   held: readonly HeldRow[],
   options: Options,
 ): void {
   printCounts(run)
   if (run.message !== null) print(`\n${harmless(run.message)}`)
-  if (heldIds.length > 0) printHeld(run.run, heldIds.length, held, options)
+  if (hold) printHeld(run.run, hold, held, options)
   if (quarantined.length > 0) {
     print(`\n${emphasised(QUARANTINED_ROWS)}`)
     printTable(

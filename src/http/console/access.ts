@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MAX_ACTOR_CHARACTERS } from '#src/model/act.ts'
 import type { Secret } from '#src/model/secret.ts'
+import { isToken } from '../token.ts'
 
 /*
  * Who may look, and who may decide. Two tokens: one to read, one to operate. A browser asks a person for them (Basic: any
@@ -32,8 +32,8 @@ export function visitorOf(tokens: Tokens, caller: Caller): Visitor | null {
     return isOnThisMachine(caller) ? { access: 'operate', actor: 'console on this machine' } : null
   }
   const { name, token } = credentialsIn(caller.authorization)
-  const mayOperate = tokens.operate !== null && isSame(token, tokens.operate)
-  const mayRead = tokens.read !== null && isSame(token, tokens.read)
+  const mayOperate = tokens.operate !== null && isToken(token, tokens.operate)
+  const mayRead = tokens.read !== null && isToken(token, tokens.read)
   if (!mayOperate && !mayRead) return null
   const access = mayOperate ? 'operate' : 'read'
   const said = name === '' ? '' : `: ${name}`
@@ -62,14 +62,6 @@ function credentialsIn(authorization: string | undefined): Credentials {
   const [, name = '', token = ''] =
     /^([^:]*):(.*)$/s.exec(Buffer.from(given, 'base64').toString('utf8')) ?? []
   return { name: name.replaceAll(/\p{C}/gu, '').trim(), token }
-}
-
-function isSame(given: string, token: Secret): boolean {
-  return timingSafeEqual(hashOf(given), hashOf(token.reveal()))
-}
-
-function hashOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }
 
 /** A wrong token is answered after this long, one at a time. */

@@ -110,6 +110,8 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
     reply.headers(HEADERS)
     if ('goTo' in answer) return reply.redirect(answer.goTo, 303)
     const { status, title, body, refreshEveryMs } = answer
+    // One that fetches itself is the same again: whoever leaves it open would have the garbage collected each time.
+    if (refreshEveryMs === undefined) target()?.collectGarbageLater()
     const timezone = target()?.timezone ?? 'UTC'
     const isFailure = status >= 500
     const frame = { title, section, here: request.url, visitor, timezone, isFailure, refreshEveryMs, assets }

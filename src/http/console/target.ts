@@ -23,6 +23,8 @@ export type ConsoleTarget = {
   readonly hasWebhook: boolean
   readonly approvals: Approvals
   readiness(): Promise<Readiness>
+  /** Gives back what pages took of the memory, once no more are asked for. */
+  collectGarbageLater(): void
   /** Ends when the worker stops. */
   readonly signal: AbortSignal
 }

@@ -1,5 +1,7 @@
 import { FIRST_ROWS_SENT } from '#src/imports/pause-codes.ts'
 import { STAGED_FOR_MS } from '#src/imports/staging/expire.ts'
+import { counted } from '#src/model/counted.ts'
+import { codeAside } from '#src/model/reason.ts'
 import type { SummaryRow } from './summary.ts'
 
 /** Why an import waits for a person, without a recipient. */
@@ -21,13 +23,12 @@ export function waitsFor(row: SummaryRow): WaitsFor | null {
     return { decision: 'confirm', why, until: new Date(since + STAGED_FOR_MS) }
   }
   if (status === 'paused') {
-    const code = pause_code === null || pause_message?.includes(pause_code) ? '' : ` (${pause_code})`
     const rest = pause_code === FIRST_ROWS_SENT ? ' The others wait for an approval.' : ''
-    const why = `${pause_message ?? 'It is paused.'}${rest || code}`
+    const why = `${pause_message ?? 'It is paused.'}${rest || codeAside(pause_code, pause_message)}`
     return { decision: 'resume', why, until: null }
   }
   if (status === 'undecided') {
-    const rows = uncertain === 1 ? 'one row' : `${uncertain.toLocaleString('en-US')} rows`
+    const rows = uncertain === 1 ? 'one row' : counted(uncertain, 'row')
     const why = `No definite answer came for ${rows}: the platform may have them. Somebody has to find out.`
     return { decision: 'resolve', why, until: null }
   }

@@ -1,4 +1,5 @@
 import type { LimitState } from '#src/db/limit-state.ts'
+import { counted } from '#src/model/counted.ts'
 import type { Pace } from './pace.ts'
 
 export const NO_WORKER = 'No worker is processing this import: start `ferry worker` if none is running'
@@ -26,7 +27,7 @@ export function whyWaiting(pace: Pace, limit: LimitState | null): string | null 
     return `After a 429, no import is sent until ${until}Z (${seconds(limit.closedMs)})`
   }
   if (limit && limit.waitMs > 0) return `The limit allows the next call in ${seconds(limit.waitMs)}`
-  if (pace.inFlight > 0) return `Waiting for ${pace.inFlight} response${pace.inFlight === 1 ? '' : 's'}`
+  if (pace.inFlight > 0) return `Waiting for ${counted(pace.inFlight, 'response')}`
   return null
 }
 

@@ -1,4 +1,5 @@
 import { FIRST_ROWS_SENT } from '#src/imports/pause-codes.ts'
+import { counted } from '#src/model/counted.ts'
 import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
 import { MAX_FAILURES, MAX_REJECTED_SHARE } from './decide.ts'
 import type { PauseCause } from './decision.ts'
@@ -117,7 +118,7 @@ export function uncertainElsewhere(other: bigint, rows: number): Pause {
   return {
     code: 'UncertainElsewhere',
     requestId: null,
-    message: `Import ${other} may have sent ${rows} ${rows === 1 ? 'row' : 'rows'} of it; the outcome is not known.`,
+    message: `Import ${other} may have sent ${counted(rows, 'row')} of it; the outcome is not known.`,
     whatToDo: `Find out whether they arrived, say so with \`${resolveAsSent(other)}\` (or \`--as resend\`), then resume.`,
   }
 }

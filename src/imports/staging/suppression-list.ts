@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg'
 import { hexOfHash } from '#src/imports/recipient-hash.ts'
+import { counted } from '#src/model/counted.ts'
 import { cleanAddress } from './checks/clean-address.ts'
 import { openRecipientCheck } from './checks/recipient.ts'
 import { textOf } from './checks/values.ts'
@@ -110,7 +111,7 @@ function openUnreadable(name: string) {
       if (count === 0) return
       const more = count > named.length ? `, and ${count - named.length} more` : ''
       throw new FileRefused(
-        `${count === 1 ? '1 line' : `${count} lines`} of ${name} cannot be read: ${named.join(', ')}${more}. ` +
+        `${counted(count, 'line')} of ${name} cannot be read: ${named.join(', ')}${more}. ` +
           'Nothing is imported as long as some suppressed recipients are unknown.',
         count === 1 ? 'Correct the line, or remove it.' : 'Correct these lines, or remove them.',
       )

@@ -1,3 +1,4 @@
+import { counted, number } from '#src/model/counted.ts'
 import { openLocaleCheck } from './checks/locale.ts'
 import { UNUSUAL } from './checks/recipient.ts'
 import { nameOf } from './file/header.ts'
@@ -41,7 +42,7 @@ export function warningsAbout(result: StagingResult): string[] {
 }
 
 function aboutUncertain({ earlierImport: id, rows, isHeld }: MaybeSentBefore): string {
-  const what = `${rows.toLocaleString('en-US')} of these recipients may have been sent by import ${id}; the outcome is unknown.`
+  const what = `${number(rows)} of these recipients may have been sent by import ${id}; the outcome is unknown.`
   return isHeld
     ? `${what} This import would pause until a person decides: \`ferry imports resolve ${id} --as sent\`, or \`--as resend\`.`
     : `${what} This import sends them again and counts them as resent.`
@@ -91,11 +92,13 @@ function aboutComponents(
 function aboutAddresses({ unseenCharacters, namesOrSeparators }: Tally, unusual: number): string[] {
   const warnings: string[] = []
   if (unseenCharacters > 0) {
-    warnings.push(`Invisible characters were removed from ${addresses(unseenCharacters)}.`)
+    warnings.push(
+      `Invisible characters were removed from ${counted(unseenCharacters, 'address', 'addresses')}.`,
+    )
   }
   if (namesOrSeparators > 0) {
     warnings.push(
-      `A name, or a comma or semicolon at the end, was removed from ${addresses(namesOrSeparators)}: only the address is sent.`,
+      `A name, or a comma or semicolon at the end, was removed from ${counted(namesOrSeparators, 'address', 'addresses')}: only the address is sent.`,
     )
   }
   if (unusual > 0) {
@@ -105,10 +108,6 @@ function aboutAddresses({ unseenCharacters, namesOrSeparators }: Tally, unusual:
     )
   }
   return warnings
-}
-
-function addresses(count: number): string {
-  return `${count} address${count === 1 ? '' : 'es'}`
 }
 
 /** A column that is not read may say who has unsubscribed or never confirmed. */
@@ -129,8 +128,4 @@ function aboutStatuses({ unused, mapped }: StagedFile, from: PresetName | null):
     )
   }
   return warnings
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -33,6 +33,6 @@ export async function loadNoisyRules(
 
 const NOISY_RULES = `
   select account, id::text, name, team, episodes, hours * 3600000 as "firedForMs", flaps, night_share as "nightShare",
-    last_began as "lastBegan", firing as "isFiring", count(*) over ()::int as rules
-  from ferry.rules_noisy($1) r where account = coalesce($2, account)
-  order by r.episodes desc, r.hours desc, r.account, r.id limit $3`
+    last_began as "lastBegan", firing as "isFiring", in_all as rules
+  from ferry.rules_noisy($1, of_account => $2, at_most => $3) r
+  order by r.episodes desc, r.hours desc, r.account, r.id`

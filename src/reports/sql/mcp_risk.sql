@@ -1,63 +1,63 @@
--- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted. Invisible characters
--- are those that show nothing, or turn the direction of text: they can hide instructions for a model from people.
+-- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; the first one counts. They
+-- are looked up once for each name. Invisible characters are those that show nothing, or turn the direction of text: they can
+-- hide instructions for a model from people.
 CREATE OR REPLACE VIEW ferry.mcp_risk AS
-  WITH servers AS (
-    SELECT s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tools,
-      count(*) OVER (PARTITION BY s.account, s.server_name) AS same_name
+  WITH servers AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY s.account, s.server_name, s.server_id) AS place,
+      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tools
     FROM ferry.mcp_server_versions s WHERE s.valid_to IS NULL
-  ), tools AS (
-    SELECT s.account, s.server_id, s.server_name, s.team_id, t.position, t.tool ->> 'name' AS name, t.tool ->> 'description' AS description,
-      count(*) OVER (PARTITION BY s.account, s.server_id, t.tool ->> 'name') AS same_name
+  ), tools AS MATERIALIZED (
+    SELECT s.place, t.tool ->> 'name' AS name, t.tool ->> 'description' AS description
     FROM servers s
-    CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(s.tools) = 'array' THEN s.tools ELSE '[]' END)
-      WITH ORDINALITY AS t (tool, position)
-  ), names AS MATERIALIZED (
-    SELECT DISTINCT name FROM tools
-  ), verbs AS MATERIALIZED (
-    SELECT name, verb, verb IN ('delete', 'remove', 'drop', 'destroy', 'purge', 'truncate', 'kill', 'terminate', 'revoke') AS deletes
-    FROM (
-      SELECT name, substring(lower(regexp_replace(name, '([a-z0-9])([A-Z])', '\1_\2', 'g')) FROM
-        '(?:^|[^a-z])(delete|remove|drop|destroy|purge|truncate|kill|terminate|revoke|create|add|insert|update|upsert|write|set|put|post|patch|edit|modify|rename|move|send|publish|execute|exec|deploy|apply|merge|push|upload|restart|scale|rollback|enable|disable|grant|close|cancel)(?:[^a-z]|$)'
-      ) AS verb
-      FROM names
-    ) named
-    WHERE verb IS NOT NULL
+    CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(s.tools) = 'array' THEN s.tools ELSE '[]' END) AS t (tool)
+  ), verbs (verb, deletes) AS (
+    SELECT unnest('{delete,remove,drop,destroy,purge,truncate,kill,terminate,revoke}'::text[]), true
+    UNION ALL
+    SELECT unnest('{create,add,insert,update,upsert,write,set,put,post,patch,edit,modify,rename,move,send,publish,execute,exec,deploy,apply,merge,push,upload,restart,scale,rollback,enable,disable,grant,close,cancel}'::text[]), false
+  ), named AS MATERIALIZED (
+    SELECT DISTINCT ON (n.name) n.name, v.verb, v.deletes
+    FROM (SELECT DISTINCT name FROM tools) n
+    CROSS JOIN LATERAL regexp_split_to_table(lower(regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g')), '[^a-z]+')
+      WITH ORDINALITY AS w (word, nth)
+    JOIN verbs v ON v.verb = w.word
+    ORDER BY n.name, w.nth
   ), found AS (
-    SELECT account, server_id, server_name, team_id, 'no https' AS reason, NULL AS tool, url AS detail
-    FROM servers WHERE url <> '' AND url !~* '^https://'
+    SELECT place, 'no https' AS reason, NULL AS tool, url AS detail FROM servers WHERE url <> '' AND url !~* '^https://'
     UNION ALL
-    SELECT account, server_id, server_name, team_id, 'shared credentials', NULL, 'auth_mode ' || auth_mode
-    FROM servers WHERE auth_mode = 'shared'
+    SELECT place, 'shared credentials', NULL, 'auth_mode ' || auth_mode FROM servers WHERE auth_mode = 'shared'
     UNION ALL
-    SELECT account, server_id, server_name, team_id, 'disabled but listed', NULL, 'status ' || status
-    FROM servers WHERE status = 'disabled'
+    SELECT place, 'disabled but listed', NULL, 'status ' || status FROM servers WHERE status = 'disabled'
     UNION ALL
-    SELECT account, server_id, server_name, team_id, 'name used twice', NULL, same_name || ' servers'
-    FROM servers WHERE same_name > 1 AND server_name IS NOT NULL
+    SELECT s.place, 'name used twice', NULL, n.servers || ' servers'
+    FROM servers s
+    JOIN (SELECT account, server_name, count(*) AS servers FROM servers GROUP BY account, server_name HAVING count(*) > 1) n USING (account, server_name)
     UNION ALL
-    SELECT account, server_id, server_name, team_id, 'tool name used twice', name, same_name || ' tools'
-    FROM tools WHERE same_name > 1 AND name IS NOT NULL
+    SELECT place, 'tool name used twice', name, n.tools || ' tools'
+    FROM tools
+    JOIN (SELECT place, name, count(*) AS tools FROM tools GROUP BY place, name HAVING count(*) > 1) n USING (place, name)
     UNION ALL
-    SELECT account, server_id, server_name, team_id, CASE WHEN v.deletes THEN 'tool deletes' ELSE 'tool writes' END, name, v.verb
-    FROM tools JOIN verbs v USING (name)
+    SELECT place, CASE WHEN v.deletes THEN 'tool deletes' ELSE 'tool writes' END, name, v.verb
+    FROM tools JOIN named v USING (name)
     UNION ALL
-    SELECT account, server_id, server_name, team_id, 'invisible characters', tool, 'U+' || upper(lpad(hex, greatest(4, length(hex)), '0'))
+    SELECT place, 'invisible characters', tool, 'U+' || upper(lpad(hex, greatest(4, length(hex)), '0'))
     FROM (
-      SELECT account, server_id, server_name, team_id, NULL AS tool, concat_ws(' ', server_name, description) AS text FROM servers
+      SELECT place, NULL AS tool, server_name AS name, description FROM servers
       UNION ALL
-      SELECT account, server_id, server_name, team_id, name, concat_ws(' ', name, description) FROM tools
+      SELECT place, name, name, description FROM tools
     ) texts
     CROSS JOIN LATERAL (
       -- Most texts are ASCII: their length in bytes says so much faster.
-      SELECT CASE WHEN octet_length(text) <> length(text) THEN substring(text FROM
-        '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]'
-      ) END AS hidden
+      SELECT CASE WHEN octet_length(name) <> length(name) OR octet_length(description) <> length(description) THEN
+        substring(concat_ws(' ', name, description) FROM
+          '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]'
+        ) END AS hidden
     ) h
     CROSS JOIN LATERAL (SELECT to_hex(ascii(hidden)) AS hex) x
     WHERE hidden IS NOT NULL
   )
-  SELECT account, server_id, server_name, team_id, reason, tool, detail FROM found
-  ORDER BY account, server_name, server_id, reason, tool;
+  SELECT s.account, s.server_id, s.server_name, s.team_id, f.reason, f.tool, f.detail
+  FROM found f JOIN servers s USING (place)
+  ORDER BY f.place, f.reason, f.tool;
 
 COMMENT ON VIEW ferry.mcp_risk IS 'What could be a risk in the current MCP servers: one row for each server, reason and tool.';
 SELECT ferry.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');

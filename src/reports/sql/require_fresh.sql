@@ -20,7 +20,12 @@ BEGIN
     RAISE EXCEPTION 'The % of % were never read completely.', $1,
       coalesce('account ' || quote_literal(coalesce(v_oldest.account, $3)), 'every account')
       USING ERRCODE = 'object_not_in_prerequisite_state', HINT = '`ferry freshness` says why.';
-  ELSIF v_oldest.age > $2 OR v_oldest.age < interval '0' THEN
+  ELSIF v_oldest.age < interval '0' THEN
+    RAISE EXCEPTION 'The % of account % were last read completely at %, which is % in the future: the clock was set back.', $1,
+      quote_literal(v_oldest.account), date_trunc('second', v_oldest.last_complete_at),
+      date_trunc('second', -v_oldest.age)
+      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'The next complete run ends this.';
+  ELSIF v_oldest.age > $2 THEN
     RAISE EXCEPTION 'The % of account % are too old: they were last read completely at % (% ago), and may be % old.', $1,
       quote_literal(v_oldest.account), date_trunc('second', v_oldest.last_complete_at),
       date_trunc('second', v_oldest.age), $2

@@ -1,9 +1,33 @@
+-- What cron_load leaves out is looked for in the index of the schedules of enabled rules, once for each pattern.
 CREATE OR REPLACE VIEW ferry.rules_contract_breaks AS
   SELECT v.account, b.reason, v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
   FROM ferry.alert_rule_versions v CROSS JOIN LATERAL unnest(v.flags) AS b (reason)
   WHERE v.valid_to IS NULL AND v.flags IS NOT NULL
+  UNION ALL
+  SELECT v.account, u.reason, v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
+  FROM (
+    SELECT s.account, s.cron_pattern, ferry.cron_unread(s.cron_pattern) AS reason
+    FROM (
+      SELECT DISTINCT v.account, v.cron_pattern FROM ferry.alert_rule_versions v
+      WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
+    ) s
+    OFFSET 0
+  ) u
+  CROSS JOIN LATERAL (
+    SELECT v.* FROM ferry.alert_rule_versions v
+    WHERE v.account = u.account AND v.cron_pattern = u.cron_pattern
+      AND v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
+      AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern has not 5 fields}', false)
+    OFFSET 0
+  ) v
+  WHERE u.reason IS NOT NULL
+  UNION ALL
+  SELECT v.account, ferry.cron_unread(v.cron_pattern), v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
+  FROM ferry.alert_rule_versions v
+  WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) > 400
+    AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern has not 5 fields}', false)
   ORDER BY account, reason, folder_id, name, id;
 
-COMMENT ON VIEW ferry.rules_contract_breaks IS 'The current alert rules that break what the platform requires of cron_pattern and timezone: one row for each rule and reason.';
+COMMENT ON VIEW ferry.rules_contract_breaks IS 'The current alert rules that break what the platform requires of cron_pattern and timezone, and the enabled ones whose cron_pattern Ferry cannot read, so that cron_load leaves them out: one row for each rule and reason.';
 SELECT ferry.describe_columns('ferry.rules_contract_breaks', 'ferry.alert_rule_versions');
-COMMENT ON COLUMN ferry.rules_contract_breaks.reason IS 'What it breaks.';
+COMMENT ON COLUMN ferry.rules_contract_breaks.reason IS 'What it breaks; or that Ferry cannot read its pattern, which may be right for the platform.';

@@ -30,6 +30,7 @@ test('compares two nights of an account: what differs, how many, and who updated
     'removed Gone rule 2 in a 1',
   ])
   expect(counts(text)).toEqual(['1 changed, 1 removed', '1 added'])
+  expect(text).toContain('From the night (UTC)')
   expect(text).toContain(`<option value="${first}" selected>`)
   expect(text).toContain(`<option value="${second}" selected>`)
   const servers = await harness.page(`${path}&resource=mcp-servers`)

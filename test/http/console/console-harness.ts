@@ -52,6 +52,22 @@ export function hiddenFields(page: string): Record<string, string> {
 
 export const BOTH_TOKENS: Tokens = { operate: new Secret(OPERATE_TOKEN), read: new Secret(READ_TOKEN) }
 
+/**
+ * Ways to send a form that are all refused: with the token to read, from another site, without the token of the form, and
+ * with `foreign`, the fields of another form.
+ */
+export function refusedWays(fields: Record<string, string>, foreign: Record<string, string>) {
+  const elsewhere = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+  const operating = bearing(OPERATE_TOKEN)
+  return [
+    { sent: fields, headers: bearing(READ_TOKEN) },
+    { sent: fields, headers: { ...operating, ...elsewhere } },
+    { sent: { ...fields, token: '' }, headers: operating },
+    { sent: { ...fields, token: '1.x' }, headers: operating },
+    { sent: { ...fields, ...foreign }, headers: operating },
+  ]
+}
+
 /** Sends a form, by default as a page of the console does. */
 export function sendForm(
   url: string,

@@ -154,6 +154,16 @@ test('rejecting keeps the rows; a second decision is told how the hold ended', a
   expect(text).not.toContain('/approve"')
 })
 
+/** Opens the forms of both decisions. */
+function openForms(harness: ConsoleHarness, path: string) {
+  return Promise.all(
+    ['approve', 'reject'].map(async verb => {
+      const at = `${path}/${verb}`
+      return { at, text: (await harness.page(at, OPERATE_TOKEN)).text }
+    }),
+  )
+}
+
 /** Sends a form that was opened before. */
 function sendOpened(harness: ConsoleHarness, path: string, form: string) {
   return sendForm(harness.http.address + path, hiddenFields(form), bearing(OPERATE_TOKEN))
@@ -162,12 +172,7 @@ function sendOpened(harness: ConsoleHarness, path: string, form: string) {
 test('a decision counts for the rows that were looked at: if others are held by now, nothing is done', async () => {
   await using harness = await open({ tokens: BOTH_TOKENS })
   const { path, gone } = await hold(harness)
-  const forms = await Promise.all(
-    ['approve', 'reject'].map(async verb => {
-      const at = `${path}/${verb}`
-      return { at, text: (await harness.page(at, OPERATE_TOKEN)).text }
-    }),
-  )
+  const forms = await openForms(harness, path)
   const { state } = harness.sandbox
   const [next] = [...state.rules.rows()].map(({ id }) => id).filter(id => !gone.includes(`${id}`))
   state.removeRule(next ?? 0n)
@@ -196,12 +201,7 @@ test('a decision counts for the rows that were looked at: if others are held by 
 test('a hold that was voided meanwhile is neither approved nor rejected', async () => {
   await using harness = await open({ tokens: BOTH_TOKENS })
   const { path, gone } = await hold(harness)
-  const forms = await Promise.all(
-    ['approve', 'reject'].map(async verb => {
-      const at = `${path}/${verb}`
-      return { at, text: (await harness.page(at, OPERATE_TOKEN)).text }
-    }),
-  )
+  const forms = await openForms(harness, path)
   for (const id of gone) harness.sandbox.state.addRule({ id: BigInt(id) })
   expect(await harness.sync()).toMatchObject({ status: 'succeeded' })
   for (const { at, text } of forms) {
@@ -230,12 +230,18 @@ test('what the platform refused is shown afterwards with its request_id, and the
   expect(await stored(harness)).toBe(RULES)
 })
 
+/** Takes the lease of the inventory, as another run does. */
+async function keepOthersOut({ ferry }: ConsoleHarness) {
+  const name = leaseNameOf({ account: 'default', resource: 'alert-rules' })
+  const lease = await acquireLease(ferry.pool, name, 'other', pino({ level: 'silent' }))
+  if ('heldBy' in lease) throw new Error('somebody else has the lease')
+  return lease
+}
+
 test('while another run reads the inventory, an approval waits, and its form is answered', async () => {
   await using harness = await open()
   const { path } = await hold(harness)
-  const name = leaseNameOf({ account: 'default', resource: 'alert-rules' })
-  const lease = await acquireLease(harness.ferry.pool, name, 'other', pino({ level: 'silent' }))
-  if ('heldBy' in lease) throw new Error('somebody else has the lease')
+  const lease = await keepOthersOut(harness)
   expect(await harness.submit(`${path}/approve`)).toMatchObject({ status: 303, headers: { location: path } })
   const waiting = await harness.page(path)
   expect(waiting.text).toContain('once no other run reads it')
@@ -249,9 +255,7 @@ test('while another run reads the inventory, an approval waits, and its form is 
 test('a worker that stops meanwhile leaves the hold open', async () => {
   await using harness = await open()
   const { path } = await hold(harness)
-  const name = leaseNameOf({ account: 'default', resource: 'alert-rules' })
-  const lease = await acquireLease(harness.ferry.pool, name, 'other', pino({ level: 'silent' }))
-  if ('heldBy' in lease) throw new Error('somebody else has the lease')
+  const lease = await keepOthersOut(harness)
   await harness.submit(`${path}/approve`)
   await harness.http.stop()
   await lease.release()

@@ -13,15 +13,13 @@ import { stageRows } from '#test/support/staged.ts'
 import { cellsOf, textOf } from './cells.ts'
 import {
   BOTH_TOKENS,
-  bearing,
   hiddenFields,
   OPERATE_TOKEN,
   openConsoleHarness,
   READ_TOKEN,
+  refusedWays,
   sendForm,
 } from './console-harness.ts'
-
-const NO_TOKEN = ''
 
 /** An import of four rows, of which two are sent and two uncertain if that can be in its status. */
 async function standing(pool: Pool, status: ImportStatus, pageId: bigint): Promise<bigint> {
@@ -102,12 +100,7 @@ describe.each(Object.keys(TABLE))('the decision %s', decision => {
     const fields = hiddenFields((await harness.page(path, OPERATE_TOKEN)).text)
     expect((await harness.page(path, READ_TOKEN)).status).toBe(403)
     const other = hiddenFields((await harness.page(`/imports/${id}/recipient`, OPERATE_TOKEN)).text)
-    for (const [sent, headers] of [
-      [fields, bearing(READ_TOKEN)],
-      [fields, { ...bearing(OPERATE_TOKEN), 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
-      [{ ...fields, token: NO_TOKEN }, bearing(OPERATE_TOKEN)],
-      [{ ...fields, ...other }, bearing(OPERATE_TOKEN)],
-    ] as const) {
+    for (const { sent, headers } of refusedWays(fields, other)) {
       expect((await sendForm(url, sent, headers)).status).toBe(403)
     }
     expect((await loadSummary(pool, id)).status).toBe(status)

@@ -13,6 +13,7 @@ import {
   OPERATE_TOKEN,
   openConsoleHarness,
   READ_TOKEN,
+  refusedWays,
   sendForm,
 } from './console-harness.ts'
 
@@ -90,16 +91,8 @@ test('the form is refused to the read token, to another site, and without its to
   expect(form.text).toContain('<form class="confirmation" method="post"')
   expect((await harness.page(path, READ_TOKEN)).status).toBe(403)
   const fields = { ...hiddenFields(form.text), recipient: CANARY }
-  const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
-  for (const [sent, headers] of [
-    [fields, bearing(READ_TOKEN)],
-    [fields, { ...bearing(OPERATE_TOKEN), ...foreign }],
-    [{ ...fields, token: '1.x' }, bearing(OPERATE_TOKEN)],
-    [
-      { ...fields, ...hiddenFields((await harness.page(`/imports/${id}/cancel`, OPERATE_TOKEN)).text) },
-      bearing(OPERATE_TOKEN),
-    ],
-  ] as const) {
+  const other = hiddenFields((await harness.page(`/imports/${id}/cancel`, OPERATE_TOKEN)).text)
+  for (const { sent, headers } of refusedWays(fields, other)) {
     const answered = await sendForm(url, sent, headers)
     expect(answered.status).toBe(403)
     expect(answered.text).not.toContain('Rows of')

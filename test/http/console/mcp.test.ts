@@ -135,6 +135,7 @@ describe('the pages about MCP servers', () => {
     }
     expect(text).toContain('delete_branch')
     expect(text).toContain('U+202E')
+    expect((await harness.page('/servers/a/1')).text).toContain('U+202E')
     const only = (await harness.page('/mcp/risks?reason=no+https')).text
     expect(hrefsOf(only, '/servers/')).toEqual(['/servers/a/1'])
     const { text: other } = await harness.page('/mcp/risks?account=other')

@@ -1,17 +1,17 @@
-import { ACTIONS, PAGES } from '#src/http/console/pages.ts'
+import { ACTIONS, LOOKUPS, PAGES } from '#src/http/console/pages.ts'
 
 /** What the console serves, as regular expressions of paths. */
-const PATTERNS = [...PAGES, ...ACTIONS].map(({ path }) => ({
+const PATTERNS = [...PAGES, ...ACTIONS, ...LOOKUPS].map(({ path }) => ({
   path,
   matches: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
 }))
 
 export type Walked = {
-  /** Addresses of all kinds: the path of a page or action, and which parameters it has. */
+  /** Addresses of all kinds: the path of a page, action or lookup, and which parameters it has. */
   readonly addresses: readonly string[]
-  /** Pages and actions to which no link leads. */
+  /** Pages, actions and lookups to which no link leads. */
   readonly unreached: readonly string[]
-  /** Links that lead to no page, with the status. */
+  /** Links that lead to no page, with the status, and links to a place that its page does not have. */
   readonly broken: readonly string[]
 }
 
@@ -33,6 +33,7 @@ export async function walk(page: AskPage, alike: number): Promise<Walked> {
     const { status, text } = await page(address)
     if (status === 200) addresses.push(address)
     else broken.push(`${address}: ${status}`)
+    broken.push(...placesMissing(text).map(place => `${address}${place}`))
     for (const link of linksIn(text)) known.add(link)
   }
   const reached = [...kinds.keys()].map(kind => kind.split('?')[0])
@@ -45,6 +46,12 @@ export function kindOf(address: string): string {
   const { pathname, searchParams } = new URL(address, 'http://ferry')
   const pattern = PATTERNS.find(({ matches }) => matches.test(pathname))?.path ?? pathname
   return `${pattern}?${[...searchParams.keys()].sort().join('&')}`
+}
+
+/** Places of the page itself that a link on it names, such as `#main`, and that are not there. */
+function placesMissing(text: string): string[] {
+  const named = [...text.matchAll(/<a [^>]*?href="#([^"]+)"/g)].map(([, id = '']) => id)
+  return named.filter(id => !text.includes(`id="${id}"`)).map(id => `#${id}`)
 }
 
 /** Addresses of this server that a page links to, without what is served as a file. */

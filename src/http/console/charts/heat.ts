@@ -1,5 +1,5 @@
+import { number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
-import { number } from '../parts/values.ts'
 import { percent, tableUnder, tickLabels } from './plot.ts'
 import { isDrawn } from './value-axis.ts'
 

@@ -1,8 +1,9 @@
+import { number } from '#src/model/counted.ts'
 import type { LimitMinute } from '#src/reports/limit-minutes.ts'
 import { lineChart } from '../charts/line.ts'
 import { type Html, html } from '../html.ts'
 import { table } from '../parts/table.ts'
-import { badge, foreign, number } from '../parts/values.ts'
+import { badge, foreign } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
 /** One limit in the last hour. */

@@ -18,7 +18,8 @@ import { MAX_SHOWN, type NowFacts } from './load-now.ts'
  */
 
 type Decision = {
-  readonly what: Html
+  readonly what: string
+  readonly state: Html | null
   readonly account: string
   readonly why: HtmlValue
   readonly to: string
@@ -28,7 +29,8 @@ type Decision = {
 export function decisions({ holds, imports }: NowFacts, timezone: string): Html | null {
   const waiting: Decision[] = [
     ...holds.map(hold => ({
-      what: html`Removals of ${hold.resource}`,
+      what: `Removals of ${hold.resource}`,
+      state: null,
       account: hold.account,
       why: html`${rowsInWords(hold)} were not listed any more, since ${time(hold.openedAt, timezone)}. Are they gone?`,
       to: pathOfHold(hold),
@@ -36,15 +38,16 @@ export function decisions({ holds, imports }: NowFacts, timezone: string): Html 
     ...imports.flatMap(row => {
       const waits = waitsFor(row)
       if (!waits) return []
-      const what = html`Import ${row.id}: ${badge('warn', row.status, `Import ${row.id}`)}`
-      return [{ what, account: row.account, why: whyOf(waits, timezone), to: `/imports/${row.id}` }]
+      const what = `Import ${row.id}`
+      const state = badge('warn', row.status, what)
+      return [{ what, state, account: row.account, why: whyOf(waits, timezone), to: `/imports/${row.id}` }]
     }),
   ]
   if (waiting.length === 0) return null
   return table(
     'Decisions that wait',
     [
-      { head: 'What', cell: ({ what, to }) => html`<a href="${to}">${what}</a>` },
+      { head: 'What', cell: ({ what, state, to }) => html`<a href="${to}">${what}</a> ${state}` },
       { head: 'Account', cell: ({ account }) => foreign(account) },
       { head: 'Why', cell: ({ why }) => html`<span>${why}</span>` },
     ],

@@ -58,7 +58,7 @@ const changes: Page = {
     return {
       title: 'Changes',
       body: html`<p><a href="/changes/compare">Compare two moments or nights</a></p>
-<div class="dense">${filters(PATH, query, filtersIn(zone, accounts, query))}</div>
+${filters(PATH, query, filtersIn(zone, accounts, query))}
 ${table('What changed, the newest first', columnsIn(timezone, query), page.changes, emptyOf(page, query))}
 ${examinedNote(page, timezone)}
 ${next ? null : historyNote(await loadHistoryStart(reader), filter.since, timezone)}

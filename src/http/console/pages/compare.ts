@@ -8,6 +8,7 @@ import {
 } from '#src/inventory/compare-page.ts'
 import { loadHistoryStart } from '#src/inventory/history-start.ts'
 import { loadSnapshotPage } from '#src/inventory/snapshot-page.ts'
+import { number } from '#src/model/counted.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../page.ts'
@@ -18,7 +19,7 @@ import { zoneOf } from '../parts/instants.ts'
 import { type Moment, momentIn, momentInWords, resolveMoment } from '../parts/moments.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
-import { foreign, number } from '../parts/values.ts'
+import { foreign } from '../parts/values.ts'
 
 const PATH = '/changes/compare'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { counted } from '#src/model/counted.ts'
 import { EVENT_KINDS, type EventState } from '#src/model/event.ts'
 import {
   countUndelivered,
@@ -8,6 +9,7 @@ import {
   type EventFilter,
   type ListedEvent,
   listEvents,
+  type Undelivered,
   undeliveredInWords,
 } from '#src/notify/list-events.ts'
 import { sentenceOf } from '#src/notify/sentences.ts'
@@ -21,7 +23,7 @@ import { CursorId, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/pa
 import { runLink } from '../parts/runs.ts'
 import { sentence } from '../parts/sentence.ts'
 import { type Column, table } from '../parts/table.ts'
-import { badge, foreign, number, type Tone, time } from '../parts/values.ts'
+import { badge, foreign, type Tone, time } from '../parts/values.ts'
 
 const PATH = '/ledger/events'
 
@@ -64,7 +66,7 @@ const Asked = z.object({
 
 const NO_WEBHOOK = html`<p class="notice">Ferry tells nobody of events: no webhook is set. <code>FERRY_WEBHOOK_URL</code> sets who is told, and <code>ferry notify test</code> tries it.</p>`
 
-function notice(undelivered: { dead: number; waiting: number }): Html | null {
+function notice(undelivered: Undelivered): Html | null {
   const words = undeliveredInWords(undelivered)
   if (words === null) return null
   return html`<p class="${undelivered.dead > 0 ? 'problem' : 'notice warn'}">In the last week ${words}. <code>ferry notify test</code> tries the receiver. A message that nobody accepted within a day is dead: it is sent no more.</p>`
@@ -109,7 +111,7 @@ function messageOf(event: ListedEvent, timezone: string, hasWebhook: boolean): H
   const words = deliveryInWords(event, hasWebhook)
   const state = badge(words === delivery ? DELIVERY_TONES[delivery] : 'quiet', words)
   if (attempts === 0) return html`<span>${state}</span>`
-  const times = attempts === 1 ? '1 attempt' : `${number(attempts)} attempts`
+  const times = counted(attempts, 'attempt')
   if (delivery === 'delivered') return html`<span>${state} <small>${times}</small></span>`
   const isRetried = hasWebhook && delivery === 'waiting' && retryAt !== null
   const next = isRetried ? html`, again at ${time(retryAt, timezone)}` : null

@@ -1,3 +1,4 @@
+import { number } from '#src/model/counted.ts'
 import { type CronLoad, loadCronLoad } from '#src/reports/firing/cron-load.ts'
 import { barChart } from '../charts/bars.ts'
 import { heatChart } from '../charts/heat.ts'
@@ -5,7 +6,7 @@ import { type Html, html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { table } from '../parts/table.ts'
-import { number, time } from '../parts/values.ts'
+import { time } from '../parts/values.ts'
 import { byWeekdayAndHour, HOURS_OF_DAY } from '../parts/weekday-hours.ts'
 
 const PATH = '/firing/load'

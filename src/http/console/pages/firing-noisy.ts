@@ -1,3 +1,4 @@
+import { number } from '#src/model/counted.ts'
 import { loadNoisyRules } from '#src/reports/firing/noisy.ts'
 import { html } from '../html.ts'
 import type { Page } from '../page.ts'
@@ -5,7 +6,7 @@ import { inventoryLink } from '../parts/changes.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { PAGE_ROWS } from '../parts/paging.ts'
 import { table } from '../parts/table.ts'
-import { badge, duration, foreign, number, time } from '../parts/values.ts'
+import { badge, duration, foreign, time } from '../parts/values.ts'
 
 const PATH = '/firing/noisy'
 

@@ -1,3 +1,4 @@
+import { counted, number } from '#src/model/counted.ts'
 import {
   type FiredRule,
   type FiredRules,
@@ -13,7 +14,7 @@ import { inventoryLink, pathOf } from '../parts/changes.ts'
 import { changesAt } from '../parts/changes-at.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { table } from '../parts/table.ts'
-import { badge, duration, foreign, inZone, number, time } from '../parts/values.ts'
+import { badge, duration, foreign, inZone, time } from '../parts/values.ts'
 
 import { firingLoad } from './firing-load.ts'
 import { firingNoisy } from './firing-noisy.ts'
@@ -70,7 +71,7 @@ function episodes(
   timezone: string,
 ): Html {
   const others = rules - shown.length
-  return html`<p>${number(rules)} ${rules === 1 ? 'rule' : 'rules'} fired, in ${number(episodes)} ${episodes === 1 ? 'episode' : 'episodes'}. ${firing > 0 ? html`<a href="#longest">${number(firing)} ${firing === 1 ? 'fires' : 'fire'} now</a>.` : html`None fires now.`} ${others > 0 ? html`The chart has the ${shown.length} that fired longest, not the ${number(others)} others.` : null}</p>
+  return html`<p>${counted(rules, 'rule')} fired, in ${counted(episodes, 'episode')}. ${firing > 0 ? html`<a href="#longest">${number(firing)} ${firing === 1 ? 'fires' : 'fire'} now</a>.` : html`None fires now.`} ${others > 0 ? html`The chart has the ${shown.length} that fired longest, not the ${number(others)} others.` : null}</p>
 ${ganttChart({
   id: 'episodes',
   title: `Episodes of the last ${period.words}`,
@@ -93,10 +94,10 @@ ${ganttChart({
 
 function summaryOf({ episodes, firedForMs, isFiring, events }: FiredRule): string {
   const parts = [
-    `${number(episodes)} ${episodes === 1 ? 'episode' : 'episodes'}`,
+    counted(episodes, 'episode'),
     `${duration(firedForMs)} in all`,
     ...(isFiring ? ['fires now'] : []),
-    ...(events.length > 0 ? [`${events.length} ${events.length === 1 ? 'change' : 'changes'}`] : []),
+    ...(events.length > 0 ? [counted(events.length, 'change')] : []),
   ]
   return `${parts.join(', ')}.`
 }

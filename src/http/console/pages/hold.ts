@@ -12,6 +12,7 @@ import {
   MAX_COUNTED,
 } from '#src/inventory/list-holds.ts'
 import { type HeldRow, loadHeldRows } from '#src/inventory/list-runs.ts'
+import { counted, number } from '#src/model/counted.ts'
 import type { ApprovalState } from '../approvals.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { href, idOf, type Page, type PageRequest } from '../page.ts'
@@ -20,7 +21,7 @@ import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { runBadge, runLink } from '../parts/runs.ts'
 import { sentence } from '../parts/sentence.ts'
 import { type Column, facts, table } from '../parts/table.ts'
-import { badge, counted, foreign, number, time } from '../parts/values.ts'
+import { badge, foreign, time } from '../parts/values.ts'
 import { HOLDS, outcomeOf, pathOf } from './holds.ts'
 
 const MAX_FOLDERS = 20

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { type HoldRow, listHolds } from '#src/inventory/list-holds.ts'
+import { number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { ledgerTabs } from '../parts/ledger-tabs.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
-import { badge, foreign, number, type Tone, time } from '../parts/values.ts'
+import { badge, foreign, type Tone, time } from '../parts/values.ts'
 
 export const HOLDS = '/ledger/holds'
 

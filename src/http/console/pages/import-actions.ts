@@ -5,12 +5,13 @@ import { resumeImport } from '#src/imports/control/resume.ts'
 import { estimateMs } from '#src/imports/estimate.ts'
 import { loadPace } from '#src/imports/reporting/pace.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { isActive, isEnded } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
 import type { Action } from '../page.ts'
 import { sentence } from '../parts/sentence.ts'
-import { counted, duration, foreign, number } from '../parts/values.ts'
+import { duration, foreign } from '../parts/values.ts'
 import { type ImportDecision, importAction } from './import-action.ts'
 import { isFirstRowsApproval } from './import-decisions.ts'
 import { RESOLVE_DECISIONS } from './import-resolve.ts'
@@ -100,7 +101,7 @@ function destination(row: SummaryRow): Html {
 }
 
 /** How much is sent and for how long, if nobody else uses the limit. */
-export function willBeSent(rows: number, batches: number, limit: Limit | null): string {
+function willBeSent(rows: number, batches: number, limit: Limit | null): string {
   if (rows === 0) return 'No row is left to be sent.'
   const calls = Math.max(batches, 1)
   const howLong = limit

@@ -1,12 +1,13 @@
 import type { BatchChoice, BatchRow } from '#src/imports/reporting/batches.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import type { BatchState } from '#src/imports/states.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import { filters } from '../parts/filters.ts'
 import { pager, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
-import { badge, counted, foreign, number, type Tone, time } from '../parts/values.ts'
+import { badge, foreign, type Tone, time } from '../parts/values.ts'
 
 /** Fewer than in other lists: there is much above them, and a phone shows each as a card. */
 export const BATCH_ROWS = 20

@@ -1,8 +1,9 @@
 import { MAX_COUNTED_REASONS, type ReasonRow } from '#src/imports/reporting/reasons.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { table } from '../parts/table.ts'
-import { foreign, number } from '../parts/values.ts'
+import { foreign } from '../parts/values.ts'
 
 /** Why rows are not sent, in counts: nobody is named. */
 export function reasonSection(row: SummaryRow, reasons: readonly ReasonRow[]): Html | null {

@@ -6,9 +6,9 @@ import {
   type Resolution,
 } from '#src/imports/control/uncertain-batches.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { counted } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { idOf } from '../page.ts'
-import { counted } from '../parts/values.ts'
 import { type About, type ImportDecision, notPossible } from './import-action.ts'
 import { mayResolve } from './import-decisions.ts'
 

@@ -1,7 +1,8 @@
 import type { ThroughputMinute } from '#src/imports/reporting/throughput.ts'
+import { number } from '#src/model/counted.ts'
 import { lineChart } from '../charts/line.ts'
 import { type Html, html } from '../html.ts'
-import { foreign, number } from '../parts/values.ts'
+import { foreign } from '../parts/values.ts'
 
 const MINUTE_MS = 60_000
 const MINUTES = 60

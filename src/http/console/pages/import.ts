@@ -5,6 +5,7 @@ import { listReasons } from '#src/imports/reporting/reasons.ts'
 import { loadSummaryRow, type SummaryRow } from '#src/imports/reporting/summary.ts'
 import { loadThroughput } from '#src/imports/reporting/throughput.ts'
 import { waitsFor } from '#src/imports/reporting/waits-for.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { isActive, isEnded, toBeSent } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
@@ -12,7 +13,7 @@ import { idOf, type Page, parsedQuery } from '../page.ts'
 import { readCursor } from '../parts/paging.ts'
 import { sentence } from '../parts/sentence.ts'
 import { facts } from '../parts/table.ts'
-import { counted, duration, foreign, number, share, time } from '../parts/values.ts'
+import { duration, foreign, share, time } from '../parts/values.ts'
 import type { ConsoleTarget } from '../target.ts'
 import { BATCH_ROWS, batchSection, uncertainSection } from './import-batches.ts'
 import { decisionsOf } from './import-decisions.ts'
@@ -128,7 +129,7 @@ function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timez
 }
 
 /** `2 calls in 1 s, 20 calls in 1 min`. */
-export function limitInWords({ windows }: Limit): string {
+function limitInWords({ windows }: Limit): string {
   return windows
     .map(({ maxCalls, windowMs }) => `${counted(maxCalls, 'call')} in ${duration(windowMs)}`)
     .join(', ')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { number } from '#src/model/counted.ts'
 import { listRisks, RISK_REASONS, type Risk, type RiskReason } from '#src/reports/mcp-risks.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page, parsedQuery } from '../page.ts'
@@ -8,7 +9,7 @@ import { CursorText, serverLink, teamLink, toolName } from '../parts/mcp.ts'
 import { mcpTabs } from '../parts/mcp-tabs.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
-import { foreign, number } from '../parts/values.ts'
+import { foreign } from '../parts/values.ts'
 import { visible } from '../parts/visible.ts'
 
 const PATH = '/mcp/risks'
@@ -50,7 +51,7 @@ ${filters(PATH, query, [
   accountFilter(accounts, query),
   { name: 'reason', label: 'Reason', kind: 'choice', choices: choicesOf(RISK_REASONS) },
 ])}
-${table('Possible risks by server', COLUMNS, shown, html`Nothing was found that could be a risk.`)}
+${table('Possible risks by server', COLUMNS, shown, html`Nothing was found that could be a risk. Ferry looked at the <a href="/mcp">servers that it knows</a>.`)}
 ${pager(PATH, query, last ? writeCursor([last.server ?? '', last.account, last.id, last.reason, last.tool ?? '', last.detail ?? '']) : null)}`
     return { title: 'MCP: risks', body }
   },
@@ -65,7 +66,7 @@ function reasons(counts: ReadonlyMap<string, number>, account: string | undefine
         cell: ({ reason }) => html`<a href="${href(PATH, { account, reason })}">${reason}</a>`,
       },
       { head: 'Found', isNumber: true, cell: ({ count }) => number(count) },
-      { head: 'Meaning', cell: ({ reason }) => MEANINGS[reason] },
+      { head: 'Meaning', cell: ({ reason }) => html`<span>${MEANINGS[reason]}</span>` },
     ],
     RISK_REASONS.flatMap(reason => {
       const count = counts.get(reason)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { number } from '#src/model/counted.ts'
 import { type ListedServer, listServers, type ServerFilter } from '#src/reports/mcp-servers.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, parsedQuery } from '../page.ts'
@@ -8,7 +9,7 @@ import { CursorText, serverLink, teamLink } from '../parts/mcp.ts'
 import { mcpTabs } from '../parts/mcp-tabs.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
-import { badge, foreign, number, time } from '../parts/values.ts'
+import { badge, foreign, time } from '../parts/values.ts'
 
 const PATH = '/mcp'
 

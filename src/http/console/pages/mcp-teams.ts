@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { number } from '#src/model/counted.ts'
 import { listTeams, type TeamRow } from '#src/reports/mcp-servers.ts'
 import { html } from '../html.ts'
 import type { Page } from '../page.ts'
@@ -6,7 +7,7 @@ import { CursorText, teamLink } from '../parts/mcp.ts'
 import { mcpTabs } from '../parts/mcp-tabs.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
-import { foreign, number, time } from '../parts/values.ts'
+import { foreign, time } from '../parts/values.ts'
 
 const PATH = '/mcp/teams'
 

@@ -1,6 +1,7 @@
 import { listCallLog } from '#src/db/list-calls.ts'
 import { type DriftField, loadReadableRun, type ReadableDetails } from '#src/inventory/list-runs.ts'
 import { NEW_FIELDS, NO_CALL, QUARANTINED_ROWS } from '#src/inventory/run-words.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { href, idOf, type Page } from '../page.ts'
 import { callColumns, requestId } from '../parts/calls.ts'
@@ -8,7 +9,7 @@ import { ledgerTabs } from '../parts/ledger-tabs.ts'
 import { runBadge } from '../parts/runs.ts'
 import { sentence } from '../parts/sentence.ts'
 import { type Column, facts, table } from '../parts/table.ts'
-import { foreign, number, time } from '../parts/values.ts'
+import { foreign, time } from '../parts/values.ts'
 import { tookOf } from './runs.ts'
 
 const REFRESH_EVERY_MS = 10_000
@@ -28,8 +29,8 @@ export const run: Page = {
     const { calls, next } = await listCallLog(reader, SHOWN, { run: id })
     const { status } = details.run
     const body = html`${ledgerTabs('/ledger')}
-${summary(details, timezone)}
 ${held(details)}
+${summary(details, timezone)}
 ${quarantine(details)}
 ${details.drift.length === 0 ? null : table(NEW_FIELDS, DRIFT_COLUMNS, details.drift, html``)}
 <h2>Calls</h2>
@@ -79,7 +80,7 @@ ${facts([
 
 function held({ heldIds }: ReadableDetails): Html | null {
   if (heldIds.length === 0) return null
-  const rows = heldIds.length === 1 ? '1 row' : `${number(heldIds.length)} rows`
+  const rows = counted(heldIds.length, 'row')
   return html`<p class="notice warn">This run holds the removal of ${rows}: too many were gone at once. <a href="/ledger/holds">Look at what is held, and decide</a>.</p>`
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { listReadableRuns, type ReadableRun } from '#src/inventory/list-runs.ts'
 import { noRuns } from '#src/inventory/run-words.ts'
+import { number } from '#src/model/counted.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
 import { type Html, html } from '../html.ts'
@@ -14,7 +15,7 @@ import { CursorId, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/pa
 import { runBadge, runLink } from '../parts/runs.ts'
 import { sentence } from '../parts/sentence.ts'
 import { type Column, table } from '../parts/table.ts'
-import { duration, foreign, number, time } from '../parts/values.ts'
+import { duration, foreign, time } from '../parts/values.ts'
 
 const PATH = '/ledger'
 

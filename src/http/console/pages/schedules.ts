@@ -73,7 +73,7 @@ function timingOf({ everyMs, cron, timezone }: ScheduleRow): HtmlValue {
 function decisions({ name, account, paused }: ScheduleRow): Html {
   const to = (verb: string, words: string) =>
     html`<a href="${pathOf(name, account, verb)}" aria-label="${words} ${name} of ${inWords(account)}">${words}</a>`
-  return html`<span class="decisions">${paused ? to('resume', 'Resume') : to('pause', 'Pause')} ${to('run', 'Run now')}</span>`
+  return html`<span class="choices">${paused ? to('resume', 'Resume') : to('pause', 'Pause')} ${to('run', 'Run now')}</span>`
 }
 
 function pathOf(name: string, account: string, verb: string): string {
@@ -120,13 +120,13 @@ const CHANGES: readonly Change[] = [
     verb: 'run',
     button: 'Run now',
     act: requestRun,
-    willHappen: ({ paused, nextAt }, timezone) =>
+    willHappen: ({ account, paused, nextAt }, timezone) =>
       html`<p>A worker runs it once, within seconds. ${
         paused
           ? 'It stays paused after that.'
           : html`Its next time stays as it is: ${time(nextAt, timezone)}.`
       }</p>
-<p>If the same inventory is being read at that moment, this run is skipped.</p>`,
+<p>If ${account === EVERY_ACCOUNT ? 'it is under way' : 'the same inventory is being read'} at that moment, this run is skipped.</p>`,
   },
 ]
 

@@ -1,13 +1,15 @@
 import type { InventoryRow } from '#src/inventory/list-inventory.ts'
+import { number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { pathOf } from '../parts/changes.ts'
 import { loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
+import { toolName } from '../parts/mcp.ts'
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts, table } from '../parts/table.ts'
 import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
-import { badge, foreign, number, time } from '../parts/values.ts'
-import { shortened } from '../parts/word-diff.ts'
+import { badge, foreign, time } from '../parts/values.ts'
+import { visible } from '../parts/visible.ts'
 
 /** An MCP server as it is, its tools, and all that happened to it: also of one that is gone. */
 export const server: Page = {
@@ -46,10 +48,7 @@ function factsOf(row: InventoryRow, timezone: string): Html {
     ],
     ['Created by', foreign(textOf(row.created_by))],
     ['The key may edit it', row.can_edit === null ? foreign(null) : row.can_edit ? 'yes' : 'no'],
-    [
-      'Description',
-      html`<span class="words">${shortened(textOf(row.description) ?? '–', MAX_DESCRIPTION_CHARACTERS)}</span>`,
-    ],
+    ['Description', visible(textOf(row.description), MAX_DESCRIPTION_CHARACTERS)],
     ['This version since', time(row.valid_from as Date, timezone)],
   ])
 }
@@ -74,11 +73,10 @@ function toolsTable(given: unknown): Html {
 ${table(
   `The tools that were recorded: ${number(tools.length)}`,
   [
-    { head: 'Tool', cell: tool => foreign(textOf(tool.name)) },
+    { head: 'Tool', cell: tool => toolName(textOf(tool.name)) },
     {
       head: 'What it does',
-      cell: tool =>
-        html`<span class="words">${shortened(textOf(tool.description) ?? '–', MAX_DESCRIPTION_CHARACTERS)}</span>`,
+      cell: tool => visible(textOf(tool.description), MAX_DESCRIPTION_CHARACTERS),
     },
   ],
   tools.slice(0, MAX_TOOLS),

@@ -3,8 +3,7 @@ import type { Filter } from './filters.ts'
 /** A choice of accounts: those that are configured, and the one in the address, which may be an older one. */
 export function accountFilter(accounts: readonly string[], query: URLSearchParams): Filter {
   const asked = query.get('account')
-  const names = new Set([...accounts, ...(asked ? [asked] : [])])
-  const choices = Object.fromEntries([...names].map(name => [name, name]))
+  const choices = choicesOf(asked ? [...accounts, asked] : accounts)
   return { name: 'account', label: 'Account', kind: 'choice', choices, any: 'all' }
 }
 

@@ -28,7 +28,7 @@ export function compareForms({
       ? null
       : html`<form class="filters" method="get" action="${PATH}" aria-label="Compare two nights">
 ${night('from', 'From the night', nights, from, timezone)}
-${night('to', 'to the night', nights, to, timezone)}
+${night('to', 'To the night', nights, to, timezone)}
 <button>Compare nights</button> <a href="/ledger/snapshots">Older nights</a>
 </form>`
   }
@@ -55,7 +55,7 @@ function night(
   chosen: string,
   timezone: string,
 ): Html {
-  return html`<label>${label} <select name="${name}">${nights.map(
+  return html`<label class="wide">${label} (${timezone}) <select name="${name}">${nights.map(
     ({ id, account, slot, takenAt, status }) =>
       html`<option value="${id}"${id === chosen ? html` selected` : null}>${inZone(slot ?? takenAt, timezone).slice(0, 'YYYY-MM-DD HH:MM'.length)}, ${account}${status === 'succeeded' ? null : `, ${status}`}${slot ? null : ', by hand'}</option>`,
   )}</select></label>`

@@ -5,8 +5,9 @@ import {
   fieldsFrom,
   valueInWords,
 } from '#src/inventory/differences.ts'
+import { number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
-import { foreign, number } from './values.ts'
+import { foreign } from './values.ts'
 import { ARROW, shortened, wordDiff } from './word-diff.ts'
 
 /** What a change altered: each field with its old and its new value, texts word by word. At most `max` fields. */

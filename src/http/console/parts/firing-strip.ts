@@ -1,4 +1,5 @@
 import { fieldsFrom } from '#src/inventory/differences.ts'
+import { counted } from '#src/model/counted.ts'
 import { ganttChart, type MarkKind } from '../charts/gantt.ts'
 import { type Html, html } from '../html.ts'
 import { table } from './table.ts'
@@ -12,7 +13,7 @@ export function firingStrip({ moments }: Timeline, isFirstPage: boolean, timezon
   const [newest, oldest] = [moments[0], moments.at(-1)]
   if (firings.length === 0 || !newest || !oldest) return null
   const span = { from: instantOf(oldest), to: isFirstPage ? new Date() : endOf(newest) }
-  const summary = `${firings.length} firings and ${changes.length} changes`
+  const summary = `${counted(firings.length, 'firing')} and ${counted(changes.length, 'change')}`
   return ganttChart({
     id: 'firings',
     title: 'When it fired, and when it changed',

@@ -4,6 +4,7 @@ import { type Html, html } from '../html.ts'
 import { href, type PageRequest, parsedQuery } from '../page.ts'
 import { accountFilter, choicesOf } from './account-filter.ts'
 import { type Filter, filters } from './filters.ts'
+import { tabs } from './tabs.ts'
 
 const HOURS = {
   '6': '6 hours',
@@ -13,25 +14,28 @@ const HOURS = {
   '672': '4 weeks',
   '720': '30 days',
 } as const
-export type Hours = keyof typeof HOURS
-
-type Tab = {
-  readonly name: string
-  /** The periods that it can show; the first is shown if the address has none. */
-  readonly hours: readonly Hours[]
-}
+type Hours = keyof typeof HOURS
 
 /** The pages about what fires. */
-export const FIRING_TABS = {
-  '/firing': { name: 'Episodes', hours: ['24', '6', '72', '168', '720'] },
+const FIRING_TABS = {
+  '/firing': 'Episodes',
+  '/firing/noisy': 'Noisy rules',
+  '/firing/when': 'Weekday and hour',
+  '/firing/silenced': 'Silenced while firing',
+  '/firing/load': 'Load by minute',
+} as const
+type FiringPath = keyof typeof FIRING_TABS
+
+/** The periods that each page can show; the first is shown if the address has none. */
+const PERIODS: Readonly<Record<FiringPath, readonly Hours[]>> = {
+  '/firing': ['24', '6', '72', '168', '720'],
   // The report looks at each episode: of 30 days, it takes longer than a page may.
-  '/firing/noisy': { name: 'Noisy rules', hours: ['168', '6', '24', '72'] },
+  '/firing/noisy': ['168', '6', '24', '72'],
   // Whole weeks: else a weekday would count once more than another.
-  '/firing/when': { name: 'Weekday and hour', hours: ['672', '168'] },
-  '/firing/silenced': { name: 'Silenced while firing', hours: ['168', '6', '24', '72', '720'] },
-  '/firing/load': { name: 'Load by minute', hours: [] },
-} as const satisfies Record<string, Tab>
-export type FiringPath = keyof typeof FIRING_TABS
+  '/firing/when': ['672', '168'],
+  '/firing/silenced': ['168', '6', '24', '72', '720'],
+  '/firing/load': [],
+}
 
 export type FiringPeriod = Period & {
   /** `24 hours`. */
@@ -40,7 +44,7 @@ export type FiringPeriod = Period & {
 
 /** The period and the account that the address asks for. Throws `BadQuery`. */
 export function periodOf(path: FiringPath, query: URLSearchParams): FiringPeriod {
-  const { hours: allowed } = FIRING_TABS[path] as Tab
+  const allowed = PERIODS[path]
   const shape = z.object({
     hours: z.enum(allowed).optional(),
     account: z
@@ -59,18 +63,15 @@ export function periodOf(path: FiringPath, query: URLSearchParams): FiringPeriod
 export function firingTabs(path: FiringPath, { query, target }: PageRequest): Html {
   const account = query.get('account') || null
   const asked = query.get('hours')
-  return html`<nav aria-label="Firing"><ul class="tabs">${Object.entries(FIRING_TABS).map(
-    ([to, { name, hours }]: [string, Tab]) => {
-      const kept = hours.find(one => one === asked) ?? null
-      return html`<li><a href="${href(to, { hours: kept, account })}"${to === path ? html` aria-current="page"` : null}>${name}</a></li>`
-    },
-  )}</ul></nav>
+  const hrefOf = (to: FiringPath) =>
+    href(to, { hours: PERIODS[to].find(one => one === asked) ?? null, account })
+  return html`${tabs('Firing', FIRING_TABS, path, hrefOf)}
 ${periods(path, asked, account)}
 ${accountForm(path, query, target.accounts)}`
 }
 
 function periods(path: FiringPath, asked: string | null, account: string | null): Html | null {
-  const { hours } = FIRING_TABS[path] as Tab
+  const hours = PERIODS[path]
   if (hours.length === 0) return null
   const chosen = asked || hours[0]
   const shown = hours.toSorted((a, b) => Number(a) - Number(b))
@@ -83,7 +84,7 @@ function periods(path: FiringPath, asked: string | null, account: string | null)
 /** Only where there is something to choose. A form forgets what it has no field for, so it has one for the period. */
 function accountForm(path: FiringPath, query: URLSearchParams, accounts: readonly string[]): Html | null {
   if (accounts.length < 2 && !query.get('account')) return null
-  const [usual, ...others] = (FIRING_TABS[path] as Tab).hours
+  const [usual, ...others] = PERIODS[path]
   const period: Filter[] = usual
     ? [{ name: 'hours', label: 'Period', kind: 'choice', choices: wordsOf(others), any: HOURS[usual] }]
     : []

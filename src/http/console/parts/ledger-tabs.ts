@@ -1,7 +1,8 @@
-import { type Html, html } from '../html.ts'
+import type { Html } from '../html.ts'
+import { tabs } from './tabs.ts'
 
 /** The pages of the ledger. */
-export const LEDGER_TABS = {
+const LEDGER_TABS = {
   '/ledger': 'Runs',
   '/ledger/calls': 'Calls',
   '/ledger/schedules': 'Schedules',
@@ -13,8 +14,5 @@ export const LEDGER_TABS = {
 
 /** The links between the pages of the ledger. */
 export function ledgerTabs(here: keyof typeof LEDGER_TABS): Html {
-  return html`<nav aria-label="Ledger"><ul class="tabs">${Object.entries(LEDGER_TABS).map(
-    ([path, name]) =>
-      html`<li><a href="${path}"${path === here ? html` aria-current="page"` : null}>${name}</a></li>`,
-  )}</ul></nav>`
+  return tabs('Ledger', LEDGER_TABS, here)
 }

@@ -1,4 +1,5 @@
-import { type Html, html } from '../html.ts'
+import type { Html } from '../html.ts'
+import { tabs } from './tabs.ts'
 
 /** The pages about MCP servers. */
 const MCP_TABS = {
@@ -11,8 +12,5 @@ const MCP_TABS = {
 
 /** The links between the pages about MCP servers. */
 export function mcpTabs(here: keyof typeof MCP_TABS): Html {
-  return html`<nav aria-label="MCP"><ul class="tabs">${Object.entries(MCP_TABS).map(
-    ([path, name]) =>
-      html`<li><a href="${path}"${path === here ? html` aria-current="page"` : null}>${name}</a></li>`,
-  )}</ul></nav>`
+  return tabs('MCP', MCP_TABS, here)
 }

@@ -1,3 +1,4 @@
+import { number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 
 /** How good a state is: the color of its badge. The word says the same, for those who see no colors. */
@@ -51,18 +52,8 @@ export function duration(ms: number): string {
   return sign + parts.filter(part => !part.startsWith('0 ')).join(' ')
 }
 
-/** A number with groups of three: `1,234,567`. */
-export function number(value: number | bigint): string {
-  return value.toLocaleString('en-US')
-}
-
-/** `1 row`, `1,234 rows`. */
-export function counted(value: number, thing: string, things = `${thing}s`): string {
-  return `${number(value)} ${value === 1 ? thing : things}`
-}
-
 /** Counting stops here: a page shows `10,000+`. */
-export const COUNT_AT_MOST = 10_000
+const COUNT_AT_MOST = 10_000
 
 /** A count that was stopped one above `COUNT_AT_MOST`. */
 export function count(value: number): string {

@@ -1,5 +1,5 @@
 /** As the rows of a chart, from Monday. */
-export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 export const HOURS_OF_DAY = Array.from({ length: 24 }, (_, hour) => `${hour}`)
 
 /**

@@ -1,6 +1,6 @@
 import { diffWordsWithSpace } from 'diff'
+import { number } from '#src/model/counted.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
-import { number } from './values.ts'
 
 export type DiffPart = { readonly kind: 'same' | 'removed' | 'added'; readonly text: string }
 

@@ -5,7 +5,7 @@ import { BOTH_TOKENS, bearing, openConsoleHarness, READ_TOKEN } from '../console
 import { walk } from '../walk.ts'
 import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.ts'
 import { fillHostileData, markupThatWorks } from './hostile-data.ts'
-import { lookAt } from './looks.ts'
+import { FOUR_LOOKS, lookAt, TWO_LOOKS } from './looks.ts'
 
 /* Every page that a link leads to fits the window, and axe finds nothing on it. Nothing is asked of another host. */
 
@@ -19,9 +19,9 @@ describe.skipIf(!hasChromium)(`every page, ${IN_A_BROWSER}`, { timeout: 600_000 
   test('with data fits a phone and a screen, is readable in light and dark, and usable for everybody', async () => {
     await using harness = await openConsoleHarness({}, { rules: 60, servers: 12 })
     await fillWorkingDays(harness)
-    const { addresses } = await walk(harness.page, 2)
+    const { addresses } = await walk(harness.page, 1)
     await using visit = await openVisit(browser, harness.http.address)
-    expect(await lookAt(visit, addresses)).toEqual([])
+    expect(await lookAt(visit, addresses, FOUR_LOOKS)).toEqual([])
   })
 
   test('is as good before anything was read, and each empty list names what to do', async () => {
@@ -32,7 +32,7 @@ describe.skipIf(!hasChromium)(`every page, ${IN_A_BROWSER}`, { timeout: 600_000 
       const empty = await page.locator('.empty p:last-child').allInnerTexts()
       return empty.filter(text => text.length < 20).map(text => `says only: ${text}`)
     }
-    expect(await lookAt(visit, addresses, silent)).toEqual([])
+    expect(await lookAt(visit, addresses, TWO_LOOKS, silent)).toEqual([])
   })
 
   test('shows names that are markup, turn the text around or are very long as what they are', async () => {
@@ -40,21 +40,17 @@ describe.skipIf(!hasChromium)(`every page, ${IN_A_BROWSER}`, { timeout: 600_000 
     await fillHostileData(harness)
     const { addresses } = await walk(harness.page, 1)
     await using visit = await openVisit(browser, harness.http.address)
-    expect(await lookAt(visit, addresses, markupThatWorks)).toEqual([])
+    expect(await lookAt(visit, addresses, TWO_LOOKS, markupThatWorks)).toEqual([])
   })
 
   test('of an error looks like the others', async () => {
     await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
     const extraHTTPHeaders = bearing(READ_TOKEN)
     await using visit = await openVisit(browser, harness.http.address, { extraHTTPHeaders })
-    const found = await lookAt(visit, [
-      '/nowhere',
-      '/ledger/runs/99',
-      '/imports?status=x',
-      '/imports?after=x',
-    ])
+    const wrong = ['/nowhere', '/ledger/runs/99', '/imports?status=x', '/imports?after=x']
+    const found = await lookAt(visit, wrong, FOUR_LOOKS)
     harness.proxy.fallSilent()
-    found.push(...(await lookAt(visit, ['/'])))
+    found.push(...(await lookAt(visit, ['/'], FOUR_LOOKS)))
     // The browser itself says so of every error.
     expect(found.filter(line => !line.includes('the server responded with a status of'))).toEqual([])
   })

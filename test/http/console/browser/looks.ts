@@ -5,25 +5,39 @@ import type { Visit } from './chromium.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** A small screen in light, and a phone in dark. The colors of a phone and of a screen are the same. */
-export const LOOKS = [
-  { name: 'on a screen, light', size: { width: 1280, height: 900 }, colorScheme: 'light' },
-  { name: 'on a phone, dark', size: { width: 390, height: 844 }, colorScheme: 'dark' },
-] as const
+const SCREEN = { width: 1280, height: 900 }
+const PHONE = { width: 390, height: 844 }
 
-/** Opens each address, and looks at it in every way; returns what is wrong, one line each. */
+/** Where only colors, or only sizes, differ from a look before, the rules about the rest are not tried again. */
+export const FOUR_LOOKS = [
+  { name: 'on a screen, light', size: SCREEN, colorScheme: 'light', rules: 'all' },
+  { name: 'on a screen, dark', size: SCREEN, colorScheme: 'dark', rules: 'colors' },
+  { name: 'on a phone, dark', size: PHONE, colorScheme: 'dark', rules: 'colors' },
+  { name: 'on a phone, light', size: PHONE, colorScheme: 'light', rules: null },
+] as const
+type Look = (typeof FOUR_LOOKS)[number]
+
+/** Each width once: for pages whose colors are those of pages that all four looked at. */
+export const TWO_LOOKS: readonly Look[] = [FOUR_LOOKS[0], FOUR_LOOKS[3]]
+
+/** Axe need not load the style sheets a second time (`preload`): only rules that are off by default read them. */
+const USUAL = { preload: false, reporter: 'no-passes' }
+const AXE_OPTIONS = { all: USUAL, colors: { ...USUAL, runOnly: ['color-contrast', 'link-in-text-block'] } }
+
+/** Opens each address, and looks at it in these ways; returns what is wrong, one line each. */
 export async function lookAt(
   { page, problems }: Visit,
   addresses: readonly string[],
+  looks: readonly Look[],
   alsoWrong: (page: Page) => Promise<string[]> = async () => [],
 ): Promise<string[]> {
   const found: string[] = []
   for (const address of addresses) {
     await page.goto(address)
-    for (const { name, size, colorScheme } of LOOKS) {
+    for (const { name, size, colorScheme, rules } of looks) {
       await page.setViewportSize(size)
       await page.emulateMedia({ colorScheme })
-      const wrong = [...(await overflowing(page)), ...(await axeFindings(page))]
+      const wrong = [...(await overflowing(page)), ...(rules ? await axeFindings(page, rules) : [])]
       found.push(...wrong.map(line => `${address} ${name}: ${line}`))
     }
     const more = [...(await alsoWrong(page)), ...problems.splice(0)]
@@ -33,11 +47,11 @@ export async function lookAt(
 }
 
 /** What axe finds on the page as it looks now: contrast, names, order, landmarks. */
-async function axeFindings(page: Page): Promise<string[]> {
+async function axeFindings(page: Page, rules: keyof typeof AXE_OPTIONS): Promise<string[]> {
   const isLoaded = await page.evaluate<boolean>('"axe" in window')
   if (!isLoaded) await page.evaluate(AXE)
   return page.evaluate<string[]>(`
-    axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    axe.run(document, ${JSON.stringify(AXE_OPTIONS[rules])}).then(({ violations }) =>
       violations.flatMap(({ id, impact, nodes }) => nodes.slice(0, 3).map(node =>
         impact + ' ' + id + ': ' + node.html.slice(0, 160) + ' (' + (node.any[0]?.message ?? '').slice(0, 120) + ')')))`)
 }

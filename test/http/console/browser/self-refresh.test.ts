@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { savePromises } from '#src/reports/promises.ts'
+import { PROMISE } from '#test/support/promise.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { openConsoleHarness } from '../console-harness.ts'
 import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.ts'
@@ -10,7 +11,6 @@ import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.t
 const HOUR_MS = 3_600_000
 /** The first page fetches itself more often. */
 const LONGER_THAN_MS = 16_000
-const USUAL = { timezone: 'UTC', folders: ['0'], runsKeptMs: null }
 
 describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () => {
   let browser: Browser
@@ -24,15 +24,7 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
     await using opened = new AsyncDisposableStack()
     const harness = opened.use(await openConsoleHarness())
     const pool = harness.ferry.pool
-    await savePromises(pool, [
-      {
-        account: 'default',
-        resource: 'alert-rules',
-        promiseMs: HOUR_MS,
-        schedule: 'poll-alert-rules',
-        ...USUAL,
-      },
-    ])
+    await savePromises(pool, [{ ...PROMISE, promiseMs: HOUR_MS }])
     await harness.sync()
     const { page, problems } = opened.use(await openVisit(browser, harness.http.address))
     let asked = 0
@@ -50,6 +42,8 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
       asked: () => asked,
       main: page.locator('main'),
       live: page.locator('[data-live]'),
+      /** What the page says of its loss of Ferry or of Postgres; null if nothing is lost. */
+      lost: () => page.locator('body').getAttribute('data-lost'),
       makeLate: () => ageRuns(pool, '2 hours'),
       /** Lets the time come at which the page fetches itself. */
       passTime: () => page.clock.runFor(LONGER_THAN_MS),
@@ -159,35 +153,36 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
     await expect.poll(() => now.main.textContent()).toContain('late')
   })
 
-  test('stays as it was while Postgres does not answer, says so, and goes on when it does', async () => {
-    await using now = await openNow()
-    const shown = await now.main.innerText()
-    now.harness.proxy.fallSilent()
-    await now.refresh()
-    const banner = now.page.locator('body[data-lost]')
-    await expect
-      .poll(() => now.page.evaluate('document.body.dataset.lost'))
-      .toContain('cannot read from Postgres')
-    expect(await now.live.textContent()).toContain('What is shown is old')
-    expect(await now.main.innerText()).toBe(shown)
-    now.harness.proxy.recover()
-    await now.makeLate()
-    await expect.poll(now.textLater, { timeout: 20_000 }).toContain('late')
-    expect(await banner.count()).toBe(0)
-    expect(await now.live.textContent()).not.toContain('old')
-  }, 60_000)
+  test.each([
+    ['does not answer', 'fallSilent'],
+    ['is stopped', 'stop'],
+  ] as const)(
+    'stays as it was while Postgres %s, says so, and goes on when it is back',
+    async (_, fails) => {
+      await using now = await openNow()
+      const shown = await now.main.innerText()
+      now.harness.proxy[fails]()
+      await now.refresh()
+      await expect.poll(now.lost).toContain('cannot read from Postgres')
+      expect(await now.live.textContent()).toContain('What is shown is old')
+      expect(await now.main.innerText()).toBe(shown)
+      now.harness.proxy.recover()
+      await now.makeLate()
+      await expect.poll(now.textLater, { timeout: 20_000 }).toContain('late')
+      expect(await now.lost()).toBeNull()
+      expect(await now.live.textContent()).not.toContain('old')
+    },
+    60_000,
+  )
 
   test('says that Ferry is gone, and when it is back', async () => {
     await using now = await openNow()
     await now.page.route('**/', route => route.abort())
     await now.passTime()
-    const banner = now.page.locator('body[data-lost]')
-    await expect
-      .poll(() => now.page.evaluate('document.body.dataset.lost'))
-      .toContain('Ferry does not answer')
+    await expect.poll(now.lost).toContain('Ferry does not answer')
     await now.page.unroute('**/')
     await now.refresh()
-    await expect.poll(() => banner.count()).toBe(0)
+    await expect.poll(now.lost).toBeNull()
     expect(await now.live.textContent()).toBe('Ferry answers again.')
   })
 

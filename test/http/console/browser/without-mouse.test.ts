@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)(`somebody without a mouse, or without script, ${IN
       const { page } = visit
       await page.goto(`/imports/${id}`)
       await enter(page, page.locator('main a', { hasText: /^Pause/ }))
-      await page.locator('input[name=because]').focus()
+      await tabTo(page, page.locator('input[name=because]'))
       await page.keyboard.type('They wait for the new page')
       await enter(page, page.locator('main form button'))
       await page.waitForURL(`**/imports/${id}`)
@@ -62,9 +62,16 @@ describe.skipIf(!hasChromium)(`somebody without a mouse, or without script, ${IN
 })
 
 async function enter(page: Page, target: ReturnType<Page['locator']>): Promise<void> {
-  await target.focus()
+  await tabTo(page, target)
   await page.keyboard.press('Enter')
   await page.waitForLoadState()
+}
+
+/** Goes on with Tab, as somebody without a mouse has to, until the target has the focus. */
+async function tabTo(page: Page, target: ReturnType<Page['locator']>): Promise<void> {
+  const isThere = () => target.evaluate(element => element.matches(':focus'))
+  for (let stop = 0; stop < 40 && !(await isThere()); stop++) await page.keyboard.press('Tab')
+  expect(await isThere()).toBe(true)
 }
 
 /** Numbers what Tab should stop at, in the order of the page. */

@@ -1,0 +1,118 @@
+DROP FUNCTION ferry.rules_noisy(timestamp with time zone,interval,time without time zone,time without time zone);
+--> statement-breakpoint
+-- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; the first one counts. They
+-- are looked up once for each name. Invisible characters are those that show nothing, or turn the direction of text: they can
+-- hide instructions for a model from people.
+CREATE OR REPLACE VIEW ferry.mcp_risk AS
+  WITH servers AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY s.account, s.server_name, s.server_id) AS place,
+      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tools
+    FROM ferry.mcp_server_versions s WHERE s.valid_to IS NULL
+  ), tools AS MATERIALIZED (
+    SELECT s.place, t.tool ->> 'name' AS name, t.tool ->> 'description' AS description
+    FROM servers s
+    CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(s.tools) = 'array' THEN s.tools ELSE '[]' END) AS t (tool)
+  ), verbs (verb, deletes) AS (
+    SELECT unnest('{delete,remove,drop,destroy,purge,truncate,kill,terminate,revoke}'::text[]), true
+    UNION ALL
+    SELECT unnest('{create,add,insert,update,upsert,write,set,put,post,patch,edit,modify,rename,move,send,publish,execute,exec,deploy,apply,merge,push,upload,restart,scale,rollback,enable,disable,grant,close,cancel}'::text[]), false
+  ), named AS MATERIALIZED (
+    SELECT DISTINCT ON (n.name) n.name, v.verb, v.deletes
+    FROM (SELECT DISTINCT name FROM tools) n
+    CROSS JOIN LATERAL regexp_split_to_table(lower(regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g')), '[^a-z]+')
+      WITH ORDINALITY AS w (word, nth)
+    JOIN verbs v ON v.verb = w.word
+    ORDER BY n.name, w.nth
+  ), found AS (
+    SELECT place, 'no https' AS reason, NULL AS tool, url AS detail FROM servers WHERE url <> '' AND url !~* '^https://'
+    UNION ALL
+    SELECT place, 'shared credentials', NULL, 'auth_mode ' || auth_mode FROM servers WHERE auth_mode = 'shared'
+    UNION ALL
+    SELECT place, 'disabled but listed', NULL, 'status ' || status FROM servers WHERE status = 'disabled'
+    UNION ALL
+    SELECT s.place, 'name used twice', NULL, n.servers || ' servers'
+    FROM servers s
+    JOIN (SELECT account, server_name, count(*) AS servers FROM servers GROUP BY account, server_name HAVING count(*) > 1) n USING (account, server_name)
+    UNION ALL
+    SELECT place, 'tool name used twice', name, n.tools || ' tools'
+    FROM tools
+    JOIN (SELECT place, name, count(*) AS tools FROM tools GROUP BY place, name HAVING count(*) > 1) n USING (place, name)
+    UNION ALL
+    SELECT place, CASE WHEN v.deletes THEN 'tool deletes' ELSE 'tool writes' END, name, v.verb
+    FROM tools JOIN named v USING (name)
+    UNION ALL
+    SELECT place, 'invisible characters', tool, 'U+' || upper(lpad(hex, greatest(4, length(hex)), '0'))
+    FROM (
+      SELECT place, NULL AS tool, server_name AS name, description FROM servers
+      UNION ALL
+      SELECT place, name, name, description FROM tools
+    ) texts
+    CROSS JOIN LATERAL (
+      -- Most texts are ASCII: their length in bytes says so much faster.
+      SELECT CASE WHEN octet_length(name) <> length(name) OR octet_length(description) <> length(description) THEN
+        substring(concat_ws(' ', name, description) FROM
+          '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF9-\uFFFB\U000E0000-\U000E0FFF]'
+        ) END AS hidden
+    ) h
+    CROSS JOIN LATERAL (SELECT to_hex(ascii(hidden)) AS hex) x
+    WHERE hidden IS NOT NULL
+  )
+  SELECT s.account, s.server_id, s.server_name, s.team_id, f.reason, f.tool, f.detail
+  FROM found f JOIN servers s USING (place)
+  ORDER BY f.place, f.reason, f.tool;
+
+COMMENT ON VIEW ferry.mcp_risk IS 'What could be a risk in the current MCP servers: one row for each server, reason and tool.';
+SELECT ferry.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
+COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
+COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason is about one.';
+COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character.';
+--> statement-breakpoint
+-- Episodes of the period, and before it those that the first ones may have followed at once. Names and nights are looked up
+-- only for the rules that are returned.
+CREATE OR REPLACE FUNCTION ferry.rules_noisy(
+  since timestamptz DEFAULT NULL, flap_within interval DEFAULT '10 minutes', day_begins time DEFAULT '07:00',
+  day_ends time DEFAULT '22:00', at_most integer DEFAULT NULL, of_account text DEFAULT NULL
+) RETURNS TABLE (
+  account text, id numeric(20, 0), name text, folder_id numeric(20, 0), team text, episodes integer,
+  hours double precision, flaps integer, night_share double precision, last_began timestamptz, firing boolean, in_all integer
+) LANGUAGE sql STABLE SET jit = off AS $$
+  WITH episodes AS (
+    SELECT f.account, f.id, f.began, f.ended, lag(f.ended) OVER (PARTITION BY f.id, f.account ORDER BY f.began) AS ended_before
+    FROM (
+      SELECT e.account, e.id, e.began, e.ended FROM ferry.alert_rule_firings e
+      WHERE e.ended > coalesce($1, now() - interval '7 days') - $2 AND e.ended < 'infinity' AND ($6 IS NULL OR e.account = $6)
+      UNION ALL
+      SELECT e.account, e.id, e.began, NULL FROM ferry.alert_rule_firings e
+      WHERE e.ended IS NULL AND ($6 IS NULL OR e.account = $6)
+    ) f
+  ), counted AS (
+    SELECT e.account, e.id, count(*) AS episodes,
+      sum(coalesce(e.ended, now()) - greatest(e.began, coalesce($1, now() - interval '7 days'))) AS fired_for,
+      count(*) FILTER (WHERE e.began - e.ended_before <= $2) AS flaps, array_agg(e.began) AS begins,
+      max(e.began) AS last_began, bool_or(e.ended IS NULL) AS firing, count(*) OVER () AS in_all
+    FROM episodes e
+    WHERE e.ended IS NULL OR e.ended > coalesce($1, now() - interval '7 days')
+    GROUP BY e.id, e.account
+    ORDER BY episodes DESC, fired_for DESC, e.account, e.id LIMIT $5
+  ), rules AS MATERIALIZED (
+    SELECT c.*, v.name, v.folder_id, v.team, coalesce(v.timezone, '') AS timezone
+    FROM counted c
+    CROSS JOIN LATERAL (
+      SELECT v.name, v.folder_id, v.team, v.timezone FROM ferry.alert_rule_versions v
+      WHERE v.id = c.id AND v.account = c.account ORDER BY v.valid_from DESC LIMIT 1
+    ) v
+  ), zones AS MATERIALIZED (
+    SELECT z.timezone, ferry.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT r.timezone FROM rules r) z
+  )
+  SELECT r.account, r.id, r.name, r.folder_id, r.team, r.episodes::int, (extract(epoch FROM r.fired_for) / 3600)::float8, r.flaps::int,
+    n.at_night / r.episodes::float8, r.last_began, r.firing, r.in_all::int
+  FROM rules r
+  JOIN zones z USING (timezone)
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS at_night FROM unnest(r.begins) AS began
+    WHERE (began AT TIME ZONE z.zone)::time < $3 OR (began AT TIME ZONE z.zone)::time >= $4
+  ) n
+  ORDER BY r.episodes DESC, r.fired_for DESC, r.account, r.id
+$$;
+
+COMMENT ON FUNCTION ferry.rules_noisy IS 'The alert rules that fired since a time (null: seven days ago), the one with the most episodes first: at most so many (null: all), of one account if it is named; in_all says how many there are. hours: how long they fired in that time. flaps: episodes that began at most flap_within after the one before had ended. night_share: the share of episodes that began before day_begins or from day_ends on, in the rule''s own time zone (Asia/Shanghai if it has none).';

@@ -1,0 +1,25 @@
+CREATE OR REPLACE FUNCTION ferry.alert_rules_of_night(night date)
+RETURNS TABLE (
+  account text, id numeric(20, 0), folder_id numeric(20, 0), name text, labels jsonb, team text, enabled boolean,
+  debug_log_enabled boolean, triggered boolean, creator_name text, updater_name text
+) LANGUAGE sql STABLE AS $$
+  WITH taken AS MATERIALIZED (
+    SELECT n.account, n.taken_at FROM ferry.nights($1 - 1) n
+    WHERE n.night = $1 AND n.taken_at IS NOT NULL AND ferry.expect_history(n.taken_at)
+  ), firing AS MATERIALIZED (
+    -- Two looks into indexes: an OR would read all episodes.
+    SELECT f.account, f.id FROM taken t
+    JOIN ferry.alert_rule_firings f ON f.account = t.account AND f.began <= t.taken_at AND f.ended > t.taken_at
+    UNION ALL
+    SELECT f.account, f.id FROM taken t
+    JOIN ferry.alert_rule_firings f ON f.account = t.account AND f.began <= t.taken_at AND f.ended IS NULL
+  )
+  SELECT v.account, v.id, v.folder_id, v.name, v.labels, v.team, v.enabled, v.debug_log_enabled, f.id IS NOT NULL,
+    v.creator_name, v.updater_name
+  FROM taken t
+  JOIN ferry.alert_rule_versions v
+    ON v.account = t.account AND v.valid_from <= t.taken_at AND coalesce(v.valid_to, 'infinity') > t.taken_at
+  LEFT JOIN firing f ON f.id = v.id AND f.account = v.account
+$$;
+
+COMMENT ON FUNCTION ferry.alert_rules_of_night IS 'The alert rules as each account''s snapshot of a night shows them, see ferry.nights; none of an account that has no snapshot of that night. Raises an error if the history starts later.';

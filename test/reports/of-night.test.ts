@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import { findReport, REPORTS } from '#src/reports/catalogue.ts'
+import { runReport } from '#src/reports/run-report.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { insertServerVersion } from '#test/support/versions.ts'
+import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
+
+const NIGHTLY = ['rules_by_folder', 'rules_by_team', 'rules_unowned', 'mcp_tools', 'mcp_by_team']
+
+/** Two nights ago, in UTC: no promise says another zone. */
+const TAKEN = minutesAgo(2 * DAY)
+const NIGHT = TAKEN.toISOString().slice(0, 10)
+
+async function addSnapshot(store: TestStore, account: string, status = 'succeeded', at = TAKEN) {
+  await store.pool.query(
+    `insert into ferry.snapshots (account, slot, taken_at, status, alert_rules_run, mcp_servers_run)
+     values ($1, $2, $2, $3, 1, 1)`,
+    [account, at, status],
+  )
+}
+
+/** What two accounts have, from four days ago to so many minutes ago. */
+async function fillAccounts(store: TestStore, to?: number) {
+  const span = { from: 4 * DAY, ...(to !== undefined && { to }) }
+  await insert(store, { ...span, id: '1', name: 'one', labels: { team: 'payments' } })
+  await insert(store, { ...span, id: '2', name: 'two', labels: { owner: 'search' }, enabled: false })
+  await insert(store, { ...span, id: '3', name: 'three', labels: null, folder: 2, debug: true })
+  await insert(store, { ...span, id: '4', name: 'four', labels: {} })
+  await insert(store, { ...span, id: '1', name: 'elsewhere', account: 'b', labels: { team: 'payments' } })
+  await fire(store, { ...span, id: '1' })
+  await fire(store, { ...span, id: '3' })
+  const server = { from: minutesAgo(4 * DAY), ...(to !== undefined && { to: minutesAgo(to) }) }
+  const tools = [{ name: 'read', description: 'Reads.' }, { name: 'write' }]
+  await insertServerVersion(store.pool, { ...server, id: 's', name: 'S', team: 7, tools, status: 'enabled' })
+  await insertServerVersion(store.pool, { ...server, id: 't', name: 'T', team: 7, auth: 'shared' })
+  await insertServerVersion(store.pool, { ...server, id: 't', name: 'T', account: 'b', tools })
+}
+
+async function rowsOf(store: TestStore, name: string, given = {}) {
+  const report = findReport(name)
+  if (!report) throw new Error(`there is no report ${name}`)
+  return await runReport(store.pool, report, given)
+}
+
+test.for(NIGHTLY)('%s of a night shows what it showed then, whatever came before and after', async name => {
+  await using then = await openTestStore()
+  await fillAccounts(then)
+  await using now = await openTestStore()
+  // Before it, after it, and since then.
+  await insert(now, { id: '5', name: 'removed before', from: 9 * DAY, to: 3 * DAY })
+  await fire(now, { id: '4', from: 4 * DAY, to: 3 * DAY })
+  await fillAccounts(now, DAY)
+  await insert(now, { id: '1', name: 'changed', from: DAY, labels: null, folder: 9, enabled: false })
+  await insert(now, { id: '6', name: 'added', from: HOUR })
+  await fire(now, { id: '2', from: DAY })
+  await insertServerVersion(now.pool, { id: 's', name: 'changed', team: 8, from: minutesAgo(DAY) })
+  for (const account of ['a', 'b']) await addSnapshot(now, account)
+  const expected = await rowsOf(then, name)
+  expect(expected.rows.length).toBeGreaterThan(1)
+  expect(await rowsOf(now, name, { night: NIGHT })).toEqual(expected)
+  expect(await rowsOf(now, name, { night: NIGHT, account: 'b' })).toEqual(
+    await rowsOf(then, name, { account: 'b' }),
+  )
+  expect(await rowsOf(now, name)).not.toEqual(expected)
+})
+
+test('of an account without a snapshot of the night there are no rows', async () => {
+  await using store = await openTestStore()
+  await fillAccounts(store)
+  await addSnapshot(store, 'a')
+  await addSnapshot(store, 'b', 'succeeded', minutesAgo(3 * DAY))
+  for (const name of NIGHTLY) {
+    const rows = await ask(store, name, 'account', { night: NIGHT })
+    expect([name, ...new Set(rows.flat())]).toEqual([name, 'a'])
+  }
+})
+
+test('a night before the history starts is refused, not shown without what was removed', async () => {
+  await using store = await openTestStore()
+  await fillAccounts(store)
+  await addSnapshot(store, 'a')
+  await store.pool.query(`insert into ferry.history (starts_at) values (now() - interval '1 day')`)
+  for (const name of NIGHTLY) {
+    await expect(rowsOf(store, name, { night: NIGHT })).rejects.toThrow('The history starts at')
+  }
+})
+
+test('nights of one night shows that night alone, also a missed one and one of long ago', async () => {
+  await using store = await openTestStore()
+  const ago = (nights: number) => new Date(TAKEN.getTime() - nights * DAY * 60_000)
+  const night = (nights: number) => ago(nights).toISOString().slice(0, 10)
+  for (const nights of [0, 1, 3, 90]) await addSnapshot(store, 'a', 'held', ago(nights))
+  await addSnapshot(store, 'b', 'partial', ago(1))
+  const shown = (nights: number) => ask(store, 'nights', 'account night status', { night: night(nights) })
+  expect(await shown(1)).toEqual([
+    ['a', night(1), 'held'],
+    ['b', night(1), 'partial'],
+  ])
+  expect(await shown(2)).toEqual([['a', night(2), 'missed']])
+  expect(await shown(90)).toEqual([['a', night(90), 'held']])
+  expect(await shown(91)).toEqual([])
+})
+
+test('the reports of a night have the columns of the reports of now', async () => {
+  await using store = await openTestStore()
+  const nightly = REPORTS.filter(({ ofNight }) => ofNight !== undefined)
+  expect(nightly.map(({ name }) => name).toSorted()).toEqual(NIGHTLY.toSorted())
+  for (const { name } of nightly) {
+    expect((await rowsOf(store, name, { night: NIGHT })).columns).toEqual((await rowsOf(store, name)).columns)
+  }
+})
