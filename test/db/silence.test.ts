@@ -35,7 +35,7 @@ function failOver(proxy: Awaited<ReturnType<typeof openSilentProxy>>): void {
   proxy.recover()
 }
 
-test(
+test.concurrent(
   'a short statement on a silent connection fails, and the next one has a new connection',
   PATIENT,
   async () => {
@@ -50,21 +50,25 @@ test(
   },
 )
 
-test('a transaction on a silent connection fails, and the server releases its locks', PATIENT, async () => {
-  await using harness = await setup()
-  const lease = await acquireLease(harness.pool, 'a', 'worker', log)
-  if ('heldBy' in lease) throw new Error('held')
-  const work = inTransaction(harness.pool, async client => {
-    await fenceWithLease(client, lease)
-    failOver(harness.proxy)
-    await client.query('select 1')
-  })
-  await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
-  await harness.direct.query('select from ferry.leases for update nowait')
-  await lease.release()
-})
+test.concurrent(
+  'a transaction on a silent connection fails, and the server releases its locks',
+  PATIENT,
+  async () => {
+    await using harness = await setup()
+    const lease = await acquireLease(harness.pool, 'a', 'worker', log)
+    if ('heldBy' in lease) throw new Error('held')
+    const work = inTransaction(harness.pool, async client => {
+      await fenceWithLease(client, lease)
+      failOver(harness.proxy)
+      await client.query('select 1')
+    })
+    await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+    await harness.direct.query('select from ferry.leases for update nowait')
+    await lease.release()
+  },
+)
 
-test(
+test.concurrent(
   'a COPY in the middle of which the connection falls silent fails, and the server lets go of its locks',
   PATIENT,
   async () => {
@@ -86,7 +90,7 @@ test(
   },
 )
 
-test(
+test.concurrent(
   'a caller that waits for a permit continues once the silent call ahead of it has failed',
   PATIENT,
   async () => {
@@ -104,7 +108,7 @@ test(
   },
 )
 
-test('a lease is renewed by another connection when one falls silent', PATIENT, async () => {
+test.concurrent('a lease is renewed by another connection when one falls silent', PATIENT, async () => {
   await using harness = await setup()
   const lease = await acquireLease(harness.pool, 'a', 'worker', log, 6_000)
   if ('heldBy' in lease) throw new Error('held')
@@ -116,19 +120,23 @@ test('a lease is renewed by another connection when one falls silent', PATIENT, 
   await lease.release()
 })
 
-test('a long statement is not cut, and neither is one that waits for a lock', PATIENT, async () => {
-  await using harness = await setup()
-  await harness.direct.query('create table public.locked (line text)')
-  await harness.direct.query('begin; lock table public.locked')
-  const sleeping = harness.pool.query("select pg_sleep(30), 'awake' as state")
-  const waiting = inTransaction(harness.pool, async client => {
-    await client.query("insert into public.locked values ('waited')")
-    return 'waited'
-  })
-  expect((await sleeping).rows[0]).toMatchObject({ state: 'awake' })
-  await harness.direct.query('commit')
-  expect(await waiting).toBe('waited')
-})
+test.concurrent(
+  'a long statement is not cut, and neither is one that waits for a lock',
+  PATIENT,
+  async () => {
+    await using harness = await setup()
+    await harness.direct.query('create table public.locked (line text)')
+    await harness.direct.query('begin; lock table public.locked')
+    const sleeping = harness.pool.query("select pg_sleep(30), 'awake' as state")
+    const waiting = inTransaction(harness.pool, async client => {
+      await client.query("insert into public.locked values ('waited')")
+      return 'waited'
+    })
+    expect((await sleeping).rows[0]).toMatchObject({ state: 'awake' })
+    await harness.direct.query('commit')
+    expect(await waiting).toBe('waited')
+  },
+)
 
 test('a pool whose connections are silent closes, and its process ends', PATIENT, async () => {
   await using harness = await setup()

@@ -50,7 +50,7 @@ const LOST_THEN_DONE = [
   { status: 'succeeded', errorCode: null },
 ]
 
-test(
+test.concurrent(
   'a worker killed in the middle of applying leaves nothing behind, and the next run does it all',
   LEASE_OVER,
   async () => {
@@ -84,7 +84,7 @@ test(
   },
 )
 
-test('a worker suspended past its lease finds its work refused', LEASE_OVER, async () => {
+test.concurrent('a worker suspended past its lease finds its work refused', LEASE_OVER, async () => {
   await using harness = await openFerryHarness({ rules: 50 })
   const reached = Promise.withResolvers<void>()
   const answer = Promise.withResolvers<undefined>()
@@ -108,7 +108,7 @@ test('a worker suspended past its lease finds its work refused', LEASE_OVER, asy
   expect(await harness.query('select count(*)::int as n from ferry.alert_rule_versions')).toEqual([{ n: 50 }])
 })
 
-test('of two workers at once one works and the other is skipped', async () => {
+test.concurrent('of two workers at once one works and the other is skipped', async () => {
   await using harness = await openFerryHarness({ rules: 50 })
   harness.sandbox.state.inject({ kind: 'late', ms: 500 }, { nth: 1 })
   const results = await Promise.all([harness.sync(), harness.sync()])

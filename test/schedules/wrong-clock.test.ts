@@ -12,7 +12,7 @@ import { BACKENDS } from '../worker/queue-harness.ts'
 const SHIFT = fileURLToPath(new URL('../support/shift-clock.ts', import.meta.url))
 const HOUR = 3_600_000
 
-describe.each(BACKENDS)('a worker whose clock is wrong, on %s,', kind => {
+describe.concurrent.each(BACKENDS)('a worker whose clock is wrong, on %s,', kind => {
   test.for([
     ['an hour fast', HOUR, /clock is 3600 s ahead of the database's/g],
     ['an hour slow', -HOUR, /clock is 3600 s behind the database's/g],

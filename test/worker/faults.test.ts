@@ -43,7 +43,7 @@ const runs = (worker: { job: ReturnType<typeof testJob> }, more: number) => {
 const AWAY = 'The queue does not answer. Nothing is lost; Ferry calls it again until it does.'
 const BACK = 'The queue answers again.'
 
-describe('a queue in Postgres that refuses the first connections', () => {
+describe.concurrent('a queue in Postgres that refuses the first connections', () => {
   test('is called a few times a second, and used once it accepts connections', {
     timeout: 180_000,
   }, async () => {
@@ -78,7 +78,7 @@ describe('a queue in Postgres that refuses the first connections', () => {
   })
 })
 
-describe('connections of the queue that fall silent', () => {
+describe.concurrent('connections of the queue that fall silent', () => {
   test('in Postgres are given up, and the work goes on', { timeout: 180_000 }, async () => {
     await using harness = await openQueueHarness('postgres')
     await using proxy = await openSilentProxy(harness.backend.databaseUrl, 5432)
@@ -111,7 +111,7 @@ describe('connections of the queue that fall silent', () => {
   )
 })
 
-describe.skipIf(!hasRedisServer)('a Redis that stops working', () => {
+describe.skipIf(!hasRedisServer).concurrent('a Redis that stops working', () => {
   test.for([
     ['a replica', ['replicaof', '127.0.0.1', '1'], ['replicaof', 'no', 'one']],
     ['out of memory', ['config', 'set', 'maxmemory', '1'], ['config', 'set', 'maxmemory', '0']],

@@ -10,7 +10,7 @@ const timing = ONCE
 const HELD_MS = 18_000
 const LOOK_MS = 3_000
 
-describe.each(BACKENDS)('a worker that is lost, on %s', kind => {
+describe.concurrent.each(BACKENDS)('a worker that is lost, on %s', kind => {
   test('leaves its slot to another within seconds when it was killed', { timeout: 60_000 }, async () => {
     await using harness = await openQueueHarness(kind)
     await using lost = await startScriptedWorker({ ...harness.backend, timing, drainMs: 1_000 })
