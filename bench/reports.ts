@@ -11,7 +11,7 @@ const PLANS = { force_custom_plan: 'plan for its arguments', force_generic_plan:
 
 /**
  * How quickly each report answers with all of its rows, as `ferry report` asks for it without options, and, where it takes
- * one, for a night.
+ * one, for two nights.
  */
 export const reports: Bench = async lab => {
   const { client } = await openFilledDatabase(lab)
@@ -39,10 +39,24 @@ function waysToAsk({ name, query, takes, ofNight }: Report): readonly Asked[] {
   const now = { name, text: query, values: takes.map(() => null) }
   return ofNight === undefined
     ? [now]
-    : [now, { name: `${name} of last night`, text: ofNight, values: [null, LAST_NIGHT] }]
+    : [
+        now,
+        ...NIGHTS.map(([when, date]) => ({
+          name: `${name} of ${when}`,
+          text: ofNight,
+          values: [null, date],
+        })),
+      ]
 }
 
-const LAST_NIGHT = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+const NIGHTS = [
+  ['last night', nightBefore(1)],
+  ['a night half a year ago', nightBefore(180)],
+] as const
+
+function nightBefore(days: number): string {
+  return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
+}
 
 async function timesOf(client: Client, asked: Asked): Promise<{ tookMs: number[]; rows: number }> {
   const query = { ...asked, values: [...asked.values], rowMode: 'array' }

@@ -59,15 +59,15 @@ export function judge(figure: Figure, quick: boolean): Verdict {
   return wanted.must !== undefined && meets(wanted.must) ? 'passes' : 'MISSED'
 }
 
-/** The middle one; of an even number, the upper of the two. */
+/** The middle one; of an even number, the lower of the two. */
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
 
-/** The value that `share` (0 to 1) of all values do not exceed. Throws if there are none. */
+/** The least of the values that `share` (0 to 1) of all of them do not exceed (nearest rank). Throws if there are none. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
-  const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+  const value = sorted[Math.max(Math.ceil(sorted.length * share), 1) - 1]
   if (value === undefined) throw new Error('there is nothing to take a percentile of')
   return value
 }

@@ -106,8 +106,8 @@ export const alertRuleVersions = ferry.table(
   },
   t => [
     primaryKey({ columns: [t.id, t.account, t.valid_from] }),
-    // The migration adds INCLUDE (fingerprint, folder_id, enabled, debug_log_enabled, team), which drizzle cannot say: a
-    // comparison, and a report about all rules, then read this index alone, however long the history is.
+    // The migration adds INCLUDE (fingerprint, folder_id, enabled, debug_log_enabled, team, valid_from), which drizzle cannot
+    // say: a comparison, and a report about all rules, then read this index alone, however long the history is.
     uniqueIndex('alert_rule_versions_current').on(t.id, t.account).where(sql`${t.valid_to} is null`),
     // Both ends of the interval, so that the index alone tells which versions were valid at an instant.
     index('alert_rule_versions_by_folder').on(
@@ -115,10 +115,11 @@ export const alertRuleVersions = ferry.table(
       t.valid_from,
       sql`coalesce(${t.valid_to}, 'infinity')`,
     ),
-    // What began and what ended lately, however long the history is. The second with INCLUDE (id, account): what began
-    // lately lies together in the table, what ended does not.
+    // What began and what ended lately, however long the history is; by its start too, so that of what ended since a night
+    // only what was there then is fetched. With INCLUDE (id, account): what began lately lies together in the table, what
+    // ended does not.
     index('alert_rule_versions_by_start').on(t.valid_from),
-    index('alert_rule_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
+    index('alert_rule_versions_by_end').on(t.valid_to, t.valid_from).where(sql`${t.valid_to} is not null`),
     // For how long a rule was disabled. With INCLUDE (valid_to).
     index('alert_rule_versions_disabled').on(t.id, t.account, t.valid_from).where(sql`not ${t.enabled}`),
     // The few schedules of many rules. Longer texts do not fit into an index; no schedule is that long.
@@ -192,7 +193,7 @@ export const alertRuleFirings = ferry.table(
   t => [
     primaryKey({ columns: [t.id, t.account, t.began] }),
     uniqueIndex('alert_rule_firings_open').on(t.id, t.account).where(sql`${t.ended} is null`),
-    index('alert_rule_firings_by_end').on(t.ended).where(sql`${t.ended} is not null`),
+    index('alert_rule_firings_by_end').on(t.ended, t.began).where(sql`${t.ended} is not null`),
     check('alert_rule_firings_interval', sql`${t.ended} > ${t.began}`),
   ],
 )

@@ -10,6 +10,8 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     SELECT s.place, t.tool ->> 'name' AS name, t.tool ->> 'description' AS description
     FROM servers s
     CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(s.tools) = 'array' THEN s.tools ELSE '[]' END) AS t (tool)
+    -- Postgres expects 100 elements of any array: without this it would compile the whole (JIT), which takes a second.
+    WHERE jsonb_typeof(t.tool) = 'object'
   ), verbs (verb, deletes) AS (
     SELECT unnest('{delete,remove,drop,destroy,purge,truncate,kill,terminate,revoke}'::text[]), true
     UNION ALL
