@@ -85,7 +85,7 @@ async function openReading(
   ferry: Ferry,
   opened: AsyncDisposableStack,
 ): Promise<
-  Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone' | 'hasWebhook' | 'collectGarbageLater'>
+  Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone' | 'notify' | 'collectGarbageLater'>
 > {
   const { openDatabase } = await import('#src/db/pool.ts')
   const { joinReader, prepareReader, READER } = await import('#src/reports/reader-role.ts')
@@ -106,7 +106,7 @@ async function openReading(
     personal: open(null, PERSONAL_READERS).pool,
     inventory: ferry,
     timezone: ferry.timezone,
-    hasWebhook: ferry.config.notify.webhook !== null,
+    notify: ferry.config.notify,
     collectGarbageLater: opened.use(collectGarbageLater()).again,
   }
 }

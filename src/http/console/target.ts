@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import type { Limit } from '#src/model/limit.ts'
+import type { NotifySettings } from '#src/model/notify-settings.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import type { Readiness } from '../readiness.ts'
 import type { Approvals } from './approvals.ts'
@@ -19,8 +20,8 @@ export type ConsoleTarget = {
   readonly limits: readonly { readonly account: string; readonly operation: string; readonly limit: Limit }[]
   /** In which times are shown until the reader's browser says otherwise. */
   readonly timezone: string
-  /** Whether anybody is told of events. */
-  readonly hasWebhook: boolean
+  /** Who is told of which events. */
+  readonly notify: Pick<NotifySettings, 'webhook' | 'kinds'>
   readonly approvals: Approvals
   readiness(): Promise<Readiness>
   /** Gives back what pages took of the memory, once no more are asked for. */

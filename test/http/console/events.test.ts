@@ -97,18 +97,22 @@ test('events are shown page by page, wrong addresses are named, and hostile text
   expect(text).not.toMatch(/<script>|<img src=x/)
 })
 
-test('without a webhook an event says that nobody was told; with one its message waits', async () => {
-  const tell = async (webhook: string | null) => {
-    const { notify } = readConfig(webhook === null ? {} : { FERRY_WEBHOOK_URL: webhook })
+test('without a webhook an event says that nobody was told; with one its message waits, if it is wanted', async () => {
+  const tell = async (settings: Record<string, string>) => {
+    const { notify } = readConfig(settings)
     await using harness = await openConsoleHarness({ config: { notify } })
     await harness.query(ADD, ['import.paused', 'raised', 'default', PAUSED, 0, '1 h', false, null])
     return (await harness.page('/ledger/events')).text
   }
-  const alone = await tell(null)
+  const alone = await tell({})
   expect(alone).toContain('told nobody: no webhook is set</span>')
   expect(alone).toContain('Ferry tells nobody of events')
   expect(alone).not.toContain('>waiting</span>')
-  const told = await tell('http://127.0.0.1:1/')
+  const FERRY_WEBHOOK_URL = 'http://127.0.0.1:1/'
+  const told = await tell({ FERRY_WEBHOOK_URL })
   expect(told).toContain('>waiting</span>')
   expect(told).not.toMatch(/nobody/)
+  const unwanted = await tell({ FERRY_WEBHOOK_URL, FERRY_NOTIFY: 'inventory.late' })
+  expect(unwanted).toContain('>not sent</span>')
+  expect(unwanted).not.toContain('>waiting</span>')
 })

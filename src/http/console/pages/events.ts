@@ -32,14 +32,15 @@ export const events: Page = {
   path: PATH,
   section: 'ledger',
   access: 'read',
-  async render({ query, reader, target: { accounts, timezone, hasWebhook } }) {
+  async render({ query, reader, target: { accounts, timezone, notify } }) {
     const zone = zoneOf(query, timezone)
     const { delivery, ...rest } = parsedSpan(query, zone, Asked)
-    const filter: EventFilter = { ...rest, deliveries: delivery && [delivery] }
+    const hasWebhook = notify.webhook !== null
+    const filter: EventFilter = { ...rest, told: notify.kinds, deliveries: delivery && [delivery] }
     const after = readCursor(query, z.tuple([CursorId]))
     const [found, undelivered] = await Promise.all([
       listEvents(reader, PAGE_ROWS + 1, { ...filter, before: after ? BigInt(after[0]) : undefined }),
-      countUndelivered(reader),
+      countUndelivered(reader, notify.kinds),
     ])
     const shown = found.slice(0, PAGE_ROWS)
     const last = found.length > PAGE_ROWS ? shown.at(-1) : undefined
