@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
  * Tests that wait for real time (leases, time-outs), that start many processes or servers, or that try very much. `npm test`
@@ -43,10 +44,21 @@ export const LONG = [
   'test/**/*-at-size.test.ts',
 ]
 
+/** Minutes each. They begin first: the last file to begin would run alone in the end. */
+const SLOWEST = ['browser/every-page', 'docs/every-command', 'flows/import-chaos']
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSlow = ({ moduleId }: TestSpecification) => SLOWEST.some(name => moduleId.includes(name))
+    return (await super.sort(files)).toSorted((a, b) => Number(isSlow(b)) - Number(isSlow(a)))
+  }
+}
+
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
+    sequence: { sequencer: SlowestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [
