@@ -146,6 +146,54 @@ COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabl
 COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason is about one.';
 COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character.';
 --> statement-breakpoint
+CREATE OR REPLACE FUNCTION ferry.nights(since timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
+) LANGUAGE sql STABLE AS $$
+  WITH taken AS (
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.promise,
+      p.account IS NOT NULL AS is_promised,
+      coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
+      -- The interval of the nightly schedule: the promise without its hour.
+      greatest(round(extract(epoch FROM t.promise - interval '1 hour') / 86400), 1)::integer AS every
+    FROM ferry.snapshots s
+    LEFT JOIN ferry.inventory_promises p ON p.account = s.account AND p.resource = 'mcp-servers'
+    CROSS JOIN LATERAL (
+      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.promise, interval '25 hours') AS promise
+    ) t
+    -- The last one before them may begin a gap, however long ago it was.
+    JOIN (
+      SELECT b.account, max(b.taken_at) FILTER (WHERE b.taken_at < coalesce($1, now() - interval '30 days') - interval '1 day') AS before
+      FROM ferry.snapshots b GROUP BY b.account
+    ) l ON l.account = s.account
+    WHERE s.taken_at >= coalesce(l.before, '-infinity')
+  ), found AS (
+    -- Of several snapshots of a night, the one of the schedule, else the last.
+    SELECT DISTINCT ON (t.account, t.night) t.* FROM taken t ORDER BY t.account, t.night, t.slot IS NULL, t.id DESC
+  ), missed AS (
+    SELECT f.account, f.night + n AS night, f.timezone
+    FROM (
+      SELECT o.*, lead(o.night) OVER (PARTITION BY o.account ORDER BY o.night) AS next_night FROM found o
+    ) f
+    CROSS JOIN LATERAL generate_series(f.every, coalesce(
+      f.next_night - f.night - 1,
+      -- Tonight counts as missed an hour after its time.
+      floor(extract(epoch FROM now() - f.at - (greatest(f.promise - f.every * interval '1 day', interval '1 hour'))) / 86400)::integer), f.every) n
+    -- An account that nobody promises any more has missed nothing lately.
+    WHERE f.next_night IS NOT NULL OR f.is_promised OR f.at > now() - interval '30 days'
+  )
+  SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
+  FROM (
+    SELECT f.account, f.night, f.status, f.id, f.taken_at, f.alert_rules_run, f.mcp_servers_run, f.timezone FROM found f
+    UNION ALL
+    SELECT m.account, m.night, 'missed', NULL, NULL, NULL, NULL, m.timezone FROM missed m
+  ) n
+  WHERE n.night >= (coalesce($1, now() - interval '30 days') AT TIME ZONE n.timezone)::date
+  ORDER BY n.night DESC, n.account
+$$;
+
+COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot; where the schedule is uneven, such as weekdays, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
+--> statement-breakpoint
 -- STABLE, so that in WHERE it is asked once, before any row is read and also if there are none; and so that it judges what
 -- the query sees, not what was written since.
 CREATE OR REPLACE FUNCTION ferry.require_fresh(inventory text, max_age interval, account text DEFAULT NULL)
@@ -218,6 +266,21 @@ COMMENT ON VIEW ferry.rules_contract_breaks IS 'The current alert rules that bre
 SELECT ferry.describe_columns('ferry.rules_contract_breaks', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.rules_contract_breaks.reason IS 'What it breaks; or that Ferry cannot read its pattern, which may be right for the platform.';
 --> statement-breakpoint
+CREATE OR REPLACE FUNCTION ferry.snapshots_of_night(night date)
+RETURNS TABLE (account text, taken_at timestamptz) LANGUAGE sql STABLE AS $$
+  WITH taken AS MATERIALIZED (
+    SELECT n.account, n.taken_at FROM ferry.nights($1 - 1) n WHERE n.night = $1 AND n.taken_at IS NOT NULL
+  )
+  -- A night of which there is no snapshot may be one whose snapshots were removed.
+  SELECT t.account, t.taken_at FROM (
+    SELECT coalesce((SELECT min(t.taken_at) FROM taken t), $1::timestamptz) AS first OFFSET 0
+  ) f
+  LEFT JOIN taken t ON true
+  WHERE ferry.expect_history(f.first) AND t.account IS NOT NULL
+$$;
+
+COMMENT ON FUNCTION ferry.snapshots_of_night IS 'The snapshot of a night of each account that has one, see ferry.nights. Raises an error if the history starts later.';
+--> statement-breakpoint
 -- The rules of that night that are still as they were, in the index of current rules, and those that ended since then, in the
 -- index by end. Postgres cannot know the night, and takes a third of all versions to have ended since then, anywhere in the
 -- table: whoever asks sets random_page_cost to what it is in a cache, else it reads all versions.
@@ -227,8 +290,7 @@ RETURNS TABLE (
   debug_log_enabled boolean, triggered boolean, creator_name text, updater_name text
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS MATERIALIZED (
-    SELECT n.account, n.taken_at FROM ferry.nights($1 - 1) n
-    WHERE n.night = $1 AND n.taken_at IS NOT NULL AND ferry.expect_history(n.taken_at)
+    SELECT s.account, s.taken_at FROM ferry.snapshots_of_night($1) s
   ), firing AS MATERIALIZED (
     -- Two looks into indexes: an OR would read all episodes.
     SELECT f.account, f.id FROM taken t
@@ -252,6 +314,57 @@ RETURNS TABLE (
 $$;
 
 COMMENT ON FUNCTION ferry.alert_rules_of_night IS 'The alert rules as each account''s snapshot of a night shows them, see ferry.nights; none of an account that has no snapshot of that night. Raises an error if the history starts later.';
+--> statement-breakpoint
+-- Looks at the complete runs since the last one before `since`. Runs that changed nothing are kept for some time only, so
+-- it looks no farther back than that.
+-- As its owner: readers may not see the hashes of keys that it compares.
+CREATE OR REPLACE FUNCTION ferry.blind_spots(since timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
+  fresh_again_at timestamptz, error_code text
+) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
+  SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at,
+    -- What a run has read is there once it has finished: until then the gap before it lasts.
+    greatest(g.at + i.promise, g.finished_at), g.next_finished_at,
+    l.error_code
+  FROM (
+    SELECT n.account, n.inventory, p.promise, p.folders, s.since, coalesce(
+      (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
+      9223372036854775807) AS run_since
+    FROM ferry.inventories n
+    JOIN ferry.inventory_promises p ON p.account = n.account AND p.resource = n.inventory
+    CROSS JOIN LATERAL (
+      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept) AS since
+    ) s
+    OFFSET 0
+  ) i
+  CROSS JOIN LATERAL (
+    SELECT * FROM (
+      SELECT c.id, c.at, c.finished_at, lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
+      FROM (
+        SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry.sync_runs r
+        WHERE r.account = i.account AND r.resource = i.inventory AND r.status IN ('succeeded', 'held')
+          AND r.scope -> 'folders' = i.folders
+          AND r.id >= coalesce(
+            (SELECT e.id FROM ferry.sync_runs e
+             WHERE e.account = i.account AND e.resource = i.inventory AND e.status IN ('succeeded', 'held')
+               AND e.scope -> 'folders' = i.folders AND e.id < i.run_since
+             ORDER BY e.id DESC LIMIT 1), 0)
+      ) c
+      WINDOW w AS (ORDER BY c.id)
+    ) o
+    WHERE coalesce(o.next_finished_at, now()) > greatest(o.at + i.promise, i.since)
+  ) g
+  LEFT JOIN LATERAL (
+    SELECT r.error_code FROM ferry.sync_runs r
+    WHERE r.account = i.account AND r.resource = i.inventory AND r.id > g.id AND r.id < coalesce(g.next_id, r.id + 1)
+      AND r.status IN ('failed', 'partial')
+    ORDER BY r.id DESC LIMIT 1
+  ) l ON true
+  ORDER BY g.at DESC, i.account, i.inventory
+$$;
+
+COMMENT ON FUNCTION ferry.blind_spots IS 'When nothing complete was read for longer than promised, the latest first: account, inventory, from (the last complete listing before it), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than promised), error_code (of the last run in it that failed). Since: 7 days ago by default.';
 --> statement-breakpoint
 -- Rules have few distinct schedules, which an index alone counts. A schedule that is the same in every hour needs no time zone
 -- but for the minutes of its offset; of the others, each local time of the week is turned into an instant.
@@ -321,13 +434,57 @@ $$;
 
 COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern and timezone, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists these rules.';
 --> statement-breakpoint
+-- As its owner: readers may not see the hashes of keys that it compares.
+CREATE OR REPLACE FUNCTION ferry.freshness_daily(since timestamptz DEFAULT NULL)
+RETURNS TABLE (account text, inventory text, day date, minutes integer, fresh_minutes integer, share double precision)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
+  WITH late AS MATERIALIZED (
+    SELECT b.account, b.inventory, b.late_from, coalesce(b.fresh_again_at, now()) AS fresh_again_at
+    FROM ferry.blind_spots(coalesce($1, now() - interval '7 days')) b
+  )
+  SELECT d.account, d.inventory, d.day, round(d.seconds / 60)::integer, round((d.seconds - o.seconds) / 60)::integer,
+    round(((d.seconds - o.seconds) / d.seconds)::numeric, 6)::double precision
+  FROM (
+    SELECT i.account, i.inventory, n.day::date AS day, b."from", b."to",
+      extract(epoch FROM b."to" - b."from")::double precision AS seconds
+    FROM ferry.inventories i
+    JOIN ferry.inventory_promises p ON p.account = i.account AND p.resource = i.inventory
+    -- From the first complete listing on.
+    CROSS JOIN LATERAL (
+      SELECT r.finished_at FROM ferry.sync_runs r
+      WHERE r.account = i.account AND r.resource = i.inventory AND r.status IN ('succeeded', 'held')
+        AND r.scope -> 'folders' = p.folders
+      ORDER BY r.id LIMIT 1
+    ) f
+    CROSS JOIN LATERAL (
+      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept, f.finished_at) AS since
+    ) s
+    CROSS JOIN LATERAL generate_series(
+      date_trunc('day', s.since AT TIME ZONE p.timezone), now() AT TIME ZONE p.timezone, interval '1 day') n (day)
+    CROSS JOIN LATERAL (
+      SELECT greatest(n.day AT TIME ZONE p.timezone, s.since) AS "from",
+        least((n.day + interval '1 day') AT TIME ZONE p.timezone, now()) AS "to"
+    ) b
+    WHERE b."to" > b."from"
+  ) d
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(extract(epoch FROM least(l.fresh_again_at, d."to") - greatest(l.late_from, d."from"))), 0)
+      ::double precision AS seconds
+    FROM late l
+    WHERE l.account = d.account AND l.inventory = d.inventory AND l.late_from < d."to" AND l.fresh_again_at > d."from"
+  ) o
+  ORDER BY d.day DESC, d.account, d.inventory
+$$;
+
+COMMENT ON FUNCTION ferry.freshness_daily IS 'For how much of each day each inventory was as fresh as promised: account, inventory, day (in FERRY_TIMEZONE), minutes that are over, fresh_minutes, and share of them. A day begins with the first complete listing, and today ends now. Since: 7 days ago by default.';
+--> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.mcp_servers_of_night(night date)
 RETURNS TABLE (
   account text, server_id text, server_name text, team_id numeric(20, 0), status text, auth_mode text, tools jsonb, valid_from timestamptz
 ) LANGUAGE sql STABLE AS $$
   SELECT s.account, s.server_id, s.server_name, s.team_id, s.status, s.auth_mode, s.tools, s.valid_from
-  FROM ferry.nights($1 - 1) n CROSS JOIN LATERAL ferry.mcp_servers_as_of(n.taken_at) s
-  WHERE n.night = $1 AND s.account = n.account
+  FROM ferry.snapshots_of_night($1) n CROSS JOIN LATERAL ferry.mcp_servers_as_of(n.taken_at) s
+  WHERE s.account = n.account
 $$;
 
 COMMENT ON FUNCTION ferry.mcp_servers_of_night IS 'The MCP servers as each account''s snapshot of a night shows them, see ferry.nights; none of an account that has no snapshot of that night. Raises an error if the history starts later.';
@@ -400,7 +557,8 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
     ) f
   ), counted AS (
     SELECT e.account, e.id, count(*) AS episodes,
-      sum(coalesce(e.ended, now()) - greatest(e.began, coalesce($1, now() - interval '7 days'))) AS fired_for,
+      -- A clock that was set back must not make it negative.
+      sum(greatest(coalesce(e.ended, now()) - greatest(e.began, coalesce($1, now() - interval '7 days')), interval '0')) AS fired_for,
       count(*) FILTER (WHERE e.began - e.ended_before <= $2) AS flaps, array_agg(e.began) AS begins,
       max(e.began) AS last_began, bool_or(e.ended IS NULL) AS firing, count(*) OVER () AS in_all
     FROM episodes e

@@ -77,11 +77,12 @@ async function reportNamed(name: string): Promise<Report> {
   )
 }
 
-/** Throws `UsageError` if there is no snapshot of the night. Says what the snapshots lack of it. */
+/** Throws `UsageError` if there is no snapshot of the night, or it was removed. Says what the snapshots lack of it. */
 async function expectNight(pool: Pool, night: string, account: string | undefined): Promise<void> {
   const { loadNight } = await import('#src/reports/night.ts')
   const snapshots = await loadNight(pool, night, account ?? null)
   if (snapshots.every(({ status }) => status === 'missed')) {
+    await pool.query('select ferry.expect_history($1::date)', [night])
     const whose = account === undefined ? '' : ` of account ${JSON.stringify(account)}`
     throw new UsageError(
       `there is no snapshot${whose} of the night ${night}; \`ferry report nights --since ${night}\` lists those there are`,

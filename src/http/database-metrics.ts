@@ -85,7 +85,7 @@ async function inventoryGauges(client: PoolClient): Promise<GaugeNow[]> {
     },
     {
       name: 'ferry_snapshot_last_timestamp_seconds',
-      help: 'When the last nightly snapshot of an account was taken.',
+      help: 'When the last snapshot of an account was taken, at night or by hand.',
       samples: (await listLastSnapshots(client)).map(
         ({ account, takenAt }) => [{ account }, secondsOf(takenAt)] as const,
       ),

@@ -70,7 +70,6 @@ describe('ferry report', () => {
     expect((await cli.ferryRun('snapshots take')).code).toBe(0)
     const [taken] = await cli.query<{ night: string }>('select night::text from ferry.nights()')
     const night = taken?.night ?? ''
-    await cli.query(`insert into ferry.history (starts_at) values (now() - interval '10 days')`)
     const run = (args: string) => cli.ferryRun(`report rules_by_folder --json${args}`)
     const now = await run('')
     expect(now).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('"rules":') })
@@ -83,6 +82,7 @@ describe('ferry report', () => {
         stderr: `ferry: there is no snapshot of the night ${none}; \`ferry report nights --since ${none}\` lists those there are\n`,
       })
     }
+    await cli.query(`insert into ferry.history (starts_at) values (now() - interval '10 days')`)
     await cli.query(
       `insert into ferry.snapshots (account, slot, taken_at, status, alert_rules_run, mcp_servers_run)
        select 'other', at, at, status, 1, 1 from (values (now() - interval '1 day', 'succeeded'), (now(), 'partial')) as s (at, status)`,
@@ -98,11 +98,14 @@ describe('ferry report', () => {
     const [early] = await cli.query<{ night: string }>(
       `select night::text from ferry.nights(now() - interval '30 days') where account = 'default' and status <> 'missed'`,
     )
-    expect(await run(` --night ${early?.night}`)).toMatchObject({
+    const removed = {
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(/The history starts at .*\n.*FERRY_KEEP_VERSIONS/s),
-    })
+    }
+    expect(await run(` --night ${early?.night}`)).toMatchObject(removed)
+    await cli.query('delete from ferry.snapshots')
+    expect(await run(` --night ${early?.night}`)).toMatchObject(removed)
   })
 
   test('refuses options that a report does not take, and values that it cannot read', async () => {

@@ -80,9 +80,15 @@ test('a night before the history starts is refused, not shown without what was r
   await fillAccounts(store)
   await addSnapshot(store, 'a')
   await store.pool.query(`insert into ferry.history (starts_at) values (now() - interval '1 day')`)
-  for (const name of NIGHTLY) {
-    await expect(rowsOf(store, name, { night: NIGHT })).rejects.toThrow('The history starts at')
+  const refuses = async () => {
+    for (const name of NIGHTLY) {
+      await expect(rowsOf(store, name, { night: NIGHT })).rejects.toThrow('The history starts at')
+    }
   }
+  await refuses()
+  // Snapshots are removed with the history.
+  await store.pool.query('delete from ferry.snapshots')
+  await refuses()
 })
 
 test('nights of one night shows that night alone, also a missed one and one of long ago', async () => {

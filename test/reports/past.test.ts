@@ -110,6 +110,28 @@ test('freshness_daily gives for each day the share of its minutes that were fres
   ])
 })
 
+test('freshness_daily counts no time twice when runs take longer than the promise', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await savePromises(pool, [{ ...PROMISE, promiseMs: 3_600_000, timezone: 'UTC' }])
+  const { rows: days } = await pool.query<{ d: string }>(
+    `select (now() at time zone 'UTC')::date - 1 || '' as d`,
+  )
+  for (let hour = 0; hour < 24; hour += 2) {
+    await addRunAt(pool, `${days[0]?.d}T${`${hour}`.padStart(2, '0')}:00Z`, {}, '3 hours')
+  }
+  const spots = await pool.query<{ overlaps: boolean }>(
+    `select late_from < lag(fresh_again_at) over (order by late_from) as overlaps from ferry.blind_spots()`,
+  )
+  expect(spots.rows.filter(({ overlaps }) => overlaps)).toEqual([])
+  const { rows } = await pool.query(
+    `select minutes, fresh_minutes from ferry.freshness_daily() where day = $1::date`,
+    [days[0]?.d],
+  )
+  // From 03:00, when the first one had finished. What a run has read is three hours old once it is there.
+  expect(rows).toEqual([{ minutes: 1_260, fresh_minutes: 0 }])
+})
+
 test('nights has one row a night: the snapshot of the schedule, or that it was missed', async () => {
   await using store = await openTestStore()
   const { pool } = store
@@ -148,4 +170,29 @@ test('nights has one row a night: the snapshot of the schedule, or that it was m
   ])
   const since = await pool.query(`select night::text from ferry.nights($1) order by 1 limit 1`, [night(3)])
   expect(since.rows).toEqual([{ night: day(3) }])
+})
+
+test('nights shows every night of its time, however long ago the last snapshot was', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const promise = { ...PROMISE, resource: 'mcp-servers', promiseMs: 25 * 3_600_000, folders: null } as const
+  await savePromises(pool, [promise])
+  const days = async (since: string) => {
+    const { rows } = await pool.query<{ ago: number; status: string; account: string }>(
+      `select current_date - night as ago, status, account from ferry.nights(now() - $1::interval) order by 1 desc`,
+      [since],
+    )
+    return rows.map(({ account, ago, status }) => `${account} ${ago} ${status}`)
+  }
+  for (const account of ['default', 'gone']) {
+    await pool.query(
+      `insert into ferry.snapshots (account, taken_at, status, alert_rules_run, mcp_servers_run)
+       values ($1, now() - interval '50 days 1 minute', 'succeeded', 1, 1)`,
+      [account],
+    )
+  }
+  const missed = (from: number) => Array.from({ length: from }, (_, n) => `default ${from - n} missed`)
+  expect((await days('3 days')).filter(line => !line.includes(' 0 '))).toEqual(missed(3))
+  // Nobody promises nights of the other account any more: it missed none lately.
+  expect((await days('60 days')).filter(line => line.startsWith('gone'))).toEqual(['gone 50 succeeded'])
 })

@@ -7,8 +7,7 @@ RETURNS TABLE (
   debug_log_enabled boolean, triggered boolean, creator_name text, updater_name text
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS MATERIALIZED (
-    SELECT n.account, n.taken_at FROM ferry.nights($1 - 1) n
-    WHERE n.night = $1 AND n.taken_at IS NOT NULL AND ferry.expect_history(n.taken_at)
+    SELECT s.account, s.taken_at FROM ferry.snapshots_of_night($1) s
   ), firing AS MATERIALIZED (
     -- Two looks into indexes: an OR would read all episodes.
     SELECT f.account, f.id FROM taken t

@@ -6,7 +6,9 @@ RETURNS TABLE (
   account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
   fresh_again_at timestamptz, error_code text
 ) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
-  SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at, g.at + i.promise, g.next_finished_at,
+  SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at,
+    -- What a run has read is there once it has finished: until then the gap before it lasts.
+    greatest(g.at + i.promise, g.finished_at), g.next_finished_at,
     l.error_code
   FROM (
     SELECT n.account, n.inventory, p.promise, p.folders, s.since, coalesce(
@@ -21,7 +23,7 @@ RETURNS TABLE (
   ) i
   CROSS JOIN LATERAL (
     SELECT * FROM (
-      SELECT c.id, c.at, lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
+      SELECT c.id, c.at, c.finished_at, lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
         SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry.sync_runs r
         WHERE r.account = i.account AND r.resource = i.inventory AND r.status IN ('succeeded', 'held')

@@ -15,13 +15,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
     JOIN ferry.inventory_promises p ON p.account = i.account AND p.resource = i.inventory
     -- From the first complete listing on.
     CROSS JOIN LATERAL (
-      SELECT r.started_at FROM ferry.sync_runs r
+      SELECT r.finished_at FROM ferry.sync_runs r
       WHERE r.account = i.account AND r.resource = i.inventory AND r.status IN ('succeeded', 'held')
         AND r.scope -> 'folders' = p.folders
       ORDER BY r.id LIMIT 1
     ) f
     CROSS JOIN LATERAL (
-      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept, f.started_at) AS since
+      SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept, f.finished_at) AS since
     ) s
     CROSS JOIN LATERAL generate_series(
       date_trunc('day', s.since AT TIME ZONE p.timezone), now() AT TIME ZONE p.timezone, interval '1 day') n (day)

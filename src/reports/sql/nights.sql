@@ -4,6 +4,7 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
     SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.promise,
+      p.account IS NOT NULL AS is_promised,
       coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
       -- The interval of the nightly schedule: the promise without its hour.
       greatest(round(extract(epoch FROM t.promise - interval '1 hour') / 86400), 1)::integer AS every
@@ -12,8 +13,12 @@ RETURNS TABLE (
     CROSS JOIN LATERAL (
       SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.promise, interval '25 hours') AS promise
     ) t
-    -- The snapshot before them may begin a gap.
-    WHERE s.taken_at >= coalesce($1, now() - interval '30 days') - t.promise - interval '1 day'
+    -- The last one before them may begin a gap, however long ago it was.
+    JOIN (
+      SELECT b.account, max(b.taken_at) FILTER (WHERE b.taken_at < coalesce($1, now() - interval '30 days') - interval '1 day') AS before
+      FROM ferry.snapshots b GROUP BY b.account
+    ) l ON l.account = s.account
+    WHERE s.taken_at >= coalesce(l.before, '-infinity')
   ), found AS (
     -- Of several snapshots of a night, the one of the schedule, else the last.
     SELECT DISTINCT ON (t.account, t.night) t.* FROM taken t ORDER BY t.account, t.night, t.slot IS NULL, t.id DESC
@@ -26,6 +31,8 @@ RETURNS TABLE (
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
       floor(extract(epoch FROM now() - f.at - (greatest(f.promise - f.every * interval '1 day', interval '1 hour'))) / 86400)::integer), f.every) n
+    -- An account that nobody promises any more has missed nothing lately.
+    WHERE f.next_night IS NOT NULL OR f.is_promised OR f.at > now() - interval '30 days'
   )
   SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
   FROM (
@@ -37,4 +44,4 @@ RETURNS TABLE (
   ORDER BY n.night DESC, n.account
 $$;
 
-COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
+COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot; where the schedule is uneven, such as weekdays, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';

@@ -18,7 +18,8 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
     ) f
   ), counted AS (
     SELECT e.account, e.id, count(*) AS episodes,
-      sum(coalesce(e.ended, now()) - greatest(e.began, coalesce($1, now() - interval '7 days'))) AS fired_for,
+      -- A clock that was set back must not make it negative.
+      sum(greatest(coalesce(e.ended, now()) - greatest(e.began, coalesce($1, now() - interval '7 days')), interval '0')) AS fired_for,
       count(*) FILTER (WHERE e.began - e.ended_before <= $2) AS flaps, array_agg(e.began) AS begins,
       max(e.began) AS last_began, bool_or(e.ended IS NULL) AS firing, count(*) OVER () AS in_all
     FROM episodes e
