@@ -8,31 +8,10 @@ import {
   type ConsoleHarness,
   hiddenFields,
   OPERATE_TOKEN,
-  openConsoleHarness,
   READ_TOKEN,
   sendForm,
 } from './console-harness.ts'
-
-const PATH = '/ledger/holds'
-const RULES = 30
-const GONE = 15
-
-/** Of thirty rules, the platform does not list fifteen any more. Returns the page of the hold. */
-async function hold(harness: ConsoleHarness): Promise<{ path: string; run: bigint; gone: string[] }> {
-  const { state } = harness.sandbox
-  await harness.sync()
-  const gone = [...state.rules.rows()].slice(0, GONE).map(({ id }) => id)
-  for (const id of gone) state.removeRule(id)
-  const { run, status } = await harness.sync()
-  expect(status).toBe('held')
-  return { path: `${PATH}/${run}`, run, gone: gone.map(String) }
-}
-
-const open = (options: Parameters<typeof openConsoleHarness>[0] = {}) =>
-  openConsoleHarness(options, { rules: RULES, servers: 0 })
-
-const stored = async (harness: ConsoleHarness) =>
-  (await harness.query('select from ferry.alert_rules')).length
+import { GONE, hold, open, PATH, RULES, stored } from './held.ts'
 
 const acts = (harness: ConsoleHarness) =>
   harness.query('select action, actor, because, subject_id from ferry.audit order by id')
@@ -227,7 +206,14 @@ test('what the platform refused is shown afterwards with its request_id, and the
   const { text } = await harness.page(path)
   expect(text).toContain(run!.request_id)
   expect(text).toContain(`href="${path}/approve"`)
+  expect(text).toContain('Approve again once the cause is gone.')
   expect(await stored(harness)).toBe(RULES)
+
+  // There is no button any more once it was rejected.
+  expect((await harness.submit(`${path}/reject`)).status).toBe(303)
+  const rejected = await harness.page(path)
+  expect(rejected.text).toContain('nothing was removed')
+  expect(rejected.text).not.toContain('Approve again')
 })
 
 /** Takes the lease of the inventory, as another run does. */

@@ -1,9 +1,10 @@
 import { rejectRun } from '#src/inventory/approve.ts'
-import { HoldChanged, loadHeldIds, nameOfHeld } from '#src/inventory/holds.ts'
+import { HoldChanged, loadHeldIds, loadRejectedIds, nameOfHeld } from '#src/inventory/holds.ts'
 import { type HeldShare, type HoldRow, loadHeldShare } from '#src/inventory/list-holds.ts'
 import type { ActedBy } from '#src/model/act.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
-import { type Action, type Confirmation, NotPossible, type PageRequest } from '../page.ts'
+import { type Action, type Confirmation, NotPossible } from '../page.ts'
 import type { ConsoleTarget } from '../target.ts'
 import { emptyListing, findHold, rowsInWords, shareInWords } from './hold.ts'
 import { HOLDS, pathOf } from './holds.ts'
@@ -19,21 +20,25 @@ class HoldHasEnded extends Error {
   override readonly name = 'HoldHasEnded'
 }
 
+/** The rows of a hold that a person has rejected before, by the run that held them. */
+type RejectedBefore = ReadonlyMap<string, number>
+
 /** What a person may decide about the rows of a hold. */
 type HoldDecision = {
   readonly path: string
-  explain(hold: HoldRow, share: HeldShare): Omit<Confirmation, 'back'>
+  explain(hold: HoldRow, share: HeldShare, rejected: RejectedBefore): Omit<Confirmation, 'back'>
   /** `seen` names the rows that the person was told of. */
   carryOut(hold: HoldRow, target: ConsoleTarget, by: ActedBy, seen: string): Promise<unknown>
 }
 
 const approve: HoldDecision = {
   path: `${HOLDS}/:run/approve`,
-  explain(hold, share) {
+  explain(hold, share, rejected) {
     const rows = rowsInWords(hold)
     return {
       title: `Remove ${shareInWords(hold, share)} in ${hold.account}?`,
       body: html`<p>${emptyListing(share)}Ferry reads the inventory again, and removes those of the ${rows} that are still gone, if two listings agree. Rows that are gone too, but are not in this hold, stay.</p>
+${rejectedInWords(hold, rejected)}
 <p>What is removed keeps its history. It comes back only if the platform lists it again.</p>
 <p>This may take minutes. You can leave the page.</p>`,
       button: `Remove ${rows}`,
@@ -54,7 +59,7 @@ const reject: HoldDecision = {
     const rows = rowsInWords(hold)
     return {
       title: `Keep ${shareInWords(hold, share)} in ${hold.account}?`,
-      body: html`<p>${emptyListing(share)}The ${rows} ${hold.rows === 1 ? 'stays as it is' : 'stay as they are'} for as long as the platform does not list ${hold.rows === 1 ? 'it' : 'them'}. Ferry does not ask again about them until it has listed them once more.</p>
+      body: html`<p>${emptyListing(share)}The ${rows} ${hold.rows === 1 ? 'stays as it is' : 'stay as they are'} for as long as the platform does not list ${hold.rows === 1 ? 'it' : 'them'}. Ferry does not ask again about ${hold.rows === 1 ? 'it' : 'them'} while no other row vanishes. If another row vanishes before the platform lists ${hold.rows === 1 ? 'this one' : 'these'} again, Ferry asks about all of them together.</p>
 <p>If they turn out to be gone after all, <code>ferry sync</code> with <code>--accept-removals</code> removes them.</p>`,
       button: `Keep ${rows}`,
     }
@@ -71,8 +76,11 @@ function holdAction({ path, explain, carryOut }: HoldDecision): Action {
       if (!hold) return null
       const back = pathOf(hold)
       if (hold.endedAt) return { goTo: back }
-      const { body, ...words } = explain(hold, await loadHeldShare(request.reader, hold))
-      return { ...words, body: html`${body}${await seenField(request, hold)}`, back }
+      const { reader } = request
+      const ids = await loadHeldIds(reader, hold.lastRun)
+      const rejected = countByRun(ids, await loadRejectedIds(reader, hold))
+      const { body, ...words } = explain(hold, await loadHeldShare(reader, hold), rejected)
+      return { ...words, body: html`${body}${seenField(ids)}`, back }
     },
     async act(request, by, form) {
       const hold = await findHold(request)
@@ -83,9 +91,22 @@ function holdAction({ path, explain, carryOut }: HoldDecision): Action {
   }
 }
 
+function countByRun(ids: readonly string[], rejected: ReadonlyMap<string, string>): RejectedBefore {
+  const runs = ids.map(id => rejected.get(id)).filter(run => run !== undefined)
+  return new Map([...Map.groupBy(runs, run => run)].map(([run, { length }]) => [run, length]))
+}
+
+/** Somebody has decided the opposite about these rows. */
+function rejectedInWords({ rows }: HoldRow, rejected: RejectedBefore): Html[] {
+  return [...rejected].map(
+    ([run, before]) =>
+      html`<p><strong>${number(before)} of the ${counted(rows, 'row')} ${before === 1 ? 'was' : 'were'} said not to be gone</strong> in <a href="${HOLDS}/${run}">run ${run}</a>. Approving this hold removes ${before === 1 ? 'it' : 'them'} too.</p>`,
+  )
+}
+
 /** Each poll may hold more rows or fewer: a decision counts for those that the person was told of. */
-async function seenField({ reader }: PageRequest, { lastRun }: HoldRow): Promise<Html> {
-  return html`<input type="hidden" name="seen" value="${nameOfHeld(await loadHeldIds(reader, lastRun))}">`
+function seenField(ids: readonly string[]): Html {
+  return html`<input type="hidden" name="seen" value="${nameOfHeld(ids)}">`
 }
 
 function asNotPossible(hold: HoldRow): (error: unknown) => never {

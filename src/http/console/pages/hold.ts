@@ -59,7 +59,7 @@ const hold: Page = {
       ...(hold.endedAt && !isUnderWay ? {} : { refreshEveryMs: isUnderWay ? REFRESH_MS : WAITING_MS }),
       body: html`${ledgerTabs(HOLDS)}
 ${share ? toDecide(hold, share, isUnderWay) : whatCame(hold, approvals)}
-${whatCameOfIt(here, approvals, target.timezone)}
+${whatCameOfIt(hold, here, approvals, target.timezone)}
 ${facts(factsOf(hold, target.timezone))}
 ${folders.length > 0 ? foldersOf(folders) : null}
 ${hold.endedAt ? null : rowsOf(hold, rows)}
@@ -127,6 +127,7 @@ function whatCame(hold: HoldRow, approvals: readonly Approval[]): Html | null {
 
 /** The approval under way, or how the last one ended, if that was not well. */
 function whatCameOfIt(
+  { outcome }: HoldRow,
   here: ApprovalState | null,
   approvals: readonly Approval[],
   timezone: string,
@@ -142,7 +143,7 @@ function whatCameOfIt(
     return html`<p class="problem" role="status">${badge('bad', 'failed', 'Approval')} ${foreign(here.actor)} approved, but it failed at ${time(here.at, timezone)}: ${sentence(here.message)}</p>`
   }
   if (!last || last.status === 'succeeded') return null
-  return html`<p class="problem" role="status">${badge('bad', last.status, 'Approval')} ${foreign(last.actor)} approved, but nothing was removed: ${sentence(last.message ?? 'no reason is known.')} ${last.requestId ? html`The platform's request_id is <a href="${href('/ledger/calls', { request_id: last.requestId })}"><code>${last.requestId}</code></a>. ` : null}${runLink(last.run, `Run ${last.run}`)} has the details. Approve again once the cause is gone.</p>`
+  return html`<p class="problem" role="status">${badge('bad', last.status, 'Approval')} ${foreign(last.actor)} approved, but nothing was removed: ${sentence(last.message ?? 'no reason is known.')} ${last.requestId ? html`The platform's request_id is <a href="${href('/ledger/calls', { request_id: last.requestId })}"><code>${last.requestId}</code></a>. ` : null}${runLink(last.run, `Run ${last.run}`)} has the details.${outcome === null ? ' Approve again once the cause is gone.' : null}</p>`
 }
 
 function factsOf(hold: HoldRow, timezone: string): (readonly [string, HtmlValue])[] {
