@@ -18,7 +18,7 @@ export type ConsoleSettings = {
   readonly isOn: boolean | null
   /** Who bears it may do everything. If neither token is set, so may everybody on this machine, and nobody else. */
   readonly operateToken: Secret | null
-  /** Who bears it may look, but not at personal data. */
+  /** Who bears it may look, but not at recipients of imports. */
   readonly readToken: Secret | null
   /** Why the console cannot be on with these settings; null if it can. */
   readonly obstacle: string | null

@@ -125,7 +125,9 @@ export const Environment = z.object({
   FERRY_CONSOLE_READ_TOKEN: z
     .string()
     .optional()
-    .describe('Who gives it may look, but sees no personal data and decides nothing.'),
+    .describe(
+      'Who gives it may look and decides nothing. It shows no recipients of imports, but who edited rules, and who decided what.',
+    ),
   FERRY_CONSOLE_READ_TOKEN_FILE: z
     .string()
     .optional()

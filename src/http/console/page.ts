@@ -42,7 +42,7 @@ export type Page = {
   /** As fastify writes it: `/imports/:id`. */
   readonly path: string
   readonly section: Section
-  /** `operate` for personal data. */
+  /** `operate` for recipients of imports. */
   readonly access: Access
   /** Null: there is no such thing. */
   render(request: PageRequest): Promise<View | null>

@@ -4,7 +4,7 @@ import { z } from 'zod'
 /** One minute of an account's imports. */
 const ThroughputMinute = z.object({
   minute: z.date(),
-  /** Calls that began in it, and rows that the platform accepted with them. */
+  /** Calls that began in it, and rows that the platform accepted with them: not those that a person says were sent. */
   calls: z.number(),
   rows: z.number(),
   /** Calls that its limit allows in a minute; null if no worker has written that yet. */

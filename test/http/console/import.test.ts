@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { saveCallsPerMinute } from '#src/db/calls-per-minute.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
+import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import { MAX_COUNTED_REASONS } from '#src/imports/reporting/reasons.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -10,6 +11,7 @@ import {
   ACCEPTED,
   LOST,
   openScriptedWorker,
+  refused,
   sendAll,
   sendBatches,
   UNAUTHORIZED,
@@ -157,6 +159,18 @@ describe('the page of an import', () => {
     expect(minutes.reduce((sum, [, calls]) => sum + Number(calls), 0)).toBe(3)
     expect(textOf(text)).toContain('The platform accepted 6 rows with them.')
     expect(text).toContain('limit')
+  })
+
+  test('does not say that the platform accepted what a person says was sent', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    await saveCallsPerMinute(pool, harness.ferry.limits)
+    const id = await stageRows(pool, { rows: 6, batchRows: 2, onUncertain: 'hold' })
+    await sendBatches(pool, id, [LOST, ACCEPTED, refused(500, 'InternalError')])
+    await resolveUncertain(pool, id, 'sent', null, ADA)
+    const { text } = await harness.page(`/imports/${id}`)
+    expect(funnelOf(text)).toMatchObject({ Sent: '6' })
+    expect(textOf(text)).toContain('The platform accepted 2 rows with them.')
   })
 
   test('is not there for a number that no import has', async () => {

@@ -62,6 +62,16 @@ test('the list shows what became of the rows of each import, and first those tha
   expect(text).toContain('data-refresh="15000"')
 })
 
+test('what is left out is not among the rows to send, as on the page of the import', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { status: 'completed', rows: 10 })
+  await pool.query('update ferry.imports set read = read + 6, duplicate = 6 where id = $1', [id])
+  const [row] = cellsOf((await harness.page('/imports')).text, ALL)
+  expect(row?.slice(5, 7)).toEqual(['10 of 10', '6 left out'])
+  expect((await harness.page(`/imports/${id}`)).text).toContain('10 of 10 rows (100 %)')
+})
+
 test('the list says why the platform stopped an import', async () => {
   await using harness = await openConsoleHarness()
   const id = await stageRows(harness.ferry.pool)

@@ -1,9 +1,14 @@
 import { z } from 'zod'
 import { listImportedAccounts } from '#src/imports/reporting/known-accounts.ts'
-import { listSummaryRows, listWaitingRows, type SummaryRow } from '#src/imports/reporting/summary.ts'
+import {
+  listSummaryRows,
+  listWaitingRows,
+  type SummaryRow,
+  summaryOf,
+} from '#src/imports/reporting/summary.ts'
 import { type WaitsFor, waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { number } from '#src/model/counted.ts'
-import { IMPORT_STATUSES, type ImportStatus, isActive } from '#src/model/import.ts'
+import { IMPORT_STATUSES, type ImportStatus, isActive, toBeSent } from '#src/model/import.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, parsedQuery } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
@@ -70,7 +75,11 @@ function columns(timezone: string): Column<SummaryRow>[] {
     { head: 'Page', cell: row => row.page_id },
     { head: 'Account', cell: row => foreign(row.account) },
     { head: 'Status', cell: row => statusBadge(row) },
-    { head: 'Sent', isNumber: true, cell: row => `${number(row.sent)} of ${number(row.read)}` },
+    {
+      head: 'Sent',
+      isNumber: true,
+      cell: row => `${number(row.sent)} of ${number(toBeSent(summaryOf(row)))}`,
+    },
     { head: 'Other', cell: row => restInWords(row) },
     { head: 'Created', cell: row => time(row.created_at, timezone) },
   ]
