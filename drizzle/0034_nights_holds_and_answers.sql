@@ -2,6 +2,8 @@ ALTER TABLE "ferry"."workers" ADD COLUMN "accounts" text[] DEFAULT '{}' NOT NULL
 COMMENT ON COLUMN ferry.workers.accounts IS 'The accounts of its settings. Empty if that is not known.';--> statement-breakpoint
 ALTER TABLE "ferry"."removal_holds" ADD COLUMN "since_runs" bigint[] DEFAULT '{}' NOT NULL;--> statement-breakpoint
 COMMENT ON COLUMN ferry.removal_holds.since_runs IS 'For each of the ids, in their order, the run since which its removal has been held without a break. Of another length if that is not known.';--> statement-breakpoint
+ALTER TABLE "ferry"."inventory_promises" ADD COLUMN "weekdays" integer[];--> statement-breakpoint
+COMMENT ON COLUMN ferry.inventory_promises.weekdays IS 'The days of the week of the schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';--> statement-breakpoint
 CREATE INDEX "alert_rule_versions_long_schedules" ON "ferry"."alert_rule_versions" USING btree ("id","account") WHERE "ferry"."alert_rule_versions"."valid_to" is null and "ferry"."alert_rule_versions"."enabled" and octet_length("ferry"."alert_rule_versions"."cron_pattern") > 400;--> statement-breakpoint
 -- What a night's report needs of a version stands in the indexes.
 DROP INDEX "ferry"."alert_rule_versions_current", "ferry"."alert_rule_versions_by_end", "ferry"."alert_rule_firings_by_end";--> statement-breakpoint
@@ -77,6 +79,26 @@ END $$;
 
 COMMENT ON FUNCTION ferry.cron_unread IS 'Why ferry.cron_load leaves out rules of this cron pattern: the fields that it cannot read; null if it can read all.';
 --> statement-breakpoint
+-- A batch that a person says was sent has no answer, or the error of the last one: the platform accepted nothing.
+CREATE OR REPLACE FUNCTION ferry.import_throughput(since timestamptz DEFAULT NULL)
+RETURNS TABLE (
+  minute timestamptz, account text, calls integer, rows integer, allowed integer, share double precision
+) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off AS $$
+  SELECT date_trunc('minute', c.started), c.account, count(*)::integer,
+    coalesce(sum(b.rows) FILTER (
+      WHERE b.state = 'sent' AND b.call_id = c.id AND b.http_status IS NOT NULL AND b.error_code IS NULL), 0)::integer,
+    max(l.calls_per_minute), count(*)::double precision / max(l.calls_per_minute)
+  FROM ferry.platform_limits l
+  JOIN ferry.platform_calls c ON c.limit_key = l.limit_key AND c.operation = l.operation
+  LEFT JOIN ferry.import_batches b ON b.id = c.batch_id
+  WHERE l.operation = 'import-subscribers'
+    AND c.counted_by >= coalesce($1, now() - interval '1 day') AND c.started >= coalesce($1, now() - interval '1 day')
+  GROUP BY date_trunc('minute', c.started), c.account
+  ORDER BY date_trunc('minute', c.started) DESC, c.account
+$$;
+
+COMMENT ON FUNCTION ferry.import_throughput IS 'How fast imports are sent, minute by minute, the latest first: minute, account, calls, rows that the platform accepted with them, allowed (calls in a minute, by the settings of the last worker; accounts of one limitGroup share them), and share of them. Minutes without a call have no row. Since: one day ago by default.';
+--> statement-breakpoint
 -- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; the first one counts. They
 -- are looked up once for each name. Invisible characters are those that show nothing, or turn the direction of text: they can
 -- hide instructions for a model from people.
@@ -151,7 +173,7 @@ RETURNS TABLE (
   account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
-    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.promise,
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.promise, p.weekdays,
       p.account IS NOT NULL AS is_promised,
       coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
       -- The interval of the nightly schedule: the promise without its hour.
@@ -175,12 +197,13 @@ RETURNS TABLE (
     FROM (
       SELECT o.*, lead(o.night) OVER (PARTITION BY o.account ORDER BY o.night) AS next_night FROM found o
     ) f
-    CROSS JOIN LATERAL generate_series(f.every, coalesce(
+    CROSS JOIN LATERAL generate_series(CASE WHEN f.weekdays IS NULL THEN f.every ELSE 1 END, coalesce(
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
-      floor(extract(epoch FROM now() - f.at - (greatest(f.promise - f.every * interval '1 day', interval '1 hour'))) / 86400)::integer), f.every) n
+      floor(extract(epoch FROM now() - f.at - (greatest(f.promise - f.every * interval '1 day', interval '1 hour'))) / 86400)::integer), CASE WHEN f.weekdays IS NULL THEN f.every ELSE 1 END) n
     -- An account that nobody promises any more has missed nothing lately.
-    WHERE f.next_night IS NOT NULL OR f.is_promised OR f.at > now() - interval '30 days'
+    WHERE (f.next_night IS NOT NULL OR f.is_promised OR f.at > now() - interval '30 days')
+      AND (f.weekdays IS NULL OR extract(isodow FROM f.night + n) = ANY (f.weekdays))
   )
   SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
   FROM (
@@ -192,7 +215,7 @@ RETURNS TABLE (
   ORDER BY n.night DESC, n.account
 $$;
 
-COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot; where the schedule is uneven, such as weekdays, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
+COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot; where the schedule is uneven, but not by days of the week, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
 --> statement-breakpoint
 -- STABLE, so that in WHERE it is asked once, before any row is read and also if there are none; and so that it judges what
 -- the query sees, not what was written since.
@@ -614,23 +637,3 @@ RETURNS TABLE (
 $$;
 
 COMMENT ON FUNCTION ferry.mcp_by_team_of_night IS 'The view mcp_by_team, as the snapshots of a night show it.';
---> statement-breakpoint
--- A batch that a person says was sent has no answer, or the error of the last one: the platform accepted nothing.
-CREATE OR REPLACE FUNCTION ferry.import_throughput(since timestamptz DEFAULT NULL)
-RETURNS TABLE (
-  minute timestamptz, account text, calls integer, rows integer, allowed integer, share double precision
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off AS $$
-  SELECT date_trunc('minute', c.started), c.account, count(*)::integer,
-    coalesce(sum(b.rows) FILTER (
-      WHERE b.state = 'sent' AND b.call_id = c.id AND b.http_status IS NOT NULL AND b.error_code IS NULL), 0)::integer,
-    max(l.calls_per_minute), count(*)::double precision / max(l.calls_per_minute)
-  FROM ferry.platform_limits l
-  JOIN ferry.platform_calls c ON c.limit_key = l.limit_key AND c.operation = l.operation
-  LEFT JOIN ferry.import_batches b ON b.id = c.batch_id
-  WHERE l.operation = 'import-subscribers'
-    AND c.counted_by >= coalesce($1, now() - interval '1 day') AND c.started >= coalesce($1, now() - interval '1 day')
-  GROUP BY date_trunc('minute', c.started), c.account
-  ORDER BY date_trunc('minute', c.started) DESC, c.account
-$$;
-
-COMMENT ON FUNCTION ferry.import_throughput IS 'How fast imports are sent, minute by minute, the latest first: minute, account, calls, rows that the platform accepted with them, allowed (calls in a minute, by the settings of the last worker; accounts of one limitGroup share them), and share of them. Minutes without a call have no row. Since: one day ago by default.';

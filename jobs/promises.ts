@@ -2,7 +2,7 @@ import type { InventoryAccount } from '#src/inventory/context.ts'
 import { withSource } from '#src/inventory/sources.ts'
 import type { Retention } from '#src/model/retention.ts'
 import type { InventoryPromise } from '#src/reports/promises.ts'
-import { longestIntervalMs } from '#src/schedules/timing.ts'
+import { longestIntervalMs, weekdaysOf } from '#src/schedules/timing.ts'
 import { pollAlertRules } from './poll-alert-rules.ts'
 import { defineSchedules, type ScheduleSettings } from './schedules.ts'
 import { snapshotInventory } from './snapshot-inventory.ts'
@@ -19,12 +19,11 @@ export function promisesOf(
   accounts: Iterable<InventoryAccount>,
   now: Date,
 ): InventoryPromise[] {
-  const intervalMs = (schedule: string) => {
-    const definition = defineSchedules(settings).find(({ name }) => name === schedule)
-    return definition ? longestIntervalMs(definition.timing, now) : 0
-  }
-  const pollMs = POLL_INTERVALS * intervalMs(pollAlertRules.name)
-  const nightMs = intervalMs(snapshotInventory.name) + NIGHT_GRACE_MS
+  const timingOf = (schedule: string) =>
+    defineSchedules(settings).find(({ name }) => name === schedule)?.timing ?? { everyMs: 0 }
+  const pollMs = POLL_INTERVALS * longestIntervalMs(timingOf(pollAlertRules.name), now)
+  const nightly = timingOf(snapshotInventory.name)
+  const nightMs = longestIntervalMs(nightly, now) + NIGHT_GRACE_MS
   const { timezone } = settings
   const runsKeptMs = settings.retention.runsMs
   return [...accounts].flatMap(account => [
@@ -33,6 +32,7 @@ export function promisesOf(
       resource: 'alert-rules',
       promiseMs: pollMs,
       schedule: pollAlertRules.name,
+      weekdays: null,
       timezone,
       runsKeptMs,
       folders: withSource(account, 'alert-rules', undefined, source => source.scope.folders),
@@ -42,6 +42,7 @@ export function promisesOf(
       resource: 'mcp-servers',
       promiseMs: nightMs,
       schedule: snapshotInventory.name,
+      weekdays: weekdaysOf(nightly, now),
       timezone,
       runsKeptMs,
       folders: null,

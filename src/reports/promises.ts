@@ -10,6 +10,8 @@ export type InventoryPromise = Inventory & {
   readonly schedule: string
   /** The time zone in which nights are counted. */
   readonly timezone: string
+  /** The days of the week of the schedule, 1 (Monday) to 7; null if it is not due by them alone. */
+  readonly weekdays: readonly number[] | null
   /** The folders that a listing must include to count, as text; null where the inventory has none. */
   readonly folders: readonly string[] | null
   /** How long its runs are kept; null for ever. Before that nobody knows how fresh the data was. */
@@ -39,8 +41,9 @@ export async function savePromises(pool: Pool, promises: readonly InventoryPromi
       // In one order: workers that start at once write the same rows.
       promises
         .toSorted((a, b) => compare(a.account, b.account) || compare(a.resource, b.resource))
-        .map(({ promiseMs, runsKeptMs, ...same }) => ({
+        .map(({ promiseMs, runsKeptMs, weekdays, ...same }) => ({
           ...same,
+          weekdays: weekdays && [...weekdays],
           promise: `${promiseMs} milliseconds`,
           runs_kept: runsKeptMs === null ? FOR_EVER : `${runsKeptMs} milliseconds`,
           folders: sql`${JSON.stringify(same.folders)}::jsonb`,
@@ -52,6 +55,7 @@ export async function savePromises(pool: Pool, promises: readonly InventoryPromi
         promise: excluded('promise'),
         schedule: excluded('schedule'),
         timezone: excluded('timezone'),
+        weekdays: excluded('weekdays'),
         folders: excluded('folders'),
         runs_kept: excluded('runs_kept'),
         // Other folders must be read first: nothing can be late before there was time for it.

@@ -1,4 +1,4 @@
-import { check, interval, jsonb, primaryKey, sql, text } from '#src/db/drizzle.ts'
+import { check, integer, interval, jsonb, primaryKey, sql, text } from '#src/db/drizzle.ts'
 import { ferry, instant, isOneOf } from '#src/db/schema.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 
@@ -11,6 +11,8 @@ export const inventoryPromises = ferry.table(
     promise: interval('promise').notNull(),
     schedule: text('schedule').notNull(),
     timezone: text('timezone').notNull(),
+    /** The days of the week (1 is Monday) of the schedule, if that is due by them alone. */
+    weekdays: integer('weekdays').array(),
     folders: jsonb('folders').notNull(),
     runs_kept: interval('runs_kept').notNull().default('90 days'),
     /** Since when it is promised to read these folders of the account. */

@@ -61,6 +61,35 @@ export function longestIntervalMs(timing: Timing, from: Date): number {
   return longest
 }
 
+/** A day from midnight to midnight, in milliseconds. */
+const DAY_MS = 86_400_000
+
+/**
+ * The days of the week, 1 (Monday) to 7 (Sunday), on which the timing is due each week. Null if it is not due by days of the
+ * week alone, as far as a year from `from` tells.
+ */
+export function weekdaysOf(timing: Timing, from: Date): readonly number[] | null {
+  if ('everyMs' in timing) return null
+  const ticks = parseFrom(timing, from.getTime())
+  const days = new Set<number>()
+  for (let n = 0; n < MAX_TICKS; n++) {
+    const tick = ticks.next()
+    if (tick.getTime() > from.getTime() + LOOK_AHEAD_MS) break
+    days.add(Date.UTC(tick.getFullYear(), tick.getMonth(), tick.getDate()) / DAY_MS)
+  }
+  const weekdays = new Set([...days].map(weekdayOf))
+  // In no zone has the time of today passed by the day after tomorrow.
+  for (let day = Math.floor(from.getTime() / DAY_MS) + 2; day < Math.max(...days); day++) {
+    if (weekdays.has(weekdayOf(day)) !== days.has(day)) return null
+  }
+  return [...weekdays].toSorted((a, b) => a - b)
+}
+
+/** Of a day since 1970, which began on a Thursday. */
+function weekdayOf(day: number): number {
+  return ((day + 3) % 7) + 1
+}
+
 /**
  * Walks forward only: where clocks change, cron-parser misses ticks on its way back, and where they skip midnight it
  * throws. A walk that begins during such a change may miss it too, so it begins well before.

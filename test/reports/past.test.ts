@@ -172,6 +172,36 @@ test('nights has one row a night: the snapshot of the schedule, or that it was m
   expect(since.rows).toEqual([{ night: day(3) }])
 })
 
+test('nights misses only the days of the week on which its schedule is due', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const weekdays = [1, 2, 3, 4, 5]
+  const promise = {
+    ...PROMISE,
+    resource: 'mcp-servers',
+    promiseMs: 73 * 3_600_000,
+    folders: null,
+    weekdays,
+  } as const
+  await savePromises(pool, [promise])
+  await pool.query(
+    `insert into ferry.snapshots (account, taken_at, status, alert_rules_run, mcp_servers_run)
+     select 'default', date_trunc('week', now() at time zone 'UTC') at time zone 'UTC' - n * interval '1 day' + interval '3 hours', 'succeeded', 1, 1
+     from unnest(array[7, 3]) n`,
+  )
+  const { rows } = await pool.query<{ name: string; status: string }>(
+    `select to_char(night, 'Dy') as name, status from ferry.nights(now() - interval '30 days')
+     where night < date_trunc('week', now() at time zone 'UTC') order by night`,
+  )
+  expect(rows.map(({ name, status }) => `${name} ${status}`)).toEqual([
+    'Mon succeeded',
+    'Tue missed',
+    'Wed missed',
+    'Thu missed',
+    'Fri succeeded',
+  ])
+})
+
 test('nights shows every night of its time, however long ago the last snapshot was', async () => {
   await using store = await openTestStore()
   const { pool } = store

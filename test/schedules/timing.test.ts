@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { slotAfter, slotAt, spread } from '#src/schedules/timing.ts'
+import { slotAfter, slotAt, spread, weekdaysOf } from '#src/schedules/timing.ts'
 
 describe('a job that runs every so often', () => {
   test('has its slots at multiples of the interval since 1970', () => {
@@ -106,4 +106,18 @@ describe('a job with a cron time', () => {
       { numRuns: 300 },
     )
   })
+})
+
+test.for([
+  ['30 3 * * *', [1, 2, 3, 4, 5, 6, 7]],
+  ['30 3 * * 1-5', [1, 2, 3, 4, 5]],
+  ['0 1,13 * * 0,3', [3, 7]],
+  ['30 3 1 * *', null],
+  ['30 3 */2 * *', null],
+  ['30 3 * 1 *', null],
+] as const)('the days of the week of %s', ([cron, days]) => {
+  for (const timezone of ['UTC', 'Asia/Tokyo', 'America/New_York']) {
+    expect(weekdaysOf({ cron, timezone }, new Date('2026-11-20T12:00Z'))).toEqual(days)
+  }
+  expect(weekdaysOf({ everyMs: 1_000 }, new Date())).toBeNull()
 })

@@ -6,5 +6,6 @@ export const PROMISE = {
   runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',
+  weekdays: null,
   folders: ['0'],
 } as const

@@ -84,7 +84,7 @@ async function recordWork(pool: Pool, account: string): Promise<void> {
 }
 
 async function promise(pool: Pool, account: string): Promise<void> {
-  const usual = { account, timezone: 'UTC', runsKeptMs: null }
+  const usual = { account, timezone: 'UTC', runsKeptMs: null, weekdays: null }
   await savePromises(pool, [
     {
       ...usual,

@@ -3,7 +3,7 @@ RETURNS TABLE (
   account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
-    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.promise,
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.promise, p.weekdays,
       p.account IS NOT NULL AS is_promised,
       coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
       -- The interval of the nightly schedule: the promise without its hour.
@@ -27,12 +27,13 @@ RETURNS TABLE (
     FROM (
       SELECT o.*, lead(o.night) OVER (PARTITION BY o.account ORDER BY o.night) AS next_night FROM found o
     ) f
-    CROSS JOIN LATERAL generate_series(f.every, coalesce(
+    CROSS JOIN LATERAL generate_series(CASE WHEN f.weekdays IS NULL THEN f.every ELSE 1 END, coalesce(
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
-      floor(extract(epoch FROM now() - f.at - (greatest(f.promise - f.every * interval '1 day', interval '1 hour'))) / 86400)::integer), f.every) n
+      floor(extract(epoch FROM now() - f.at - (greatest(f.promise - f.every * interval '1 day', interval '1 hour'))) / 86400)::integer), CASE WHEN f.weekdays IS NULL THEN f.every ELSE 1 END) n
     -- An account that nobody promises any more has missed nothing lately.
-    WHERE f.next_night IS NOT NULL OR f.is_promised OR f.at > now() - interval '30 days'
+    WHERE (f.next_night IS NOT NULL OR f.is_promised OR f.at > now() - interval '30 days')
+      AND (f.weekdays IS NULL OR extract(isodow FROM f.night + n) = ANY (f.weekdays))
   )
   SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
   FROM (
@@ -44,4 +45,4 @@ RETURNS TABLE (
   ORDER BY n.night DESC, n.account
 $$;
 
-COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot; where the schedule is uneven, such as weekdays, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';
+COMMENT ON FUNCTION ferry.nights IS 'Each night since the first snapshot: account, night (the date in FERRY_TIMEZONE), status (succeeded, held, partial, or missed: no snapshot; where the schedule is uneven, but not by days of the week, missed nights are guessed by its longest interval), snapshot (snapshots.id), taken_at, and its two runs. Since: 30 days ago by default.';

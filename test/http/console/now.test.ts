@@ -18,6 +18,7 @@ const PROMISE: InventoryPromise = {
   runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',
+  weekdays: null,
   folders: ['0'],
 }
 
