@@ -78,7 +78,7 @@ export function weekdaysOf(timing: Timing, from: Date): readonly number[] | null
     days.add(Date.UTC(tick.getFullYear(), tick.getMonth(), tick.getDate()) / DAY_MS)
   }
   const weekdays = new Set([...days].map(weekdayOf))
-  // In no zone has the time of today passed by the day after tomorrow.
+  // The time of today, or of tomorrow in another zone, may have passed before `from`.
   for (let day = Math.floor(from.getTime() / DAY_MS) + 2; day < Math.max(...days); day++) {
     if (weekdays.has(weekdayOf(day)) !== days.has(day)) return null
   }
