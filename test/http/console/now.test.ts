@@ -8,6 +8,7 @@ import { type InventoryPromise, savePromises } from '#src/reports/promises.ts'
 import { pauseSchedule } from '#src/schedules/control.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageRuns, NEW_RUN } from '#test/support/runs.ts'
+import { ACCEPTED, LOST, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
@@ -102,7 +103,7 @@ test('each decision that waits leads to the page that decides it', async () => {
   for (const { id } of [...state.rules.rows()].slice(0, 15)) state.removeRule(id)
   const { run } = await harness.sync()
   const { text } = await harness.page('/')
-  expect(verdictIn(text)).toEqual(['warn', '4 decisions wait.'])
+  expect(verdictIn(text)).toEqual(['warn', `4 decisions wait, and import ${ids[3]} has sent 0 of 10 rows.`])
   expect(text).toContain(`href="/ledger/holds/${run}"`)
   expect(text).toContain('15 alert rules were not listed any more')
   for (const id of ids.slice(0, 3)) expect(text).toContain(`href="/imports/${id}"`)
@@ -125,6 +126,19 @@ test('workers show what they do, and who is silent is said to be', async () => {
   expect(text).toContain('data-announce="Worker two">silent<')
   expect(text).toContain('nothing at the moment')
   await lease.release()
+})
+
+test('a running import is named with how far it is, and that its calls get no answer', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  await allRight(harness)
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 10, batchRows: 2 })
+  await sendBatches(pool, id, [ACCEPTED])
+  const well = `All 2 inventories are fresh, one worker is alive, import ${id} has sent 2 of 10 rows, and nothing waits for a decision.`
+  expect(verdictIn((await harness.page('/', READ_TOKEN)).text)).toEqual(['good', well])
+  await sendBatches(pool, id, [LOST, LOST])
+  const failing = `The last 2 calls of import ${id} failed, and import ${id} has sent 2 of 10 rows.`
+  expect(verdictIn((await harness.page('/', READ_TOKEN)).text)).toEqual(['warn', failing])
 })
 
 test('limits of the last hour are drawn, with calls that were refused', async () => {

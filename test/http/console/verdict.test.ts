@@ -6,7 +6,15 @@ const fresh = { state: 'fresh' } as never
 const late = { state: 'late' } as never
 const alive = { isAlive: true } as never
 const silent = { isAlive: false } as never
-const WELL = { inventories: [fresh], workers: [alive, silent], holds: [], imports: [], schedules: [] }
+const WELL = {
+  inventories: [fresh],
+  workers: [alive, silent],
+  holds: [],
+  imports: [],
+  running: [],
+  schedules: [],
+}
+const running = (id: string, failures = 0) => ({ id, sent: 1_000, toBeSent: 2_500, failures })
 const some = (count: number) => Array.from({ length: count }, () => ({}) as never)
 
 test.each([
@@ -24,6 +32,36 @@ test.each([
   [{ imports: some(20) }, {}, 'warn', 'At least 20 decisions wait.'],
   [{ schedules: [{ paused: true } as never] }, {}, 'warn', 'One schedule is paused.'],
   [{ schedules: [{ lastOutcome: 'failed' } as never] }, {}, 'warn', 'One schedule failed the last time.'],
+  [
+    { running: [running('7')] },
+    {},
+    'good',
+    'The inventory is fresh, one worker is alive, import 7 has sent 1,000 of 2,500 rows, and nothing waits for a decision.',
+  ],
+  [
+    { running: [running('7', 8)] },
+    {},
+    'warn',
+    'The last 8 calls of import 7 failed, and import 7 has sent 1,000 of 2,500 rows.',
+  ],
+  [
+    { running: [running('2', 1), running('3'), running('4'), running('5')] },
+    {},
+    'warn',
+    'The last call of import 2 failed, and 4 imports are running.',
+  ],
+  [
+    { running: [running('2', 1), running('3', 1), running('4', 2), running('5', 2)], holds: some(1) },
+    {},
+    'warn',
+    'The last calls of 4 imports failed, one decision waits, and 4 imports are running.',
+  ],
+  [
+    { inventories: [], running: [running('7')] },
+    {},
+    'quiet',
+    'No inventory was read so far, and import 7 has sent 1,000 of 2,500 rows.',
+  ],
   [{}, { queue: 'The queue did not answer within 2 s.' }, 'bad', 'The queue does not answer.'],
   [{}, { schema: 'newer' }, 'bad', 'The database is of another version of Ferry.'],
   [

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { inTransaction } from '#src/db/pool.ts'
 import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
+import { listRunningImports, type RunningImport } from '#src/imports/reporting/running.ts'
 import { listWaitingRows, type SummaryRow } from '#src/imports/reporting/summary.ts'
 import { type HoldRow, listHolds } from '#src/inventory/list-holds.ts'
 import { type BlindSpot, listBlindSpots } from '#src/reports/blind-spots.ts'
@@ -18,7 +19,9 @@ export type NowFacts = {
   readonly schedules: readonly ScheduleRow[]
   readonly limits: readonly LimitMinute[]
   readonly holds: readonly HoldRow[]
+  /** Those that wait for a person. */
   readonly imports: readonly SummaryRow[]
+  readonly running: readonly RunningImport[]
   readonly blindSpots: readonly BlindSpot[]
 }
 
@@ -35,6 +38,7 @@ export function loadNow(reader: Pool, schedules: readonly Schedule[]): Promise<N
     limits: await listLimitUse(client),
     holds: await listHolds(client, 'open', MAX_SHOWN),
     imports: await listWaitingRows(client, MAX_SHOWN),
+    running: await listRunningImports(client, MAX_SHOWN),
     blindSpots: await listBlindSpots(client, MAX_SHOWN),
   }))
 }

@@ -1,3 +1,4 @@
+import { counted, number } from '#src/model/counted.ts'
 import { isLate } from '#src/reports/freshness.ts'
 import type { Readiness } from '../../readiness.ts'
 import type { Tone } from '../parts/values.ts'
@@ -12,26 +13,36 @@ export type Verdict = {
   readonly sentence: string
 }
 
-type Facts = Pick<NowFacts, 'inventories' | 'workers' | 'holds' | 'imports' | 'schedules'>
+type Facts = Pick<NowFacts, 'inventories' | 'workers' | 'holds' | 'imports' | 'running' | 'schedules'>
 
-/** Names what is wrong and what waits for a person; if there is neither, what is well. */
+/** Names what is wrong and what waits for a person; if there is neither, what is well. Running imports are always named. */
 export function verdictOf(facts: Facts, readiness: Readiness): Verdict {
   const wrong = whatIsWrong(facts, readiness)
   const waits = whatWaits(facts)
+  const runs = progressInWords(facts.running)
   if (wrong.length > 0)
-    return { tone: 'bad', word: 'Not all right', sentence: sentenceOf([...wrong, ...waits]) }
+    return { tone: 'bad', word: 'Not all right', sentence: sentenceOf([...wrong, ...waits, ...runs]) }
   if (waits.length > 0) {
     const isAsked = facts.holds.length + facts.imports.length > 0
-    return { tone: 'warn', word: isAsked ? 'Please decide' : 'Look here', sentence: sentenceOf(waits) }
+    return {
+      tone: 'warn',
+      word: isAsked ? 'Please decide' : 'Look here',
+      sentence: sentenceOf([...waits, ...runs]),
+    }
   }
   const { inventories, workers } = facts
   if (inventories.length === 0) {
-    return { tone: 'quiet', word: 'Nothing yet', sentence: 'No inventory was read so far.' }
+    return {
+      tone: 'quiet',
+      word: 'Nothing yet',
+      sentence: sentenceOf(['no inventory was read so far', ...runs]),
+    }
   }
   const alive = workers.filter(({ isAlive }) => isAlive).length
   const well = [
     freshInWords(inventories),
     alive === 1 ? 'one worker is alive' : `${alive} workers are alive`,
+    ...runs,
     'nothing waits for a decision',
   ]
   return { tone: 'good', word: 'All right', sentence: sentenceOf(well) }
@@ -56,22 +67,49 @@ function whatIsWrong({ inventories, workers }: Facts, { schema, queue }: Readine
   return wrong.filter(words => words !== false)
 }
 
-function whatWaits({ holds, imports, schedules }: Facts): string[] {
+/** So many imports are named one by one; of more, how many there are. */
+const MAX_NAMED = 3
+
+function progressInWords(running: Facts['running']): string[] {
+  if (running.length > MAX_NAMED) {
+    return [`${running.length >= MAX_SHOWN ? 'at least ' : ''}${running.length} imports are running`]
+  }
+  return running.map(
+    ({ id, sent, toBeSent }) => `import ${id} has sent ${number(sent)} of ${counted(toBeSent, 'row')}`,
+  )
+}
+
+function failingInWords(running: Facts['running']): string[] {
+  const failing = running.filter(({ failures }) => failures > 0)
+  if (failing.length > MAX_NAMED) {
+    return [
+      `the last calls of ${failing.length >= MAX_SHOWN ? 'at least ' : ''}${failing.length} imports failed`,
+    ]
+  }
+  return failing.map(({ id, failures }) =>
+    failures === 1
+      ? `the last call of import ${id} failed`
+      : `the last ${number(failures)} calls of import ${id} failed`,
+  )
+}
+
+function whatWaits({ holds, imports, running, schedules }: Facts): string[] {
   const decisions = holds.length + imports.length
   const isMore = holds.length >= MAX_SHOWN || imports.length >= MAX_SHOWN
   const paused = schedules.filter(schedule => schedule.paused).length
   // One failure is no harm yet: an inventory that gets too old because of them is late.
   const failed = schedules.filter(({ lastOutcome }) => lastOutcome === 'failed').length
   const waits: (string | false)[] = [
+    ...failingInWords(running),
     isMore && `at least ${decisions} decisions wait`,
-    !isMore && decisions > 0 && `${counted(decisions, 'decision waits', 'decisions wait')}`,
-    paused > 0 && `${counted(paused, 'schedule is', 'schedules are')} paused`,
-    failed > 0 && `${counted(failed, 'schedule', 'schedules')} failed the last time`,
+    !isMore && decisions > 0 && `${inWords(decisions, 'decision waits', 'decisions wait')}`,
+    paused > 0 && `${inWords(paused, 'schedule is', 'schedules are')} paused`,
+    failed > 0 && `${inWords(failed, 'schedule', 'schedules')} failed the last time`,
   ]
   return waits.filter(words => words !== false)
 }
 
-function counted(count: number, one: string, several: string): string {
+function inWords(count: number, one: string, several: string): string {
   return count === 1 ? `one ${one}` : `${count} ${several}`
 }
 
