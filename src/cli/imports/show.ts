@@ -36,14 +36,16 @@ function printJsonReport({ summary, batches, reasons, ...about }: Report): void 
   printJson(summary)
   printJson(about)
   for (const batch of batches) {
-    const { id, from_line, to_line, claimed_at, sent_at, http_status, error_code, request_ids, ...rest } =
+    const { id, from_line, to_line, claimed_at, called_at, sent_at, http_status, error_code, ...others } =
       batch
+    const { request_ids, ...rest } = others
     printJson({
       batch: id,
       fromLine: from_line,
       toLine: to_line,
       ...rest,
       claimedAt: claimed_at,
+      calledAt: called_at,
       sentAt: sent_at,
       httpStatus: http_status,
       errorCode: error_code,

@@ -26,8 +26,15 @@ export async function lockPage(client: PoolClient, id: bigint): Promise<void> {
   )
 }
 
+/** In SQL, what a decision needs to know of batch `b`. */
+const DECIDED = `b.id, b.from_line as "fromLine", b.to_line as "toLine", b.rows, cardinality(b.set_aside) as "setAside",
+  b.call_id as call`
+
 const DecidedBatch = z.object({
   id: z.string().transform(BigInt),
+  /** The lines of the file from its first row to its last. */
+  fromLine: z.string(),
+  toLine: z.string(),
   rows: z.number(),
   /** How many of its rows the platform had named as wrong. */
   setAside: z.number(),
@@ -41,7 +48,7 @@ export type DecidedBatch = z.infer<typeof DecidedBatch>
 /** Returns the uncertain batches of an import, or one of them if it is uncertain, as a decision would be about them. */
 export async function listDecidable(pool: Pool, id: bigint, batchId: bigint | null): Promise<DecidedBatch[]> {
   const { rows } = await pool.query(
-    `select id, rows, cardinality(set_aside) as "setAside", call_id as call from ferry.import_batches b
+    `select ${DECIDED} from ferry.import_batches b
      where b.state not in ('sent', 'split') and ${IS_DECIDABLE} and import_id = $1 and ($2::bigint is null or id = $2)`,
     [id, batchId],
   )
@@ -69,7 +76,7 @@ export async function decideBatches(
   const { rows } = await client.query(
     `update ferry.import_batches b set ${as === 'sent' ? SENT : RESEND}, message = coalesce($3::text, message)
      where ${IS_UNCERTAIN} and state <> 'in flight' and import_id = $1 and ($2::bigint is null or id = $2)
-     returning id, rows, cardinality(set_aside) as "setAside", call_id as call`,
+     returning ${DECIDED}`,
     [id, batchId, as === 'sent' ? RESOLVED_AS_SENT : null],
   )
   return DecidedBatch.array().parse(rows)

@@ -12,6 +12,8 @@ const BatchRow = z.object({
   resends: z.number(),
   uncertain: z.boolean(),
   claimed_at: z.date().nullable(),
+  /** When the last call of it began, whatever came of that; null if none was made. */
+  called_at: z.date().nullable(),
   sent_at: z.date().nullable(),
   http_status: z.number().nullable(),
   error_code: z.string().nullable(),
@@ -26,7 +28,9 @@ export type BatchRow = Readonly<z.infer<typeof BatchRow>>
 const BATCHES = `
   select b.id, b.from_line, b.to_line, b.rows,
        case when ${IS_CLAIM_EXPIRED} then 'uncertain' else b.state end as state, b.resends,
-       b.uncertain, b.claimed_at, b.sent_at, b.http_status, b.error_code, b.message,
+       b.uncertain, b.claimed_at,
+       (select max(c.started) from ferry.platform_calls c where c.batch_id = b.id or c.id = b.call_id) as called_at,
+       b.sent_at, b.http_status, b.error_code, b.message,
        array(select c.request_id from ferry.platform_calls c
              where (c.batch_id = b.id or c.id = b.call_id) and c.request_id is not null order by c.id) as request_ids,
        (with recursive source as (

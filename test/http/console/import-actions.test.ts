@@ -182,10 +182,21 @@ describe('resolving', () => {
   test('one batch leaves the others uncertain', async () => {
     await using harness = await openConsoleHarness()
     const { pool } = harness.ferry
-    const id = await stageRows(pool, { rows: 6, batchRows: 2, onUncertain: 'hold' })
+    const staged = { pageId: 7n, file: 'people.csv', onUncertain: 'hold' } as const
+    const id = await stageRows(pool, { ...staged, rows: 6, batchRows: 2 })
     const [first, second] = await sendBatches(pool, id, [LOST, LOST])
-    const { text } = await harness.page(`/imports/${id}/batches/${first}/sent`)
-    expect(textOf(text)).toContain('Count 1 batch with 2 rows as sent?')
+    const all = textOf((await harness.page(`/imports/${id}/resolve/sent`)).text)
+    expect(all).toContain('Count 2 batches with 4 rows as sent?')
+    expect(all).toContain(`Import ${id} made a call for each of these batches`)
+    for (const [batch, lines] of [
+      [first, '2–3'],
+      [second, '4–5'],
+    ] as const) {
+      const one = textOf((await harness.page(`/imports/${id}/batches/${batch}/sent`)).text)
+      expect(one).toContain(`Count batch ${batch} with 2 rows as sent?`)
+      expect(one).toContain('To page 7 of account default, by email, from people.csv.')
+      expect(one).toContain(`made a call for batch ${batch}, which has lines ${lines} of the file`)
+    }
     expect((await harness.submit(`/imports/${id}/batches/${first}/sent`)).status).toBe(303)
     expect(await loadSummary(pool, id)).toMatchObject({ sent: 2, uncertain: 2 })
     expect((await harness.submit(`/imports/${id}/batches/${second}/resend`)).status).toBe(303)

@@ -256,6 +256,14 @@ describe('the batches of an import', () => {
     const { text } = await harness.page(`/imports/${id}`)
     expect(cellsOf(text, 'Uncertain: 2 rows').map(([batch]) => batch)).toEqual([`${lost}`])
     expect(text).toContain(`<a href="/imports/${id}/batches/${lost}/sent">`)
+    // By that it is found at the platform.
+    const calls = await pool.query(
+      'select started from ferry.platform_calls where batch_id = $1 order by started',
+      [lost],
+    )
+    const began = (calls.rows[0].started as Date).toISOString()
+    const [, shown = ''] = text.split('<caption>Uncertain: 2 rows</caption>')
+    expect(shown).toContain(`<span>call began at <time datetime="${began}">`)
     expect(cellsOf((await harness.page(`/imports/${id}?batches=uncertain`)).text, BATCHES)).toHaveLength(1)
   })
 

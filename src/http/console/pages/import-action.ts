@@ -3,8 +3,9 @@ import { loadSummaryRow, type SummaryRow } from '#src/imports/reporting/summary.
 import type { ActedBy } from '#src/model/act.ts'
 import { isActive } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
-import { html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { type Action, type Confirmation, idOf, NotPossible, type PageRequest } from '../page.ts'
+import { foreign } from '../parts/values.ts'
 import { importLimitOf } from './import.ts'
 
 /** What a decision about an import is made from. */
@@ -81,6 +82,11 @@ export function notPossible(row: SummaryRow, words: string): NotPossible {
 
 function pathOf({ id }: SummaryRow): string {
   return `/imports/${id}`
+}
+
+/** Where its rows go, and from which file. */
+export function destination(row: SummaryRow): Html {
+  return html`To page <strong>${row.page_id}</strong> of account <strong>${foreign(row.account)}</strong>, by ${foreign(row.method)}, from ${foreign(row.file)}.`
 }
 
 /** What must not have changed between the confirmation and the decision. A worker that begins or ends a turn changes nothing. */

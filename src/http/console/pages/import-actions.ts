@@ -11,8 +11,8 @@ import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
 import type { Action } from '../page.ts'
 import { sentence } from '../parts/sentence.ts'
-import { duration, foreign } from '../parts/values.ts'
-import { type ImportDecision, importAction } from './import-action.ts'
+import { duration } from '../parts/values.ts'
+import { destination, type ImportDecision, importAction } from './import-action.ts'
 import { isFirstRowsApproval } from './import-decisions.ts'
 import { RESOLVE_DECISIONS } from './import-resolve.ts'
 
@@ -94,10 +94,6 @@ ${unsure}
     }
   },
   carryOut: ({ id, request }, by) => cancelImport(request.target.pool, id, by),
-}
-
-function destination(row: SummaryRow): Html {
-  return html`To page <strong>${row.page_id}</strong> of account <strong>${foreign(row.account)}</strong>, by ${foreign(row.method)}, from ${foreign(row.file)}.`
 }
 
 /** How much is sent and for how long, if nobody else uses the limit. */

@@ -58,7 +58,7 @@ function columns(timezone: string): Column<BatchRow>[] {
     { head: 'Rows', isNumber: true, cell: ({ rows }) => number(rows) },
     { head: 'State', cell: row => stateOf(row) },
     { head: 'Calls', isNumber: true, cell: row => callsOf(row) },
-    { head: 'Sent at', cell: ({ sent_at }) => time(sent_at, timezone) },
+    { head: 'Sent at', cell: row => sentAt(row, timezone) },
     { head: 'Answer', cell: row => answerOf(row) },
     { head: 'Request ids', cell: ({ request_ids }) => requestIds(request_ids) },
   ]
@@ -67,6 +67,12 @@ function columns(timezone: string): Column<BatchRow>[] {
 function stateOf({ id, state, uncertain }: BatchRow): Html {
   const of = `Batch ${id}`
   return uncertain && state === 'ready' ? badge('warn', 'to be resent', of) : badge(TONES[state], state, of)
+}
+
+/** Of a batch that is not sent, by when its call is found at the platform. */
+function sentAt({ sent_at, called_at, calls }: BatchRow, timezone: string): Html {
+  if (sent_at !== null || called_at === null) return time(sent_at, timezone)
+  return html`<span>${calls > 1 ? 'last call' : 'call'} began at ${time(called_at, timezone)}</span>`
 }
 
 function callsOf({ calls, resends }: BatchRow): string {

@@ -9,7 +9,7 @@ import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import { counted } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { idOf } from '../page.ts'
-import { type About, type ImportDecision, notPossible } from './import-action.ts'
+import { type About, destination, type ImportDecision, notPossible } from './import-action.ts'
 import { mayResolve } from './import-decisions.ts'
 
 /** What a person found out about uncertain batches, all or one. The form carries which they were. */
@@ -22,10 +22,10 @@ function resolution(path: string, as: Resolution): ImportDecision {
       const batches = await listDecidable(about.request.reader, about.id, batchOf(about))
       if (batches.length === 0) throw notPossible(about.row, nothingToDecide(about))
       const rows = sum(batches.map(batch => batch.rows))
-      const which = `${counted(batches.length, 'batch', 'batches')} with ${counted(rows, 'row')}`
+      const which = `${batchesInWords(batches)} with ${counted(rows, 'row')}`
       return {
         title: as === 'sent' ? `Count ${which} as sent?` : `Send ${which} again?`,
-        body: html`<p>Import ${about.id} made a call for each of these batches, and no definite answer came.</p>
+        body: html`<p>${destination(about.row)} ${whatHappened(about.id, batches)}</p>
 ${as === 'sent' ? asSent(batches, rows) : asResend(about.row, rows)}
 ${whatFollows(about.row, batches)}<input type="hidden" name="doubt" value="${doubtAbout(batches)}">`,
         button:
@@ -49,9 +49,24 @@ function nothingToDecide({ id, request: { params } }: About): string {
     : `Batch ${params.batch} of import ${id} is not uncertain: there is nothing to decide about it.`
 }
 
+function batchesInWords(batches: readonly DecidedBatch[]): string {
+  const [first] = batches
+  return first && batches.length === 1 ? `batch ${first.id}` : counted(batches.length, 'batch', 'batches')
+}
+
+function whatHappened(id: bigint, batches: readonly DecidedBatch[]): string {
+  const [first] = batches
+  if (!first || batches.length > 1) {
+    return `Import ${id} made a call for each of these batches, and no definite answer came.`
+  }
+  const { fromLine, toLine } = first
+  const lines = fromLine === toLine ? `line ${fromLine}` : `lines ${fromLine}–${toLine}`
+  return `Import ${id} made a call for batch ${first.id}, which has ${lines} of the file, and no definite answer came.`
+}
+
 function asSent(batches: readonly DecidedBatch[], rows: number): Html {
   const setAside = sum(batches.map(batch => batch.setAside))
-  return html`<p>You say that the platform has them. ${counted(rows - setAside, 'row')} ${rows - setAside === 1 ? 'counts' : 'count'} as sent, and ${rows === 1 ? 'is' : 'are'} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform had named as wrong become rejects.` : null}</p>
+  return html`<p>You say that the platform has ${rows === 1 ? 'it' : 'them'}. ${counted(rows - setAside, 'row')} ${rows - setAside === 1 ? 'counts' : 'count'} as sent, and ${rows === 1 ? 'is' : 'are'} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform had named as wrong become rejects.` : null}</p>
 <p><strong>This cannot be undone.</strong> If it is not so, these people are not subscribed, and an import of the same file leaves them out.</p>`
 }
 
@@ -60,7 +75,7 @@ function asResend({ status }: SummaryRow, rows: number): Html {
     cancelled: 'This import is cancelled: importing the file again sends them.',
     paused: 'This import is paused: they are sent once it is resumed.',
   }
-  return html`<p>You say that the platform does not have them, or that sending them twice does no harm. ${counted(rows, 'row')} ${rows === 1 ? 'is' : 'are'} to be sent again. ${status === 'cancelled' || status === 'paused' ? when[status] : null}</p>
+  return html`<p>You say that the platform does not have ${rows === 1 ? 'it' : 'them'}, or that sending ${rows === 1 ? 'it' : 'them'} twice does no harm. ${counted(rows, 'row')} ${rows === 1 ? 'is' : 'are'} to be sent again. ${status === 'cancelled' || status === 'paused' ? when[status] : null}</p>
 <p>Whoever is subscribed already gets the same settings again. A call that was made cannot be taken back.</p>`
 }
 
