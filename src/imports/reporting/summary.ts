@@ -108,11 +108,15 @@ export async function listSummaryRows(
   return SummaryRow.array().parse(rows)
 }
 
-/** Returns imports that wait for a person, the oldest first: staged, paused and undecided ones. */
+/**
+ * Returns imports that wait for a person, the oldest first: staged, paused and undecided ones, and cancelled ones with
+ * uncertain rows, until their recipients are purged.
+ */
 export async function listWaitingRows(client: Pool | PoolClient, limit: number): Promise<SummaryRow[]> {
   const { rows } = await client.query(
     `${SUMMARIES} where i.finished_at is null
-       and (i.status in ('paused', 'undecided') or i.status = 'staging' and i.staged_at is not null)
+         and (i.status in ('paused', 'undecided') or i.status = 'staging' and i.staged_at is not null)
+       or i.status = 'cancelled' and i.uncertain > 0 and i.purged_at is null
      order by i.id limit $1`,
     [limit],
   )

@@ -15,7 +15,7 @@ export type WaitsFor = {
 
 /** Returns what an import waits for a person for; null if it does not wait. */
 export function waitsFor(row: SummaryRow): WaitsFor | null {
-  const { status, staged_at, pause_code, pause_message, uncertain } = row
+  const { status, staged_at, purged_at, pause_code, pause_message, uncertain } = row
   if (status === 'staging' && staged_at !== null) {
     const why = 'Its file has been checked. Nothing is sent until somebody confirms it.'
     // As `oldStagings` has it: the earlier of the two.
@@ -27,9 +27,10 @@ export function waitsFor(row: SummaryRow): WaitsFor | null {
     const why = `${pause_message ?? 'It is paused.'}${rest || codeAside(pause_code, pause_message)}`
     return { decision: 'resume', why, until: null }
   }
-  if (status === 'undecided') {
+  const isCancelled = status === 'cancelled' && uncertain > 0 && purged_at === null
+  if (status === 'undecided' || isCancelled) {
     const rows = uncertain === 1 ? 'one row' : counted(uncertain, 'row')
-    const why = `No definite answer came for ${rows}: the platform may have them. Somebody has to find out.`
+    const why = `${isCancelled ? 'It is cancelled. ' : ''}No definite answer came for ${rows}: the platform may have them. Somebody has to find out.`
     return { decision: 'resolve', why, until: null }
   }
   return null

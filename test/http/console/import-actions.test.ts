@@ -152,9 +152,11 @@ describe('a confirmation', () => {
     await using harness = await openConsoleHarness()
     const id = await standing(harness.ferry.pool, 'paused', 7n)
     const { text } = await harness.page(`/imports/${id}/cancel`)
-    expect(textOf(text)).toContain('0 rows are not sent. A cancelled import cannot be resumed.')
+    expect(textOf(text)).toContain('No row is left to be sent. A cancelled import cannot be resumed.')
     expect(textOf(text)).toContain('2 rows were sent, and stay on page 7.')
-    expect(textOf(text)).toContain('The outcome of 2 rows is not known.')
+    expect(textOf(text)).toContain('The outcome of 2 rows is not known, and cancelling does not change that.')
+    expect(textOf(text)).toContain('This import stays among the decisions that wait until')
+    expect(textOf(text)).not.toContain('To send the others later')
     expect(text).toContain('class="danger"')
   })
 

@@ -2,6 +2,8 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { recordWorker } from '#src/db/workers.ts'
+import { cancelImport } from '#src/imports/control/cancel.ts'
+import { purgeImport } from '#src/imports/control/purge.ts'
 import { leaseNameOf } from '#src/inventory/lease-name.ts'
 import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
 import { type InventoryPromise, savePromises } from '#src/reports/promises.ts'
@@ -108,6 +110,27 @@ test('each decision that waits leads to the page that decides it', async () => {
   expect(text).toContain('15 alert rules were not listed any more')
   for (const id of ids.slice(0, 3)) expect(text).toContain(`href="/imports/${id}"`)
   expect(text).not.toContain(`href="/imports/${ids[3]}"`)
+})
+
+test('an undecided import that is cancelled waits until its uncertain rows are decided about, or it is purged', async () => {
+  await using harness = await openConsoleHarness()
+  await allRight(harness)
+  const { pool } = harness.ferry
+  const [decided, purged] = [
+    await stageRows(pool, { status: 'undecided', pageId: 1n }),
+    await stageRows(pool, { status: 'undecided', pageId: 2n }),
+  ]
+  for (const id of [decided, purged]) await cancelImport(pool, id, ADA)
+  await stageRows(pool, { status: 'cancelled', pageId: 3n })
+  const { text } = await harness.page('/')
+  expect(verdictIn(text)).toEqual(['warn', '2 decisions wait.'])
+  for (const id of [decided, purged]) expect(text).toContain(`href="/imports/${id}"`)
+  expect(text).toContain('It is cancelled. No definite answer came for 10 rows: the platform may have them.')
+  expect((await harness.page('/imports')).text).toContain(`href="/imports/${decided}#uncertain"`)
+
+  expect((await harness.submit(`/imports/${decided}/resolve/sent`)).status).toBe(303)
+  await purgeImport(pool, purged, ADA)
+  expect((await harness.page('/')).text).not.toContain('Decisions that wait')
 })
 
 test('workers show what they do, and who is silent is said to be', async () => {

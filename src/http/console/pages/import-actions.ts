@@ -82,13 +82,13 @@ const cancel: ImportDecision = {
   async explain({ id, row }) {
     const unsure =
       row.uncertain > 0 &&
-      html`<p>The outcome of ${counted(row.uncertain, 'row')} is not known. You can still say what became of ${row.uncertain === 1 ? 'it' : 'them'} after this.</p>`
+      html`<p>The outcome of ${counted(row.uncertain, 'row')} is not known, and cancelling does not change that. This import stays among the decisions that wait until somebody says what became of ${row.uncertain === 1 ? 'it' : 'them'}.</p>`
     return {
       title: `Cancel import ${id}?`,
-      body: html`<p>${counted(row.pending, 'row')} ${row.pending === 1 ? 'is' : 'are'} not sent. <strong>A cancelled import cannot be resumed.</strong></p>
+      body: html`<p>${row.pending === 0 ? 'No row is left to be sent.' : `${counted(row.pending, 'row')} ${row.pending === 1 ? 'is' : 'are'} not sent.`} <strong>A cancelled import cannot be resumed.</strong></p>
 <p>${counted(row.sent, 'row')} ${row.sent === 1 ? 'was' : 'were'} sent, and ${row.sent === 1 ? 'stays' : 'stay'} on page ${row.page_id}. Calls under way still end and are counted.</p>
 ${unsure}
-<p>To send the others later, import the file again: recipients that were sent are left out.</p>`,
+${row.pending === 0 ? null : html`<p>To send the others later, import the file again: recipients that were sent are left out.</p>`}`,
       button: `Cancel import ${id}`,
       isDangerous: true,
     }
