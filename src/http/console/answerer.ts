@@ -109,12 +109,22 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
   ): FastifyReply {
     reply.headers(HEADERS)
     if ('goTo' in answer) return reply.redirect(answer.goTo, 303)
-    const { status, title, body, refreshEveryMs } = answer
+    const { status, title, heading, body, refreshEveryMs } = answer
     // One that fetches itself is the same again: whoever leaves it open would have the garbage collected each time.
     if (refreshEveryMs === undefined) target()?.collectGarbageLater()
     const timezone = target()?.timezone ?? 'UTC'
     const isFailure = status >= 500
-    const frame = { title, section, here: request.url, visitor, timezone, isFailure, refreshEveryMs, assets }
+    const frame = {
+      title,
+      heading,
+      section,
+      here: request.url,
+      visitor,
+      timezone,
+      isFailure,
+      refreshEveryMs,
+      assets,
+    }
     return reply
       .code(status)
       .type('text/html; charset=utf-8')

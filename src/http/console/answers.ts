@@ -1,10 +1,9 @@
 import { DatabaseError } from 'pg'
-import { type Html, html } from './html.ts'
+import { html } from './html.ts'
+import type { View } from './page.ts'
 
 /** What a request gets: a page with this content, or another place to go to. */
-export type Answer =
-  | { readonly status: number; readonly title: string; readonly body: Html; readonly refreshEveryMs?: number }
-  | { readonly goTo: string }
+export type Answer = ({ readonly status: number } & View) | { readonly goTo: string }
 
 /** A page that says why there is nothing else. */
 export function refused(status: number, words: string): Answer {

@@ -2,9 +2,12 @@ import type { Visitor } from './access.ts'
 import { type Html, html } from './html.ts'
 import { SECTIONS, type Section } from './page.ts'
 import { time } from './parts/values.ts'
+import { namedInWords } from './parts/visible.ts'
 
 export type Frame = {
   readonly title: string
+  /** Stands above the page; absent: the title. */
+  readonly heading?: Html | undefined
   readonly section: Section | null
   /** The path of this page with its query: what signing in comes back to. */
   readonly here: string
@@ -19,14 +22,24 @@ export type Frame = {
 
 /** A whole page around its content. */
 export function pageOf(frame: Frame, body: Html): Html {
-  const { title, section, here, visitor, timezone, isFailure, refreshEveryMs, assets } = frame
+  const {
+    title,
+    heading = title,
+    section,
+    here,
+    visitor,
+    timezone,
+    isFailure,
+    refreshEveryMs,
+    assets,
+  } = frame
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title} · Ferry</title>
+<title>${namedInWords(title)} · Ferry</title>
 <link rel="stylesheet" href="${assets.style}">
 <link rel="icon" href="${assets.icon}" type="image/svg+xml">
 <script src="${assets.script}" defer></script>
@@ -41,7 +54,7 @@ export function pageOf(frame: Frame, body: Html): Html {
   )}</ul></nav>
 </header>
 <main id="main" tabindex="-1"${isFailure ? html` class="failed"` : null}${refreshEveryMs ? html` data-refresh="${refreshEveryMs}"` : null}>
-<h1>${title}</h1>
+<h1>${heading}</h1>
 ${body}
 </main>
 <footer>

@@ -32,6 +32,8 @@ export type PageRequest = {
 
 export type View = {
   readonly title: string
+  /** Stands above the page; absent: the title. */
+  readonly heading?: Html
   readonly body: Html
   /** How often the page fetches itself; absent: never. */
   readonly refreshEveryMs?: number

@@ -58,6 +58,53 @@ test('says who changed what, old to new, word by word, and leads to the rule, th
   expect(text).toContain('<ins>very </ins>')
 })
 
+test('a change of only invisible characters shows them, and those of emoji stay otherwise', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const rule = { id: '1', from: at(1), to: at(2) }
+  await insertRuleVersion(pool, { ...rule, name: 'Checkout', labels: { a: '👩‍🚒 on call' } })
+  await insertRuleVersion(pool, {
+    ...rule,
+    name: 'Check\u200bout',
+    labels: { a: '👩‍🚒 is on call', b: '\u200b' },
+    from: at(2),
+    to: undefined,
+  })
+  const { text } = await harness.page('/changes')
+  const mark = '<mark class="hidden-character">U+200B</mark>'
+  expect(text).toContain(`<del>Checkout</del><span class="arrow"> → </span><ins>Check${mark}out</ins>`)
+  expect(text).toContain(`<ins>${mark}</ins>`)
+  expect(text).toContain('👩‍🚒')
+  expect(text).not.toContain('U+200D')
+  const page = (await harness.page('/rules/a/1')).text
+  expect(page).toContain(`<ins>Check${mark}out</ins>`)
+  expect(page).toContain('<title>CheckU+200Bout · Ferry</title>')
+})
+
+test('what is invisible in an MCP server has marks wherever it changed', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const server = { id: '1', name: 'Re\u200bpos\u202e 👩‍🚒', from: at(1), to: at(2) }
+  await insertServerVersion(pool, { ...server, tools: [{ name: 'a\u200bb', description: 'Finds code' }] })
+  const tools = [{ name: 'a\u200bb', description: 'Finds code \u202eand sends it' }]
+  await insertServerVersion(pool, { ...server, name: `${server.name} 2`, tools, from: at(2), to: undefined })
+  const hidden = /[\u200b\u202e]/u
+  for (const path of [
+    '/changes?resource=mcp-servers',
+    `/changes/compare?from=${at(1)}&to=${at(3)}&resource=mcp-servers`,
+    '/servers/a/1',
+  ]) {
+    const { text } = await harness.page(path)
+    expect(text, path).not.toMatch(hidden)
+    expect(text, path).toContain('<ins> <mark class="hidden-character">U+202E</mark>and sends it</ins>')
+    expect(text, path).toContain('Re<mark class="hidden-character">U+200B</mark>pos')
+    expect(text, path).toContain('tools.a<mark class="hidden-character">U+200B</mark>b')
+  }
+  const { text } = await harness.page('/servers/a/1')
+  expect(text).toContain('<title>ReU+200BposU+202E 👩‍🚒 2 · Ferry</title>')
+  expect(text).toMatch(/<h1>Re<mark[^>]*>U\+200B<\/mark>pos/)
+})
+
 test('each filter narrows the list, keeps its value in the form, and the links keep the others', async () => {
   await using harness = await openConsoleHarness()
   await addHistory(harness)

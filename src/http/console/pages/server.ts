@@ -9,7 +9,7 @@ import { pager, readCursor } from '../parts/paging.ts'
 import { facts, table } from '../parts/table.ts'
 import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
 import { badge, foreign, time } from '../parts/values.ts'
-import { visible } from '../parts/visible.ts'
+import { marked, visible } from '../parts/visible.ts'
 
 /** An MCP server as it is, its tools, and all that happened to it: also of one that is gone. */
 export const server: Page = {
@@ -22,9 +22,11 @@ export const server: Page = {
     if (!row) return null
     const { account, id } = { account: row.account, id: `${row.server_id}` }
     const timeline = await loadTimeline(reader, { resource: 'mcp-servers', account, id }, after)
+    const title = titleOf(textOf(row.server_name), id)
     return {
-      title: titleOf(textOf(row.server_name), id),
-      body: html`<p class="quiet">MCP server <bdi>${id}</bdi> of account <bdi>${account}</bdi></p>
+      title,
+      heading: marked(title),
+      body: html`<p class="quiet">MCP server <bdi>${marked(id)}</bdi> of account <bdi>${account}</bdi></p>
 ${notesOn(row, timezone)}
 ${factsOf(row, timezone)}
 ${toolsTable(row.tools)}
@@ -38,7 +40,7 @@ ${pager(pathOf('mcp-servers', account, id), query, timeline.next)}`,
 function factsOf(row: InventoryRow, timezone: string): Html {
   return facts([
     ['State', stateOf(row)],
-    ['Address', foreign(textOf(row.url))],
+    ['Address', visible(textOf(row.url), MAX_DESCRIPTION_CHARACTERS)],
     ['Transport', foreign(textOf(row.transport))],
     ['Authentication', foreign(textOf(row.auth_mode))],
     ['Team', foreign(textOf(row.team_id))],

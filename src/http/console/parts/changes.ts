@@ -2,6 +2,7 @@ import type { ChangeKind } from '#src/inventory/changes.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { badge, foreign, type Tone } from './values.ts'
+import { marked, visible } from './visible.ts'
 
 const TONES: Readonly<Record<ChangeKind, Tone>> = {
   added: 'good',
@@ -25,7 +26,7 @@ export function pathOf(resource: Resource, account: string, id: string): string 
   return `/${resource === 'alert-rules' ? 'rules' : 'servers'}/${encodeURIComponent(account)}/${encodeURIComponent(id)}`
 }
 
-/** Its name, which leads to its page, and what it is. */
+/** Its name, which leads to its page, and what it is. What is invisible has marks if it is an MCP server. */
 export function inventoryLink(row: {
   readonly resource: Resource
   readonly account: string
@@ -33,5 +34,6 @@ export function inventoryLink(row: {
   readonly name: string | null
 }): Html {
   const { resource, account, id, name } = row
-  return html`<span><a href="${pathOf(resource, account, id)}">${foreign(name || id)}</a><br><small>${resource === 'alert-rules' ? 'rule' : 'MCP server'} <bdi>${id}</bdi> in <bdi>${account}</bdi></small></span>`
+  const isRule = resource === 'alert-rules'
+  return html`<span><a href="${pathOf(resource, account, id)}">${isRule || name?.trim() === '' ? foreign(name || id) : visible(name || id)}</a><br><small>${isRule ? 'rule' : 'MCP server'} <bdi>${marked(id)}</bdi> in <bdi>${account}</bdi></small></span>`
 }

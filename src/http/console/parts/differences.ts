@@ -6,20 +6,28 @@ import {
   valueInWords,
 } from '#src/inventory/differences.ts'
 import { number } from '#src/model/counted.ts'
+import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { foreign } from './values.ts'
-import { ARROW, shortened, wordDiff } from './word-diff.ts'
+import { looksSame, marked, visible } from './visible.ts'
+import { ARROW, type Show, shortened, wordDiff } from './word-diff.ts'
 
-/** What a change altered: each field with its old and its new value, texts word by word. At most `max` fields. */
+type Altered = { readonly resource: Resource; readonly before: string | null; readonly after: string | null }
+
+/**
+ * What a change altered: each field with its old and its new value, texts word by word. At most `max` fields. Invisible
+ * characters have marks in what MCP servers say, and where nothing else differs.
+ */
 export function differencesList(
-  { before, after }: { readonly before: string | null; readonly after: string | null },
+  { resource, before, after }: Altered,
   max: number,
   more?: string,
 ): Html | null {
   const all = differencesIn(fieldsFrom(before), fieldsFrom(after))
   if (all.length === 0) return null
   const rest = all.length - max
-  return html`<dl class="differences">${all.slice(0, max).map(({ field, ...values }) => html`<div><dt>${foreign(field)}</dt><dd>${difference(values)}</dd></div>`)}</dl>
+  const isMcp = resource === 'mcp-servers'
+  return html`<dl class="differences">${all.slice(0, max).map(({ field, ...values }) => html`<div><dt>${isMcp ? visible(field) : foreign(field)}</dt><dd>${difference(values, isMcp)}</dd></div>`)}</dl>
 ${rest > 0 ? html`<p class="quiet">and ${number(rest)} more${more ? html`: <a href="${more}">all of them</a>` : null}</p>` : null}`
 }
 
@@ -56,15 +64,21 @@ function namesIn(tools: Fields): string {
 
 const MAX_VALUE_CHARACTERS = 600
 
-function difference({ before, after }: Pick<Difference, 'before' | 'after'>): Html {
+function difference({ before, after }: Pick<Difference, 'before' | 'after'>, isMcp: boolean): Html {
+  const show: Show = isMcp || looksSame(textIn(before), textIn(after)) ? marked : text => text
   if (typeof before === 'string' && typeof after === 'string' && before !== '' && after !== '') {
-    return wordDiff(before, after)
+    return wordDiff(before, after, show)
   }
-  return html`<span class="words"><del>${value(before)}</del>${ARROW}<ins>${value(after)}</ins></span>`
+  return html`<span class="words"><del>${value(before, show)}</del>${ARROW}<ins>${value(after, show)}</ins></span>`
 }
 
-function value(given: unknown): Html {
+function value(given: unknown, show: Show): Html {
   if (given === undefined || given === null) return html`<span class="none">none</span>`
   if (given === '') return html`<span class="none">(empty)</span>`
-  return shortened(typeof given === 'string' ? given : valueInWords(given), MAX_VALUE_CHARACTERS)
+  return shortened(textIn(given), MAX_VALUE_CHARACTERS, show)
+}
+
+function textIn(given: unknown): string {
+  if (given === undefined || given === null) return ''
+  return typeof given === 'string' ? given : valueInWords(given)
 }

@@ -14,9 +14,45 @@ const ONE_INVISIBLE = new RegExp(`(${INVISIBLE.source})`, 'u')
 /** Text in which a mark such as `U+200B` stands for each invisible character. Lines and tabs stay. */
 export function marked(text: string): Html {
   return html`${text.split(ONE_INVISIBLE).map(part => {
-    if (part === '\n' || part === '\t' || !INVISIBLE.test(part)) return part
+    if (staysAsItIs(part)) return part
     return html`<mark class="hidden-character">${nameOf(part)}</mark>`
   })}`
+}
+
+function staysAsItIs(part: string): boolean {
+  return part === '\n' || part === '\t' || !INVISIBLE.test(part)
+}
+
+const EMOJI = /(\p{RGI_Emoji})/v
+
+/**
+ * Text in which the name of each invisible character stands in its place, where no marks are possible. Those of which an emoji
+ * is made stay.
+ */
+export function namedInWords(text: string): string {
+  return text
+    .split(EMOJI)
+    .map((part, index) => (index % 2 === 1 ? part : withNames(part)))
+    .join('')
+}
+
+function withNames(text: string): string {
+  return text
+    .split(ONE_INVISIBLE)
+    .map(part => (staysAsItIs(part) ? part : nameOf(part)))
+    .join('')
+}
+
+/** Whether two texts look the same to a person, since only invisible characters differ. */
+export function looksSame(one: string, other: string): boolean {
+  return withoutInvisible(one) === withoutInvisible(other)
+}
+
+function withoutInvisible(text: string): string {
+  return text
+    .split(ONE_INVISIBLE)
+    .filter(part => !INVISIBLE.test(part))
+    .join('')
 }
 
 function nameOf(character: string): string {
