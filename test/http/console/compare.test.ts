@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { addSnapshot } from '#test/support/snapshots.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+import { textOf } from './cells.ts'
 import { type ConsoleHarness, openConsoleHarness } from './console-harness.ts'
 import { HOSTILE, rowsIn } from './markup.ts'
 
@@ -82,6 +83,32 @@ test('says that the history before its start is not known', async () => {
       'The history starts at',
     )
   expect([await notice(2), await notice(4)]).toEqual([true, false])
+})
+
+test('says that nothing was read before the first reading, or that a moment is in the future', async () => {
+  await using harness = await openConsoleHarness()
+  await harness.sync()
+  const compared = async (from: string, to: string) => {
+    const { text } = await harness.page(`/changes/compare?from=${from}&to=${to}`)
+    return textOf(text)
+  }
+  const before = await compared('2020-01-01', '2020-01-02')
+  expect(before).toMatch(/Nothing of account default was read before \d{4}-/)
+  expect(before).toContain('Nothing is known of these moments.')
+  expect(before).not.toContain('Both moments are the same.')
+  const since = await compared('2020-01-01', new Date().toISOString())
+  expect(since).toContain('what was read first is shown as added')
+  expect(since).not.toContain('Nothing is known of these moments.')
+  const now = new Date().toISOString()
+  const until = await compared(now, '2999-01-01')
+  expect(until).toContain(
+    'The moment 2999-01-01 00:00:00 is in the future: what is known now is shown for it.',
+  )
+  expect(until).toContain('Both moments are the same.')
+  const future = await compared('2999-01-01', '2999-01-02')
+  expect(future).toContain('Both moments are in the future: nothing is known of them.')
+  expect(future).not.toContain('Both moments are the same.')
+  expect(future).not.toContain('Nothing of account')
 })
 
 test('a wrong address is refused with the name of what is wrong, an unknown snapshot is not found', async () => {

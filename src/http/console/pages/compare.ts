@@ -6,7 +6,7 @@ import {
   type Moments,
   type PagedDifference,
 } from '#src/inventory/compare-page.ts'
-import { loadHistoryStart } from '#src/inventory/history-start.ts'
+import { listFirstReadings, loadHistoryStart } from '#src/inventory/history-start.ts'
 import { loadSnapshotPage } from '#src/inventory/snapshot-page.ts'
 import { number } from '#src/model/counted.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
@@ -14,6 +14,7 @@ import { type Html, html } from '../html.ts'
 import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../page.ts'
 import { changeBadge, inventoryLink, pathOf } from '../parts/changes.ts'
 import { compareForms } from '../parts/compare-forms.ts'
+import { futureNotice, isUnread, unreadNotice } from '../parts/compare-notices.ts'
 import { differencesList } from '../parts/differences.ts'
 import { zoneOf } from '../parts/instants.ts'
 import { type Moment, momentIn, momentInWords, resolveMoment } from '../parts/moments.ts'
@@ -87,24 +88,30 @@ async function resolvePair({ reader }: PageRequest, asked: Asked): Promise<Pair 
 async function comparison(
   { query, reader, target: { timezone } }: PageRequest,
   asked: Asked,
-  { from, to }: Pair,
+  pair: Pair,
 ): Promise<Html> {
+  const { from, to } = pair
   const { resource, kind } = asked
   const account = from.account ?? to.account ?? asked.account
   const moments = { from: from.at, to: to.at, account, kind }
   const after = readCursor(query, cursorOf(resource))
-  const [page, other, startsAt] = await Promise.all([
+  const [page, other, startsAt, readings] = await Promise.all([
     loadDifferencePage(reader, resource, moments, after && { id: after[0], account: after[1] }, PAGE_ROWS),
     loadDifferencePage(reader, otherThan(resource), moments, null, 0),
     loadHistoryStart(reader),
+    listFirstReadings(reader, resource, account ?? null),
   ])
+  const now = new Date()
+  const isKnown = Date.parse(from.at) <= now.getTime() && !isUnread(readings, pair)
   const { next } = page
   const isIncomplete = startsAt !== null && startsAt.getTime() > Date.parse(from.at)
   return html`<p>From ${momentInWords(from, timezone)} to ${momentInWords(to, timezone)}, ${account === undefined ? 'all accounts' : html`account <bdi>${account}</bdi>`}.</p>
 ${isIncomplete ? html`<p class="notice warn">The history starts at ${momentInWords({ at: startsAt.toISOString(), snapshot: null, account: null }, timezone)}: versions that ended before were removed, so what was before is shown as added later.</p>` : null}
+${unreadNotice(readings, pair, timezone)}
+${futureNotice(pair, now, timezone)}
 ${inventoryTabs(query, resource, { [resource]: page.counts, [otherThan(resource)]: other.counts })}
 ${kindTabs(query, kind)}
-${table('What differs, by id', columns(resource), page.differences, emptyOf(page, moments))}
+${table('What differs, by id', columns(resource), page.differences, isKnown ? emptyOf(page, moments) : html`Nothing is known of these moments.`)}
 ${pager(PATH, query, next && writeCursor([next.id, next.account]))}`
 }
 
