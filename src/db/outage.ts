@@ -11,11 +11,14 @@ export type DatabaseAddress = { readonly url: string; readonly setting: string }
 export class PostgresUnavailable extends Error {
   override readonly name = 'PostgresUnavailable'
   readonly code: string
-  constructor({ url, setting }: DatabaseAddress, cause: unknown) {
+  /** Whether no connection was had: the server was asked for nothing. */
+  readonly wasUnreached: boolean
+  constructor({ url, setting }: DatabaseAddress, cause: unknown, wasUnreached = false) {
     const code = codeOf(cause)
     const what = code === READ_ONLY ? 'takes no writes' : 'cannot be reached'
     super(`Postgres at ${placeOf(url)} (${setting}) ${what}: ${reasonOf(cause)}`, { cause })
     this.code = code
+    this.wasUnreached = wasUnreached
   }
 }
 

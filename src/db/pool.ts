@@ -135,7 +135,7 @@ class FerryPool extends Pool {
    */
   async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.connect().catch(error => {
-      throw this.#unavailable(error)
+      throw this.#unavailable(error, true)
     })
     let isBroken = false
     const broke = () => {
@@ -150,7 +150,7 @@ class FerryPool extends Pool {
       return result
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error))
-      throw isBroken || isConnectionError(error) ? this.#unavailable(error) : error
+      throw isBroken || isConnectionError(error) ? this.#unavailable(error, false) : error
     } finally {
       client.off('error', broke)
       client.release(failure)
@@ -167,9 +167,11 @@ class FerryPool extends Pool {
     if (client instanceof WatchedClient) client.servedBy(facts.pid)
   }
 
-  #unavailable(error: unknown): PostgresUnavailable {
+  #unavailable(error: unknown, wasUnreached: boolean): PostgresUnavailable {
     const unavailable =
-      error instanceof PostgresUnavailable ? error : new PostgresUnavailable(this.#address, error)
+      error instanceof PostgresUnavailable
+        ? error
+        : new PostgresUnavailable(this.#address, error, wasUnreached)
     this.#outageLog.failed(unavailable)
     return unavailable
   }

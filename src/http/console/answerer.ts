@@ -4,11 +4,11 @@ import { reasonOf } from '#src/model/reason.ts'
 import { type Access, createFailureBrake, type Tokens, type Visitor, visitorOf } from './access.ts'
 import {
   type Answer,
+  failedDecision,
   needsOperate,
   notPossible,
   notServing,
   refused,
-  uncertain,
   unreadable,
   wrongAddress,
 } from './answers.ts'
@@ -18,7 +18,12 @@ import { BadQuery, NotPossible, type PageRequest, type Section } from './page.ts
 import type { ConsoleTarget } from './target.ts'
 
 /** Where a page stands, and who may see it. */
-export type Place = { readonly section: Section | null; readonly access: Access }
+export type Place = {
+  readonly section: Section | null
+  readonly access: Access
+  /** For decisions: the page of what they are about. */
+  backFrom?(params: PageRequest['params']): string
+}
 
 export type Answerer = {
   /** Answers with what `work` comes to, if the visitor may, or with a page that says why not. */
@@ -78,6 +83,7 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
   async function workFor(
     request: FastifyRequest,
     visitor: Visitor,
+    { backFrom }: Place,
     work: (asked: PageRequest) => Promise<Answer>,
   ): Promise<Answer> {
     const now = target()
@@ -97,7 +103,9 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
       if (error instanceof BadQuery) return wrongAddress(error.message, pathname)
       if (error instanceof NotPossible) return notPossible(error.message, error.back)
       log.warn({ error: reasonOf(error) }, 'A page of the console failed.')
-      return request.method === 'POST' ? uncertain(pathname) : unreadable(error)
+      return request.method === 'POST' && backFrom
+        ? failedDecision(error, pathname, backFrom(asked.params))
+        : unreadable(error)
     }
   }
 
@@ -155,11 +163,12 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
   }
 
   return {
-    async answer(request, reply, { section, access }, work) {
+    async answer(request, reply, place, work) {
+      const { section, access } = place
       const visitor = visitorFrom(request)
       if (!visitor) return refuseVisitor(request, reply)
       const may = access === 'read' || visitor.access === 'operate'
-      const answer = may ? await workFor(request, visitor, work) : needsOperate(request.url)
+      const answer = may ? await workFor(request, visitor, place, work) : needsOperate(request.url)
       return send(request, reply, { section, visitor }, answer)
     },
     async signIn(request, reply) {

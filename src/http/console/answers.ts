@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg'
+import { PostgresUnavailable } from '#src/db/outage.ts'
 import { html } from './html.ts'
 import type { View } from './page.ts'
 
@@ -51,8 +52,17 @@ export function unreadable(error: unknown): Answer {
   return { status: 503, title: 'Not now', body: html`<p class="problem">${words}</p>`, refreshEveryMs: 5_000 }
 }
 
-/** A page for a decision that failed half-way: it may have been carried out. */
-export function uncertain(path: string): Answer {
-  const body = html`<p class="problem">Something failed while this was done. It may have been done, or not: look at the <a href="/ledger/audit">audit</a> and at the thing itself before you <a href="${path}">try again</a>. The log of this worker has the reason.</p>`
+/**
+ * A page for a decision at `path`, about the thing at `back`, that failed. What failed half-way may have been carried out; it was
+ * not if no connection to Postgres was had, since a decision is the last that an action asks for.
+ */
+export function failedDecision(error: unknown, path: string, back: string): Answer {
+  const audit = html`<a href="/ledger/audit">audit</a>`
+  const thing = html`<a href="${back}">the thing itself</a>`
+  if (error instanceof PostgresUnavailable && error.wasUnreached) {
+    const body = html`<p class="problem">Postgres cannot be reached, so nothing was done. <a href="${path}">Try again</a> once it can be: the ${audit} and ${thing} show then how it is. The log of this worker has the reason.</p>`
+    return { status: 503, title: 'Not done', body }
+  }
+  const body = html`<p class="problem">Something failed while this was done. It may have been done, or not: look at the ${audit} and at ${thing} before you <a href="${path}">try again</a>. The log of this worker has the reason.</p>`
   return { status: 503, title: 'Perhaps done', body }
 }

@@ -46,7 +46,8 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): voi
     )
   }
   for (const action of ACTIONS) {
-    const place = { section: action.section, access: 'operate' } as const
+    const { section, backFrom } = action
+    const place = { section, access: 'operate', backFrom } as const
     app.get(action.path, (request, reply) =>
       answer(request, reply, place, asked => forms.confirm(action, asked)),
     )

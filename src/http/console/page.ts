@@ -68,10 +68,12 @@ export type Action = {
   /** As fastify writes it: `/imports/:id/pause`. */
   readonly path: string
   readonly section: Section
+  /** The page of what it is about. */
+  backFrom(params: PageRequest['params']): string
   /** Null: there is no such thing. `goTo`: there is nothing to decide any more, and this page says why. */
   confirm(request: PageRequest): Promise<Confirmation | { readonly goTo: string } | null>
   /**
-   * Does it, and records it in the audit with `by`. Returns the path to go to, or null if there is no such thing. Throws an
+   * Does it, and records it in the audit with `by`, as the last that it asks Postgres for. Returns the path to go to, or null if there is no such thing. Throws an
    * error with a `message` for people, and `whatToDo` if there is a remedy.
    */
   act(request: PageRequest, by: ActedBy, form: URLSearchParams): Promise<string | null>

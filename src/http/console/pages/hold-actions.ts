@@ -71,6 +71,7 @@ function holdAction({ path, explain, carryOut }: HoldDecision): Action {
   return {
     path,
     section: 'ledger',
+    backFrom: ({ run = '' }) => `${HOLDS}/${encodeURIComponent(run)}`,
     async confirm(request) {
       const hold = await findHold(request)
       if (!hold) return null

@@ -46,6 +46,7 @@ export function importAction({ path, done, isPossible, explain, carryOut }: Impo
   return {
     path,
     section: 'imports',
+    backFrom: ({ id = '' }) => `/imports/${encodeURIComponent(id)}`,
     async confirm(request) {
       const about = await find(request)
       if (!about) return null

@@ -133,6 +133,7 @@ const CHANGES: readonly Change[] = [
 const actions: readonly Action[] = CHANGES.map(({ verb, button, act, willHappen }) => ({
   path: `${PATH}/:name/:account/${verb}`,
   section: 'ledger',
+  backFrom: () => PATH,
   async confirm(request): Promise<Confirmation | null> {
     const schedule = scheduleOf(request)
     if (!schedule) return null
