@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { drizzleOf } from '#src/db/drizzle.ts'
+import { onlyRow } from '#src/db/rows.ts'
 import { snapshots, syncRuns } from './schema.ts'
 
 /** The names of the accounts that were ever synced, whether they are still configured or not, in order. */
@@ -10,4 +11,14 @@ export async function listSyncedAccounts(pool: Pool): Promise<string[]> {
     .from(syncRuns)
     .union(db.select({ account: snapshots.account }).from(snapshots))
   return rows.map(row => row.account).sort()
+}
+
+/** Whether an account was ever synced, or a worker has promised to sync it. By indexes, however many runs there are. */
+export async function isSyncedAccount(pool: Pool, account: string): Promise<boolean> {
+  const { rows } = await pool.query<{ isKnown: boolean }>(
+    `select exists (select from ferry.inventories where account = $1)
+       or exists (select from ferry.snapshots where account = $1) as "isKnown"`,
+    [account],
+  )
+  return onlyRow(rows, 'looking for an account').isKnown
 }

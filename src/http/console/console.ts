@@ -5,7 +5,9 @@ import { createAnswerer } from './answerer.ts'
 import { notFound } from './answers.ts'
 import { serveAssets } from './assets.ts'
 import { createForms } from './forms.ts'
+import { html } from './html.ts'
 import { ACTIONS, LOOKUPS, PAGES } from './pages.ts'
+import { unknownAccountNotice } from './parts/unknown-account.ts'
 import type { ConsoleTarget } from './target.ts'
 
 /*
@@ -41,7 +43,9 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): voi
     app.get(page.path, (request, reply) =>
       answer(request, reply, page, async asked => {
         const view = await page.render(asked)
-        return view ? { status: 200, ...view } : notFound()
+        if (!view) return notFound()
+        const notice = await unknownAccountNotice(asked)
+        return { status: 200, ...view, ...(notice && { body: html`${notice}${view.body}` }) }
       }),
     )
   }

@@ -133,11 +133,25 @@ export function parsedQuery<Shape extends z.ZodObject>(
     }
     if (value.includes('\0')) throw new BadQuery(`The address is wrong: ${name}: it contains U+0000.`)
   }
-  const { data, error } = shape.safeParse(given)
+  const { data, error } = shape.safeParse(given, { error: wordsOf })
   if (data) return data as z.output<Shape>
   const [issue] = error?.issues ?? []
   throw new BadQuery(`The address is wrong: ${issue?.path.join('.') || 'a parameter'}: ${issue?.message}.`)
 }
+
+/** What a value that is wrong should be, unless the shape says it itself. */
+function wordsOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_value':
+      return `write ${ONE_OF.format(issue.values.map(String))}`
+    case 'too_big':
+      return `it is longer than ${issue.maximum} characters`
+    default:
+      return 'this page cannot read its value'
+  }
+}
+
+const ONE_OF = new Intl.ListFormat('en', { type: 'disjunction' })
 
 /** The place in a list, and the zone of times that a browser adds to a form. */
 const OF_EVERY_LIST = ['after', 'zone']

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { stageRows } from '#test/support/staged.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+import { textOf } from './cells.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 import { HOSTILE, rowsIn } from './markup.ts'
 
@@ -215,4 +217,24 @@ test('an empty history names the next step; one that does not match says so', as
   expect((await harness.page('/changes?by=Nobody', READ_TOKEN)).text).toContain(
     'Nothing that changed matches',
   )
+})
+
+test('says what a wrong value should be in plain words, and that no account has a name', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  await harness.sync()
+  await stageRows(pool, { account: 'older', rows: 1 })
+  const problem = async (path: string) => textOf((await harness.page(path)).text)
+  expect(await problem('/changes?kind=foo')).toContain(
+    'The address is wrong: kind: write added, changed, removed, or returned.',
+  )
+  expect(await problem(`/changes?by=${'x'.repeat(501)}`)).toContain(
+    'The address is wrong: by: it is longer than 500 characters.',
+  )
+  for (const path of ['/changes', '/imports', '/ledger', '/mcp', '/firing', '/ledger/calls']) {
+    expect(await problem(`${path}?account=nope`), path).toContain('No account has the name nope.')
+    for (const account of ['default', 'older', '']) {
+      expect(await problem(`${path}?account=${account}`), path).not.toContain('No account has the name')
+    }
+  }
 })
