@@ -21,9 +21,14 @@ const MAX_CONNECTIONS = 100
 /** For those requests that are being answered when the server closes. */
 const CLOSE_WITHIN_MS = 500
 
+const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
 const UNREADABLE = 'This request cannot be read.'
 
-export function createListener(names: readonly string[]): FastifyInstance {
+/** Answers a request whose path cannot be read; null: not a request for the console. */
+export type AnswerUnreadable = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | null
+
+export function createListener(names: readonly string[], answer: AnswerUnreadable): FastifyInstance {
   const app = fastify({
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     requestTimeout: REQUEST_WITHIN_MS,
@@ -31,20 +36,21 @@ export function createListener(names: readonly string[]): FastifyInstance {
     keepAliveTimeout: IDLE_MS,
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseGarbage,
-    frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send({ error: UNREADABLE }),
+    // No hook has seen the request.
+    frameworkErrors: (_error, request, reply: FastifyReply) => {
+      const refusal = refusalOf(request, names)
+      reply.headers(HEADERS)
+      if (refusal) return refuse(reply, refusal)
+      return answer(request, reply) ?? reply.code(400).send({ error: UNREADABLE })
+    },
     http: { headersTimeout: REQUEST_WITHIN_MS, connectionsCheckingInterval: CHECK_EVERY_MS },
   })
   app.server.maxConnections = MAX_CONNECTIONS
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    reply.headers(HEADERS)
     const refusal = refusalOf(request, names)
     // Nothing reads the body that a refused request may have.
-    if (!refusal) return
-    const { status, error, headers } = refusal
-    return reply
-      .code(status)
-      .headers({ connection: 'close', ...headers })
-      .send({ error })
+    if (refusal) return refuse(reply, refusal)
   })
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).send({ error: 'There is nothing here. See /livez, /readyz, /freshness and /metrics.' }),
@@ -57,6 +63,13 @@ export function createListener(names: readonly string[]): FastifyInstance {
 }
 
 type Refusal = { readonly status: number; readonly error: string; readonly headers?: Record<string, string> }
+
+function refuse(reply: FastifyReply, { status, error, headers }: Refusal): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ connection: 'close', ...headers })
+    .send({ error })
+}
 
 function refusalOf(
   { method, headers, is404, raw }: FastifyRequest,

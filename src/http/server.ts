@@ -8,7 +8,7 @@ import type { Approvals } from './console/approvals.ts'
 import type { ConsoleTarget } from './console/target.ts'
 import { freshnessAnswer } from './freshness.ts'
 import { gaugeText } from './gauges.ts'
-import { close, createListener, listen } from './listener.ts'
+import { type AnswerUnreadable, close, createListener, listen } from './listener.ts'
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts'
 import { createQuestions, type HttpTarget, type Questions } from './questions.ts'
 import { type Readiness, readinessOf } from './readiness.ts'
@@ -73,7 +73,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   let consoleTarget: ConsoleTarget | null = null
   let approvalsOf: ((inventory: ConsoleTarget['inventory']) => Approvals) | null = null
 
-  const app = createListener([host.toLowerCase(), ...hosts])
+  let unreadable: AnswerUnreadable = () => null
+  const app = createListener([host.toLowerCase(), ...hosts], (request, reply) => unreadable(request, reply))
   app.get('/livez', async () => ({ alive: true }))
   app.get('/readyz', async (_request, reply) => {
     if (!questions || signal.aborted) return notServing(reply, { ready: false })
@@ -103,7 +104,11 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     const { serveConsole } = await import('./console/console.ts')
     const { createApprovals } = await import('./console/approvals.ts')
     approvalsOf = inventory => createApprovals(inventory, log, signal)
-    serveConsole(app, { tokens: options.console, log, target: () => (signal.aborted ? null : consoleTarget) })
+    unreadable = serveConsole(app, {
+      tokens: options.console,
+      log,
+      target: () => (signal.aborted ? null : consoleTarget),
+    })
   }
 
   async function readinessNow({ schema, waiting }: Questions): Promise<Readiness> {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { AnswerUnreadable } from '../listener.ts'
 import type { Tokens } from './access.ts'
 import { createAnswerer } from './answerer.ts'
 import { notFound } from './answers.ts'
@@ -29,8 +30,11 @@ export type ConsoleOptions = {
 
 const MAX_FORM_BYTES = 16_384
 
-/** Adds the console to a server: its pages, its forms, and what they look like. */
-export function serveConsole(app: FastifyInstance, options: ConsoleOptions): void {
+/**
+ * Adds the console to a server: its pages, its forms, and what they look like. Returns what answers a browser whose path
+ * cannot be read.
+ */
+export function serveConsole(app: FastifyInstance, options: ConsoleOptions): AnswerUnreadable {
   const { answer, signIn } = createAnswerer({ ...options, assets: serveAssets(app) })
   const forms = createForms(options.tokens.operate)
   app.addContentTypeParser(
@@ -68,8 +72,10 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): voi
   }
   app.get('/sign-in', signIn)
   // A script that asks for something unknown is answered in JSON, as without a console.
-  app.get('/*', (request, reply) => {
-    if (!request.headers.accept?.includes('text/html')) return reply.callNotFound()
+  const answerBrowser: AnswerUnreadable = (request, reply) => {
+    if (!request.headers.accept?.includes('text/html')) return null
     return answer(request, reply, { section: null, access: 'read' }, async () => notFound())
-  })
+  }
+  app.get('/*', (request, reply) => answerBrowser(request, reply) ?? reply.callNotFound())
+  return answerBrowser
 }

@@ -75,3 +75,23 @@ test('paths that climb, encode slashes or are broken lead to no page, and break 
   }
   expect((await harness.page('/')).status).toBe(200)
 })
+
+test('a browser that asks for what is not there gets a page that leads to the first one, a script gets JSON', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  const token = bearing(READ_TOKEN)
+  for (const path of ['/changes/', '/imports/1/resolve', '/ledger/snapshots/999', '/rules/%E0%A4%A/1']) {
+    const url = harness.http.address + path
+    const page = await ask(url, { headers: { ...HTML, ...token } })
+    expect(page, path).toMatchObject({
+      status: 404,
+      headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
+      text: expect.stringContaining('<a href="/">See what is now</a>'),
+    })
+    expect((await ask(url, { headers: HTML })).status, path).toBe(401)
+    const elsewhere = await ask(url, { headers: { ...HTML, ...token, host: 'evil.example' } })
+    expect(elsewhere.status, path).toBe(421)
+    const script = await ask(url, { headers: token })
+    expect([400, 404], path).toContain(script.status)
+    expect(script.json, path).toEqual({ error: expect.any(String) })
+  }
+})
