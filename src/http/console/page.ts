@@ -26,7 +26,7 @@ export type PageRequest = {
   readonly query: URLSearchParams
   readonly visitor: Visitor
   readonly target: ConsoleTarget
-  /** Reads with the rights of the reader role: no people, no hashes, no keys. */
+  /** Reads with the rights of the reader role: no recipients of imports, no hashes, no keys. */
   readonly reader: Pool
 }
 
