@@ -4,6 +4,13 @@ import { insertFiring } from '#test/support/versions.ts'
 import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
 describe('rules_noisy', () => {
+  test('counts no time for what began later than the clock, which was set back', async () => {
+    await using store = await openTestStore()
+    await insert(store, { id: '1', name: 'one', from: DAY })
+    await fire(store, { id: '1', from: -HOUR })
+    expect(await ask(store, 'rules_noisy', 'name episodes hours')).toEqual([['one', 1, 0]])
+  })
+
   test('counts episodes, the hours in the period, and flaps: those at most ten minutes after another', async () => {
     await using store = await openTestStore()
     await insert(store, { name: 'flaps', from: 30 * DAY, labels: { team: 'payments' }, folder: 7 })
