@@ -143,15 +143,13 @@ export function parsedQuery<Shape extends z.ZodObject>(
 function wordsOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_value':
-      return `write ${ONE_OF.format(issue.values.map(String))}`
+      return `write ${issue.values.map(String).join(' or ')}`
     case 'too_big':
       return `it is longer than ${issue.maximum} characters`
     default:
       return 'this page cannot read its value'
   }
 }
-
-const ONE_OF = new Intl.ListFormat('en', { type: 'disjunction' })
 
 /** The place in a list, and the zone of times that a browser adds to a form. */
 const OF_EVERY_LIST = ['after', 'zone']
