@@ -36,6 +36,7 @@ export function createListener(names: readonly string[], answer: AnswerUnreadabl
     keepAliveTimeout: IDLE_MS,
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseGarbage,
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     // No hook has seen the request.
     frameworkErrors: (_error, request, reply: FastifyReply) => {
       const refusal = refusalOf(request, names)
@@ -130,4 +131,9 @@ function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )
+}
+
+/** No route has a schema, so nothing compiles one. Fastify would load what could, which takes 4 MB. */
+function noSchemas(): never {
+  throw new Error('a route of this listener has a schema')
 }
