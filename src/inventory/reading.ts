@@ -66,25 +66,32 @@ export function openReading<Row>(
   const parts: (Part<Row> | undefined)[] = []
   let underWay: Promise<void> = Promise.resolve()
   let isUnderWay = false
+  let lastCompared: Promise<unknown> = Promise.resolve()
   let isStopped = false
   listed.startReading()
 
-  /** Compares a block while the next one is being read. */
+  /** Compares a block while the one before is being passed on, and passes it on while the next one is being read. */
   async function flush(part: Part<Row>): Promise<void> {
     const rows = part.block
+    if (rows.length === 0) return
     part.block = []
     part.blockBytes = 0
+    const compared = compare(rows)
+    lastCompared = compared.catch(() => {}) // thrown where it is passed on
     await underWay
     isUnderWay = true
-    underWay = passOn(part, rows).finally(() => {
+    underWay = passOn(part, rows, compared).finally(() => {
       isUnderWay = false
     })
     underWay.catch(() => {}) // thrown where it is awaited
   }
 
-  async function passOn(part: Part<Row>, rows: readonly GoodRow<Row>[]): Promise<void> {
-    if (rows.length === 0) return
-    const { changes: found, states } = await compare(rows)
+  async function passOn(
+    part: Part<Row>,
+    rows: readonly GoodRow<Row>[],
+    compared: ReturnType<Compare<Row>>,
+  ): Promise<void> {
+    const { changes: found, states } = await compared
     if (part.isVoid || isStopped) return
     for (const [n, { id, digest }] of rows.entries()) {
       const state = states[n]
@@ -166,6 +173,7 @@ export function openReading<Row>(
     },
     async stop() {
       isStopped = true
+      await lastCompared
       await underWay.catch(() => {})
     },
   }

@@ -9,44 +9,96 @@ const NOTHING: Compared<string> = {
   states: [],
 }
 
-test('rows are passed on as soon as nothing else is, and reading waits only once many rows do', async () => {
-  const blocks: number[] = []
-  let underWay = Promise.withResolvers<Compared<string>>()
+test('rows are passed on as soon as nothing else is, are compared before, and reading waits only once many rows do', async () => {
+  const compared: number[] = []
+  let passedOn = 0
+  let underWay = Promise.withResolvers<void>()
   const reading = openReading<string>(
     { accountIdOf: () => null },
     createIdSet(),
-    rows => {
-      blocks.push(rows.length)
-      underWay = Promise.withResolvers()
-      return underWay.promise
+    async rows => {
+      compared.push(rows.length)
+      return NOTHING
     },
-    { mark() {}, rewind() {}, write: async () => {} },
+    {
+      mark() {},
+      rewind() {},
+      async write() {
+        underWay = Promise.withResolvers()
+        await underWay.promise
+        passedOn += 1
+      },
+    },
   )
   const sink = reading.part()
   await sink.ready()
   sink.begin()
   let rows = 0
-  async function take(count: number): Promise<boolean> {
+  async function take(count: number): Promise<'goes on' | 'waits'> {
     const unread = { row: '', altered: [], digest: '', bytes: 1, raw: () => null }
     for (const end = rows + count; rows < end; rows++) sink.take({ ...unread, id: `${rows}`, position: rows })
-    let isSettled = false
+    let state: 'goes on' | 'waits' = 'waits'
     sink.settle().then(() => {
-      isSettled = true
+      state = 'goes on'
     })
     await setImmediate()
-    return isSettled
+    return state
   }
 
-  expect([await take(999), blocks]).toEqual([true, []])
-  expect([await take(1), blocks]).toEqual([true, [1_000]])
-  expect([await take(1_500), blocks]).toEqual([true, [1_000]])
-  underWay.resolve(NOTHING)
+  expect([await take(999), compared]).toEqual(['goes on', []])
+  expect([await take(1), compared]).toEqual(['goes on', [1_000]])
+  expect([await take(1_500), compared]).toEqual(['goes on', [1_000]])
+  underWay.resolve()
   await setImmediate()
-  expect([await take(500), blocks]).toEqual([true, [1_000, 2_000]])
-  expect([await take(3_000), blocks]).toEqual([false, [1_000, 2_000]])
-  underWay.resolve(NOTHING)
+  expect([await take(500), compared, passedOn]).toEqual(['goes on', [1_000, 2_000], 1])
+  expect([await take(3_000), compared, passedOn]).toEqual(['waits', [1_000, 2_000, 3_000], 1])
+  underWay.resolve()
   await setImmediate()
-  expect(blocks).toEqual([1_000, 2_000, 3_000])
-  underWay.resolve(NOTHING)
-  expect(await reading.end()).toMatchObject({ seen: 6_000 })
+  expect([await take(999), compared, passedOn]).toEqual(['goes on', [1_000, 2_000, 3_000], 2])
+  underWay.resolve()
+  await setImmediate()
+  const ended = reading.end()
+  await setImmediate()
+  underWay.resolve()
+  expect([(await ended).seen, compared, passedOn]).toEqual([6_999, [1_000, 2_000, 3_000, 999], 4])
+})
+
+test('once a reading has stopped, no row is being compared, and nothing is passed on', async () => {
+  const writing = Promise.withResolvers<void>()
+  const comparison = Promise.withResolvers<Compared<string>>()
+  const writes: string[] = []
+  const reading = openReading<string>(
+    { accountIdOf: () => null },
+    createIdSet(),
+    async rows => (rows.length === 1_000 ? NOTHING : comparison.promise),
+    {
+      mark() {},
+      rewind() {},
+      async write() {
+        writes.push('begun')
+        await writing.promise
+      },
+    },
+  )
+  const sink = reading.part()
+  await sink.ready()
+  sink.begin()
+  const unread = { row: '', altered: [], digest: '', bytes: 1, raw: () => null }
+  for (let position = 0; position < 4_000; position++) {
+    sink.take({ ...unread, id: `${position}`, position })
+    if (position === 999) await sink.settle()
+  }
+  const settled = sink.settle()
+  let isStopped = false
+  const stopped = reading.stop().then(() => {
+    isStopped = true
+  })
+  writing.resolve()
+  await settled
+  await setImmediate()
+  expect([isStopped, writes]).toEqual([false, ['begun']])
+  comparison.resolve(NOTHING)
+  await stopped
+  await setImmediate()
+  expect(writes).toEqual(['begun'])
 })
