@@ -26,3 +26,19 @@ export function clockReading(ms: number, askedAtMs: number): ClockReading {
   const roundTripMs = performance.now() - askedAtMs
   return { now: new Date(ms), aheadMs: Date.now() - roundTripMs / 2 - ms, roundTripMs }
 }
+
+/** So many calls are looked at: those of ten minutes, if ten accounts are polled every minute. */
+const LAST_CALLS = 1_000
+
+/**
+ * Returns how far the last calls are ahead of the database's clock, in milliseconds; 0 if they are not. Since it is this
+ * clock that tells when a call began, it was set back at least so far.
+ */
+export async function readSetBackMs(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ ms: number }>(
+    `select greatest(extract(epoch from max(started) - clock_timestamp())::float8 * 1000, 0) as ms
+     from (select started from ferry.platform_calls order by id desc limit $1) last`,
+    [LAST_CALLS],
+  )
+  return onlyRow(rows, 'the last calls').ms
+}

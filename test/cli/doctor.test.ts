@@ -68,6 +68,20 @@ describe('ferry doctor', () => {
     ])
   })
 
+  test("says that the database's clock was set back, since the last calls are later than it", async () => {
+    await using cli = await openCli()
+    await cli.ferryRun('doctor')
+    const clockOf = async () =>
+      (await cli.ferryRun('doctor')).stdout.split('\n').filter(line => /^\w+ +clock /.test(line))
+    expect(await clockOf()).toEqual([expect.stringMatching(/^ok .*behind|^ok .*ahead of/)])
+    await cli.query(
+      `update ferry.platform_calls set started = started + interval '2 h' where id = (select min(id) from ferry.platform_calls)`,
+    )
+    expect(await clockOf()).toEqual([
+      expect.stringMatching(/^warn .*was set back: the last calls began 1 h 59 min later/),
+    ])
+  })
+
   test('exits 4 if the platform refuses an account, and says what to do', async () => {
     await using cli = await openCli()
     const { code, stdout } = await cli.ferryRun('doctor', { FERRY_APP_KEY: 'wrong' })

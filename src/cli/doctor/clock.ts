@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { readClock } from '#src/db/clock.ts'
+import { readClock, readSetBackMs } from '#src/db/clock.ts'
 import { duration } from '../output.ts'
 import type { Finding } from './finding.ts'
 
@@ -7,12 +7,25 @@ import type { Finding } from './finding.ts'
 const MAX_DIFFERENCE_MS = 2_000
 const SAMPLES = 5
 
-/** Compares this machine's clock to the database's. Takes the sample with the shortest round trip: it is the most exact. */
+/**
+ * Compares this machine's clock to the database's, and that to the last calls. Takes the sample with the shortest round trip:
+ * it is the most exact.
+ */
 export async function checkClock(pool: Pool): Promise<Finding> {
   let best = await readClock(pool)
   for (let sample = 1; sample < SAMPLES; sample++) {
     const reading = await readClock(pool)
     if (reading.roundTripMs < best.roundTripMs) best = reading
+  }
+  const setBackMs = await readSetBackMs(pool)
+  if (setBackMs > 0) {
+    return {
+      check: 'clock',
+      status: 'warn',
+      found: `the database's clock was set back: the last calls began ${duration(setBackMs)} later than it says now`,
+      whatToDo:
+        'Runs and imports of accounts with such calls wait until the clock is there again. Let it be slewed (NTP), not stepped.',
+    }
   }
   const size = duration(Math.abs(best.aheadMs))
   const found = `the database's clock is ${size} ${best.aheadMs > 0 ? 'behind' : 'ahead of'} this machine's`
