@@ -49,4 +49,4 @@ async function readPages(account: InventoryAccount, request: ReadRequest<McpServ
 }
 
 /** Of a row whose text is not known, and which came only once. */
-const NOT_KNOWN = { position: 0, digest: '', bytes: 0, raw: () => null }
+const NOT_KNOWN = { position: 0, digest: '', bytes: 0 }

@@ -110,7 +110,7 @@ export function openReading<Row>(
     return part.unreadableIds.has(id) || listed.isInPart(id) ? REPEATED : REPEATED_IN_FOLDER
   }
 
-  function takeRow(part: Part<Row>, read: ReadRow<Row>): void {
+  function takeRow(part: Part<Row>, read: ReadRow<Row>, rawOf = (): string | null => null): void {
     part.taken += 1
     if (!('row' in read)) {
       part.quarantined.add(read)
@@ -120,7 +120,7 @@ export function openReading<Row>(
     const { id } = read
     const reason = repetition(part, id)
     if (reason !== null) {
-      const raw = reason === REPEATED ? read.raw() : null
+      const raw = reason === REPEATED ? rawOf() : null
       part.quarantined.add({ position: read.position, id, reason, raw })
       return
     }
@@ -157,7 +157,7 @@ export function openReading<Row>(
           if (isKnown) part.known += 1
           return isKnown
         },
-        take: row => takeRow(part, row),
+        take: (row, raw) => takeRow(part, row, raw),
         async settle() {
           const isFull = part.block.length >= MAX_BLOCK_ROWS || part.blockBytes >= MAX_BLOCK_BYTES
           if (isFull || (!isUnderWay && part.block.length >= MIN_BLOCK_ROWS)) await flush(part)

@@ -77,8 +77,9 @@ function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
     const declared = () => declaredJson(kind.declared, raw)
     sink.take(
       'row' in read
-        ? { position, id: `${read.id}`, row: read.row, altered: read.altered, digest, bytes, raw: declared }
+        ? { position, id: `${read.id}`, row: read.row, altered: read.altered, digest, bytes }
         : { position, id: read.id === null ? null : `${read.id}`, reason: read.reason, raw: declared() },
+      declared,
     )
   }
 

@@ -14,8 +14,6 @@ export type GoodRow<Row> = {
   readonly digest: string
   /** The length of its text, in bytes. */
   readonly bytes: number
-  /** What is stored if it is quarantined after all, see `Quarantined.raw`. */
-  raw(): string | null
 }
 
 /** Takes the rows of one listing while it is being read. */
@@ -29,8 +27,11 @@ export type RowSink<Row> = {
    * SHA-256 of the row's text, as 32 characters of one byte each.
    */
   knows(digest: string): boolean
-  /** Takes a row that is not known. `knows` and `take` are called in the order of the rows. */
-  take(row: ReadRow<Row>): void
+  /**
+   * Takes a row that is not known. `knows` and `take` are called in the order of the rows. `raw` returns what is stored if a
+   * good row is quarantined after all, see `Quarantined.raw`.
+   */
+  take(row: ReadRow<Row>, raw?: () => string | null): void
   /** Resolves when more rows may come. It is called after a few hundred rows. */
   settle(): Promise<void>
 }

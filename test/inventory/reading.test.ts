@@ -35,7 +35,7 @@ test('rows are passed on as soon as nothing else is, are compared before, and re
   sink.begin()
   let rows = 0
   async function take(count: number): Promise<'goes on' | 'waits'> {
-    const unread = { row: '', altered: [], digest: '', bytes: 1, raw: () => null }
+    const unread = { row: '', altered: [], digest: '', bytes: 1 }
     for (const end = rows + count; rows < end; rows++) sink.take({ ...unread, id: `${rows}`, position: rows })
     let state: 'goes on' | 'waits' = 'waits'
     sink.settle().then(() => {
@@ -83,7 +83,7 @@ test('once a reading has stopped, no row is being compared, and nothing is passe
   const sink = reading.part()
   await sink.ready()
   sink.begin()
-  const unread = { row: '', altered: [], digest: '', bytes: 1, raw: () => null }
+  const unread = { row: '', altered: [], digest: '', bytes: 1 }
   for (let position = 0; position < 4_000; position++) {
     sink.take({ ...unread, id: `${position}`, position })
     if (position === 999) await sink.settle()

@@ -125,7 +125,7 @@ function readRow(position: number, row: Listed, digest: string): ReadRow<AlertRu
   const id = row.broken === 'without an id' ? null : `${row.id}`
   return row.broken
     ? { position, id, reason: 'broken', raw: null }
-    : { position, id: `${row.id}`, row: ruleOf(row), altered: [], digest, bytes: 100, raw: () => null }
+    : { position, id: `${row.id}`, row: ruleOf(row), altered: [], digest, bytes: 100 }
 }
 
 /** What is stored of it. */
