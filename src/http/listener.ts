@@ -80,7 +80,9 @@ function refusalOf(
   if ((raw.headersDistinct.host?.length ?? 0) > 1) {
     return { status: 400, error: 'The request has more than one Host header.' }
   }
-  if (!isAllowedHost(headers.host, names)) {
+  // A request to a proxy names the host in the address too.
+  const [, addressed] = /^\w+:\/\/([^/?#]*)/.exec(raw.url ?? '') ?? []
+  if (!isAllowedHost(headers.host, names) || !isAllowedHost(addressed, names)) {
     return {
       status: 421,
       error:

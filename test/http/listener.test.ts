@@ -36,6 +36,25 @@ test('a request with two Host headers is refused, whichever is the good one', as
   }
 })
 
+test('a request as to a proxy is refused if the host in its address is another one', async () => {
+  await using http = await openTestHttp({ hosts: ['ferry.internal'] })
+  const port = Number(new URL(http.address).port)
+  async function statusOf(address: string): Promise<string | undefined> {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`GET ${address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+    return (await text(socket)).split(' ')[1]
+  }
+  expect(await statusOf('http://ferry.internal:80/livez')).toBe('200')
+  for (const other of [
+    'http://evil.example/livez',
+    'HTTP://evil.example',
+    'http://a@localhost/livez',
+    'x://e?/livez',
+  ]) {
+    expect(await statusOf(other)).toBe('421')
+  }
+})
+
 test('an unknown path is 404 in JSON, and answers are kept by nobody', async () => {
   await using http = await openTestHttp()
   for (const path of ['/', '/nowhere', '/livez/', '//livez', '/../etc/passwd', '/%00', '/%E0%A4%A']) {

@@ -8,6 +8,7 @@ import {
   type ConsoleHarness,
   hiddenFields,
   OPERATE_TOKEN,
+  openConsoleHarness,
   READ_TOKEN,
   sendForm,
 } from './console-harness.ts'
@@ -27,6 +28,20 @@ test('without a hold the page says so; an unknown run and a run without a hold a
     expect((await harness.page(`${PATH}/${path}/approve`)).status).toBe(404)
   }
   expect((await harness.page(`${PATH}?after=x`)).status).toBe(400)
+})
+
+test('a hold of MCP servers marks what is invisible in their names', async () => {
+  await using harness = await openConsoleHarness({}, { rules: 0, servers: RULES })
+  const { state } = harness.sandbox
+  const gone = [...state.servers.rows()].slice(0, GONE).map(server => server.server_id)
+  for (const id of gone) state.changeServer(id, { server_name: 'Re\u200bpos' })
+  await harness.sync({ resource: 'mcp-servers' })
+  for (const id of gone) state.removeServer(id)
+  const { run, status } = await harness.sync({ resource: 'mcp-servers' })
+  expect(status).toBe('held')
+  const { text } = await harness.page(`${PATH}/${run}`)
+  expect(text).toContain('Re<mark class="hidden-character">U+200B</mark>pos')
+  expect(text).not.toContain('\u200b')
 })
 
 test('a hold shows the names and folders of what would go, also to who may only look', async () => {

@@ -22,6 +22,7 @@ import { runBadge, runLink } from '../parts/runs.ts'
 import { sentence } from '../parts/sentence.ts'
 import { type Column, facts, table } from '../parts/table.ts'
 import { badge, foreign, time } from '../parts/values.ts'
+import { visible } from '../parts/visible.ts'
 import { HOLDS, outcomeOf, pathOf } from './holds.ts'
 
 const MAX_FOLDERS = 20
@@ -179,7 +180,7 @@ function rowsOf({ account, resource }: HoldRow, rows: readonly HeldRow[]): Html 
     {
       head: 'Name',
       cell: ({ id, name }) =>
-        html`<a href="${pages}/${encodeURIComponent(account)}/${encodeURIComponent(id)}">${foreign(name, 'not stored any more')}</a>`,
+        html`<a href="${pages}/${encodeURIComponent(account)}/${encodeURIComponent(id)}">${resource === 'mcp-servers' && name ? visible(name) : foreign(name, 'not stored any more')}</a>`,
     },
     { head: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
     ...(resource === 'alert-rules'
