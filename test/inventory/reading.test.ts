@@ -2,7 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Compared } from '#src/inventory/compare.ts'
 import { createIdSet } from '#src/inventory/listed-rows.ts'
+import { REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
 import { openReading } from '#src/inventory/reading.ts'
+import { REPEATED } from '#src/platform/read-rows.ts'
 
 const NOTHING: Compared<string> = {
   changes: { added: [], changed: [], began: [], ended: [], bytes: 0 },
@@ -101,4 +103,55 @@ test('once a reading has stopped, no row is being compared, and nothing is passe
   await stopped
   await setImmediate()
   expect(writes).toEqual(['begun'])
+})
+
+test('of a row that came before in the same listing its JSON is kept, of one that came in another folder it is not', async () => {
+  const reading = openReading<string>({ accountIdOf: () => null }, createIdSet(), async () => NOTHING, {
+    mark() {},
+    rewind() {},
+    write: async () => {},
+  })
+  const first = reading.part()
+  const second = reading.part()
+  const row = (position: number) => ({ row: '', altered: [], digest: '', bytes: 1, id: '7', position })
+  await first.ready()
+  first.begin()
+  first.take(row(0), () => '"the first"')
+  first.take(row(1), () => '"again"')
+  await second.ready()
+  second.begin()
+  second.take(row(0), () => '"elsewhere"')
+  const { quarantined } = await reading.end()
+  expect([...quarantined.byFingerprint()].map(([, kept]) => kept)).toEqual([
+    { position: 1, id: '7', reason: REPEATED, raw: '"again"' },
+    { position: 2, id: '7', reason: REPEATED_IN_FOLDER, raw: null },
+  ])
+})
+
+test('what is compared of an attempt that is void by then is neither passed on nor learned', async () => {
+  let comparison = Promise.withResolvers<Compared<string>>()
+  const learned: string[] = []
+  const changesOf = (bytes: number) => ({ ...NOTHING.changes, bytes })
+  const written: number[] = []
+  const reading = openReading<string>(
+    { accountIdOf: () => null },
+    { ...createIdSet(), learn: id => void learned.push(id) },
+    () => comparison.promise,
+    { mark() {}, rewind() {}, write: async ({ bytes }) => void written.push(bytes) },
+  )
+  const sink = reading.part()
+  const take = (id: string) => sink.take({ row: '', altered: [], digest: '', bytes: 1, id, position: 0 })
+  await sink.ready()
+  sink.begin()
+  for (let n = 0; n < 1_000; n++) take(`${n}`)
+  await sink.settle()
+  sink.begin()
+  const states = [{ fingerprint: '', isFiring: false }]
+  comparison.resolve({ changes: changesOf(1), states })
+  await setImmediate()
+  comparison = Promise.withResolvers()
+  take('again')
+  comparison.resolve({ changes: changesOf(2), states })
+  expect(await reading.end()).toMatchObject({ seen: 1 })
+  expect([written, learned]).toEqual([[2], ['again']])
 })
