@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg'
 import type { SchemaFit } from '#src/db/migrate.ts'
 import { PostgresUnavailable } from '#src/db/outage.ts'
 
@@ -21,14 +22,16 @@ const SCHEMA_WORDS: Readonly<Record<SchemaFit, string>> = {
 
 export type Waiting = Readonly<Record<string, number | null>>
 
-/** Postgres cannot be reached, and why, in words that name no address. */
+/** Postgres cannot be reached or used, and why, in words that name no address. */
 export type Unreachable = { readonly why: string }
 
 /** What a failed question says of Postgres. Throws the error again if it only says that no answer came in time. */
 export function unreachable(error: unknown): Unreachable {
-  const code = error instanceof PostgresUnavailable ? error.code : ''
+  const code =
+    error instanceof PostgresUnavailable || error instanceof DatabaseError ? (error.code ?? '') : ''
   if (code === 'ECONNREFUSED') return { why: 'Postgres refused the connection.' }
   if (code === '' || code === 'ETIMEDOUT') throw error
+  if (error instanceof DatabaseError) return { why: `Postgres answers with an error (SQLSTATE ${code}).` }
   return { why: 'Postgres cannot be reached. The log of this worker has the reason.' }
 }
 

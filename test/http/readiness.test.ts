@@ -46,6 +46,30 @@ test('a database that was migrated by a newer Ferry, or that lost its tables, ma
   })
 })
 
+test('a Postgres that answers with an error makes it unready, and the answer does not say that none came', async () => {
+  await using harness = await openHttpHarness()
+  await harness.query('alter table ferry.migrations rename column created_at to created')
+  expect(await harness.get('/readyz')).toMatchObject({
+    status: 503,
+    json: {
+      ready: false,
+      postgres: 'Postgres answers with an error (SQLSTATE 42703).',
+      schema: null,
+      queue: 'ok',
+    },
+  })
+})
+
+test('a statement that takes too long makes it unready, and the answer says how long it was waited for', async () => {
+  await using harness = await openHttpHarness()
+  const locking = await harness.ferry.pool.connect()
+  await locking.query('begin; lock ferry.migrations')
+  const { postgres } = (await harness.get('/readyz')).json
+  await locking.query('rollback')
+  locking.release()
+  expect(postgres).toBe('Postgres did not answer within 2 s.')
+})
+
 test.each([
   ['known', { sync: 0, import: 3 }, { ready: true }],
   ['missing', { sync: 0 }, { ready: false, schema: 'The database has no tables of Ferry.' }],
