@@ -68,6 +68,18 @@ export function readWithin<T>(pool: Pool, ms: number, work: (client: PoolClient)
   })
 }
 
+/**
+ * Runs one statement as a transaction, so that it waits for a lock no longer than one. For what is read while another
+ * transaction of this process is open: Postgres does not see that each waits for the other if a third one stands between.
+ */
+export function queryAsTransaction<Row extends QueryResultRow>(
+  pool: Pool,
+  text: string,
+  values: unknown[],
+): Promise<QueryResult<Row>> {
+  return inTransaction(pool, client => client.query<Row>(text, values))
+}
+
 /** Runs a statement that is known to be short. Fails after `ms` without an answer; the connection is then discarded. */
 export function queryWithin<Row extends QueryResultRow>(
   pool: Pool,
@@ -137,11 +149,12 @@ class FerryPool extends Pool {
     const client = await this.connect().catch(error => {
       throw this.#unavailable(error, true)
     })
-    let isBroken = false
-    const broke = () => {
-      isBroken = true
+    /** Why the connection was lost, if it was lost between two statements. */
+    let lost: Error | null = null
+    const onLost = (error: Error) => {
+      lost ??= error
     }
-    client.on('error', broke)
+    client.on('error', onLost)
     let failure: Error | undefined
     try {
       const result = await work(client)
@@ -150,9 +163,10 @@ class FerryPool extends Pool {
       return result
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error))
-      throw isBroken || isConnectionError(error) ? this.#unavailable(error, false) : error
+      if (isConnectionError(error)) throw this.#unavailable(error, false)
+      throw lost ? this.#unavailable(lost, false) : error
     } finally {
-      client.off('error', broke)
+      client.off('error', onLost)
       client.release(failure)
     }
   }

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { queryAsTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import { idArray, type VersionedTable } from './versioned-tables.ts'
 
@@ -46,7 +47,8 @@ export async function compareWithCurrent<Row>(
     : ''
   const indexes = (condition: string) =>
     `coalesce(json_agg(l.n - 1 order by l.n) filter (where ${condition}), '[]')`
-  const { rows } = await pool.query<Differences>(
+  const { rows } = await queryAsTransaction<Differences>(
+    pool,
     `select ${indexes('k.fingerprint is null')} as added, ${indexes('l.fingerprint <> k.fingerprint')} as changed,
        ${indexes(began)} as began, ${indexes(ended)} as ended
      from unnest($2::${table.idType}[], $3::uuid[], $4::boolean[]) with ordinality as l (id, fingerprint, firing, n)
@@ -65,7 +67,8 @@ export async function hasCurrent<Row>(
   table: VersionedTable<Row>,
   account: string,
 ): Promise<boolean> {
-  const { rows } = await pool.query<{ found: boolean }>(
+  const { rows } = await queryAsTransaction<{ found: boolean }>(
+    pool,
     `select exists (select from ${table.name} where account = $1 and valid_to is null) as found`,
     [account],
   )
@@ -84,7 +87,8 @@ export async function countCurrent<Row>(
   account: string,
   folders: readonly bigint[] | null,
 ): Promise<number> {
-  const { rows } = await pool.query<{ count: string }>(
+  const { rows } = await queryAsTransaction<{ count: string }>(
+    pool,
     `select count(*) from ${table.name} where ${inScope(table, '$2')}`,
     [account, folders],
   )
@@ -100,7 +104,8 @@ export async function* currentIds<Row>(
 ): AsyncGenerator<readonly string[]> {
   const { idColumn: id } = table
   for (let last = table.idType === 'numeric' ? '-1' : ''; ; ) {
-    const { rows } = await pool.query<{ ids: string[] }>(
+    const { rows } = await queryAsTransaction<{ ids: string[] }>(
+      pool,
       `select coalesce(json_agg(id::text order by id), '[]') as ids from (
          select ${id} as id from ${table.name}
          where ${inScope(table, '$2')} and ${id} > $3 order by ${id} limit $4
@@ -123,7 +128,8 @@ export async function thoseCurrent<Row>(
   ids: readonly string[],
 ): Promise<readonly string[]> {
   const { idColumn: id } = table
-  const { rows } = await pool.query<{ current_id: string }>(
+  const { rows } = await queryAsTransaction<{ current_id: string }>(
+    pool,
     `select ${id}::text as current_id from ${table.name}
      where ${inScope(table, '$2')} and ${id} = any ($3::${table.idType}[]) order by ${id}`,
     [account, folders, idArray(table, ids)],

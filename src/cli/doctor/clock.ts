@@ -24,7 +24,7 @@ export async function checkClock(pool: Pool): Promise<Finding> {
       status: 'warn',
       found: `the database's clock was set back: the last calls began ${duration(setBackMs)} later than it says now`,
       whatToDo:
-        'Runs and imports of accounts with such calls wait until the clock is there again. Let it be slewed (NTP), not stepped.',
+        'Runs and imports of accounts with such calls may wait until the clock is there again. Let it be slewed (NTP), not stepped.',
     }
   }
   const size = duration(Math.abs(best.aheadMs))

@@ -1,0 +1,68 @@
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { syncInventory } from '#src/inventory/sync.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import {
+  handOn,
+  restarted,
+  rules,
+  scriptedAccount,
+  syncListed,
+  upTo,
+  withAccounts,
+} from './scripted-account.ts'
+
+const NEVER = new AbortController().signal
+
+test('a lock that waits for a run, and for which its comparisons wait, fails the run in time and is then granted', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { pool } = harness.ferry
+  Object.assign(pool, { begin: (pool as typeof pool & { begin: string }).begin.replace('60s', '500ms') })
+  const ids = upTo(12_000)
+  await syncListed(harness, [rules(ids, { name: 'old' })])
+
+  // What a person does who writes the table anew.
+  await using opened = new AsyncDisposableStack()
+  const person = new Client({ connectionString: harness.databaseUrl })
+  await person.connect()
+  opened.defer(() => person.end())
+  await person.query('begin')
+  const isRunWriting = async () =>
+    (await harness.query(locks(`mode = 'RowExclusiveLock' and granted`))).length > 0
+  const isPersonWaiting = async () => (await harness.query(locks('not granted'))).length > 0
+
+  const changed = rules(ids, { name: 'new' })
+  const account = scriptedAccount('default', () => [])
+  let locking: Promise<unknown> = Promise.resolve()
+  const run = await syncInventory(
+    withAccounts(restarted(harness), {
+      ...account,
+      client: {
+        ...account.client,
+        async listAlertRules(_folder, sink) {
+          await sink.ready()
+          sink.begin()
+          await handOn(changed.slice(0, 9_000), sink)
+          await waitFor(isRunWriting, { what: 'the changes to be written' })
+          locking = person.query('lock table ferry.alert_rule_versions')
+          await waitFor(isPersonWaiting, { what: 'the lock to be waited for' })
+          const data = await handOn(changed.slice(9_000), sink)
+          return { ok: true, requestId: 'r', requests: 1, data }
+        },
+      },
+    }),
+    { account: 'default', resource: 'alert-rules', trigger: 'manual' },
+    NEVER,
+  ).catch(error => error)
+  expect(run).toMatchObject({ code: '55P03' })
+  await locking
+  await person.query('rollback')
+  expect(await harness.query('select distinct name from ferry.alert_rules')).toEqual([{ name: 'old' }])
+})
+
+/** Tables of other databases, copies of one template, have the same oid. */
+function locks(condition: string): string {
+  return `select from pg_locks where relation = 'ferry.alert_rule_versions'::regclass and ${condition}
+    and database = (select oid from pg_database where datname = current_database())`
+}
