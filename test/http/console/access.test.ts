@@ -117,6 +117,8 @@ test('the read token is sent to sign in for what needs the other one, and comes 
   const signIn = (to: string, token?: string) =>
     ask(`${harness.http.address}/sign-in?${new URLSearchParams({ to })}`, { headers: bearing(token) })
   expect((await signIn('/imports', READ_TOKEN)).status).toBe(401)
+  const { text } = await harness.page('/imports?status=paused', READ_TOKEN)
+  expect(text).toContain('<a href="/sign-in?to=%2Fimports%3Fstatus%3Dpaused">Sign in to decide</a>')
   expect(await signIn('/imports/7?x=1', OPERATE_TOKEN)).toMatchObject({
     status: 303,
     headers: { location: '/imports/7?x=1' },

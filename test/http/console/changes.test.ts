@@ -120,11 +120,17 @@ test('each filter narrows the list, keeps its value in the form, and the links k
   expect(await found('kind=removed')).toEqual(['removed Checkout'])
   expect(await found('resource=mcp-servers')).toEqual(['changed Repositories', 'added Repositories'])
   expect(await found('account=b')).toEqual([])
+  // A form sends every field, those that nobody filled in too.
+  expect(await found('account=&resource=&kind=&folder=&by=&since=&until=')).toHaveLength(5)
   expect(await found(`since=2026-01-01T00:02&until=${encodeURIComponent(at(3))}`)).toEqual([
     'removed Checkout',
     'changed Checkout',
   ])
   const { text } = await harness.page(`/changes?folder=7&since=${at(1)}`)
+  expect(text).toContain('<a href="/changes">Show all</a>')
+  expect((await harness.page('/changes')).text).not.toContain('Show all')
+  const removed = await harness.page('/changes?kind=removed')
+  expect(removed.text).toContain('<option value="removed" selected>')
   expect(text).toContain('name="folder" value="7"')
   expect(text).toContain('name="since" value="2026-01-01T00:01"')
   expect(text).toContain(`href="/changes?folder=7&amp;since=${encodeURIComponent(at(1))}&amp;by=Ada"`)

@@ -146,6 +146,7 @@ test('rejecting keeps the rows; a second decision is told how the hold ended', a
   const { text } = await harness.page(path)
   expect((await harness.page(path, READ_TOKEN)).text).toContain('Rejected by')
   expect(text).not.toContain('/approve"')
+  expect(text).not.toContain('data-refresh')
 })
 
 /** Opens the forms of both decisions. */

@@ -8,7 +8,14 @@ import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { ACCEPTED, LOST, openScriptedWorker, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
+import {
+  ACCEPTED,
+  LOST,
+  openScriptedWorker,
+  sendAll,
+  sendBatches,
+  UNAUTHORIZED,
+} from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { cellsOf, textOf } from './cells.ts'
 import {
@@ -123,12 +130,17 @@ describe('a confirmation', () => {
     await using harness = await openConsoleHarness()
     const { pool } = harness.ferry
     const id = await stageRows(pool, { rows: 1_200, batchRows: 10, status: 'staging', firstRows: 5 })
-    await pool.query('update ferry.imports set read = 1203, rejected = 3 where id = $1', [id])
+    await pool.query(
+      'update ferry.imports set read = 1212, rejected = 3, duplicate = 1, suppressed = 2, already_imported = 6 where id = $1',
+      [id],
+    )
     const text = textOf((await harness.page(`/imports/${id}/confirm`)).text)
     // 20 a minute: the last of 120 calls begins after five whole windows and nine seconds of the sixth.
     expect(text).toContain('1,200 rows are sent in 120 calls: about 5 min 9 s at the rate limit.')
     expect(text).toContain('After the first 5 rows it pauses.')
-    expect(text).toContain('The file has 1,203 rows. Not sent: 3 rejected.')
+    expect(text).toContain(
+      'The file has 1,212 rows. Not sent: 3 rejected, 1 duplicate, 2 suppressed, 6 already imported.',
+    )
     expect(text).toContain('cannot be taken back')
   })
 
@@ -144,6 +156,7 @@ describe('a confirmation', () => {
     expect(textOf(text)).toContain(`Approve the rest of import ${id}?`)
     expect(textOf(text)).toContain('Resuming it is the approval of all others')
     expect(text).toContain('Approve and send 15 rows')
+    expect(textOf(text)).toContain('15 rows are sent in 3 calls')
     expect((await harness.submit(`/imports/${id}/resume`)).status).toBe(303)
     expect((await loadSummary(pool, id)).status).toBe('queued')
   })
@@ -178,9 +191,33 @@ describe('a confirmation', () => {
     await pool.query(`update ferry.imports set status = 'running' where id = $1`, [id])
     expect((await sendForm(harness.http.address + path, active)).status).toBe(303)
   })
+
+  test('to resume is about the pause that was seen: if the platform stops it meanwhile, it stays paused', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    const id = await stageRows(pool, { status: 'paused' })
+    const path = `/imports/${id}/resume`
+    const fields = hiddenFields((await harness.page(path)).text)
+    await resumeImport(pool, id, ADA)
+    await sendBatches(pool, id, [UNAUTHORIZED])
+    expect((await sendForm(harness.http.address + path, fields)).status).toBe(409)
+    expect((await loadSummary(pool, id)).status).toBe('paused')
+  })
 })
 
 describe('resolving', () => {
+  test('one batch of an undecided import says how many rows stay uncertain', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    const id = await stageRows(pool, { rows: 6, batchRows: 3, onUncertain: 'hold' })
+    const [first] = await sendBatches(pool, id, [LOST, LOST])
+    await sendAll(pool, id)
+    const one = textOf((await harness.page(`/imports/${id}/batches/${first}/resend`)).text)
+    expect(one).toContain('3 rows of other batches stay uncertain.')
+    const all = textOf((await harness.page(`/imports/${id}/resolve/resend`)).text)
+    expect(all).not.toContain('stay uncertain')
+  })
+
   test('one batch leaves the others uncertain', async () => {
     await using harness = await openConsoleHarness()
     const { pool } = harness.ferry

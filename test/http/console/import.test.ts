@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { saveCallsPerMinute } from '#src/db/calls-per-minute.ts'
+import { cancelImport } from '#src/imports/control/cancel.ts'
 import { pauseImport } from '#src/imports/control/pause.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
@@ -61,6 +62,9 @@ describe('the page of an import', () => {
       'Already imported': '0',
       Sum: '15',
     })
+    expect(cellsOf(text, ROWS).map(([, , share]) => share)).toEqual(
+      [20, 27, 20, 20, 7, 7, 0, 100].map(percent => `${percent} %`),
+    )
     expect(text).toContain('every row is accounted for')
     expect(text).not.toContain('do not add up')
     expect(text).toContain(
@@ -98,6 +102,7 @@ describe('the page of an import', () => {
     const { text } = await harness.page(`/imports/${id}`)
     expect(text).toContain('The counts of this import do not add up: 3 rows of the file are in no place.')
     expect(text).toContain('role="alert"')
+    expect(cellsOf(text, ROWS).at(-1)).toEqual(['Sum', '10', '77 %', '13 were read: this does not add up.'])
     await harness.ferry.pool.query('update ferry.imports set read = 9 where id = $1', [id])
     expect((await harness.page(`/imports/${id}`)).text).toContain('do not add up: 1 row too many.')
   })
@@ -118,6 +123,8 @@ describe('the page of an import', () => {
     const paused = await harness.page(`/imports/${first}`, READ_TOKEN)
     expect(textOf(paused.text)).toContain('A person paused it.')
     expect(paused.text).toContain('data-refresh="30000"')
+    await cancelImport(pool, first, ADA)
+    expect((await harness.page(`/imports/${first}`, READ_TOKEN)).text).not.toContain('data-refresh')
   })
 
   test('says for how long it was active, without the time it waited for a person', async () => {
@@ -175,7 +182,7 @@ describe('the page of an import', () => {
 
   test('is not there for a number that no import has', async () => {
     await using harness = await openConsoleHarness()
-    for (const id of ['1', '99999999999999999999', '-1', '1e3', 'x', '%00']) {
+    for (const id of ['1', '9223372036854775808', '99999999999999999999', '-1', '1e3', 'x', '%00']) {
       expect((await harness.page(`/imports/${id}`)).status, id).toBe(404)
     }
   })

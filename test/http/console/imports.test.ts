@@ -5,7 +5,7 @@ import { IMPORT_STATUSES } from '#src/model/import.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { sendBatches, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
-import { cellsOf } from './cells.ts'
+import { cellsOf, textOf } from './cells.ts'
 import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
 const ALL = 'All imports, the newest first'
@@ -66,10 +66,22 @@ test('what is left out is not among the rows to send, as on the page of the impo
   await using harness = await openConsoleHarness()
   const { pool } = harness.ferry
   const id = await stageRows(pool, { status: 'completed', rows: 10 })
-  await pool.query('update ferry.imports set read = read + 6, duplicate = 6 where id = $1', [id])
+  await pool.query(
+    'update ferry.imports set read = read + 6, duplicate = 1, suppressed = 2, already_imported = 3 where id = $1',
+    [id],
+  )
   const [row] = cellsOf((await harness.page('/imports')).text, ALL)
   expect(row?.slice(5, 7)).toEqual(['10 of 10', '6 left out'])
   expect((await harness.page(`/imports/${id}`)).text).toContain('10 of 10 rows (100 %)')
+})
+
+test('of an account that this worker does not have, the limit and the time are not known', async () => {
+  await using harness = await openConsoleHarness()
+  const id = await stageRows(harness.ferry.pool, { account: 'older', status: 'staging' })
+  const page = textOf((await harness.page(`/imports/${id}`)).text)
+  expect(page).toContain('not known here: this worker has no such account')
+  const asked = textOf((await harness.page(`/imports/${id}/confirm`)).text)
+  expect(asked).toContain('10 rows are sent in 1 call: for a time that is not known here')
 })
 
 test('the list says why the platform stopped an import', async () => {
@@ -95,6 +107,7 @@ test('the list goes on where its page ends, and shows each import once', async (
     }
     path = next.replaceAll('&amp;', '&')
     expect(path).toContain('status=cancelled')
+    if (pages > 1) expect(text).toContain('<a href="/imports?status=cancelled">First page</a>')
   }
   expect(seen).toEqual(Array.from({ length: 120 }, (_, index) => `${120 - index}`))
   expect((await harness.page('/imports?status=running')).text).toContain('No import matches.')

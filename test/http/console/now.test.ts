@@ -12,6 +12,7 @@ import { ADA } from '#test/support/acted-by.ts'
 import { ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { ACCEPTED, LOST, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
+import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
 const PROMISE: InventoryPromise = {
@@ -198,4 +199,26 @@ test('names of others stay text', async () => {
   expect(status).toBe(200)
   expect(text).not.toMatch(/<script>alert|<img onerror/)
   expect(text).toContain('&lt;script&gt;')
+})
+
+test('what is late, and schedules that failed or are paused, come first', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  await savePromises(pool, [PROMISE, { ...PROMISE, resource: 'mcp-servers', folders: null }])
+  await harness.sync()
+  await harness.query(
+    `insert into ferry.schedule_slots (account, schedule, slot, done_at, outcome)
+     values ('default', 'snapshot-inventory', now(), now(), 'failed')`,
+  )
+  await pauseSchedule(pool, [{ schedule: 'prune', account: '*' } as never], 'prune', undefined, ADA)
+  const { text } = await harness.page('/')
+  expect(cellsOf(text, 'Freshness').map(([, inventory, state]) => [inventory, state])).toEqual([
+    ['mcp-servers', 'never'],
+    ['alert-rules', 'fresh'],
+  ])
+  expect(cellsOf(text, 'Schedules').map(([name]) => name)).toEqual([
+    'snapshot-inventory',
+    'prune',
+    'poll-alert-rules',
+  ])
 })

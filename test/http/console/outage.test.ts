@@ -21,6 +21,7 @@ test('without a connection to Postgres a decision is not done, and the page says
   const { status, text } = await send()
   expect(status).toBe(503)
   expect(text).toContain('<h1>Not done</h1>')
+  expect(text).toContain('<main id="main" tabindex="-1" class="failed">')
   for (const link of ['/ledger/audit', `/imports/${id}`, path]) expect(text).toContain(`<a href="${link}">`)
   expect((await loadSummary(harness.ferry.pool, id)).status).toBe('running')
 })

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { readConfig } from '#src/config.ts'
+import { MAX_BECAUSE_CHARACTERS } from '#src/model/act.ts'
+import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, OPERATE_TOKEN, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
 const PATH = '/ledger/schedules'
@@ -41,7 +44,7 @@ test('a schedule is paused and resumed after a confirmation, by somebody with a 
   expect(text).toContain('>paused<')
   expect(text).toContain(`href="${POLL}/resume"`)
 
-  await harness.submit(`${POLL}/resume`, {}, OPERATE_TOKEN)
+  await harness.submit(`${POLL}/resume`, { because: '  ' }, OPERATE_TOKEN)
   expect(await harness.query('select from ferry.schedule_pauses')).toEqual([])
   expect(await harness.query('select action, actor, because from ferry.audit order by id')).toEqual([
     { action: 'pause', actor: 'console, operate token', because: 'too loud' },
@@ -79,4 +82,33 @@ test('who may only look is asked for the other token, and pauses nothing', async
   expect((await harness.page(`${POLL}/pause`, READ_TOKEN)).status).toBe(403)
   expect((await harness.page(PATH, READ_TOKEN)).status).toBe(200)
   expect(await harness.query('select from ferry.schedule_pauses')).toEqual([])
+})
+
+test('of two accounts only the schedule of the one that was chosen is paused', async () => {
+  const { accounts } = readConfig({ FERRY_BASE_URL: 'https://platform.example', FERRY_APP_KEY: 'key' })
+  const two = ['east', 'west'].flatMap(name => accounts.map(account => ({ ...account, name })))
+  await using harness = await openConsoleHarness({ config: { accounts: two } })
+  expect((await harness.submit(`${PATH}/poll-alert-rules/west/pause`)).status).toBe(303)
+  expect(await harness.query('select schedule, account from ferry.schedule_pauses')).toEqual([
+    { schedule: 'poll-alert-rules', account: 'west' },
+  ])
+})
+
+test('a reason that is too long is refused, and nothing is done', async () => {
+  await using harness = await openConsoleHarness()
+  const long = '🧨'.repeat(MAX_BECAUSE_CHARACTERS)
+  const refused = await harness.submit(`${POLL}/pause`, { because: `${long}x` })
+  expect(refused.status).toBe(400)
+  expect(refused.text).toContain('A reason has at most 1000 characters. Nothing was done.')
+  expect(await harness.query('select from ferry.schedule_pauses')).toEqual([])
+  expect((await harness.submit(`${POLL}/pause`, { because: long })).status).toBe(303)
+})
+
+test('the list goes on after the schedule that its address names', async () => {
+  await using harness = await openConsoleHarness()
+  const namesAt = async (query: string) =>
+    cellsOf((await harness.page(PATH + query)).text, 'Schedules').map(([name]) => name)
+  expect(await namesAt('')).toEqual(['prune', 'poll-alert-rules', 'snapshot-inventory'])
+  const after = Buffer.from(JSON.stringify(['default', 'poll-alert-rules'])).toString('base64url')
+  expect(await namesAt(`?after=${after}`)).toEqual(['snapshot-inventory'])
 })

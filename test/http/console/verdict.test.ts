@@ -30,6 +30,7 @@ test.each([
   [{ inventories: [fresh, late] }, {}, 'bad', '1 of 2 inventories is late.'],
   [{ holds: some(1) }, {}, 'warn', 'One decision waits.'],
   [{ imports: some(20) }, {}, 'warn', 'At least 20 decisions wait.'],
+  [{ holds: some(20), imports: some(1) }, {}, 'warn', 'At least 21 decisions wait.'],
   [{ schedules: [{ paused: true } as never] }, {}, 'warn', 'One schedule is paused.'],
   [{ schedules: [{ lastOutcome: 'failed' } as never] }, {}, 'warn', 'One schedule failed the last time.'],
   [
@@ -57,12 +58,19 @@ test.each([
     'The last calls of 4 imports failed, one decision waits, and 4 imports are running.',
   ],
   [
+    { running: Array.from({ length: 20 }, (_, n) => running(`${n}`)) },
+    {},
+    'good',
+    'The inventory is fresh, one worker is alive, at least 20 imports are running, and nothing waits for a decision.',
+  ],
+  [
     { inventories: [], running: [running('7')] },
     {},
     'quiet',
     'No inventory was read so far, and import 7 has sent 1,000 of 2,500 rows.',
   ],
   [{}, { queue: 'The queue did not answer within 2 s.' }, 'bad', 'The queue does not answer.'],
+  [{}, { schema: null, queue: 'The queue did not answer within 2 s.' }, 'bad', 'The queue does not answer.'],
   [{}, { schema: 'newer' }, 'bad', 'The database is of another version of Ferry.'],
   [
     { inventories: [late, late, late], workers: [], holds: some(2) },
@@ -72,4 +80,15 @@ test.each([
   ],
 ])('of %j and %j the page Now says: %s, %s', (facts, readiness, tone, sentence) => {
   expect(verdictOf({ ...WELL, ...facts }, { ...READY, ...readiness })).toMatchObject({ tone, sentence })
+})
+
+test.each([
+  [{}, 'All right'],
+  [{ inventories: [] }, 'Nothing yet'],
+  [{ workers: [] }, 'Not all right'],
+  [{ holds: some(1) }, 'Please decide'],
+  [{ imports: some(1) }, 'Please decide'],
+  [{ schedules: [{ paused: true } as never] }, 'Look here'],
+])('of %j the badge says: %s', (facts, word) => {
+  expect(verdictOf({ ...WELL, ...facts }, READY).word).toBe(word)
 })

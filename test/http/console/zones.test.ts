@@ -34,6 +34,7 @@ test('a filter is read in the zone that its form names, and otherwise in that of
   const { text } = await harness.page('/ledger/events?since=2026-11-20T02:00:00Z&zone=europe/berlin')
   expect(text).toContain('Since (<span data-zone>Europe/Berlin</span>)')
   expect(text).toContain('name="since" value="2026-11-20T03:00" data-at="2026-11-20T02:00:00.000Z"')
+  expect(text).toContain('<input type="hidden" name="zone" value="europe/berlin">')
 })
 
 test('every list with times names the zone once, and refuses a wrong zone and a mirrored span', async () => {
@@ -62,4 +63,12 @@ test('the next page keeps the zone', async () => {
   const next = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
   expect(next).toContain('zone=Europe%2FBerlin')
   expect((await harness.page(next)).text.match(/href="\/imports\/7"/g)).toHaveLength(10)
+})
+
+test('without script, times are in the zone of the settings', async () => {
+  await using harness = await openConsoleHarness({ config: { timezone: 'Europe/Berlin' } })
+  await addEvents(harness, 1)
+  const { text } = await harness.page('/ledger/events')
+  expect(text).toContain('<time datetime="2026-11-20T02:30:00.000Z">2026-11-20 03:30:00</time>')
+  expect(text).toContain('Times in <span data-zone>Europe/Berlin</span>')
 })

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { duration, foreign, inZone, share } from '#src/http/console/parts/values.ts'
+
+test.each([
+  [0, 10_000, '0 %'],
+  [1, 10_000, '< 1 %'],
+  [100, 10_000, '1 %'],
+  [9_900, 10_000, '99 %'],
+  [9_999, 10_000, '> 99 %'],
+  [10_000, 10_000, '100 %'],
+  [0, 0, '0 %'],
+])('%i of %i is %s', (part, whole, words) => {
+  expect(share(part, whole)).toBe(words)
+})
+
+test.each([
+  [0, '0 ms'],
+  [999, '999 ms'],
+  [60_000, '1 min'],
+  [245_000, '4 min 5 s'],
+  [86_400_000 + 5_000, '1 d'],
+  [183_600_000, '2 d 3 h'],
+  [-245_000, '−4 min 5 s'],
+])('%i ms are %s', (ms, words) => {
+  expect(duration(ms)).toBe(words)
+})
+
+test('a time is written in the zone that is asked for, one after another', () => {
+  const at = new Date('2026-11-20T02:30:05Z')
+  const zones = ['UTC', 'Europe/Berlin', 'UTC', 'Asia/Kolkata']
+  const [utc, berlin, kolkata] = ['02:30:05', '03:30:05', '08:00:05'].map(time => `2026-11-20 ${time}`)
+  expect(zones.map(zone => inZone(at, zone))).toEqual([utc, berlin, utc, kolkata])
+})
+
+test('a name of others is set apart, cut if it is long, and said to be empty', () => {
+  expect(`${foreign('<b>')}`).toBe('<bdi>&lt;b&gt;</bdi>')
+  expect(`${foreign(' \t')}`).toBe('<span class="none">(empty)</span>')
+  expect(`${foreign(null, 'not known')}`).toBe('<span class="none">not known</span>')
+  const long = '🧨'.repeat(201)
+  expect(`${foreign(long)}`).toBe(`<bdi title="${long}">${'🧨'.repeat(200)}…</bdi>`)
+})
