@@ -95,3 +95,28 @@ test('a browser that asks for what is not there gets a page that leads to the fi
     expect(script.json, path).toEqual({ error: expect.any(String) })
   }
 })
+
+test('every answer forbids the browser scripts, forms and frames of strangers', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  const answers = [
+    await harness.page('/', READ_TOKEN),
+    await harness.page('/ledger/schedules/prune/*/pause', OPERATE_TOKEN),
+    await harness.page('/ledger/schedules/prune/*/pause', READ_TOKEN),
+    await harness.page('/'),
+    await harness.submit('/ledger/schedules/prune/*/pause', {}, OPERATE_TOKEN),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 403, 401, 303])
+  for (const { headers } of answers) {
+    const policy = headers['content-security-policy']?.toString().split('; ')
+    expect(policy).toEqual(
+      expect.arrayContaining([
+        "default-src 'none'",
+        "script-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ]),
+    )
+    expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
+  }
+})

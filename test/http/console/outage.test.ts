@@ -47,3 +47,15 @@ test('if the connection breaks while a decision is made, it is perhaps done', as
     client.release()
   }
 })
+
+test('a worker that stops carries out no decision, and its pages look again', async () => {
+  await using harness = await openConsoleHarness()
+  const { id, send } = await setup(harness)
+  void harness.http.stop()
+  for (const { status, text } of [await send(), await harness.page('/')]) {
+    expect(status).toBe(503)
+    expect(text).toContain('This worker is starting or stopping.')
+    expect(text).toContain('data-refresh="2000"')
+  }
+  expect((await loadSummary(harness.ferry.pool, id)).status).toBe('running')
+})
