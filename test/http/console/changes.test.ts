@@ -145,6 +145,7 @@ test('goes from page to page without losing or repeating a change of one instant
   let path: string | undefined = '/changes?kind=added'
   while (path) {
     const { text } = await harness.page(path)
+    expect(text).toContain('href="/changes?kind=added&amp;by=Ada"')
     names.push(...rowsIn(text).map(row => /rule-\d+/.exec(row)?.[0] ?? ''))
     path = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
     expect(names.length).toBeLessThanOrEqual(120)

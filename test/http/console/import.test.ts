@@ -242,7 +242,7 @@ describe('the batches of an import', () => {
     expect(seen).toEqual(Array.from({ length: 120 }, (_, index) => `${240 - 2 * index}–${241 - 2 * index}`))
   })
 
-  test('are shown with their state, how often they were sent, and every request id', async () => {
+  test('are shown with their state, how often they were sent, and the last request ids', async () => {
     await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
     const { pool } = harness.ferry
     const id = await stageRows(pool, { rows: 6, batchRows: 2, onUncertain: 'resend' })
@@ -253,6 +253,15 @@ describe('the batches of an import', () => {
     expect(first?.slice(1, 5)).toEqual(['2–3', '2', 'sent', '2, resent 1'])
     expect(text).toContain('<a href="/ledger/calls?request_id=req-1"><bdi>req-1</bdi></a>')
     expect(cellsOf((await harness.page(`/imports/${id}?batches=unsent`)).text, BATCHES)).toEqual([])
+    await pool.query(
+      `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, request_id, batch_id)
+       select 'k', 'default', 'import-subscribers', now(), now(), 'later-' || n, $1 from generate_series(1, 5) n`,
+      [first?.[0]],
+    )
+    const last = cellsOf((await harness.page(`/imports/${id}`, READ_TOKEN)).text, BATCHES)
+      .at(-1)
+      ?.at(-1)
+    expect(last).toBe('1 earlier, later-1 later-2 later-3 later-4 later-5')
   })
 
   test('that are uncertain come first, each with its decisions', async () => {

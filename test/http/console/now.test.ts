@@ -150,6 +150,19 @@ test('workers show what they do, and who is silent is said to be', async () => {
   expect(text).toContain('data-announce="Worker two">silent<')
   expect(text).toContain('nothing at the moment')
   await lease.release()
+  // A command works in a process of its own, which is no worker.
+  const other = { ...NEW_RUN, resource: 'mcp-servers' } as const
+  const own = await acquireLease(pool, leaseNameOf(other), 'three', pino({ level: 'silent' }))
+  if ('heldBy' in own) throw new Error('somebody else has the lease')
+  const byHand = await startRun(pool, other, own)
+  const rows = cellsOf((await harness.page('/')).text, 'Workers')
+  expect(rows.find(([, , state]) => state === 'command')?.slice(0, 4)).toEqual([
+    'three',
+    '',
+    'command',
+    `reads mcp-servers of default (run ${byHand})`,
+  ])
+  await own.release()
 })
 
 test('a running import is named with how far it is, and that its calls get no answer', async () => {
@@ -174,12 +187,15 @@ test('limits of the last hour are drawn, with calls that were refused', async ()
     `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, http_status)
      select l.limit_key, 'default', l.operation, now() - n * interval '1 minute', now() - n * interval '1 minute', now(),
        case n when 5 then 429 else 200 end
-     from ferry.platform_limits l, generate_series(1, 30) n where l.operation = 'list-alert-rules'`,
+     from ferry.platform_limits l, unnest(array_fill(10, array[5]) || array(select generate_series(1, 30))) n
+     where l.operation = 'list-alert-rules'`,
   )
   const { text } = await harness.page('/')
   expect(text).toContain('Limits used in the last hour')
   expect(text).toContain('<svg')
   expect(text).toContain('<span class="badge warn">1</span>')
+  const uses = cellsOf(text, 'Calls of the last hour')
+  expect(uses[0]).toMatchObject(['list-alert-rules', 'default', expect.any(String), '10 %', '1'])
 })
 
 test('names of others stay text', async () => {

@@ -67,7 +67,9 @@ describe('the runs of the ledger', () => {
     await using harness = await openConsoleHarness()
     const run = await addRun(harness.ferry.pool)
     expect((await harness.page(`/ledger/runs/${run}`)).text).not.toContain('data-refresh')
+    expect((await harness.page('/ledger')).text).not.toContain('data-refresh')
     await harness.query(`update ferry.sync_runs set status = 'running', finished_at = null`)
+    await addRun(harness.ferry.pool, { resource: 'mcp-servers' })
     for (const path of ['/ledger', `/ledger/runs/${run}`]) {
       expect((await harness.page(path)).text).toContain('data-refresh="10000"')
     }
