@@ -151,6 +151,11 @@ function wordsOf(issue: z.core.$ZodRawIssue): string {
   }
 }
 
+/** Whether the address asks for the first page of a whole list. A form with nothing in it, sent by its button, does too. */
+export function asksForAll(query: URLSearchParams): boolean {
+  return [...query].every(([name, value]) => value === '' || name === 'zone')
+}
+
 /** The place in a list, and the zone of times that a browser adds to a form. */
 const OF_EVERY_LIST = ['after', 'zone']
 

@@ -58,6 +58,10 @@ test('the list shows what became of the rows of each import, and first those tha
   )
   expect(waiting[1]?.[3]).toBe('A person paused it.')
   expect(waiting[2]?.[3]).toContain('1,200 rows')
+  // The filter sent with nothing chosen asks for the same.
+  expect(cellsOf((await harness.page('/imports?status=&account=', READ_TOKEN)).text, WAITING)).toEqual(
+    waiting,
+  )
   // A queued one may be sent at any moment.
   expect(text).toContain('data-refresh="15000"')
 })

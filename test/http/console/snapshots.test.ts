@@ -52,7 +52,9 @@ test('says which nights of the last days have no snapshot', async () => {
 
 test('without any it names the next step, and a wrong address is refused', async () => {
   await using harness = await openConsoleHarness()
-  expect((await harness.page('/ledger/snapshots')).text).toContain('ferry snapshots take')
+  for (const query of ['', '?account=&status=']) {
+    expect((await harness.page(`/ledger/snapshots${query}`)).text).toContain('ferry snapshots take')
+  }
   expect((await harness.page('/ledger/snapshots?account=b')).text).toContain('No snapshot matches.')
   for (const [query, name] of [
     ['status=good', 'status'],

@@ -4,7 +4,7 @@ import { CHANGE_KINDS, type ChangeRow } from '#src/inventory/changes.ts'
 import { loadHistoryStart } from '#src/inventory/history-start.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
-import { href, type Page } from '../page.ts'
+import { asksForAll, href, type Page } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
 import { changeBadge, inventoryLink, nothingAltered, pathOf } from '../parts/changes.ts'
 import { differencesList } from '../parts/differences.ts'
@@ -115,7 +115,7 @@ function narrowed(query: URLSearchParams, more: Readonly<Record<string, string>>
 
 function emptyOf({ examinedTo }: ChangePage, query: URLSearchParams): Html {
   if (examinedTo) return html`Nothing found so far. The next page looks further back.`
-  if (query.size > 0) return html`Nothing that changed matches. <a href="${PATH}">Show all changes</a>.`
+  if (!asksForAll(query)) return html`Nothing that changed matches. <a href="${PATH}">Show all changes</a>.`
   return html`Nothing was read yet. <code>ferry sync all</code> reads both inventories now.`
 }
 

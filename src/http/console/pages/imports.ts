@@ -10,7 +10,7 @@ import { type WaitsFor, waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { number } from '#src/model/counted.ts'
 import { IMPORT_STATUSES, type ImportStatus, isActive, toBeSent } from '#src/model/import.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, parsedQuery } from '../page.ts'
+import { asksForAll, type Page, parsedQuery } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
 import { type Filter, filters } from '../parts/filters.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
@@ -36,7 +36,7 @@ const imports: Page = {
     const filter = parsedQuery(query, Query)
     const [after] = readCursor(query, Cursor) ?? []
     const before = after === undefined ? undefined : BigInt(after)
-    const isTop = query.size === 0
+    const isTop = asksForAll(query)
     const [found, waiting, accounts] = await Promise.all([
       listSummaryRows(reader, PAGE_ROWS + 1, { ...filter, before }),
       isTop ? listWaitingRows(reader, PAGE_ROWS) : [],

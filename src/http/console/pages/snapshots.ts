@@ -3,7 +3,7 @@ import { loadSnapshotPage, type PagedSnapshot } from '#src/inventory/snapshot-pa
 import { SNAPSHOT_STATUSES } from '#src/inventory/states.ts'
 import { loadMissedNights, type MissedNight } from '#src/reports/missed-nights.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, parsedQuery } from '../page.ts'
+import { asksForAll, type Page, parsedQuery } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
 import { filters } from '../parts/filters.ts'
 import { ledgerTabs } from '../parts/ledger-tabs.ts'
@@ -35,7 +35,7 @@ export const snapshots: Page = {
     const [before] = readCursor(query, Cursor) ?? []
     const [found, missed] = await Promise.all([
       loadSnapshotPage(reader, filter, before === undefined ? null : BigInt(before), PAGE_ROWS + 1),
-      query.size === 0 ? loadMissedNights(reader, MAX_MISSED + 1) : [],
+      asksForAll(query) ? loadMissedNights(reader, MAX_MISSED + 1) : [],
     ])
     const rows = found.slice(0, PAGE_ROWS)
     const last = rows.at(-1)
@@ -48,7 +48,7 @@ export const snapshots: Page = {
       body: html`${ledgerTabs(PATH)}
 ${missedNote(missed)}
 ${filters(PATH, query, fields)}
-${table('Nights, and snapshots taken by hand', columnsIn(timezone), rows, query.size > 0 ? html`No snapshot matches. <a href="${PATH}">Show all snapshots</a>.` : NONE_YET)}
+${table('Nights, and snapshots taken by hand', columnsIn(timezone), rows, asksForAll(query) ? NONE_YET : html`No snapshot matches. <a href="${PATH}">Show all snapshots</a>.`)}
 ${pager(PATH, query, found.length > PAGE_ROWS && last ? writeCursor([last.id]) : null)}`,
     }
   },
