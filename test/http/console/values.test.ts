@@ -34,7 +34,8 @@ test('a time is written in the zone that is asked for, one after another', () =>
 
 test('a name of others is set apart, cut if it is long, and said to be empty', () => {
   expect(`${foreign('<b>')}`).toBe('<bdi>&lt;b&gt;</bdi>')
-  expect(`${foreign(' \t')}`).toBe('<span class="none">(empty)</span>')
+  expect(`${foreign('')}`).toBe('<span class="none">(empty)</span>')
+  expect(`${foreign(' \t')}`).toBe('<span class="none">(only spaces)</span>')
   expect(`${foreign(null, 'not known')}`).toBe('<span class="none">not known</span>')
   const long = '🧨'.repeat(201)
   expect(`${foreign(long)}`).toBe(`<bdi title="${long}">${'🧨'.repeat(200)}…</bdi>`)

@@ -65,7 +65,7 @@ const MAX_NAME_CHARACTERS = 200
 /** Text of others, such as a name: it cannot turn the text around it, and a long one is cut, whole in its tooltip. */
 export function foreign(text: string | null, missing = '–'): Html {
   if (text === null) return html`<span class="none">${missing}</span>`
-  if (text.trim() === '') return html`<span class="none">(empty)</span>`
+  if (text.trim() === '') return html`<span class="none">(${text === '' ? 'empty' : 'only spaces'})</span>`
   const characters = [...text]
   if (characters.length <= MAX_NAME_CHARACTERS) return html`<bdi>${text}</bdi>`
   const short = characters.slice(0, MAX_NAME_CHARACTERS).join('')
