@@ -16,13 +16,13 @@ import { counted, number } from '#src/model/counted.ts'
 import type { ApprovalState } from '../approvals.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { href, idOf, type Page, type PageRequest } from '../page.ts'
+import { nameIn, pathOf as pathOfRow } from '../parts/changes.ts'
 import { ledgerTabs } from '../parts/ledger-tabs.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { runBadge, runLink } from '../parts/runs.ts'
 import { sentence } from '../parts/sentence.ts'
 import { type Column, facts, table } from '../parts/table.ts'
 import { badge, foreign, time } from '../parts/values.ts'
-import { visible } from '../parts/visible.ts'
 import { HOLDS, outcomeOf, pathOf } from './holds.ts'
 
 const MAX_FOLDERS = 20
@@ -175,12 +175,11 @@ function foldersOf(folders: readonly HeldFolder[]): Html {
 }
 
 function rowsOf({ account, resource }: HoldRow, rows: readonly HeldRow[]): Html {
-  const pages = resource === 'alert-rules' ? '/rules' : '/servers'
   const columns: Column<HeldRow>[] = [
     {
       head: 'Name',
       cell: ({ id, name }) =>
-        html`<a href="${pages}/${encodeURIComponent(account)}/${encodeURIComponent(id)}">${resource === 'mcp-servers' && name ? visible(name) : foreign(name, 'not stored any more')}</a>`,
+        html`<a href="${pathOfRow(resource, account, id)}">${nameIn(resource, name, 'not stored any more')}</a>`,
     },
     { head: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
     ...(resource === 'alert-rules'

@@ -26,7 +26,12 @@ export function pathOf(resource: Resource, account: string, id: string): string 
   return `/${resource === 'alert-rules' ? 'rules' : 'servers'}/${encodeURIComponent(account)}/${encodeURIComponent(id)}`
 }
 
-/** Its name, which leads to its page, and what it is. What is invisible has marks if it is an MCP server. */
+/** A name in an inventory. What is invisible has marks if it is that of an MCP server. */
+export function nameIn(resource: Resource, name: string | null, missing?: string): Html {
+  return resource === 'alert-rules' || !name?.trim() ? foreign(name, missing) : visible(name)
+}
+
+/** Its name, which leads to its page, and what it is. */
 export function inventoryLink(row: {
   readonly resource: Resource
   readonly account: string
@@ -34,6 +39,5 @@ export function inventoryLink(row: {
   readonly name: string | null
 }): Html {
   const { resource, account, id, name } = row
-  const isRule = resource === 'alert-rules'
-  return html`<span><a href="${pathOf(resource, account, id)}">${isRule || name?.trim() === '' ? foreign(name || id) : visible(name || id)}</a><br><small>${isRule ? 'rule' : 'MCP server'} <bdi>${marked(id)}</bdi> in <bdi>${account}</bdi></small></span>`
+  return html`<span><a href="${pathOf(resource, account, id)}">${nameIn(resource, name || id)}</a><br><small>${resource === 'alert-rules' ? 'rule' : 'MCP server'} <bdi>${marked(id)}</bdi> in <bdi>${account}</bdi></small></span>`
 }
