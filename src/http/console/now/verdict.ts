@@ -72,7 +72,7 @@ const MAX_NAMED = 3
 
 function progressInWords(running: Facts['running']): string[] {
   if (running.length > MAX_NAMED) {
-    return [`${running.length >= MAX_SHOWN ? 'at least ' : ''}${running.length} imports are running`]
+    return [`${manyImports(running.length)} are running`]
   }
   return running.map(
     ({ id, sent, toBeSent }) => `import ${id} has sent ${number(sent)} of ${counted(toBeSent, 'row')}`,
@@ -82,15 +82,18 @@ function progressInWords(running: Facts['running']): string[] {
 function failingInWords(running: Facts['running']): string[] {
   const failing = running.filter(({ failures }) => failures > 0)
   if (failing.length > MAX_NAMED) {
-    return [
-      `the last calls of ${failing.length >= MAX_SHOWN ? 'at least ' : ''}${failing.length} imports failed`,
-    ]
+    return [`the last calls of ${manyImports(failing.length)} failed`]
   }
   return failing.map(({ id, failures }) =>
     failures === 1
       ? `the last call of import ${id} failed`
       : `the last ${number(failures)} calls of import ${id} failed`,
   )
+}
+
+/** Not all of them were read if they are as many as may be. */
+function manyImports(count: number): string {
+  return `${count >= MAX_SHOWN ? 'at least ' : ''}${count} imports`
 }
 
 function whatWaits({ holds, imports, running, schedules }: Facts): string[] {

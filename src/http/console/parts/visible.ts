@@ -13,14 +13,15 @@ const ONE_INVISIBLE = new RegExp(`(${INVISIBLE.source})`, 'u')
 
 /** Text in which a mark such as `U+200B` stands for each invisible character. Lines and tabs stay. */
 export function marked(text: string): Html {
-  return html`${text.split(ONE_INVISIBLE).map(part => {
-    if (staysAsItIs(part)) return part
-    return html`<mark class="hidden-character">${nameOf(part)}</mark>`
-  })}`
+  return html`${inPieces(text, name => html`<mark class="hidden-character">${name}</mark>`)}`
 }
 
-function staysAsItIs(part: string): boolean {
-  return part === '\n' || part === '\t' || !INVISIBLE.test(part)
+/** The pieces of a text, with what `show` makes of the name of each invisible character in its place. */
+function inPieces<Shown>(text: string, show: (name: string) => Shown): (string | Shown)[] {
+  return text.split(ONE_INVISIBLE).map(part => {
+    const isShown = part === '\n' || part === '\t' || !INVISIBLE.test(part)
+    return isShown ? part : show(nameOf(part))
+  })
 }
 
 const EMOJI = /(\p{RGI_Emoji})/v
@@ -32,14 +33,7 @@ const EMOJI = /(\p{RGI_Emoji})/v
 export function namedInWords(text: string): string {
   return text
     .split(EMOJI)
-    .map((part, index) => (index % 2 === 1 ? part : withNames(part)))
-    .join('')
-}
-
-function withNames(text: string): string {
-  return text
-    .split(ONE_INVISIBLE)
-    .map(part => (staysAsItIs(part) ? part : nameOf(part)))
+    .flatMap((part, index) => (index % 2 === 1 ? part : inPieces(part, name => name)))
     .join('')
 }
 
