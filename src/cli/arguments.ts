@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
+import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
 
 /*
  * Readers for the values of options and arguments. A value that cannot be read is wrong usage.
@@ -86,7 +86,7 @@ export function oneFolderArgument(text: string): bigint {
 /** Reads an instant, or how long ago it was: `2026-11-01`, `2026-11-01T03:30Z`, `24h`, `7d`. UTC without a zone. */
 export function instantArgument(text: string): Date {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
-  const agoMs = days === undefined ? parseDuration(text) : Number(days) * 86_400_000
+  const agoMs = days === undefined ? parseDuration(text) : Number(days) * DAY_MS
   const at = agoMs === undefined ? instantOf(text) : Date.now() - agoMs
   if (Number.isNaN(at)) {
     throw new InvalidArgumentError(

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
 import { MAX_DEFAULT_BATCH_ROWS } from '../model/batch-rows.ts'
-import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
+import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
 import type { LimitWindow } from '../model/limit.ts'
 import type { RemovalGuard } from '../model/removal-guard.ts'
 import { readPostgresUrl } from './database-url.ts'
@@ -170,7 +170,7 @@ function url(kind: string, protocols: readonly string[], example: string) {
 function keepMs(value: string): number | null | undefined {
   if (value === 'forever') return null
   const days = /^[1-9]\d{0,4}d$/.test(value) ? Number.parseInt(value, 10) : Number.NaN
-  return days <= MAX_KEEP_DAYS ? days * 86_400_000 : undefined
+  return days <= MAX_KEEP_DAYS ? days * DAY_MS : undefined
 }
 
 function durationMs(value: string): number | undefined {

@@ -1,4 +1,5 @@
 import { type Pool, type QueryArrayConfig, type QueryArrayResult, types } from 'pg'
+import { DAY_MS } from '#src/model/duration.ts'
 import type { Report, ReportArguments } from './report.ts'
 
 /** A duration, in milliseconds. */
@@ -70,8 +71,6 @@ const NUMERIC_ARRAY = 1231
 type Parts = {
   readonly [Unit in 'years' | 'months' | 'days' | 'hours' | 'minutes' | 'seconds' | 'milliseconds']?: number
 }
-
-const DAY_MS = 86_400_000
 
 /** The parts are all negative for a negative interval. A month counts as 30 days, as in Postgres's own `extract(epoch …)`. */
 function msOf(interval: Parts): number {

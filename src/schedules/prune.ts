@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { OldRows } from '#src/db/prune.ts'
 import { countOf, onlyRow } from '#src/db/rows.ts'
+import { DAY_MS } from '#src/model/duration.ts'
 
 /** Long enough to see how a schedule did. */
 const KEEP_SLOTS_DAYS = 30
@@ -9,7 +10,7 @@ const KEEP_SLOTS_DAYS = 30
 export function oldSlots(pool: Pool): OldRows {
   return {
     table: 'ferry.schedule_slots',
-    keepMs: KEEP_SLOTS_DAYS * 86_400_000,
+    keepMs: KEEP_SLOTS_DAYS * DAY_MS,
     async count() {
       const sum = `select count(*)::int as slots from ferry.schedule_slots s where ${IS_OLD}`
       const { rows } = await pool.query<{ slots: number }>(sum, [KEEP_SLOTS_DAYS])

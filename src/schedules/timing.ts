@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
+import { DAY_MS } from '#src/model/duration.ts'
 
 /**
  * Every so many milliseconds since 1970, and an offset (so that slots do not depend on when somebody started), or at a
@@ -44,7 +45,7 @@ export function slotAfter(timing: Timing, after: Date): Date {
 }
 
 /** A year of ticks has the longest weekend and both changes of the clock; a cron time that ticks often is not followed so far. */
-const LOOK_AHEAD_MS = 366 * 86_400_000
+const LOOK_AHEAD_MS = 366 * DAY_MS
 const MAX_TICKS = 1_000
 
 /** The longest time between two neighbouring times that the timing names, as far as a year from `from` tells. */
@@ -60,9 +61,6 @@ export function longestIntervalMs(timing: Timing, from: Date): number {
   }
   return longest
 }
-
-/** A day from midnight to midnight, in milliseconds. */
-const DAY_MS = 86_400_000
 
 /**
  * The days of the week, 1 (Monday) to 7 (Sunday), on which the timing is due each week. Null if it is not due by days of the

@@ -1,9 +1,9 @@
+import { DAY_MS } from '#src/model/duration.ts'
 import type { Tick } from './value-axis.ts'
 
 export type TimeSpan = { readonly from: Date; readonly to: Date }
 
 const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 const MAX_STEPS = 12
 const STEPS_OF_A_DAY_IN_MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720]
 const STEPS_OF_DAYS = [1, 2, 7, 14, 28, 56, 112, 224]

@@ -9,6 +9,7 @@ import {
 import { listFirstReadings, loadHistoryStart } from '#src/inventory/history-start.ts'
 import { loadSnapshotPage } from '#src/inventory/snapshot-page.ts'
 import { number } from '#src/model/counted.ts'
+import { DAY_MS } from '#src/model/duration.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../page.ts'
@@ -28,7 +29,6 @@ const PATH = '/changes/compare'
 const MAX_CHOICES = 90
 
 const MAX_FIELDS = 8
-const DAY_MS = 86_400_000
 
 const askedIn = (zone: string) =>
   z.object({
