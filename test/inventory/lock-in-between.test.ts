@@ -2,6 +2,7 @@ import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { ON_VERSIONS } from '#test/support/locks.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import {
   handOn,
@@ -14,6 +15,7 @@ import {
 } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
+const LOCKS = `select from pg_locks where ${ON_VERSIONS}`
 
 test('a lock that waits for a run, and for which its comparisons wait, fails the run in time and is then granted', async () => {
   await using harness = await openFerryHarness({ rules: 0, servers: 0 })
@@ -29,8 +31,8 @@ test('a lock that waits for a run, and for which its comparisons wait, fails the
   opened.defer(() => person.end())
   await person.query('begin')
   const isRunWriting = async () =>
-    (await harness.query(locks(`mode = 'RowExclusiveLock' and granted`))).length > 0
-  const isPersonWaiting = async () => (await harness.query(locks('not granted'))).length > 0
+    (await harness.query(`${LOCKS} and mode = 'RowExclusiveLock' and granted`)).length > 0
+  const isPersonWaiting = async () => (await harness.query(`${LOCKS} and not granted`)).length > 0
 
   const changed = rules(ids, { name: 'new' })
   const account = scriptedAccount('default', () => [])
@@ -60,9 +62,3 @@ test('a lock that waits for a run, and for which its comparisons wait, fails the
   await person.query('rollback')
   expect(await harness.query('select distinct name from ferry.alert_rules')).toEqual([{ name: 'old' }])
 })
-
-/** Tables of other databases, copies of one template, have the same oid. */
-function locks(condition: string): string {
-  return `select from pg_locks where relation = 'ferry.alert_rule_versions'::regclass and ${condition}
-    and database = (select oid from pg_database where datname = current_database())`
-}

@@ -11,6 +11,9 @@ const NOTHING: Compared<string> = {
   states: [],
 }
 
+const ROW = { row: '', altered: [], digest: '', bytes: 1 }
+const UNMARKED = { mark() {}, rewind() {} }
+
 test('rows are passed on as soon as nothing else is, are compared before, and reading waits only once many rows do', async () => {
   const compared: number[] = []
   let passedOn = 0
@@ -23,8 +26,7 @@ test('rows are passed on as soon as nothing else is, are compared before, and re
       return NOTHING
     },
     {
-      mark() {},
-      rewind() {},
+      ...UNMARKED,
       async write() {
         underWay = Promise.withResolvers()
         await underWay.promise
@@ -37,8 +39,7 @@ test('rows are passed on as soon as nothing else is, are compared before, and re
   sink.begin()
   let rows = 0
   async function take(count: number): Promise<'goes on' | 'waits'> {
-    const unread = { row: '', altered: [], digest: '', bytes: 1 }
-    for (const end = rows + count; rows < end; rows++) sink.take({ ...unread, id: `${rows}`, position: rows })
+    for (const end = rows + count; rows < end; rows++) sink.take({ ...ROW, id: `${rows}`, position: rows })
     let state: 'goes on' | 'waits' = 'waits'
     sink.settle().then(() => {
       state = 'goes on'
@@ -74,8 +75,7 @@ test('once a reading has stopped, no row is being compared, and nothing is passe
     createIdSet(),
     async rows => (rows.length === 1_000 ? NOTHING : comparison.promise),
     {
-      mark() {},
-      rewind() {},
+      ...UNMARKED,
       async write() {
         writes.push('begun')
         await writing.promise
@@ -85,9 +85,8 @@ test('once a reading has stopped, no row is being compared, and nothing is passe
   const sink = reading.part()
   await sink.ready()
   sink.begin()
-  const unread = { row: '', altered: [], digest: '', bytes: 1 }
   for (let position = 0; position < 4_000; position++) {
-    sink.take({ ...unread, id: `${position}`, position })
+    sink.take({ ...ROW, id: `${position}`, position })
     if (position === 999) await sink.settle()
   }
   const settled = sink.settle()
@@ -107,13 +106,12 @@ test('once a reading has stopped, no row is being compared, and nothing is passe
 
 test('of a row that came before in the same listing its JSON is kept, of one that came in another folder it is not', async () => {
   const reading = openReading<string>({ accountIdOf: () => null }, createIdSet(), async () => NOTHING, {
-    mark() {},
-    rewind() {},
+    ...UNMARKED,
     write: async () => {},
   })
   const first = reading.part()
   const second = reading.part()
-  const row = (position: number) => ({ row: '', altered: [], digest: '', bytes: 1, id: '7', position })
+  const row = (position: number) => ({ ...ROW, id: '7', position })
   await first.ready()
   first.begin()
   first.take(row(0), () => '"the first"')
@@ -137,10 +135,10 @@ test('what is compared of an attempt that is void by then is neither passed on n
     { accountIdOf: () => null },
     { ...createIdSet(), learn: id => void learned.push(id) },
     () => comparison.promise,
-    { mark() {}, rewind() {}, write: async ({ bytes }) => void written.push(bytes) },
+    { ...UNMARKED, write: async ({ bytes }) => void written.push(bytes) },
   )
   const sink = reading.part()
-  const take = (id: string) => sink.take({ row: '', altered: [], digest: '', bytes: 1, id, position: 0 })
+  const take = (id: string) => sink.take({ ...ROW, id, position: 0 })
   await sink.ready()
   sink.begin()
   for (let n = 0; n < 1_000; n++) take(`${n}`)

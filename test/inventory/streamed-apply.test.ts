@@ -8,6 +8,7 @@ import type { RunResult } from '#src/model/run.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { expireLeases, takeOverLeases } from '#test/support/leases.ts'
+import { ON_VERSIONS } from '#test/support/locks.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import {
@@ -65,9 +66,8 @@ function sync(
   )
 }
 
-/** A lock of whoever writes versions. Tables of other databases, copies of one template, have the same oid. */
-const IS_WRITING = `relation = 'ferry.alert_rule_versions'::regclass and mode = 'RowExclusiveLock'
-  and database = (select oid from pg_database where datname = current_database())`
+/** A lock of whoever writes versions. */
+const IS_WRITING = `${ON_VERSIONS} and mode = 'RowExclusiveLock'`
 
 /** How many transactions have written versions and are open. */
 async function writing(harness: FerryHarness): Promise<number> {

@@ -1,0 +1,6 @@
+/**
+ * In SQL, which rows of `pg_locks` are about the versions of alert rules in this database. Tables of other databases, copies of
+ * one template, have the same oid.
+ */
+export const ON_VERSIONS = `relation = 'ferry.alert_rule_versions'::regclass
+  and database = (select oid from pg_database where datname = current_database())`
