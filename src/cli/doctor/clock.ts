@@ -8,15 +8,10 @@ const MAX_DIFFERENCE_MS = 2_000
 const SAMPLES = 5
 
 /**
- * Compares this machine's clock to the database's, and that to the last calls. Takes the sample with the shortest round trip:
- * it is the most exact.
+ * Compares the database's clock to the last calls, then this machine's clock to it. Takes the sample with the shortest round
+ * trip: it is the most exact.
  */
 export async function checkClock(pool: Pool): Promise<Finding> {
-  let best = await readClock(pool)
-  for (let sample = 1; sample < SAMPLES; sample++) {
-    const reading = await readClock(pool)
-    if (reading.roundTripMs < best.roundTripMs) best = reading
-  }
   const setBackMs = await readSetBackMs(pool)
   if (setBackMs > 0) {
     return {
@@ -26,6 +21,11 @@ export async function checkClock(pool: Pool): Promise<Finding> {
       whatToDo:
         'Runs and imports of accounts with such calls may wait until the clock is there again. Let it be slewed (NTP), not stepped.',
     }
+  }
+  let best = await readClock(pool)
+  for (let sample = 1; sample < SAMPLES; sample++) {
+    const reading = await readClock(pool)
+    if (reading.roundTripMs < best.roundTripMs) best = reading
   }
   const size = duration(Math.abs(best.aheadMs))
   const found = `the database's clock is ${size} ${best.aheadMs > 0 ? 'behind' : 'ahead of'} this machine's`

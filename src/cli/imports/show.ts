@@ -36,9 +36,18 @@ function printJsonReport({ summary, batches, reasons, ...about }: Report): void 
   printJson(summary)
   printJson(about)
   for (const batch of batches) {
-    const { id, from_line, to_line, claimed_at, called_at, sent_at, http_status, error_code, ...others } =
-      batch
-    const { request_ids, ...rest } = others
+    const {
+      id,
+      from_line,
+      to_line,
+      claimed_at,
+      called_at,
+      sent_at,
+      http_status,
+      error_code,
+      request_ids,
+      ...rest
+    } = batch
     printJson({
       batch: id,
       fromLine: from_line,
