@@ -15,7 +15,7 @@ const LimitState = z.object({
 })
 export type LimitState = Readonly<z.infer<typeof LimitState>>
 
-/** Reads from the call log how long the next call of `operation` would wait, and acquires nothing. Readers may do so too. */
+/** Reads from the call log how long the next call of `operation` would wait, and acquires nothing. */
 export async function loadLimitState(
   pool: Pool,
   { limitKey, windows }: Limit,

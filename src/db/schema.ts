@@ -56,6 +56,7 @@ export const installation = ferry.table(
 export const platformLimits = ferry.table(
   'platform_limits',
   {
+    id: int64('id').notNull().unique().generatedAlwaysAsIdentity(),
     limit_key: text('limit_key').notNull(),
     operation: text('operation').notNull(),
     blocked_until: instant('blocked_until'),

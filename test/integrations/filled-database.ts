@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Client, type Pool } from 'pg'
 import { workImport } from '#src/imports/sending/work.ts'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
 import { prepareReader } from '#src/reports/reader-role.ts'
@@ -8,7 +8,9 @@ import { stageRows } from '#test/support/staged.ts'
 const NEVER = new AbortController().signal
 
 /** A database in which everything has happened at least once, and a client that is the role that only reads. */
-export async function openFilledDatabase(): Promise<AsyncDisposable & { readonly reader: Client }> {
+export async function openFilledDatabase(): Promise<
+  AsyncDisposable & { readonly reader: Client; readonly databaseUrl: string; readonly pool: Pool }
+> {
   await using opened = new AsyncDisposableStack()
   const harness = opened.use(
     await openFerryHarness({ rules: 30, servers: 5 }, { FERRY_IMPORT_LIMIT: '50/1s' }),
@@ -20,7 +22,8 @@ export async function openFilledDatabase(): Promise<AsyncDisposable & { readonly
   await prepareReader(harness.ferry.pool)
   await reader.query('set role ferry_reader')
   const kept = opened.move()
-  return { reader, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+  const { databaseUrl } = harness
+  return { reader, databaseUrl, pool: harness.ferry.pool, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
 /** Runs of every outcome, edits, alerts that began and ended, a hold, and imports that ended well, badly and not yet. */

@@ -1,4 +1,4 @@
-import { Client, DatabaseError } from 'pg'
+import { type Client, DatabaseError } from 'pg'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '#src/db/pool.ts'
@@ -6,22 +6,15 @@ import { REPORTS } from '#src/reports/catalogue.ts'
 import { prepareReader } from '#src/reports/reader-role.ts'
 import { runFerryHere } from '#test/cli/run-ferry.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { connectMember } from './member.ts'
 
 /** A database whose reader is prepared, and a client that is connected as a member of that role, with a login. */
 async function setup() {
   await using opened = new AsyncDisposableStack()
-  const { url, name } = opened.use(await openTestDatabase())
+  const { url } = opened.use(await openTestDatabase())
   const { pool } = opened.use(openDatabase(url, pino({ level: 'silent' })))
   expect(await prepareReader(pool)).toEqual({ status: 'ready' })
-  const role = `member_${name.slice(-8)}`
-  await pool.query(`create role ${role} login password 'x' in role ferry_reader`)
-  opened.defer(async () => {
-    await pool.query(`drop role ${role}`)
-  })
-  const connectionString = Object.assign(new URL(url), { username: role, password: 'x' }).href
-  const member = new Client({ connectionString })
-  await member.connect()
-  opened.defer(() => member.end())
+  const member = await connectMember(opened, { url, pool })
   const kept = opened.move()
   return { pool, url, member, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }

@@ -1,10 +1,9 @@
 -- What a limit allows for an operation at this moment: until when the next call waits, until when a refusal stops all calls, how
 -- many calls count in the longest window, and for how long the first of them has. It reads one snapshot and acquires nothing.
--- As its owner: readers may not see the keys of limits. Who asks knows the key already.
 CREATE OR REPLACE FUNCTION ferry.limit_state(
   p_limit_key text, p_operation text, p_max_calls int[], p_window_ms int[],
   OUT wait_ms double precision, OUT closed_ms double precision, OUT counted integer, OUT counted_for_ms double precision
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS $$
+) LANGUAGE sql STABLE AS $$
   WITH calls AS (
     SELECT count(*)::integer AS counted, min(c.started) AS first
     FROM ferry.counted_calls(p_limit_key, p_operation, now() - (SELECT max(ms) FROM unnest(p_window_ms) ms) * interval '1 ms') c

@@ -10,7 +10,10 @@ import type { Approvals } from './approvals.ts'
 export type ConsoleTarget = {
   /** Reads with the rights of the reader role, two seconds a statement. */
   readonly reader: Pool
-  /** Reads everything, people too, two seconds a statement. Only for pages and actions of those who may operate. */
+  /**
+   * Reads everything, people too, two seconds a statement. Only for pages and actions of those who may operate, and for the
+   * state of a limit, whose key the reader role may not see.
+   */
   readonly personal: Pool
   /** Writes: for decisions. */
   readonly pool: Pool

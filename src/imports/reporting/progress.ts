@@ -30,8 +30,16 @@ export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null):
   return progressOf(pool, await findSummaryRow(pool, id), limit)
 }
 
-/** The same of an import that has been read already. */
-export async function progressOf(pool: Pool, row: SummaryRow, limit: Limit | null): Promise<Progress> {
+/**
+ * The same of an import that has been read already. `limitPool` reads what the limit allows: whoever only reads may not see
+ * the keys of limits.
+ */
+export async function progressOf(
+  pool: Pool,
+  row: SummaryRow,
+  limit: Limit | null,
+  limitPool = pool,
+): Promise<Progress> {
   const summary = summaryOf(row)
   const pace = await loadPace(pool, BigInt(row.id))
   const batchesLeft = isEnded(row.status) ? 0 : pace.batchesLeft
@@ -39,7 +47,7 @@ export async function progressOf(pool: Pool, row: SummaryRow, limit: Limit | nul
   if (!isActive(row.status)) return { ...atRest, pause: pauseReportOf(row) }
 
   const rowsPerMinute = rateOf(pace, limit)
-  const state = limit && (await loadLimitState(pool, limit, 'import-subscribers'))
+  const state = limit && (await loadLimitState(limitPool, limit, 'import-subscribers'))
   const isSending = pace.hasWorker && pace.behind === null
   const eta = limit && state && isSending ? etaMs(summary.pending, pace, limit, state, rowsPerMinute) : null
   return { summary, batchesLeft, rowsPerMinute, etaMs: eta, whyWaiting: whyWaiting(pace, state), pause: null }

@@ -12,11 +12,15 @@ export const ReasonRow = z.object({
 })
 export type ReasonRow = Readonly<z.infer<typeof ReasonRow>>
 
-/** So many rejects are counted by reason, and as many rows left out: that takes 0.03 s to 0.1 s on a busy machine. */
+/** Rejects that the view counts by reason at most, and as many rows left out: that takes 0.03 s to 0.1 s on a busy machine. */
 export const MAX_COUNTED_REASONS = 10_000
 
 /** Returns why rows are not sent, the most frequent reason first, counted in the first `MAX_COUNTED_REASONS`. Readers may do so. */
 export async function listReasons(pool: Pool, id: bigint): Promise<ReasonRow[]> {
-  const { rows } = await pool.query('select * from ferry.import_reasons($1, $2)', [id, MAX_COUNTED_REASONS])
+  const { rows } = await pool.query(
+    `select kind, rejected_by as origin, reason, rows from ferry.import_reasons where import = $1
+     order by rows desc, kind, reason`,
+    [id],
+  )
   return ReasonRow.array().parse(rows)
 }

@@ -34,11 +34,11 @@ CREATE OR REPLACE VIEW ferry.alert_rule_changes AS
     ) AS f (key, before, after, differs)
     WHERE f.differs
   ) d ON p.id IS NOT NULL
-  WHERE v.valid_from >= (SELECT ferry.history_start())
+  WHERE v.valid_from >= coalesce((SELECT starts_at FROM ferry.history), '-infinity')
   UNION ALL
   SELECT v.account, v.id, v.valid_to, v.closed_by_run, v.name, 'removed', NULL, NULL, NULL, NULL
   FROM ferry.alert_rule_versions v
-  WHERE v.valid_to >= (SELECT ferry.history_start()) AND NOT EXISTS (
+  WHERE v.valid_to >= coalesce((SELECT starts_at FROM ferry.history), '-infinity') AND NOT EXISTS (
     SELECT FROM ferry.alert_rule_versions n WHERE n.id = v.id AND n.account = v.account AND n.valid_from = v.valid_to
   );
 

@@ -1,6 +1,5 @@
--- SECURITY DEFINER: whoever may ask for a moment of the past may know from when on the past is known.
 CREATE OR REPLACE FUNCTION ferry.history_start() RETURNS timestamptz
-LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog AS $$
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT coalesce((SELECT starts_at FROM ferry.history), '-infinity')
 $$;
 

@@ -14,11 +14,11 @@ CREATE OR REPLACE VIEW ferry.mcp_server_changes AS
     WHERE a.value <> b.value AND key <> ALL (
       '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
   ) d ON p.server_id IS NOT NULL
-  WHERE v.valid_from >= (SELECT ferry.history_start())
+  WHERE v.valid_from >= coalesce((SELECT starts_at FROM ferry.history), '-infinity')
   UNION ALL
   SELECT v.account, v.server_id, v.valid_to, v.closed_by_run, v.server_name, 'removed', NULL, NULL
   FROM ferry.mcp_server_versions v
-  WHERE v.valid_to >= (SELECT ferry.history_start()) AND NOT EXISTS (
+  WHERE v.valid_to >= coalesce((SELECT starts_at FROM ferry.history), '-infinity') AND NOT EXISTS (
     SELECT FROM ferry.mcp_server_versions n WHERE n.server_id = v.server_id AND n.account = v.account AND n.valid_from = v.valid_to
   );
 

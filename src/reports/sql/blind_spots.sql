@@ -1,11 +1,10 @@
 -- Looks at the complete runs since the last one before `since`. Runs that changed nothing are kept for some time only, so
 -- it looks no farther back than that.
--- As its owner: readers may not see the hashes of keys that it compares.
 CREATE OR REPLACE FUNCTION ferry.blind_spots(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, inventory text, "from" timestamptz, "to" timestamptz, lasted interval, late_from timestamptz,
   fresh_again_at timestamptz, error_code text
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
+) LANGUAGE sql STABLE SET jit = off AS $$
   SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at,
     -- What a run has read is there once it has finished: until then the gap before it lasts.
     greatest(g.at + i.promise, g.finished_at), g.next_finished_at,
@@ -25,13 +24,11 @@ RETURNS TABLE (
     SELECT * FROM (
       SELECT c.id, c.at, c.finished_at, lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
-        SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry.sync_runs r
-        WHERE r.account = i.account AND r.resource = i.inventory AND r.status IN ('succeeded', 'held')
-          AND r.scope -> 'folders' = i.folders
+        SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry.complete_runs r
+        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = i.folders
           AND r.id >= coalesce(
-            (SELECT e.id FROM ferry.sync_runs e
-             WHERE e.account = i.account AND e.resource = i.inventory AND e.status IN ('succeeded', 'held')
-               AND e.scope -> 'folders' = i.folders AND e.id < i.run_since
+            (SELECT e.id FROM ferry.complete_runs e
+             WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = i.folders AND e.id < i.run_since
              ORDER BY e.id DESC LIMIT 1), 0)
       ) c
       WINDOW w AS (ORDER BY c.id)

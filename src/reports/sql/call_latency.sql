@@ -1,16 +1,14 @@
--- As its owner: readers may not see the hashes of keys that it compares. By indexes, and not compiled: a planner that does not
--- know `since` would read the whole table.
+-- By indexes, and not compiled: a planner that does not know `since` would read the whole table.
 CREATE OR REPLACE FUNCTION ferry.call_latency(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, operation text, calls integer, unanswered integer, p50 interval, p95 interval, p99 interval, longest interval
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off AS $$
+) LANGUAGE sql STABLE SET enable_seqscan = off SET jit = off AS $$
   SELECT c.account, c.operation, count(*)::integer, count(*) FILTER (WHERE c.http_status IS NULL)::integer,
     make_interval(secs => percentile_cont(0.5) WITHIN GROUP (ORDER BY e.seconds)),
     make_interval(secs => percentile_cont(0.95) WITHIN GROUP (ORDER BY e.seconds)),
     make_interval(secs => percentile_cont(0.99) WITHIN GROUP (ORDER BY e.seconds)),
     make_interval(secs => max(e.seconds))
-  FROM ferry.platform_limits l
-  JOIN ferry.platform_calls c ON c.limit_key = l.limit_key AND c.operation = l.operation
+  FROM ferry.limited_calls c
   CROSS JOIN LATERAL (
     SELECT CASE WHEN c.http_status IS NOT NULL THEN extract(epoch FROM c.finished - c.started)::double precision END AS seconds
   ) e

@@ -1,7 +1,6 @@
--- As its owner: readers may not see the hashes of keys that it compares.
 CREATE OR REPLACE FUNCTION ferry.freshness_daily(since timestamptz DEFAULT NULL)
 RETURNS TABLE (account text, inventory text, day date, minutes integer, fresh_minutes integer, share double precision)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
+LANGUAGE sql STABLE SET jit = off AS $$
   WITH late AS MATERIALIZED (
     SELECT b.account, b.inventory, b.late_from, coalesce(b.fresh_again_at, now()) AS fresh_again_at
     FROM ferry.blind_spots(coalesce($1, now() - interval '7 days')) b
@@ -15,9 +14,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET jit = off AS $$
     JOIN ferry.inventory_promises p ON p.account = i.account AND p.resource = i.inventory
     -- From the first complete listing on.
     CROSS JOIN LATERAL (
-      SELECT r.finished_at FROM ferry.sync_runs r
-      WHERE r.account = i.account AND r.resource = i.inventory AND r.status IN ('succeeded', 'held')
-        AND r.scope -> 'folders' = p.folders
+      SELECT r.finished_at FROM ferry.complete_runs r
+      WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = p.folders
       ORDER BY r.id LIMIT 1
     ) f
     CROSS JOIN LATERAL (

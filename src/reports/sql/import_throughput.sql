@@ -2,15 +2,14 @@
 CREATE OR REPLACE FUNCTION ferry.import_throughput(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   minute timestamptz, account text, calls integer, rows integer, allowed integer, share double precision
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off AS $$
+) LANGUAGE sql STABLE SET enable_seqscan = off SET jit = off AS $$
   SELECT date_trunc('minute', c.started), c.account, count(*)::integer,
     coalesce(sum(b.rows) FILTER (
       WHERE b.state = 'sent' AND b.call_id = c.id AND b.http_status IS NOT NULL AND b.error_code IS NULL), 0)::integer,
-    max(l.calls_per_minute), count(*)::double precision / max(l.calls_per_minute)
-  FROM ferry.platform_limits l
-  JOIN ferry.platform_calls c ON c.limit_key = l.limit_key AND c.operation = l.operation
+    max(c.calls_per_minute), count(*)::double precision / max(c.calls_per_minute)
+  FROM ferry.limited_calls c
   LEFT JOIN ferry.import_batches b ON b.id = c.batch_id
-  WHERE l.operation = 'import-subscribers'
+  WHERE c.operation = 'import-subscribers'
     AND c.counted_by >= coalesce($1, now() - interval '1 day') AND c.started >= coalesce($1, now() - interval '1 day')
   GROUP BY date_trunc('minute', c.started), c.account
   ORDER BY date_trunc('minute', c.started) DESC, c.account

@@ -1,23 +1,21 @@
 -- Goes by the limits, so that the index on their calls is used.
--- As its owner: readers may not see the hashes of keys that it compares. By indexes, and not compiled: a planner that does not
--- know `since` would read the whole table.
+-- By indexes, and not compiled: a planner that does not know `since` would read the whole table.
 CREATE OR REPLACE FUNCTION ferry.limit_use(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   minute timestamptz, account text, operation text, calls integer, allowed integer, share double precision, refused integer
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off AS $$
+) LANGUAGE sql STABLE SET enable_seqscan = off SET jit = off AS $$
   -- By account first: calls are many, accounts that share a limit are few.
   WITH counted AS (
-    SELECT date_trunc('minute', c.started) AS minute, l.limit_key, l.operation, c.account, max(l.calls_per_minute) AS allowed,
+    SELECT date_trunc('minute', c.started) AS minute, c.limit_id, c.operation, c.account, max(c.calls_per_minute) AS allowed,
       count(*) AS calls, count(*) FILTER (WHERE c.http_status = 429) AS refused
-    FROM ferry.platform_limits l
-    JOIN ferry.platform_calls c ON c.limit_key = l.limit_key AND c.operation = l.operation
+    FROM ferry.limited_calls c
     WHERE c.counted_by >= coalesce($1, now() - interval '1 hour') AND c.started >= coalesce($1, now() - interval '1 hour')
     GROUP BY 1, 2, 3, 4
   )
   SELECT n.minute, string_agg(n.account, ', ' ORDER BY n.account), n.operation, sum(n.calls)::integer, max(n.allowed),
     sum(n.calls)::double precision / max(n.allowed), sum(n.refused)::integer
   FROM counted n
-  GROUP BY n.minute, n.limit_key, n.operation
+  GROUP BY n.minute, n.limit_id, n.operation
   ORDER BY n.minute DESC, n.operation, 2
 $$;
 

@@ -46,7 +46,7 @@ const page: Page = {
     const limit = importLimitOf(target, row.account)
     const isMoving = isActive(row.status) || (row.status === 'staging' && row.staged_at === null)
     const [progress, batches, uncertain, reasons, minutes] = await Promise.all([
-      progressOf(reader, row, limit),
+      progressOf(reader, row, limit, target.personal),
       listBatchesBefore(reader, id, {
         choice,
         before: before === undefined ? null : BigInt(before),

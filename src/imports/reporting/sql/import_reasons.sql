@@ -1,15 +1,22 @@
--- As its owner, and counts only: readers may not see the rows. By the line, so that p_at_most bounds what is read.
-CREATE OR REPLACE FUNCTION ferry.import_reasons(p_import bigint, p_at_most integer)
-RETURNS TABLE (kind text, origin text, reason text, rows integer)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' SET enable_seqscan = off SET jit = off AS $$
-  SELECT 'rejected', r.origin, r.reason, count(*)::integer
-  FROM (SELECT origin, reason FROM ferry.import_rejects WHERE import_id = p_import ORDER BY line LIMIT p_at_most) r
-  GROUP BY r.origin, r.reason
+-- Counts only, with the barrier of rejects_by_reason. By the line, so that 10,000 rows of each kind are read at most.
+CREATE OR REPLACE VIEW ferry.import_reasons WITH (security_barrier = true) AS
+  SELECT i.id AS import, 'rejected' AS kind, r.origin AS rejected_by, r.reason, count(*)::integer AS rows
+  FROM ferry.imports i
+  CROSS JOIN LATERAL (
+    SELECT origin, reason FROM ferry.import_rejects WHERE import_id = i.id ORDER BY line LIMIT 10000
+  ) r
+  GROUP BY i.id, r.origin, r.reason
   UNION ALL
-  SELECT l.kind, NULL, l.reason, count(*)::integer
-  FROM (SELECT kind, reason FROM ferry.import_left_out WHERE import_id = p_import ORDER BY line LIMIT p_at_most) l
-  GROUP BY l.kind, l.reason
-  ORDER BY 4 DESC, 1, 3
-$$;
+  SELECT i.id, l.kind, NULL, l.reason, count(*)::integer
+  FROM ferry.imports i
+  CROSS JOIN LATERAL (
+    SELECT kind, reason FROM ferry.import_left_out WHERE import_id = i.id ORDER BY line LIMIT 10000
+  ) l
+  GROUP BY i.id, l.kind, l.reason;
 
-COMMENT ON FUNCTION ferry.import_reasons IS 'Why rows of an import are not sent and how many, counted in its first p_at_most rejects and as many rows left out. Counts only. For Ferry itself.';
+COMMENT ON VIEW ferry.import_reasons IS 'Why rows of an import are not sent and how many, counted in its first 10,000 rejects and as many rows left out. Counts only. For Ferry itself; rejects_by_reason counts all.';
+COMMENT ON COLUMN ferry.import_reasons.import IS 'The import (imports.id).';
+COMMENT ON COLUMN ferry.import_reasons.kind IS 'rejected, or why it was left out: duplicate, suppressed or already imported.';
+COMMENT ON COLUMN ferry.import_reasons.rejected_by IS 'file: by the check of the file; platform: by the platform. Null for what was left out.';
+COMMENT ON COLUMN ferry.import_reasons.reason IS 'Why, as a code.';
+COMMENT ON COLUMN ferry.import_reasons.rows IS 'How many rows.';
