@@ -76,3 +76,12 @@ test.each([
   expect(mistake).toMatch(new RegExp(`^(${Object.keys(env).join('|')}): `))
   expect(mistake).not.toContain(CANARY)
 })
+
+test('a host name that begins like a loopback address is another machine, for the console and for the key', () => {
+  for (const name of ['127.evil', '127.0.0.1.evil.example']) {
+    expect(readConfig({ FERRY_HTTP_HOST: name }).http.console.obstacle).toMatch(/is not a loopback address/)
+    expect(mistakesOf({ FERRY_BASE_URL: `http://${name}`, FERRY_APP_KEY: 'k' })).toEqual([
+      expect.stringContaining('in plain http'),
+    ])
+  }
+})

@@ -1,3 +1,4 @@
+import { isLoopback } from '../model/loopback.ts'
 import type { Secret } from '../model/secret.ts'
 import type { Environment } from './settings.ts'
 import { readToken } from './token.ts'
@@ -53,8 +54,4 @@ function readConsole(settings: Environment, mistakes: string[]): ConsoleSettings
     readToken: readOnlyToken,
     obstacle,
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === '::1' || host.toLowerCase() === 'localhost' || /^127[.]/.test(host)
 }

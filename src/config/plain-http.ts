@@ -1,3 +1,5 @@
+import { isLoopback } from '../model/loopback.ts'
+
 /**
  * Returns what is wrong with an address that would send `what` unencrypted to another machine; null if it would not, or if
  * `FERRY_ALLOW_HTTP` allows it.
@@ -14,8 +16,4 @@ export function plainHttpMistake(
     `${setting} would send ${what} to ${address.hostname} in plain http; ` +
     'write https:, or set FERRY_ALLOW_HTTP=1 if that network is yours'
   )
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }

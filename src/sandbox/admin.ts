@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isLoopback } from '#src/model/loopback.ts'
 import { ADMIN_COMMANDS, type AdminTarget } from './admin-commands.ts'
 import { parseJson, stringIdsJson } from './json.ts'
 
@@ -18,7 +19,7 @@ export function registerAdmin(app: FastifyInstance, sandbox: AdminTarget): void 
 }
 
 function runCommand(sandbox: AdminTarget, request: FastifyRequest): { status: number; result: unknown } {
-  if (!isLoopback(request.socket.remoteAddress)) {
+  if (!isLoopback(request.socket.remoteAddress ?? '')) {
     return { status: 403, result: { error: 'Only a process on the same machine may use /_sandbox.' } }
   }
   const { name } = request.params as { name: string }
@@ -45,8 +46,4 @@ function fieldsOf(body: unknown): unknown {
   } catch (error) {
     throw new Error(`The body is not JSON: ${error instanceof Error ? error.message : error}`)
   }
-}
-
-export function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && (address === '::1' || /^(::ffff:)?127\./.test(address))
 }

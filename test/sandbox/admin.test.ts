@@ -1,7 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { fetch } from 'undici'
 import { expect, test } from 'vitest'
-import { isLoopback } from '#src/sandbox/admin.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ask, call, importOf, openSmallSandbox } from './sandbox-harness.ts'
@@ -172,8 +171,6 @@ test('a command whose body is too long says so', async () => {
 })
 
 test('only a process on the same machine may use it', async context => {
-  expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].every(isLoopback)).toBe(true)
-  expect(['10.0.0.1', '::ffff:10.0.0.1', 'fe80::1', undefined].some(isLoopback)).toBe(false)
   const outside = Object.values(networkInterfaces())
     .flat()
     .find(each => each?.family === 'IPv4' && !each.internal)
