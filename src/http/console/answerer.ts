@@ -88,7 +88,7 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
   ): Promise<Answer> {
     const now = target()
     if (!now || now.signal.aborted) return notServing()
-    const { pathname, searchParams } = new URL(request.url, 'http://ferry')
+    const { pathname, searchParams } = addressOf(request)
     const asked: PageRequest = {
       path: pathname,
       params: request.params as Record<string, string>,
@@ -173,10 +173,16 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
     },
     async signIn(request, reply) {
       if (visitorFrom(request)?.access !== 'operate') return refuseVisitor(request, reply)
-      const to = new URL(request.url, 'http://ferry').searchParams.get('to') ?? '/'
+      const to = addressOf(request).searchParams.get('to') ?? '/'
       return reply.redirect(isPathHere(to) ? to : '/', 303)
     },
   }
+}
+
+/** The address that was asked for, on no host: two slashes begin a path here, and a host was checked by the listener. */
+function addressOf({ url }: FastifyRequest): URL {
+  const path = url.replace(/^\w+:\/\/[^/?#]*/, '')
+  return new URL(`http://ferry${path.startsWith('/') ? '' : '/'}${path}`)
 }
 
 /** Whether it leads to a page of this server, and to no other one. */
