@@ -70,14 +70,16 @@ function readEnvelope(body: unknown, origin: Origin, tidy: Scrub): Verdict<unkno
   const failure = FailureEnvelope.safeParse(body)
   if (failure.success && !(isSuccess && failure.data.error.code === 'OK')) {
     const { request_id, error } = failure.data
-    const requestId = mapped(request_id ?? null, tidy) ?? origin.requestId
-    return refused(refusedByPlatform({ ...origin, requestId }, tidy(error.code), tidy(error.message ?? '')))
+    const requestId = mapped(request_id ?? null, tidy)
+    const refusal = refusedByPlatform({ ...origin, requestId }, tidy(error.code), tidy(error.message ?? ''))
+    return refused({ ...refusal, requestId: requestId ?? origin.requestId })
   }
   if (!isSuccess) return refused(refusedWithoutEnvelope(origin, 'JSON, but without an error code'))
 
   const success = SuccessEnvelope.safeParse(body)
-  const requestId = mapped(success.data?.request_id ?? null, tidy) ?? origin.requestId
-  if (requestId === null) return refused(brokenContract(origin, 'request_id is missing'))
+  // Without it the answer may be a gateway's, whatever its headers say.
+  if (!success.success) return refused(brokenContract(origin, 'request_id is missing'))
+  const requestId = tidy(success.data.request_id)
   if (!isObject(body) || !('data' in body)) {
     return refused(brokenContract({ ...origin, requestId }, 'data is missing'))
   }

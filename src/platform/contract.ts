@@ -101,7 +101,7 @@ export const SuccessEnvelope = z.object({ request_id: z.string().min(1) })
 
 /** Section 2.1, failure. A 2xx answer with a code other than `OK` is a failure too. */
 export const FailureEnvelope = z.object({
-  request_id: z.string().nullish().catch(null),
+  request_id: z.string().min(1).nullish().catch(null),
   error: z.object({ code: z.string().min(1), message: z.string().nullish().catch(null) }),
 })
 

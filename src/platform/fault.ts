@@ -2,7 +2,7 @@ import { AnswerTooLarge } from './answer-size.ts'
 
 /** What failed below HTTP. The words are Ferry's own: an error's message could quote the address, and so the key. */
 export type NetworkFault = {
-  /** After `proxy-auth` and `certificate` nothing reached the platform. After `too-large` the rest of its answer was not read. */
+  /** After `certificate` nothing reached the platform. After `too-large` the rest of its answer was not read. */
   readonly kind: 'network' | 'proxy-auth' | 'certificate' | 'too-large'
   readonly words: string
 }

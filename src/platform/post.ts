@@ -144,9 +144,7 @@ export async function post<Body>(
   } catch (error) {
     const fault = stopping.signal.aborted ? stoppedFor(stopping.signal.reason) : faultAt(where, error)
     const { sentWith: permit, httpStatus, headers } = progress
-    // A proxy that wants credentials passes nothing on.
-    if (permit !== null && fault.kind !== 'proxy-auth')
-      return { kind: 'lost', permit, httpStatus, headers, fault }
+    if (permit !== null) return { kind: 'lost', permit, httpStatus, headers, fault }
     stop(fault.words) // a generator that waits for a permit must not send with it
     return { kind: 'unsent', permit: await held, fault }
   } finally {

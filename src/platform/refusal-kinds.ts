@@ -81,7 +81,8 @@ export const KINDS = {
       'authority (PEM) and start Ferry again. Otherwise check the base address and the proxies between.',
   },
   redirected: {
-    ...whenFixed,
+    retryable: false,
+    certain: false,
     whatToDo:
       'Set the base address to the one that answers itself. Ferry follows no redirect, because the key is in the address.',
   },
@@ -99,26 +100,27 @@ export const KINDS = {
 
 export type RefusalKind = keyof typeof KINDS
 
-const BY_CODE: Readonly<Record<string, RefusalKind>> = {
-  InvalidParameter: 'invalid-request',
-  BadRequest: 'invalid-request',
-  ResourceNotFound: 'invalid-request',
-  ReferenceExist: 'invalid-request',
-  InvalidContentType: 'content-type',
-  NoLicense: 'no-license',
-  Unauthorized: 'unauthorized',
-  BalanceNotEnough: 'balance',
-  AccessDenied: 'access-denied',
-  RouteNotFound: 'no-route',
-  MethodNotAllowed: 'no-route',
-  UndonedOrderExist: 'order',
-  EntityTooLarge: 'too-large',
-  RequestLocked: 'locked',
-  RequestVerifyRequired: 'verify',
-  DangerousOperation: 'verify',
-  RequestTooFrequently: 'too-frequent',
-  InternalError: 'server-error',
-  ServiceUnavailable: 'unavailable',
+/** The codes of the contract: what each means, and the HTTP status that the contract gives it. */
+const CODES: Readonly<Record<string, readonly [kind: RefusalKind, httpStatus: number]>> = {
+  InvalidParameter: ['invalid-request', 400],
+  BadRequest: ['invalid-request', 400],
+  ResourceNotFound: ['invalid-request', 400],
+  ReferenceExist: ['invalid-request', 400],
+  InvalidContentType: ['content-type', 400],
+  NoLicense: ['no-license', 400],
+  Unauthorized: ['unauthorized', 401],
+  BalanceNotEnough: ['balance', 402],
+  AccessDenied: ['access-denied', 403],
+  RouteNotFound: ['no-route', 404],
+  MethodNotAllowed: ['no-route', 405],
+  UndonedOrderExist: ['order', 409],
+  EntityTooLarge: ['too-large', 413],
+  RequestLocked: ['locked', 423],
+  RequestVerifyRequired: ['verify', 428],
+  DangerousOperation: ['verify', 428],
+  RequestTooFrequently: ['too-frequent', 429],
+  InternalError: ['server-error', 500],
+  ServiceUnavailable: ['unavailable', 503],
 }
 
 const BY_STATUS: Readonly<Record<number, RefusalKind>> = {
@@ -135,13 +137,25 @@ const BY_STATUS: Readonly<Record<number, RefusalKind>> = {
   503: 'unavailable',
 }
 
-/** Returns the kind of a code of the contract, or undefined for a code it does not have. */
-export function kindOfCode(code: string): RefusalKind | undefined {
-  return Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined
+/**
+ * Returns the kind of a refusal. The code decides; for a code that the contract does not have, the status does. A 429 is
+ * `too-frequent` whatever its code.
+ */
+export function kindOf(code: string, httpStatus: number): RefusalKind {
+  const [kind] = (httpStatus !== 429 && codeOfContract(code)) || []
+  return kind ?? kindOfStatus(httpStatus)
 }
 
-/** Returns the kind of an HTTP status, for an answer whose code says nothing. */
-export function kindOfStatus(httpStatus: number): RefusalKind {
+/** Whether the contract has this code, and gives it this status. */
+export function isOfContract(code: string, httpStatus: number): boolean {
+  return codeOfContract(code)?.[1] === httpStatus
+}
+
+function codeOfContract(code: string) {
+  return Object.hasOwn(CODES, code) ? CODES[code] : undefined
+}
+
+function kindOfStatus(httpStatus: number): RefusalKind {
   const kind = BY_STATUS[httpStatus]
   if (kind !== undefined) return kind
   if (httpStatus >= 500) return 'server-error'

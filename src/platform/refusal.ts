@@ -1,5 +1,5 @@
 import type { NetworkFault } from './fault.ts'
-import { KINDS, kindOfCode, kindOfStatus, type RefusalKind, type Repeatability } from './refusal-kinds.ts'
+import { isOfContract, KINDS, kindOf, type RefusalKind, type Repeatability } from './refusal-kinds.ts'
 
 export type { RefusalKind } from './refusal-kinds.ts'
 
@@ -15,44 +15,47 @@ export type Refusal = Repeatability & {
   readonly message: string
   /** What a person can do about it. */
   readonly whatToDo: string
+  /**
+   * The platform itself refused the call: a code of the contract, with the status that the contract gives it and a
+   * `request_id` in the body. Anything else may come from a gateway, which may have passed the call on.
+   */
+  readonly isPlatforms: boolean
   readonly retryAfterMs: number | null
 }
 
 type Origin = Pick<Refusal, 'httpStatus' | 'requestId' | 'retryAfterMs'>
 
 /**
- * The platform answered with an error code. The code decides the kind; for a code that the contract does not have, the
- * HTTP status does. A 429 is always `too-frequent`, whatever its code: the sender, even a gateway, counted the call and did
- * nothing else.
+ * An answer with an error code. `requestId` is that of the body. Only the platform's own refusal is certain; and any 429,
+ * since the sender, even a gateway, counted the call and did nothing else.
  */
 export function refusedByPlatform(
   origin: Origin & { httpStatus: number },
   code: string,
   message: string,
 ): Refusal {
-  const known = origin.httpStatus !== 429 ? kindOfCode(code) : undefined
-  const kind = known ?? kindOfStatus(origin.httpStatus)
+  const { httpStatus, requestId } = origin
   const detail = message === '' ? '' : `: ${message}`
-  return refusal(kind, {
+  const refused = refusal(kindOf(code, httpStatus), {
     ...origin,
     code,
-    message: `The platform answered ${code} (HTTP ${origin.httpStatus})${detail}`,
+    message: `The platform answered ${code} (HTTP ${httpStatus})${detail}`,
   })
+  const isPlatforms = requestId !== null && isOfContract(code, httpStatus)
+  return { ...refused, isPlatforms, certain: refused.certain && (isPlatforms || httpStatus === 429) }
 }
 
 /**
  * An answer that is not JSON or has no envelope, such as a gateway's error page. Whether the platform saw the call is
- * unknown, except for three: a body that was too large (413), a limit that was reached (429), and a proxy that requires
- * credentials (407). They pass nothing on.
+ * unknown, except with 429: a limit that was reached.
  */
 export function refusedWithoutEnvelope(origin: Origin & { httpStatus: number }, what: string): Refusal {
   const { httpStatus } = origin
   const message = `The answer (HTTP ${httpStatus}) is ${what}`
-  if (httpStatus === 407) {
-    return refusal('proxy-auth', { ...origin, code: 'ProxyAuthenticationRequired', message })
-  }
-  const kind = httpStatus === 413 ? 'too-large' : httpStatus === 429 ? 'too-frequent' : 'no-envelope'
-  return refusal(kind, { ...origin, code: 'NoEnvelope', message })
+  if (httpStatus === 429) return refusal('too-frequent', { ...origin, code: 'NoEnvelope', message })
+  const kind = httpStatus === 413 ? 'too-large' : httpStatus === 407 ? 'proxy-auth' : 'no-envelope'
+  const code = kind === 'proxy-auth' ? 'ProxyAuthenticationRequired' : 'NoEnvelope'
+  return { ...refusal(kind, { ...origin, code, message }), certain: false }
 }
 
 /** A 2xx answer that does not match the contract. `what` names fields and types, never a value. */
@@ -70,21 +73,21 @@ export function answerTooLarge(origin: Origin, what: string): Refusal {
   return refusal('answer-too-large', { ...origin, code: 'AnswerTooLarge', message })
 }
 
-/** The answer redirects the call. Only "see other" (303) may mean that the call was done. */
+/** The answer redirects the call. Whatever answered may have passed the call on before. */
 export function redirected(
   origin: Origin & { httpStatus: number },
   where: string,
   to: string | null,
 ): Refusal {
-  const { httpStatus } = origin
   const target = to === null ? 'but the answer names no address' : `to ${to}`
-  const message = `The call was redirected (HTTP ${httpStatus}) ${target}, ${where}`
-  return { ...refusal('redirected', { ...origin, code: 'Redirected', message }), certain: httpStatus !== 303 }
+  const message = `The call was redirected (HTTP ${origin.httpStatus}) ${target}, ${where}`
+  return refusal('redirected', { ...origin, code: 'Redirected', message })
 }
 
 /** The call was sent, and no complete answer came. `httpStatus` is that of an answer that began. */
 export function lost(origin: Origin, { kind, words }: NetworkFault): Refusal {
   if (origin.httpStatus !== 429 && kind === 'too-large') return answerTooLarge(origin, words)
+  if (kind === 'proxy-auth') return { ...notSent({ kind, words }), certain: false }
   const message = `The call got no whole answer: ${words}`
   const known = origin.httpStatus === 429 ? 'too-frequent' : 'no-answer'
   return refusal(known, { ...origin, code: 'NoAnswer', message })
@@ -103,7 +106,13 @@ export function notSent({ kind, words }: NetworkFault): Refusal {
 
 function refusal(
   kind: RefusalKind,
-  details: Omit<Refusal, 'kind' | keyof (typeof KINDS)[RefusalKind]>,
+  details: Omit<Refusal, 'kind' | 'isPlatforms' | keyof (typeof KINDS)[RefusalKind]>,
 ): Refusal {
-  return { kind, ...details, ...KINDS[kind], message: details.message.replace(/(?<![.!?])$/, '.') }
+  return {
+    kind,
+    isPlatforms: false,
+    ...details,
+    ...KINDS[kind],
+    message: details.message.replace(/(?<![.!?])$/, '.'),
+  }
 }

@@ -1,7 +1,7 @@
 import type { CallEnd } from '#src/model/call-end.ts'
 import { isRedirect, readRedirect, requestIdOf, type Scrub, type Verdict } from './answer.ts'
 import type { Answered, Exchange, Transport } from './post.ts'
-import { lost, notSent, type RefusalKind } from './refusal.ts'
+import { lost, notSent } from './refusal.ts'
 
 /** Returns the data of an exchange as `read` finds it, or why there is none. */
 export function verdictOn<Body, T>(
@@ -20,19 +20,21 @@ export function verdictOn<Body, T>(
   return { ok: false, refusal: readRedirect(exchange, where, origin, scrub) }
 }
 
-/** Returns how a call ended, for the call log. */
+/**
+ * Returns how a call ended, for the call log. Only an answer of the platform itself proves that the platform has counted the
+ * call: it may count one later of which a gateway, or a cut connection, has given an answer.
+ */
 export function callEndOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
-  const answeredAtMs = exchange.kind === 'answered' ? exchange.answeredAtMs : performance.now()
+  const answeredAtMs = exchange.kind === 'answered' ? exchange.answeredAtMs : null
   if (verdict.ok) {
     const httpStatus = exchange.kind === 'answered' ? exchange.httpStatus : null
     const { requestId } = verdict
     return { answeredAtMs, httpStatus, errorCode: null, requestId, isOverLimit: false, retryAfterMs: null }
   }
-  const { kind, httpStatus, code, requestId, retryAfterMs } = verdict.refusal
-  const answered = httpStatus !== null && !NOT_OF_PLATFORM.has(kind)
+  const { kind, httpStatus, code, requestId, retryAfterMs, isPlatforms } = verdict.refusal
   const isOverLimit = kind === 'too-frequent' || httpStatus === 429
   return {
-    answeredAtMs: answered ? answeredAtMs : null,
+    answeredAtMs: isPlatforms ? answeredAtMs : null,
     httpStatus,
     errorCode: code,
     requestId,
@@ -40,6 +42,3 @@ export function callEndOf(exchange: Exchange, verdict: Verdict<unknown>): CallEn
     retryAfterMs,
   }
 }
-
-/** Answers that do not come from the platform. */
-const NOT_OF_PLATFORM: ReadonlySet<RefusalKind> = new Set(['no-envelope', 'redirected', 'proxy-auth'])

@@ -48,7 +48,7 @@ test('2xx is success, 3xx is a redirect, nothing else is either', () => {
 test('what a refusal is worth: whether it is certain, and whether to try again', () => {
   const worthOf = (code: string, httpStatus: number) => {
     const { kind, certain, retryable } = refusedByPlatform(
-      { httpStatus, requestId: null, retryAfterMs: null },
+      { httpStatus, requestId: 'r', retryAfterMs: null },
       code,
       '',
     )
@@ -69,9 +69,8 @@ test('what a refusal is worth: whether it is certain, and whether to try again',
   }
 })
 
-test("a gateway's page: 413 did nothing for certain, a 502 may have done everything", () => {
+test("a gateway's page may have done everything, unless it is a 429", () => {
   const certain = (httpStatus: number) =>
     refusedWithoutEnvelope({ httpStatus, requestId: null, retryAfterMs: null }, 'HTML').certain
-  expect([413, 429].map(certain)).toEqual([true, true])
-  expect([200, 400, 500, 502, 503, 504].map(certain)).toEqual([false, false, false, false, false, false])
+  expect([429, 200, 400, 407, 413, 500, 502, 503, 504].map(certain)).toEqual([true, ...Array(8).fill(false)])
 })

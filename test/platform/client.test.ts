@@ -158,19 +158,20 @@ const envelopes: [code: string, status: number, kind: string, retryable: boolean
   ['RequestTooFrequently', 429, 'too-frequent', true, true],
   ['InternalError', 500, 'server-error', true, false],
   ['ServiceUnavailable', 503, 'unavailable', true, true],
-  // The code decides, whatever the status.
-  ['Unauthorized', 200, 'unauthorized', false, true],
+  // The code decides, whatever the status, but with another than its own nothing is certain.
+  ['Unauthorized', 200, 'unauthorized', false, false],
   ['InternalError', 200, 'server-error', true, false],
-  ['NoLicense', 500, 'no-license', false, true],
+  ['NoLicense', 500, 'no-license', false, false],
+  ['ServiceUnavailable', 504, 'unavailable', true, false],
   // A code the contract does not know falls back to the status.
-  ['Novel', 400, 'invalid-request', false, true],
-  ['Novel', 401, 'unauthorized', false, true],
+  ['Novel', 400, 'invalid-request', false, false],
+  ['Novel', 401, 'unauthorized', false, false],
   ['Novel', 429, 'too-frequent', true, true],
   // A 429 is one whatever the code: whoever gave it did nothing but count.
   ['InternalError', 429, 'too-frequent', true, true],
   ['InvalidParameter', 429, 'too-frequent', true, true],
-  ['Novel', 418, 'invalid-request', false, true],
-  ['Novel', 503, 'unavailable', true, true],
+  ['Novel', 418, 'invalid-request', false, false],
+  ['Novel', 503, 'unavailable', true, false],
   ['Novel', 507, 'server-error', true, false],
   ['Novel', 200, 'contract-violation', true, false],
   ['constructor', 502, 'server-error', true, false],
@@ -196,9 +197,9 @@ const withoutEnvelope: [what: string, kind: string, certain: boolean, ReturnType
   ['a page with 502', 'no-envelope', false, plain(502, 'text/html', '<html>')],
   ['a page with 503', 'no-envelope', false, plain(503, 'text/html', '<html>')],
   ['a page with 401', 'no-envelope', false, plain(401, 'text/html', '<html>')],
-  ['a page with 413', 'too-large', true, plain(413, 'text/html', '<html>')],
+  ['a page with 413', 'too-large', false, plain(413, 'text/html', '<html>')],
   ['a page with 429', 'too-frequent', true, plain(429, 'text/html', '<html>')],
-  ['a page with 407', 'proxy-auth', true, plain(407, 'text/html', '<html>')],
+  ['a page with 407', 'proxy-auth', false, plain(407, 'text/html', '<html>')],
   ['a page called JSON', 'no-envelope', false, plain(200, json, '<html>')],
   ['nothing', 'no-envelope', false, plain(200, json, '')],
   ['half an envelope', 'no-envelope', false, plain(200, json, '{"request_id":"a","da')],
@@ -230,7 +231,7 @@ test('a 429 of which only the beginning arrived is certain all the same', async 
   expect(refusal).toMatchObject({ kind: 'too-frequent', code: 'NoAnswer', httpStatus: 429, certain: true })
 })
 
-test('a success is one without a request_id in the body if the header has it, and with the code OK', async () => {
+test('a success has a request_id in the body, whatever the headers have, and no code or the code OK', async () => {
   await using platform = await openScriptedPlatform((_request, response, n) => {
     if (n === 1) return plain(200, json, '{"data":{}}')(response)
     if (n === 2) return plain(200, json, '{"request_id":"b","error":{"code":"OK"},"data":null}')(response)
@@ -239,7 +240,7 @@ test('a success is one without a request_id in the body if the header has it, an
   const answers = []
   for (let n = 1; n <= 3; n += 1) answers.push(await importOnce(platform, batch, context))
   expect(answers).toMatchObject([
-    { ok: true, requestId: 'req-3' },
+    { ok: false, refusal: { kind: 'contract-violation', requestId: 'req-3' } },
     { ok: true, requestId: 'b' },
     { ok: false, refusal: { kind: 'contract-violation', requestId: null } },
   ])

@@ -11,7 +11,7 @@ import type { Refusal, RefusalKind } from '#src/platform/refusal.ts'
  */
 export type BatchRefusal = 'for-now' | 'uncertain' | 'too-large' | 'rows' | 'import'
 
-const BATCH_REFUSALS: Partial<Record<RefusalKind, BatchRefusal>> = {
+const OF_CERTAIN: Partial<Record<RefusalKind, BatchRefusal>> = {
   order: 'for-now',
   locked: 'for-now',
   'too-frequent': 'for-now',
@@ -21,10 +21,26 @@ const BATCH_REFUSALS: Partial<Record<RefusalKind, BatchRefusal>> = {
   'invalid-request': 'rows',
 }
 
-/** The code decides, unless the status says that the work was done or may have been. */
+/** What these mean for the import is clear whoever answered, though not what became of the batch. */
+const OF_UNCERTAIN: Partial<Record<RefusalKind, BatchRefusal>> = {
+  'too-large': 'too-large',
+  unauthorized: 'import',
+  'access-denied': 'import',
+  balance: 'import',
+  'no-route': 'import',
+  'no-license': 'import',
+  'content-type': 'import',
+  verify: 'import',
+  'proxy-auth': 'import',
+  redirected: 'import',
+}
+
+/**
+ * What a refusal says. One that is not certain may be followed by the batch's arrival: `too-large` and `import` then say what
+ * becomes of the import, while the batch is uncertain. With a 2xx or 5xx the code contradicts the status, so neither counts.
+ */
 export function batchRefusalOf({ kind, certain, httpStatus }: Refusal): BatchRefusal {
-  const isSuccess = httpStatus !== null && httpStatus < 300
-  const isServerError = httpStatus !== null && httpStatus >= 500 && httpStatus !== 503
-  if (!certain || isSuccess || isServerError) return 'uncertain'
-  return BATCH_REFUSALS[kind] ?? 'import'
+  if (certain) return OF_CERTAIN[kind] ?? 'import'
+  const isContradictory = httpStatus !== null && (httpStatus < 300 || httpStatus >= 500)
+  return (isContradictory ? undefined : OF_UNCERTAIN[kind]) ?? 'uncertain'
 }

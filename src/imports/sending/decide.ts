@@ -63,14 +63,14 @@ export function decide(batch: SentBatch, response: PlatformResponse, state: Impo
     case 'uncertain':
       return refusedForNow(uncertain(batch, state.resend), refusal, state)
     case 'too-large':
-      return tooLarge(batch, state)
+      return tooLarge(batch, refusal, state)
     case 'rows':
       // A person who resumes the import says that the page exists: then the fault may be in a row after all.
       return response.isWrongPage && state.accepted + state.unaccepted === 0
         ? { ...paused(unchanged(state), 'page'), disposition: again(batch) }
         : refusedForRows(batch, response.namedLines, state)
     case 'import':
-      return { ...paused(unchanged(state), 'platform'), disposition: again(batch) }
+      return { ...paused(unchanged(state), 'platform'), disposition: afterRefusal(batch, refusal, state) }
   }
 }
 
@@ -108,10 +108,10 @@ function accepted({ setAside, rows }: SentBatch, state: ImportState): Decision {
 /** A 429 is no failure of the import: the throttle makes every caller wait. */
 function refusedForNow(
   disposition: Disposition,
-  { kind, retryAfterMs }: Refusal,
+  { kind, certain, retryAfterMs }: Refusal,
   state: ImportState,
 ): Decision {
-  if (kind === 'too-frequent') return { ...unchanged(state), disposition }
+  if (kind === 'too-frequent' && certain) return { ...unchanged(state), disposition }
   const failures = state.failures + 1
   if (failures >= MAX_FAILURES) return { ...paused(unchanged(state), 'failures'), disposition }
   const growing = Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), MAX_BACK_OFF_MS)
@@ -119,18 +119,26 @@ function refusedForNow(
   return { ...unchanged(state), disposition, failures, retryAfterMs: Math.max(growing, asked) }
 }
 
-/** One row that is too large says nothing about how many others fit. */
-function tooLarge(batch: SentBatch, state: ImportState): Decision {
+/**
+ * One row that is too large says nothing about how many others fit. If the size was refused by another than the platform, the
+ * batch is uncertain, and smaller ones are sent all the same.
+ */
+function tooLarge(batch: SentBatch, refusal: Refusal, state: ImportState): Decision {
+  const { certain } = refusal
+  if (batch.rows === 1 && !certain) return refusedForNow(uncertain(batch, state.resend), refusal, state)
   const sent = batch.rows - batch.setAside.length
   const unaccepted = state.unaccepted + 1
   const next = { ...unchanged(state), unaccepted, failures: 0 }
-  if (unaccepted >= MAX_UNACCEPTED) return { ...paused(next, 'unaccepted'), disposition: again(batch) }
+  if (unaccepted >= MAX_UNACCEPTED) {
+    return { ...paused(next, 'unaccepted'), disposition: afterRefusal(batch, refusal, state) }
+  }
   if (batch.rows === 1) {
     const alone = { ...next, maxRows: null }
     return state.accepted === 0 ? { ...alone, disposition: { to: 'suspect' } } : rejected(batch, alone, state)
   }
   const maxRows = Math.max(1, Math.min(Math.floor(sent / 2), state.maxRows ?? sent))
-  return { ...next, disposition: { to: 'split' }, maxRows }
+  const split: Disposition = { to: 'split', resent: !certain }
+  return { ...next, disposition: certain || state.resend ? split : { to: 'uncertain' }, maxRows }
 }
 
 function refusedForRows(batch: SentBatch, namedLines: readonly bigint[], state: ImportState): Decision {
@@ -145,7 +153,7 @@ function refusedForRows(batch: SentBatch, namedLines: readonly bigint[], state: 
       ? { ...next, disposition: { to: 'ready', setAside, resent: false } }
       : rejected(batch, next, state)
   }
-  return { ...next, disposition: { to: batch.rows === 1 ? 'suspect' : 'split' } }
+  return { ...next, disposition: batch.rows === 1 ? { to: 'suspect' } : { to: 'split', resent: false } }
 }
 
 /** Rejects all rows of a batch, unless the import has too many rejects then. */
@@ -168,6 +176,10 @@ function paused(next: ImportDecision, pause: PauseCause): ImportDecision {
 /** A person who resumes the import accepts as many rejects again. */
 function pausedForRejects(next: ImportDecision, state: ImportState, more: number): ImportDecision {
   return { ...paused(next, 'rejects'), maxRejects: 2 * (state.rejected + more) }
+}
+
+function afterRefusal(batch: SentBatch, { certain }: Refusal, { resend }: ImportState): Disposition {
+  return certain ? again(batch) : uncertain(batch, resend)
 }
 
 function uncertain(batch: SentBatch, resend: boolean): Disposition {

@@ -39,7 +39,8 @@ export type ImportState = {
 export type Disposition =
   | { readonly to: 'sent' }
   | { readonly to: 'ready'; readonly setAside: readonly bigint[]; readonly resent: boolean }
-  | { readonly to: 'uncertain' | 'split' | 'suspect' | 'rejected' }
+  | { readonly to: 'split'; readonly resent: boolean }
+  | { readonly to: 'uncertain' | 'suspect' | 'rejected' }
 
 /** Why an import is paused. `platform`: its message is the reason. `pause.ts` has the sentences of the others. */
 export type PauseCause = 'platform' | 'page' | 'failures' | 'unaccepted' | 'rejects'

@@ -21,7 +21,7 @@ export async function endClaim(
   end: Disposition,
   details: ResponseDetails,
 ): Promise<void> {
-  const resent = end.to === 'ready' && end.resent
+  const resent = (end.to === 'ready' || end.to === 'split') && end.resent
   const becomesUncertain = resent || end.to === 'uncertain'
   const isDecided = end.to === 'sent' || end.to === 'rejected'
   await client.query(

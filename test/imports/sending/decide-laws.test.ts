@@ -84,9 +84,7 @@ test('whatever is state and whatever is answered, a decision keeps every row and
         }
         // What may have been applied is never taken for refused, and what was refused for certain never for uncertain.
         if (refusal && !refusal.certain)
-          expect(disposition.to === 'uncertain' || (disposition.to === 'ready' && disposition.resent)).toBe(
-            true,
-          )
+          expect(disposition.to === 'uncertain' || ('resent' in disposition && disposition.resent)).toBe(true)
         if (refusal?.httpStatus === 429) expect(disposition).toEqual({ to: 'ready', setAside, resent: false })
       },
     ),
@@ -118,8 +116,11 @@ const anyResponse = fc.record({
           ),
           fc.constantFrom(200, 400, 401, 409, 413, 423, 429, 500, 502, 503),
           fc.option(fc.nat({ max: 10 ** 9 })),
+          fc.constantFrom('r', null),
         )
-        .map(([code, status, retryMs]) => refusedByPlatform(origin(status, retryMs), code, 'No.')),
+        .map(([code, status, retryMs, requestId]) =>
+          refusedByPlatform({ ...origin(status, retryMs), requestId }, code, 'No.'),
+        ),
       fc.constantFrom(
         noAnswer(null, 'reset'),
         noAnswer(429, 'cut'),
@@ -127,7 +128,7 @@ const anyResponse = fc.record({
         brokenContract(origin(200), 'x'),
       ),
       fc
-        .constantFrom(200, 404, 413, 429, 503)
+        .constantFrom(200, 404, 407, 413, 429, 503)
         .map(status => refusedWithoutEnvelope(origin(status), 'text/html')),
     ),
   ),

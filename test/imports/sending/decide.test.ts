@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { decide, decideSuspects } from '#src/imports/sending/decide.ts'
 import type { PlatformResponse } from '#src/imports/sending/decision.ts'
-import { brokenContract, refusedByPlatform, refusedWithoutEnvelope } from '#src/platform/refusal.ts'
+import {
+  brokenContract,
+  redirected,
+  refusedByPlatform,
+  refusedWithoutEnvelope,
+} from '#src/platform/refusal.ts'
 import {
   ACCEPTED,
   AGAIN,
@@ -45,6 +50,14 @@ describe('a batch whose call', () => {
     ['a code of a refusal with 500', said('InvalidParameter', 500)],
     ['an unknown code with 502', said('Gateway', 502)],
     ['an unknown code with 504', said('Gateway', 504)],
+    ['an unknown code with 503', said('upstream_timeout', 503)],
+    ['an unknown code with 409', said('upstream_timeout', 409)],
+    ['an unknown code with 423', said('upstream_timeout', 423)],
+    ['an unknown code with 400', said('upstream_timeout', 400)],
+    [
+      '503 without a request_id',
+      refusedByPlatform({ ...origin(503), requestId: null }, 'ServiceUnavailable', ''),
+    ],
     ['503 and no envelope', refusedWithoutEnvelope(origin(503), 'text/html')],
     ['404 and no envelope', refusedWithoutEnvelope(origin(404), 'text/html')],
     ['no answer', noAnswer(null, 'reset')],
@@ -93,18 +106,36 @@ describe('a batch whose call', () => {
   })
 
   test.for([
+    ['a code that the contract does not have', said('denied', 403)],
+    [
+      'no request_id of the platform',
+      refusedByPlatform({ ...origin(401), requestId: null }, 'Unauthorized', ''),
+    ],
+    ['a redirect', redirected(origin(302), '(FERRY_BASE_URL)', 'sso.example.com')],
+    ['a proxy that wants credentials', refusedWithoutEnvelope(origin(407), 'text/html')],
+  ] as const)('is refused, with %s, pauses the import, and the batch is uncertain', ([, refusal]) => {
+    expect(decide(BATCH, refused(refusal), STATE)).toMatchObject({
+      disposition: { ...AGAIN, resent: true },
+      pause: 'platform',
+    })
+    expect(decide(BATCH, refused(refusal), { ...STATE, resend: false })).toMatchObject({
+      disposition: { to: 'uncertain' },
+      pause: 'platform',
+    })
+  })
+
+  test.for([
     ['InvalidParameter', 400],
     ['BadRequest', 400],
     ['ResourceNotFound', 400],
     ['ReferenceExist', 400],
-    ['SomethingNew', 400],
-    ['SomethingNew', 422],
   ] as const)('is refused with %s and HTTP %s is sent without whom it names, or halved', ([code, status]) => {
     const refusal = said(code, status)
     expect(decide(BATCH, refused(refusal, 7n), STATE).disposition).toEqual({ ...AGAIN, setAside: [7n] })
-    expect(decide(BATCH, refused(refusal), STATE).disposition).toEqual({ to: 'split' })
+    expect(decide(BATCH, refused(refusal), STATE).disposition).toEqual({ to: 'split', resent: false })
     expect(decide({ rows: 500, setAside: [7n] }, refused(refusal), STATE).disposition).toEqual({
       to: 'split',
+      resent: false,
     })
     expect(decide({ rows: 500, setAside: [7n] }, refused(refusal, 9n), STATE).disposition).toEqual({
       ...AGAIN,
@@ -166,9 +197,18 @@ describe('a body too large', () => {
     expect(decision).toMatchObject({ disposition: { to: 'suspect' }, maxRows: null, unaccepted: 1 })
   })
 
-  test('without an envelope is one too', () => {
-    const decision = decide(BATCH, refused(refusedWithoutEnvelope(origin(413), 'text/html')), STATE)
-    expect(decision).toMatchObject({ disposition: { to: 'split' }, maxRows: 250 })
+  test("of a gateway's page is one too, but the batch is uncertain: its halves are sent again, or it is held", () => {
+    const page = refused(refusedWithoutEnvelope(origin(413), 'text/html'))
+    expect(decide(BATCH, page, STATE)).toMatchObject({
+      disposition: { to: 'split', resent: true },
+      maxRows: 250,
+    })
+    expect(decide(BATCH, page, { ...STATE, resend: false })).toMatchObject({
+      disposition: { to: 'uncertain' },
+      maxRows: 250,
+    })
+    const row = { rows: 1, setAside: [] }
+    expect(decide(row, page, STATE)).toMatchObject({ disposition: { ...AGAIN, resent: true }, failures: 1 })
   })
 })
 
