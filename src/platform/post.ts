@@ -83,7 +83,7 @@ export async function post<Body>(
 ): Promise<Exchange<Body>> {
   const { dispatcher, where, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs } = transport
   const { path, body, renewPermit, receive } = request
-  const progress: Progress = { sentWith: null, httpStatus: null, headers: {}, endedAtMs: null }
+  const progress: Progress = { sentWith: null, httpStatus: null, headers: {}, body: null, endedAtMs: null }
   const stopping = new AbortController()
   const stop = (why: string) => stopping.abort(new Error(why))
   const onAbort = () => stop('Ferry was told to stop')
@@ -131,6 +131,7 @@ export async function post<Body>(
     })
     progress.httpStatus = response.statusCode
     progress.headers = response.headers
+    progress.body = response.body
     response.body.once('end', () => {
       progress.endedAtMs = performance.now()
     })
@@ -142,6 +143,8 @@ export async function post<Body>(
     const answeredAtMs = progress.endedAtMs ?? performance.now()
     return { kind: 'answered', permit: progress.sentWith, httpStatus, headers, body: answer, answeredAtMs }
   } catch (error) {
+    // What was not read would keep its connection from other calls.
+    progress.body?.on('error', () => {}).destroy()
     const fault = stopping.signal.aborted ? stoppedFor(stopping.signal.reason) : faultAt(where, error)
     const { sentWith: permit, httpStatus, headers } = progress
     if (permit !== null) return { kind: 'lost', permit, httpStatus, headers, fault }
@@ -158,6 +161,7 @@ type Progress = {
   sentWith: Permit | null
   httpStatus: number | null
   headers: Headers
+  body: Readable | null
   endedAtMs: number | null
 }
 
