@@ -42,6 +42,7 @@ export function run(runAs: RunAs, program: string, args: readonly string[]): Pro
   return new Promise(resolve => {
     const child = spawn(command, rest, {
       cwd: '/',
+      stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
       windowsHide: true,
       // On Windows a program cannot start without some variables of the system.
@@ -52,9 +53,12 @@ export function run(runAs: RunAs, program: string, args: readonly string[]): Pro
     const keep = (chunk: string) => {
       output += chunk
     }
-    child.stdout.setEncoding('utf8').on('data', keep)
-    child.stderr.setEncoding('utf8').on('data', keep)
-    child.stdin.end()
+    // What cannot be read of them is missing in the output, no more.
+    for (const pipe of [child.stdout, child.stderr])
+      pipe
+        .setEncoding('utf8')
+        .on('data', keep)
+        .on('error', () => {})
     child.on('error', error => resolve({ code: null, output: error.message }))
     child.on('close', code => resolve({ code, output: output.trim() }))
   })

@@ -19,9 +19,7 @@ const SECOND = listOf(3, 4)
 const PACKED = gzipSync(SECOND)
 
 const packed = (encoding: string, body: Buffer) => (response: ServerResponse) =>
-  void response
-    .writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
-    .end(body)
+  void response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding }).end(body)
 
 /** Sends the beginning of an answer; then the connection is reset. */
 const reset = (headers: object, beginning: string | Buffer) => (response: ServerResponse) =>

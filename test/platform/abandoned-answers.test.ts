@@ -6,7 +6,9 @@ import { openScriptedPlatform, success } from '../support/scripted-platform.ts'
 import { alertRuleWire } from '../support/wire.ts'
 
 const LONG = Buffer.from(
-  JSON.stringify(success(Array.from({ length: 20_000 }, (_, id) => alertRuleWire({ id, name: `${Math.random()}` })))),
+  JSON.stringify(
+    success(Array.from({ length: 20_000 }, (_, id) => alertRuleWire({ id, name: `${Math.random()}` }))),
+  ),
 )
 
 for (const encoding of ['identity', 'gzip']) {
@@ -20,6 +22,8 @@ for (const encoding of ['identity', 'gzip']) {
     const sink = { ...collectRows(), ready: () => Promise.reject(new Error('Postgres is away')) }
     await expect(platform.client.listAlertRules(0n, sink, context)).rejects.toThrow('Postgres is away')
     await closed.promise
-    await expect.poll(() => new Promise(done => platform.server.getConnections((_, open) => done(open)))).toBe(0)
+    await expect
+      .poll(() => new Promise(done => platform.server.getConnections((_, open) => done(open))))
+      .toBe(0)
   })
 }

@@ -4,6 +4,7 @@ import { CommandFailed } from '../errors.ts'
 /** Removes the data of an earlier demo. Throws `CommandFailed` if another program is connected to it. */
 export async function emptyDatabase(url: string): Promise<void> {
   const client = new Client({ connectionString: url, application_name: 'ferry demo' })
+  client.on('error', () => {}) // fails the statement in flight, or the next one
   await client.connect()
   try {
     const { rowCount } = await client.query(

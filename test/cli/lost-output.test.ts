@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { test as always, expect, onTestFinished } from 'vitest'
+import { COMMON_ENV, FERRY } from './run-ferry.ts'
+
+// Whatever is written there fails as on a full disk. Only Linux has it.
+const FULL = '/dev/full'
+const test = always.skipIf(process.platform !== 'linux')
+
+/** Runs a command one of whose streams is a full disk. Returns what the other one got. */
+async function runOnFullDisk(stream: 'stdout' | 'stderr', args: readonly string[]) {
+  const full = openSync(FULL, 'w')
+  onTestFinished(() => closeSync(full))
+  const child = spawn(process.execPath, [FERRY, ...args], {
+    env: COMMON_ENV,
+    stdio: ['ignore', stream === 'stdout' ? full : 'pipe', stream === 'stderr' ? full : 'pipe'],
+  })
+  let other = ''
+  for (const output of [child.stdout, child.stderr]) {
+    output?.setEncoding('utf8').on('data', text => {
+      other += text
+    })
+  }
+  const [code] = await once(child, 'close')
+  return { code, other }
+}
+
+test('a log that cannot be written changes nothing else', async () => {
+  expect(await runOnFullDisk('stderr', ['rules', 'list', '--since', 'x'])).toEqual({ code: 2, other: '' })
+})
+
+test('a command whose results cannot be written fails, and says so in a line', async () => {
+  expect(await runOnFullDisk('stdout', ['--help'])).toEqual({
+    code: 1,
+    other: 'ferry: the output cannot be written (ENOSPC): some of it is lost.\n',
+  })
+})
+
+test('a reader that stops reading is no failure', async () => {
+  const child = spawn(process.execPath, [FERRY, '--help'], {
+    env: COMMON_ENV,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.destroy()
+  expect(await once(child, 'close')).toEqual([0, null])
+})
