@@ -7,8 +7,8 @@ import { AnswerTooLarge, MAX_ANSWER_BYTES, TOO_MUCH } from './answer-size.ts'
 const GUNZIP_CHUNK_BYTES = 128 * 1024
 
 /**
- * Returns the body as it comes, unpacked. Iterating throws an error with a code of zlib if the body is cut short, is
- * damaged, or has an encoding that was not asked for. Whoever does not iterate to the end destroys `body`.
+ * Returns the body as it comes, unpacked. Throws an error with a code of zlib if it has an encoding that was not asked for;
+ * iterating throws one if the body is cut short or damaged. Whoever does not iterate to the end destroys `body`.
  */
 export function unpack({
   body,
@@ -16,7 +16,7 @@ export function unpack({
 }: Pick<Dispatcher.ResponseData, 'body' | 'headers'>): AsyncIterable<Buffer> {
   const encoding = `${headers['content-encoding'] ?? ''}`.trim().toLowerCase()
   if (encoding === '' || encoding === 'identity') return body
-  if (encoding !== 'gzip' && encoding !== 'x-gzip') return refuse()
+  if (encoding !== 'gzip' && encoding !== 'x-gzip') throw notAskedFor()
   const unpacked = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES })
   // What goes wrong is thrown to whoever reads `unpacked`, also if that begins later: `pipeline` itself listens no longer
   // once all of the body was written to `unpacked`, and an error without a listener ends the process.
@@ -37,6 +37,6 @@ export async function readWhole(chunks: AsyncIterable<Buffer>): Promise<Buffer> 
   return Buffer.concat(pieces, bytes)
 }
 
-async function* refuse(): AsyncGenerator<Buffer> {
-  throw Object.assign(new Error('The encoding of the body was not asked for.'), { code: 'Z_DATA_ERROR' })
+function notAskedFor(): Error {
+  return Object.assign(new Error('The encoding of the body was not asked for.'), { code: 'Z_DATA_ERROR' })
 }
