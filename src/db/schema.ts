@@ -154,7 +154,14 @@ export const events = ferry.table(
   },
   t => [
     uniqueIndex('events_open').on(t.kind, t.account, t.subject).where(sql`${t.is_open}`),
-    index('events_undelivered').on(t.at).where(sql`${t.delivered_at} is null`),
+    index('events_undelivered').on(t.at, t.id).where(sql`${t.delivered_at} is null`),
+    // The messages about one subject, of which one waits for the other, and those that are sent again.
+    index('events_undelivered_of_subject')
+      .on(t.kind, t.account, t.subject, t.id)
+      .where(sql`${t.delivered_at} is null`),
+    index('events_by_retry')
+      .on(t.retry_at)
+      .where(sql`${t.delivered_at} is null and ${t.retry_at} is not null`),
     check('events_kind', isOneOf(t.kind, EVENT_KINDS)),
     check('events_state', isOneOf(t.state, EVENT_STATES)),
   ],

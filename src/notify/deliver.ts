@@ -4,7 +4,7 @@ import type { EventKind } from '#src/model/event.ts'
 import type { Webhook } from '#src/model/notify-settings.ts'
 import type { Caller, CallResult } from './caller.ts'
 import { type Message, writeMessage } from './message.ts'
-import { loadPending, MAX_MESSAGES, type Pending, recordResult } from './pending.ts'
+import { loadDue, loadWaits, type Pending, recordResult } from './pending.ts'
 import { plainData } from './plain-data.ts'
 import { sentenceOf } from './sentences.ts'
 
@@ -21,7 +21,7 @@ const BACK_OFF_MS = [5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000]
 const MAX_BACK_OFF_MS = Math.max(...BACK_OFF_MS)
 
 /** With these a receiver refuses one message for what is in it. Any other failure says that the receiver is not well. */
-const ABOUT_THE_MESSAGE: readonly (number | null)[] = [400, 413, 422]
+const ABOUT_THE_MESSAGE: readonly number[] = [400, 413, 422]
 
 /**
  * Sends what is to be told, in the order in which it was written. Returns in how many milliseconds it is worth looking
@@ -33,19 +33,16 @@ const ABOUT_THE_MESSAGE: readonly (number | null)[] = [400, 413, 422]
  */
 export async function deliverPending(delivery: Delivery, signal: AbortSignal): Promise<number> {
   const { pool, log, webhook, caller, kinds } = delivery
+  const policy = { kinds, aboutTheMessage: ABOUT_THE_MESSAGE, maxWaitMs: MAX_BACK_OFF_MS }
+  const { receiverMs, messageMs } = await loadWaits(pool, policy)
+  if (receiverMs !== null) return receiverMs
   const startedAtMs = performance.now()
-  const pending = await loadPending(pool, kinds)
+  const due = await loadDue(pool, policy)
+  if (due.length === 0) return messageMs
   const refused = new Set<string>()
-  let nextMs = pending.length === MAX_MESSAGES ? 0 : Number.POSITIVE_INFINITY
-  for (const one of pending) {
+  for (const one of due) {
     if (signal.aborted) return Number.POSITIVE_INFINITY
     const about = JSON.stringify([one.kind, one.account, one.subject])
-    const waitMs = waitOf(one)
-    if (waitMs > 0) {
-      nextMs = Math.min(nextMs, waitMs)
-      if (!ABOUT_THE_MESSAGE.includes(one.httpStatus)) return waitMs
-      refused.add(about)
-    }
     if (refused.has(about)) continue
     const sentAt = new Date(one.now.getTime() + performance.now() - startedAtMs)
     const result = await caller.call(writeMessage(messageOf(one), webhook, sentAt), signal)
@@ -55,16 +52,11 @@ export async function deliverPending(delivery: Delivery, signal: AbortSignal): P
     await recordResult(pool, one.id, result, retryInMs)
     logResult(log, one, result)
     if (result.ok) continue
-    if (!ABOUT_THE_MESSAGE.includes(result.httpStatus)) return retryInMs
+    if (result.httpStatus === null || !ABOUT_THE_MESSAGE.includes(result.httpStatus)) return retryInMs
     refused.add(about)
-    nextMs = Math.min(nextMs, retryInMs)
   }
-  return nextMs
-}
-
-/** A wait longer than any back-off is from before the database's clock was set back. */
-function waitOf({ waitMs }: Pending): number {
-  return waitMs > MAX_BACK_OFF_MS ? 0 : waitMs
+  // There may be more, or what waited for one of these.
+  return 0
 }
 
 function backOffOf(attempts: number): number {

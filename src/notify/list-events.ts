@@ -54,8 +54,8 @@ export async function countUndelivered(
     `select count(*) filter (where attempts > 0 and not is_dead)::int as waiting,
        count(*) filter (where attempts = 0 and not is_dead and kind = any ($2))::int as behind,
        count(*) filter (where attempts > 0 and is_dead)::int as dead
-     from ferry.events cross join lateral (select at <= clock_timestamp() - $1 * interval '1 hour' as is_dead) d
-     where delivered_at is null and at > clock_timestamp() - interval '7 days'`,
+     from ferry.events cross join lateral (select at <= statement_timestamp() - $1 * interval '1 hour' as is_dead) d
+     where delivered_at is null and at > statement_timestamp() - interval '7 days'`,
     [DEAD_AFTER_HOURS, kinds],
   )
   return onlyRow(rows, 'the count of undelivered messages')

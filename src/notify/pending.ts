@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
+import { onlyRow } from '#src/db/rows.ts'
 import { EVENT_KINDS, EVENT_STATES, type EventKind } from '#src/model/event.ts'
 import type { CallResult } from './caller.ts'
 
@@ -7,7 +8,7 @@ import type { CallResult } from './caller.ts'
 export const DEAD_AFTER_HOURS = 24
 
 /** One look takes up to so many messages. */
-export const MAX_MESSAGES = 100
+const MAX_MESSAGES = 100
 
 /** What an event tells beside its key, as it is stored. */
 export const StoredData = z.record(
@@ -25,26 +26,66 @@ const PendingRow = z.object({
   data: StoredData,
   at: z.date(),
   attempts: z.number(),
-  httpStatus: z.number().nullable(),
-  /** Until it is to be sent again; less than 0 if it is. */
-  waitMs: z.number(),
   /** The database's time. */
   now: z.date(),
 })
 
-/** A message that no receiver has accepted. */
+/** A message that is to be sent now. */
 export type Pending = z.infer<typeof PendingRow>
 
-/** Loads the oldest messages of these kinds that are to be delivered, in their order. */
-export async function loadPending(pool: Pool, kinds: readonly EventKind[]): Promise<Pending[]> {
+/** Which messages are told, and when one that was not accepted is sent again. */
+export type Policy = {
+  readonly kinds: readonly EventKind[]
+  /** With these a receiver refuses one message for what is in it. Any other failure says that the receiver is not well. */
+  readonly aboutTheMessage: readonly number[]
+  /** No message waits longer. One that does is from before the database's clock was set back: it is sent. */
+  readonly maxWaitMs: number
+}
+
+/*
+ * The conditions are of stable functions, so that the indexes of `ferry.events` lead to the messages: the table may hold a
+ * million events, and all but a few are delivered or dead.
+ */
+const isToldIn = (event: string) =>
+  `${event}.delivered_at is null and ${event}.kind = any ($1)
+   and ${event}.at > statement_timestamp() - ${DEAD_AFTER_HOURS} * interval '1 hour'`
+const waitsIn = (event: string) =>
+  `${event}.retry_at > statement_timestamp() and ${event}.retry_at <= statement_timestamp() + $2 * interval '1 ms'`
+
+/**
+ * In how many milliseconds the receiver is tried again if it is not well (null if it is), and the first message that it
+ * refused (Infinity if there is none).
+ */
+export async function loadWaits(
+  pool: Pool,
+  { kinds, maxWaitMs, aboutTheMessage }: Policy,
+): Promise<{ readonly receiverMs: number | null; readonly messageMs: number }> {
+  const { rows } = await pool.query<{ receiver: number | null; message: number | null }>(
+    `select extract(epoch from max(retry_at) filter (where not is_refused) - clock_timestamp())::float8 * 1000 as receiver,
+       extract(epoch from min(retry_at) - clock_timestamp())::float8 * 1000 as message
+     from ferry.events e cross join lateral (select coalesce(e.http_status = any ($3), false) as is_refused) r
+     where ${isToldIn('e')} and ${waitsIn('e')}`,
+    [kinds, maxWaitMs, aboutTheMessage],
+  )
+  const { receiver, message } = onlyRow(rows, 'the waits of messages')
+  return { receiverMs: receiver, messageMs: message ?? Number.POSITIVE_INFINITY }
+}
+
+/**
+ * Loads the oldest messages that are to be sent now, in their order. One waits while an earlier one about the same subject
+ * does, or comes after it by the clock, which was set back then.
+ */
+export async function loadDue(pool: Pool, { kinds, maxWaitMs }: Policy): Promise<Pending[]> {
   const { rows } = await pool.query(
-    `select id, message_id as "messageId", kind, state, account, subject, data, at, attempts,
-       http_status as "httpStatus", clock_timestamp() as now,
-       coalesce(extract(epoch from retry_at - clock_timestamp())::float8 * 1000, 0) as "waitMs"
-     from ferry.events
-     where delivered_at is null and at > clock_timestamp() - $1 * interval '1 hour' and kind = any ($2)
-     order by id limit $3`,
-    [DEAD_AFTER_HOURS, kinds, MAX_MESSAGES],
+    `select id, message_id as "messageId", kind, state, account, subject, data, at, attempts, clock_timestamp() as now
+     from ferry.events e
+     where ${isToldIn('e')} and (${waitsIn('e')}) is not true and not exists (
+       select from ferry.events o
+       where o.kind = e.kind and o.account = e.account and o.subject = e.subject and o.id < e.id
+         and ${isToldIn('o')} and (o.at > e.at or ${waitsIn('o')})
+     )
+     order by at, id limit $3`,
+    [kinds, maxWaitMs, MAX_MESSAGES],
   )
   return PendingRow.array().parse(rows)
 }

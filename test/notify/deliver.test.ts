@@ -91,6 +91,50 @@ test('a message that the receiver refuses for itself holds up only those about t
   expect(told).toEqual(['1 raised', '2 raised', '2 resolved'])
 })
 
+test('a message is sent however many refused ones are before it, and looks are few', async () => {
+  await using harness = await openNotifyHarness()
+  const { receiver } = harness
+  const notifier = harness.openNotifier()
+  let looks = 0
+  /** Looks as a worker does, until there is time. */
+  async function lookUntilIdle(): Promise<void> {
+    for (looks = 1; (await notifier.look()) < 1_000; looks++) if (looks === 20) return
+  }
+  for (let n = 1; n <= 250; n++) await harness.raise({ subject: `${n}` }, { import: `${n}` })
+  // So often that the next attempt is not while this test runs.
+  await harness.query('update ferry.events set attempts = 10')
+  receiver.answer = status(422)
+  await lookUntilIdle()
+  expect([looks, receiver.received.length]).toEqual([4, 250])
+
+  receiver.answer = status(200)
+  await harness.raise({ subject: 'new' }, { import: 'new' })
+  await harness.resolve({ subject: '1' })
+  await lookUntilIdle()
+  expect(looks).toBe(2)
+  const told = () => receiver.messages().slice(250)
+  expect(told().map(({ data }) => data.import)).toEqual(['new'])
+
+  await harness.endWaiting()
+  await lookUntilIdle()
+  expect(told().map(({ data }) => `${data.import} ${data.state}`)).toEqual([
+    'new raised',
+    ...Array.from({ length: 250 }, (_, n) => `${n + 1} raised`),
+    '1 resolved',
+  ])
+})
+
+test('a message that overtook what happened before it, because a clock was set back, waits for it', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.raise({})
+  await harness.query(`update ferry.events set at = at + interval '1 h'`)
+  await harness.resolve({})
+  const notifier = harness.openNotifier()
+  await notifier.look()
+  await notifier.look()
+  expect(harness.receiver.messages().map(({ data }) => data.state)).toEqual(['raised', 'resolved'])
+})
+
 test('a worker that is stopped while it sends sends again under the same id, and so does the one after it', async () => {
   await using harness = await openNotifyHarness()
   const { receiver } = harness

@@ -1,0 +1,63 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { EVENT_KINDS } from '#src/model/event.ts'
+import { Secret } from '#src/model/secret.ts'
+import type { CallResult } from '#src/notify/caller.ts'
+import { deliverPending } from '#src/notify/deliver.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const EVENTS = 200_000
+const REFUSED = 5_000
+
+test('a look reads what waits and what is due, however many events there are', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  // Delivered, dead, and in the end those that the receiver refused a minute ago.
+  await pool.query(
+    `insert into ferry.events (kind, state, account, subject, data, at, delivered_at, attempts, http_status, retry_at)
+     select 'import.paused', 'raised', 'default', n::text, '{"import":"1"}', now() - ($1 - n) * interval '1 s' - (n <= $1 - $2)::int * interval '1 day',
+       case when n <= $1 - $2 and n % 4 > 0 then now() end,
+       (n > $1 - $2)::int, case when n > $1 - $2 then 400 end, case when n > $1 - $2 then now() + interval '4 min' end
+     from generate_series(1, $1::int) n`,
+    [EVENTS, REFUSED],
+  )
+  await pool.query('vacuum analyze ferry.events')
+  await pool.query(
+    `insert into ferry.events (kind, state, account, subject, data) values ('import.paused', 'raised', 'default', 'new', '{"import":"new"}')`,
+  )
+  await pool.query(
+    `alter database "${new URL(store.url).pathname.slice(1)}" set plan_cache_mode = force_generic_plan`,
+  )
+  const generic = store.openPool()
+  const rowsRead = async () => {
+    await generic.query('select pg_stat_force_next_flush()')
+    const { rows } = await pool.query<{ n: number }>(
+      `select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where schemaname = 'ferry' and relname = 'events'`,
+    )
+    return rows[0]?.n ?? 0
+  }
+  const told: string[] = []
+  const look = () =>
+    deliverPending(
+      {
+        pool: generic,
+        log: pino({ level: 'silent' }),
+        webhook: { url: new Secret('http://127.0.0.1:1'), format: 'standard', key: null } as never,
+        caller: {
+          async call(posting): Promise<CallResult> {
+            told.push(JSON.parse(posting?.body ?? '').data.import)
+            return { ok: true, httpStatus: 200 }
+          },
+          async [Symbol.asyncDispose]() {},
+        },
+        kinds: EVENT_KINDS,
+      },
+      new AbortController().signal,
+    )
+  const before = await rowsRead()
+  expect(await look()).toBe(0)
+  expect(told).toEqual(['new'])
+  expect(await look()).toBeGreaterThan(60_000)
+  // Twice those that wait, for each of the two looks, and some more.
+  expect((await rowsRead()) - before).toBeLessThan(5 * REFUSED)
+})
