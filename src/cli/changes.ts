@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { ChangeRow } from '#src/inventory/changes.ts'
 import { type Fields, fieldsFrom } from '#src/inventory/differences.ts'
+import { counted } from '#src/model/counted.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { expectAccount } from './accounts.ts'
@@ -81,8 +82,14 @@ function isOfOne({ rule, server }: Options): boolean {
 }
 
 export function cellsOfChange(row: ChangeRow) {
-  const name = row.resource === 'mcp-servers' ? `MCP server ${row.name ?? row.id}` : row.name
+  const name = row.rows === null ? nameOf(row) : `${counted(row.rows, NOUNS[row.resource])} of ${row.account}`
   return [row.change, name, differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)), row.by, row.at]
+}
+
+const NOUNS = { 'alert-rules': 'alert rule', 'mcp-servers': 'MCP server' } as const
+
+function nameOf({ resource, name, id }: ChangeRow) {
+  return resource === 'mcp-servers' ? `MCP server ${name ?? id}` : name
 }
 
 export function jsonOfChange({ before, after, at, by, ...row }: ChangeRow): ChangeJson {

@@ -1,5 +1,6 @@
 import { recordActs } from '#src/db/audit.ts'
 import type { Drift } from '#src/model/listing.ts'
+import { countFirstRead } from './appearance.ts'
 import type { AppliedEnd, ChangeWriter } from './change-writer.ts'
 import type { InventoryContext } from './context.ts'
 import type { Removals } from './decide.ts'
@@ -84,6 +85,7 @@ export function applyChanges<Row>(
       quarantined: quarantined.size,
       fired,
       recovered: found.recovered,
+      firstRead: added > 0 ? await countFirstRead(client, source.table, step) : 0,
     }
   })
 }

@@ -1,9 +1,9 @@
 import type { Resource } from '#src/model/resource.ts'
-import { type ChangeFilter, type ChangeKind, START } from './changes.ts'
+import { type ChangeFilter, type ChangeKind, IS_NO_FIRST_READING, START } from './changes.ts'
 import { VERSIONS } from './versioned-tables.ts'
 
 /*
- * The SQL of the four lists that a page of changes is merged from: see change-page.ts.
+ * The SQL of the six lists that a page of changes is merged from: see change-page.ts.
  */
 
 export type ChangePageFilter = ChangeFilter & {
@@ -13,11 +13,11 @@ export type ChangePageFilter = ChangeFilter & {
   readonly folder?: bigint | undefined
 }
 
-/** The place of an event in the list: when it was observed, as Postgres writes it, and of what. */
+/** The place of an event in the list: when it was observed, as Postgres writes it, and of what. A first reading has no id. */
 export type ChangeKey = readonly [at: string, resource: Resource, account: string, id: string]
 
-/** The versions of a resource that began, or those that ended and have no successor. */
-export type ChangeList = { readonly resource: Resource; readonly edge: 'began' | 'ended' }
+/** The versions of a resource that began, those that ended and have no successor, or its first readings. */
+export type ChangeList = { readonly resource: Resource; readonly edge: 'began' | 'ended' | 'read' }
 
 /** Adds a parameter and returns its name in the query, with its type. */
 export type AddParam = (value: unknown, type: string) => string
@@ -30,8 +30,14 @@ export function listsOf({ resource, kind, folder, by, rule, server }: ChangePage
       (resource === undefined || resource === one) &&
       (one === 'alert-rules' ? server === undefined : !isOfRule),
   )
+  const isOfOne = (rule ?? server) !== undefined
   return resources.flatMap(one => [
-    ...(kind === 'removed' ? [] : [{ resource: one, edge: 'began' as const }]),
+    ...(kind === 'removed' || (kind === 'first reading' && !isOfOne)
+      ? []
+      : [{ resource: one, edge: 'began' as const }]),
+    ...((kind ?? 'first reading') === 'first reading' && !isOfOne && by === undefined
+      ? [{ resource: one, edge: 'read' as const }]
+      : []),
     // A removal names nobody.
     ...((kind ?? 'removed') === 'removed' && by === undefined
       ? [{ resource: one, edge: 'ended' as const }]
@@ -79,22 +85,24 @@ function examinedOf(
   param: AddParam,
 ): string {
   const { name: table, idColumn, idType } = VERSIONS[resource]
-  const at = edge === 'began' ? 'v.valid_from' : 'v.valid_to'
+  const at = INSTANTS[edge]
   const conditions = [`${at} is not null`, `${at} >= ${START}`]
+  if (edge === 'read') conditions.push(`v.resource = '${resource}' and v.first_read > 0`)
   if (filter.since) conditions.push(`${at} >= ${param(filter.since, 'timestamptz')}`)
   if (filter.until) conditions.push(`${at} <= ${param(filter.until, 'timestamptz')}`)
   const one = resource === 'alert-rules' ? filter.rule : filter.server
+  if (one === undefined && edge === 'began') conditions.push(IS_NO_FIRST_READING)
   if (one !== undefined) {
     conditions.push(`v.${idColumn} = ${param(one, idType)}`)
     if (filter.account !== undefined) conditions.push(`v.account = ${param(filter.account, 'text')}`)
   }
-  const place = `(v.account, ${inOrder(resource)})`
+  const place = edge === 'read' ? `(v.account, ${NO_ID[idType]})` : `(v.account, ${inOrder(resource)})`
   if (after) {
     const [instant, of, account, id] = after
     const from = param(instant, 'timestamptz')
     conditions.push(`${at} <= ${from}`)
     if (of === resource) {
-      conditions.push(`(${at} < ${from} or ${place} > (${param(account, 'text')}, ${param(id, idType)}))`)
+      conditions.push(`(${at} < ${from} or ${place} > (${param(account, 'text')}, ${id === '' ? NO_ID[idType] : param(id, idType)}))`)
     }
     if (of > resource) conditions.push(`${at} < ${from}`)
   }
@@ -105,13 +113,22 @@ function examinedOf(
       `coalesce(${at} > ${end('at')} or ${place} <= (${end('account')}, ${end(idColumn)}), true)`,
     )
   }
+  if (edge === 'read') {
+    return `select v.account, ${NO_ID[idType]} as ${idColumn}, ${at} as at from ferry.sync_runs v
+      where ${conditions.join(' and ')} order by ${at} desc, v.account`
+  }
   const more = [
     filter.folder === undefined ? '' : ', v.folder_id',
     filter.by === undefined ? '' : ', v.updater_name',
   ]
-  return `select v.account, v.${idColumn}, ${at} as at${more.join('')} from ${table} v where ${conditions.join(' and ')}
+  return `select v.account, v.${idColumn}, ${at} as at, v.appeared${more.join('')} from ${table} v where ${conditions.join(' and ')}
     order by ${at} desc, v.account, ${inOrder(resource)}`
 }
+
+const INSTANTS = { began: 'v.valid_from', ended: 'v.valid_to', read: 'v.applied_at' } as const
+
+/** Stands before all ids. */
+const NO_ID = { numeric: '-1::numeric', text: `''::text` } as const
 
 /** Texts are compared by their bytes: the database's own order is slower. */
 function inOrder(resource: Resource): string {
@@ -125,8 +142,12 @@ function matchesOf(list: ChangeList, filter: ChangePageFilter, param: AddParam):
   const { name: table, idColumn: id } = VERSIONS[resource]
   const conditions: string[] = []
   if (filter.account !== undefined) conditions.push(`w.account = ${param(filter.account, 'text')}`)
-  if (filter.folder !== undefined) conditions.push(`w.folder_id = ${param(filter.folder, 'numeric')}`)
-  if (filter.by !== undefined) conditions.push(`w.updater_name = ${param(filter.by, 'text')}`)
+  if (filter.folder !== undefined && edge === 'read') {
+    conditions.push(`exists (
+      select from ${table} v where v.folder_id = ${param(filter.folder, 'numeric')} and v.valid_from = w.at
+        and v.account = w.account and v.appeared = 'first reading')`)
+  } else if (filter.folder !== undefined) conditions.push(`w.folder_id = ${param(filter.folder, 'numeric')}`)
+  if (filter.by !== undefined) conditions.push(`w.appeared is null and w.updater_name = ${param(filter.by, 'text')}`)
   const isOfOne = (filter.rule ?? filter.server) !== undefined
   // The versions of one row are looked up. Those of many are hashed: to look up each would take ten times as long.
   const isAmong = (other: 'valid_from' | 'valid_to') =>
@@ -136,7 +157,9 @@ function matchesOf(list: ChangeList, filter: ChangePageFilter, param: AddParam):
           select o.${id}, o.account, o.${other} from ${table} o
           where o.${other} >= (select min(at) from ${nameOf(list)}_examined) and o.${other} <= (select max(at) from ${nameOf(list)}_examined))`
   if (edge === 'ended') return [...conditions, `not ${isAmong('valid_from')}`]
-  if (filter.kind === undefined) return conditions
+  if (filter.kind === undefined || edge === 'read') return conditions
+  if (filter.kind === 'first reading') return [...conditions, `w.appeared = 'first reading'`]
+  if (isOfOne) conditions.push(`w.appeared is distinct from 'first reading'`)
   if (filter.kind === 'changed') return [...conditions, isAmong('valid_to')]
   const hasEarlier = `exists (
     select from ${table} p where p.${id} = w.${id} and p.account = w.account and p.valid_from < w.at offset 0)`

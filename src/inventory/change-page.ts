@@ -13,8 +13,8 @@ import { keyInstant } from './key-instant.ts'
 export type { ChangeKey, ChangePageFilter } from './change-lists.ts'
 
 /*
- * The history a page at a time. Four lists are merged: the versions that began and the versions that ended, of rules and of
- * servers. Each is read backwards along its index of time, so a page costs what it holds, however long the history is.
+ * The history a page at a time. Six lists are merged: the versions that began, the versions that ended, and the first readings,
+ * of rules and of servers. Each is read backwards along its index of time, so a page costs what it holds, however long the history is.
  *
  * A condition that few events meet could make one page read everything. So a page examines a bounded number of versions of
  * each list. If they are not enough, it ends early, and the next page goes on there.
@@ -66,7 +66,7 @@ function pageSql(lists: readonly ChangeList[], ctes: readonly string[]): string 
   const parts = lists.flatMap(list => {
     const columns =
       list.resource === 'alert-rules'
-        ? 'id::text as id, id as rule_id'
+        ? `${list.edge === 'read' ? "''" : 'id::text'} as id, id as rule_id`
         : 'server_id as id, null::numeric as rule_id'
     const part = (from: string, isEnd: boolean) =>
       `select '${list.resource}' as resource, account, ${columns}, at, ${isEnd} as is_end from ${from}`
@@ -79,7 +79,7 @@ function pageSql(lists: readonly ChangeList[], ctes: readonly string[]): string 
       from (${parts.join(' union all ')}) e
     ),
     page as (select * from merged e where e.ends_before = 0 order by ${ORDER} limit $1::int)
-    select e.resource, e.account, e.id, c.name, c.change, e.at, c.run, c.by, c.before, c.after, e.is_end as "isEnd",
+    select e.resource, e.account, e.id, c.name, c.change, e.at, c.run, c.by, c.before, c.after, c.rows, e.is_end as "isEnd",
       jsonb_build_array(${keyInstant('e.at')}, e.resource, e.account, e.id) as key
     from page e left join lateral (${contentsOf('e')}) c on not e.is_end
     order by ${ORDER}`

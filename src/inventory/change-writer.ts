@@ -3,6 +3,7 @@ import { endLease } from '#src/db/lease-rows.ts'
 import { fenceWithLease, LeaseLost } from '#src/db/leases.ts'
 import { beginTransaction, type LongTransaction } from '#src/db/long-transaction.ts'
 import { inTransaction } from '#src/db/pool.ts'
+import { appearanceOf, type ListedBefore, loadListedBefore } from './appearance.ts'
 import { chooseInstant, InstantPassed, isStillFree } from './choose-instant.ts'
 import type { ChangeSink, Changes } from './compare.ts'
 import type { InventoryContext } from './context.ts'
@@ -57,6 +58,7 @@ export function openChangeWriter<Row>(
   /** The instant of the transaction. */
   let at = ''
   let savepoint: 'none' | 'wanted' | 'set' | 'to be rolled back' = 'none'
+  let listedBefore: ListedBefore | null = null
   /** How often it was rewound. What was to be written before is not written after it. */
   let rewinds = 0
   const stepAt = (instant: string): RunStep => ({ ...inventory, runId: run.id, at: instant })
@@ -69,7 +71,10 @@ export function openChangeWriter<Row>(
       step,
       changes.changed.map(({ id }) => id),
     )
-    await openVersions(client, table, step, [...changes.added, ...changes.changed])
+    if (changes.added.length > 0) listedBefore ??= await loadListedBefore(client, step, source.scope)
+    const before = listedBefore
+    await openVersions(client, table, step, changes.added, row => before && appearanceOf(table, row, before))
+    await openVersions(client, table, step, changes.changed)
     if (isFiring) await applyFirings(client, step, changes.began, changes.ended)
   }
 

@@ -14,10 +14,13 @@ export type ChangeFilter = {
   readonly server?: string | undefined
 }
 
-export const CHANGE_KINDS = ['added', 'changed', 'removed', 'returned'] as const
+export const CHANGE_KINDS = ['added', 'changed', 'removed', 'returned', 'first reading'] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
-/** One event in the life of a rule or server. */
+/**
+ * One event in the life of a rule or server. What a first reading found is one event, unless one rule or server is asked for:
+ * then `id` is empty, and `rows` says how many it found.
+ */
 export type ChangeRow = {
   readonly resource: Resource
   readonly account: string
@@ -30,6 +33,7 @@ export type ChangeRow = {
   /** The fields that a change or a return altered, as JSON text: ids in it may exceed 2^53. */
   readonly before: string | null
   readonly after: string | null
+  readonly rows: number | null
 }
 
 /** Yields the events that match `filter`, the newest first, at most `limit`. */
@@ -42,7 +46,7 @@ export function listChanges(
   return streamRows<ChangeRow>(
     pool,
     `with page as (${sql})
-     select p.resource, p.account, p.id, c.name, c.change, p.at, c.run, c.by, c.before, c.after
+     select p.resource, p.account, p.id, c.name, c.change, p.at, c.run, c.by, c.before, c.after, c.rows
      from page p cross join lateral (${contentsOf('p')}) c
      order by p.at desc, p.resource, p.account, c.name, p.id`,
     params,
@@ -56,18 +60,25 @@ export async function countChanges(pool: Pool, filter: ChangeFilter, atMost: num
   return (await readOne<{ events: number }>(pool, sum, params)).events
 }
 
-/** What happened in the event of a row `key`, which names its resource, account, id, `rule_id` (of a rule) and instant `at`. */
+/** What happened in the event of a row `key`, which names its resource, account, id, `rule_id` (of a rule) and instant `at`. Its id is empty for what a first reading found. */
 export function contentsOf(key: string): string {
+  const kind = `case when first_reading then 'first reading' else change end`
   return `
-    select name, change, run_id as run, updater_name as by, before::text, after::text from ferry.alert_rule_changes c
-    where ${key}.resource = 'alert-rules' and c.id = ${key}.rule_id and c.account = ${key}.account and c.observed_at = ${key}.at
+    select name, ${kind} as change, run_id as run, updater_name as by, before::text, after::text, null::int as rows
+    from ferry.alert_rule_changes c where ${key}.resource = 'alert-rules' and c.id = ${key}.rule_id and c.account = ${key}.account and c.observed_at = ${key}.at
     union all
-    select server_name, change, run_id, null, before::text, after::text from ferry.mcp_server_changes c
-    where ${key}.resource = 'mcp-servers' and c.server_id = ${key}.id and c.account = ${key}.account and c.observed_at = ${key}.at`
+    select server_name, ${kind}, run_id, null, before::text, after::text, null from ferry.mcp_server_changes c
+    where ${key}.resource = 'mcp-servers' and c.server_id = ${key}.id and c.account = ${key}.account and c.observed_at = ${key}.at
+    union all
+    select null, 'first reading', r.id, null, null, null, r.first_read from ferry.sync_runs r
+    where ${key}.id = '' and r.account = ${key}.account and r.resource = ${key}.resource and r.applied_at = ${key}.at and r.first_read > 0`
 }
 
 /** Before it, nobody knows whether a version had one before it: see `ferry.alert_rule_changes`. */
 export const START = '(select ferry.history_start())'
+
+/** Whether version `v` is an event of its own: what a first reading found is one event. */
+export const IS_NO_FIRST_READING = `v.appeared is distinct from 'first reading'`
 
 type Query = { readonly sql: string; readonly params: unknown[] }
 
@@ -85,7 +96,11 @@ function eventsOf(filter: ChangeFilter, limit: number | null): Query {
     filter.rule === undefined ? '' : ` and v.id = ${param(filter.rule, 'numeric')}`,
     filter.server === undefined ? '' : ` and v.server_id = ${param(filter.server, 'text')}`,
   ].join('')
-  const by = filter.by === undefined ? '' : ` and v.updater_name = ${param(filter.by, 'text')}`
+  const by =
+    filter.by === undefined
+      ? ''
+      : ` and v.appeared is null and v.updater_name = ${param(filter.by, 'text')}`
+  const isOfOne = (filter.rule ?? filter.server) !== undefined
   const since = filter.since === undefined ? `'-infinity'::timestamptz` : param(filter.since, 'timestamptz')
   const until = filter.until === undefined ? `'infinity'::timestamptz` : param(filter.until, 'timestamptz')
   const resources: Resource[] = []
@@ -93,7 +108,7 @@ function eventsOf(filter: ChangeFilter, limit: number | null): Query {
   if (filter.rule === undefined && filter.by === undefined) resources.push('mcp-servers')
 
   const began = (resource: Resource) =>
-    `${found(resource, 'valid_from')} where v.valid_from >= ${since} and v.valid_from >= ${START} and v.valid_from <= ${until}${conditions}${by}
+    `${found(resource, 'valid_from')} where v.valid_from >= ${since} and v.valid_from >= ${START} and v.valid_from <= ${until}${conditions}${by}${isOfOne ? '' : ` and ${IS_NO_FIRST_READING}`}
      order by v.valid_from desc limit $1::int`
   const ended = (resource: Resource, n: number) =>
     `${found(resource, 'valid_to')}
@@ -101,12 +116,18 @@ function eventsOf(filter: ChangeFilter, limit: number | null): Query {
        and v.valid_to >= (select case when count(*) >= $1::int then min(at) else '-infinity' end from began_${n})${conditions}
        and not exists (${successor(resource)})
      order by v.valid_to desc limit $1::int`
+  const ofAccount =
+    filter.account === undefined ? '' : ` and r.account = ${param(filter.account, 'text')}`
+  const readFirst = `(
+    select r.resource, r.account, '' as id, null::numeric as rule_id, r.applied_at as at from ferry.sync_runs r
+    where r.first_read > 0 and r.applied_at >= ${since} and r.applied_at >= ${START} and r.applied_at <= ${until}${ofAccount}
+    order by r.applied_at desc limit $1::int)`
   const lists = resources.map((resource, n) => `began_${n} as materialized (${began(resource)})`)
   const parts = resources.flatMap((resource, n) => [
     `select * from began_${n}`,
     ...(by ? [] : [`(${ended(resource, n)})`]),
   ])
-  const all = parts.join(' union all ')
+  const all = [...parts, ...(isOfOne || by ? [] : [readFirst])].join(' union all ')
   return {
     sql: `with ${lists.join(', ')} select * from (${all}) e order by at desc, resource, account, id limit $1::int`,
     params,

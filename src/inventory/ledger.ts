@@ -37,6 +37,8 @@ export type RunEnd = RunOutcome & {
   readonly pages: number
   readonly fired: number
   readonly recovered: number
+  /** Of the added rows, those that a first reading found. */
+  readonly firstRead: number
   readonly dataHashes: readonly string[] | null
 }
 
@@ -53,6 +55,7 @@ export const NOTHING_DONE: Omit<RunEnd, 'status'> = {
   quarantined: 0,
   fired: 0,
   recovered: 0,
+  firstRead: 0,
   dataHashes: null,
   errorCode: null,
   requestId: null,
@@ -94,7 +97,7 @@ async function insertRun(
 
 /** Records the end of a run. Returns false if the run had ended already, because its worker was taken for lost. */
 export async function finishRun(client: PoolClient | Pool, runId: bigint, end: RunEnd): Promise<boolean> {
-  const { appliedAt, dataHashes, errorCode, requestId, ...same } = end
+  const { appliedAt, dataHashes, errorCode, requestId, firstRead, ...same } = end
   const { rowCount } = await drizzleOf(client)
     .update(syncRuns)
     .set({
@@ -104,6 +107,7 @@ export async function finishRun(client: PoolClient | Pool, runId: bigint, end: R
       data_hashes: dataHashes && [...dataHashes],
       error_code: errorCode,
       request_id: requestId,
+      first_read: firstRead,
       finished_at: sql`clock_timestamp()`,
     })
     .where(and(eq(syncRuns.id, runId), isNull(syncRuns.finished_at)))

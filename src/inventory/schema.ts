@@ -13,7 +13,7 @@ import {
 import { count, ferry, identity, instant, int64, isOneOf, uint64 } from '#src/db/schema.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES, TRIGGERS } from '#src/model/run.ts'
-import { HOLD_OUTCOMES, SNAPSHOT_STATUSES } from './states.ts'
+import { APPEARANCES, HOLD_OUTCOMES, SNAPSHOT_STATUSES } from './states.ts'
 
 /*
  * The tables of inventories: the ledger of runs, versions, firings, holds, findings and snapshots.
@@ -44,6 +44,8 @@ export const syncRuns = ferry.table(
     quarantined: count('quarantined'),
     fired: count('fired'),
     recovered: count('recovered'),
+    // Of the added rows, those of a first reading.
+    first_read: count('first_read'),
     data_hashes: text('data_hashes').array(),
     error_code: text('error_code'),
     request_id: text('request_id'),
@@ -61,6 +63,7 @@ export const syncRuns = ferry.table(
       .on(t.account, t.resource, t.id.desc().nullsFirst())
       .where(sql`${t.status} in ('failed', 'partial')`),
     index('sync_runs_by_start').on(t.started_at),
+    index('sync_runs_first_readings').on(t.applied_at).where(sql`${t.first_read} > 0`),
     index('sync_runs_unfinished').on(t.id).where(sql`${t.finished_at} is null`),
     check('sync_runs_resource', isOneOf(t.resource, RESOURCES)),
     check('sync_runs_trigger', isOneOf(t.trigger, TRIGGERS)),
@@ -96,6 +99,7 @@ export const alertRuleVersions = ferry.table(
     updated_at: int64('updated_at').notNull(),
     flags: text('flags').array(),
     altered: text('altered').array(),
+    appeared: text('appeared', { enum: APPEARANCES }),
     // Bounded, so that it fits into an index whatever the platform sends.
     team: text('team').generatedAlwaysAs(
       sql.raw(
@@ -137,6 +141,7 @@ export const alertRuleVersions = ferry.table(
     index('alert_rule_versions_default_timezone')
       .on(t.id, t.account)
       .where(sql`${t.valid_to} is null and coalesce(${t.timezone}, '') = ''`),
+    check('alert_rule_versions_appeared', isOneOf(t.appeared, APPEARANCES)),
     check('alert_rule_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
   ],
 )
@@ -169,6 +174,7 @@ export const mcpServerVersions = ferry.table(
     updated_at: int64('updated_at'),
     flags: text('flags').array(),
     altered: text('altered').array(),
+    appeared: text('appeared', { enum: APPEARANCES }),
   },
   t => [
     primaryKey({ columns: [t.server_id, t.account, t.valid_from] }),
@@ -176,6 +182,7 @@ export const mcpServerVersions = ferry.table(
     uniqueIndex('mcp_server_versions_current').on(t.server_id, t.account).where(sql`${t.valid_to} is null`),
     index('mcp_server_versions_by_start').on(t.valid_from),
     index('mcp_server_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
+    check('mcp_server_versions_appeared', isOneOf(t.appeared, APPEARANCES)),
     check('mcp_server_versions_interval', sql`${t.valid_to} > ${t.valid_from}`),
   ],
 )

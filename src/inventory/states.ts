@@ -8,3 +8,10 @@ export type SnapshotStatus = (typeof SNAPSHOT_STATUSES)[number]
  */
 export const HOLD_OUTCOMES = ['approved', 'voided', 'rejected'] as const
 export type HoldOutcome = (typeof HOLD_OUTCOMES)[number]
+
+/**
+ * How a row appeared that had no current version, if nobody is known to have added it then: its folder was listed
+ * completely for the first time, or the platform's own time does not say that it was created since the listing before.
+ */
+export const APPEARANCES = ['first reading', 'unexplained'] as const
+export type Appearance = (typeof APPEARANCES)[number]

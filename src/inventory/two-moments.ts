@@ -59,6 +59,6 @@ export function fieldsOf(resource: Resource): string {
     from ${side('a_from')} a cross join ${side('b_from')} b
       cross join jsonb_each(to_jsonb(b)) n join jsonb_each(to_jsonb(a)) o on o.key = n.key
     where f.resource = '${resource}' and n.value is distinct from o.value and n.key <> all
-      ('{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,team}'::text[])
+      ('{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,appeared,team}'::text[])
     having count(*) > 0`
 }

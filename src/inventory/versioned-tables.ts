@@ -1,4 +1,4 @@
-import type { AlertRule } from '#src/model/alert-rule.ts'
+import type { AlertRule, Integer } from '#src/model/alert-rule.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 
 /** A table of versions, and how a row of the model is written into it. Its names never come from input, so SQL may contain them. */
@@ -14,6 +14,8 @@ export type VersionedTable<Row> = {
   readonly jsonColumns: ReadonlySet<string>
   /** The column of a row's folder; null if the resource has no folders. */
   readonly folderColumn: string | null
+  folderOf(row: Row): string | null
+  createdAtOf(row: Row): Integer | null
 }
 
 export const ALERT_RULE_VERSIONS = {
@@ -24,6 +26,8 @@ export const ALERT_RULE_VERSIONS = {
   idOf: rule => `${rule.id}`,
   jsonColumns: new Set(['labels']),
   folderColumn: 'folder_id',
+  folderOf: rule => `${rule.folder_id}`,
+  createdAtOf: rule => rule.created_at,
   columns: [
     ['account_id', rule => `${rule.account_id}`],
     ['folder_id', rule => `${rule.folder_id}`],
@@ -52,6 +56,8 @@ export const MCP_SERVER_VERSIONS = {
   idOf: server => server.server_id,
   jsonColumns: new Set(['tools']),
   folderColumn: null,
+  folderOf: () => null,
+  createdAtOf: server => server.created_at,
   columns: [
     ['account_id', server => integer(server.account_id)],
     ['team_id', server => integer(server.team_id)],

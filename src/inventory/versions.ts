@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import { copyField, copyLines, textArray } from '#src/db/copy.ts'
 import type { RunStep } from './ledger.ts'
+import type { Appearance } from './states.ts'
 import { idArray, type VersionedTable } from './versioned-tables.ts'
 
 /** Ends the current versions of `ids` at the instant `at`. Throws if one of them is missing. */
@@ -32,20 +33,21 @@ export type NewVersion<Row> = {
   readonly altered: readonly string[] | undefined
 }
 
-/** Opens a version for each row at the instant `at`, by COPY. */
+/** Opens a version for each row at the instant `at`, by COPY. `appearanceOf` says how rows without a current version appeared. */
 export async function openVersions<Row>(
   client: PoolClient,
   table: VersionedTable<Row>,
   run: Pick<RunStep, 'account' | 'runId' | 'at'>,
   versions: readonly NewVersion<Row>[],
+  appearanceOf: (row: Row) => Appearance | null = () => null,
 ): Promise<void> {
   if (versions.length === 0) return
   const names = table.columns.map(([name]) => name).join(', ')
   const shared = `${copyField(run.account)}\t${run.at}\t${run.runId}\t`
   await copyLines(
     client,
-    `${table.name} (account, valid_from, opened_by_run, ${table.idColumn}, fingerprint, flags, altered, ${names})`,
-    copyVersions(table, shared, versions),
+    `${table.name} (account, valid_from, opened_by_run, ${table.idColumn}, fingerprint, flags, altered, appeared, ${names})`,
+    copyVersions(table, shared, versions, appearanceOf),
   )
 }
 
@@ -53,9 +55,10 @@ function* copyVersions<Row>(
   table: VersionedTable<Row>,
   shared: string,
   versions: Iterable<NewVersion<Row>>,
+  appearanceOf: (row: Row) => Appearance | null,
 ): Generator<string> {
   for (const { id, row, fingerprint, flags, altered } of versions) {
-    let line = `${shared}${copyField(id)}\t${fingerprint}\t${copyField(textArray(flags))}\t${copyField(textArray(altered))}`
+    let line = `${shared}${copyField(id)}\t${fingerprint}\t${copyField(textArray(flags))}\t${copyField(textArray(altered))}\t${copyField(appearanceOf(row))}`
     for (const [, value] of table.columns) line += `\t${copyField(value(row))}`
     yield `${line}\n`
   }

@@ -31,8 +31,8 @@ const LONGEST_ZONE = 64
 /** The IANA names without a slash. Intl also accepts abbreviations (`CST`) that are not names of zones. */
 const SINGLE_NAMES = new Set(
   (
-    'CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT0 Greenwich HST Hongkong Iceland Iran Israel ' +
-    'Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore ' +
+    'CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran ' +
+    'Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore ' +
     'Turkey UCT UTC Universal W-SU WET Zulu'
   ).split(' '),
 )

@@ -4,7 +4,8 @@
 CREATE OR REPLACE VIEW ferry.alert_rule_changes AS
   SELECT v.account, v.id, v.valid_from AS observed_at, v.opened_by_run AS run_id, v.name,
     CASE WHEN p.id IS NULL THEN 'added' WHEN p.valid_to < v.valid_from THEN 'returned' ELSE 'changed' END AS change,
-    d.before, d.after, v.updater_id, v.updater_name
+    d.before, d.after, CASE WHEN v.appeared IS NULL THEN v.updater_id END AS updater_id,
+    CASE WHEN v.appeared IS NULL THEN v.updater_name END AS updater_name, coalesce(v.appeared = 'first reading', false) AS first_reading
   FROM ferry.alert_rule_versions v
   LEFT JOIN LATERAL (
     SELECT * FROM ferry.alert_rule_versions p
@@ -36,7 +37,7 @@ CREATE OR REPLACE VIEW ferry.alert_rule_changes AS
   ) d ON p.id IS NOT NULL
   WHERE v.valid_from >= coalesce((SELECT starts_at FROM ferry.history), '-infinity')
   UNION ALL
-  SELECT v.account, v.id, v.valid_to, v.closed_by_run, v.name, 'removed', NULL, NULL, NULL, NULL
+  SELECT v.account, v.id, v.valid_to, v.closed_by_run, v.name, 'removed', NULL, NULL, NULL, NULL, false
   FROM ferry.alert_rule_versions v
   WHERE v.valid_to >= coalesce((SELECT starts_at FROM ferry.history), '-infinity') AND NOT EXISTS (
     SELECT FROM ferry.alert_rule_versions n WHERE n.id = v.id AND n.account = v.account AND n.valid_from = v.valid_to
@@ -49,5 +50,6 @@ COMMENT ON COLUMN ferry.alert_rule_changes.run_id IS 'The run (sync_runs.id) tha
 COMMENT ON COLUMN ferry.alert_rule_changes.change IS 'added, changed, removed or returned.';
 COMMENT ON COLUMN ferry.alert_rule_changes.before IS 'The fields that differ, as they were; null if there is nothing to compare with.';
 COMMENT ON COLUMN ferry.alert_rule_changes.after IS 'The fields that differ, as they became; null if there is nothing to compare with.';
-COMMENT ON COLUMN ferry.alert_rule_changes.updater_id IS 'Who changed it, according to the platform; null for a removal.';
-COMMENT ON COLUMN ferry.alert_rule_changes.updater_name IS 'The name of who changed it; null for a removal.';
+COMMENT ON COLUMN ferry.alert_rule_changes.updater_id IS 'Who changed it, according to the platform; null for a removal, and for what appeared without having been created then.';
+COMMENT ON COLUMN ferry.alert_rule_changes.updater_name IS 'The name of that person.';
+COMMENT ON COLUMN ferry.alert_rule_changes.first_reading IS 'Whether the rule was found by a first reading, see alert_rule_versions.appeared: then nobody added it at that moment.';

@@ -1,7 +1,7 @@
 CREATE OR REPLACE VIEW ferry.mcp_server_changes AS
   SELECT v.account, v.server_id, v.valid_from AS observed_at, v.opened_by_run AS run_id, v.server_name,
     CASE WHEN p.server_id IS NULL THEN 'added' WHEN p.valid_to < v.valid_from THEN 'returned' ELSE 'changed' END AS change,
-    d.before, d.after
+    d.before, d.after, coalesce(v.appeared = 'first reading', false) AS first_reading
   FROM ferry.mcp_server_versions v
   LEFT JOIN LATERAL (
     SELECT * FROM ferry.mcp_server_versions p
@@ -12,11 +12,11 @@ CREATE OR REPLACE VIEW ferry.mcp_server_changes AS
     SELECT jsonb_object_agg(key, b.value) AS before, jsonb_object_agg(key, a.value) AS after
     FROM jsonb_each(to_jsonb(p)) b JOIN jsonb_each(to_jsonb(v)) a USING (key)
     WHERE a.value <> b.value AND key <> ALL (
-      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
+      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,appeared}'::text[])
   ) d ON p.server_id IS NOT NULL
   WHERE v.valid_from >= coalesce((SELECT starts_at FROM ferry.history), '-infinity')
   UNION ALL
-  SELECT v.account, v.server_id, v.valid_to, v.closed_by_run, v.server_name, 'removed', NULL, NULL
+  SELECT v.account, v.server_id, v.valid_to, v.closed_by_run, v.server_name, 'removed', NULL, NULL, false
   FROM ferry.mcp_server_versions v
   WHERE v.valid_to >= coalesce((SELECT starts_at FROM ferry.history), '-infinity') AND NOT EXISTS (
     SELECT FROM ferry.mcp_server_versions n WHERE n.server_id = v.server_id AND n.account = v.account AND n.valid_from = v.valid_to
@@ -29,3 +29,4 @@ COMMENT ON COLUMN ferry.mcp_server_changes.run_id IS 'The run (sync_runs.id) tha
 COMMENT ON COLUMN ferry.mcp_server_changes.change IS 'added, changed, removed or returned.';
 COMMENT ON COLUMN ferry.mcp_server_changes.before IS 'The fields that differ, as they were; null if there is nothing to compare with.';
 COMMENT ON COLUMN ferry.mcp_server_changes.after IS 'The fields that differ, as they became; null if there is nothing to compare with.';
+COMMENT ON COLUMN ferry.mcp_server_changes.first_reading IS 'Whether the server was found by a first reading, see mcp_server_versions.appeared: then nobody added it at that moment.';

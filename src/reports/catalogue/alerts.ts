@@ -31,7 +31,7 @@ export const ALERT_REPORTS: readonly Report[] = [
     of: ['alert-rules'],
     takes: ['account'],
     looksBack: { at: 'versions', days: null },
-    query: 'select * from ferry.rules_never_fired() where ($1::text is null or account = $1)',
+    query: 'select * from ferry.rules_never_fired(of_account => $1)',
   },
   {
     name: 'rules_switched_off',

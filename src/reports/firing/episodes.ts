@@ -113,6 +113,7 @@ const FIRED_RULES = `
     from (
       select * from ferry.alert_rule_changes c
       where c.id = s.id and c.account = s.account and c.observed_at >= $1 and c.observed_at < $2
+        and not c.first_reading
       order by c.observed_at desc limit 50
     ) c
   ) c

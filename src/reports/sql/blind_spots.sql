@@ -25,10 +25,14 @@ RETURNS TABLE (
       SELECT c.id, c.at, c.finished_at, lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
         SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry.complete_runs r
-        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = i.folders
-          AND r.id >= coalesce(
+        WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders IN (i.folders, '["0"]')
+          -- Two looks into the index, each in its order.
+          AND r.id >= greatest(
             (SELECT e.id FROM ferry.complete_runs e
              WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = i.folders AND e.id < i.run_since
+             ORDER BY e.id DESC LIMIT 1),
+            (SELECT e.id FROM ferry.complete_runs e
+             WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = '["0"]' AND e.id < i.run_since
              ORDER BY e.id DESC LIMIT 1), 0)
       ) c
       WINDOW w AS (ORDER BY c.id)

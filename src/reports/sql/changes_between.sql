@@ -2,11 +2,12 @@
 -- fields of rules are compared one by one: a version as jsonb would take ten times as long.
 CREATE OR REPLACE FUNCTION ferry.changes_between(a timestamptz, b timestamptz)
 RETURNS TABLE (
-  account text, inventory text, change text, id text, name text, folder_id numeric(20, 0), updater_name text, before jsonb, after jsonb
+  account text, inventory text, change text, id text, name text, folder_id numeric(20, 0), updater_name text, before jsonb, after jsonb,
+  first_reading boolean
 ) LANGUAGE sql STABLE AS $$
   SELECT c.account, 'alert-rules', CASE WHEN o.id IS NULL THEN 'added' WHEN n.id IS NULL THEN 'removed' ELSE 'changed' END,
     c.id::text, coalesce(n.name, o.name), coalesce(n.folder_id, o.folder_id), n.updater_name,
-    d.before, d.after
+    d.before, d.after, coalesce(f.appeared = 'first reading', false)
   FROM (
     SELECT v.account, v.id FROM ferry.alert_rule_versions v WHERE v.valid_from > least($1, $2) AND v.valid_from <= greatest($1, $2)
     UNION
@@ -46,11 +47,15 @@ RETURNS TABLE (
     ) AS f (key, before, after, differs)
     WHERE f.differs
   ) d ON o.id IS NOT NULL AND n.id IS NOT NULL
+  LEFT JOIN LATERAL (
+    SELECT v.appeared FROM ferry.alert_rule_versions v
+    WHERE v.id = c.id AND v.account = c.account AND v.valid_from > $1 ORDER BY v.valid_from LIMIT 1
+  ) f ON o.id IS NULL AND $1 < $2
   WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
   UNION ALL
   SELECT c.account, 'mcp-servers', CASE WHEN o.server_id IS NULL THEN 'added' WHEN n.server_id IS NULL THEN 'removed' ELSE 'changed' END,
     c.server_id, coalesce(n.server_name, o.server_name), NULL, NULL,
-    d.before, d.after
+    d.before, d.after, coalesce(f.appeared = 'first reading', false)
   FROM (
     SELECT v.account, v.server_id FROM ferry.mcp_server_versions v WHERE v.valid_from > least($1, $2) AND v.valid_from <= greatest($1, $2)
     UNION
@@ -72,9 +77,13 @@ RETURNS TABLE (
     SELECT jsonb_object_agg(x.key, x.value) AS before, jsonb_object_agg(x.key, y.value) AS after
     FROM jsonb_each(to_jsonb(o)) x JOIN jsonb_each(to_jsonb(n)) y ON y.key = x.key
     WHERE x.value <> y.value AND x.key <> ALL (
-      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered}'::text[])
+      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,appeared}'::text[])
   ) d ON o.server_id IS NOT NULL AND n.server_id IS NOT NULL
+  LEFT JOIN LATERAL (
+    SELECT v.appeared FROM ferry.mcp_server_versions v
+    WHERE v.server_id = c.server_id AND v.account = c.account AND v.valid_from > $1 ORDER BY v.valid_from LIMIT 1
+  ) f ON o.server_id IS NULL AND $1 < $2
   WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
 $$;
 
-COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories from one instant to another: one row for each rule and server that differs, whatever happened between. Raises an error if the history starts later. before and after: the fields that differ, of a change. updater_name: who had updated the rule last at the second instant.';
+COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories from one instant to another: one row for each rule and server that differs, whatever happened between. Raises an error if the history starts later. before and after: the fields that differ, of a change. updater_name: who had updated the rule last at the second instant. first_reading: what is added was found by a first reading, so nobody added it in that time.';

@@ -1,5 +1,7 @@
 -- Rules have few distinct schedules, which an index alone counts. A schedule that is the same in every hour needs no time zone
--- but for the minutes of its offset; of the others, each local time of the week is turned into an instant.
+-- but for the minutes of its offset; of the others, each local time of the week is turned into an instant. Where clocks are
+-- changed, it is as in cron-parser: a schedule of every hour is due in each hour that there is. Another one is due an hour later if
+-- its hour is left out, and once in an hour that comes twice: in the first one.
 CREATE OR REPLACE FUNCTION ferry.cron_load(week timestamptz DEFAULT NULL, worst integer DEFAULT 60, of_account text DEFAULT NULL)
 RETURNS TABLE (
   account text, rank integer, minute timestamptz, evaluations integer, average double precision
@@ -11,20 +13,28 @@ RETURNS TABLE (
     WHERE v.valid_to IS NULL AND v.enabled AND ($3 IS NULL OR v.account = $3) AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
     GROUP BY v.account, v.cron_pattern, v.timezone
   ), zones AS MATERIALIZED (
-    SELECT z.timezone, ferry.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
+    SELECT o.timezone, o.zone, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
+    FROM span w
+    CROSS JOIN (
+      SELECT z.timezone, ferry.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
+    ) z
+    CROSS JOIN LATERAL (
+      SELECT z.timezone, z.zone, (w.begins - interval '1 day') AT TIME ZONE z.zone - (w.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
+        (w.ends + interval '1 day') AT TIME ZONE z.zone - (w.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
+    ) o
   ), patterns AS MATERIALIZED (
     SELECT p.cron_pattern, ferry.cron_field(p.fields[1], 0, 59) AS minutes, ferry.cron_field(p.fields[2], 0, 23) AS hours,
       ferry.cron_field(p.fields[3], 1, 31) AS days, ferry.cron_field(p.fields[4], 1, 12) AS months,
       ferry.cron_field(p.fields[5], 0, 7) AS weekdays,
       -- A day matches if either the day of the month or the weekday does, if both are restricted.
-      p.fields[3] ~ '^[*?]' AS is_any_day, p.fields[5] ~ '^[*?]' AS is_any_weekday
+      p.fields[3] IN ('*', '?') AS is_any_day, p.fields[5] IN ('*', '?') AS is_any_weekday
     FROM (
       SELECT c.cron_pattern, regexp_split_to_array(btrim(c.cron_pattern), '\s+') AS fields
       FROM (SELECT DISTINCT s.cron_pattern FROM schedules s) c
     ) p
     WHERE cardinality(p.fields) = 5
   ), known AS MATERIALIZED (
-    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, sum(s.rules) AS rules,
+    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, z.has_change, z.set_back, sum(s.rules) AS rules,
       extract(minute FROM w.begins AT TIME ZONE z.zone)::int AS shift,
       cardinality(p.hours) = 24 AND cardinality(p.days) = 31 AND cardinality(p.months) = 12 AND cardinality(p.weekdays) = 7
         AND extract(minute FROM w.begins AT TIME ZONE z.zone) = extract(minute FROM w.ends AT TIME ZONE z.zone) AS is_hourly
@@ -32,16 +42,27 @@ RETURNS TABLE (
     JOIN zones z ON z.timezone IS NOT DISTINCT FROM s.timezone
     JOIN patterns p ON p.cron_pattern = s.cron_pattern
     WHERE p.minutes IS NOT NULL AND p.hours IS NOT NULL AND p.days IS NOT NULL AND p.months IS NOT NULL AND p.weekdays IS NOT NULL
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14
   ), hourly AS MATERIALIZED (
     SELECT k.account, (m + 60 - k.shift) % 60 AS minute, sum(k.rules) AS rules
     FROM known k CROSS JOIN LATERAL unnest(k.minutes) AS m WHERE k.is_hourly GROUP BY 1, 2
   ), dated AS MATERIALIZED (
-    SELECT k.account, (d.day + make_interval(hours => h, mins => m)) AT TIME ZONE k.zone AS minute, sum(k.rules) AS rules
+    SELECT k.account, i.minute, sum(k.rules) AS rules
     FROM span w CROSS JOIN known k
     CROSS JOIN LATERAL generate_series(
       date_trunc('day', w.begins AT TIME ZONE k.zone), date_trunc('day', w.ends AT TIME ZONE k.zone), interval '1 day') AS d (day)
     CROSS JOIN LATERAL unnest(k.hours) AS h CROSS JOIN LATERAL unnest(k.minutes) AS m
+    CROSS JOIN LATERAL (SELECT d.day + make_interval(hours => h, mins => m) AS local) l
+    CROSS JOIN LATERAL (SELECT l.local AT TIME ZONE k.zone AS at, (l.local AT TIME ZONE k.zone) AT TIME ZONE k.zone AS real) a
+    CROSS JOIN LATERAL unnest(CASE
+      WHEN NOT k.has_change THEN ARRAY[a.at]
+      WHEN a.real <> l.local THEN CASE
+        WHEN cardinality(k.hours) = 24 OR extract(hour FROM a.real) = ANY (k.hours) AND extract(minute FROM a.real) = ANY (k.minutes)
+        THEN '{}' ELSE ARRAY[a.at] END
+      -- Of a local time that comes twice, Postgres takes the second.
+      WHEN k.set_back > interval '0' AND (a.at - k.set_back) AT TIME ZONE k.zone = l.local THEN CASE
+        WHEN cardinality(k.hours) = 24 THEN ARRAY[a.at - k.set_back, a.at] ELSE ARRAY[a.at - k.set_back] END
+      ELSE ARRAY[a.at] END) AS i (minute)
     WHERE NOT k.is_hourly AND extract(month FROM d.day) = ANY (k.months)
       AND CASE WHEN k.is_any_day OR k.is_any_weekday
         THEN extract(day FROM d.day) = ANY (k.days) AND extract(dow FROM d.day) = ANY (k.weekdays)

@@ -1,5 +1,5 @@
 -- How fresh each inventory is, of each account that was ever synced or that a worker has promised to sync. A listing is
--- complete if its run applied all of it (succeeded, or held), and counts if it includes the folders of the promise.
+-- complete if its run applied all of it (succeeded, or held), and counts if it is of the folders of the promise, or of all.
 CREATE OR REPLACE VIEW ferry.freshness AS
   WITH judged AS (
     SELECT k.account, k.inventory, c.id, c.at, a.age, p.promise, p.schedule,

@@ -14,9 +14,15 @@ LANGUAGE sql STABLE SET jit = off AS $$
     JOIN ferry.inventory_promises p ON p.account = i.account AND p.resource = i.inventory
     -- From the first complete listing on.
     CROSS JOIN LATERAL (
-      SELECT r.finished_at FROM ferry.complete_runs r
-      WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = p.folders
-      ORDER BY r.id LIMIT 1
+      SELECT o.finished_at FROM (
+        (SELECT r.id, r.finished_at FROM ferry.complete_runs r
+         WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = p.folders
+         ORDER BY r.id LIMIT 1)
+        UNION ALL
+        (SELECT r.id, r.finished_at FROM ferry.complete_runs r
+         WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = '["0"]'
+         ORDER BY r.id LIMIT 1)
+      ) o ORDER BY o.id LIMIT 1
     ) f
     CROSS JOIN LATERAL (
       SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept, f.finished_at) AS since

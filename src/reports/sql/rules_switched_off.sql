@@ -1,7 +1,7 @@
 -- A rule is off since its last enabled version ended, or since the rule was first seen.
 CREATE OR REPLACE VIEW ferry.rules_switched_off AS
   SELECT v.account, v.id, v.name, v.folder_id, v.team, f.since, clock_timestamp() - f.since AS off_for,
-    o.valid_to IS NOT NULL AS switch_seen, f.updater_id, f.updater_name
+    CASE WHEN o.valid_to IS NOT NULL THEN true WHEN f.since >= (SELECT ferry.history_start()) THEN false END AS switch_seen, f.updater_id, f.updater_name
   FROM ferry.alert_rule_versions v
   LEFT JOIN LATERAL (
     SELECT o.valid_to FROM ferry.alert_rule_versions o
@@ -23,10 +23,10 @@ CREATE OR REPLACE VIEW ferry.rules_switched_off AS
   WHERE v.valid_to IS NULL AND NOT v.enabled
   ORDER BY f.since DESC, v.account, v.id;
 
-COMMENT ON VIEW ferry.rules_switched_off IS 'The current alert rules that are disabled, the youngest case first: since when, and who switched them off.';
+COMMENT ON VIEW ferry.rules_switched_off IS 'The current alert rules that are disabled, the youngest case first: since when, and who had updated them last then.';
 SELECT ferry.describe_columns('ferry.rules_switched_off', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.rules_switched_off.since IS 'Since when it is disabled, as observed.';
 COMMENT ON COLUMN ferry.rules_switched_off.off_for IS 'How long it is disabled.';
-COMMENT ON COLUMN ferry.rules_switched_off.switch_seen IS 'Whether Ferry saw it being disabled. If not, it was disabled when the rule was first seen.';
+COMMENT ON COLUMN ferry.rules_switched_off.switch_seen IS 'Whether Ferry saw it being disabled. If not, it was disabled when the rule was first seen. Null: not known, because what was before history_start() was removed; then it may have been disabled earlier.';
 COMMENT ON COLUMN ferry.rules_switched_off.updater_id IS 'Who had updated the rule last at that moment, according to the platform.';
 COMMENT ON COLUMN ferry.rules_switched_off.updater_name IS 'The name of that person.';

@@ -35,7 +35,7 @@ SET jit = off SET enable_mergejoin = off SET enable_sort = off SET work_mem = '3
     SELECT array_agg(n.key ORDER BY n.key) AS fields
     FROM jsonb_each(to_jsonb(a)) n JOIN jsonb_each(to_jsonb(b)) o ON o.key = n.key
     WHERE n.value <> o.value AND n.key <> ALL (
-      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,team,updater_id,updater_name,updated_at}'::text[])
+      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,appeared,team,updater_id,updater_name,updated_at}'::text[])
   ) d ON a.id IS NOT NULL
   ORDER BY f.at DESC, f.account, f.id
 $$;

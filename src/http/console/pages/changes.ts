@@ -6,7 +6,7 @@ import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, href, type Page } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
-import { changeBadge, inventoryLink, nothingAltered, pathOf } from '../parts/changes.ts'
+import { changeBadge, changedLink, nothingAltered, pathOf } from '../parts/changes.ts'
 import { differencesList } from '../parts/differences.ts'
 import { type Filter, filters, sinceAndUntil } from '../parts/filters.ts'
 import { parsedSpan, zoneOf } from '../parts/instants.ts'
@@ -41,7 +41,7 @@ const text = z
   .max(3_000)
   .regex(/^[^\0]*$/)
 const Cursor = z.union([
-  z.tuple([CursorInstant, z.literal('alert-rules'), text, z.string().regex(/^\d{1,20}$/)]),
+  z.tuple([CursorInstant, z.literal('alert-rules'), text, z.string().regex(/^\d{0,20}$/)]),
   z.tuple([CursorInstant, z.literal('mcp-servers'), text, text]),
 ])
 
@@ -92,7 +92,7 @@ function columnsIn(timezone: string, query: URLSearchParams): Column<ChangeRow>[
         html`<span>${time(row.at, timezone)}<br><small>${runLink(row.run, `run ${row.run}`)}</small></span>`,
     },
     { head: 'Change', cell: row => changeBadge(row.change) },
-    { head: 'Of', cell: inventoryLink },
+    { head: 'Of', cell: changedLink },
     {
       head: 'Old to new',
       cell: row =>

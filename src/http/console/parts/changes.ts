@@ -1,4 +1,5 @@
-import type { ChangeKind } from '#src/inventory/changes.ts'
+import type { ChangeKind, ChangeRow } from '#src/inventory/changes.ts'
+import { counted } from '#src/model/counted.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { badge, foreign, type Tone } from './values.ts'
@@ -9,6 +10,7 @@ const TONES: Readonly<Record<ChangeKind, Tone>> = {
   changed: 'quiet',
   removed: 'bad',
   returned: 'warn',
+  'first reading': 'quiet',
 }
 
 export function changeBadge(change: ChangeKind): Html {
@@ -17,7 +19,7 @@ export function changeBadge(change: ChangeKind): Html {
 
 /** Stands where a change altered no field that is shown; an addition or removal has nothing to compare. */
 export function nothingAltered(change: ChangeKind): Html | null {
-  if (change === 'added' || change === 'removed') return null
+  if (change !== 'changed' && change !== 'returned') return null
   return html`<span class="none">only who updated it, or when</span>`
 }
 
@@ -40,4 +42,10 @@ export function inventoryLink(row: {
 }): Html {
   const { resource, account, id, name } = row
   return html`<span><a href="${pathOf(resource, account, id)}">${nameIn(resource, name || id)}</a><br><small>${resource === 'alert-rules' ? 'rule' : 'MCP server'} <bdi>${marked(id)}</bdi> in <bdi>${account}</bdi></small></span>`
+}
+
+/** What a change is of: a rule or server, or all that a first reading found. */
+export function changedLink(row: ChangeRow): Html {
+  if (row.rows === null) return inventoryLink(row)
+  return html`<span>${counted(row.rows, row.resource === 'alert-rules' ? 'rule' : 'MCP server')}<br><small>in <bdi>${row.account}</bdi>: there before Ferry looked</small></span>`
 }
