@@ -30,6 +30,7 @@ export const LONG = [
   'test/cli/worker-and-redis.test.ts',
   // Every command once more, each in a process of its own.
   'test/cli/canary.test.ts',
+  'test/cli/hostile-values.test.ts',
   'test/cli/up.test.ts',
   'test/docs/quick-start.test.ts',
   'test/docs/every-command.test.ts',

@@ -10,10 +10,8 @@ export function idArgument(text: string): bigint {
   return BigInt(text)
 }
 
-export function countArgument(text: string): number {
-  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('Write a whole number.')
-  return Number(text)
-}
+/** Reads how many rows to show. */
+export const limitArgument = countFrom(1, 1_000_000)
 
 /** Reads a whole number between two bounds. */
 export function countFrom(min: number, max: number): (text: string) => number {
@@ -54,6 +52,13 @@ export function keyArgument(text: string): string {
   if (!/^\S+$/.test(text)) {
     throw new InvalidArgumentError('Write an app_key without white space.')
   }
+  return text
+}
+
+/** Reads the channel of an import. Which there are is the platform's affair. */
+export function methodArgument(text: string): string {
+  if (!/^[\w.-]{1,100}$/.test(text))
+    throw new InvalidArgumentError('Write the name of a channel, such as email.')
   return text
 }
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { ActFilter, ActRow } from '#src/db/audit.ts'
 import { ACTIONS } from '#src/model/act.ts'
 import { expectAccount } from './accounts.ts'
-import { countArgument, instantArgument } from './arguments.ts'
+import { instantArgument, limitArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { printJson, printTable } from './output.ts'
@@ -17,7 +17,7 @@ export function addAudit(program: Command): void {
     .option('--as <name>', 'only what this person did')
     .addOption(new Option('--action <action>', 'only this action').choices(ACTIONS))
     .option('--since <when>', 'only since: 24h, 7d or 2026-11-01', instantArgument)
-    .option('--limit <n>', 'how many', countArgument, 20)
+    .option('--limit <n>', 'how many', limitArgument, 20)
     .option('--json', 'print one JSON object per act')
     .action((options: Options) =>
       withFerry('read', async ferry => {

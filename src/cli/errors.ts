@@ -1,5 +1,5 @@
 import { EXIT, type ExitCode } from './exit.ts'
-import { harmless, printAside } from './output.ts'
+import { harmless, harmlessMessage, printAside } from './output.ts'
 
 /** The command was used wrongly; the message says what to write instead. */
 export class UsageError extends Error {
@@ -15,7 +15,7 @@ export class CommandFailed extends Error {
 export function explain(error: unknown): ExitCode {
   const known = error instanceof Error ? error : new Error(String(error))
   const whatToDo = whatToDoAbout(known)
-  printAside(`ferry: ${(known.message || codeOf(known) || known.name).split('\n').map(harmless).join('\n')}`)
+  printAside(`ferry: ${harmlessMessage(known.message || codeOf(known) || known.name)}`)
   if (whatToDo !== undefined) printAside(harmless(whatToDo))
   else if (!SELF_EXPLAINING.has(known.name)) printAside(causesOf(known))
   return exitCodeFor(known)

@@ -3,7 +3,7 @@ import type { ImportFilter } from '#src/imports/reporting/summary.ts'
 import { IMPORT_STATUSES } from '#src/model/import.ts'
 import { expectAccount } from './accounts.ts'
 import { type ActOptions, addActOptions } from './acted-by.ts'
-import { countArgument, idArgument, instantArgument } from './arguments.ts'
+import { idArgument, instantArgument, limitArgument } from './arguments.ts'
 import { withAccounts, withFerry, withKnownAccounts } from './command-context.ts'
 import type { ResolveOptions } from './imports/resolve.ts'
 
@@ -24,7 +24,7 @@ function addReading(imports: Command): void {
     .option('--account <name>', 'only this account')
     .addOption(new Option('--status <status>', 'only imports with this status').choices(IMPORT_STATUSES))
     .option('--since <when>', 'only imports made since: 24h, 7d or 2026-11-01', instantArgument)
-    .option('--limit <n>', 'how many', countArgument, 20)
+    .option('--limit <n>', 'how many', limitArgument, 20)
     .option('--json', 'print one JSON object per import')
     .action((options: Options & ImportFilter & { limit: number }) =>
       withFerry('read', async ferry => {

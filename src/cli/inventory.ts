@@ -4,10 +4,9 @@ import type { InventoryFilter, InventoryRow } from '#src/inventory/list-inventor
 import { NUMBER_FIELDS } from '#src/model/contract-fields.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { expectAccount } from './accounts.ts'
-import { instantArgument } from './arguments.ts'
+import { instantArgument, ruleArgument } from './arguments.ts'
 import { cellsOfChange, jsonOfChange, nothingKnown } from './changes.ts'
 import { withFerry } from './command-context.ts'
-import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { noteFirstReading, noteHistoryStart } from './history-note.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
@@ -66,12 +65,15 @@ export function addInventory(parent: Command, inventory: Inventory): Command {
   parent
     .command('show')
     .description('everything known of one, with what changed and when')
-    .argument('<id>', 'its id', inventory.resource === 'alert-rules' ? expectNumber : undefined)
+    .argument('<id>', 'its id', inventory.resource === 'alert-rules' ? ruleArgument : undefined)
     .option('--as-of <when>', 'as it was at that time', instantArgument)
     .option('--account <name>', 'only in this account (default: every account that has the id)')
     .option('--json', 'print one JSON object for each account that has the id')
-    .action((id: string, options: InventoryOptions) =>
-      withFerry('read', ({ pool }) => showRow(pool, inventory, id, options)),
+    .action((id: bigint | string, options: InventoryOptions) =>
+      withFerry('read', async ferry => {
+        await expectAccount(ferry, options.account)
+        return await showRow(ferry.pool, inventory, `${id}`, options)
+      }),
     )
   return list
 }
@@ -173,10 +175,4 @@ function documentOf(row: InventoryRow): Record<string, unknown> {
     if (typeof document[name] === 'string' && Number.isSafeInteger(number)) document[name] = number
   }
   return document
-}
-
-function expectNumber(text: string): string {
-  if (!/^\d{1,20}$/.test(text))
-    throw new UsageError(`${JSON.stringify(text)} is not the id of an alert rule: write a number`)
-  return text
 }

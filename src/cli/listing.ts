@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { number } from '#src/model/counted.ts'
 import { jsonOf } from '#src/model/json-text.ts'
-import { countFrom } from './arguments.ts'
+import { limitArgument } from './arguments.ts'
 import { type Cell, print, printTable, writeLines } from './output.ts'
 
 /*
@@ -23,7 +23,7 @@ export type ListOptions = { json?: true; all?: true; limit?: number }
 export function addListOptions(command: Command): Command {
   return command
     .addOption(new Option('--all', 'show all of them').conflicts('limit'))
-    .option('--limit <n>', `how many at most (default: ${SHOWN}; with --json, all)`, countFrom(1, 1_000_000))
+    .option('--limit <n>', `how many at most (default: ${SHOWN}; with --json, all)`, limitArgument)
 }
 
 /** How many rows to print; null for all. */

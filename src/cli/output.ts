@@ -106,6 +106,21 @@ export function harmless(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '\ufffd')
 }
 
+/** Of a word in a message, so much is shown: enough to find it again. */
+const MAX_WORD = 120
+
+/**
+ * Returns a message as a terminal may show it: without control characters other than the ends of its lines, and without the
+ * middle of words that are much longer than people write them. A message may repeat what it was given.
+ */
+export function harmlessMessage(text: string): string {
+  const short = text.replaceAll(
+    /\S{240,}/gu,
+    word => `${word.slice(0, MAX_WORD)}…${word.slice(-MAX_WORD / 4)}`,
+  )
+  return short.split('\n').map(harmless).join('\n')
+}
+
 /** Returns an instant for people: in UTC, to the second. */
 export function instant(at: Date | null): string {
   return at === null ? '' : `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`
@@ -121,10 +136,10 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / whole)} ${unit}${left === 0 ? '' : ` ${left} ${restUnit}`}`
 }
 
-/** Returns a path relative to the current directory, if it is in it. */
+/** Returns a path as a terminal may show it, relative to the current directory if it is in it. */
 export function shownPath(path: string): string {
   const fromHere = relative('', path)
-  return fromHere.startsWith('..') ? path : fromHere
+  return harmless(fromHere.startsWith('..') ? path : fromHere)
 }
 
 function isNumber(cell: Cell | undefined): boolean {

@@ -10,6 +10,7 @@ import { addImport } from './import.ts'
 import { addImports } from './imports.ts'
 import { addMigrate } from './migrate.ts'
 import { addNotify } from './notify.ts'
+import { harmlessMessage } from './output.ts'
 import { addPrune } from './prune.ts'
 import { addReport } from './report.ts'
 import { addRules } from './rules.ts'
@@ -50,6 +51,8 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
     .version(versionOfPackage())
     .showSuggestionAfterError()
     .exitOverride()
+    // Commander repeats the value that it refuses.
+    .configureOutput({ outputError: (text, write) => write(harmlessMessage(text)) })
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 done in part\n' +

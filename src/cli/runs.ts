@@ -3,7 +3,7 @@ import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
 import { expectAccount } from './accounts.ts'
 import { type ActOptions, addActOptions } from './acted-by.ts'
-import { countArgument, idArgument, instantArgument } from './arguments.ts'
+import { idArgument, instantArgument, limitArgument } from './arguments.ts'
 import { withAccounts, withFerry } from './command-context.ts'
 import type { RunListOptions } from './runs/list.ts'
 
@@ -18,7 +18,7 @@ export function addRuns(program: Command): void {
     .addOption(new Option('--inventory <name>', 'only this inventory').choices(RESOURCES))
     .addOption(new Option('--status <status>', 'only runs with this status').choices(RUN_STATUSES))
     .option('--since <when>', 'only runs that started since: 24h, 7d or 2026-11-01', instantArgument)
-    .option('--limit <n>', 'how many', countArgument, 20)
+    .option('--limit <n>', 'how many', limitArgument, 20)
     .option('--json', 'print one JSON object per run')
     .action((options: RunListOptions) =>
       withFerry('read', async ferry => {

@@ -6,7 +6,7 @@ import type { SnapshotDifference } from '#src/inventory/snapshot-diff.ts'
 import { counted } from '#src/model/counted.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
-import { countArgument, idArgument } from './arguments.ts'
+import { idArgument, limitArgument } from './arguments.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
 import { differencesOf } from './differences.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
@@ -27,7 +27,7 @@ export function addSnapshots(program: Command): void {
   snapshots
     .command('list')
     .description('the newest first')
-    .option('--limit <n>', 'how many', countArgument, 20)
+    .option('--limit <n>', 'how many', limitArgument, 20)
     .option('--json', 'print one JSON object per snapshot')
     .action((options: Options) => withFerry('read', ferry => list(ferry, options)))
   const diff = snapshots

@@ -6,7 +6,7 @@ import { MAX_BATCH_ROWS } from '#src/model/batch-rows.ts'
 import { ON_UNCERTAIN, type OnUncertain } from '#src/model/import.ts'
 import { accountsOf } from '../accounts.ts'
 import { type ActOptions, addActOptions } from '../acted-by.ts'
-import { countFrom, mapArgument, mapLocaleArgument, pageArgument } from '../arguments.ts'
+import { countFrom, mapArgument, mapLocaleArgument, methodArgument, pageArgument } from '../arguments.ts'
 import { UsageError } from '../errors.ts'
 
 /** What may be written after `ferry import FILE`. */
@@ -39,7 +39,7 @@ export function addOptions(command: Command): Command {
     command
       .requiredOption('--page <id>', 'the status page that gets the subscribers', pageArgument)
       .option('--account <name>', 'the account that owns the page (needed if there are several)')
-      .option('--method <name>', 'the channel', 'email')
+      .option('--method <name>', 'the channel', methodArgument, 'email')
       .option(
         '--map <field=column>',
         'the column that holds recipient, all, component_ids or locale, or with --from a field of that product, such as confirmed; repeatable',

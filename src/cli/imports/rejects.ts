@@ -24,13 +24,22 @@ export async function writeRejectsOf(
     )
   }
   if (out === undefined) return toStdout(pool, id)
-  if (statSync(out, { throwIfNoEntry: false })?.isFile()) {
+  if (isFile(out)) {
     throw new UsageError(`${shownPath(out)} exists; name a file that does not`)
   }
   const rejects = await saveRejects(pool, id, out)
   if (json) printJson({ import: id, rejects, file: out })
   else printAside(`${counted(rejects, 'rejected row')} written to ${shownPath(out)}.`)
   return EXIT.done
+}
+
+/** A path that cannot be looked at cannot be written to either; writing says why. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
 }
 
 /** A reader that closes the pipe early is not a failure. */
