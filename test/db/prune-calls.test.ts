@@ -23,3 +23,27 @@ test('old calls are removed, younger ones and those of imports stay', async () =
   expect(rows).toEqual([imported, young].map(id => ({ id: `${id}` })))
   expect(await removeOld(oldCalls(store.pool, null, IS_CALL_OF_BATCH))).toBe(0)
 })
+
+test.for([4_999, 5_000, 5_001, 10_001])('%i old calls that stay do not keep the later ones', async kept => {
+  await using store = await openTestStore()
+  await store.pool.query(
+    `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, batch_id)
+     select 'a', 'a', 'import-subscribers', now() - interval '9 days', now() - interval '9 days', case when n <= $1 then 1 end
+     from generate_series(1, $1::int + 5001) n`,
+    [kept],
+  )
+  expect(await removeOld(oldCalls(store.pool, 2 * DAY_MS, IS_CALL_OF_BATCH))).toBe(5_001)
+  const { rows } = await store.pool.query(
+    'select count(*)::int as left, max(id)::int as last from ferry.platform_calls',
+  )
+  expect(rows).toEqual([{ left: kept, last: kept }])
+})
+
+test('a batch of calls that are all young is the last one that is read', async () => {
+  await using store = await openTestStore()
+  await store.pool.query(
+    `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by)
+     select 'a', 'a', 'list-alert-rules', now(), now() - (n > 5000)::int * interval '9 days' from generate_series(1, 5001) n`,
+  )
+  expect(await oldCalls(store.pool, 2 * DAY_MS, IS_CALL_OF_BATCH).remove(NEVER)).toBe(0)
+})

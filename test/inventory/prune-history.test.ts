@@ -6,6 +6,7 @@ import { loadHistoryStart } from '#src/inventory/history-start.ts'
 import { loadInventory } from '#src/inventory/list-inventory.ts'
 import { oldHistory } from '#src/inventory/prune-history.ts'
 import { saveSnapshot } from '#src/inventory/snapshot-table.ts'
+import { insertVersions } from '#test/support/many-rows.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
@@ -126,4 +127,13 @@ test('a history that starts late does not start earlier once more is kept', asyn
   await insertRuleVersion(pool, { name: 'of a clock that was set back', id: '2', from: ago(90), to: ago(80) })
   expect(await prune(pool, 60)).toEqual([1, 0, 0, 0])
   expect(await loadHistoryStart(pool)).toEqual(start)
+})
+
+test.for([5_000, 5_001, 10_000])('%i versions that ended long ago are all removed', async count => {
+  await using store = await openTestStore()
+  const { pool } = store
+  // Ten of eleven have ended.
+  await insertVersions(pool, Math.floor((count * 11) / 10))
+  expect(await prune(pool, 10)).toEqual([count, 0, 0, 0])
+  expect(await asOf(pool, 0)).toHaveLength(Math.floor(count / 10))
 })

@@ -28,3 +28,14 @@ test('quarantined rows are removed so long after a listing lacked them, those of
   const { rows } = await pool.query('select reason from ferry.quarantined_rows order by reason')
   expect(rows.map(({ reason }) => reason)).toEqual(['gone lately', 'still there'])
 })
+
+test.for([500, 501, 1_000])('%i rows are all removed', async count => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await addListing(pool, 60, [])
+  await pool.query(
+    `insert into ferry.quarantined_rows (run_id, position, reason) select r.id, n, 'no name' from ferry.sync_runs r, generate_series(1, $1::int) n`,
+    [count],
+  )
+  expect(await removeOld(oldQuarantinedRows(pool, 30 * DAY_MS))).toBe(count)
+})

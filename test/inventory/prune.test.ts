@@ -10,6 +10,7 @@ import { reportSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import { oldRuns } from '#src/inventory/prune.ts'
 import { Quarantine, saveQuarantined } from '#src/inventory/quarantine.ts'
 import { saveSnapshot } from '#src/inventory/snapshot-table.ts'
+import { insertIdleRuns } from '#test/support/many-rows.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -117,5 +118,14 @@ describe('old runs that changed nothing', () => {
     await inTransaction(pool, client => name(client, step, pool))
     await pruneRuns(pool)
     expect(await idsOf(pool)).toEqual([run, later])
+  })
+
+  test.for([499, 500, 501, 1_000])('are removed after %i that stay', async kept => {
+    await using store = await openTestStore()
+    const { pool } = store
+    const runs = kept + 600
+    await insertIdleRuns(pool, runs)
+    await pool.query('update ferry.sync_runs set added = 1 where id <= $1', [kept])
+    expect(await pruneRuns(pool)).toBe(Math.floor(runs * 0.99) - kept)
   })
 })

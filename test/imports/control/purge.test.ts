@@ -8,6 +8,7 @@ import { ageImport } from '#test/support/age-import.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { naming, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
+import { openTestStore } from '#test/support/store.ts'
 import { openStagingHarness, type StagingHarness } from '../staging/staging-harness.ts'
 
 const PERSON = 'kanarie'
@@ -82,3 +83,28 @@ test('imports that ended a month ago are purged, others are not', async () => {
   expect(await removeOld(isOld)).toBe(0)
   expect(await removeOld(oldRecipients(store.pool, null))).toBe(0)
 })
+
+test.for([4_999, 5_000, 5_001, 10_000])(
+  'an import of %i rows is purged whole, after a part that is purged already, too',
+  async rows => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows, status: 'cancelled' })
+    const people = async () => {
+      const sum =
+        'select count(*)::int as n from ferry.import_recipients where recipient is not null or raw is not null'
+      return (await store.pool.query<{ n: number }>(sum)).rows[0]?.n
+    }
+    await ageImport(store.pool, id, '31 days')
+    await store.pool.query(
+      'update ferry.import_recipients set recipient = null, raw = null where line < 5_002',
+    )
+    const left = await people()
+    const isOld = oldRecipients(store.pool, 30 * DAY_MS)
+    // What is purged part by part is done before the rest is purged at once.
+    const stopped = AbortSignal.abort()
+    expect(await isOld.remove(stopped)).toBe(0)
+    expect(await people()).toBe(left)
+    expect(await removeOld(isOld)).toBe(left)
+    expect(await people()).toBe(0)
+  },
+)

@@ -155,6 +155,26 @@ test('the rejects of the platform have its words and request id, and those purge
   ])
 })
 
+test.for([4_999, 5_000, 5_001, 10_000, 10_001])(
+  'has each of %i rejects once, in the order of the file',
+  async count => {
+    const { import: id } = await harness.stage('email\nada@example.com\n')
+    await harness.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message, raw)
+     select $1, n, 'file', 'no recipient', 'm', n from generate_series(3, $2::int + 2) n`,
+      [id, count],
+    )
+
+    const { text, rows } = await rejectsOf(id)
+
+    expect(rows).toBe(count)
+    const cells = text.split('\n').slice(1, -1)
+    expect(cells.map(line => line.slice(0, line.indexOf(',')))).toEqual(
+      Array.from({ length: count }, (_, n) => `${n + 3}`),
+    )
+  },
+)
+
 test('is written whole or not at all, for nobody else to read', async () => {
   const staged = await harness.stage(CONTENT)
   const path = await harness.file('old', 'rejects.csv')

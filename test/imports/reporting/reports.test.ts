@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { loadInstallation } from '#src/db/installation.ts'
 import { confirmImport } from '#src/imports/control/confirm.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
+import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { findRecipient, listRecipients, type RecipientRow } from '#src/imports/reporting/recipients.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { findSummaryRow, listSummaryRows } from '#src/imports/reporting/summary.ts'
@@ -93,10 +95,22 @@ describe('the recipients of an import', () => {
   test('are found wherever they are in a large file', async () => {
     await using store = await openTestStore()
     const id = await stageRows(store.pool, { rows: 1 })
+    const { id: installation } = await loadInstallation(store.pool)
     const lines = [1, 249_999, 250_000, 499_999, 500_000, 12_000_000]
     await store.pool.query(
       `insert into ferry.import_left_out (import_id, line, kind, reason, recipient)
        select $1, unnest($2::bigint[]), 'duplicate', 'duplicate', 'Ada@example.com'`,
+      [id, lines],
+    )
+    // A line is in one of the tables only; the search does not care.
+    await store.pool.query(
+      `insert into ferry.import_recipients (import_id, line, recipient_hash, "all", locale, recipient)
+       select $1, unnest($2::bigint[]), $3, true, 'en-US', 'Ada@example.com'`,
+      [id, lines, openRecipientHash(installation, 'email')('ada@example.com')],
+    )
+    await store.pool.query(
+      `insert into ferry.import_rejects (import_id, line, origin, reason, message, raw)
+       select $1, unnest($2::bigint[]), 'file', 'not a locale', 'm', 'Ada@example.com,xx'`,
       [id, lines],
     )
     const found = await findRecipient(
@@ -104,7 +118,7 @@ describe('the recipients of an import', () => {
       { id: `${id}`, method: 'email', purged_at: null },
       'ada@EXAMPLE.com',
     )
-    expect(found.map(({ line }) => Number(line))).toEqual(lines)
+    expect(found.map(({ line }) => Number(line))).toEqual(lines.flatMap(line => [line, line, line]))
   })
 })
 

@@ -7,6 +7,7 @@ import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
+import { putBatches, putEqualBatches } from '#test/support/batches.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
 import { ACCEPTED, LOST, openScriptedWorker, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -99,6 +100,26 @@ test('rows are left out page by page, those of one batch together, and always ac
     [id],
   )
   expect(rows).toEqual([{ state: 'left out', rows: 0, count: 4 }])
+})
+
+test('rows that another import may have sent are marked page by page, and each batch with some counts once as resent', async () => {
+  await using store = await openTestStore()
+  const other = await stageRows(store.pool, { rows: 20_000 })
+  await putBatches(store.pool, other, [{ lines: 20_000, state: 'uncertain', uncertain: true }])
+  const id = await stageRows(store.pool, { rows: 20_000 })
+  // The third one is on two pages of 10,000 rows, and the rows without a batch on two others.
+  await putEqualBatches(store.pool, id, { batches: 3, rows: 3_900, state: 'ready' })
+  await start(store, id)
+  const { rows: marked } = await store.pool.query(
+    `select maybe_sent, count(*)::int as rows from ferry.import_recipients where import_id = $1 group by 1`,
+    [id],
+  )
+  expect(marked).toEqual([{ maybe_sent: 1, rows: 20_000 }])
+  const { rows: batches } = await store.pool.query(
+    'select resends from ferry.import_batches where import_id = $1',
+    [id],
+  )
+  expect(batches).toEqual([{ resends: 1 }, { resends: 1 }, { resends: 1 }])
 })
 
 test('many imports of one page are looked at, each recipient by whom it was sent to last', async () => {

@@ -65,6 +65,20 @@ test.for([
   expect(staged.reasons).toEqual([{ kind: 'suppressed', reason: 'suppression list', rows: 3 }])
 })
 
+test.for([10_000, 10_001, 30_000])(
+  'nobody on a suppression list of %i people is imported, wherever in it they are',
+  async count => {
+    const people = Array.from({ length: count }, (_, n) => `p${n}@example.com`)
+    const suppress = await harness.file(people.join('\n'))
+    const listed = people.filter((_, n) => n % 997 === 0 || n === 9_999 || n >= count - 2)
+
+    const staged = await harness.stage(['email', 'ada@example.com', ...listed].join('\n'), { suppress })
+
+    expect(staged.summary).toMatchObject({ suppressed: listed.length, pending: 1 })
+    expect((await harness.recipients()).map(row => row.recipient)).toEqual(['ada@example.com'])
+  },
+)
+
 test.for([
   ['a damaged address', 'ben@example.com\ncleo@@example.com\n', 'line 2 ('],
   ['an empty cell', 'email,when\nben@example.com,1\n,2\n', 'line 3 ('],
