@@ -41,7 +41,7 @@ export async function putLargeImport(pool: Pool, large: LargeImport): Promise<bi
     )
     await pool.query(
       `update ferry.imports set status = 'completed', batched_to = last_line, started_at = clock_timestamp(),
-         screened_at = clock_timestamp(), finished_at = clock_timestamp() where id = $1`,
+         finished_at = clock_timestamp() where id = $1`,
       [id],
     )
   }

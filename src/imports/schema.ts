@@ -79,10 +79,13 @@ export const imports = ferry.table(
     batched_to: int64('batched_to').notNull().default(sql`0`),
     /** Learned from a 413. */
     most_rows: integer('most_rows'),
-    /** When rows that other imports of the page had sent were last left out. */
-    screened_at: instant('screened_at'),
-    /** When the current exclusion began. Null if none is running, or if a person's decision made it invalid. */
-    screening_at: instant('screening_at'),
+    /**
+     * Up to this call (`platform_calls.id`) it has left out what other imports of the page had sent. An id, because the clock
+     * may be set back; see `sending/exclude-already-sent.ts`.
+     */
+    excluded_to_call: int64('excluded_to_call'),
+    /** Up to which call the current exclusion looks. Null if none is running, or if what it looks at has changed since. */
+    excluding_to_call: int64('excluding_to_call'),
     /** Calls the platform accepted. */
     accepted: count('accepted'),
     /** Calls in a row that it refused for what is in them. */

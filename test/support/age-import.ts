@@ -11,7 +11,7 @@ export async function ageImport(pool: Pool, id: bigint, by: string): Promise<voi
        update ferry.imports set created_at = created_at - $2::interval, staged_at = staged_at - $2::interval,
          confirmed_at = confirmed_at - $2::interval, started_at = started_at - $2::interval,
          finished_at = finished_at - $2::interval, rests_since = rests_since - $2::interval,
-         screened_at = screened_at - $2::interval, retry_at = retry_at - $2::interval,
+         retry_at = retry_at - $2::interval,
          wants_at = wants_at - $2::interval, served_at = served_at - $2::interval
        where id = $1 returning id
      ), decided as (

@@ -19,9 +19,9 @@ export async function lockPage(client: PoolClient, id: bigint): Promise<void> {
     [id],
   )
   await client.query(
-    `update ferry.imports o set screened_at = null, screening_at = null from ferry.imports i
+    `update ferry.imports o set excluded_to_call = null, excluding_to_call = null from ferry.imports i
      where i.id = $1 and ${isSamePage('i', 'o')} and o.id <> i.id
-       and o.finished_at is null and coalesce(o.screened_at, o.screening_at) is not null`,
+       and o.finished_at is null and coalesce(o.excluded_to_call, o.excluding_to_call) is not null`,
     [id],
   )
 }

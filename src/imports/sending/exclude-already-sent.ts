@@ -14,8 +14,12 @@ import type { Pause } from './pause.ts'
  *     begin ──► find rows (no lock) ──► change a page of rows (import locked) ──► ... ──► end
  *
  * It may take long after imports of millions, and a person who pauses, cancels or looks at the import must not wait for it.
- * No worker sends to the page meanwhile: its lease is held, and no call of another import was in flight when it began. A
- * decision of a person about another import sets `screening_at` to null: then everything is looked at again.
+ *
+ * The next pass looks only at what was sent after this one. Which is after the other is told by the ids of calls, which only
+ * grow; a clock may be set back. No worker sends to the page meanwhile: its lease is held, and no call of another import was
+ * in flight when it began. So every call made before has its outcome and an id up to `excluding_to_call`, and every later
+ * one has a higher id; a batch without a known call is always looked at. Whatever changes the outcome of an older call (a person's decision, an answer that came late) sets
+ * `excluding_to_call` and `excluded_to_call` of the page's other imports to null: then everything is looked at again.
  */
 
 export type ExclusionResult = {

@@ -7,8 +7,8 @@ import { isActiveInSql, isSamePage } from '#src/imports/page.ts'
 /** One pass over the unsent rows of an import; `exclude-already-sent.ts` has its story. */
 export type Exclusion = {
   readonly importId: bigint
-  /** `screening_at` as text: a Date has no microseconds. */
-  readonly beganAt: string
+  /** `excluding_to_call`: another pass, and a decision about what this one looks at, change it. */
+  readonly toCall: bigint
   readonly isUpdate: boolean
   /** How many rows the import still has to send, at most. */
   readonly rows: number
@@ -48,15 +48,15 @@ export const unsentOf = ({ rows }: Exclusion) => `
 /** Changes some rows while the import is locked. Returns false, and changes nothing, if the pass is to stop. */
 export async function changeRows(
   pool: Pool,
-  { importId, beganAt, lease, signal }: Exclusion,
+  { importId, toCall, lease, signal }: Exclusion,
   work: (client: PoolClient) => Promise<unknown>,
 ): Promise<boolean> {
   if (signal.aborted) return false
   return inTransaction(pool, async client => {
     const { rowCount } = await client.query(
       `select from ferry.imports i
-       where i.id = $1 and i.screening_at = $2 and ${isActiveInSql('i')} for update`,
-      [importId, beganAt],
+       where i.id = $1 and i.excluding_to_call = $2 and ${isActiveInSql('i')} for update`,
+      [importId, toCall],
     )
     if (rowCount === 0) return false
     await findByIndex(client)

@@ -15,15 +15,15 @@ const sentByOthers = (exclusion: Exclusion) => `
     from mine i
     cross join unsent u
     join (
-      select b.sent_at, s.*
+      select b.call_id, s.*
       from mine i
       cross join others o
       cross join lateral (
         select b.* from ferry.import_batches b
-        where b.import_id = o.id and b.state = 'sent' and b.sent_at > coalesce(i.screened_at, '-infinity') offset 0) b
+        where b.import_id = o.id and b.state = 'sent' and (b.call_id <= i.excluded_to_call) is not true offset 0) b
       ${ROWS_OF_BATCH}
     ) s on s.recipient_hash = u.recipient_hash
-    order by u.line, s.sent_at desc, s.import_id desc
+    order by u.line, s.call_id desc, s.import_id desc
   )
   select line, batch_id, earlier_import from latest where is_left_out order by line`
 

@@ -20,14 +20,14 @@ const maybeSent = (exclusion: Exclusion) => `
     select b.import_id, b.on_uncertain, b.is_uncertain, s.recipient_hash, ${TIMES_MAYBE_SENT} as times
     from maybe_sent_batches b
     ${ROWS_OF_BATCH}
-    where exists (select from maybe_sent_batches n, mine i where (n.claimed_at <= i.screened_at) is not true)
+    where exists (select from maybe_sent_batches n, mine i where (n.call_id <= i.excluded_to_call) is not true)
     union all
     select o.id, o.on_uncertain, false, j.recipient_hash, b.resends
     from mine i
     cross join others o
     cross join lateral (
       select b.* from ferry.import_batches b
-      where b.import_id = o.id and b.resends > 0 and (b.claimed_at <= i.screened_at) is not true offset 0) b
+      where b.import_id = o.id and b.resends > 0 and (b.call_id <= i.excluded_to_call) is not true offset 0) b
     cross join lateral (
       select j.* from ferry.import_rejects j
       where j.import_id = o.id and j.line between b.from_line and b.to_line offset 0) j

@@ -53,10 +53,10 @@ function beginExclusion(
     if (await isAnotherInFlight(client, importId)) return null
     const rows = await drizzleOf(client)
       .update(imports)
-      .set({ screening_at: sql`clock_timestamp()` })
+      .set({ excluding_to_call: sql`(select coalesce(max(c.id), 0) from ferry.platform_calls c)` })
       .where(eq(imports.id, importId))
       .returning({
-        beganAt: sql<string>`${imports.screening_at}::text`,
+        toCall: sql<bigint>`${imports.excluding_to_call}`.mapWith(BigInt),
         isUpdate: imports.update_existing,
         rows: imports.recipients,
       })
@@ -68,12 +68,12 @@ function beginExclusion(
 /** Returns null if the exclusion is to be done again. */
 function endExclusion(
   pool: Pool,
-  { importId, beganAt, lease }: Exclusion,
+  { importId, toCall, lease }: Exclusion,
   { isWhole, held }: ExclusionResult,
 ): Promise<Started | null> {
   return inTransaction(pool, async client => {
     const found = await drizzleOf(client)
-      .select({ isValid: sql<boolean>`${imports.screening_at} = ${beganAt} is true`, status: imports.status })
+      .select({ isValid: sql<boolean>`${imports.excluding_to_call} = ${toCall} is true`, status: imports.status })
       .from(imports)
       .where(eq(imports.id, importId))
       .for('update')
@@ -91,7 +91,7 @@ function endExclusion(
 }
 
 async function clearExclusion(client: PoolClient, importId: bigint): Promise<void> {
-  await drizzleOf(client).update(imports).set({ screening_at: null }).where(eq(imports.id, importId))
+  await drizzleOf(client).update(imports).set({ excluding_to_call: null }).where(eq(imports.id, importId))
 }
 
 async function readySuspects(client: PoolClient, importId: bigint): Promise<void> {
@@ -109,8 +109,8 @@ async function setRunning(client: PoolClient, importId: bigint, isExcluded: bool
     .set({
       started_at: sql`coalesce(${imports.started_at}, clock_timestamp())`,
       status: 'running',
-      screened_at: isExcluded ? sql`${imports.screening_at}` : null,
-      screening_at: null,
+      excluded_to_call: isExcluded ? sql`${imports.excluding_to_call}` : null,
+      excluding_to_call: null,
     })
     .where(eq(imports.id, importId))
 }

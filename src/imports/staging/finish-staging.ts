@@ -75,5 +75,5 @@ export async function finishStaging(
 /** Updates the planner's statistics of the rows just staged, for the columns that they are looked up by: all would take long. */
 export async function analyzeRecipients(pool: Pool): Promise<void> {
   await pool.query('analyze ferry.import_recipients (import_id, line, recipient_hash)')
-  await pool.query('analyze ferry.import_batches (import_id, state, from_line, sent_at)')
+  await pool.query('analyze ferry.import_batches (import_id, state, from_line, sent_at, call_id)')
 }

@@ -27,7 +27,7 @@ export type Destination = {
  */
 
 const OTHERS = `
-  select o.id as import_id, b.id as batch_id, b.from_line, b.to_line, b.sent_at, b.state, b.resends,
+  select o.id as import_id, b.id as batch_id, b.from_line, b.to_line, b.call_id, b.state, b.resends,
     ${IS_UNCERTAIN} as is_uncertain, ${MAY_BE_SENT} as may_be_sent, o.on_uncertain
   from (select $2::text as account, $3::numeric as page_id, $4::text as method) d
   join ferry.imports o on ${isSamePage('d', 'o')}
@@ -48,7 +48,7 @@ const SENT_THE_SAME = `
   join (
     select distinct on (s.recipient_hash) s.recipient_hash, s."all", s.component_ids, s.locale
     from ${rowsOf('sent')}
-    order by s.recipient_hash, b.sent_at desc, b.import_id desc) l
+    order by s.recipient_hash, b.call_id desc, b.import_id desc) l
   on l.recipient_hash = r.recipient_hash and ${haveSameSettings('r', 'l')}
   where r.import_id = $1 and not exists (
     select from (

@@ -6,7 +6,6 @@ import { resumeImport } from '#src/imports/control/resume.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { ageImport } from '#test/support/age-import.ts'
 import { putBatches, putEqualBatches } from '#test/support/batches.ts'
 import { rowsUnaccounted } from '#test/support/import-ledger.ts'
 import { ACCEPTED, LOST, openScriptedWorker, sendAll, sendBatches } from '#test/support/scripted-worker.ts'
@@ -24,10 +23,10 @@ test('whoever pauses an import need not wait while it looks for whom others have
   expect(await start(store, id, /^fetch/, pause)).toMatchObject({ status: 'paused' })
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 0, pending: 10 })
   const { rows } = await store.pool.query(
-    'select screened_at, screening_at from ferry.imports where id = $1',
+    'select excluded_to_call, excluding_to_call from ferry.imports where id = $1',
     [id],
   )
-  expect(rows).toEqual([{ screened_at: null, screening_at: null }])
+  expect(rows).toEqual([{ excluded_to_call: null, excluding_to_call: null }])
 
   await resumeImport(store.pool, id, ADA)
   expect(await start(store, id)).toMatchObject({ status: 'running' })
@@ -74,7 +73,7 @@ test('an import that goes on looks only at what was sent since, and finds all of
     recipient: () => 'p10@example.com',
     status: 'completed',
   })
-  await ageImport(store.pool, before, '1 hour')
+  await store.pool.query('update ferry.import_batches set call_id = 1 where import_id = $1', [before])
   await stageSent(store, 7)
   await start(store, id)
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 7, pending: 23 })
