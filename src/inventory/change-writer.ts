@@ -25,11 +25,6 @@ export type ChangeWriter<Row> = ChangeSink<Row> & {
   publish(finish: Finish): Promise<AppliedEnd>
   /** Forgets all changes, if they were not published. */
   discard(): Promise<void>
-  /**
-   * Ends the transaction, if there were so many changes that they were written already. Returns whether the changes are
-   * still there to be published.
-   */
-  keepIfHeld(): Promise<boolean>
 }
 
 /**
@@ -104,11 +99,6 @@ export function openChangeWriter<Row>(
     marked = 0
   }
 
-  async function rollBack(): Promise<void> {
-    await transaction?.rollBack()
-    transaction = null
-  }
-
   return {
     mark() {
       marked = held.length
@@ -165,12 +155,8 @@ export function openChangeWriter<Row>(
     },
     async discard() {
       held = []
-      await rollBack()
-    },
-    async keepIfHeld() {
-      const isHeld = transaction === null
-      await rollBack()
-      return isHeld
+      await transaction?.rollBack()
+      transaction = null
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Found } from './apply.ts'
 import { type ChangeSink, comparer } from './compare.ts'
 import type { ListedRows } from './listed-rows.ts'
 import { UNREADABLE_ID } from './messages.ts'
-import { openReading } from './reading.ts'
+import { openReading, type Reading } from './reading.ts'
 import type { InventorySource, ReadRequest, ReadResult } from './source.ts'
 
 /** A refusal, or what a reading found beside the changes that were passed on. */
@@ -16,15 +16,42 @@ export type SourceReading =
  * Reads what the platform lists, compares it with what is stored, and passes to `changes` what differs. Once this has
  * settled, nothing is passed on any more.
  */
-export async function readSource<Row>(
+export function readSource<Row>(
   pool: Pool,
   source: InventorySource<Row>,
   account: string,
   listed: ListedRows,
   changes: ChangeSink<Row>,
-  { runId, signal }: Pick<ReadRequest<Row>, 'runId' | 'signal'>,
+  request: RunRequest,
 ): Promise<SourceReading> {
   const reading = openReading(source, listed, comparer(pool, source, account, listed), changes)
+  return read(pool, source, account, reading, request)
+}
+
+/** Reads what the platform lists once more, and notes in `listed` which rows are there: what is in them does not count. */
+export function listSource<Row>(
+  pool: Pool,
+  source: InventorySource<Row>,
+  account: string,
+  listed: ListedRows,
+  request: RunRequest,
+): Promise<SourceReading> {
+  const reading = openReading<Row>(source, listed, async () => NOT_COMPARED, NOWHERE)
+  return read(pool, source, account, reading, request)
+}
+
+type RunRequest = Pick<ReadRequest<unknown>, 'runId' | 'signal'>
+
+const NOT_COMPARED = { changes: { added: [], changed: [], began: [], ended: [], bytes: 0 }, states: [] }
+const NOWHERE = { mark() {}, rewind() {}, async write() {} }
+
+async function read<Row>(
+  pool: Pool,
+  source: InventorySource<Row>,
+  account: string,
+  reading: Reading<Row>,
+  { runId, signal }: RunRequest,
+): Promise<SourceReading> {
   try {
     const isKnownSet = knownSetCheck(pool, source, account)
     const result = await source.read({ runId, signal, part: reading.part, isKnownSet })

@@ -74,8 +74,8 @@ function expectAfter(
   const gone = absentFrom(one).filter(id => absentFrom(two).includes(id))
   const tooMany =
     gone.length === inScope.length || gone.length > Math.max(GUARD.rows, GUARD.share * inScope.length)
-  if (gone.length > 0 && tooMany && !scope.accepted) return { after: merged(two), removed: 0, status: 'held' }
-  return { after: merged(two, gone), removed: gone.length, status: 'succeeded' }
+  if (gone.length > 0 && tooMany && !scope.accepted) return { after: merged(one), removed: 0, status: 'held' }
+  return { after: merged(one, gone), removed: gone.length, status: 'succeeded' }
 }
 
 const ROWS = `account, id::int as id, folder_id::int as folder, name, triggered as firing`

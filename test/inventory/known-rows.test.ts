@@ -158,14 +158,17 @@ describe('of two rows with one id the same one counts, whatever the worker knows
   })
 })
 
-test('what the first of two listings said is not known: the second one was applied', async () => {
+test('of two listings the first is known, which was applied, whether or not the second confirmed it', async () => {
   await using harness = await openFerryHarness(SMALL)
-  const renamed = LISTED.with(0, { ...(LISTED[0] as Listed), name: 'renamed' }).slice(0, -1)
-  const listings = [LISTED, renamed, LISTED.slice(0, -1), renamed]
+  const less = LISTED.slice(0, -1)
+  const renamed = less.with(0, { ...(LISTED[0] as Listed), name: 'renamed' })
+  const nameless = [...less, { ...(LISTED[0] as Listed), broken: 'without an id' as const }]
+  const listings = [LISTED, renamed, nameless, renamed, less, less]
   const account = scriptedAccount('default', n => listings[n - 1] ?? [])
   const context = { ...withAccounts(harness, account), knownRows: createKnownRows(100) }
   const sync = () => syncInventory(context, { ...INVENTORY, trigger: 'manual' }, new AbortController().signal)
   expect(await sync()).toMatchObject({ added: 20 })
+  expect(await sync()).toMatchObject({ status: 'partial', changed: 1, requests: 2 })
   expect(await sync()).toMatchObject({ removed: 1, changed: 0, requests: 2 })
   expect(await sync()).toMatchObject({ changed: 1, unchanged: 18 })
 })

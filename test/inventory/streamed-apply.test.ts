@@ -244,13 +244,12 @@ async function secondListing(harness: FerryHarness, second: (sink: Sink) => Retu
   await sync(listing(harness, sink => answer(OLD, sink)))
   return sync(
     listing(harness, async (sink, n) => {
-      if (n > 1) expect(await writing(harness)).toBe(0)
       return n === 1 ? answer(NEW.slice(1), sink) : second(sink)
     }),
   )
 }
 
-test('a second listing after much was written is what is published, if it agrees', async () => {
+test('much that was written is published once a second listing agrees', async () => {
   await using harness = await openFerryHarness(SMALL)
   const result = await secondListing(harness, sink => answer(NEW.slice(1), sink))
   expect(result).toMatchObject({ status: 'succeeded', removed: 1, changed: 4_999, requests: 2 })
@@ -261,22 +260,3 @@ test('a second listing after much was written is what is published, if it agrees
     changes: 10_000,
   })
 })
-
-const NOT_CONFIRMING: Readonly<Record<string, (sink: Sink) => ReturnType<ListRules>>> = {
-  'is refused': async () => REFUSED,
-  'is refused after its rows': sink => hand(NEW.slice(1), sink).then(() => REFUSED),
-  'has a row nobody can name': sink =>
-    answer([...NEW.slice(1), ...rules([9_000], { broken: 'without an id' })], sink),
-}
-for (const [what, second] of Object.entries(NOT_CONFIRMING)) {
-  test(`nothing is applied if a second listing after much was written ${what}`, async () => {
-    await using harness = await openFerryHarness(SMALL)
-    expect(await secondListing(harness, second)).toMatchObject({
-      status: 'failed',
-      changed: 0,
-      message: expect.stringMatching(/^1 rows were not listed.*nothing was applied\.$/),
-    })
-    expect(await seen(harness)).toEqual(FIRST)
-    expect(await sync(listing(harness, sink => answer(NEW, sink)))).toMatchObject({ changed: 5_000 })
-  })
-}
