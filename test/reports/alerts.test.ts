@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openTestStore } from '#test/support/store.ts'
-import { insertFiring } from '#test/support/versions.ts'
+import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
 import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
 describe('rules_noisy', () => {
@@ -75,7 +75,7 @@ describe('rules_noisy', () => {
     await using store = await openTestStore()
     const zones = { '1': 'Europe/Berlin', '2': null, '3': '', '4': 'Mars/Olympus' }
     for (const [id, timezone] of Object.entries(zones)) {
-      await insert(store, { id, name: `${timezone}`, timezone, from: 30 * DAY })
+      await insertRuleVersion(store.pool, { id, name: `${timezone}`, timezone, from: '2025-01-01T00:00:00Z' })
       // 21:59 and 22:00, 06:59 and 07:00 in Shanghai; in Berlin an afternoon and the middle of the night.
       for (const at of ['13:59', '14:00', '22:59', '23:00']) {
         const from = `2026-01-10T${at}:00Z`

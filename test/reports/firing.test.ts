@@ -138,6 +138,7 @@ test('episodes are counted where they began, in quarters of an hour', async () =
   await using store = await openTestStore()
   const at = (minutes: number) => new Date(Math.floor(Date.now() / 900_000) * 900_000 - minutes * 60_000)
   const ago = (minutes: number) => (Math.floor(Date.now() / 60_000) * 60_000 - at(minutes).getTime()) / 60_000
+  for (const id of ['1', '2', '3', '4']) await insert(store, { id, name: id, from: 3 * DAY })
   await fire(store, { from: ago(60), to: ago(59) })
   await fire(store, { id: '2', from: ago(46), to: ago(30) })
   await fire(store, { id: '3', from: ago(30) })

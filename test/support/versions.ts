@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { Appearance } from '#src/inventory/states.ts'
 
 /* Versions and firings at chosen times, for tests of what is read from them. */
 
@@ -25,6 +26,7 @@ export type RuleVersion = NamedSpan & {
   readonly flags?: readonly string[] | null
   /** The name of who updated it last; their id is its length. */
   readonly by?: string
+  readonly appeared?: Appearance | null
 }
 
 export async function insertRuleVersion(pool: Pool, version: RuleVersion): Promise<void> {
@@ -34,10 +36,16 @@ export async function insertRuleVersion(pool: Pool, version: RuleVersion): Promi
   await pool.query(
     `insert into ferry.alert_rule_versions (account, id, valid_from, valid_to, opened_by_run, closed_by_run, name,
        fingerprint, account_id, folder_id, labels, ds_type, enabled, debug_log_enabled, cron_pattern, timezone, flags,
-       delay_seconds, creator_id, creator_name, updater_id, updater_name, created_at, updated_at)
+       delay_seconds, creator_id, creator_name, updater_id, updater_name, created_at, updated_at, appeared)
      values ($1, $2, $3, $4, $5, $6, $7, md5($16)::uuid, 1, $8, $9, 'prometheus', $10, $11, $12, $13, $14,
-       0, 1, 'Grace', length($15), $15, 0, 0)`,
-    [...timesOf(version, '1'), version.name, ...fields, JSON.stringify([version.name, ...fields])],
+       0, 1, 'Grace', length($15), $15, 0, 0, $17)`,
+    [
+      ...timesOf(version, '1'),
+      version.name,
+      ...fields,
+      JSON.stringify([version.name, ...fields]),
+      version.appeared ?? null,
+    ],
   )
 }
 
@@ -51,17 +59,18 @@ export type ServerVersion = NamedSpan & {
   readonly url?: string
   readonly status?: string
   readonly auth?: string
+  readonly appeared?: Appearance | null
 }
 
 export async function insertServerVersion(
   pool: Pool,
-  { tools = [{ name: 't' }], team, description, url, status, auth, ...version }: ServerVersion,
+  { tools = [{ name: 't' }], team, description, url, status, auth, appeared, ...version }: ServerVersion,
 ): Promise<void> {
   await pool.query(
     `insert into ferry.mcp_server_versions (account, server_id, valid_from, valid_to, opened_by_run, closed_by_run,
-       server_name, tools, team_id, description, url, status, auth_mode, fingerprint, account_id, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, md5($7)::uuid, 1, 0)`,
-    [...timesOf(version, 's'), version.name, JSON.stringify(tools), team, description, url, status, auth],
+       server_name, tools, team_id, description, url, status, auth_mode, fingerprint, account_id, created_at, appeared)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, md5($7)::uuid, 1, 0, $14)`,
+    [...timesOf(version, 's'), version.name, JSON.stringify(tools), team, description, url, status, auth, appeared ?? null],
   )
 }
 

@@ -1,5 +1,5 @@
 -- Each version of a server is compared with the one before it, also if the server was gone in between. The second tool of
--- the same name is compared with the second.
+-- the same name is compared with the second; so are tools without a name.
 CREATE OR REPLACE FUNCTION ferry.mcp_tool_changes(since timestamptz DEFAULT NULL, until timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, observed_at timestamptz, server_id text, server_name text, change text, tool text, before text, after text
@@ -12,19 +12,19 @@ RETURNS TABLE (
     ORDER BY p.valid_from DESC LIMIT 1
   ) p
   CROSS JOIN LATERAL (
-    SELECT CASE WHEN o.name IS NULL THEN 'added' WHEN n.name IS NULL THEN 'removed' ELSE 'description changed' END AS change,
+    SELECT CASE WHEN o.nth IS NULL THEN 'added' WHEN n.nth IS NULL THEN 'removed' ELSE 'description changed' END AS change,
       coalesce(n.name, o.name) AS tool, o.description AS before, n.description AS after
     FROM (
-      SELECT x.tool ->> 'name' AS name, x.tool ->> 'description' AS description,
+      SELECT x.tool ->> 'name' AS name, x.tool ->> 'description' AS description, coalesce(x.tool -> 'name', 'null') AS key,
         row_number() OVER (PARTITION BY x.tool ->> 'name' ORDER BY x.position) AS nth
       FROM jsonb_array_elements(p.tools) WITH ORDINALITY AS x (tool, position)
     ) o
     FULL JOIN (
-      SELECT x.tool ->> 'name' AS name, x.tool ->> 'description' AS description,
+      SELECT x.tool ->> 'name' AS name, x.tool ->> 'description' AS description, coalesce(x.tool -> 'name', 'null') AS key,
         row_number() OVER (PARTITION BY x.tool ->> 'name' ORDER BY x.position) AS nth
       FROM jsonb_array_elements(v.tools) WITH ORDINALITY AS x (tool, position)
-    ) n ON n.name = o.name AND n.nth = o.nth
-    WHERE o.name IS NULL OR n.name IS NULL OR o.description IS DISTINCT FROM n.description
+    ) n ON n.key = o.key AND n.nth = o.nth
+    WHERE o.nth IS NULL OR n.nth IS NULL OR o.description IS DISTINCT FROM n.description
   ) t
   WHERE v.valid_from >= coalesce($1, now() - interval '7 days') AND v.valid_from <= coalesce($2, 'infinity')
     AND v.tools IS DISTINCT FROM p.tools

@@ -1,0 +1,80 @@
+import type { Row } from './alert-models.ts'
+import type { Seen, Version } from './seen.ts'
+import type { Server } from './world.ts'
+
+/* The rows of the reports about MCP servers, from the events, by the words of their COMMENT. */
+
+type Servers = readonly Version<Server>[]
+
+export function tools(servers: Servers): Row[] {
+  const all = servers.flatMap(({ account, id, of }) => of.tools.map(tool => ({ account, id, of, tool })))
+  return all.map(({ account, id, of, tool }) => [
+    account,
+    tool.name,
+    id,
+    of.name,
+    tool.description,
+    all.filter(one => one.account === account && one.tool.name === tool.name).length,
+  ])
+}
+
+export function byTeam(servers: Servers): Row[] {
+  const groups = Map.groupBy(servers, one => JSON.stringify([one.account, one.of.team]))
+  return [...groups].map(([key, of]) => {
+    const [account, team] = JSON.parse(key)
+    return [
+      account,
+      BigInt(team),
+      of.length,
+      of.filter(one => one.of.status === 'enabled').length,
+      of.reduce((sum, one) => sum + one.of.tools.length, 0),
+      of.filter(one => one.of.auth === 'shared').length,
+      new Date(Math.max(...of.map(one => one.fromMs))),
+    ]
+  })
+}
+
+/** Tools of one name are told apart by their order. */
+const numbered = (server: Server) =>
+  new Map(
+    server.tools.map((tool, n) => [
+      `${tool.name} ${server.tools.slice(0, n).filter(one => one.name === tool.name).length}`,
+      tool,
+    ]),
+  )
+
+export function toolChanges(seen: Seen, sinceMs: number): Row[] {
+  return seen.servers.flatMap(now => {
+    const before = seen.servers
+      .filter(one => one.account === now.account && one.id === now.id && one.fromMs < now.fromMs)
+      .toSorted((a, b) => b.fromMs - a.fromMs)[0]
+    if (!before || now.fromMs < sinceMs) return []
+    const [old, young] = [numbered(before.of), numbered(now.of)]
+    return [...new Set([...old.keys(), ...young.keys()])].flatMap(key => {
+      const [was, is] = [old.get(key), young.get(key)]
+      if (was && is && was.description === is.description) return []
+      const change = !was ? 'added' : !is ? 'removed' : 'description changed'
+      const [a, b] = [was?.description ?? null, is?.description ?? null]
+      return [[now.account, new Date(now.fromMs), now.id, now.of.name, change, (is ?? was)?.name, a, b]]
+    })
+  })
+}
+
+const VERBS: Readonly<Record<string, string>> = { delete_branch: 'tool deletes', 'update-page': 'tool writes' }
+
+export function risks(servers: Servers): Row[] {
+  return servers.flatMap(({ account, id, of }) => {
+    const row = (reason: string, tool: string | null = null): Row => [account, id, reason, tool]
+    const same = servers.filter(one => one.account === account && one.of.name === of.name)
+    const names = new Set(of.tools.map(one => one.name))
+    return [
+      ...(of.url.startsWith('https:') ? [] : [row('no https')]),
+      ...(of.auth === 'shared' ? [row('shared credentials')] : []),
+      ...(of.status === 'disabled' ? [row('disabled but listed')] : []),
+      ...(same.length > 1 ? [row('name used twice')] : []),
+      ...[...names].filter(name => of.tools.filter(one => one.name === name).length > 1).map(name => row('tool name used twice', name)),
+      ...of.tools.flatMap(({ name }) => (VERBS[name] ? [row(VERBS[name], name)] : [])),
+      ...of.tools.flatMap(({ name, description }) => (description?.includes('\u200B') ? [row('invisible characters', name)] : [])),
+    ]
+  })
+}
