@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
-import { HoldChanged } from '#src/inventory/holds.ts'
+import { HoldChanged, nameOfHeld } from '#src/inventory/holds.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
@@ -248,4 +248,41 @@ test('what a person rejects while another one approves it stays', async () => {
   })
   expect(await currentIds(harness)).toEqual(upTo(40))
   expect(await outcomes(harness)).toEqual([{ outcome: 'rejected', ids: 20 }])
+})
+
+test('a hold that takes the place of another is told anew, with its own rows', async () => {
+  await using harness = await openKnown()
+  const told = () =>
+    harness.query(
+      `select state, (data->>'rows')::int as rows, is_open from ferry.events where kind = 'removals.held' order by id`,
+    )
+  await syncListed(harness, [[]])
+  await syncListed(harness, [keep(1)], FOLDER_1)
+  expect(await told()).toEqual([
+    { state: 'raised', rows: 40, is_open: false },
+    { state: 'resolved', rows: 40, is_open: false },
+    { state: 'raised', rows: 19, is_open: true },
+  ])
+})
+
+test('the name of held rows does not depend on their order, and other rows have another', () => {
+  expect(nameOfHeld(['1', '2', '30'])).toBe(nameOfHeld(['30', '1', '2']))
+  expect(nameOfHeld(['1', '2', '30'])).not.toBe(nameOfHeld(['1', '23', '0']))
+  expect(nameOfHeld(['1', '2', '30'])).not.toBe(nameOfHeld(['1', '2']))
+})
+
+test('who named the rows they looked at decides about these and no others', async () => {
+  await using harness = await openKnown()
+  const held = await syncListed(harness, [keep(...upTo(20))])
+  const [{ ids } = { ids: [] as number[] }] = await openHolds(harness)
+  const seen = nameOfHeld(ids.map(String))
+  const other = nameOfHeld(ids.slice(1).map(String))
+  const gone = withAccounts(
+    harness,
+    scriptedAccount('default', () => keep(...upTo(20))),
+  )
+  await expect(approveRun(gone, held.run, ADA, NEVER, { seen: other })).rejects.toThrow(HoldChanged)
+  await expect(rejectRun(harness.ferry, held.run, ADA, { seen: other })).rejects.toThrow('there are 20 now')
+  expect(await outcomes(harness)).toEqual([{ outcome: null, ids: 20 }])
+  expect(await approveRun(gone, held.run, ADA, NEVER, { seen })).toMatchObject({ removed: 20 })
 })

@@ -1,4 +1,4 @@
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { readConfig } from '#src/config.ts'
 import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
@@ -9,8 +9,8 @@ import { openReceiver, type Receiver, SECRET } from './receiver.ts'
 
 export type NotifyHarness = FerryHarness & {
   readonly receiver: Receiver
-  /** A notifier as a worker has one; `env` adds settings, `signal` stops it. */
-  openNotifier(env?: Record<string, string>, signal?: AbortSignal): Notifier
+  /** A notifier as a worker has one; `env` adds settings, `signal` stops it, `log` is what it says. */
+  openNotifier(env?: Record<string, string>, signal?: AbortSignal, log?: Logger): Notifier
   raise(key: Partial<EventKey>, data?: EventData): Promise<boolean>
   resolve(key: Partial<EventKey>): Promise<boolean>
   /** Lets what waits for its time be sent now. */
@@ -31,7 +31,7 @@ export async function openNotifyHarness(): Promise<NotifyHarness> {
   return {
     ...harness,
     receiver,
-    openNotifier(env = {}, signal = new AbortController().signal) {
+    openNotifier(env = {}, signal = new AbortController().signal, log = pino({ level: 'silent' })) {
       const config = readConfig({
         FERRY_WEBHOOK_URL: receiver.url,
         FERRY_WEBHOOK_SECRET: SECRET,
@@ -39,7 +39,6 @@ export async function openNotifyHarness(): Promise<NotifyHarness> {
       })
       const { notify: settings, proxy } = config
       const accounts = [...ferry.accounts.keys()]
-      const log = pino({ level: 'silent' })
       const holder = `test ${Math.random()}`
       const nightBefore = () => new Date(0)
       return kept.use(openNotifier({ pool, log, holder, settings, proxy, accounts, nightBefore, signal }))
