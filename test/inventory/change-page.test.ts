@@ -52,6 +52,8 @@ test('pages of any size have every event of the history once, the newest first',
   expect(inOne.map(nameOf).toSorted()).toEqual(all.map(nameOf).toSorted())
   expect(inOne.map(one => one.at)).toEqual(inOne.map(one => one.at).toSorted((a, b) => +b - +a))
   expect(inOne[0]).toMatchObject({ id: '2', change: 'returned', at: new Date(at(5)), by: 'Ada' })
+  expect((await loadChangePage(store.pool, {}, null, all.length)).next).toBeNull()
+  expect((await loadChangePage(store.pool, {}, null, all.length - 1)).next).not.toBeNull()
   for (const rows of [1, 2, 3, 7, all.length - 1, all.length]) {
     const { found, cut } = await pages(store, {}, rows)
     expect(found).toEqual(inOne)

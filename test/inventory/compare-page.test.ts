@@ -134,3 +134,15 @@ test('a change has the fields that differ, exact', async () => {
   })
   expect(differences.slice(2).every(one => one.before === null && one.after === null)).toBe(true)
 })
+
+test('differences are counted up to a bound, and a page that is just full is the last one', async () => {
+  await using store = await openTestStore()
+  for (let id = 1; id <= 6; id++)
+    await insertRuleVersion(store.pool, { id: `${id}`, name: 'added', from: at(4) })
+  const page = (rows: number, maxBetween: number) =>
+    loadDifferencePage(store.pool, 'alert-rules', MOMENTS, null, rows, { maxBetween })
+  expect(await page(6, 6)).toMatchObject({ counts: { added: 6 }, next: null })
+  expect(await page(5, 6)).toMatchObject({ counts: { added: 6 }, next: { id: '5' } })
+  expect(await page(6, 5)).toMatchObject({ counts: null, next: null })
+  expect(await page(5, 5)).toMatchObject({ counts: null, next: { id: '5' } })
+})

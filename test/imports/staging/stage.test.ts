@@ -130,6 +130,25 @@ test('every row of any file is in exactly one place', async () => {
   await fc.assert(property, { numRuns: 40 })
 })
 
+test('rows of every kind are stored once, whatever megabytes they take', async () => {
+  await using harness = await openStagingHarness()
+  const host = ['d', 'e', 'f'].map(letter => letter.repeat(55)).join('.')
+  const people = (name: string, count: number) =>
+    Array.from({ length: count }, (_, n) => `${name}${n}@${host}.example.com`)
+  const suppressed = people('s', 5_000)
+  const rejected = Array.from({ length: 60 }, (_, n) => `${n} ${'x'.repeat(30_000)}`)
+  const content = ['email', ...people('p', 5_000), ...suppressed, ...rejected].join('\n')
+
+  const staged = await harness.stage(content, { suppress: await harness.file(suppressed.join('\n')) })
+
+  expect(staged.summary).toMatchObject({ suppressed: 5_000, rejected: 60, pending: 5_000 })
+  expect((await harness.recipients()).map(row => row.line)).toEqual(lines(2, 5_000))
+  expect((await harness.leftOut()).map(row => row.line)).toEqual(lines(5_002, 5_000))
+  expect((await harness.rejects()).map(row => row.line)).toEqual(lines(10_002, 60))
+})
+
+const lines = (first: number, count: number) => Array.from({ length: count }, (_, n) => first + n)
+
 test('an import that was not confirmed is discarded when told, or after 24 hours', async () => {
   await using harness = await openStagingHarness()
   const content = 'email\nada@example.com\nada@example.com\nx\n'

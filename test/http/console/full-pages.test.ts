@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import { putEqualBatches } from '#test/support/batches.ts'
+import { stageRows } from '#test/support/staged.ts'
+import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
+import { type ConsoleHarness, openConsoleHarness } from './console-harness.ts'
+import { hrefsOf } from './page-text.ts'
+
+/*
+ * Lists whose last page is full: nothing comes after it. With one row more, that row comes.
+ */
+
+const HOUR = 3_600_000
+const hoursAgo = (hours: number) => new Date(Date.now() - hours * HOUR)
+
+/** Where a list is, how to add its rows number `n`, and the links that tell one row from another. */
+type List = {
+  readonly at: string
+  readonly add: (harness: ConsoleHarness, n: number) => Promise<unknown>
+  readonly links: string
+  /** Rows of a page; 50 unless told otherwise. */
+  readonly page?: number
+}
+
+const sql = (text: string) => (harness: ConsoleHarness, n: number) => harness.query(text, [n])
+
+const SERVERS = `
+  insert into ferry.mcp_server_versions (account, server_id, valid_from, valid_to, opened_by_run, server_name, tools, team_id,
+    status, auth_mode, fingerprint)
+  select 'a', $1::int::text, v.at, v.until, 1, 'S', jsonb_build_array(jsonb_build_object('name', 't', 'description', v.at::text)), $1,
+    'enabled', 'shared', gen_random_uuid()
+  from (values (now() - interval '2 h', now() - interval '1 h'), (now() - interval '1 h', null)) v (at, until)`
+
+const LISTS: Readonly<Record<string, List>> = {
+  runs: {
+    at: '/ledger',
+    links: '/ledger/runs/',
+    add: sql(
+      `insert into ferry.sync_runs (account, resource, trigger, scope, guard, fingerprint_version, status, started_at, finished_at)
+       select 'a', 'alert-rules', 'manual', '{}', '10,20%', 1, 'failed', now(), now() where $1::int > 0`,
+    ),
+  },
+  calls: {
+    at: '/ledger/calls',
+    links: '/ledger/runs/',
+    add: sql(
+      `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, run_id)
+       values ('k', 'a', 'list-alert-rules', now(), now(), $1)`,
+    ),
+  },
+  acts: {
+    at: '/ledger/audit',
+    links: '/imports/',
+    add: sql(
+      `insert into ferry.audit (account, actor, action, subject_kind, subject_id) values ('a', 'x', 'pause', 'import', $1::int::text)`,
+    ),
+  },
+  events: {
+    at: '/ledger/events',
+    links: '/imports/',
+    add: sql(
+      `insert into ferry.events (kind, state, account, subject, data, is_open, at)
+       values ('import.paused', 'raised', 'a', $1::int::text, jsonb_build_object('import', $1::int::text, 'code', 'X'), true, clock_timestamp())`,
+    ),
+  },
+  snapshots: {
+    at: '/ledger/snapshots',
+    links: '/ledger/runs/',
+    add: sql(
+      `insert into ferry.snapshots (account, taken_at, status, alert_rules_run, mcp_servers_run)
+       values ('a', now() + $1::int * interval '1 s', 'succeeded', $1, $1)`,
+    ),
+  },
+  imports: {
+    at: '/imports',
+    links: '/imports/',
+    add: ({ ferry }) => stageRows(ferry.pool, { rows: 1, status: 'cancelled' }),
+  },
+  holds: {
+    at: '/ledger/holds',
+    links: '/ledger/holds/',
+    add: sql(
+      `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids, ended_at, outcome)
+       values ('a', 'alert-rules', $1, $1, '{1}', now(), 'voided')`,
+    ),
+  },
+  servers: { at: '/mcp', links: '/servers/', add: sql(SERVERS) },
+  tools: { at: '/mcp/tools', links: '/servers/', add: sql(SERVERS) },
+  teams: { at: '/mcp/teams', links: '/mcp?', add: sql(SERVERS) },
+  risks: { at: '/mcp/risks?reason=shared+credentials', links: '/servers/', add: sql(SERVERS) },
+  'changes of tools': { at: '/mcp/changes', links: '/servers/', add: sql(SERVERS), page: 20 },
+  changes: {
+    at: '/changes?resource=alert-rules',
+    links: '/rules/a/',
+    add: ({ ferry }, n) => insertRuleVersion(ferry.pool, { id: `${n}`, name: 'r', from: hoursAgo(1) }),
+  },
+  'changes of one kind': {
+    at: '/changes?kind=added&resource=alert-rules',
+    links: '/rules/a/',
+    add: ({ ferry }, n) => insertRuleVersion(ferry.pool, { id: `${n}`, name: 'r', from: hoursAgo(1) }),
+  },
+  differences: {
+    at: `/changes/compare?from=${hoursAgo(2).toISOString()}&to=${new Date().toISOString()}`,
+    links: '/rules/a/',
+    add: ({ ferry }, n) => insertRuleVersion(ferry.pool, { id: `${n}`, name: 'r', from: hoursAgo(1) }),
+  },
+  'silenced rules': {
+    at: '/firing/silenced',
+    links: '/rules/a/',
+    async add({ ferry }, n) {
+      const rule = { id: `${n}`, name: 'r' }
+      await insertRuleVersion(ferry.pool, { ...rule, from: hoursAgo(9), to: hoursAgo(3) })
+      await insertRuleVersion(ferry.pool, { ...rule, enabled: false, from: hoursAgo(3) })
+      await insertFiring(ferry.pool, { ...rule, from: hoursAgo(4), to: hoursAgo(2) })
+    },
+  },
+}
+
+test.for(Object.entries(LISTS))('%s: a page that is just full is the last one', async ([, list]) => {
+  const { at, add, links, page = 50 } = list
+  await using harness = await openConsoleHarness()
+  for (let n = 1; n <= page; n++) await add(harness, n)
+  const [full = ''] = await pagesOf(harness, at, 1)
+  expect(rowsOf(full, links)).toBe(page)
+  await add(harness, page + 1)
+  const [first = '', second = ''] = await pagesOf(harness, at, 2)
+  expect([rowsOf(first, links), rowsOf(second, links)]).toEqual([page, 1])
+})
+
+test('the batches of an import: a page that is just full is the last one', async () => {
+  await using harness = await openConsoleHarness()
+  const id = await stageRows(harness.ferry.pool, { rows: 21, batchRows: 1 })
+  const rows = (text: string) => text.match(/data-head="Lines"/g)?.length
+  await putEqualBatches(harness.ferry.pool, id, { batches: 20, rows: 1 })
+  expect((await pagesOf(harness, `/imports/${id}`, 1)).map(rows)).toEqual([20])
+  await putEqualBatches(harness.ferry.pool, id, { batches: 1, rows: 1 })
+  expect((await pagesOf(harness, `/imports/${id}`, 2)).map(rows)).toEqual([20, 1])
+})
+
+/** The texts of all pages of a list; there must be so many. */
+async function pagesOf(harness: ConsoleHarness, first: string, count: number): Promise<string[]> {
+  const pages: string[] = []
+  for (let path: string | undefined = first; path; ) {
+    const { status, text }: { status: number; text: string } = await harness.page(path)
+    expect(status).toBe(200)
+    expect(pages.push(text)).toBeLessThanOrEqual(count)
+    path = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+  }
+  expect(pages).toHaveLength(count)
+  return pages
+}
+
+/** How many rows there are, by what they lead to. */
+function rowsOf(page: string, links: string): number {
+  return new Set(hrefsOf(page, links).filter(href => !href.includes('after='))).size
+}
