@@ -63,7 +63,7 @@ describe('bin/ferry', () => {
     async signal => {
       await using cli = await openCli()
       const worker = start(BIN, ['worker', '--json'], { ...cli.env })
-      await waitFor(() => worker.output.stdout.includes('\n'), { what: 'the worker', timeoutMs: 30_000 })
+      await waitFor(() => worker.output.stdout.includes('\n'), { what: 'the worker' })
       expect(JSON.parse(worker.output.stdout)).toMatchObject({ pid: worker.child.pid })
       worker.child.kill(signal)
       expect(await worker.ended).toMatchObject({ code: 0, signal: null })

@@ -44,7 +44,7 @@ async function everythingPrinted(cli: Cli, commands: readonly string[], env: Env
   const polled = () =>
     cli.query(`select from ferry.sync_runs where trigger = 'schedule' and status <> 'running'`)
   const before = (await polled()).length
-  await waitFor(async () => (await polled()).length > before, { what: 'a poll', timeoutMs: 20_000 })
+  await waitFor(async () => (await polled()).length > before, { what: 'a poll' })
   worker.child.kill('SIGTERM')
   const { stdout, stderr } = await worker.ended
   return [...printed, stdout, stderr].join('\n')

@@ -56,7 +56,7 @@ export function startFerry(
       const gone = ended.then(end => {
         if (!there()) throw new Error(`ferry ended before it printed ${text}: ${JSON.stringify(end)}`)
       })
-      await Promise.race([gone, waitFor(there, { what: `ferry to print ${text}`, timeoutMs: 40_000 })])
+      await Promise.race([gone, waitFor(there, { what: `ferry to print ${text}` })])
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')

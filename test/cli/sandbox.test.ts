@@ -60,7 +60,6 @@ test('something changes every so often', async () => {
   const before = (await listRules(baseUrl)).text
   await waitFor(async () => (await listRules(baseUrl)).text !== before, {
     what: 'a change',
-    timeoutMs: 20_000,
   })
 })
 

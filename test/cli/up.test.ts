@@ -17,9 +17,7 @@ async function emptyDataDir(): Promise<string> {
 }
 
 describe('ferry up without any setting', () => {
-  test('serves the sandbox to other commands here, and leaves nothing behind', {
-    timeout: 90_000,
-  }, async () => {
+  test('serves the sandbox to other commands here, and leaves nothing behind', async () => {
     const dataDir = await emptyDataDir()
     const env = { FERRY_DATA_DIR: dataDir }
     await using up = startFerry(['up'], env)
@@ -79,9 +77,7 @@ describe('ferry up without any setting', () => {
     expect((await runFerryHere(['sync', 'all'], env)).code).toBe(2)
   })
 
-  test('ends with an error if its Postgres is killed, and the next one goes on', {
-    timeout: 90_000,
-  }, async () => {
+  test('ends with an error if its Postgres is killed, and the next one goes on', async () => {
     const dataDir = await emptyDataDir()
     const env = { FERRY_DATA_DIR: dataDir }
     await using up = startFerry(['up'], env)
@@ -144,7 +140,7 @@ describe('ferry worker', () => {
     const askedAtMs = performance.now()
     worker.child.kill('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 130 })
-    expect(performance.now() - askedAtMs).toBeLessThan(2_000)
+    expect(performance.now() - askedAtMs).toBeLessThan(15_000)
   })
 
   test('prints one JSON object once it is ready', async () => {
@@ -199,7 +195,7 @@ describe('ferry schedules', () => {
     })
     const taken = () =>
       cli.query(`select from ferry.sync_runs where trigger = 'manual' and status = 'succeeded'`)
-    await waitFor(async () => (await taken()).length === 2, { what: 'the snapshot', timeoutMs: 20_000 })
+    await waitFor(async () => (await taken()).length === 2, { what: 'the snapshot' })
     worker.child.kill('SIGTERM')
     expect((await worker.ended).code).toBe(0)
   })

@@ -234,9 +234,7 @@ test('who gives up while the log is asked keeps no permit', async () => {
     const taking = throttle.acquirePermit({ account: 'a', operation: 'op', runId: null }, gaveUp.signal)
     const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%acquire_permit%'
       and datname = current_database()`
-    await expect
-      .poll(() => store.pool.query(waiting).then(found => found.rowCount), { timeout: 20_000 })
-      .toBe(1)
+    await expect.poll(() => store.pool.query(waiting).then(found => found.rowCount)).toBe(1)
     gaveUp.abort(new Error('no longer wanted'))
     await expect(taking).rejects.toThrow('no longer wanted')
     await locking.query('commit')

@@ -85,7 +85,7 @@ describe('while another process holds the lock of migrations', () => {
   test('a migration waits, and goes on once the lock is free', async () => {
     await using database = await locked()
     const migrated = migrate(database.url)
-    await waitFor(() => isWaiting(database.other), { what: 'the migration to wait', timeoutMs: 20_000 })
+    await waitFor(() => isWaiting(database.other), { what: 'the migration to wait' })
     await database.other.query('select pg_advisory_unlock_all()')
     expect(await migrated).toBeGreaterThan(0)
     expect(await migrate(database.url)).toBe(0)
@@ -95,7 +95,7 @@ describe('while another process holds the lock of migrations', () => {
     await using database = await locked()
     const stop = new AbortController()
     const migrated = migrate(database.url, 'update', { signal: stop.signal })
-    await waitFor(() => isWaiting(database.other), { what: 'the migration to wait', timeoutMs: 20_000 })
+    await waitFor(() => isWaiting(database.other), { what: 'the migration to wait' })
     stop.abort(new Error('stopped'))
     await expect(migrated).rejects.toThrow('stopped')
   })

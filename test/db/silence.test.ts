@@ -115,7 +115,7 @@ test.concurrent('a lease is renewed by another connection when one falls silent'
   const expiry = async () => (await leasesOf(harness.direct))[0]!.expiresAt
   const first = await expiry()
   failOver(harness.proxy)
-  await waitFor(async () => (await expiry()) > first, { what: 'a renewal', timeoutMs: 30_000 })
+  await waitFor(async () => (await expiry()) > first, { what: 'a renewal' })
   expect(lease.signal.aborted).toBe(false)
   await lease.release()
 })
@@ -145,6 +145,6 @@ test('a pool whose connections are silent closes, and its process ends', PATIENT
   const sockets = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
   const before = sockets()
   await harness.pool.end()
-  await waitFor(() => sockets() <= before - 2, { what: 'the sockets to be closed', timeoutMs: 20_000 })
+  await waitFor(() => sockets() <= before - 2, { what: 'the sockets to be closed' })
   harness.pool.end = async () => {}
 })

@@ -25,9 +25,7 @@ test('the two commands are the demo and the tests', () => {
   })
 })
 
-test('an account with two settings, then the commands and the import, as the README shows them', {
-  timeout: 90_000,
-}, async () => {
+test('an account with two settings, then the commands and the import, as the README shows them', async () => {
   await using database = await openTestDatabase()
   await using sandbox = await openCheckedSandbox({ rules: 5, servers: 2 })
   const home = await scratchDirectory()
@@ -52,10 +50,9 @@ test('an account with two settings, then the commands and the import, as the REA
     cwd: pathOf('.'),
     env,
   })
-  await waitFor(() => up.printed().includes('Ferry is up'), { what: 'ferry up', timeoutMs: 40_000 })
+  await waitFor(() => up.printed().includes('Ferry is up'), { what: 'ferry up' })
   await waitFor(() => up.printed().match(/First sync since the start, .*: succeeded/g)?.length === 2, {
     what: 'the first syncs',
-    timeoutMs: 40_000,
   })
 
   for (const command of shellCommandsOf(sectionOf(README, 'The `ferry` command'))) {
@@ -75,7 +72,6 @@ test('an account with two settings, then the commands and the import, as the REA
   expect(await run(`${confirmed} --yes`)).toMatchObject({ code: 0 })
   await waitFor(async () => (await run(show)).stdout.includes('completed'), {
     what: 'the import to end',
-    timeoutMs: 40_000,
   })
   expect(await run(list)).toMatchObject({
     stdout: expect.stringMatching(/completed +3 +3 +0/),

@@ -64,7 +64,7 @@ export async function openReader(): Promise<Reader> {
       isOver = true
     })
     const isReady = () => isOver || IS_READY.test(shell.printed())
-    await waitFor(isReady, { what: line, timeoutMs: 40_000 })
+    await waitFor(isReady, { what: line })
     expect(isOver, `${line} ended:\n${shell.printed()}`).toBe(false)
     starting.move()
     return { line, shell }

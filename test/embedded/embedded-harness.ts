@@ -79,7 +79,6 @@ async function hold(dataDir: string, options?: HoldOptions): Promise<Holder> {
   })
   await waitFor(() => said.includes('\n') || child.exitCode !== null || child.signalCode !== null, {
     what: 'the holder',
-    timeoutMs: 20_000,
   })
   if (!said.includes('\n')) throw new Error(`The holder failed: ${complained}`)
   return {

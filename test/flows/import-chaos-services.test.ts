@@ -103,7 +103,6 @@ async function someCallsMore({ sandbox }: Chaos, calls: number): Promise<void> {
   const from = sandbox.state.received.length
   await waitFor(() => sandbox.state.received.length >= from + calls, {
     what: `${calls} calls more`,
-    timeoutMs: 40_000,
   })
 }
 
@@ -114,6 +113,5 @@ async function stopPostgres(dataDir: string, signal: 'SIGINT' | 'SIGQUIT'): Prom
   process.kill(server!.pid, signal)
   await waitFor(async () => !(await findPostmaster(home)), {
     what: 'Postgres to have stopped',
-    timeoutMs: 20_000,
   })
 }

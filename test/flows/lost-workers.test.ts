@@ -30,7 +30,7 @@ async function syncOnceFree(harness: FerryHarness) {
       const result = await harness.sync()
       return result.status === 'skipped' ? undefined : result
     },
-    { timeoutMs: 40_000, what: 'the lease to expire' },
+    { what: 'the lease to expire' },
   )
   const details = await loadRun(harness.ferry.pool, result.run)
   return { result, startedAfterS: (details!.run.startedAt.getTime() - lease!.expiresAt.getTime()) / 1_000 }
@@ -67,7 +67,7 @@ test.concurrent(
             "select 1 from pg_stat_activity where datname = current_database() and query like 'copy %' and wait_event_type = 'Lock'",
           )
         ).length === 1,
-      { timeoutMs: 20_000, what: 'the worker to be applying' },
+      { what: 'the worker to be applying' },
     )
     worker.kill('SIGKILL')
     await once(worker, 'exit')

@@ -35,7 +35,7 @@ test('a worker that is killed while it tells of a pause is followed by one that 
   receiver.answer = () => {}
   await pauseAnImport(cli)
   await using killed = cli.ferryStart('worker', env)
-  await waitFor(() => receiver.received.length > 0, { what: 'a message', timeoutMs: 30_000 })
+  await waitFor(() => receiver.received.length > 0, { what: 'a message' })
   killed.child.kill('SIGKILL')
   const { stdout, stderr } = await killed.ended
   // Otherwise it takes half a minute until it expires.
@@ -44,7 +44,7 @@ test('a worker that is killed while it tells of a pause is followed by one that 
   receiver.answer = status(200)
   await using next = cli.ferryStart('worker', env)
   const delivered = () => cli.query('select from ferry.events where delivered_at is not null')
-  await waitFor(async () => (await delivered()).length > 0, { what: 'the message', timeoutMs: 30_000 })
+  await waitFor(async () => (await delivered()).length > 0, { what: 'the message' })
   next.child.kill('SIGTERM')
   const ended = await next.ended
   expect(ended.code).toBe(0)

@@ -18,7 +18,7 @@ import { waitFor } from '#test/support/wait-for.ts'
 const log = pino({ level: 'silent' })
 const NEVER = new AbortController().signal
 
-test('a worker goes on by itself once its Postgres is back from a restart', { timeout: 90_000 }, async () => {
+test('a worker goes on by itself once its Postgres is back from a restart', async () => {
   await using opened = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-restart-'))
   opened.defer(() => rm(dataDir, { recursive: true, force: true }))
@@ -37,20 +37,19 @@ test('a worker goes on by itself once its Postgres is back from a restart', { ti
     schedules: defineSchedules(ferry),
   })
   opened.defer(() => worker.drain(5_000))
-  await waitFor(() => succeededAfter(url, 0n), { what: 'a first poll', timeoutMs: 20_000 })
+  await waitFor(() => succeededAfter(url, 0n), { what: 'a first poll' })
 
   const home = join(dataDir, 'postgres')
   const before = await findPostmaster(home)
   process.kill(before!.pid, 'SIGINT')
   await waitFor(async () => !(await findPostmaster(home)), {
     what: 'Postgres to have stopped',
-    timeoutMs: 20_000,
   })
   opened.use(await openEmbeddedPostgres({ dataDir, log }))
   expect((await findPostmaster(home))?.pid).not.toBe(before!.pid)
 
   const last = await newestRun(url)
-  await waitFor(() => succeededAfter(url, last), { what: 'a poll after the restart', timeoutMs: 40_000 })
+  await waitFor(() => succeededAfter(url, last), { what: 'a poll after the restart' })
   expect(await query(url, 'select count(*)::int as n from ferry.alert_rule_versions')).toEqual([{ n: 40 }])
 })
 

@@ -33,6 +33,10 @@ async function setup() {
   const admin = new Client({ connectionString: withDatabase(serverUrl, name) })
   await admin.connect()
   opened.defer(() => admin.end())
+  // All databases of a server share it, and other tests make it: whether there is one yet must not matter here.
+  await admin.query(
+    `do $$ begin create role ferry_reader nologin; exception when duplicate_object or unique_violation then null; end $$`,
+  )
   await admin.query(`revoke all on database ${name} from public; grant connect on database ${name} to public`)
   const urlOf = (role: string) => {
     const url = Object.assign(new URL(withDatabase(serverUrl, name)), {
@@ -60,7 +64,7 @@ async function setup() {
 }
 
 test('with the grants of the docs, one role migrates and the other does all the rest', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   await using harness = await setup()
   await harness.grant()

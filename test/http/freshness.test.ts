@@ -10,9 +10,7 @@ test('it is 200 while every inventory is as young as promised, and 503 once one 
   expect(never).toMatchObject({ status: 503, json: { fresh: false, inventories: [{ state: 'never' }] } })
 
   const { run } = await harness.sync()
-  await expect
-    .poll(() => harness.get('/freshness').then(({ status }) => status), { timeout: 10_000 })
-    .toBe(200)
+  await expect.poll(() => harness.get('/freshness').then(({ status }) => status)).toBe(200)
   expect((await harness.get('/freshness')).json).toEqual({
     fresh: true,
     inventories: [
@@ -39,9 +37,7 @@ test('it is 200 while every inventory is as young as promised, and 503 once one 
   // As if the database's clock had been set back by an hour: the listing is later than now.
   await harness.query(`update ferry.sync_runs set started_at = started_at + interval '1 hour',
     finished_at = finished_at + interval '1 hour'`)
-  await expect
-    .poll(() => harness.get('/freshness').then(({ status }) => status), { timeout: 10_000 })
-    .toBe(503)
+  await expect.poll(() => harness.get('/freshness').then(({ status }) => status)).toBe(503)
   expect((await harness.get('/freshness')).json.inventories[0]).toMatchObject({
     state: 'late',
     whyLate: 'clock set back',

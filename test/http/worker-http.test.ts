@@ -19,7 +19,7 @@ test('a worker answers while it drains, says that it stops, and no connection ho
   expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   const agent = new Agent({ keepAlive: true })
   const status = async (path: string) => (await ask(address + path, { agent })).status
-  await expect.poll(() => status('/readyz'), { timeout: 10_000 }).toBe(200)
+  await expect.poll(() => status('/readyz')).toBe(200)
   const running = readScrape((await ask(`${address}/metrics`, { agent })).text)
   expect(running.value('ferry_database_up')).toBe(1)
   expect(running.value('ferry_queue_waiting', { queue: 'import' })).toBe(0)
@@ -34,7 +34,7 @@ test('a worker answers while it drains, says that it stops, and no connection ho
   expect(scrape.value('ferry_process_start_time_seconds')).toBeGreaterThan(0)
   const askedAtMs = performance.now()
   expect(await worker.ended).toMatchObject({ code: 0, signal: null })
-  expect(performance.now() - askedAtMs).toBeLessThan(8_000)
+  expect(performance.now() - askedAtMs).toBeLessThan(20_000)
   agent.destroy()
 })
 

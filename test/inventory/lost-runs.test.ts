@@ -39,7 +39,7 @@ test('a worker that was suspended has its lease again if nobody took it over, an
   await expireLeases(store.pool, 2_000)
   expect(await failLostRuns(store.pool)).toEqual([])
   const renewed = async () => (await leasesOf(store.pool)).some(({ isOver }) => !isOver)
-  await waitFor(renewed, { what: 'the lease to be renewed', timeoutMs: 20_000 })
+  await waitFor(renewed, { what: 'the lease to be renewed' })
   await inTransaction(store.pool, client => fenceWithLease(client, lease))
   expect(lease.signal.aborted).toBe(false)
   await lease.release()

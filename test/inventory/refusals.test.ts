@@ -3,7 +3,8 @@ import { listCalls, loadRun } from '#src/inventory/list-runs.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 
-const FAST = { FERRY_REQUEST_TIMEOUT: '300ms' }
+/** For who waits for a platform that never answers. */
+const IMPATIENT = { FERRY_REQUEST_TIMEOUT: '1s' }
 
 const FAULTS: Record<string, { fault: FaultInput; code: string; requests: number }> = {
   'a wrong key': { fault: { kind: 'error', code: 'Unauthorized' }, code: 'Unauthorized', requests: 1 },
@@ -31,7 +32,10 @@ const FAULTS: Record<string, { fault: FaultInput; code: string; requests: number
 for (const [name, { fault, code, requests }] of Object.entries(FAULTS)) {
   for (const resource of ['alert-rules', 'mcp-servers'] as const) {
     test(`${name} fails the run of ${resource}, in words, and touches nothing`, async () => {
-      await using harness = await openFerryHarness({ rules: 5, servers: 5 }, FAST)
+      await using harness = await openFerryHarness(
+        { rules: 5, servers: 5 },
+        fault.kind === 'hang' ? IMPATIENT : {},
+      )
       await harness.sync({ resource })
       const before = await harness.query('select to_jsonb(v) from ferry.alert_rule_versions v')
       harness.sandbox.state.inject(fault)
@@ -49,7 +53,7 @@ for (const [name, { fault, code, requests }] of Object.entries(FAULTS)) {
 }
 
 test('a platform that is down fails the run without a call counted', async () => {
-  await using harness = await openFerryHarness({}, FAST)
+  await using harness = await openFerryHarness()
   await harness.sandbox.close()
   const result = await harness.sync()
   expect(result).toMatchObject({ status: 'failed', errorCode: 'NotSent' })

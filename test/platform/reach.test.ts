@@ -186,7 +186,7 @@ test('a certificate that nobody here vouches for is called that, at once and wit
   expect(whatToDo).toContain('NODE_EXTRA_CA_CERTS')
 })
 
-test('NODE_EXTRA_CA_CERTS makes a private CA trusted', { timeout: 60_000 }, async () => {
+test('NODE_EXTRA_CA_CERTS makes a private CA trusted', async () => {
   await using server = await privatePlatform()
   const script = `
     import { collectRows } from '#test/support/collect-rows.ts'

@@ -130,7 +130,7 @@ test('a piece is made when the caller has taken those before it, and none after 
     before = made
     return isSame && response.writableNeedDrain
   }
-  await expect.poll(isWaiting, { interval: 100, timeout: 20_000 }).toBe(true)
+  await expect.poll(isWaiting, { interval: 100 }).toBe(true)
   caller.destroy()
   await ended
   expect(made).toBeGreaterThan(0)

@@ -80,7 +80,7 @@ describe.each(BACKENDS)('a run by hand, on %s', kind => {
       undefined,
       ADA,
     )
-    await waitFor(() => job.calls.length === 1, { what: 'the run', timeoutMs: 2_000 })
+    await waitFor(() => job.calls.length === 1, { what: 'the run' })
     expect(job.calls).toEqual([{ account: 'default', trigger: 'manual' }])
     await harness.processed()
     const [row] = await listSchedules(harness.ferry.pool, harness.schedulesOf([job]))

@@ -62,7 +62,7 @@ async function cloneTemplate(serverUrl: string, statement: string): Promise<void
         () => ({ failure: undefined }),
         failure => (failure.code === '55006' ? undefined : { failure }),
       ),
-    { timeoutMs: 20_000, what: 'a copy of the template database' },
+    { what: 'a copy of the template database' },
   )
   if (cloned.failure) throw cloned.failure
 }
@@ -79,7 +79,7 @@ async function connectionsLeft(client: Client, name: string): Promise<string[]> 
     left = rows.map(row => row.who)
     return left.length === 0
   }
-  await waitFor(allGone, { timeoutMs: 2_000, what: 'the last connection to close' }).catch(() => {})
+  await waitFor(allGone, { timeoutMs: 20_000, what: 'the last connection to close' }).catch(() => {})
   return left
 }
 

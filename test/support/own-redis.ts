@@ -41,7 +41,7 @@ export async function startRedis(
   const child = spawn('redis-server', [...first, ...common, ...settings], { stdio: 'ignore' })
   const admin = new Redis({ port: at, host: '127.0.0.1', maxRetriesPerRequest: null })
   admin.on('error', () => {})
-  await waitFor(async () => (await admin.ping()) === 'PONG', { what: 'a Redis to start', timeoutMs: 20_000 })
+  await waitFor(async () => (await admin.ping()) === 'PONG', { what: 'a Redis to start' })
   return {
     url: `redis://127.0.0.1:${at}`,
     port: at,

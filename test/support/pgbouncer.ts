@@ -52,7 +52,7 @@ export async function openPgBouncer(
     const address = new URL(target)
     return Object.assign(address, { host: `127.0.0.1:${own}` }).href
   }
-  await waitFor(() => answers(through(url)), { what: 'PgBouncer to answer', timeoutMs: 20_000 })
+  await waitFor(() => answers(through(url)), { what: 'PgBouncer to answer' })
   const kept = opened.move()
   return { through, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }

@@ -23,7 +23,6 @@ export async function openTestRedis(): Promise<TestRedis> {
   if (!testRedisUrl) throw new Error('FERRY_TEST_REDIS_URL is not set: skip this test')
   const number = await waitFor(() => borrow(testRedisUrl), {
     what: 'a free Redis database',
-    timeoutMs: 20_000,
   })
   return {
     url: withDatabase(testRedisUrl, number),

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 const LOOK_EVERY_MS = 20
 
 /**
- * Resolves with the first truthy value `condition` gives. Throws naming `what` once `timeoutMs` are over; an
- * error thrown by the condition counts as "not yet" and becomes the cause.
+ * Resolves with the first truthy value `condition` gives. Throws naming `what` once `timeoutMs` are over, which is long on
+ * purpose: a busy machine may be slow. An error thrown by the condition counts as "not yet" and becomes the cause.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 10_000, what }: { timeoutMs?: number; what: string },
+  { timeoutMs = 60_000, what }: { timeoutMs?: number; what: string },
 ): Promise<NonNullable<T>> {
   const giveUpAt = performance.now() + timeoutMs
   let cause: unknown

@@ -62,12 +62,11 @@ describe.concurrent('a queue in Postgres that refuses the first connections', ()
     await runs(worker, 2)
     await waitFor(() => worker.news().includes(BACK), {
       what: 'the log line that it answers again',
-      timeoutMs: 30_000,
     })
     expect(worker.news()).toEqual([AWAY, BACK])
   })
 
-  test('does not keep a worker from exiting', { timeout: 60_000 }, async () => {
+  test('does not keep a worker from exiting', async () => {
     await using harness = await openQueueHarness('postgres')
     await using proxy = await openShutProxy(harness.backend.databaseUrl)
     const worker = await openWorkerAt(harness, { databaseUrl: proxy.url })
@@ -88,9 +87,7 @@ describe.concurrent('connections of the queue that fall silent', () => {
     await runs(worker, 2)
     proxy.fallSilent()
     proxy.recover()
-    const silentAtMs = performance.now()
     await runs(worker, 3)
-    expect(performance.now() - silentAtMs).toBeLessThan(60_000)
   })
 
   test.skipIf(!hasRedisServer)(
@@ -104,9 +101,7 @@ describe.concurrent('connections of the queue that fall silent', () => {
       await runs(worker, 2)
       proxy.fallSilent()
       proxy.recover()
-      const silentAtMs = performance.now()
       await runs(worker, 3)
-      expect(performance.now() - silentAtMs).toBeLessThan(60_000)
     },
   )
 })

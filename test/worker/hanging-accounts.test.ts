@@ -20,12 +20,10 @@ describe.each(BACKENDS)('accounts whose platform hangs, on %s,', kind => {
     const callsOf = (account: string) => poll.calls.filter(call => call.account === account).length
     await waitFor(() => HANGING.every(account => callsOf(account) > 0), {
       what: 'all to hang',
-      timeoutMs: 20_000,
     })
     const before = callsOf('well')
     await waitFor(() => callsOf('well') >= before + 3, {
       what: 'three polls of the other',
-      timeoutMs: 20_000,
     })
     expect(Math.max(...HANGING.map(callsOf))).toBeLessThanOrEqual(4)
     gate.release()

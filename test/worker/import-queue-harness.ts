@@ -44,7 +44,7 @@ export async function openImportQueueHarness(
     queue,
     async ended(importId: bigint, status = 'completed') {
       const isOver = async () => (await harness.importRow(importId)).status === status
-      await waitFor(isOver, { what: `import ${importId} to be ${status}`, timeoutMs: 25_000 })
+      await waitFor(isOver, { what: `import ${importId} to be ${status}` })
     },
     /** A queue as a worker uses it. */
     openQueue<Name extends QueueName>(name: Name) {

@@ -22,7 +22,6 @@ export async function startScriptedWorker(options: Omit<ScriptedWorkerOptions, '
     async wrote(word: string) {
       await waitFor(async () => (await readFile(file, 'utf8')).includes(word), {
         what: `the scripted worker to have ${word}`,
-        timeoutMs: 15_000,
       })
     },
     async [Symbol.asyncDispose]() {

@@ -10,9 +10,7 @@ import { walk } from './walk.ts'
 /** The working days have fewer imports, schedules and holds than this. */
 const ALIKE = 12
 
-test('links lead from the first page to every page, decision and question, and none of them is broken', {
-  timeout: 60_000,
-}, async () => {
+test('links lead from the first page to every page, decision and question, and none of them is broken', async () => {
   await using harness = await openConsoleHarness({}, { rules: 60, servers: 12 })
   await fillWorkingDays(harness)
   const { pool } = harness.ferry

@@ -250,7 +250,7 @@ test('while another run reads the inventory, an approval waits, and its form is 
   expect(waiting.text).toContain('data-refresh="10000"')
   expect(waiting.text).not.toContain(`href="${path}/approve"`)
   await lease.release()
-  await expect.poll(async () => (await harness.page(path)).text, { timeout: 10_000 }).toContain('Approved:')
+  await expect.poll(async () => (await harness.page(path)).text).toContain('Approved:')
   expect(await stored(harness)).toBe(RULES - GONE)
 })
 
@@ -292,6 +292,6 @@ test('one row was still gone, several were', async () => {
   for (const id of gone.slice(1)) harness.sandbox.state.addRule({ id: BigInt(id) })
   expect((await harness.submit(`${path}/approve`)).status).toBe(303)
   await expect
-    .poll(async () => (await harness.page(path)).text, { timeout: 30_000 })
+    .poll(async () => (await harness.page(path)).text)
     .toContain('Approved: 1 alert rule was still gone, and was removed.')
 })

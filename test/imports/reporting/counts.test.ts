@@ -68,9 +68,7 @@ function sendNext(answer: ScriptedAnswer) {
 const MAX_ROWS = 20
 const LINES = Array.from({ length: MAX_ROWS }, (_, index) => index + 2)
 
-test('whatever the mix of rows and batches, the counts add up, and those of sums are those of rows', {
-  timeout: 60_000,
-}, async () => {
+test('whatever the mix of rows and batches, the counts add up, and those of sums are those of rows', async () => {
   const { pool } = harness.store
   const suppress = await harness.file(LINES.map(ROWS.suppressed).join('\n'))
   await stageRows(pool, {

@@ -95,7 +95,7 @@ test('while a claim is under way its lease is renewed, and nobody takes it over'
   try {
     await client.query('begin')
     await claimBatch({ ...claimer.context, pool: client as unknown as Pool, lease }, newClaim())
-    await waitFor(renewed, { what: 'the lease to outlive three of its lives', timeoutMs: 30_000 })
+    await waitFor(renewed, { what: 'the lease to outlive three of its lives' })
     await expireLeases(store.pool)
     expect(await acquireLease(store.pool, lease.name, 'another', log)).toHaveProperty('heldBy')
   } finally {

@@ -87,9 +87,7 @@ describe('a person who decides while a call fails that would pause the import', 
   })
 })
 
-test('after calls that failed there is one at a time, until one is accepted', {
-  timeout: 60_000,
-}, async () => {
+test('after calls that failed there is one at a time, until one is accepted', async () => {
   await using harness = await openImportHarness({}, { FERRY_REQUEST_TIMEOUT: '30s' })
   const id = await harness.stage({ rows: 13, batchRows: 1 })
   await sendBatches(harness.ferry.pool, id, [ACCEPTED])
@@ -97,7 +95,7 @@ test('after calls that failed there is one at a time, until one is accepted', {
   harness.sandbox.state.onCall(async () => {
     const nth = ++begun
     if (nth <= 4) {
-      await waitFor(() => begun >= 4, { what: 'four calls', timeoutMs: 20_000 })
+      await waitFor(() => begun >= 4, { what: 'four calls' })
       return { kind: 'error', code: 'ServiceUnavailable' }
     }
     if (nth > 5) return undefined
@@ -108,7 +106,7 @@ test('after calls that failed there is one at a time, until one is accepted', {
   })
   const working = harness.work(id)
   const failures = async () => (await harness.importRow(id)).failures
-  await waitFor(async () => (await failures()) === 4, { what: 'four failures', timeoutMs: 20_000 })
+  await waitFor(async () => (await failures()) === 4, { what: 'four failures' })
   await ageImport(harness.ferry.pool, id, '1 hour')
   expect(await working).toBe('completed')
   expect({ begun, isAlone }).toEqual({ begun: 16, isAlone: true })

@@ -154,7 +154,7 @@ test.for([
   ['some', [2, 3, 77, 300, 499]],
   ['ten, far from each other', [20, 70, 120, 170, 220, 270, 320, 370, 420, 470]],
   ['ten, near each other', [100, 101, 102, 103, 110, 111, 112, 120, 121, 140]],
-] as const)('rows nobody names are found by halving: %s', { timeout: 60_000 }, async ([, lines]) => {
+] as const)('rows nobody names are found by halving: %s', async ([, lines]) => {
   await using harness = await openImportHarness({}, { FERRY_IMPORT_LIMIT: '500/1s' })
   const found = bad(...lines)
   harness.sandbox.state.onCall(call => (found(call).length > 0 ? NAMELESS : undefined))
@@ -263,7 +263,7 @@ test('a page that is gone half-way pauses the import and rejects nobody', async 
   expect(harness.timesDelivered()).toEqual({ once: 400 })
 })
 
-test('more than 1 % rejects pause it, and resumed it goes on', { timeout: 60_000 }, async () => {
+test('more than 1 % rejects pause it, and resumed it goes on', async () => {
   await using harness = await openImportHarness({}, { FERRY_IMPORT_LIMIT: '500/1s' })
   const found = bad(...Array.from({ length: 15 }, (_, n) => 2 + n * 20))
   harness.sandbox.state.onCall(call => {

@@ -28,9 +28,7 @@ test('imports of two accounts with limits of their own do not wait for each othe
   expect([await second.claim(), await first.claim()]).toEqual(['claimed', 'claimed'])
 })
 
-test('imports that wait for a closed limit ask once a second, not all the time', {
-  timeout: 90_000,
-}, async () => {
+test('imports that wait for a closed limit ask once a second, not all the time', async () => {
   await using harness = await openImportHarness({}, { FERRY_IMPORT_LIMIT: '1/5s' })
   let asked = 0
   const pool = new Proxy(harness.ferry.pool, {
