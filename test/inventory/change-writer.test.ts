@@ -8,9 +8,10 @@ import type { Changes } from '#src/inventory/compare.ts'
 import { leaseNameOf } from '#src/inventory/lease-name.ts'
 import { NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
-import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { ON_VERSIONS } from '#test/support/locks.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
-import { ruleOf, rules, scriptedAccount, withAccounts } from './scripted-account.ts'
+import { ruleOf, rules, scriptedAccount, upTo, withAccounts } from './scripted-account.ts'
 
 const HEAVY = 9 * 1024 * 1024
 
@@ -28,19 +29,11 @@ const part = fc.array(attempt, { minLength: 1, maxLength: 3 })
 
 test('of each part, exactly what its last attempt wrote is published, whenever it was written', async () => {
   await using harness = await openFerryHarness({ rules: 0, servers: 0 })
-  const { pool } = harness.ferry
   let sequence = 0
   await fc.assert(
     fc.asyncProperty(fc.array(part, { maxLength: 4 }), fc.boolean(), async (parts, isPublished) => {
       const account = `account ${++sequence}`
-      const inventory = { account, resource: 'alert-rules' } as const
-      const lease = await acquireLease(pool, leaseNameOf(inventory), 'test', harness.ferry.log)
-      if ('heldBy' in lease) throw new Error('the lease is held')
-      const id = await startRun(pool, { ...NEW_RUN, ...inventory }, lease)
-      const scripted = scriptedAccount(account, () => [])
-      const context = withAccounts(harness, scripted)
-      const run = { id, account, lease, policy: { kind: 'accepted' } as const, requests: 0, pages: 0 }
-      const writer = openChangeWriter(context, alertRules(scripted), run)
+      const { writer, lease } = await openWriter(harness, account)
       const wanted: number[] = []
       let next = 0
       let underWay: Promise<void> = Promise.resolve()
@@ -75,14 +68,58 @@ test('of each part, exactly what its last attempt wrote is published, whenever i
   )
 }, 60_000)
 
+const BLOCK = upTo(1_000)
+
+test.for([
+  ['rows', (n: number) => added(BLOCK.map(id => id + n * 1_000))],
+  ['firings', (n: number) => ({ ...added([]), began: BLOCK.map(id => `${id + n * 1_000}`) })],
+] as const)('up to 4,000 %s are kept in memory, and not written before the end; one more, and all are', async ([, block]) => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { writer, lease } = await openWriter(harness, 'default')
+  const isWriting = async () => {
+    const locks = `select from pg_locks where (${ON_VERSIONS} or relation = 'ferry.alert_rule_firings'::regclass
+      and database = (select oid from pg_database where datname = current_database())) and mode = 'RowExclusiveLock'`
+    return (await harness.query(locks)).length > 0
+  }
+  writer.mark()
+  for (let n = 0; n < 4; n++) {
+    await writer.write(block(n))
+    expect(await isWriting()).toBe(false)
+  }
+  await writer.write(added([]))
+  expect(await isWriting()).toBe(false)
+  await writer.write(adding(4_001, 0))
+  expect(await isWriting()).toBe(true)
+  await writer.discard()
+  expect(await isWriting()).toBe(false)
+  await lease.release()
+})
+
+/** The writer of a run of its own. */
+async function openWriter(harness: FerryHarness, account: string) {
+  const { pool, log } = harness.ferry
+  const inventory = { account, resource: 'alert-rules' } as const
+  const lease = await acquireLease(pool, leaseNameOf(inventory), 'test', log)
+  if ('heldBy' in lease) throw new Error('the lease is held')
+  const id = await startRun(pool, { ...NEW_RUN, ...inventory }, lease)
+  const scripted = scriptedAccount(account, () => [])
+  const context = withAccounts(harness, scripted)
+  const run = { id, account, lease, policy: { kind: 'accepted' } as const, requests: 0, pages: 0 }
+  return { writer: openChangeWriter(context, alertRules(scripted), run), lease }
+}
+
 function adding(id: number, bytes: number): Changes<AlertRule> {
-  const [row] = rules([id]).map(ruleOf)
+  return { ...added([id]), bytes }
+}
+
+function added(ids: readonly number[]): Changes<AlertRule> {
   const fingerprint = '00000000-0000-0000-0000-000000000001'
+  const rows = rules(ids).map(ruleOf)
   return {
-    added: [{ id: `${id}`, row: row!, fingerprint, flags: undefined, altered: undefined }],
+    added: rows.map(row => ({ id: `${row.id}`, row, fingerprint, flags: undefined, altered: undefined })),
     changed: [],
     began: [],
     ended: [],
-    bytes,
+    bytes: 0,
   }
 }
