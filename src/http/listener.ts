@@ -1,6 +1,8 @@
+import { lookup } from 'node:dns/promises'
 import type { AddressInfo, Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { isAllowedHost } from './allowed-host.ts'
+import { boundConnections } from './connections.ts'
 import { AddressUnusable } from './errors.ts'
 
 /*
@@ -16,8 +18,8 @@ const REQUEST_WITHIN_MS = 5_000
 const IDLE_MS = 15_000
 /** How often the limits of time are checked. */
 const CHECK_EVERY_MS = 1_000
-/** Probes and scrapers need a few. A connection above this is closed at once. */
-const MAX_CONNECTIONS = 100
+/** No form of the console is longer, and nothing else has a body: what is sent and never used stays small. */
+const MAX_BODY_BYTES = 16_384
 /** For those requests that are being answered when the server closes. */
 const CLOSE_WITHIN_MS = 500
 
@@ -31,6 +33,7 @@ export type AnswerUnreadable = (request: FastifyRequest, reply: FastifyReply) =>
 export function createListener(names: readonly string[], answer: AnswerUnreadable): FastifyInstance {
   const app = fastify({
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
+    bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_WITHIN_MS,
     connectionTimeout: IDLE_MS,
     keepAliveTimeout: IDLE_MS,
@@ -46,7 +49,7 @@ export function createListener(names: readonly string[], answer: AnswerUnreadabl
     },
     http: { headersTimeout: REQUEST_WITHIN_MS, connectionsCheckingInterval: CHECK_EVERY_MS },
   })
-  app.server.maxConnections = MAX_CONNECTIONS
+  boundConnections(app.server)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS)
     const refusal = refusalOf(request, names)
@@ -106,7 +109,9 @@ export async function listen(
 ): Promise<string> {
   const named = host.includes(':') ? `[${host}]` : host
   try {
-    await app.listen({ host, port })
+    // Of a name only one address: for `localhost`, fastify would open a second server, whose connections nobody bounds.
+    const { address } = await lookup(host)
+    await app.listen({ host: address, port })
   } catch (error) {
     const cause = error as NodeJS.ErrnoException
     if (cause.code !== 'EADDRINUSE' || !orFree) throw new AddressUnusable(`${named}:${port}`, cause)

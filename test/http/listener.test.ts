@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -93,25 +92,6 @@ test('what is not HTTP gets an answer that says so', async () => {
   const socket = connect(Number(new URL(http.address).port), '127.0.0.1')
   socket.end('hello\r\n\r\n')
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*"This is not an HTTP request\."/)
-})
-
-test('connections above the maximum are closed, and do not keep others from an answer', async () => {
-  await using http = await openTestHttp()
-  const port = Number(new URL(http.address).port)
-  const sockets = Array.from({ length: 110 }, () => connect(port, '127.0.0.1').on('error', () => {}))
-  await Promise.all(sockets.map(socket => once(socket, 'connect')))
-  await Promise.all(sockets.slice(100).map(socket => once(socket, 'close')))
-  sockets[0]?.destroy()
-  await expect
-    .poll(
-      () =>
-        ask(`${http.address}/livez`)
-          .then(({ status }) => status)
-          .catch(() => 0),
-      { timeout: 10_000 },
-    )
-    .toBe(200)
-  for (const socket of sockets) socket.destroy()
 })
 
 test('a connection that is kept alive, or never sends its request, does not hold the end', async () => {

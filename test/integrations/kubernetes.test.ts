@@ -28,7 +28,14 @@ type Manifest = {
   readonly kind: string
   readonly data?: Readonly<Record<string, string>>
   readonly stringData?: Readonly<Record<string, string>>
-  readonly spec: { readonly template: PodTemplate; readonly selector: { readonly matchLabels: object } }
+  readonly spec: {
+    readonly template: PodTemplate
+    readonly selector: { readonly matchLabels: object }
+    readonly podSelector?: { readonly matchLabels: object }
+    readonly policyTypes?: readonly string[]
+    readonly ingress?: readonly object[]
+    readonly egress?: readonly object[]
+  }
 }
 
 const FILES = readdirSync(integration('kubernetes')).filter(file => file !== 'kustomization.yaml')
@@ -85,6 +92,21 @@ test('the Deployment and the PodDisruptionBudget mean the pods of workers, and n
   expect(deployment.selector.matchLabels).toEqual(labels)
   expect(one('PodDisruptionBudget').spec.selector.matchLabels).toEqual(labels)
   expect(job.template.metadata.labels).not.toEqual(labels)
+})
+
+test('only a namespace that is named may connect to pods of Ferry, and only to the port of workers', () => {
+  const { podSelector, policyTypes, ingress, egress } = one('NetworkPolicy').spec
+  for (const { template } of [deployment, job]) {
+    expect(template.metadata.labels).toMatchObject(podSelector?.matchLabels ?? {})
+  }
+  expect(podSelector?.matchLabels).not.toEqual({})
+  expect({ policyTypes, egress }).toEqual({ policyTypes: ['Ingress'], egress: undefined })
+  expect(ingress).toEqual([
+    {
+      from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+      ports: [{ port: worker.ports?.[0]?.name, protocol: 'TCP' }],
+    },
+  ])
 })
 
 test('the memory is what docs/operators.md measured', () => {

@@ -28,8 +28,6 @@ export type ConsoleOptions = {
   target(): ConsoleTarget | null
 }
 
-const MAX_FORM_BYTES = 16_384
-
 /**
  * Adds the console to a server: its pages, its forms, and what they look like. Returns what answers a browser whose path
  * cannot be read.
@@ -39,7 +37,7 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): Ans
   const forms = createForms(options.tokens.operate)
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
+    { parseAs: 'string' },
     (_request, body, done) => done(null, new URLSearchParams(String(body))),
   )
 
