@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
+import { superuserUrlOf } from '#test/support/server.ts'
 
 /** A Postgres on which benches make databases. Disposing drops what is left of them and ends a server of our own. */
 export type Server = AsyncDisposable & {
@@ -52,5 +53,6 @@ async function openOwn(opened: AsyncDisposableStack): Promise<string> {
   // As root, Postgres runs as another user, who must be able to enter.
   await chmod(directory, 0o755)
   const log = pino({ level: 'silent' })
-  return opened.use(await openEmbeddedPostgres({ dataDir: directory, log })).url
+  const { url } = opened.use(await openEmbeddedPostgres({ dataDir: directory, log }))
+  return await superuserUrlOf(directory, url)
 }

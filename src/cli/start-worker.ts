@@ -104,6 +104,6 @@ export async function startWorker(
 export function psqlCommand({ config, backend }: Pick<Ferry, 'config' | 'backend'>): string {
   if (config.databaseUrl !== null) return 'psql "$DATABASE_URL"'
   const { hostname, port, username, pathname } = new URL(backend.databaseUrl)
-  const password = join(config.dataDir, 'postgres', 'password')
+  const password = join(config.dataDir, 'postgres', 'owner-password')
   return `PGPASSWORD=$(cat '${password}') psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`
 }

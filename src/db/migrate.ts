@@ -2,15 +2,21 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { DatabaseError, type Pool, type QueryResultRow } from 'pg'
 import { placeOf } from '#src/model/postgres-address.ts'
+import { type LockHolder, listLockHolders } from './lock-holders.ts'
 import { queryWithin, transact } from './pool.ts'
 import { onlyRow } from './rows.ts'
 import { WatchedClient } from './watched-client.ts'
 
 const FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
 
-/** The key of the advisory lock: a number that no other program is likely to use, the letters "ferry". */
-const LOCK = 0x6665727279
+/**
+ * Lets one session at a time change tables or rights, until its transaction ends. It needs the right to write to the table, so
+ * whoever only reads cannot take it.
+ */
+export const MIGRATION_LOCK = 'lock table ferry.migrations in share row exclusive mode'
 
+/** Two sessions created the same schema or table at once. */
+const ALREADY_EXISTS = ['23505', '42P06', '42P07']
 const LOCK_NOT_AVAILABLE = '55P03'
 const INSUFFICIENT_PRIVILEGE = '42501'
 
@@ -76,12 +82,15 @@ export class SchemaNotWritable extends Error {
 export class MigrationBlocked extends Error {
   override readonly name = 'MigrationBlocked'
   readonly whatToDo =
-    'If another Ferry is migrating it, wait until that is done and start this one again. If not, another session holds a ' +
-    'lock: `select pid, state, application_name, query from pg_stat_activity where datname = current_database()` shows it.'
-  constructor(url: string, waitedMs: number, cause: unknown) {
+    'If another Ferry is migrating it, wait until that is done and start this one again. If not, end the session that ' +
+    'holds the lock, as its user or as a superuser: `select pg_terminate_backend(PID)`. ' +
+    '`select pid, usename, state, query from pg_stat_activity where datname = current_database()` shows all sessions.'
+  constructor(url: string, waitedMs: number, holders: readonly LockHolder[], cause: unknown) {
     const seconds = Math.round(waitedMs / 1000)
+    const named = holders.map(({ pid, user, program }) => `${pid} (user ${user}${program && `, ${program}`})`)
+    const now = named.length === 0 ? '' : ` Locks on its tables are held now by: ${named.join(', ')}.`
     super(
-      `The database at ${placeOf(url)} needs to be migrated, but others have locked it for ${seconds} s.`,
+      `The database at ${placeOf(url)} needs to be migrated, but others have locked it for ${seconds} s.${now}`,
       { cause },
     )
   }
@@ -104,7 +113,8 @@ type Options = {
  * were pending, or none.
  *
  * Any number of processes may call this at once, behind any pooler: all migrations run in one transaction, and its lock
- * lets one process through at a time. If nothing is pending, it takes no lock and needs no right to create.
+ * lets one process through at a time. Whoever only reads cannot take that lock. If nothing is pending, it takes no lock and
+ * needs no right to create.
  * Throws `DatabaseIsNewer`, `SchemaMissing`, `SchemaIsOlder`, `SchemaUnreadable`, `SchemaNotWritable` or
  * `MigrationBlocked`.
  */
@@ -133,7 +143,8 @@ export async function migrate(
     })
   } catch (error) {
     signal?.throwIfAborted()
-    throw hasCode(error, LOCK_NOT_AVAILABLE) ? new MigrationBlocked(databaseUrl, waitMs, error) : error
+    if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw error
+    throw new MigrationBlocked(databaseUrl, waitMs, await listLockHolders(client), error)
   } finally {
     signal?.removeEventListener('abort', stop)
     await client.end()
@@ -146,16 +157,33 @@ function expectAllowed(policy: SchemaPolicy, { exists, pending }: SchemaState): 
 }
 
 /** If this process is suspended, the server ends the transaction after a minute and rolls everything back. */
-function runPending(client: WatchedClient, waitMs: number): Promise<number> {
+async function runPending(client: WatchedClient, waitMs: number): Promise<number> {
+  for (;;) {
+    const ran = await tryPending(client, waitMs)
+    if (ran !== 'another was first') return ran
+  }
+}
+
+/**
+ * The lock is `MIGRATION_LOCK`. In an empty database its table is made first: whoever makes the same meanwhile waits until
+ * this transaction has ended, and then fails and begins again.
+ */
+function tryPending(client: WatchedClient, waitMs: number): Promise<number | 'another was first'> {
   return transact(client, async () => {
     await client.query(`set local lock_timeout = ${waitMs}`)
-    await client.query('select pg_advisory_xact_lock($1)', [LOCK])
+    const isMade = await client.query(MAKE_TABLE).then(
+      () => true,
+      error => {
+        if (ALREADY_EXISTS.some(code => hasCode(error, code))) return false
+        throw error
+      },
+    )
+    // The transaction has failed, so its end rolls back.
+    if (!isMade) return 'another was first'
+    await client.query(MIGRATION_LOCK)
     // The process that held the lock before has probably run them.
     const { pending } = await loadSchemaState(client)
     if (pending.length === 0) return 0
-    await client.query(`
-      create schema if not exists ferry;
-      create table if not exists ferry.migrations (id serial primary key, hash text not null, created_at bigint)`)
     // Loaded only here: most starts have nothing to migrate.
     const { readMigrationFiles } = await import('drizzle-orm/migrator')
     for (const { hash, folderMillis, sql } of readMigrationFiles({ migrationsFolder: FOLDER })) {
@@ -169,6 +197,10 @@ function runPending(client: WatchedClient, waitMs: number): Promise<number> {
     return pending.length
   })
 }
+
+const MAKE_TABLE = `
+  create schema if not exists ferry;
+  create table if not exists ferry.migrations (id serial primary key, hash text not null, created_at bigint)`
 
 /** How the schema of a database compares with the one that this code knows. */
 export type SchemaFit = 'known' | 'missing' | 'older' | 'newer'

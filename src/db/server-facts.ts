@@ -31,8 +31,10 @@ export async function loadConnectionFacts(pool: Pool): Promise<ConnectionFacts> 
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
        (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
        (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user)) as allowed,
+     -- Of other users' sessions only few columns are shown, and what kind of session it is is not among them.
      (select count(*)::int from pg_stat_activity
-      where backend_type = 'client backend' and application_name not like 'ferry%') as "usedByOthers"`,
+      where datid is not null and usesysid is not null and coalesce(backend_type, 'client backend') = 'client backend'
+        and application_name not like 'ferry%') as "usedByOthers"`,
   )
   return onlyRow(rows, 'the connection facts')
 }

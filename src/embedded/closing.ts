@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import { SUPERUSER } from './cluster.ts'
 import { connect, LEAVING, PRESENT } from './connection.ts'
 import { withDirectoryLock } from './lock.ts'
 import type { Placement } from './placement.ts'
@@ -19,6 +20,7 @@ const LOOK_EVERY_MS = 50
 export type Opened = {
   readonly dataDir: string
   readonly placement: Placement
+  /** Of the superuser, who sees all connections. */
   readonly password: string
   /** The connection that shows other processes that this one uses the server. */
   readonly presence: Client
@@ -53,7 +55,7 @@ async function leave({ dataDir, placement, password, presence, log }: Opened): P
   const stopUnlessUsed = async (): Promise<Users> => {
     const server = await findPostmaster(placement.home)
     if (server?.status !== 'ready') return { ferries: 0, others: 0 }
-    const client = await connect(LEAVING, { password, port: server.port, log })
+    const client = await connect(LEAVING, { user: SUPERUSER, password, port: server.port }, log)
     const users = await countUsers(client).finally(() => client.end())
     if (users.ferries + users.others > 0) return users
     if (await stopServer(placement, STOP_WITHIN_MS)) log.info('The embedded Postgres was stopped.')

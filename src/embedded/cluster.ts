@@ -5,20 +5,22 @@ import { PostgresNotRunning } from './errors.ts'
 import type { Placement } from './placement.ts'
 import { AS_OURSELVES, run } from './run-as.ts'
 
-/** The only role, a superuser. */
-export const ROLE = 'ferry'
+/** The superuser of the cluster. It watches who is connected, and makes the owner of the database: see owner.ts. */
+export const SUPERUSER = 'ferry'
 
 /** Returns the files in a placement's home. */
 export function filesIn(home: string) {
   return {
     data: join(home, 'data'),
+    /** Of the superuser. */
     password: join(home, 'password'),
+    ownerPassword: join(home, 'owner-password'),
     log: join(home, 'server.log'),
     port: join(home, 'port'),
   }
 }
 
-/** Returns the password that was created with the cluster. Never log it. */
+/** Returns the superuser's password, which was created with the cluster. Never log it. */
 export async function loadPassword(home: string): Promise<string> {
   const file = filesIn(home).password
   try {
@@ -58,7 +60,7 @@ async function initialise({ home, binaries, runAs, how }: Placement): Promise<vo
   }
   const made = await run(runAs, binaries.initdb, [
     `--pgdata=${files.data}`,
-    `--username=${ROLE}`,
+    `--username=${SUPERUSER}`,
     `--pwfile=${files.password}`,
     '--auth=scram-sha-256',
     // Whatever LANG is, text is UTF-8 and sorts by code point on every machine.

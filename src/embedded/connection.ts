@@ -1,27 +1,29 @@
 import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
-import { ROLE } from './cluster.ts'
 
 /** Names of connections. They show other processes that a Ferry uses the server, or that it is about to disconnect. */
 export const PRESENT = 'ferry embedded'
 export const LEAVING = 'ferry embedded, leaving'
 
-/** Returns the URL of a database. It contains the password: never log it. */
-export function urlOf(password: string, port: number, database: string): string {
-  return `postgres://${ROLE}:${password}@127.0.0.1:${port}/${database}`
+/** How to log in. Holds the password: never log it. */
+export type Login = {
+  readonly port: number
+  readonly user: string
+  readonly password: string
+  /** The maintenance database, unless it is said, so that the database `ferry` can be dropped or cloned meanwhile. */
+  readonly database?: string
 }
 
-/**
- * Opens a connection to the maintenance database, so that the database `ferry` can be dropped or cloned meanwhile. If the
- * connection breaks, that is logged and does not end the process.
- */
-export async function connect(
-  name: typeof PRESENT | typeof LEAVING,
-  { password, port, log }: { password: string; port: number; log: Logger },
-): Promise<Client> {
+/** Returns the URL of a database. It contains the password: never log it. */
+export function urlOf({ port, user, password, database = 'postgres' }: Login): string {
+  return `postgres://${user}:${password}@127.0.0.1:${port}/${database}`
+}
+
+/** Opens a connection. If it breaks, that is logged and does not end the process. */
+export async function connect(name: string, login: Login, log: Logger): Promise<Client> {
   const client = new Client({
-    connectionString: urlOf(password, port, 'postgres'),
+    connectionString: urlOf(login),
     application_name: name,
     connectionTimeoutMillis: 5_000,
     query_timeout: 10_000,

@@ -3,12 +3,13 @@ import { type Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { findBinaries } from './binaries.ts'
 import { closeEmbeddedPostgres } from './closing.ts'
-import { ensureCluster, filesIn, loadPassword, ROLE } from './cluster.ts'
-import { connect, PRESENT, urlOf } from './connection.ts'
+import { ensureCluster, filesIn, loadPassword, SUPERUSER } from './cluster.ts'
+import { connect, type Login, PRESENT, urlOf } from './connection.ts'
 import { makeDataDir } from './data-dir.ts'
 import { endOf } from './ended.ts'
 import { NoPostgresYet, PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
+import { DATABASE, ensureOwner } from './owner.ts'
 import { choosePlacement, isPostgresIn, type Placement } from './placement.ts'
 import { findPostmaster, startServer } from './server.ts'
 
@@ -23,9 +24,6 @@ import { findPostmaster, startServer } from './server.ts'
  * connecting at that moment.
  */
 
-/** The name of Ferry's database. */
-const DATABASE = 'ferry'
-
 /** How long to wait for a server that recovers from a crash, and how long to repeat a start that fails. */
 const READY_WITHIN_MS = 60_000
 const RETRY_START_FOR_MS = 3_000
@@ -33,7 +31,7 @@ const RETRY_START_FOR_MS = 3_000
 const LOCK_WITHIN_MS = READY_WITHIN_MS + 10_000
 
 export type EmbeddedPostgres = {
-  /** Contains the password: never log it. */
+  /** As the owner of the database, who is no superuser. Contains the password: never log it. */
   readonly url: string
   /** False if it was running already. */
   readonly startedHere: boolean
@@ -67,21 +65,26 @@ export async function openEmbeddedPostgres(options: {
     const placement = await choosePlacement(dataDir, binaries)
     await ensureCluster(placement)
     const password = await loadPassword(placement.home)
-    const { port, startedHere, presence } = await ensureServer(placement, password, log)
-    log.info({ port, startedHere, how: placement.how }, 'The embedded Postgres is ready.')
+    const { login, startedHere, presence } = await ensureServer(placement, password, log)
+    log.info({ port: login.port, startedHere, how: placement.how }, 'The embedded Postgres is ready.')
 
     let closing: Promise<void> | undefined
     const close = () => {
       closing ??= closeEmbeddedPostgres({ dataDir, placement, password, presence, log })
       return closing
     }
-    const url = urlOf(password, port, DATABASE)
+    const url = urlOf({ ...login, database: DATABASE })
     const ended = endOf(presence, placement.home, () => closing !== undefined)
     return { url, startedHere, ended, how: placement.how, close, [Symbol.asyncDispose]: close }
   })
 }
 
-type Server = { readonly port: number; readonly startedHere: boolean; readonly presence: Client }
+type Server = {
+  /** As the owner of the database. */
+  readonly login: Login
+  readonly startedHere: boolean
+  readonly presence: Client
+}
 
 /** Starts the server, or waits until a running one is ready, and connects. */
 async function ensureServer(placement: Placement, password: string, log: Logger): Promise<Server> {
@@ -94,9 +97,9 @@ async function ensureServer(placement: Placement, password: string, log: Logger)
     const found = await findPostmaster(home)
     if (found?.status === 'ready') {
       try {
-        const presence = await connectPresent(password, found.port, log)
-        return { port: found.port, startedHere, presence }
+        return { ...(await connectPresent(password, found.port, placement, log)), startedHere }
       } catch (error) {
+        if (error instanceof PostgresNotRunning) throw error
         if (isPermanent(error)) throw refused(placement, error)
         lastRefusal = error
       }
@@ -131,18 +134,22 @@ function refused({ home }: Placement, cause: DatabaseError): PostgresNotRunning 
   return new PostgresNotRunning(`The Postgres in ${home} is running but refuses Ferry: ${cause.message}.`, {
     whatToDo:
       'If all its connections are in use, close some. If it refuses the password, the one in ' +
-      `${filesIn(home).password} is not that of the role ${ROLE} any more.`,
+      `${filesIn(home).password} is not that of the role ${SUPERUSER} any more.`,
     cause,
   })
 }
 
-/** Connects, and creates the database if it does not exist. */
-async function connectPresent(password: string, port: number, log: Logger): Promise<Client> {
-  const presence = await connect(PRESENT, { password, port, log })
+/** Connects as the superuser, and makes sure that the database and its owner exist. */
+async function connectPresent(
+  password: string,
+  port: number,
+  placement: Placement,
+  log: Logger,
+): Promise<Pick<Server, 'login' | 'presence'>> {
+  const login = { port, user: SUPERUSER, password }
+  const presence = await connect(PRESENT, login, log)
   try {
-    const { rowCount } = await presence.query('select from pg_database where datname = $1', [DATABASE])
-    if (rowCount === 0) await presence.query(`create database ${DATABASE}`)
-    return presence
+    return { login: await ensureOwner(presence, login, placement, log), presence }
   } catch (error) {
     void presence.end()
     throw error

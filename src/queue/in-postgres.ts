@@ -7,11 +7,11 @@ import {
   SchemaMigrationRequiredError,
   Worker,
 } from 'bullmq'
-import { Client } from 'pg'
+import { Client, DatabaseError } from 'pg'
 import { withBackOff } from './back-off.ts'
 import { FEW_EVENTS, type QueueKind, RUN_RETRY_MS, SILENT_MS } from './kind.ts'
 import { QUEUE_NAMES } from './messages.ts'
-import { QueueHasNoTables } from './refused.ts'
+import { QueueHasNoTables, QueueRefused } from './refused.ts'
 
 const SCHEMA = 'ferry_queue'
 
@@ -64,22 +64,44 @@ export function inPostgres(url: string): QueueKind {
   }
 }
 
-/** Brings the queue's tables up to date. Safe from any number of processes at once. */
+/** BullMQ makes its tables under an advisory lock. Others that do so need it for less than a second. */
+const LOCK_WITHIN_MS = 10_000
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** Brings the queue's tables up to date. Safe from any number of processes at once. Throws `QueueRefused`. */
 export async function migrateTables(databaseUrl: string): Promise<void> {
-  await withClient(databaseUrl, async client => {
-    // Asking first needs no right to create; `runMigrations` does, even with nothing to do.
-    const version = await assertSchemaCompatibility(client, SCHEMA).catch(error => {
-      if (error instanceof SchemaMigrationRequiredError) return 0
-      throw error
-    })
-    if (version < LATEST_SCHEMA_VERSION) await runMigrations(client, SCHEMA)
-    // BullMQ makes a sequence at the first job of a queue. The role that adds it may have no right to create.
-    await client.query(
-      `select ${SCHEMA}.next_job_id(name) from unnest($1::text[]) as queues (name)
-       where to_regclass('${SCHEMA}.' || quote_ident(${SCHEMA}.job_id_seq_name(name))) is null`,
-      [QUEUE_NAMES],
-    )
+  await withClient(databaseUrl, client => migrateWith(client).catch(error => explainLock(client, error)))
+}
+
+async function migrateWith(client: Client): Promise<void> {
+  // Asking first needs no right to create; `runMigrations` does, even with nothing to do.
+  const version = await assertSchemaCompatibility(client, SCHEMA).catch(error => {
+    if (error instanceof SchemaMigrationRequiredError) return 0
+    throw error
   })
+  await client.query(`set lock_timeout = ${LOCK_WITHIN_MS}`)
+  if (version < LATEST_SCHEMA_VERSION) await runMigrations(client, SCHEMA)
+  // BullMQ makes a sequence at the first job of a queue. The role that adds it may have no right to create.
+  await client.query(
+    `select ${SCHEMA}.next_job_id(name) from unnest($1::text[]) as queues (name)
+     where to_regclass('${SCHEMA}.' || quote_ident(${SCHEMA}.job_id_seq_name(name))) is null`,
+    [QUEUE_NAMES],
+  )
+}
+
+/** Anybody who may connect may hold an advisory lock, for as long as he likes. */
+async function explainLock(client: Client, error: unknown): Promise<never> {
+  if (!(error instanceof DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error
+  const { rows } = await client.query<{ pids: string | null }>(
+    `select string_agg(distinct pid::text, ', ') as pids from pg_locks
+     where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())`,
+  )
+  throw new QueueRefused(
+    `The queue's tables cannot be made or changed: another session has held a lock of the queue for ${LOCK_WITHIN_MS / 1000} s. ` +
+      `Sessions that hold such a lock now: ${rows[0]?.pids ?? 'none'}. End the one that is not Ferry's, as its user or as a ` +
+      'superuser: `select pg_terminate_backend(PID)`. docs/operators.md, "A role that only reads", says how to keep readers from it.',
+    { mayPass: true, cause: error },
+  )
 }
 
 /** Returns where the tables are and their version, in words. Throws `QueueHasNoTables` if `migrateTables` has to run first. */

@@ -1,4 +1,5 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
+import { MIGRATION_LOCK } from '#src/db/migrate.ts'
 import { inTransaction } from '#src/db/pool.ts'
 
 /** The role that reads views and reports. It has no login: programs get a role of their own that is a member of it. */
@@ -8,7 +9,7 @@ export const READER = 'ferry_reader'
  * The tables that the role may read beside all views, each with the columns that it may not: rows as the platform sent
  * them, hashes of keys and of data, and the tokens of leases. What is not here, it may not read at all: people and what
  * became of their rows (`import_recipients`, `import_rejects`, `import_left_out`), and the salt of their hashes
- * (`installation`). Reports about these are views, or functions that run as their owner.
+ * (`installation`). Reports about these are views, which read as their owner.
  */
 const READABLE: Readonly<Record<string, readonly string[]>> = {
   alert_rule_firings: [],
@@ -41,22 +42,21 @@ export type ReaderState =
   | { readonly status: 'ready' }
   | { readonly status: 'refused'; readonly statements: readonly string[] }
 
-/** The advisory lock under which rights are given: `GRANT` fails if another session changes the same table's rights. */
-const LOCK = 0x7265616472
-
 /**
  * Creates the role unless the server has it, and gives it exactly its rights in this database. Any number of processes
- * and databases of one server may do so at once. Writes nothing if all is as it should be.
+ * and databases of one server may do so at once. Writes nothing, and takes no lock, if all is as it should be.
  */
 export async function prepareReader(pool: Pool): Promise<ReaderState> {
   return await inTransaction(pool, async client => {
-    await client.query('select pg_advisory_xact_lock($1)', [LOCK])
-    const { exists, isRight, statements } = await loadState(client)
-    if (exists && isRight) return { status: 'ready' }
-    const create = exists ? [] : [CREATE]
+    const found = await loadState(client)
+    if (found.isRight) return { status: 'ready' }
     await client.query('savepoint reader')
     try {
-      for (const statement of create) await client.query(statement).catch(unlessThere(client))
+      // `GRANT` fails if another session changes the rights of the same table.
+      await client.query(MIGRATION_LOCK)
+      const { exists, statements } = await loadState(client)
+      await client.query('savepoint locked')
+      if (!exists) await client.query(CREATE).catch(unlessThere(client))
       for (const statement of statements) await client.query(statement)
       // Whoever is not the owner is only warned.
       if ((await loadState(client)).isRight) return { status: 'ready' }
@@ -64,8 +64,13 @@ export async function prepareReader(pool: Pool): Promise<ReaderState> {
       if (!(error instanceof DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error
     }
     await client.query('rollback to savepoint reader')
-    return { status: 'refused', statements: [...create, ...statements] }
+    return { status: 'refused', statements: statementsOf(found) }
   })
+}
+
+/** All statements that give the role its rights, in the state that was found. */
+function statementsOf({ exists, statements }: Awaited<ReturnType<typeof loadState>>): string[] {
+  return [...(exists ? [] : [CREATE]), ...statements]
 }
 
 /** What `prepareReader` would find: whether the role exists, has exactly its rights, and what gives it these. Changes nothing. */
@@ -76,7 +81,7 @@ export async function loadReaderState(pool: Pool): Promise<{
 }> {
   return await inTransaction(pool, async client => {
     const state = await loadState(client)
-    return { ...state, statements: [...(state.exists ? [] : [CREATE]), ...state.statements] }
+    return { ...state, statements: statementsOf(state) }
   })
 }
 
@@ -89,7 +94,7 @@ const ALREADY_EXISTS = ['42710', '23505']
 function unlessThere(client: PoolClient): (error: unknown) => Promise<void> {
   return async error => {
     if (!(error instanceof DatabaseError) || !ALREADY_EXISTS.includes(error.code ?? '')) throw error
-    await client.query('rollback to savepoint reader')
+    await client.query('rollback to savepoint locked')
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
+import { dropRole } from '#test/support/roles.ts'
 import { accountsFile, type Cli, openCli } from './open-cli.ts'
 import { jsonLines, runFerryHere } from './run-ferry.ts'
 
@@ -216,8 +217,7 @@ describe('ferry doctor', () => {
     expect(stdout).toContain(
       `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO "${role}"`,
     )
-    await cli.query(`drop owned by ${role}`)
-    await cli.query(`drop role ${role}`)
+    await dropRole(cli, role)
   })
 
   test.skipIf(!testRedisUrl)('reports the version of Redis and that it never evicts', async () => {

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Pool } from 'pg'
 import { pino } from 'pino'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { HEARTBEAT_FILE, openHeartbeat } from '#src/cli/heartbeat.ts'
 import { readConfig } from '#src/config.ts'
 import { openDatabase } from '#src/db/pool.ts'
-import { openTestDatabase } from '../support/database.ts'
+import { openTestDatabase, withDatabase } from '../support/database.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const log = pino({ level: 'silent' })
@@ -43,9 +43,12 @@ test.each([
 ])('one whose Postgres answers but %s has no heartbeat', async (_, setting) => {
   await using database = await openTestDatabase()
   const config = readConfig({ FERRY_DATA_DIR: await directory() })
-  await using admin = openDatabase(database.url, log)
+  // Whoever may read all data is not the owner of the database.
+  const { superuserUrl } = inject('database')
+  const url = withDatabase(superuserUrl, database.name)
+  await using admin = openDatabase(url, log)
   await admin.pool.query(setting(database.name))
-  await using store = openDatabase(database.url, log)
+  await using store = openDatabase(url, log)
   expect((await store.pool.query('select 1 as n')).rows).toEqual([{ n: 1 }])
   const failed = Promise.withResolvers<void>()
   const listening = { ...log, debug: () => failed.resolve() } as typeof log

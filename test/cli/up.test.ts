@@ -64,9 +64,9 @@ describe('ferry up without any setting', () => {
       { account: 'sandbox', seen: 25 },
     ])
 
-    const password = readFileSync(join(dataDir, 'postgres', 'password'), 'utf8').trim()
+    const password = readFileSync(join(dataDir, 'postgres', 'owner-password'), 'utf8').trim()
     expect(up.output.stdout).toContain(
-      `PGPASSWORD=$(cat '${join(dataDir, 'postgres', 'password')}') psql -h 127.0.0.1 -p`,
+      `PGPASSWORD=$(cat '${join(dataDir, 'postgres', 'owner-password')}') psql -h 127.0.0.1 -p`,
     )
     expect(up.output.stdout + up.output.stderr).not.toContain(password)
 

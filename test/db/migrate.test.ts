@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { describe, expect, inject, test } from 'vitest'
-import { DatabaseIsNewer, migrate } from '#src/db/migrate.ts'
+import { DatabaseIsNewer, MIGRATION_LOCK, migrate } from '#src/db/migrate.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import { onServer, withDatabase } from '#test/support/database.ts'
+import { dropRole } from '#test/support/roles.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -61,13 +62,13 @@ test('a migrated database is checked without any right to create', async () => {
     url.password = 'p'
     expect(await migrate(url.href)).toBe(0)
   } finally {
-    await store.pool.query(`drop owned by ${role}; drop role ${role}`)
+    await dropRole(store.pool, role)
   }
 })
 
-describe('while another process holds the lock of migrations', () => {
-  /** An empty database, and a client that has locked it as a migrator that was suspended has. */
-  async function locked() {
+describe('while another process migrates', () => {
+  /** An empty database, and a client that has begun to migrate it and was suspended. */
+  async function begun() {
     await using opened = new AsyncDisposableStack()
     const { serverUrl, template } = inject('database')
     const name = `${template}_${randomBytes(4).toString('hex')}`
@@ -77,22 +78,22 @@ describe('while another process holds the lock of migrations', () => {
     const other = new Client({ connectionString: url })
     await other.connect()
     opened.defer(() => other.end())
-    await other.query('select pg_advisory_lock($1)', [0x6665727279])
+    await other.query('begin; create schema ferry')
     const kept = opened.move()
     return { url, other, [Symbol.asyncDispose]: () => kept.disposeAsync() }
   }
 
-  test('a migration waits, and goes on once the lock is free', async () => {
-    await using database = await locked()
+  test.each(['commit', 'rollback'])('a migration waits, and goes on after its %s', async end => {
+    await using database = await begun()
     const migrated = migrate(database.url)
     await waitFor(() => isWaiting(database.other), { what: 'the migration to wait' })
-    await database.other.query('select pg_advisory_unlock_all()')
+    await database.other.query(end)
     expect(await migrated).toBeGreaterThan(0)
     expect(await migrate(database.url)).toBe(0)
   })
 
   test('it can be told to stop waiting', async () => {
-    await using database = await locked()
+    await using database = await begun()
     const stop = new AbortController()
     const migrated = migrate(database.url, 'update', { signal: stop.signal })
     await waitFor(() => isWaiting(database.other), { what: 'the migration to wait' })
@@ -101,7 +102,7 @@ describe('while another process holds the lock of migrations', () => {
   })
 
   test('it gives up after a while, in words', async () => {
-    await using database = await locked()
+    await using database = await begun()
     await expect(migrate(database.url, 'update', { waitMs: 1_000 })).rejects.toMatchObject({
       name: 'MigrationBlocked',
       message: expect.stringContaining('others have locked it for 1 s'),
@@ -109,11 +110,28 @@ describe('while another process holds the lock of migrations', () => {
     })
   })
 
+  test('it names who holds locks on the tables', async () => {
+    await using store = await openTestStore()
+    await using other = openDatabase(store.url, pino({ level: 'silent' }))
+    await store.pool.query(
+      'delete from ferry.migrations where created_at = (select max(created_at) from ferry.migrations)',
+    )
+    const holder = await other.pool.connect()
+    await holder.query(`begin; set local application_name = 'psql'; ${MIGRATION_LOCK}`)
+    const { rows } = await holder.query('select pg_backend_pid() as pid, current_user as "user"')
+    await expect(migrate(store.url, 'update', { waitMs: 300 })).rejects.toMatchObject({
+      name: 'MigrationBlocked',
+      message: expect.stringContaining(`held now by: ${rows[0].pid} (user ${rows[0].user}, psql).`),
+      whatToDo: expect.stringContaining('pg_terminate_backend'),
+    })
+    holder.release(true)
+  })
+
   test('a database that is up to date is opened all the same', async () => {
     await using store = await openTestStore()
     await using other = openDatabase(store.url, pino({ level: 'silent' }))
     const holder = await other.pool.connect()
-    await holder.query('select pg_advisory_lock($1)', [0x6665727279])
+    await holder.query(`begin; ${MIGRATION_LOCK}`)
     expect(await migrate(store.url)).toBe(0)
     holder.release(true)
   })
@@ -142,7 +160,7 @@ test('a migration that fails leaves nothing behind', async () => {
 
 async function isWaiting(client: Client): Promise<boolean> {
   const { rows } = await client.query(
-    "select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+    "select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'",
   )
   return rows.length === 1
 }

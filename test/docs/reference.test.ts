@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import { openDatabase } from '#src/db/pool.ts'
-import { prepareReader } from '#src/reports/reader-role.ts'
+import { joinReader, prepareReader } from '#src/reports/reader-role.ts'
 import { openTestDatabase, withDatabase } from '#test/support/database.ts'
 import { addRun } from '#test/support/runs.ts'
 import { describeSchema, withSettings } from '../../docs/generate.ts'
@@ -95,6 +95,7 @@ async function prepareReaderOn(client: Client): Promise<void> {
   const { serverUrl } = inject('database')
   await using database = openDatabase(withDatabase(serverUrl, rows[0]?.name ?? ''), pino({ level: 'silent' }))
   expect(await prepareReader(database.pool)).toEqual({ status: 'ready' })
+  expect(await joinReader(database.pool)).toBe(true)
   // For the query that refuses old data.
   await addRun(database.pool)
 }

@@ -29,20 +29,26 @@ test('the database is UTF-8, sorts by code point, survives a crash and listens t
   expect(postgres.startedHere).toBe(true)
 })
 
-test('the password is kept in a file for its owner alone, is asked for, and is in no log', async () => {
+test('the passwords are kept in files for their owner alone, are asked for, and are in no log', async () => {
   await using place = await openEmbeddedHarness()
   await using postgres = await place.open()
 
   const { password } = new URL(postgres.url)
-  const file = join(await place.home(), 'password')
-  expect((await stat(file)).mode & 0o777).toBe(0o600)
-  expect(await readFile(file, 'utf8')).toBe(password)
+  const inFile = async (name: string) => {
+    const file = join(await place.home(), name)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    return readFile(file, 'utf8')
+  }
+  const ofSuperuser = await inFile('password')
+  expect(await inFile('owner-password')).toBe(password)
+  expect(ofSuperuser).not.toBe(password)
   await expect(ask(postgres.url.replace(password, 'guess'), 'select 1')).rejects.toMatchObject({
     code: '28P01',
   })
   const serverLog = await readFile(join(await place.home(), 'server.log'), 'utf8')
   expect(place.lines).not.toHaveLength(0)
   expect(place.lines.join() + serverLog).not.toContain(password)
+  expect(place.lines.join() + serverLog).not.toContain(ofSuperuser)
 })
 
 test('the server log quotes no statement and no value', async () => {

@@ -9,6 +9,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { runFerry } from '#test/cli/run-ferry.ts'
 import { onServer } from '#test/support/database.ts'
+import { superuserUrlOf } from '#test/support/server.ts'
 
 /* A Postgres of its own that speaks TLS with a private authority's certificate, and listens on a socket. */
 
@@ -24,15 +25,16 @@ beforeAll(async () => {
   url = new URL(postgres.url)
   const data = join(dataDir, 'postgres', 'data')
   const { uid, gid } = await stat(data)
+  const superuserUrl = await superuserUrlOf(dataDir, postgres.url)
   for (const name of ['server.key', 'server.pem']) {
     await copyFile(certificate(name), join(data, name))
     await chown(join(data, name), uid, gid)
     await chmod(join(data, name), 0o600)
   }
-  await onServer(postgres.url, "alter system set ssl_key_file = 'server.key'")
-  await onServer(postgres.url, "alter system set ssl_cert_file = 'server.pem'")
-  await onServer(postgres.url, 'alter system set ssl = on')
-  await onServer(postgres.url, 'select pg_reload_conf()')
+  await onServer(superuserUrl, "alter system set ssl_key_file = 'server.key'")
+  await onServer(superuserUrl, "alter system set ssl_cert_file = 'server.pem'")
+  await onServer(superuserUrl, 'alter system set ssl = on')
+  await onServer(superuserUrl, 'select pg_reload_conf()')
   return async () => {
     await postgres.close()
     await rm(dataDir, { recursive: true, force: true })

@@ -24,7 +24,7 @@ function advisedGrants(database: string, suffix: string): string {
 /** An empty database on which nobody but these two roles may do anything. */
 async function setup() {
   await using opened = new AsyncDisposableStack()
-  const { serverUrl } = inject('database')
+  const { superuserUrl: serverUrl } = inject('database')
   const suffix = randomBytes(4).toString('hex')
   const name = `ferry_roles_${suffix}`
   await onServer(serverUrl, `create database ${name}`)

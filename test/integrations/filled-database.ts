@@ -1,7 +1,7 @@
 import { Client, type Pool } from 'pg'
 import { workImport } from '#src/imports/sending/work.ts'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
-import { prepareReader } from '#src/reports/reader-role.ts'
+import { joinReader, prepareReader } from '#src/reports/reader-role.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { stageRows } from '#test/support/staged.ts'
 
@@ -20,6 +20,7 @@ export async function openFilledDatabase(): Promise<
   await reader.connect()
   opened.defer(() => reader.end())
   await prepareReader(harness.ferry.pool)
+  await joinReader(harness.ferry.pool)
   await reader.query('set role ferry_reader')
   const kept = opened.move()
   const { databaseUrl } = harness

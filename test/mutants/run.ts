@@ -48,7 +48,7 @@ process.exitCode = await main(mutants, Number(values.lanes)).catch(error => {
 
 async function main(mutants: readonly Mutant[], laneCount: number): Promise<number> {
   await using opened = new AsyncDisposableStack()
-  const databaseUrl = process.env.FERRY_TEST_DATABASE_URL || (await openServer(opened))
+  const databaseUrl = process.env.FERRY_TEST_DATABASE_URL || (await openServer(opened)).superuserUrl
   const directory = await mkdtemp(join(tmpdir(), 'ferry-mutants-'))
   opened.defer(() => rm(directory, { recursive: true, force: true }))
   const lanes = await Promise.all(

@@ -5,6 +5,7 @@ import { migrateQueue } from '#src/queue/backend.ts'
 import { checkQueue } from '#src/queue/check.ts'
 import { checkRedis, readInfo } from '#src/queue/check-redis.ts'
 import { QueueRefused } from '#src/queue/refused.ts'
+import { dropRole } from '#test/support/roles.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { testRedisUrl } from '../support/redis.ts'
 
@@ -31,8 +32,7 @@ describe('the queue in Postgres', () => {
       const url = Object.assign(new URL(database.url), { username: role, password: 'x' }).href
       await migrateQueue({ databaseUrl: url, redisUrl: null })
     } finally {
-      await query(database.url, `drop owned by ${role}`)
-      await query(database.url, `drop role ${role}`)
+      await dropRole({ query: statement => query(database.url, statement) }, role)
     }
   })
 })

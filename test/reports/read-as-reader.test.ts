@@ -4,6 +4,7 @@ import { openDatabase, type Reading } from '#src/db/pool.ts'
 import { streamRows } from '#src/db/stream-rows.ts'
 import { joinReader, prepareReader, READER } from '#src/reports/reader-role.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { dropRole } from '#test/support/roles.ts'
 
 const SILENT = pino({ level: 'silent' })
 const DENIED = { code: '42501' }
@@ -16,10 +17,7 @@ async function setup() {
   await prepareReader(pool)
   const role = `plain_${name.slice(-8)}`
   await pool.query(`create role ${role} login password 'x'`)
-  opened.defer(async () => {
-    await pool.query(`drop owned by ${role}`)
-    await pool.query(`drop role ${role}`)
-  })
+  opened.defer(() => dropRole(pool, role))
   const { rows } = await pool.query<{ isNew: boolean }>(
     `select current_setting('server_version_num')::int >= 160000 as "isNew"`,
   )

@@ -85,8 +85,8 @@ const SAMPLES: Readonly<Record<string, readonly string[]>> = {
 
 /** Calls with nulls, and with the first, second and third sample of each argument. */
 function callsOf({ name, types }: Routine): string[] {
-  const call = (valueOf: (samples: readonly string[]) => string) => {
-    const values = types.map(type => `${valueOf(SAMPLES[type.replace('pg_catalog.', '')] ?? [])}::${type}`)
+  const call = (write: (samples: readonly string[]) => string) => {
+    const values = types.map(type => `${write(SAMPLES[type.replace('pg_catalog.', '')] ?? [])}::${type}`)
     return `select * from ${name}(${values.join(', ')}) limit 100`
   }
   const nth = (index: number) => (samples: readonly string[]) => {

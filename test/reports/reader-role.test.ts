@@ -6,6 +6,7 @@ import { REPORTS } from '#src/reports/catalogue.ts'
 import { prepareReader } from '#src/reports/reader-role.ts'
 import { runFerryHere } from '#test/cli/run-ferry.ts'
 import { openTestDatabase } from '#test/support/database.ts'
+import { dropRole } from '#test/support/roles.ts'
 import { connectMember } from './member.ts'
 
 /** A database whose reader is prepared, and a client that is connected as a member of that role, with a login. */
@@ -192,7 +193,7 @@ describe('the role ferry_reader', () => {
       for (const statement of statements) await database.pool.query(statement)
       expect(await prepareReader(plain.pool)).toEqual({ status: 'ready' })
     } finally {
-      await database.pool.query(`drop owned by ${role}; drop role ${role}`)
+      await dropRole(database.pool, role)
     }
   })
 

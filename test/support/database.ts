@@ -73,7 +73,7 @@ async function connectionsLeft(client: Client, name: string): Promise<string[]> 
   const allGone = async () => {
     const { rows } = await client.query<{ who: string }>(
       `select application_name || ' (' || coalesce(state, 'unknown') || ')' as who
-         from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+         from pg_stat_activity where datname = $1 and usesysid is not null`,
       [name],
     )
     left = rows.map(row => row.who)

@@ -7,21 +7,26 @@ import { openServer } from './server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A server on which tests may create databases, the migrated database to clone, and how to clone it. */
-    database: { serverUrl: string; template: string; strategy: 'file_copy' | 'wal_log' }
+    /**
+     * A server on which tests may create databases and roles, the same for what only a superuser may do, the migrated
+     * database to clone, and how to clone it.
+     */
+    database: { serverUrl: string; superuserUrl: string; template: string; strategy: 'file_copy' | 'wal_log' }
   }
 }
 
 /** One Postgres and one migrated template database for the whole run; both are removed at its end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using opened = new AsyncDisposableStack()
-  const serverUrl = process.env.FERRY_TEST_DATABASE_URL || (await openServer(opened))
+  const given = process.env.FERRY_TEST_DATABASE_URL
+  const server = given ? { serverUrl: given, superuserUrl: given } : await openServer(opened)
+  const { serverUrl } = server
   const template = `ferry_template_${randomBytes(3).toString('hex')}`
   await onServer(serverUrl, `create database ${template} template template0 encoding 'UTF8'`)
   opened.defer(() => onServer(serverUrl, `drop database ${template} with (force)`))
   const { migrate } = await import('#src/db/migrate.ts')
   await migrate(withDatabase(serverUrl, template))
-  project.provide('database', { serverUrl, template, strategy: await cloneStrategy(serverUrl) })
+  project.provide('database', { ...server, template, strategy: await cloneStrategy(serverUrl) })
   if (project.vitest.projects.every(({ name }) => name !== 'long')) opened.defer(sayWhatIsLeft)
   const kept = opened.move()
   return () => kept.disposeAsync()

@@ -1,7 +1,8 @@
-import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, realpath, rm, statfs } from 'node:fs/promises'
 import { freemem, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { loadPassword, SUPERUSER } from '#src/embedded/cluster.ts'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { findPostmaster } from '#src/embedded/server.ts'
 import { onServer } from './database.ts'
@@ -16,8 +17,11 @@ const SETTINGS = ['fsync = off', 'synchronous_commit = off', 'full_page_writes =
 const MEMORY = '/dev/shm'
 const RUN_TAKES = 4 * 1024 ** 3
 
+/** A server, as who owns Ferry's databases and as its superuser. */
+export type TestServer = { readonly serverUrl: string; readonly superuserUrl: string }
+
 /** Opens an embedded Postgres in a new directory, in memory if there is room, both removed at the end. */
-export async function openServer(opened: AsyncDisposableStack): Promise<string> {
+export async function openServer(opened: AsyncDisposableStack): Promise<TestServer> {
   for (const parent of [MEMORY, tmpdir()]) await removeLeftovers(parent)
   const parent = (await hasRoom(MEMORY)) ? MEMORY : tmpdir()
   const directory = await mkdtemp(join(parent, `${OURS}${process.pid}-`))
@@ -26,9 +30,17 @@ export async function openServer(opened: AsyncDisposableStack): Promise<string> 
   const postgres = opened.use(
     await openEmbeddedPostgres({ dataDir: directory, log: pino({ level: 'silent' }) }),
   )
-  for (const setting of SETTINGS) await onServer(postgres.url, `alter system set ${setting}`)
-  await onServer(postgres.url, 'select pg_reload_conf()')
-  return postgres.url
+  const superuserUrl = await superuserUrlOf(directory, postgres.url)
+  for (const setting of SETTINGS) await onServer(superuserUrl, `alter system set ${setting}`)
+  await onServer(superuserUrl, 'select pg_reload_conf()')
+  await onServer(superuserUrl, `alter role ${new URL(postgres.url).username} createdb`)
+  return { serverUrl: postgres.url, superuserUrl }
+}
+
+/** The address of an embedded Postgres as its superuser, whom Ferry itself uses to start and to stop it only. */
+export async function superuserUrlOf(dataDir: string, url: string): Promise<string> {
+  const password = await loadPassword(await realpath(join(dataDir, 'postgres')))
+  return Object.assign(new URL(url), { username: SUPERUSER, password }).href
 }
 
 async function hasRoom(directory: string): Promise<boolean> {

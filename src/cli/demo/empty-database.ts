@@ -9,7 +9,7 @@ export async function emptyDatabase(url: string): Promise<void> {
   try {
     const { rowCount } = await client.query(
       `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
-         and backend_type = 'client backend'`,
+         and usesysid is not null`,
     )
     if (rowCount !== 0)
       throw new CommandFailed("another program is connected to the demo's database; end it first")
