@@ -8,13 +8,17 @@ export type ServerFacts = {
   readonly isReadOnly: boolean
   /** The database's default isolation level, such as `read committed`. */
   readonly isolation: string
+  /** The role as which Ferry works here. */
+  readonly role: string
+  readonly isSuperuser: boolean
 }
 
 export async function loadServerFacts(pool: Pool): Promise<ServerFacts> {
   const { rows } = await pool.query<ServerFacts>(
     `select current_setting('server_version') as version,
        pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
-       current_setting('default_transaction_isolation') as isolation`,
+       current_setting('default_transaction_isolation') as isolation,
+       current_user as role, current_setting('is_superuser') = 'on' as "isSuperuser"`,
   )
   return onlyRow(rows, 'the server facts')
 }

@@ -99,7 +99,8 @@ async function explainLock(client: Client, error: unknown): Promise<never> {
   throw new QueueRefused(
     `The queue's tables cannot be made or changed: another session has held a lock of the queue for ${LOCK_WITHIN_MS / 1000} s. ` +
       `Sessions that hold such a lock now: ${rows[0]?.pids ?? 'none'}. End the one that is not Ferry's, as its user or as a ` +
-      'superuser: `select pg_terminate_backend(PID)`. docs/operators.md, "A role that only reads", says how to keep readers from it.',
+      'superuser: `select pg_terminate_backend(PID)`. docs/operators.md, "The role that Ferry works as", has the SQL that keeps ' +
+      'others from such locks.',
     { mayPass: true, cause: error },
   )
 }

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
+import { withDatabase } from '#test/support/database.ts'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
 import { dropRole } from '#test/support/roles.ts'
 import { accountsFile, type Cli, openCli } from './open-cli.ts'
@@ -27,6 +28,25 @@ describe('ferry doctor', () => {
     const said = findings.map(finding => finding.found).join('\n')
     expect(said).toMatch(/the platform lists 2 MCP servers \(request_id \w+\)/)
     expect(said).toMatch(/a worker takes up to \d+: room for \d+ workers/)
+  })
+
+  test('says that the role is a superuser, what that means and what to do; not of the owner of the database', async () => {
+    await using cli = await openCli()
+    const { superuserUrl, serverUrl } = inject('database')
+    const [database] = await cli.query<{ name: string }>('select current_database() as name')
+    const roleOf = async (url: string) => {
+      const ended = await cli.ferryRun('doctor --json', {
+        DATABASE_URL: withDatabase(url, database?.name ?? ''),
+      })
+      return jsonLines(ended).find(({ check }) => check === 'role')
+    }
+    expect(await roleOf(superuserUrl)).toEqual({
+      check: 'role',
+      status: 'warn',
+      found: expect.stringMatching(/^the role \S+ of DATABASE_URL is a superuser: .* runs programs/),
+      whatToDo: expect.stringContaining('without SUPERUSER'),
+    })
+    if (serverUrl !== superuserUrl) expect(await roleOf(serverUrl)).toBeUndefined()
   })
 
   test('makes no tables for the queue, and does not call it a fault that there are none', async () => {

@@ -79,14 +79,18 @@ describe('while another process migrates', () => {
     await other.connect()
     opened.defer(() => other.end())
     await other.query('begin; create schema ferry')
+    // In one transaction, one and the same picture of all sessions is shown again and again.
+    const watcher = new Client({ connectionString: url })
+    await watcher.connect()
+    opened.defer(() => watcher.end())
     const kept = opened.move()
-    return { url, other, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+    return { url, other, watcher, [Symbol.asyncDispose]: () => kept.disposeAsync() }
   }
 
   test.each(['commit', 'rollback'])('a migration waits, and goes on after its %s', async end => {
     await using database = await begun()
     const migrated = migrate(database.url)
-    await waitFor(() => isWaiting(database.other), { what: 'the migration to wait' })
+    await waitFor(() => isWaiting(database.watcher), { what: 'the migration to wait' })
     await database.other.query(end)
     expect(await migrated).toBeGreaterThan(0)
     expect(await migrate(database.url)).toBe(0)
@@ -96,7 +100,7 @@ describe('while another process migrates', () => {
     await using database = await begun()
     const stop = new AbortController()
     const migrated = migrate(database.url, 'update', { signal: stop.signal })
-    await waitFor(() => isWaiting(database.other), { what: 'the migration to wait' })
+    await waitFor(() => isWaiting(database.watcher), { what: 'the migration to wait' })
     stop.abort(new Error('stopped'))
     await expect(migrated).rejects.toThrow('stopped')
   })

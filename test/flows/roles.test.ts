@@ -24,7 +24,12 @@ function advisedGrants(database: string, suffix: string): string {
 /** An empty database on which nobody but these two roles may do anything. */
 async function setup() {
   await using opened = new AsyncDisposableStack()
-  const { superuserUrl: serverUrl } = inject('database')
+  const { serverUrl: ownerUrl, superuserUrl: serverUrl } = inject('database')
+  // The servers of these tests have one for all.
+  await onServer(
+    ownerUrl,
+    'do $$ begin create role ferry_reader; exception when duplicate_object then end $$',
+  )
   const suffix = randomBytes(4).toString('hex')
   const name = `ferry_roles_${suffix}`
   await onServer(serverUrl, `create database ${name}`)

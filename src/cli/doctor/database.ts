@@ -22,6 +22,7 @@ async function* checkServer({ pool, backend, embedded }: Ferry): AsyncGenerator<
   const facts = await loadServerFacts(pool)
   const where = embedded === null ? `at ${placeOf(backend.databaseUrl)}` : `embedded, ${embedded}`
   yield versionFinding(facts, where)
+  if (facts.isSuperuser) yield superuserFinding(facts.role)
   if (facts.isolation === 'read committed') return
   yield {
     check: 'isolation',
@@ -40,6 +41,19 @@ function versionFinding({ version, isReadOnly }: ServerFacts, where: string): Fi
     whatToDo:
       'It is a standby, or a failover is in progress: wait, or name the primary in DATABASE_URL. If it is neither, ' +
       'default_transaction_read_only is on for this server, database or role.',
+  }
+}
+
+function superuserFinding(role: string): Finding {
+  return {
+    check: 'role',
+    status: 'warn',
+    found:
+      `the role ${role} of DATABASE_URL is a superuser: whoever gets its rights, by a mistake or a stolen password, runs ` +
+      "programs on the database's machine and reads every database of it",
+    whatToDo:
+      'Give Ferry a database that belongs to a role of its own, without SUPERUSER, and name that role in DATABASE_URL: ' +
+      'docs/operators.md, "The role that Ferry works as", has the SQL.',
   }
 }
 
