@@ -1,15 +1,38 @@
+import { domainToUnicode } from 'node:url'
+import { ANY_ADDRESS, decodedText, holds, holdsAddress } from '#src/model/addresses.ts'
+import { firstOf } from '#src/model/cut-text.ts'
+import { asciiForm } from './spellings.ts'
+
 /*
- * Texts of the platform, such as error messages: which recipients they name, and the same text without recipients.
+ * Texts of the platform, such as error messages: which recipients they name, and the same text without recipients. A
+ * recipient may be spelled as it stands in a URL, in HTML, in JSON or in another encoding.
  */
 
 export type Addressee = { readonly line: bigint; readonly recipient: string }
 
 /** Returns the lines of the recipients that `message` names. An address that is only a part of another one does not count. */
 export function namedIn(message: string, addressees: readonly Addressee[]): bigint[] {
-  const text = message.toLowerCase()
-  return addressees
-    .filter(({ recipient }) => spellings(recipient).some(spelling => hasToken(text, spelling)))
-    .map(({ line }) => line)
+  const whole = wholeWords(message)
+  const raw = lowerCase(whole)
+  const decoded = lowerCase(decodedText(whole))
+  const linesOf = (isNamed: (spelling: string) => boolean) =>
+    addressees.filter(({ recipient }) => spellings(recipient).some(isNamed)).map(({ line }) => line)
+  // A recipient that decoding changes can only be named as it is; decoded it may be another person.
+  const isOdd = (spelling: string) => decodedText(spelling) !== spelling
+  const odd = linesOf(spelling => isOdd(spelling) && hasToken(raw, spelling))
+  if (odd.length > 0) return linesOf(spelling => hasToken(raw, spelling))
+  return linesOf(spelling => !isOdd(spelling) && hasToken(decoded, spelling))
+}
+
+/** No more of a message is searched: it names some thousands of recipients then, and the others are found by halving. */
+const MAX_SEARCHED = 200_000
+
+/** Returns the beginning of a message without its last word if it is cut: of an address the beginning may be another one. */
+function wholeWords(message: string): string {
+  if (message.length <= MAX_SEARCHED) return message
+  let end = MAX_SEARCHED
+  while (end > 0 && !/\s/.test(message.charAt(end - 1))) end--
+  return message.slice(0, end)
 }
 
 /**
@@ -21,8 +44,8 @@ export function isAboutPage(
   pageId: bigint,
   rows: readonly (Addressee & { readonly componentIds: readonly string[] })[],
 ): boolean {
-  const text = message.toLowerCase()
-  const components = new Set(rows.flatMap(row => row.componentIds.map(id => id.toLowerCase())))
+  const text = lowerCase(message)
+  const components = new Set(rows.flatMap(row => row.componentIds.map(lowerCase)))
   return (
     hasToken(text, String(pageId)) &&
     namedIn(message, rows).length === 0 &&
@@ -30,28 +53,57 @@ export function isAboutPage(
   )
 }
 
-/** Returns `message` with `<recipient>` in the place of every address, so that it may be shown and logged. */
+/** A longer text is cut off. */
+const MAX_SHOWN = 1_000
+/** More than any recipient has: one that begins before the cut ends before this. */
+const MARGIN = 1_000
+
+/**
+ * Returns the first 1,000 characters of `message` with `<recipient>` in the place of every address, so that people who may
+ * see recipients can read it. Text that names somebody in another spelling is decoded. Whoever may not see recipients gets
+ * the platform's code only: there are more spellings than any program knows.
+ */
 export function withoutRecipients(message: string, addressees: readonly Addressee[]): string {
-  let text = message
-  for (const { recipient } of addressees) {
-    for (const spelling of spellings(recipient)) {
-      for (let at = tokenAt(text.toLowerCase(), spelling, 0); at >= 0; ) {
-        text = `${text.slice(0, at)}<recipient>${text.slice(at + spelling.length)}`
-        at = tokenAt(text.toLowerCase(), spelling, at + '<recipient>'.length)
-      }
-    }
-  }
-  return text.replace(ANY_ADDRESS, '<recipient>')
+  const text = firstOf(message, MAX_SHOWN + MARGIN)
+  const all = addressees.flatMap(({ recipient }) => spellings(recipient))
+  const decoded = decodedText(text)
+  const isEscaped = masked(decoded, all) !== decoded
+  let shown = masked(isEscaped ? decoded : text, all)
+  if (holdsAny(shown, all)) shown = shown.replace(/\S+/g, word => (holdsAny(word, all) ? MASK : word))
+  if (holdsAny(shown, all)) return MASK
+  return firstOf(shown, text.length < message.length ? Math.min(MAX_SHOWN, shown.length - MARGIN) : MAX_SHOWN)
 }
 
-/** Anything that looks like an e-mail address, also one that is not in the batch. */
-const ANY_ADDRESS = /[^\s"'<>()[\],;:]+@[^\s"'<>()[\],;:]+[^\s"'<>()[\],;:.!?]/g
+const MASK = '<recipient>'
 
-/** The recipient as it is, and as it stands in a JSON string. */
+function masked(text: string, all: readonly string[]): string {
+  let shown = text
+  for (const spelling of all) {
+    for (let at = tokenAt(lowerCase(shown), spelling, 0); at >= 0; ) {
+      shown = shown.slice(0, at) + MASK + shown.slice(at + spelling.length)
+      at = tokenAt(lowerCase(shown), spelling, at + MASK.length)
+    }
+  }
+  return shown.replace(ANY_ADDRESS, MASK)
+}
+
+function holdsAny(shown: string, all: readonly string[]): boolean {
+  const text = shown.replaceAll(MASK, ' ')
+  return holdsAddress(text) || holds(text, decoded => all.some(one => hasToken(lowerCase(decoded), one)))
+}
+
+/** The recipient as it is, as it stands in a JSON string, and with its domain in and without ASCII. */
 function spellings(recipient: string): string[] {
-  const plain = recipient.toLowerCase()
-  const escaped = JSON.stringify(plain).slice(1, -1)
-  return plain === '' ? [] : plain === escaped ? [plain] : [plain, escaped]
+  const plain = lowerCase(recipient)
+  if (plain === '') return []
+  const at = plain.lastIndexOf('@') + 1
+  const unicode = plain.includes('xn--', at) ? plain.slice(0, at) + domainToUnicode(plain.slice(at)) : plain
+  return [...new Set([plain, JSON.stringify(plain).slice(1, -1), asciiForm(plain), unicode])]
+}
+
+/** In lower case, and as long as before: what is found at a place of it is at the same place of `text`. */
+function lowerCase(text: string): string {
+  return text.replaceAll('\u0130', 'i').toLowerCase()
 }
 
 function hasToken(text: string, token: string): boolean {

@@ -31,8 +31,7 @@ export function appearanceOf<Row>(
   const sinceMs = Math.max(...listed.map(atMs => atMs ?? Number.NEGATIVE_INFINITY))
   if (sinceMs === Number.NEGATIVE_INFINITY) return 'first reading'
   const createdAtMs = plausibleMs(table.createdAtOf(row))
-  const isNew =
-    createdAtMs >= sinceMs - CLOCK_DIFFERENCE_MS && createdAtMs <= nowMs + CLOCK_DIFFERENCE_MS
+  const isNew = createdAtMs >= sinceMs - CLOCK_DIFFERENCE_MS && createdAtMs <= nowMs + CLOCK_DIFFERENCE_MS
   return isNew ? null : 'unexplained'
 }
 

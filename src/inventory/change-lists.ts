@@ -102,7 +102,9 @@ function examinedOf(
     const from = param(instant, 'timestamptz')
     conditions.push(`${at} <= ${from}`)
     if (of === resource) {
-      conditions.push(`(${at} < ${from} or ${place} > (${param(account, 'text')}, ${id === '' ? NO_ID[idType] : param(id, idType)}))`)
+      conditions.push(
+        `(${at} < ${from} or ${place} > (${param(account, 'text')}, ${id === '' ? NO_ID[idType] : param(id, idType)}))`,
+      )
     }
     if (of > resource) conditions.push(`${at} < ${from}`)
   }
@@ -147,7 +149,8 @@ function matchesOf(list: ChangeList, filter: ChangePageFilter, param: AddParam):
       select from ${table} v where v.folder_id = ${param(filter.folder, 'numeric')} and v.valid_from = w.at
         and v.account = w.account and v.appeared = 'first reading')`)
   } else if (filter.folder !== undefined) conditions.push(`w.folder_id = ${param(filter.folder, 'numeric')}`)
-  if (filter.by !== undefined) conditions.push(`w.appeared is null and w.updater_name = ${param(filter.by, 'text')}`)
+  if (filter.by !== undefined)
+    conditions.push(`w.appeared is null and w.updater_name = ${param(filter.by, 'text')}`)
   const isOfOne = (filter.rule ?? filter.server) !== undefined
   // The versions of one row are looked up. Those of many are hashed: to look up each would take ten times as long.
   const isAmong = (other: 'valid_from' | 'valid_to') =>

@@ -97,9 +97,7 @@ function eventsOf(filter: ChangeFilter, limit: number | null): Query {
     filter.server === undefined ? '' : ` and v.server_id = ${param(filter.server, 'text')}`,
   ].join('')
   const by =
-    filter.by === undefined
-      ? ''
-      : ` and v.appeared is null and v.updater_name = ${param(filter.by, 'text')}`
+    filter.by === undefined ? '' : ` and v.appeared is null and v.updater_name = ${param(filter.by, 'text')}`
   const isOfOne = (filter.rule ?? filter.server) !== undefined
   const since = filter.since === undefined ? `'-infinity'::timestamptz` : param(filter.since, 'timestamptz')
   const until = filter.until === undefined ? `'infinity'::timestamptz` : param(filter.until, 'timestamptz')
@@ -116,8 +114,7 @@ function eventsOf(filter: ChangeFilter, limit: number | null): Query {
        and v.valid_to >= (select case when count(*) >= $1::int then min(at) else '-infinity' end from began_${n})${conditions}
        and not exists (${successor(resource)})
      order by v.valid_to desc limit $1::int`
-  const ofAccount =
-    filter.account === undefined ? '' : ` and r.account = ${param(filter.account, 'text')}`
+  const ofAccount = filter.account === undefined ? '' : ` and r.account = ${param(filter.account, 'text')}`
   const readFirst = `(
     select r.resource, r.account, '' as id, null::numeric as rule_id, r.applied_at as at from ferry.sync_runs r
     where r.first_read > 0 and r.applied_at >= ${since} and r.applied_at >= ${START} and r.applied_at <= ${until}${ofAccount}

@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import { holdsAddress } from '#src/model/addresses.ts'
+import { cutText, firstOf } from '#src/model/cut-text.ts'
 import { cleanString } from './clean-text.ts'
 import { FailureEnvelope, SuccessEnvelope } from './contract.ts'
 import { parseLossless } from './lossless-json.ts'
@@ -24,8 +26,11 @@ export type Scrub = (text: string) => string
 
 type Origin = { httpStatus: number; requestId: string | null; retryAfterMs: number | null }
 
-/** Longer text of the platform is cut off. */
+/** Longer text of the platform is cut off; a message only by `withShortMessage`, so that it can be searched as a whole. */
 const MAX_TEXT_LENGTH = 1_000
+
+/** What stands for a code or a request_id that is none, or in which somebody's address stands. */
+const UNREADABLE = 'Unreadable'
 
 /**
  * Reads an answer and checks its envelope and `data`. Never throws for what the platform sent. `damage` says where the rows of
@@ -55,7 +60,7 @@ export function readAnswer<T>(
       refusedWithoutEnvelope(origin, damage === null ? 'not valid JSON' : `not valid JSON: ${damage}`),
     )
   }
-  const verdict = readEnvelope(body, origin, tidy)
+  const verdict = readEnvelope(body, origin, scrub)
   if (!verdict.ok) return verdict
   const checked = data.safeParse(verdict.data)
   if (checked.success) return { ...verdict, data: checked.data }
@@ -64,14 +69,23 @@ export function readAnswer<T>(
   return refused(brokenContract({ ...origin, requestId: verdict.requestId }, `${field} ${issue?.message}`))
 }
 
+/** The same with a message that is short enough to be stored, logged and printed. */
+export function withShortMessage<T>(answer: Answer<T>): Answer<T> {
+  if (answer.ok) return answer
+  const { refusal } = answer
+  return { ...answer, refusal: { ...refusal, message: cutText(refusal.message, MAX_TEXT_LENGTH) } }
+}
+
 /** Section 2.1 of the contract. A code other than `OK` is a failure, whatever the status. */
-function readEnvelope(body: unknown, origin: Origin, tidy: Scrub): Verdict<unknown> {
+function readEnvelope(body: unknown, origin: Origin, scrub: Scrub): Verdict<unknown> {
+  const tidy = (text: string) => tidied(text, scrub)
   const isSuccess = isSuccessStatus(origin.httpStatus)
   const failure = FailureEnvelope.safeParse(body)
   if (failure.success && !(isSuccess && failure.data.error.code === 'OK')) {
     const { request_id, error } = failure.data
-    const requestId = mapped(request_id ?? null, tidy)
-    const refusal = refusedByPlatform({ ...origin, requestId }, tidy(error.code), tidy(error.message ?? ''))
+    const requestId = mapped(request_id ?? null, id => idIn(tidy(id)))
+    const message = cleanString(scrub(error.message ?? ''))
+    const refusal = refusedByPlatform({ ...origin, requestId }, codeIn(tidy(error.code)), message)
     return refused({ ...refusal, requestId: requestId ?? origin.requestId })
   }
   if (!isSuccess) return refused(refusedWithoutEnvelope(origin, 'JSON, but without an error code'))
@@ -79,7 +93,7 @@ function readEnvelope(body: unknown, origin: Origin, tidy: Scrub): Verdict<unkno
   const success = SuccessEnvelope.safeParse(body)
   // Without it the answer may be a gateway's, whatever its headers say.
   if (!success.success) return refused(brokenContract(origin, 'request_id is missing'))
-  const requestId = tidy(success.data.request_id)
+  const requestId = idIn(tidy(success.data.request_id))
   if (!isObject(body) || !('data' in body)) {
     return refused(brokenContract({ ...origin, requestId }, 'data is missing'))
   }
@@ -103,7 +117,7 @@ export function isJson(contentType: string | null): boolean {
 export function requestIdOf({ headers }: Pick<AnswerHead, 'headers'>, scrub: Scrub): string | null {
   const names = ['service-request-id', ...Object.keys(headers).filter(name => /(^|-)request-id$/.test(name))]
   const found = names.map(name => header({ headers }, name)).find(id => id !== null && id !== '') ?? null
-  return mapped(found, id => tidied(id, scrub))
+  return mapped(found, id => idIn(tidied(id, scrub)))
 }
 
 /**
@@ -142,7 +156,16 @@ function refused(refusal: Refusal): { readonly ok: false; readonly refusal: Refu
 }
 
 function tidied(text: string, scrub: Scrub): string {
-  return cleanString(scrub(text)).slice(0, MAX_TEXT_LENGTH)
+  return cleanString(firstOf(scrub(text), MAX_TEXT_LENGTH))
+}
+
+/** Codes are logged, counted and shown to everybody: a text in the place of one is not. */
+function codeIn(text: string): string {
+  return /^\w[\w.:-]{0,63}$/.test(text) && !holdsAddress(text) ? text : UNREADABLE
+}
+
+function idIn(text: string): string {
+  return holdsAddress(text) ? UNREADABLE : text
 }
 
 function mapped(text: string | null, map: (text: string) => string): string | null {

@@ -3,7 +3,7 @@ import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { CallEnd } from '#src/model/call-end.ts'
 import type { CallObserver } from '#src/model/call-observer.ts'
 import type { Secret } from '#src/model/secret.ts'
-import { type Answer, readAnswer, type Scrub } from './answer.ts'
+import { type Answer, readAnswer, type Scrub, withShortMessage } from './answer.ts'
 import { openCallWarnings } from './call-warnings.ts'
 import { ImportBody, ImportData } from './contract.ts'
 import { openRoute, type ProxyChoice } from './dispatcher.ts'
@@ -38,7 +38,10 @@ export type PlatformClient = AsyncDisposable & {
   ): Promise<Answer<ListingEnd>>
   /** Lists one page of MCP servers, its rows as they came; `readMcpServers` puts pages together. */
   listMcpPage(ask: McpPageAsk, context: CallContext): Promise<Answer<McpPage>>
-  /** Sends one batch, once: whether it may be sent again is not for a client to decide. Rejects only if nothing was sent. */
+  /**
+   * Sends one batch, once: whether it may be sent again is not for a client to decide. The message of a refusal is whole, and
+   * may name recipients. Rejects only if nothing was sent.
+   */
   importSubscribers(batch: ImportBody, context: ImportCallContext): Promise<ImportCall>
 }
 
@@ -131,7 +134,7 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
     const sent = await send(request, { permit, renewPermit }, signal)
     if (sent.end) await throttle.finishCall(sent.permit, sent.end)
     else if (sent.permit) await throttle.returnPermit(sent.permit)
-    return sent.answer
+    return withShortMessage(sent.answer)
   }
 
   function list<Body, T>(

@@ -151,6 +151,10 @@ export function isOfContract(code: string, httpStatus: number): boolean {
   return codeOfContract(code)?.[1] === httpStatus
 }
 
+export function isCodeOfContract(code: string): boolean {
+  return codeOfContract(code) !== undefined
+}
+
 function codeOfContract(code: string) {
   return Object.hasOwn(CODES, code) ? CODES[code] : undefined
 }

@@ -7,7 +7,7 @@ export const READER = 'ferry_reader'
 
 /**
  * The tables that the role may read beside all views, each with the columns that it may not: rows as the platform sent
- * them, hashes of keys and of data, and the tokens of leases. What is not here, it may not read at all: people and what
+ * them, its words about recipients, hashes of keys and of data, and the tokens of leases. What is not here, it may not read at all: people and what
  * became of their rows (`import_recipients`, `import_rejects`, `import_left_out`), and the salt of their hashes
  * (`installation`). Reports about these are views, which read as their owner.
  */
@@ -18,7 +18,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   contract_drift: [],
   events: [],
   history: [],
-  import_batches: ['claim'],
+  import_batches: ['claim', 'message', 'reasons'],
   import_locales: [],
   imports: [],
   inventory_promises: [],

@@ -73,27 +73,30 @@ const BLOCK = upTo(1_000)
 test.for([
   ['rows', (n: number) => added(BLOCK.map(id => id + n * 1_000))],
   ['firings', (n: number) => ({ ...added([]), began: BLOCK.map(id => `${id + n * 1_000}`) })],
-] as const)('up to 4,000 %s are kept in memory, and not written before the end; one more, and all are', async ([, block]) => {
-  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
-  const { writer, lease } = await openWriter(harness, 'default')
-  const isWriting = async () => {
-    const locks = `select from pg_locks where (${ON_VERSIONS} or relation = 'ferry.alert_rule_firings'::regclass
+] as const)(
+  'up to 4,000 %s are kept in memory, and not written before the end; one more, and all are',
+  async ([, block]) => {
+    await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+    const { writer, lease } = await openWriter(harness, 'default')
+    const isWriting = async () => {
+      const locks = `select from pg_locks where (${ON_VERSIONS} or relation = 'ferry.alert_rule_firings'::regclass
       and database = (select oid from pg_database where datname = current_database())) and mode = 'RowExclusiveLock'`
-    return (await harness.query(locks)).length > 0
-  }
-  writer.mark()
-  for (let n = 0; n < 4; n++) {
-    await writer.write(block(n))
+      return (await harness.query(locks)).length > 0
+    }
+    writer.mark()
+    for (let n = 0; n < 4; n++) {
+      await writer.write(block(n))
+      expect(await isWriting()).toBe(false)
+    }
+    await writer.write(added([]))
     expect(await isWriting()).toBe(false)
-  }
-  await writer.write(added([]))
-  expect(await isWriting()).toBe(false)
-  await writer.write(adding(4_001, 0))
-  expect(await isWriting()).toBe(true)
-  await writer.discard()
-  expect(await isWriting()).toBe(false)
-  await lease.release()
-})
+    await writer.write(adding(4_001, 0))
+    expect(await isWriting()).toBe(true)
+    await writer.discard()
+    expect(await isWriting()).toBe(false)
+    await lease.release()
+  },
+)
 
 /** The writer of a run of its own. */
 async function openWriter(harness: FerryHarness, account: string) {

@@ -2,7 +2,17 @@ import { expect, test } from 'vitest'
 import { syncInventory } from '#src/inventory/sync.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
-import { currentIds, hand, type Listed, refused, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+import {
+  currentIds,
+  hand,
+  type Listed,
+  refused,
+  rules,
+  scriptedAccount,
+  syncListed,
+  upTo,
+  withAccounts,
+} from './scripted-account.ts'
 
 type ListRules = PlatformClient['listAlertRules']
 type Sink = Parameters<ListRules>[1]
@@ -110,7 +120,9 @@ test('a first listing with a row nobody can name concludes nothing, however litt
 })
 
 /** How a second listing does not confirm the first. */
-const NOT_CONFIRMING: Readonly<Record<string, (rows: readonly Listed[], sink: Sink) => ReturnType<ListRules>>> = {
+const NOT_CONFIRMING: Readonly<
+  Record<string, (rows: readonly Listed[], sink: Sink) => ReturnType<ListRules>>
+> = {
   'is refused': async () => refused('AccessDenied'),
   'is refused after its rows': (rows, sink) => hand(rows, sink).then(() => refused('AccessDenied')),
   'has a row nobody can name': async (rows, sink) => {
@@ -121,40 +133,49 @@ const NOT_CONFIRMING: Readonly<Record<string, (rows: readonly Listed[], sink: Si
 
 for (const [what, second] of Object.entries(NOT_CONFIRMING)) {
   // The changes of the larger one do not fit into memory before the second listing begins.
-  test.each([20, 5_000])(`if a second listing ${what}, what is new and changed of %i rules is applied`, async size => {
-    await using harness = await openFerryHarness(SMALL)
-    await syncListed(harness, [rules(upTo(size), { name: 'old' })])
-    const first = rules(upTo(size + 1).slice(1), { name: 'new', firing: true })
-    const account = scriptedAccount('default', () => first)
-    let calls = 0
-    const listAlertRules: ListRules = (folder, sink, context) =>
-      ++calls === 2 ? second(first, sink) : account.client.listAlertRules(folder, sink, context)
-    const context = withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } })
-    const sync = () =>
-      syncInventory(
-        context,
-        { account: 'default', resource: 'alert-rules', trigger: 'manual' },
-        new AbortController().signal,
-      )
-    expect(await sync()).toMatchObject({
-      status: 'partial',
-      added: 1,
-      changed: size - 1,
-      removed: 0,
-      seen: size,
-      requests: 2,
-      message: expect.stringMatching(/^1 rows were not listed.*nothing was removed/),
-    })
-    const stored = () =>
-      harness.query(
-        `select name, count(*)::int, (select count(*)::int from ferry.alert_rule_firings where ended is null) as firing
+  test.each([20, 5_000])(
+    `if a second listing ${what}, what is new and changed of %i rules is applied`,
+    async size => {
+      await using harness = await openFerryHarness(SMALL)
+      await syncListed(harness, [rules(upTo(size), { name: 'old' })])
+      const first = rules(upTo(size + 1).slice(1), { name: 'new', firing: true })
+      const account = scriptedAccount('default', () => first)
+      let calls = 0
+      const listAlertRules: ListRules = (folder, sink, context) =>
+        ++calls === 2 ? second(first, sink) : account.client.listAlertRules(folder, sink, context)
+      const context = withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } })
+      const sync = () =>
+        syncInventory(
+          context,
+          { account: 'default', resource: 'alert-rules', trigger: 'manual' },
+          new AbortController().signal,
+        )
+      expect(await sync()).toMatchObject({
+        status: 'partial',
+        added: 1,
+        changed: size - 1,
+        removed: 0,
+        seen: size,
+        requests: 2,
+        message: expect.stringMatching(/^1 rows were not listed.*nothing was removed/),
+      })
+      const stored = () =>
+        harness.query(
+          `select name, count(*)::int, (select count(*)::int from ferry.alert_rule_firings where ended is null) as firing
          from ferry.alert_rules group by name order by name`,
-      )
-    expect(await stored()).toEqual([
-      { name: 'new', count: size, firing: size },
-      { name: 'old', count: 1, firing: size },
-    ])
-    expect(await sync()).toMatchObject({ status: 'succeeded', added: 0, changed: 0, removed: 1, requests: 2 })
-    expect(await stored()).toEqual([{ name: 'new', count: size, firing: size }])
-  })
+        )
+      expect(await stored()).toEqual([
+        { name: 'new', count: size, firing: size },
+        { name: 'old', count: 1, firing: size },
+      ])
+      expect(await sync()).toMatchObject({
+        status: 'succeeded',
+        added: 0,
+        changed: 0,
+        removed: 1,
+        requests: 2,
+      })
+      expect(await stored()).toEqual([{ name: 'new', count: size, firing: size }])
+    },
+  )
 }

@@ -41,14 +41,22 @@ describe.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])('history %i', seed => {
     const startMs = Math.ceil(start[0]?.ms ?? 0)
     expect(startMs > 0).toBe(keepMs !== null)
     // The snapshots of that time go with the versions.
-    const kept = histories.map(one => ({ ...one, snapshots: one.snapshots.filter(({ atMs }) => atMs >= startMs) }))
+    const kept = histories.map(one => ({
+      ...one,
+      snapshots: one.snapshots.filter(({ atMs }) => atMs >= startMs),
+    }))
     await compareAll(store, kept, keptSince(all, startMs), startMs)
   })
 })
 
 async function compareAll(store: TestStore, histories: AccountHistory[], seen: Seen, startMs: number) {
   const nowMs = Date.now()
-  const same = async (report: string, columns: string, given: ReportArguments, wanted: readonly alerts.Row[]) => {
+  const same = async (
+    report: string,
+    columns: string,
+    given: ReportArguments,
+    wanted: readonly alerts.Row[],
+  ) => {
     const shown = await ask(store, report, columns, given)
     expect(sorted(shown), report).toEqual(sorted(wanted).map(row => row.map(roughly)))
   }
@@ -60,23 +68,82 @@ async function compareAll(store: TestStore, histories: AccountHistory[], seen: S
     const never = alerts.neverFired(seen, nowMs, startMs, account ?? null)
     await same('rules_never_fired', 'account id name first_seen days_observed', only, never)
   }
-  await same('rules_switched_off', 'account id name since switch_seen updater_name', {}, alerts.switched(seen, startMs, of => !of.enabled))
-  await same('rules_debug_left_on', 'account id name since switch_seen updater_name', {}, alerts.switched(seen, startMs, of => of.debug))
+  await same(
+    'rules_switched_off',
+    'account id name since switch_seen updater_name',
+    {},
+    alerts.switched(seen, startMs, of => !of.enabled),
+  )
+  await same(
+    'rules_debug_left_on',
+    'account id name since switch_seen updater_name',
+    {},
+    alerts.switched(seen, startMs, of => of.debug),
+  )
 
   for (const days of [0.7, 3, 20]) {
     const sinceMs = Math.max(nowMs - days * DAY_MS, startMs)
     const since = { since: new Date(sinceMs) }
-    await same('time_to_clear', 'account team episodes p50 p90 longest removed began_unseen', since, alerts.timeToClear(seen, sinceMs))
-    await same('rules_noisy', 'account id name team episodes hours flaps night_share last_began firing', since, alerts.noisy(seen, sinceMs, nowMs, zoneOf))
-    await same('rules_longest_firing', 'account id name fired_for', since, alerts.longestFiring(seen, sinceMs, nowMs).map(row => [...row.slice(0, 3), { intervalMs: row[3] }]))
-    await same('silenced', 'account at what id name folder_id team fields updater_name began ended while_firing', since, alerts.silenced(seen, sinceMs))
-    await same('churn_by_folder', 'account folder_id added changed removed returned changes rules_now first_read', since, changes.churn(seen, sinceMs))
-    await same('editors', 'account folder_id updater_name edits share last_edit only_editor', since, changes.editors(seen, sinceMs))
-    const edits = await store.pool.query({ text: 'select account, id::text, folder_id::text, updater_id::text, edited_at from ferry.rule_edits($1)', values: [since.since], rowMode: 'array' })
-    expect(sorted(edits.rows), 'rule_edits').toEqual(sorted(changes.ruleEdits(seen, sinceMs).map(row => row.map(cell => (typeof cell === 'bigint' ? `${cell}` : cell)))))
-    const mass = await store.pool.query({ text: 'select account, updater_name, began, ended, rules, edits, folders from ferry.mass_edits($1, 2)', values: [since.since], rowMode: 'array' })
+    await same(
+      'time_to_clear',
+      'account team episodes p50 p90 longest removed began_unseen',
+      since,
+      alerts.timeToClear(seen, sinceMs),
+    )
+    await same(
+      'rules_noisy',
+      'account id name team episodes hours flaps night_share last_began firing',
+      since,
+      alerts.noisy(seen, sinceMs, nowMs, zoneOf),
+    )
+    await same(
+      'rules_longest_firing',
+      'account id name fired_for',
+      since,
+      alerts.longestFiring(seen, sinceMs, nowMs).map(row => [...row.slice(0, 3), { intervalMs: row[3] }]),
+    )
+    await same(
+      'silenced',
+      'account at what id name folder_id team fields updater_name began ended while_firing',
+      since,
+      alerts.silenced(seen, sinceMs),
+    )
+    await same(
+      'churn_by_folder',
+      'account folder_id added changed removed returned changes rules_now first_read',
+      since,
+      changes.churn(seen, sinceMs),
+    )
+    await same(
+      'editors',
+      'account folder_id updater_name edits share last_edit only_editor',
+      since,
+      changes.editors(seen, sinceMs),
+    )
+    const edits = await store.pool.query({
+      text: 'select account, id::text, folder_id::text, updater_id::text, edited_at from ferry.rule_edits($1)',
+      values: [since.since],
+      rowMode: 'array',
+    })
+    expect(sorted(edits.rows), 'rule_edits').toEqual(
+      sorted(
+        changes
+          .ruleEdits(seen, sinceMs)
+          .map(row => row.map(cell => (typeof cell === 'bigint' ? `${cell}` : cell))),
+      ),
+    )
+    const mass = await store.pool.query({
+      text: 'select account, updater_name, began, ended, rules, edits, folders from ferry.mass_edits($1, 2)',
+      values: [since.since],
+      rowMode: 'array',
+    })
     expect(sorted(mass.rows), 'mass_edits').toEqual(sorted(changes.massEdits(seen, sinceMs, 2)))
-    await same('mcp_tool_changes', 'account observed_at server_id server_name change tool before after', since, servers.toolChanges(seen, sinceMs))
+    await same(
+      'mcp_tool_changes',
+      'account observed_at server_id server_name change tool before after',
+      since,
+      servers.toolChanges(seen, sinceMs),
+    )
     await compareBetween(store, seen, sinceMs, nowMs)
     await compareBetween(store, seen, nowMs - DAY_MS / 2, sinceMs)
     await compareTimes(store, histories, nowMs - days * DAY_MS)
@@ -88,13 +155,28 @@ async function compareAll(store: TestStore, histories: AccountHistory[], seen: S
   await same('rules_by_team', teams, {}, alerts.ruleCounts(now, 'team'))
   await same('rules_unowned', 'account folder_id id name', {}, alerts.unowned(now))
   const current = seen.servers.filter(one => one.toMs === null)
-  await same('mcp_tools', 'account tool server_id server_name description servers', {}, servers.tools(current))
-  await same('mcp_by_team', 'account team_id servers enabled tools shared last_change', {}, servers.byTeam(current))
+  await same(
+    'mcp_tools',
+    'account tool server_id server_name description servers',
+    {},
+    servers.tools(current),
+  )
+  await same(
+    'mcp_by_team',
+    'account team_id servers enabled tools shared last_change',
+    {},
+    servers.byTeam(current),
+  )
   await same('mcp_risk', 'account server_id reason tool', {}, servers.risks(current))
 
   // A night that both accounts have, or one.
   const takenAt = histories.map(one => times.nights(one, startMs, nowMs))
-  for (const night of new Set(takenAt.flat().filter(row => row[3] !== null && (row[3] as Date).getTime() >= startMs).map(row => row[1] as string))) {
+  for (const night of new Set(
+    takenAt
+      .flat()
+      .filter(row => row[3] !== null && (row[3] as Date).getTime() >= startMs)
+      .map(row => row[1] as string),
+  )) {
     const atMsOf = (account: string) => {
       const row = takenAt.flat().find(one => one[0] === account && one[1] === night)
       return (row?.[3] as Date | null | undefined)?.getTime() ?? null
@@ -103,9 +185,21 @@ async function compareAll(store: TestStore, histories: AccountHistory[], seen: S
     await same('rules_by_folder', folders, { night }, alerts.ruleCounts(then, 'folder'))
     await same('rules_by_team', teams, { night }, alerts.ruleCounts(then, 'team'))
     await same('rules_unowned', 'account folder_id id name', { night }, alerts.unowned(then))
-    const thenServers = seen.servers.filter(one => atMsOf(one.account) !== null && isAt(one, atMsOf(one.account) as number))
-    await same('mcp_tools', 'account tool server_id server_name description servers', { night }, servers.tools(thenServers))
-    await same('mcp_by_team', 'account team_id servers enabled tools shared last_change', { night }, servers.byTeam(thenServers))
+    const thenServers = seen.servers.filter(
+      one => atMsOf(one.account) !== null && isAt(one, atMsOf(one.account) as number),
+    )
+    await same(
+      'mcp_tools',
+      'account tool server_id server_name description servers',
+      { night },
+      servers.tools(thenServers),
+    )
+    await same(
+      'mcp_by_team',
+      'account team_id servers enabled tools shared last_change',
+      { night },
+      servers.byTeam(thenServers),
+    )
   }
 }
 
@@ -133,14 +227,24 @@ async function compareTimes(store: TestStore, histories: readonly AccountHistory
   const nowMs = Date.now()
   const since = { since: new Date(sinceMs) }
   const ofRules = (rows: unknown[][]) => rows.filter(row => row[1] === 'alert-rules')
-  const spots = ofRules(await ask(store, 'blind_spots', 'account inventory from to late_from fresh_again_at error_code', since))
+  const spots = ofRules(
+    await ask(store, 'blind_spots', 'account inventory from to late_from fresh_again_at error_code', since),
+  )
   const at = (ms: number | null) => (ms === null ? null : new Date(ms))
   expect(sorted(spots), 'blind_spots').toEqual(
     sorted(
       histories.flatMap(one =>
         times
           .blindSpotsOf(one, sinceMs, nowMs)
-          .map(s => [one.account, 'alert-rules', at(s.fromMs), at(s.toMs), at(s.lateMs), at(s.freshMs), s.error]),
+          .map(s => [
+            one.account,
+            'alert-rules',
+            at(s.fromMs),
+            at(s.toMs),
+            at(s.lateMs),
+            at(s.freshMs),
+            s.error,
+          ]),
       ),
     ),
   )
@@ -151,9 +255,10 @@ async function compareTimes(store: TestStore, histories: readonly AccountHistory
     ),
   )
   const fresh = ofRules(await ask(store, 'freshness', 'account inventory state why_late'))
-  expect(fresh.map(([account, , ...row]) => [account, ...row]), 'freshness').toEqual(
-    histories.map(one => times.freshness(one, nowMs)),
-  )
+  expect(
+    fresh.map(([account, , ...row]) => [account, ...row]),
+    'freshness',
+  ).toEqual(histories.map(one => times.freshness(one, nowMs)))
   expect(sorted(await ask(store, 'nights', 'account night status taken_at', since)), 'nights').toEqual(
     sorted(histories.flatMap(one => times.nights(one, sinceMs, nowMs))),
   )
@@ -161,7 +266,14 @@ async function compareTimes(store: TestStore, histories: readonly AccountHistory
 
 /** In one order, whatever a report's own is. */
 function sorted(rows: readonly alerts.Row[]): alerts.Row[] {
-  const key = (row: alerts.Row) => row.map(cell => (typeof cell === 'number' || isInterval(cell) ? '' : `${cell instanceof Date ? cell.toISOString() : cell}`)).join('\t')
+  const key = (row: alerts.Row) =>
+    row
+      .map(cell =>
+        typeof cell === 'number' || isInterval(cell)
+          ? ''
+          : `${cell instanceof Date ? cell.toISOString() : cell}`,
+      )
+      .join('\t')
   return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
@@ -170,7 +282,9 @@ const isInterval = (cell: unknown): cell is { intervalMs: number } =>
 
 /** What lasts until now was asked for a moment earlier. */
 function roughly(cell: unknown): unknown {
-  if (isInterval(cell)) return { intervalMs: expect.toSatisfy(ms => Math.abs(ms - cell.intervalMs) < ABOUT_A_MINUTE) }
-  if (typeof cell === 'number' && !Number.isInteger(cell)) return expect.toSatisfy(value => Math.abs(value - cell) < 0.02)
+  if (isInterval(cell))
+    return { intervalMs: expect.toSatisfy(ms => Math.abs(ms - cell.intervalMs) < ABOUT_A_MINUTE) }
+  if (typeof cell === 'number' && !Number.isInteger(cell))
+    return expect.toSatisfy(value => Math.abs(value - cell) < 0.02)
   return cell
 }

@@ -39,6 +39,8 @@ const DENIED = '42501'
 /** All of these tables, and these columns of others: nothing else is kept from the role. */
 const HIDDEN = [
   'import_batches.claim',
+  'import_batches.message',
+  'import_batches.reasons',
   'import_left_out',
   'import_recipients',
   'import_rejects',

@@ -70,7 +70,17 @@ export async function insertServerVersion(
     `insert into ferry.mcp_server_versions (account, server_id, valid_from, valid_to, opened_by_run, closed_by_run,
        server_name, tools, team_id, description, url, status, auth_mode, fingerprint, account_id, created_at, appeared)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, md5($7)::uuid, 1, 0, $14)`,
-    [...timesOf(version, 's'), version.name, JSON.stringify(tools), team, description, url, status, auth, appeared ?? null],
+    [
+      ...timesOf(version, 's'),
+      version.name,
+      JSON.stringify(tools),
+      team,
+      description,
+      url,
+      status,
+      auth,
+      appeared ?? null,
+    ],
   )
 }
 

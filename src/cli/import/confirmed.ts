@@ -1,5 +1,5 @@
 import type { Ferry } from '#src/ferry.ts'
-import type { Progress } from '#src/imports/reporting/progress.ts'
+import type { ProgressWithPause } from '#src/imports/reporting/progress.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { isActive } from '#src/model/import.ts'
 import type { OneShotContext } from '../command-context.ts'
@@ -66,7 +66,7 @@ export async function watchToTheEnd(
   return endOf(progress, options)
 }
 
-function endOf(outcome: Pick<Progress, 'summary' | 'pause'>, options: Options): ExitCode {
+function endOf(outcome: Pick<ProgressWithPause, 'summary' | 'pause'>, options: Options): ExitCode {
   if (options.json) printJson(outcome.summary)
   else printSummary(outcome.summary)
   explainOutcome(outcome)

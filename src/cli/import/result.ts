@@ -1,4 +1,4 @@
-import type { PauseReport } from '#src/imports/reporting/summary.ts'
+import type { PauseWithWords } from '#src/imports/reporting/summary.ts'
 import { counted } from '#src/model/counted.ts'
 import { type ImportSummary, missingOf } from '#src/model/import.ts'
 import { codeAside } from '#src/model/reason.ts'
@@ -7,7 +7,7 @@ import { type Cell, cellText, duration, fits, harmless, print, printAside, print
 import { isRefusal } from '../run-result.ts'
 
 /** How an import ended, or where it stands if it has not ended. */
-export type Outcome = { readonly summary: ImportSummary; readonly pause: PauseReport | null }
+export type Outcome = { readonly summary: ImportSummary; readonly pause: PauseWithWords | null }
 
 /** The command is done with an import that is active, and not with one that waits for a person. */
 export function exitCodeOf({ summary, pause }: Outcome): ExitCode {
@@ -79,12 +79,13 @@ export function explainOutcome({ summary, pause }: Outcome): void {
   }
 }
 
-export function pauseInWords({ import: id }: ImportSummary, pause: PauseReport): string {
+export function pauseInWords({ import: id }: ImportSummary, pause: PauseWithWords): string {
   const request = pause.requestId === null ? '' : `request_id ${pause.requestId}`
   const resume = `\`ferry imports resume ${id}\` continues it.`
   return [
     `paused${codeAside(pause.code, pause.message)}.`,
     pause.message ?? '',
+    pause.platformMessage === null ? '' : `In its words: ${pause.platformMessage}`,
     pause.whatToDo ?? '',
     resume,
     request,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { retryTransient } from '#src/db/retry.ts'
 import type { ImportContext } from '#src/imports/context.ts'
-import { loadProgress, type Progress } from '#src/imports/reporting/progress.ts'
+import { loadProgress, type ProgressWithPause } from '#src/imports/reporting/progress.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { NO_WORKER, WORKER_SOON } from '#src/imports/reporting/why-waiting.ts'
 import { workImport } from '#src/imports/sending/work.ts'
@@ -19,7 +19,7 @@ export async function followImport(
   id: bigint,
   view: View,
   signal: AbortSignal,
-): Promise<Progress> {
+): Promise<ProgressWithPause> {
   try {
     for (;;) {
       const progress = await look(ferry, id)
@@ -33,7 +33,7 @@ export async function followImport(
 }
 
 /** Looks again if the database is being restarted. */
-function look(ferry: ImportContext, id: bigint): Promise<Progress> {
+function look(ferry: ImportContext, id: bigint): Promise<ProgressWithPause> {
   return retryTransient(async () => {
     const { account } = await loadSummary(ferry.pool, id)
     return loadProgress(ferry.pool, id, ferry.accounts.get(account)?.importLimit ?? null)
@@ -51,7 +51,7 @@ export async function workHere(
   id: bigint,
   view: View,
   signal: AbortSignal,
-): Promise<Progress> {
+): Promise<ProgressWithPause> {
   expectAccount(ferry, await loadSummary(ferry.pool, id))
   const over = new AbortController()
   const onAbort = () => {

@@ -17,7 +17,6 @@ const BatchRow = z.object({
   sent_at: z.date().nullable(),
   http_status: z.number().nullable(),
   error_code: z.string().nullable(),
-  message: z.string().nullable(),
   /** Of every call made for it that was answered, in the order they were made. */
   request_ids: z.array(z.string()),
   /** How many calls had rows of it in them, those of the batches it was split from too. */
@@ -25,25 +24,31 @@ const BatchRow = z.object({
 })
 export type BatchRow = Readonly<z.infer<typeof BatchRow>>
 
-const BATCHES = `
-  select b.id, b.from_line, b.to_line, b.rows,
+/** For people who may see recipients: with the platform's words, which the reader role may not read. */
+const BatchWithWords = BatchRow.extend({ message: z.string().nullable() })
+export type BatchWithWords = Readonly<z.infer<typeof BatchWithWords>>
+
+const COLUMNS = `b.id, b.from_line, b.to_line, b.rows,
        case when ${IS_CLAIM_EXPIRED} then 'uncertain' else b.state end as state, b.resends,
        b.uncertain, b.claimed_at,
        (select max(c.started) from ferry.platform_calls c where c.batch_id = b.id or c.id = b.call_id) as called_at,
-       b.sent_at, b.http_status, b.error_code, b.message,
+       b.sent_at, b.http_status, b.error_code,
        array(select c.request_id from ferry.platform_calls c
              where (c.batch_id = b.id or c.id = b.call_id) and c.request_id is not null order by c.id) as request_ids,
        (with recursive source as (
           select b.id, b.parent_id
           union all
           select p.id, p.parent_id from source s join ferry.import_batches p on p.id = s.parent_id)
-        select count(*)::int from source s join ferry.platform_calls c on c.batch_id = s.id) as calls
-     from ferry.import_batches b where b.import_id = $1`
+        select count(*)::int from source s join ferry.platform_calls c on c.batch_id = s.id) as calls`
 
 /** Returns the batches of an import in the order of their lines, without those that were split. */
-export async function listBatches(client: PoolClient, id: bigint): Promise<BatchRow[]> {
-  const { rows } = await client.query(`${BATCHES} and b.state <> 'split' order by b.from_line`, [id])
-  return BatchRow.array().parse(rows)
+export async function listBatches(client: PoolClient, id: bigint): Promise<BatchWithWords[]> {
+  const { rows } = await client.query(
+    `select ${COLUMNS}, b.message from ferry.import_batches b
+     where b.import_id = $1 and b.state <> 'split' order by b.from_line`,
+    [id],
+  )
+  return BatchWithWords.array().parse(rows)
 }
 
 /** Which batches of an import are wanted: all, those that are not sent, or those that a person may decide about. */
@@ -64,7 +69,8 @@ export async function listBatchesBefore(
   { choice = 'all', before = null, limit }: { choice?: BatchChoice; before?: bigint | null; limit: number },
 ): Promise<BatchRow[]> {
   const { rows } = await pool.query(
-    `${BATCHES} and ${CHOSEN[choice]} and b.from_line < $2 order by b.from_line desc limit $3`,
+    `select ${COLUMNS} from ferry.import_batches b
+     where b.import_id = $1 and ${CHOSEN[choice]} and b.from_line < $2 order by b.from_line desc limit $3`,
     [id, before ?? MAX_LINE, limit],
   )
   return BatchRow.array().parse(rows)

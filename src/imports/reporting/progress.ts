@@ -4,7 +4,13 @@ import { estimateMs } from '#src/imports/estimate.ts'
 import { type ImportSummary, isActive, isEnded } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { loadPace, PACE_OVER_MS, type Pace } from './pace.ts'
-import { findSummaryRow, type PauseReport, pauseReportOf, type SummaryRow, summaryOf } from './summary.ts'
+import {
+  findSummaryRow,
+  loadPauseWithWords,
+  type PauseWithWords,
+  type SummaryRow,
+  summaryOf,
+} from './summary.ts'
 import { whyWaiting } from './why-waiting.ts'
 
 /** Where an import stands, for a person who watches it. */
@@ -18,16 +24,21 @@ export type Progress = {
   readonly etaMs: number | null
   /** A sentence that says why nothing is sent at this moment; null if something is, or the import is not active. */
   readonly whyWaiting: string | null
+}
+
+/** The same for people who may see recipients. */
+export type ProgressWithPause = Progress & {
   /** Null if it is not paused. */
-  readonly pause: PauseReport | null
+  readonly pause: PauseWithWords | null
 }
 
 /** A rate observed for a shorter time says nothing yet. */
 const MIN_PACE_MS = 60_000
 
 /** Reads counts kept along the way. `limit` is null if the import's account is not known here. Throws `ImportNotFound`. */
-export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null): Promise<Progress> {
-  return progressOf(pool, await findSummaryRow(pool, id), limit)
+export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null): Promise<ProgressWithPause> {
+  const row = await findSummaryRow(pool, id)
+  return { ...(await progressOf(pool, row, limit)), pause: await loadPauseWithWords(pool, row) }
 }
 
 /**
@@ -44,13 +55,13 @@ export async function progressOf(
   const pace = await loadPace(pool, BigInt(row.id))
   const batchesLeft = isEnded(row.status) ? 0 : pace.batchesLeft
   const atRest = { summary, batchesLeft, rowsPerMinute: null, etaMs: null, whyWaiting: null }
-  if (!isActive(row.status)) return { ...atRest, pause: pauseReportOf(row) }
+  if (!isActive(row.status)) return atRest
 
   const rowsPerMinute = rateOf(pace, limit)
   const state = limit && (await loadLimitState(limitPool, limit, 'import-subscribers'))
   const isSending = pace.hasWorker && pace.behind === null
   const eta = limit && state && isSending ? etaMs(summary.pending, pace, limit, state, rowsPerMinute) : null
-  return { summary, batchesLeft, rowsPerMinute, etaMs: eta, whyWaiting: whyWaiting(pace, state), pause: null }
+  return { summary, batchesLeft, rowsPerMinute, etaMs: eta, whyWaiting: whyWaiting(pace, state) }
 }
 
 /**

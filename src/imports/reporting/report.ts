@@ -1,10 +1,16 @@
 import type { Pool, PoolClient } from 'pg'
 import { ImportNotFound } from '#src/imports/errors.ts'
 import { type ImportCounts, type ImportSummary, missingOf } from '#src/model/import.ts'
-import { type BatchRow, listBatches } from './batches.ts'
+import { type BatchWithWords, listBatches } from './batches.ts'
 import { ReasonRow } from './reasons.ts'
 import { countRows, type RowCounts } from './recount.ts'
-import { loadSummaryRow, type PauseReport, pauseReportOf, type SummaryRow, summaryOf } from './summary.ts'
+import {
+  loadPauseWithWords,
+  loadSummaryRow,
+  type PauseWithWords,
+  type SummaryRow,
+  summaryOf,
+} from './summary.ts'
 
 /** Everything about an import at one instant. */
 export type Report = {
@@ -15,8 +21,8 @@ export type Report = {
   readonly createdAt: Date
   readonly finishedAt: Date | null
   readonly purgedAt: Date | null
-  readonly pause: PauseReport | null
-  readonly batches: readonly BatchRow[]
+  readonly pause: PauseWithWords | null
+  readonly batches: readonly BatchWithWords[]
   readonly reasons: readonly ReasonRow[]
   /** Counts that do not agree, one sentence each. Every one is an error of Ferry. */
   readonly differences: readonly string[]
@@ -28,7 +34,11 @@ export function reportImport(pool: Pool, id: bigint): Promise<Report> {
     const row = await loadSummaryRow(client, id)
     if (!row) throw new ImportNotFound(id)
     const counted = await countRows(client, id)
-    return reportOf(row, counted, await listBatches(client, id), await countReasons(client, id))
+    const pause = await loadPauseWithWords(client, row)
+    return {
+      ...reportOf(row, counted, await listBatches(client, id), await countReasons(client, id)),
+      pause,
+    }
   })
 }
 
@@ -60,9 +70,9 @@ async function countReasons(client: PoolClient, id: bigint): Promise<ReasonRow[]
 function reportOf(
   row: SummaryRow,
   counted: RowCounts,
-  batches: readonly BatchRow[],
+  batches: readonly BatchWithWords[],
   reasons: readonly ReasonRow[],
-): Report {
+): Omit<Report, 'pause'> {
   const kept = summaryOf(row)
   const summary = { ...kept, ...counted }
   return {
@@ -72,7 +82,6 @@ function reportOf(
     createdAt: row.created_at,
     finishedAt: row.finished_at,
     purgedAt: row.purged_at,
-    pause: pauseReportOf(row),
     batches,
     reasons,
     differences: differences(kept, summary),

@@ -150,6 +150,7 @@ export type PauseReport = {
   readonly code: string | null
   readonly httpStatus: number | null
   readonly requestId: string | null
+  /** What happened. The platform's words are not in it: they may name somebody. */
   readonly message: string | null
   readonly whatToDo: string | null
 }
@@ -164,4 +165,25 @@ export function pauseReportOf(row: SummaryRow): PauseReport | null {
     message: row.pause_message,
     whatToDo: row.pause_what_to_do,
   }
+}
+
+/** A pause for people who may see recipients. */
+export type PauseWithWords = PauseReport & {
+  /** The platform's own words; null if there are none. */
+  readonly platformMessage: string | null
+}
+
+/** Null if it is not paused. Reads what the reader role may not. */
+export async function loadPauseWithWords(
+  client: Pool | PoolClient,
+  row: SummaryRow,
+): Promise<PauseWithWords | null> {
+  const pause = pauseReportOf(row)
+  if (pause === null) return null
+  const { rows } = await client.query<{ message: string | null }>(
+    `select message from ferry.import_batches
+     where import_id = $1 and request_id = $2 and state <> 'split' order by call_id desc limit 1`,
+    [row.id, pause.requestId],
+  )
+  return { ...pause, platformMessage: rows[0]?.message ?? null }
 }

@@ -1,6 +1,7 @@
 import { FIRST_ROWS_SENT } from '#src/imports/pause-codes.ts'
 import { counted } from '#src/model/counted.ts'
 import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
+import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
 import { MAX_FAILURES, MAX_REJECTED_SHARE } from './decide.ts'
 import type { PauseCause } from './decision.ts'
 
@@ -18,11 +19,12 @@ export type Pause = {
   readonly whatToDo: string | null
 }
 
-/** What the platform answered to a call. `message` holds no recipient. */
+/** What the platform answered to a call. */
 export type ResponseDetails = {
   readonly httpStatus: number | null
   readonly errorCode: string | null
   readonly requestId: string | null
+  /** Without the recipients that were found in it. Only for people who may see recipients: `answerInWords` is for all. */
   readonly message: string | null
 }
 
@@ -50,18 +52,30 @@ export const RESOLVED_AS_SENT = 'resolved as sent by a person'
 /** The reason of every row that the platform rejected. Its message is the platform's. */
 export const REJECTED_BY_PLATFORM = 'refused by the platform'
 
+/**
+ * An answer of the platform for everybody: its code only. Its own words may name somebody in a spelling that no program
+ * knows; `ferry imports show` prints them.
+ */
+function answerInWords({ httpStatus, errorCode, message }: ResponseDetails): string {
+  if (httpStatus === null) return message ?? ''
+  const ended =
+    errorCode !== null && isCodeOfContract(errorCode) ? 'The platform answered' : 'The call ended with'
+  return `${ended} ${errorCode} (HTTP ${httpStatus}).`
+}
+
 /** The pause that follows from an answer; `rejected` of the import's rows the platform has rejected so far. */
 export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: number): Pause {
-  const { requestId = null, message = '', whatToDo = '' } = last ?? {}
+  const { requestId = null, whatToDo = '' } = last ?? {}
+  const message = last === null ? '' : answerInWords(last)
   const code = last?.errorCode ?? 'Refused'
   switch (cause) {
     case 'platform':
-      return { code, requestId, message: message ?? '', whatToDo }
+      return { code, requestId, message, whatToDo }
     case 'page':
       return {
         code,
         requestId,
-        message: message ?? '',
+        message,
         whatToDo:
           'Check --page. No row was sent, and none was rejected because of this. If the page is wrong, cancel the import and import the file again with the right page. If the page was missing, create it, then resume.',
       }

@@ -3,6 +3,7 @@ import { recordCallEnd } from '#src/db/call-log.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { isAboutPage, namedIn, withoutRecipients } from '#src/imports/recipient-text.ts'
 import type { ImportCall } from '#src/platform/client.ts'
+import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
 import { findClaimed } from './batch-in-flight.ts'
 import { removeCall } from './claims.ts'
 import { decide } from './decide.ts'
@@ -29,7 +30,8 @@ export type CallOutcome = {
  * meanwhile, its batch is not this worker's any more: then only the call log is written. May be repeated.
  */
 export function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcome): Promise<SendState> {
-  const { claim, rows, call } = outcome
+  const { claim, rows } = outcome
+  const call = withoutPeople(outcome)
   return inTransaction(pool, async client => {
     const locked = await lockImport(client, importId)
     if (call.end) await recordCallEnd(client, call.permit.callId, call.end)
@@ -40,7 +42,7 @@ export function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcom
     const response = responseOf(outcome, batch.lastCode)
     const decision = decide(batch, response, state)
     const { disposition } = decision
-    const details = detailsOf(call, rows)
+    const details = detailsOf(call)
     const blamed = linesToBlame(disposition, rows)
     if (blamed.length > 0) await keepReasons(client, batch.id, blamed, details)
     await endClaim(client, batch, disposition, details)
@@ -86,9 +88,23 @@ function linesToBlame(disposition: Disposition, rows: readonly BatchRow[]): bigi
   return disposition.to === 'ready' ? sent.filter(line => disposition.setAside.includes(line)) : []
 }
 
-function detailsOf({ answer, end }: ImportCall, rows: readonly BatchRow[]): ResponseDetails {
+function detailsOf({ answer, end }: ImportCall): ResponseDetails {
   const httpStatus = end?.httpStatus ?? null
   if (answer.ok) return { httpStatus, errorCode: null, requestId: answer.requestId, message: null }
   const { code, requestId, message } = answer.refusal
-  return { httpStatus, errorCode: code, requestId, message: withoutRecipients(message, rows) }
+  return { httpStatus, errorCode: code, requestId, message }
+}
+
+/** The call as it may be stored: no text of a refusal names a recipient. */
+function withoutPeople({ call, rows }: CallOutcome): ImportCall {
+  const { answer } = call
+  if (answer.ok) return call
+  const { code, requestId, message } = answer.refusal
+  const clean = {
+    code: isCodeOfContract(code) ? code : withoutRecipients(code, rows),
+    requestId: requestId === null ? null : withoutRecipients(requestId, rows),
+  }
+  const refusal = { ...answer.refusal, ...clean, message: withoutRecipients(message, rows) }
+  const end = call.end && { ...call.end, errorCode: clean.code, requestId: clean.requestId }
+  return { ...call, end, answer: { ...answer, refusal } } as ImportCall
 }

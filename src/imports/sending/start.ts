@@ -73,7 +73,10 @@ function endExclusion(
 ): Promise<Started | null> {
   return inTransaction(pool, async client => {
     const found = await drizzleOf(client)
-      .select({ isValid: sql<boolean>`${imports.excluding_to_call} = ${toCall} is true`, status: imports.status })
+      .select({
+        isValid: sql<boolean>`${imports.excluding_to_call} = ${toCall} is true`,
+        status: imports.status,
+      })
       .from(imports)
       .where(eq(imports.id, importId))
       .for('update')

@@ -143,7 +143,7 @@ describe('the page of an import', () => {
     const id = await stageRows(harness.ferry.pool)
     await sendBatches(harness.ferry.pool, id, [UNAUTHORIZED])
     const { text } = await harness.page(`/imports/${id}`)
-    expect(textOf(text)).toContain('The platform answered Unauthorized (HTTP 401): No.')
+    expect(textOf(text)).toContain('The platform answered Unauthorized (HTTP 401).')
     expect(text).toContain('<a href="/ledger/calls?request_id=req-2">')
     expect(text).toContain(`<a class="button" href="/imports/${id}/resume">Resume</a>`)
   })

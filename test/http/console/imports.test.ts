@@ -93,7 +93,7 @@ test('the list says why the platform stopped an import', async () => {
   const id = await stageRows(harness.ferry.pool)
   await sendBatches(harness.ferry.pool, id, [UNAUTHORIZED])
   const [[, , , why] = []] = cellsOf((await harness.page('/imports')).text, WAITING)
-  expect(why).toBe('The platform answered Unauthorized (HTTP 401): No.')
+  expect(why).toBe('The platform answered Unauthorized (HTTP 401).')
 })
 
 test('the list goes on where its page ends, and shows each import once', async () => {

@@ -286,7 +286,8 @@ describe('why it waits', () => {
         code: 'Unauthorized',
         httpStatus: 401,
         requestId: 'req-1',
-        message: expect.stringContaining('The key.'),
+        message: 'The platform answered Unauthorized (HTTP 401).',
+        platformMessage: expect.stringContaining('The key.'),
         whatToDo: expect.stringMatching(/./),
       },
     })

@@ -39,7 +39,10 @@ test.for([
          from gone`,
         [id],
       )
-      await store.pool.query(`update ferry.import_batches set state = 'rejected', rows = 0 where import_id = $1`, [id])
+      await store.pool.query(
+        `update ferry.import_batches set state = 'rejected', rows = 0 where import_id = $1`,
+        [id],
+      )
     },
   ],
 ] as const)(

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isAboutPage, namedIn, withoutRecipients } from '#src/imports/recipient-text.ts'
+import { decodedText, holdsAddress } from '#src/model/addresses.ts'
+import { ENCODINGS } from '#test/support/encodings.ts'
 
 const people = (...recipients: string[]) =>
   recipients.map((recipient, line) => ({ line: BigInt(line), recipient }))
@@ -97,7 +99,7 @@ test('nobody is named by being a part of another', () => {
   fc.assert(
     fc.property(
       address,
-      fc.stringMatching(/^[a-z0-9_%+-]{1,3}$/),
+      fc.stringMatching(/^[a-z0-9_+-]{0,3}[a-z0-9_%+-]$/),
       fc.stringMatching(/^[a-z0-9]{1,3}$/),
       (one, before, after) => {
         for (const longer of [
@@ -129,4 +131,100 @@ test('who is named as a whole is found, even after being a part of somebody else
   const message = 'joann@example.com.au and xann@example.com are fine, ann@example.com is not'
   expect(namedIn(message, people('bob@example.com', 'ann@example.com'))).toEqual([1n])
   expect(withoutRecipients(message, people('ann@example.com'))).not.toContain(' ann@example.com')
+})
+
+test.for([
+  ['user%40example.com is not valid', 'user@example.com'],
+  ['<b>user&#64;example.com</b> is not valid', 'user@example.com'],
+  ['{\\"recipient\\":\\"user\\u0040example.com\\"}', 'user@example.com'],
+  ['user＠example．com', 'user@example.com'],
+  ['user%2540example.com', 'user@example.com'],
+  ['jörg@münchen.de is not valid', 'jörg@xn--mnchen-3ya.de'],
+  ['jörg@xn--mnchen-3ya.de is not valid', 'jörg@münchen.de'],
+] as const)('a recipient in another spelling is named: %s', ([message, recipient]) => {
+  expect(namedIn(message, people('bob@example.com', recipient))).toEqual([1n])
+})
+
+test.for([
+  ['%61bob@example.com is not valid', 'bob@example.com'],
+  ['&#97;bob@example.com is not valid', 'bob@example.com'],
+  ['bob@example.co\\u006d is not valid', 'bob@example.co'],
+  ['a%62c@example.com is not valid', 'a%62c@example.org'],
+] as const)('a recipient that is only a part of a decoded one is not named: %s', ([message, recipient]) => {
+  expect(namedIn(message, people(recipient))).toEqual([])
+})
+
+test('of two recipients that decode to the same, only the one that stands there is named', () => {
+  const both = people('a%62c@example.com', 'abc@example.com')
+  expect(namedIn('"abc@example.com" is bad', both)).toEqual([1n])
+  expect(namedIn('"a%62c@example.com" is bad', both)).toEqual([0n])
+})
+
+test('what is kept of a message names nobody, in no spelling, however often it was encoded', () => {
+  const encode = fc.constantFrom(...Object.values(ENCODINGS))
+  fc.assert(
+    fc.property(
+      fc.array(address, { minLength: 1, maxLength: 3 }),
+      fc.array(encode, { maxLength: 3 }),
+      around,
+      fc.nat(3_000),
+      (all, encodings, [left, right], before) => {
+        const encoded = all.map(one => encodings.reduce((text, next) => next(text), one))
+        const message = `${'not valid: '.repeat(before / 11)}${encoded.map(one => left + one + right).join(' ')}`
+        const shown = withoutRecipients(message, people(...all))
+        expect(shown.length).toBeLessThanOrEqual(1_000)
+        expect(holdsAddress(shown.replaceAll('<recipient>', ''))).toBe(false)
+        for (const one of all) expect(everySpellingOf(shown)).not.toContain(one)
+      },
+    ),
+  )
+})
+
+/** A text with everything that the encodings may have made of it undone. */
+function everySpellingOf(text: string): string {
+  return (
+    text +
+    decodedText(text) +
+    [...text.matchAll(/[\w+/-]+/g)].flatMap(([run]) => [
+      Buffer.from(run, 'base64').toString('latin1'),
+      Buffer.from(run, 'hex').toString('latin1'),
+    ])
+  )
+}
+
+test('a recipient that is no address is kept in no spelling either', () => {
+  const message = 'Bob%20Smith and "bob smith" and Qm9iIFNtaXRo are blocked.'
+  expect(withoutRecipients(message, people('Bob Smith'))).not.toMatch(/bob|smith|Qm9i/i)
+})
+
+test('a letter that is longer in lower case does not move what is masked', () => {
+  const message = `${'\u0130'.repeat(20)} "Bob Smith" is blocked.`
+  expect(withoutRecipients(message, people('bob smith'))).toBe(
+    `${'\u0130'.repeat(20)} "<recipient>" is blocked.`,
+  )
+})
+
+test('a long message is cut, between characters, after recipients were masked', () => {
+  const smith = people('bob smith')
+  for (let before = 985; before < 1_001; before++) {
+    const shown = withoutRecipients(`${'x'.repeat(before)} bob smith${'\u{1f600}'.repeat(600)}`, smith)
+    expect(shown).not.toMatch(/bob|smith/)
+    expect(shown.isWellFormed()).toBe(true)
+    expect(shown.length).toBeLessThanOrEqual(1_000)
+  }
+  // Masks that are shorter than what they stand for do not bring a part of the next recipient into what is kept.
+  const long = `${'y'.repeat(90)}@example.com`
+  expect(withoutRecipients(`${long} `.repeat(40), people(long))).not.toContain('y')
+})
+
+test('a long message costs no more than a short one', () => {
+  const message = 'a@b.example '.repeat(500_000)
+  expect(withoutRecipients(message, people('a@b.example'))).toHaveLength(1_000)
+})
+
+test('a message that is longer than what is searched names nobody by the beginning of an address', () => {
+  for (const before of [199_984, 199_985, 199_986, 199_987]) {
+    expect(namedIn(`${'x'.repeat(before)} bob@example.com`, people('bob@example.co'))).toEqual([])
+  }
+  expect(namedIn(`bob@example.com ${'x '.repeat(2_000_000)}`, people('bob@example.com'))).toEqual([0n])
 })

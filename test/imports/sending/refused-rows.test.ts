@@ -184,7 +184,7 @@ test('a page that does not exist costs one call, pauses the import with the reas
   expect(await harness.rejects(id)).toEqual([])
   expect(await harness.importRow(id)).toMatchObject({
     pause_code: 'ResourceNotFound',
-    pause_message: expect.stringContaining('Status page 6000000000002 does not exist'),
+    pause_message: 'The platform answered ResourceNotFound (HTTP 400).',
     pause_what_to_do: expect.stringMatching(/^Check --page. No row was sent, and none was rejected/),
     pause_request_id: expect.stringMatching(/./),
   })

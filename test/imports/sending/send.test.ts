@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { cancelImport } from '#src/imports/control/cancel.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
+import { reportImport } from '#src/imports/reporting/report.ts'
 import { createImportReport } from '#src/worker/import-log.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
@@ -178,7 +179,9 @@ test.for([
     expect(await harness.work(id)).toBe('paused')
     const paused = await harness.importRow(id)
     expect(paused).toMatchObject({ pause_code: code, pause_what_to_do: expect.stringMatching(/./) })
-    expect(paused.pause_message).toContain('No for <recipient> and <recipient>.')
+    expect(paused.pause_message).toMatch(new RegExp(`^The platform answered ${code} \\(HTTP \\d+\\)\\.$`))
+    const { pause } = await reportImport(harness.ferry.pool, id)
+    expect(pause?.platformMessage).toContain('No for <recipient> and <recipient>.')
     expect(harness.sandbox.state.received.map(call => call.requestId)).toContain(paused.pause_request_id)
     refusing = false
     await resumeImport(harness.ferry.pool, id, ADA)
@@ -199,7 +202,8 @@ test('no recipient is in the log, whatever the platform says of them', async () 
   const end = await harness.work(id, { ferry: { ...harness.ferry, log } })
   expect(end).toBe('paused')
   await createImportReport({ pool: harness.ferry.pool, log })(id)
-  expect(lines.join('')).toContain('<recipient> and <recipient> are not welcome')
+  expect(lines.join('')).toContain('The platform answered ')
+  expect(lines.join('')).not.toContain('welcome')
   expect(lines.join('')).not.toContain('@')
 })
 
@@ -250,3 +254,22 @@ async function answering(port: number) {
     },
   }
 }
+
+test('a recipient is searched for in the whole message of the platform, not in what is kept of it', async () => {
+  await using harness = await openImportHarness()
+  harness.sandbox.state.onCall(({ body }) =>
+    recipientsOf(body).includes('p3@example.com')
+      ? { kind: 'error', code: 'InvalidParameter', message: `${'x'.repeat(997)} p3@example.com is not valid` }
+      : undefined,
+  )
+  const id = await harness.stage({ rows: 6 })
+  // Whom a message of 1,000 characters would name: its end is the beginning of somebody else's address.
+  const cut = 'p3@example.co'.slice(0, 2)
+  await harness.query('update ferry.import_recipients set recipient = $2 where import_id = $1 and line = 5', [
+    id,
+    cut,
+  ])
+  expect(await harness.work(id)).toBe('completed')
+  expect((await harness.rejects(id)).map(({ line }) => line)).toEqual(['3'])
+  expect(harness.calls()).toBe(2)
+})

@@ -14,9 +14,10 @@ import { cutBatch, leaveUncertain, start } from './start-import.ts'
 const loseLeases = (store: TestStore) => () => expireLeases(store.pool)
 
 async function exclusionOf(store: TestStore, id: bigint) {
-  const { rows } = await store.pool.query('select status, excluding_to_call from ferry.imports where id = $1', [
-    id,
-  ])
+  const { rows } = await store.pool.query(
+    'select status, excluding_to_call from ferry.imports where id = $1',
+    [id],
+  )
   return rows[0]
 }
 
@@ -32,7 +33,9 @@ test('a worker whose lease is lost before it begins changes nothing of the impor
 test('a worker whose lease is lost while it looks for whom others have sent does not mark the import as running', async () => {
   await using store = await openTestStore()
   const id = await stageRows(store.pool, { rows: 3 })
-  await expect(start(store, id, /"excluding_to_call" = \$1 is true/, loseLeases(store))).rejects.toThrow(LeaseLost)
+  await expect(start(store, id, /"excluding_to_call" = \$1 is true/, loseLeases(store))).rejects.toThrow(
+    LeaseLost,
+  )
   expect(await exclusionOf(store, id)).toMatchObject({ status: 'queued' })
 })
 

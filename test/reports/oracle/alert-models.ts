@@ -7,7 +7,9 @@ export type Row = readonly unknown[]
 
 const keyOf = ({ account, id }: { account: string; id: string }) => `${account} ${id}`
 const lastOf = (seen: Seen, of: { account: string; id: string }) =>
-  seen.rules.filter(one => keyOf(one) === keyOf(of)).toSorted((a, b) => b.fromMs - a.fromMs)[0] as Version<Definition>
+  seen.rules
+    .filter(one => keyOf(one) === keyOf(of))
+    .toSorted((a, b) => b.fromMs - a.fromMs)[0] as Version<Definition>
 const currentOf = (seen: Seen) => seen.rules.filter(({ toMs }) => toMs === null)
 export const idOf = (name: string) => BigInt(name.length)
 
@@ -58,7 +60,12 @@ export function timeToClear(seen: Seen, sinceMs: number): Row[] {
 }
 
 /** `zoneOf` says in which zone the times of a rule are read. */
-export function noisy(seen: Seen, sinceMs: number, nowMs: number, zoneOf: (timezone: string | null) => string): Row[] {
+export function noisy(
+  seen: Seen,
+  sinceMs: number,
+  nowMs: number,
+  zoneOf: (timezone: string | null) => string,
+): Row[] {
   const groups = Map.groupBy(seen.episodes.filter(endedSince(sinceMs)), keyOf)
   return [...groups.values()].flatMap(episodes => {
     const begun = episodes.filter(one => one.isBeginSeen)
@@ -137,7 +144,9 @@ const COLUMNS = {
 } as const
 
 export function fieldsThatDiffer(a: Definition, b: Definition): string[] {
-  const differing = Object.entries(COLUMNS).filter(([key]) => a[key as keyof Definition] !== b[key as keyof Definition])
+  const differing = Object.entries(COLUMNS).filter(
+    ([key]) => a[key as keyof Definition] !== b[key as keyof Definition],
+  )
   return differing.map(([, column]) => column).toSorted()
 }
 
@@ -206,4 +215,6 @@ export function ruleCounts(rules: ReturnType<typeof rulesAt>, by: 'folder' | 'te
 }
 
 export const unowned = (rules: ReturnType<typeof rulesAt>): Row[] =>
-  rules.filter(one => one.of.team === null).map(one => [one.account, BigInt(one.of.folder), BigInt(one.id), one.of.name])
+  rules
+    .filter(one => one.of.team === null)
+    .map(one => [one.account, BigInt(one.of.folder), BigInt(one.id), one.of.name])

@@ -19,17 +19,21 @@ export function churn(seen: Seen, sinceMs: number): Row[] {
     const { folder } = one.of
     if (one.fromMs >= sinceMs) {
       const wasThere = seen.rules.some(before => isSame(before, one) && before.fromMs < one.fromMs)
-      const kind = one.appeared === 'first reading' ? 'first' : one.follows ? 'changed' : wasThere ? 'returned' : 'added'
+      const kind =
+        one.appeared === 'first reading' ? 'first' : one.follows ? 'changed' : wasThere ? 'returned' : 'added'
       events.push({ account, folder, kind })
     }
     const isReplaced = seen.rules.some(next => isSame(next, one) && next.fromMs === one.toMs)
-    if (one.toMs !== null && one.toMs >= sinceMs && !isReplaced) events.push({ account, folder, kind: 'removed' })
+    if (one.toMs !== null && one.toMs >= sinceMs && !isReplaced)
+      events.push({ account, folder, kind: 'removed' })
   }
   const groups = Map.groupBy(events, one => JSON.stringify([one.account, one.folder]))
   return [...groups].map(([key, of]) => {
     const [account, folder] = JSON.parse(key)
     const count = (kind: Kind) => of.filter(one => one.kind === kind).length
-    const now = seen.rules.filter(one => one.account === account && one.of.folder === folder && one.toMs === null).length
+    const now = seen.rules.filter(
+      one => one.account === account && one.of.folder === folder && one.toMs === null,
+    ).length
     return [
       account,
       BigInt(folder),
@@ -109,7 +113,15 @@ export function changesBetween(seen: Seen, aMs: number, bMs: number): Row[] {
       const first = of.filter(v => v.fromMs > aMs).toSorted((x, y) => x.fromMs - y.fromMs)[0]
       const change = !before ? 'added' : !now ? 'removed' : 'changed'
       const isFirstReading = change === 'added' && aMs < bMs && first?.appeared === 'first reading'
-      rows.push([one.account, inventory, change, one.id, (now ?? before)?.name, isFirstReading, ...more(now, before)])
+      rows.push([
+        one.account,
+        inventory,
+        change,
+        one.id,
+        (now ?? before)?.name,
+        isFirstReading,
+        ...more(now, before),
+      ])
     }
   }
   compare<Definition>('alert-rules', seen.rules, (now, before) => [

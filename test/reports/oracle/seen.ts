@@ -42,7 +42,9 @@ export function seenIn({ account, polls, serverPolls }: AccountHistory): Seen {
     account,
     moments.map(({ atMs, rules }) => ({
       atMs,
-      rows: new Map([...rules].map(([id, { definition, createdAtMs }]) => [id, { of: definition, createdAtMs }])),
+      rows: new Map(
+        [...rules].map(([id, { definition, createdAtMs }]) => [id, { of: definition, createdAtMs }]),
+      ),
     })),
   )
   const servers = versionsOf(
@@ -63,7 +65,9 @@ export function seenIn({ account, polls, serverPolls }: AccountHistory): Seen {
         open = null
       }
       if (rule?.isFiring && !open) {
-        const isNew = rules.some(one => one.id === id && one.fromMs === atMs && !one.follows && one.appeared === null)
+        const isNew = rules.some(
+          one => one.id === id && one.fromMs === atMs && !one.follows && one.appeared === null,
+        )
         open = { account, id, fromMs: atMs, isBeginSeen: wasThere || isNew }
       }
       wasThere = rule !== undefined
@@ -88,7 +92,14 @@ function versionsOf<Of>(account: string, moments: readonly Moment<Of>[]): Versio
       if (open) versions.push({ ...open, toMs: atMs })
       const follows: boolean = open !== null
       open = row
-        ? { account, id, fromMs: atMs, of: row.of, follows, appeared: follows ? null : appearanceAt(row.createdAtMs) }
+        ? {
+            account,
+            id,
+            fromMs: atMs,
+            of: row.of,
+            follows,
+            appeared: follows ? null : appearanceAt(row.createdAtMs),
+          }
         : null
       function appearanceAt(createdAtMs: number): Appearance | null {
         const before = moments[n - 1]

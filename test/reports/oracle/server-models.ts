@@ -60,7 +60,10 @@ export function toolChanges(seen: Seen, sinceMs: number): Row[] {
   })
 }
 
-const VERBS: Readonly<Record<string, string>> = { delete_branch: 'tool deletes', 'update-page': 'tool writes' }
+const VERBS: Readonly<Record<string, string>> = {
+  delete_branch: 'tool deletes',
+  'update-page': 'tool writes',
+}
 
 export function risks(servers: Servers): Row[] {
   return servers.flatMap(({ account, id, of }) => {
@@ -72,9 +75,13 @@ export function risks(servers: Servers): Row[] {
       ...(of.auth === 'shared' ? [row('shared credentials')] : []),
       ...(of.status === 'disabled' ? [row('disabled but listed')] : []),
       ...(same.length > 1 ? [row('name used twice')] : []),
-      ...[...names].filter(name => of.tools.filter(one => one.name === name).length > 1).map(name => row('tool name used twice', name)),
+      ...[...names]
+        .filter(name => of.tools.filter(one => one.name === name).length > 1)
+        .map(name => row('tool name used twice', name)),
       ...of.tools.flatMap(({ name }) => (VERBS[name] ? [row(VERBS[name], name)] : [])),
-      ...of.tools.flatMap(({ name, description }) => (description?.includes('\u200B') ? [row('invisible characters', name)] : [])),
+      ...of.tools.flatMap(({ name, description }) =>
+        description?.includes('\u200B') ? [row('invisible characters', name)] : [],
+      ),
     ]
   })
 }

@@ -29,7 +29,14 @@ export async function storeHistory(pool: Pool, history: AccountHistory, seen: Se
     })
   }
   for (const { id, fromMs, toMs, of, appeared } of seen.servers) {
-    await insertServerVersion(pool, { ...of, account, id, appeared, from: new Date(fromMs), to: instant(toMs) })
+    await insertServerVersion(pool, {
+      ...of,
+      account,
+      id,
+      appeared,
+      from: new Date(fromMs),
+      to: instant(toMs),
+    })
   }
   for (const { id, fromMs, toMs } of seen.episodes) {
     await insertFiring(pool, { account, id, from: new Date(fromMs), to: instant(toMs) })

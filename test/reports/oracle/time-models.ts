@@ -29,10 +29,18 @@ export function blindSpotsOf(history: AccountHistory, sinceMs: number, nowMs: nu
     if ((freshMs ?? nowMs) <= Math.max(beganMs + PROMISE_MS, sinceMs)) return []
     const failed = history.polls.findLast(
       one =>
-        one.status !== 'succeeded' && one.atMs - RUN_MS > beganMs && (!next || one.atMs - RUN_MS < next.beganMs),
+        one.status !== 'succeeded' &&
+        one.atMs - RUN_MS > beganMs &&
+        (!next || one.atMs - RUN_MS < next.beganMs),
     )
     return [
-      { fromMs: beganMs, toMs: next?.beganMs ?? null, lateMs, freshMs, error: failed?.status.toUpperCase() ?? null },
+      {
+        fromMs: beganMs,
+        toMs: next?.beganMs ?? null,
+        lateMs,
+        freshMs,
+        error: failed?.status.toUpperCase() ?? null,
+      },
     ]
   })
 }
@@ -66,7 +74,8 @@ export function nights({ account, snapshots }: AccountHistory, sinceMs: number, 
   const byDay = Map.groupBy(snapshots, one => dayOf(one.atMs))
   const [first] = snapshots.toSorted((a, b) => a.atMs - b.atMs)
   if (!first) return []
-  const chosen = (of: readonly Snapshot[]) => of.find(one => one.isScheduled) ?? of.toSorted((a, b) => b.atMs - a.atMs)[0]
+  const chosen = (of: readonly Snapshot[]) =>
+    of.find(one => one.isScheduled) ?? of.toSorted((a, b) => b.atMs - a.atMs)[0]
   const last = chosen(byDay.get([...byDay.keys()].toSorted().at(-1) as string) ?? []) as Snapshot
   const rows: Row[] = []
   for (let ms = Math.floor(first.atMs / DAY_MS) * DAY_MS; ms < nowMs + DAY_MS; ms += DAY_MS) {

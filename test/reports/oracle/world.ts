@@ -57,7 +57,15 @@ export type AccountHistory = {
 
 /** Names of different lengths: the tests make ids of them. */
 export const PEOPLE = ['Bo', 'Ada', 'Joan', 'Grace', 'Noether', 'Margaret']
-const CRONS = ['* * * * *', '*/5 * * * *', '0 8 * * *', '*/30 8-20 * * 1-5', '0 3 */2 * 1', '15 2 1 * *', '*/20 * * * 6,0']
+const CRONS = [
+  '* * * * *',
+  '*/5 * * * *',
+  '0 8 * * *',
+  '*/30 8-20 * * 1-5',
+  '0 3 */2 * 1',
+  '15 2 1 * *',
+  '*/20 * * * 6,0',
+]
 const ZONES = ['Europe/Berlin', 'UTC', null, '', 'CST', 'UTC+8', 'America/New_York', 'Asia/Kolkata']
 
 /** A source of random numbers, the same for the same seed. */
@@ -87,7 +95,8 @@ export function historyOf(account: string, seed: number, nowMs: number): Account
   const ids = Array.from({ length: 14 }, (_, n) => `${n + 1}`)
   const fires = new Map(ids.map(id => [id, random.pick([0, 0, 0.004, 0.02])]))
   for (const id of ids) {
-    if (random.isLucky(0.7)) truth.set(id, { ...born(random, id, beginsMs - DAY_MS), isFiring: random.isLucky(0.4) })
+    if (random.isLucky(0.7))
+      truth.set(id, { ...born(random, id, beginsMs - DAY_MS), isFiring: random.isLucky(0.4) })
   }
   let blindSteps = 0
   for (let atMs = beginsMs; atMs < nowMs; atMs += STEP_MS) {
@@ -130,7 +139,13 @@ function born(random: Random, id: string, createdAtMs: number): Omit<Truth, 'isF
   return { definition, createdAtMs }
 }
 
-function stepOf(random: Random, id: string, before: Truth | undefined, atMs: number, firesMore: number): Truth | null {
+function stepOf(
+  random: Random,
+  id: string,
+  before: Truth | undefined,
+  atMs: number,
+  firesMore: number,
+): Truth | null {
   if (!before) {
     if (!random.isLucky(0.001)) return null
     // Made just now, or long ago where the key could not see it.
@@ -196,7 +211,11 @@ function snapshotsOf(random: Random, polls: readonly Poll[]): Snapshot[] {
     const day = Math.floor(atMs / DAY_MS)
     if (!rules || nights.has(day) || atMs % DAY_MS < 210 * MINUTE_MS) continue
     if (random.isLucky(0.25)) {
-      nights.set(day, { atMs, isScheduled: random.isLucky(0.8), status: random.pick(['succeeded', 'held', 'partial']) })
+      nights.set(day, {
+        atMs,
+        isScheduled: random.isLucky(0.8),
+        status: random.pick(['succeeded', 'held', 'partial']),
+      })
     } else if (random.isLucky(0.02)) nights.set(day, { atMs, isScheduled: false, status: 'succeeded' })
   }
   return [...nights.values()].filter(() => random.isLucky(0.8))

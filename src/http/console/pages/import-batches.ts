@@ -90,8 +90,9 @@ const TONES: Readonly<Record<BatchState, Tone>> = {
   split: 'quiet',
 }
 
-function answerOf({ http_status, error_code, message }: BatchRow): Html {
-  const words = [http_status === null ? '' : `HTTP ${http_status}`, error_code ?? '', message ?? '']
+/** Without the platform's words: they may name somebody. */
+function answerOf({ http_status, error_code }: BatchRow): Html {
+  const words = [http_status === null ? '' : `HTTP ${http_status}`, error_code ?? '']
   return foreign(words.filter(Boolean).join(', ') || null)
 }
 
