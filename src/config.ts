@@ -80,7 +80,8 @@ export function readConfig(env: Env = process.env): Config {
   const given = settingsGiven(env)
   const { settings, mistakes } = parseSettings(given)
   const { accounts, defaults, variables } = readAccounts(given, settings, mistakes)
-  const databaseUrl = readDatabaseUrl(settings, mistakes)
+  const databaseUrl = readServerUrl('DATABASE', settings, mistakes)
+  const redisUrl = readServerUrl('REDIS', settings, mistakes)
   const http = readHttp(settings, mistakes)
   const notify = readNotify(settings, mistakes)
   const retention = readRetention(settings)
@@ -89,7 +90,7 @@ export function readConfig(env: Env = process.env): Config {
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
     databaseUrl,
-    redisUrl: settings.REDIS_URL ?? null,
+    redisUrl,
     dataDir: resolve(settings.FERRY_DATA_DIR),
     accounts,
     accountDefaults: defaults,
@@ -145,13 +146,19 @@ function parseSettings(given: Readonly<Record<string, string>>) {
   }
 }
 
-function readDatabaseUrl(settings: Environment, mistakes: string[]): string | null {
-  const { DATABASE_URL: text, DATABASE_PASSWORD_FILE: file } = settings
+/** Returns the URL of a server with the password of its file, if it has one. */
+function readServerUrl(
+  server: 'DATABASE' | 'REDIS',
+  settings: Environment,
+  mistakes: string[],
+): string | null {
+  const text = settings[`${server}_URL`]
+  const file = settings[`${server}_PASSWORD_FILE`]
   if (text === undefined || file === undefined) return text ?? null
   const url = new URL(text)
-  if (url.password)
-    mistakes.push('DATABASE_PASSWORD_FILE: DATABASE_URL holds a password too; write it in one place')
-  const password = readText(file, 'DATABASE_PASSWORD_FILE', mistakes)?.replace(/\r?\n$/, '') ?? ''
+  const setting = `${server}_PASSWORD_FILE`
+  if (url.password) mistakes.push(`${setting}: ${server}_URL holds a password too; write it in one place`)
+  const password = readText(file, setting, mistakes)?.replace(/\r?\n$/, '') ?? ''
   url.password = encodeURIComponent(password)
   return url.href
 }

@@ -145,8 +145,8 @@ async function openPostgres(
     await reachPostgres(databaseUrl, options)
     return { databaseUrl, setting: 'DATABASE_URL', embedded: null, postgresEnded: NEVER }
   }
-  const { log, create } = options
-  const postgres = opened.use(await openEmbeddedPostgres({ dataDir, log, create }))
+  const { log, create, signal } = options
+  const postgres = opened.use(await openEmbeddedPostgres({ dataDir, log, create, signal }))
   const { url, how, ended } = postgres
   return { databaseUrl: url, setting: 'embedded, in FERRY_DATA_DIR', embedded: how, postgresEnded: ended }
 }

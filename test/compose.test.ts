@@ -10,6 +10,10 @@ import { shellCommandsOf } from './docs/pages.ts'
 /* These tests read the files. They start no container. */
 
 type Service = {
+  readonly user?: string
+  readonly cap_drop?: readonly string[]
+  readonly cap_add?: readonly string[]
+  readonly security_opt?: readonly string[]
   readonly image: string
   readonly build?: string
   readonly command?: readonly string[]
@@ -77,11 +81,11 @@ test('the worker can be scaled: its service has no fixed name and no port', () =
 
 test('signals reach node: no npm, npx or shell is in between', () => {
   for (const name of ['worker', 'migrate']) {
-    expect(services[name]?.command?.[0]).toBe('node')
+    expect(services[name]?.command?.slice(0, 2)).toEqual(['node', '--disable-sigusr1'])
     expect(services[name]?.command?.slice(-2)).toEqual(['src/cli/ferry.ts', name])
   }
   expect(read('Dockerfile')).toContain(
-    'CMD ["node", "--max-semi-space-size=2", "src/cli/ferry.ts", "worker"]',
+    'CMD ["node", "--disable-sigusr1", "--max-semi-space-size=2", "src/cli/ferry.ts", "worker"]',
   )
 })
 
@@ -89,6 +93,32 @@ test('Redis removes no job and writes its data to disk', () => {
   const command = services.redis?.command?.join(' ')
   expect(command).toContain('--maxmemory-policy noeviction')
   expect(command).toContain('--appendonly yes')
+})
+
+test('every service gives up the rights that it does not need', () => {
+  const added = Object.entries(services).flatMap(([name, { cap_add }]) => (cap_add ? [name] : []))
+  expect(added).toEqual(['postgres'])
+  expect(services.postgres?.cap_add).toEqual(['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'])
+  for (const [name, { cap_drop, security_opt }] of Object.entries(services)) {
+    expect([name, cap_drop, security_opt]).toEqual([name, ['ALL'], ['no-new-privileges:true']])
+  }
+})
+
+test('an image of somebody else is the same tomorrow: each has a tag to read and a digest', () => {
+  const bases = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image)
+  const images = Object.values(services).flatMap(({ image, build }) => (build ? [] : [image]))
+  expect(images.length).toBeGreaterThan(2)
+  for (const image of [...bases, ...images]) expect(image).toMatch(/^[a-z/]+:[\w.-]+@sha256:[0-9a-f]{64}$/)
+  expect(new Set(bases).size).toBe(1)
+})
+
+test('Redis wants the password of its secret, which stands in no command line', () => {
+  const [shell, , script = ''] = services.redis?.command ?? []
+  expect(shell).toBe('sh')
+  expect(script).toMatch(/^exec redis-server - [^$]*<<EOF\nrequirepass \$\$\(cat \/run\/secrets\/redis_password\)\nEOF\n$/)
+  expect(services.redis?.healthcheck?.test?.join(' ')).toContain('REDISCLI_AUTH=$$(cat /run/secrets/redis_password)')
+  expect(services.worker?.environment?.REDIS_PASSWORD_FILE).toBe('/run/secrets/redis_password')
+  for (const name of ['redis', 'worker', 'migrate']) expect(services[name]?.secrets).toContain('redis_password')
 })
 
 test('secrets are files, never environment variables of a container', () => {

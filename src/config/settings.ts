@@ -17,6 +17,10 @@ export const Environment = z.object({
   REDIS_URL: value.RedisUrl.optional().describe(
     'A single Redis 6.2 or newer (or Valkey; no Cluster, no Sentinel) with `noeviction`, for the queue. Unset: the queue is in Postgres.',
   ),
+  REDIS_PASSWORD_FILE: z
+    .string()
+    .optional()
+    .describe('A file with the password for `REDIS_URL`, if the URL has none.'),
   FERRY_DATA_DIR: z.string().prefault('.ferry').describe('Where the embedded Postgres keeps its data.'),
   FERRY_BASE_URL: value.BaseUrl.optional().describe(
     'The address of the platform, for the account `default`. Without any account, `up` and `demo` use the built-in sandbox.',

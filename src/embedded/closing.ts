@@ -63,7 +63,7 @@ async function leave({ dataDir, placement, password, presence, log }: Opened): P
     return users
   }
   for (;;) {
-    const users = await withDirectoryLock(dataDir, LOCK_WITHIN_MS, stopUnlessUsed)
+    const users = await withDirectoryLock(dataDir, { retryForMs: LOCK_WITHIN_MS, log }, stopUnlessUsed)
     if (users.ferries + users.others === 0) return
     if (users.ferries > 0 || performance.now() > giveUpAt) {
       return log.info(users, 'Others still use the embedded Postgres. It keeps running.')

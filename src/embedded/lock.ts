@@ -1,33 +1,56 @@
+import { chmod, open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import { DataDirUnusable, PostgresNotRunning } from './errors.ts'
 
 const TRY_EVERY_MS = 20
 const SQLITE_BUSY = 5
 
+/** Who waits for this long is told who holds the lock. */
+const REPORT_AFTER_MS = 1_000
+
+export type LockOptions = {
+  readonly retryForMs: number
+  readonly log: Logger
+  /** Ends the wait at once. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * Runs `work` under a lock of the directory: one process at a time. Throws `PostgresNotRunning` if another process holds the
- * lock for longer than `retryForMs`, and `DataDirUnusable`.
+ * lock for longer than `retryForMs`, the reason of `signal`, and `DataDirUnusable`.
  *
  * It is the lock of an empty SQLite file. The operating system releases it when the process dies, however it dies, so
- * nobody has to decide whether a lock file is stale.
+ * nobody has to decide whether a lock file is stale. Only this user may open the file: whoever may read it could lock it.
  */
 export async function withDirectoryLock<T>(
   directory: string,
-  retryForMs: number,
+  { retryForMs, log, signal }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   const file = join(directory, 'lock')
-  const giveUpAt = performance.now() + retryForMs
+  await keepToOurselves(file)
+  const startedAtMs = performance.now()
+  let isReported = false
   let lock = tryLock(file)
   while (lock === undefined) {
-    if (performance.now() > giveUpAt) {
-      throw new PostgresNotRunning(`Another process has locked ${directory} for too long.`, {
-        whatToDo: `Find the Ferry that is starting, stopping or suspended (it has ${file} open), and end it.`,
-      })
+    signal?.throwIfAborted()
+    const waitedMs = performance.now() - startedAtMs
+    if (waitedMs > retryForMs) {
+      throw new PostgresNotRunning(
+        `${await holdersOf(file)} has locked ${directory} for ${Math.round(waitedMs / 1_000)} s.`,
+        {
+          whatToDo: `Find the Ferry that is starting, stopping or suspended (it has ${file} open), and end it.`,
+        },
+      )
     }
-    await delay(TRY_EVERY_MS)
+    if (waitedMs > REPORT_AFTER_MS && !isReported) {
+      isReported = true
+      log.warn(`${await holdersOf(file)} has locked ${directory}. Waiting until it is free.`)
+    }
+    await delay(TRY_EVERY_MS, undefined, signal ? { signal } : {}).catch(() => {}) // thrown above
     lock = tryLock(file)
   }
   try {
@@ -35,6 +58,34 @@ export async function withDirectoryLock<T>(
   } finally {
     lock.close()
   }
+}
+
+/** Creates the file. One of an earlier version may be readable by others. */
+async function keepToOurselves(file: string): Promise<void> {
+  try {
+    await (await open(file, 'a', 0o600)).close()
+    const { mode, uid } = await stat(file)
+    if ((mode & 0o077) !== 0 && uid === process.getuid?.()) await chmod(file, 0o600)
+  } catch (cause) {
+    throw new DataDirUnusable(`${file} cannot be locked.`, { cause })
+  }
+}
+
+/** Which processes hold a lock of the file, in words, as far as the system says so. */
+async function holdersOf(file: string): Promise<string> {
+  const { ino } = await stat(file)
+  const locks = await readFile('/proc/locks', 'utf8').catch(() => '')
+  const pids = locks
+    .split('\n')
+    .flatMap(line => (line.includes(`:${ino} `) ? (/ (\d+) \w+:\w+:\d+ /.exec(line)?.[1] ?? []) : []))
+  const holders = await Promise.all([...new Set(pids)].map(processInWords))
+  return holders.length === 0 ? 'Another process' : `Another process (${holders.join(', ')})`
+}
+
+async function processInWords(pid: string): Promise<string> {
+  const found = await stat(`/proc/${pid}`).catch(() => null)
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')
+  return [`pid ${pid}`, name.trim(), found ? `of user ${found.uid}` : ''].filter(Boolean).join(' ')
 }
 
 function tryLock(file: string): DatabaseSync | undefined {

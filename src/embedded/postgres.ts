@@ -55,13 +55,15 @@ export async function openEmbeddedPostgres(options: {
   dataDir: string
   log: Logger
   create?: boolean
+  /** Ends the wait for another process that opens or closes it. */
+  signal?: AbortSignal
 }): Promise<EmbeddedPostgres> {
-  const { log, create = true } = options
+  const { log, signal, create = true } = options
   if (!create && !isPostgresIn(options.dataDir)) throw new NoPostgresYet(options.dataDir)
   const binaries = await findBinaries()
   const dataDir = await makeDataDir(options.dataDir)
 
-  return withDirectoryLock(dataDir, LOCK_WITHIN_MS, async () => {
+  return withDirectoryLock(dataDir, { retryForMs: LOCK_WITHIN_MS, log, signal }, async () => {
     const placement = await choosePlacement(dataDir, binaries)
     await ensureCluster(placement)
     const password = await loadPassword(placement.home)

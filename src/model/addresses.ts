@@ -137,6 +137,6 @@ function packedIn(text: string): string[] {
 /** The parts of some bytes that may be text. The shortest address is `a@b.c`. */
 function textsIn(bytes: Buffer): string[] {
   return isUtf8(bytes)
-    ? (bytes.toString('utf8').match(/[^\p{C}\ufffd]{5,}/gu) ?? [])
+    ? (bytes.toString('utf8').match(/[^\p{Cc}\p{Cn}\ufffd]{5,}/gu) ?? [])
     : (bytes.toString('latin1').match(/[\x20-\x7e]{5,}/g) ?? [])
 }

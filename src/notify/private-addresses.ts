@@ -1,7 +1,10 @@
 import { lookup as dnsLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Networks that are not on the public internet, or lead to one that is not. */
+/**
+ * Networks that are not on the public internet, or lead to one that is not: those of the registries of special-purpose
+ * addresses of IANA that are not reachable by all, those for documentation, and multicast.
+ */
 const PRIVATE_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -10,17 +13,25 @@ const PRIVATE_V4 = [
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
   '192.168.0.0/16',
   '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
   '224.0.0.0/3',
 ]
 /** With those that carry an IPv4 address inside. A mapped one (`::ffff:…`) is looked for among the others. */
 const PRIVATE_V6 = [
   '::/96',
+  '::ffff:0:0:0/96',
   '64:ff9b::/32',
-  '100::/64',
-  '2001::/32',
+  '100::/63',
+  '2001::/23',
+  '2001:db8::/32',
   '2002::/16',
+  '3fff::/20',
+  '5f00::/16',
   'fc00::/7',
   'fe80::/9',
   'ff00::/8',

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -91,4 +91,17 @@ describe('bin/ferry', () => {
     const refused = await start(join(root, 'bin/ferry'), [], path(old)).ended
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('v20.1.0, which is too old') })
   })
+})
+
+test('SIGUSR1 opens no debugger, however Ferry is started', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const ways = [scripts.start, scripts.demo, scripts.ferry, ...readFileSync(BIN, 'utf8').match(/^.*exec "\$node".*$/gm)!]
+  expect(ways).toHaveLength(5)
+  for (const way of ways) expect(way).toMatch(/node"? --disable-sigusr1 /)
+  const { child, output, ended } = start(BIN, ['sandbox', '--port', '0'])
+  await waitFor(() => output.stdout.includes('http'), { what: 'the sandbox to listen' })
+  child.kill('SIGUSR1')
+  child.kill('SIGTERM')
+  await ended
+  expect(output.stderr).not.toMatch(/debugger|inspector|ws:/i)
 })

@@ -20,7 +20,7 @@ test('the two commands are the demo and the tests', () => {
     'npm ci && npm test',
   ])
   expect(JSON.parse(readPage('package.json')).scripts).toMatchObject({
-    demo: 'node src/cli/ferry.ts demo',
+    demo: 'node --disable-sigusr1 src/cli/ferry.ts demo',
     start: expect.stringMatching(/^node .*src\/cli\/ferry\.ts up$/),
   })
 })

@@ -88,7 +88,7 @@ function changingNames(...answers: readonly (readonly string[])[]) {
 }
 
 test('a name that changes between the check and the connection leads to the address that was checked', async () => {
-  const { asked, lookUp } = changingNames(['203.0.113.9'], ['127.0.0.1'])
+  const { asked, lookUp } = changingNames(['198.41.0.4'], ['127.0.0.1'])
   const socket = connect({
     host: 'rebind.example.com',
     port: 9,
@@ -98,18 +98,18 @@ test('a name that changes between the check and the connection leads to the addr
   socket.on('error', () => {})
   const [error, address] = await once(socket, 'lookup')
   socket.destroy()
-  expect([error, address]).toEqual([null, '203.0.113.9'])
+  expect([error, address]).toEqual([null, '198.41.0.4'])
   expect(asked).toEqual(['rebind.example.com'])
 })
 
 test('a name is refused once it leads to a private address, also to one among public ones', async () => {
   for (const answers of [
-    [['203.0.113.9'], ['10.0.0.1']],
-    [['203.0.113.9'], ['203.0.113.9', '::1']],
+    [['198.41.0.4'], ['10.0.0.1']],
+    [['198.41.0.4'], ['198.41.0.4', '::1']],
   ]) {
     const lookUp = promisify(publicLookup(changingNames(...answers).lookUp))
     await expect(lookUp('rebind.example.com', { all: true })).resolves.toEqual([
-      { address: '203.0.113.9', family: 4 },
+      { address: '198.41.0.4', family: 4 },
     ])
     await expect(lookUp('rebind.example.com', {})).rejects.toThrow('on a private network')
   }
@@ -134,11 +134,21 @@ test.for([
   '64:ff9b::a01:203',
   '64:ff9b:1::a01:203',
   '2002:a01:203::1',
+  // The first and the last address of each network of the registries that is not reachable by all.
+  ...['0.255.255.255', '100.127.255.255', '192.0.0.255', '192.0.2.0', '192.0.2.255', '192.88.99.0', '192.88.99.255'],
+  ...['198.18.0.0', '198.19.255.255', '198.51.100.0', '198.51.100.255', '203.0.113.0', '203.0.113.255'],
+  ...['224.0.0.0', '240.0.0.0', '255.255.255.255', '::ffff:0:0:0', '::ffff:0:ffff:ffff', '::ffff:192.0.2.1'],
+  ...['100::1', '100:0:0:1:ffff::', '2001::1', '2001:2::1', '2001:10::1', '2001:1ff:ffff::', '2001:db8::1'],
+  ...['2001:db8:ffff::', '3fff::1', '3fff:fff:ffff::', '5f00::1', '5f00:ffff::', 'febf::1', 'ff02::1'],
 ])('%s is private', address => {
   expect(isPrivateAddress(address)).toBe(true)
 })
 
-test.for(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450::1'])(
+test.for([
+  ...['8.8.8.8', '172.32.0.1', '100.128.0.1', '192.0.1.1', '192.0.3.1', '192.88.98.255', '192.88.100.0'],
+  ...['198.17.255.255', '198.20.0.0', '198.51.99.255', '198.51.101.0', '203.0.112.255', '203.0.114.0', '223.255.255.255'],
+  ...['2606:4700::1111', '2a00:1450::1', '2001:200::1', '2001:db7::1', '2001:db9::1', '3ffe::1', '4000::1', '5eff::1', '5f01::1'],
+])(
   '%s is public',
   address => {
     expect(isPrivateAddress(address)).toBe(false)

@@ -1,0 +1,59 @@
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { withDirectoryLock } from '#src/embedded/lock.ts'
+
+async function setup() {
+  const directory = await mkdtemp(join(tmpdir(), 'ferry-lock-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
+  const file = join(directory, 'lock')
+  return {
+    file,
+    lines,
+    lock: (signal?: AbortSignal, retryForMs = 60_000) =>
+      withDirectoryLock(directory, { retryForMs, log, signal }, async () => 'done'),
+    /** As a program would that may only read the file. */
+    hold: () => {
+      const held = new DatabaseSync(file)
+      held.exec('begin exclusive')
+      onTestFinished(() => held.close())
+    },
+  }
+}
+
+test('nobody else may open the lock, neither a new one nor one of an earlier version', async () => {
+  const { file, lock } = await setup()
+  expect(await lock()).toBe('done')
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  await rm(file)
+  await writeFile(file, '')
+  await chmod(file, 0o644)
+  expect(await lock()).toBe('done')
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+})
+
+test('a signal ends the wait for a lock at once, whoever holds it', async () => {
+  const { lock, hold } = await setup()
+  await lock()
+  hold()
+  const stop = new AbortController()
+  const waiting = lock(stop.signal)
+  stop.abort(new Error('told to stop'))
+  await expect(waiting).rejects.toThrow('told to stop')
+})
+
+test('whoever waits is told who holds the lock', async () => {
+  const { lines, lock, hold } = await setup()
+  await lock()
+  hold()
+  const refused = await lock(undefined, 1_200).catch((error: Error) => error)
+  const holder = process.platform === 'linux' ? `(pid ${process.pid} ` : 'Another process'
+  expect(`${refused}`).toContain(holder)
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain(holder)
+})
