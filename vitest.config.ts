@@ -37,10 +37,12 @@ export const LONG = [
   'test/schedules/wrong-clock.test.ts',
   // Limits that open after seconds.
   'test/imports/sending/turns.test.ts',
-  // Laws of the inventory, over hundreds of generated histories, and tables of hundreds of thousands of rows.
+  // Laws of the inventory and its reports, over hundreds of generated histories, and tables of hundreds of thousands of rows.
   'test/inventory/any-sequence.test.ts',
   'test/inventory/known-rows-law.test.ts',
   'test/inventory/shifting-listings.test.ts',
+  'test/reports/oracle.test.ts',
+  'test/reports/cron-load-law.test.ts',
   'test/inventory/streamed-apply.test.ts',
   'test/**/*-at-size.test.ts',
 ]

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { openTestStore } from '#test/support/store.ts'
+import { oldHistory } from '#src/inventory/prune-history.ts'
+import { insertVersions } from '#test/support/many-rows.ts'
+import { removeOld } from '#test/support/prune.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
 import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
@@ -41,6 +44,37 @@ describe('rules_noisy', () => {
       ['gone', 1, 0],
       ['quiet', 1, 0],
     ])
+  })
+
+  test('counts a flap of an episode that ran when the period began, however long ago the one before ended', async () => {
+    await using store = await openTestStore()
+    await insert(store, { name: 'one', from: 30 * DAY })
+    await insert(store, { account: 'b', name: 'other', from: 30 * DAY })
+    await fire(store, { from: 7 * DAY + 60, to: 7 * DAY + 40 })
+    await fire(store, { from: 7 * DAY + 30, to: 7 * DAY - 10 })
+    // The same id elsewhere had ended just before.
+    await fire(store, { account: 'b', from: 9 * DAY, to: 7 * DAY - 15 })
+    await fire(store, { from: 7 * DAY - 21, to: 100 })
+    expect(await ask(store, 'rules_noisy', 'name episodes flaps', { account: 'a' })).toEqual([['one', 2, 1]])
+  })
+
+  test('leaves out what a first reading found firing, and what appeared so: neither was seen to begin', async () => {
+    await using store = await openTestStore()
+    const rules = { '1': 'first reading', '2': 'unexplained', '3': null } as const
+    for (const [id, appeared] of Object.entries(rules)) {
+      await insert(store, { id, name: `${appeared}`, from: DAY, to: 600, appeared })
+      await insert(store, { id, name: `${appeared}`, from: 600, folder: 2 })
+      await fire(store, { id, from: DAY, to: 700 })
+    }
+    await fire(store, { id: '1', from: 695, to: 605 })
+    const columns = 'name episodes hours flaps night_share last_began firing'
+    const begun = ['first reading', 1, expect.closeTo((DAY - 700 + 90) / 60, 3), 1]
+    const added = ['null', 1, expect.closeTo((DAY - 700) / 60, 3), 0]
+    const rows = await ask(store, 'rules_noisy', columns)
+    expect(rows.map(row => row.slice(0, 4)).toSorted()).toEqual([begun, added].toSorted())
+    expect(rows.find(([name]) => name === 'first reading')?.[5]).toEqual(minutesAgo(695))
+    const clear = await ask(store, 'time_to_clear', 'episodes longest removed began_unseen')
+    expect(clear).toEqual([[2, { intervalMs: (DAY - 700) * 60_000 }, 0, 2]])
   })
 
   test('returns at most so many, of one account if it is named, and counts all of them', async () => {
@@ -128,6 +162,72 @@ test('time_to_clear has the median and the ninth decile of what ended in the per
     ['a', 'ledger', 11, minutes(6), minutes(10), minutes(11)],
     ['a', null, 1, minutes(7 * DAY), minutes(7 * DAY), minutes(7 * DAY)],
   ])
+})
+
+test('time_to_clear counts an episode that ended with its rule apart: it was not cleared', async () => {
+  await using store = await openTestStore()
+  // The same ids in both accounts: one's rule is removed, the other's cleared.
+  for (const [account, team] of [['a', 'payments'], ['b', 'search']] as const) {
+    await insert(store, { account, name: 'one', from: DAY, labels: { team }, ...(account === 'a' && { to: 300 }) })
+    await insert(store, { account, id: '2', name: 'two', from: DAY, labels: { team: `${team} 2` } })
+    await fire(store, { account, from: 700, to: 600 })
+    await fire(store, { account, from: 310, to: 300 })
+  }
+  // It was changed as it cleared, and goes on.
+  await insert(store, { account: 'a', id: '3', name: 'changed', from: DAY, to: 400 })
+  await insert(store, { account: 'a', id: '3', name: 'changed', from: 400, enabled: false })
+  await fire(store, { account: 'a', id: '3', from: 460, to: 400 })
+  const minutes = (n: number) => ({ intervalMs: n * 60_000 })
+  expect(await ask(store, 'time_to_clear', 'account team episodes p50 longest removed began_unseen')).toEqual([
+    ['a', 'payments', 1, minutes(100), minutes(100), 1, 0],
+    ['a', null, 1, minutes(60), minutes(60), 0, 0],
+    ['b', 'search', 2, minutes(55), minutes(100), 0, 0],
+  ])
+})
+
+test('rules_never_fired of one account has its rules, however many another account has before them', async () => {
+  await using store = await openTestStore()
+  await insertVersions(store.pool, 11 * 1_002)
+  await insert(store, { account: 'b', id: '1000000', name: 'after them', from: DAY })
+  expect(await ask(store, 'rules_never_fired', 'account name in_all', { account: 'b' })).toEqual([['b', 'after them', 1]])
+  expect(await ask(store, 'rules_never_fired', 'account', { account: 'a' })).toHaveLength(1_000)
+})
+
+test('once versions were removed, days_observed begin with the history, and whether a switch was seen is not known', async () => {
+  await using store = await openTestStore()
+  await insert(store, { name: 'never fired', from: 60 * DAY })
+  await insert(store, { id: '2', name: 'returned', from: 12 * DAY, to: 8 * DAY })
+  await insert(store, { id: '2', name: 'returned', from: 3 * DAY })
+  for (const [id, ...froms] of [['3', 50, 30, 20], ['4', 50, 40, 5], ['5', 40, 6, 5]] as const) {
+    for (const [n, from] of froms.entries()) {
+      const next = froms[n + 1]
+      await insert(store, {
+        id,
+        name: id,
+        from: from * DAY,
+        // Rule 3 is on until 30 days ago, rule 4 until 40, rule 5 until 6 days ago.
+        enabled: n === 0,
+        debug: n !== 0,
+        labels: { n: `${n}` },
+        ...(next !== undefined && { to: next * DAY }),
+      })
+    }
+  }
+  await insert(store, { id: '6', name: '6', from: 4 * DAY, enabled: false, debug: true })
+  for (const old of oldHistory(store.pool, 10 * DAY * 60_000)) await removeOld(old)
+  const observed = await ask(store, 'rules_never_fired', 'name days_observed')
+  expect(observed).toEqual([
+    ['never fired', expect.closeTo(10, 1)],
+    ['returned', expect.closeTo(2 + 3, 1)],
+  ])
+  for (const report of ['rules_switched_off', 'rules_debug_left_on']) {
+    expect((await ask(store, report, 'name since switch_seen')).toSorted()).toEqual([
+      ['3', minutesAgo(20 * DAY), null],
+      ['4', minutesAgo(40 * DAY), null],
+      ['5', minutesAgo(6 * DAY), true],
+      ['6', minutesAgo(4 * DAY), false],
+    ])
+  }
 })
 
 test('rules_never_fired has enabled rules without an episode, and the days on which they could have had one', async () => {
@@ -240,4 +340,45 @@ test('rules_contract_breaks has a row for each reason, rules_default_timezone th
     ['a', flags[1], 'both', '*', 'CST'],
   ])
   expect(await ask(store, 'rules_default_timezone', 'name')).toEqual([['fixed'], ['no zone']])
+})
+
+describe('zone_of', () => {
+  const zoneOf = async (store: TestStore, names: readonly (string | null)[]) => {
+    const { rows } = await store.pool.query<{ zone: string }>(
+      'select ferry.zone_of(name) as zone from unnest($1::text[]) with ordinality as n (name, place) order by place',
+      [names],
+    )
+    return rows.map(row => row.zone)
+  }
+
+  test('reads what is no IANA name as the platform reads an empty one', async () => {
+    await using store = await openTestStore()
+    const none = [null, '', 'CST', 'UTC+8', 'UTC-8', '+08:00', '+8', 'Local', 'GMT+8', 'PST', 'JST', 'IST', 'Mars/Olympus', 'Mars/Olympus+8']
+    none.push('Etc/GMT+99', 'posix/Europe/Berlin', 'right/UTC', 'localtime', 'posixrules', 'Factory', '<+03>-3', 'europe/berlin', ' UTC', 'EST5', 'X/A3')
+    expect(await zoneOf(store, none)).toEqual(none.map(() => 'Asia/Shanghai'))
+  })
+
+  test('knows every IANA name that Postgres has, and its summer time', async () => {
+    await using store = await openTestStore()
+    const { rows } = await store.pool.query<{ name: string }>(
+      `select name from pg_timezone_names where name !~ '^(posix|right)/' and name not in ('Factory', 'localtime', 'posixrules')`,
+    )
+    const names = rows.map(row => row.name)
+    const zones = await zoneOf(store, names)
+    const renamed = names.filter((name, n) => zones[n] !== name).toSorted()
+    expect(renamed).toEqual(['CET', 'EET', 'EST', 'HST', 'MET', 'MST', 'WET'])
+    for (const name of renamed) {
+      const offset = (at: string) =>
+        new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' }).format(new Date(at)).replace(/.*GMT/, '')
+      const { rows } = await store.pool.query<{ minutes: number; at: string }>(
+        `select (extract(epoch from at::timestamptz at time zone ferry.zone_of($1) - at::timestamptz at time zone 'UTC') / 60)::int as minutes, at
+         from unnest(array['2026-01-15T12:00:00Z', '2026-07-15T12:00:00Z']) as at`,
+        [name],
+      )
+      for (const { minutes, at } of rows) {
+        const [, sign, hours = '0'] = /^([+-])(\d+)/.exec(offset(at)) ?? []
+        expect(minutes, `${name} at ${at}`).toBe((sign === '-' ? -60 : 60) * Number(hours))
+      }
+    }
+  })
 })

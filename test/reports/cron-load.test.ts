@@ -1,31 +1,7 @@
-import { CronExpressionParser } from 'cron-parser'
 import { expect, test } from 'vitest'
 import { openTestStore } from '#test/support/store.ts'
 import { ask, DAY, HOUR, insert } from './ask.ts'
-
-const MINUTE_MS = 60_000
-const WEEK_MS = 7 * DAY * MINUTE_MS
-
-/** Every minute of the week in which these schedules are due, with how many of them, as cron-parser has it. */
-function expected(
-  begins: Date,
-  schedules: readonly (readonly [string, string | null])[],
-): Map<number, number> {
-  const due = new Map<number, number>()
-  for (const [pattern, zone] of schedules) {
-    const options = {
-      currentDate: new Date(begins.getTime() - 1),
-      endDate: new Date(begins.getTime() + WEEK_MS - 1),
-      tz: zone || 'Asia/Shanghai',
-    }
-    const times = CronExpressionParser.parse(pattern, options)
-    while (times.hasNext()) {
-      const at = times.next().getTime()
-      due.set(at, (due.get(at) ?? 0) + 1)
-    }
-  }
-  return due
-}
+import { expected, WEEK_MS } from './cron-expected.ts'
 
 const SCHEDULES = [
   ['*/20 * * * *', 'Europe/Berlin'],

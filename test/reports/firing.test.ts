@@ -143,6 +143,9 @@ test('episodes are counted where they began, in quarters of an hour', async () =
   await fire(store, { id: '2', from: ago(46), to: ago(30) })
   await fire(store, { id: '3', from: ago(30) })
   await fire(store, { id: '4', from: 2 * DAY })
+  // What a first reading found firing began nobody knows when.
+  await insert(store, { id: '5', name: 'found', from: ago(60), appeared: 'first reading' })
+  await fire(store, { id: '5', from: ago(60) })
   const begins = await loadBegins(store.pool, lastDay('a'))
   expect(begins.toSorted((a, b) => a.at.getTime() - b.at.getTime())).toEqual([
     { at: at(60), value: 2 },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
+import { insertServerVersion } from '#test/support/versions.ts'
 import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
 test('rules_by_folder, rules_by_team and rules_unowned count current rules; a team is a label, whatever its case', async () => {
@@ -112,6 +113,40 @@ test('churn_by_folder tells additions, changes, removals and returns apart', asy
     ['a', 2n, 1, 0, 2, 1, 4, 1],
     ['a', 1n, 0, 2, 0, 0, 2, 1],
     ['a', 3n, 0, 1, 0, 0, 1, 1],
+  ])
+})
+
+test('churn_by_folder counts what a first reading found apart, and each account its own', async () => {
+  await using store = await openTestStore()
+  for (const id of ['1', '2', '3']) await insert(store, { id, name: id, from: DAY, appeared: 'first reading' })
+  await insert(store, { id: '4', name: 'made', from: HOUR })
+  // The same ids in another account: changed at the moment at which the first ones appeared.
+  await insert(store, { account: 'b', id: '1', name: 'was', from: 20 * DAY, to: DAY })
+  await insert(store, { account: 'b', id: '2', name: 'before', from: 20 * DAY, to: DAY })
+  await insert(store, { account: 'b', id: '2', name: 'after', from: DAY })
+  await insert(store, { account: 'b', id: '4', name: 'back', from: 20 * DAY, to: 2 * DAY })
+  await insert(store, { account: 'b', id: '5', name: 'back', from: 20 * DAY, to: 9 * DAY })
+  await insert(store, { account: 'b', id: '5', name: 'back', from: HOUR })
+  const columns = 'account folder_id added changed removed returned changes rules_now first_read'
+  expect(await ask(store, 'churn_by_folder', columns)).toEqual([
+    ['b', 1n, 0, 1, 2, 1, 4, 2, 0],
+    ['a', 1n, 1, 0, 0, 0, 1, 4, 3],
+  ])
+})
+
+test('changes_between says what a first reading found in that time', async () => {
+  await using store = await openTestStore()
+  await insert(store, { name: 'found', from: HOUR, to: 30, appeared: 'first reading' })
+  await insert(store, { name: 'found and changed', from: 30 })
+  await insert(store, { id: '2', name: 'made', from: HOUR })
+  await insert(store, { id: '3', name: 'changed', from: 2 * DAY, to: HOUR, appeared: 'first reading' })
+  await insert(store, { id: '3', name: 'is', from: HOUR })
+  await insertServerVersion(store.pool, { name: 'server', from: minutesAgo(HOUR), appeared: 'first reading' })
+  expect(await ask(store, 'changes_between', 'change name first_reading')).toEqual([
+    ['added', 'found and changed', true],
+    ['added', 'made', false],
+    ['changed', 'is', false],
+    ['added', 'server', true],
   ])
 })
 

@@ -226,3 +226,20 @@ test('nights shows every night of its time, however long ago the last snapshot w
   // Nobody promises nights of the other account any more: it missed none lately.
   expect((await days('60 days')).filter(line => line.startsWith('gone'))).toEqual(['gone 50 succeeded'])
 })
+
+test('a listing of all folders keeps the promise of some, for freshness as for blind spots', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await savePromises(pool, [{ ...PROMISE, folders: ['5'] }])
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+  const of = (folders: string[]) => ({ scope: { ...NEW_RUN.scope, folders } })
+  await addRunAt(pool, ago(20), {}, '1 second', of(['0']))
+  await addRunAt(pool, ago(19), {}, '1 second', of(['6']))
+  for (const minutes of [18, 16, 14]) await addRunAt(pool, ago(minutes), {}, '1 second', of(['5']))
+  for (const minutes of [12, 10, 8, 6, 4, 2]) await addRunAt(pool, ago(minutes), {}, '1 second', of(['0']))
+  expect((await pool.query('select state from ferry.freshness')).rows).toEqual([{ state: 'fresh' }])
+  expect((await pool.query('select * from ferry.blind_spots()')).rows).toEqual([])
+  // From the first listing of either kind on.
+  const { rows } = await pool.query('select sum(minutes)::int as minutes, min(share) as share from ferry.freshness_daily()')
+  expect(rows).toEqual([{ minutes: 20, share: 1 }])
+})

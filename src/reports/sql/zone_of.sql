@@ -8,7 +8,7 @@ DECLARE
     WHEN 'WET' THEN 'Europe/Lisbon' WHEN 'EST' THEN 'America/Panama' WHEN 'MST' THEN 'America/Phoenix' WHEN 'HST' THEN 'Pacific/Honolulu'
     ELSE p_timezone END;
 BEGIN
-  IF v_zone ~ '^[A-Z][A-Za-z_-]*(/[A-Z][A-Za-z_-]*)+$' OR v_zone ~ '^Etc/GMT([+-]\d{1,2}|0)$' OR v_zone = ANY (
+  IF v_zone ~ '^[A-Z][A-Za-z_-]*(/[A-Z][A-Za-z_-]*)+$' OR v_zone ~ '^Etc/GMT([+](\d|1[0-2])|-(\d|1[0-4])|0)$' OR v_zone = ANY (
     '{CST6CDT,Cuba,EST5EDT,Egypt,Eire,GB,GB-Eire,GMT,GMT+0,GMT-0,GMT0,Greenwich,Hongkong,Iceland,Iran,Israel,Jamaica,Japan,Kwajalein,Libya,MST7MDT,NZ,NZ-CHAT,Navajo,PRC,PST8PDT,Poland,Portugal,ROC,ROK,Singapore,Turkey,UCT,UTC,Universal,W-SU,Zulu}')
   THEN
     PERFORM now() AT TIME ZONE v_zone;

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { loadLimitState } from '#src/db/limit-state.ts'
+import type { Limit } from '#src/model/limit.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+
+const OPERATION = 'import-subscribers'
+const LIMIT: Limit = {
+  limitKey: 'account:a',
+  windows: [
+    { maxCalls: 2, windowMs: 60_000 },
+    { maxCalls: 4, windowMs: 600_000 },
+  ],
+}
+
+type Call = { key?: string; operation?: string; startedAgoMs: number; tookMs: number | null }
+
+async function call(store: TestStore, { key = LIMIT.limitKey, operation = OPERATION, ...times }: Call) {
+  await store.pool.query(
+    `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished)
+     select $1, 'a', $2, at, at + interval '100 s', at + $4::float8 * interval '1 ms'
+     from (select clock_timestamp() - $3 * interval '1 ms' as at) t`,
+    [key, operation, times.startedAgoMs, times.tookMs],
+  )
+}
+
+/** The test itself takes time. */
+const about = (ms: number) => expect.toSatisfy(value => value > ms - 10_000 && value < ms + 10_000)
+
+test('a limit that nobody used lets the next call begin at once', async () => {
+  await using store = await openTestStore()
+  const unused = { waitMs: 0, closedMs: 0, counted: 0, countedForMs: 0 }
+  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toEqual(unused)
+  // Calls of another limit, of another operation, and those that every window has forgotten.
+  for (const startedAgoMs of [1_000, 2_000, 3_000, 4_000]) {
+    await call(store, { key: 'account:b', startedAgoMs, tookMs: 10 })
+    await call(store, { operation: 'list-alert-rules', startedAgoMs, tookMs: 10 })
+    await call(store, { startedAgoMs: startedAgoMs + 700_000, tookMs: 10 })
+  }
+  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toEqual(unused)
+})
+
+test('the next call waits for the window that is full longest, and the longest window says how many count', async () => {
+  await using store = await openTestStore()
+  await call(store, { startedAgoMs: 300_000, tookMs: 20_000 })
+  await call(store, { startedAgoMs: 40_000, tookMs: 10_000 })
+  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toEqual({
+    waitMs: 0,
+    closedMs: 0,
+    counted: 2,
+    countedForMs: about(300_000),
+  })
+  // The third call of ten minutes is the second of this minute: the first of the two must be forgotten.
+  await call(store, { startedAgoMs: 20_000, tookMs: 10_000 })
+  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject({ waitMs: about(30_000), counted: 3 })
+  // The fourth fills the long window: until the answer of its first call is ten minutes old.
+  await call(store, { startedAgoMs: 10_000, tookMs: null })
+  const state = await loadLimitState(store.pool, LIMIT, OPERATION)
+  expect(state).toMatchObject({ waitMs: about(320_000), closedMs: 0, counted: 4 })
+})
+
+test('a refusal closes the limit of its operation, and the later of both ends counts', async () => {
+  await using store = await openTestStore()
+  const block = (key: string, operation: string, seconds: number) =>
+    store.pool.query(
+      `insert into ferry.platform_limits (limit_key, operation, blocked_until)
+       values ($1, $2, clock_timestamp() + $3 * interval '1 s')`,
+      [key, operation, seconds],
+    )
+  await block('account:b', OPERATION, 500)
+  await block(LIMIT.limitKey, 'list-alert-rules', 500)
+  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject({ waitMs: 0, closedMs: 0 })
+  await block(LIMIT.limitKey, OPERATION, 200)
+  const closed = { waitMs: about(200_000), closedMs: about(200_000) }
+  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject(closed)
+  for (const startedAgoMs of [300_000, 299_000, 298_000, 297_000]) await call(store, { startedAgoMs, tookMs: 10 })
+  const full = { waitMs: about(300_000), closedMs: about(200_000), counted: 4 }
+  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject(full)
+})
