@@ -27,6 +27,7 @@ export const LONG = [
   'test/db/silence.test.ts',
   'test/db/isolation.test.ts',
   'test/cli/connection-errors.test.ts',
+  'test/cli/doctor-silent.test.ts',
   'test/cli/worker-and-redis.test.ts',
   // Every command once more, each in a process of its own.
   'test/cli/canary.test.ts',

@@ -58,6 +58,8 @@ export type OpenOptions = {
   /** What may be done to the schema; `create` by default. */
   readonly schema?: SchemaPolicy
   readonly observer?: CallObserver | undefined
+  /** A statement without an answer for so long fails; by default it may take any time. */
+  readonly answerWithinMs?: number
 }
 
 /** Long enough for a restart of Postgres. */
@@ -68,7 +70,7 @@ const RETRY_FOR_MS = 3_000
  * `NoPostgresYet` (if the schema may only be read), and what `migrate` throws.
  */
 export async function openFerry(config: Config, options: OpenOptions): Promise<Ferry> {
-  const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create', observer } = options
+  const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create', observer, answerWithinMs } = options
   await using opened = new AsyncDisposableStack()
 
   const create = schema !== 'read'
@@ -82,7 +84,11 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     signal,
   })
   const { pool } = opened.use(
-    openDatabase(databaseUrl, log, { setting, poolSize: poolSizeOf(config.workerConcurrency) }),
+    openDatabase(databaseUrl, log, {
+      setting,
+      poolSize: poolSizeOf(config.workerConcurrency),
+      answerWithinMs,
+    }),
   )
   const limitOf = limitsOf(config.accounts)
   const throttle = createThrottle<Operation>(pool, {

@@ -1,33 +1,40 @@
 import type { Command } from 'commander'
+import type { Ferry } from '#src/ferry.ts'
 import { findAccounts, HOW_TO_CONFIGURE } from './accounts.ts'
 import { type CommandContext, runOneShot } from './command-context.ts'
+import { ANSWER_WITHIN_MS, NoAnswer, within } from './doctor/bound.ts'
 import { type Finding, failed, orFailed } from './doctor/finding.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { coloured, harmless, print, printJson } from './output.ts'
+import { coloured, columnsShown, harmless, print, printJson } from './output.ts'
 
 type Options = { json?: true }
 
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('check configuration, database, queue and platform, and print what to do')
+    .description('check configuration, database, work, queue and platform, and print what to do')
     .option('--json', 'print one JSON object per check')
     .action((options: Options) => runOneShot(context => examine(options, context)))
 }
 
-/** Prints each finding as it is made. */
+/** Prints each finding as it is made, and on a terminal what is waited for. */
 async function examine(options: Options, context: CommandContext): Promise<ExitCode> {
   const codes: ExitCode[] = []
-  for await (const { exit, ...finding } of findings(context)) {
+  const waiting = openWaitingLine()
+  for await (const { exit, isUnreachable, ...finding } of findings(context, waiting.show)) {
+    waiting.clear()
     if (options.json) printJson(finding)
     else printFinding(finding)
-    if (finding.status === 'fail') codes.push(exit ?? EXIT.failed)
+    codes.push(exit ?? (finding.status === 'fail' ? EXIT.failed : EXIT.done))
   }
+  waiting.clear()
   return gravest(codes)
 }
 
-/** Checks configuration, database, queue and platform in this order: each needs those before it. */
-async function* findings(context: CommandContext): AsyncGenerator<Finding> {
+type WaitFor = (what: string) => void
+
+/** Checks configuration, database, work, queue and platform in this order: each needs those before it. */
+async function* findings(context: CommandContext, waitFor: WaitFor): AsyncGenerator<Finding> {
   const config = await findAccounts(context.config)
   const names = config.accounts.map(account => account.name)
   yield names.length > 0
@@ -44,30 +51,82 @@ async function* findings(context: CommandContext): AsyncGenerator<Finding> {
         exit: EXIT.usage,
       }
 
+  waitFor('the database')
+  await using opened = new AsyncDisposableStack()
+  const ferry = await openWithin({ ...context, config }).then(ferry => opened.use(ferry), failed('postgres'))
+  if ('status' in ferry) yield ferry
+  else {
+    let isUnreachable = false
+    for await (const finding of ferryFindings(ferry, context.signal, waitFor)) {
+      yield finding
+      isUnreachable ||= finding.isUnreachable ?? false
+      if (isUnreachable) break
+    }
+    if (!isUnreachable) return
+  }
+  // Redis can be checked without Postgres.
+  const { redisUrl } = config
+  if (redisUrl === null) return
+  waitFor('Redis')
+  const { checkRedisAlone } = await import('./doctor/queue.ts')
+  yield await within(checkRedisAlone(redisUrl), queueSilent()).catch(failed('queue'))
+}
+
+/**
+ * Opens Ferry so that a database that says nothing is given up. An embedded one may take as long as it needs: after a crash it
+ * reads its log first.
+ */
+async function openWithin({ config, ...context }: CommandContext): Promise<Ferry> {
   const { openFerry } = await import('#src/ferry.ts')
+  const { databaseUrl } = config
+  const timeUp = databaseUrl === null ? null : AbortSignal.timeout(ANSWER_WITHIN_MS)
+  const signal = timeUp === null ? context.signal : AbortSignal.any([context.signal, timeUp])
+  try {
+    return await openFerry(config, {
+      ...context,
+      signal,
+      schema: 'read',
+      answerWithinMs: ANSWER_WITHIN_MS,
+    })
+  } catch (error) {
+    if (databaseUrl === null || !timeUp?.aborted) throw error
+    const { placeOf } = await import('#src/model/postgres-address.ts')
+    throw new NoAnswer(
+      `Postgres at ${placeOf(databaseUrl)} (DATABASE_URL)`,
+      'Start it, or correct DATABASE_URL. A firewall or a failover may also swallow what is sent there.',
+    )
+  }
+}
+
+function queueSilent(): NoAnswer {
+  return new NoAnswer(
+    'the queue',
+    'Check that Redis (REDIS_URL) runs and can be reached; without REDIS_URL the queue is in Postgres.',
+  )
+}
+
+/** What is checked once the database answers. Each check is made whatever the others found. */
+async function* ferryFindings(ferry: Ferry, signal: AbortSignal, waitFor: WaitFor): AsyncGenerator<Finding> {
   const { databaseFindings } = await import('./doctor/database.ts')
+  const { importFindings } = await import('./doctor/imports.ts')
+  const { inventoryFindings } = await import('./doctor/inventories.ts')
+  const { scheduleFindings } = await import('./doctor/schedules.ts')
+  const { workerFindings } = await import('./doctor/workers.ts')
   const { checkClock } = await import('./doctor/clock.ts')
-  const { checkQueueOf, checkRedisAlone } = await import('./doctor/queue.ts')
+  const { checkQueueOf } = await import('./doctor/queue.ts')
   const { checkNotifications } = await import('./doctor/notifications.ts')
   const { platformFindings } = await import('./doctor/platform.ts')
-  await using opened = new AsyncDisposableStack()
-  const ferry = await openFerry(config, { ...context, schema: 'read' }).then(
-    ferry => opened.use(ferry),
-    failed('postgres'),
-  )
-  if ('status' in ferry) {
-    yield ferry
-    // Redis can be checked without Postgres.
-    const { redisUrl } = config
-    if (redisUrl !== null) yield await checkRedisAlone(redisUrl)
-    return
-  }
   yield* databaseFindings(ferry)
+  yield* orFailed('imports', importFindings(ferry))
+  yield* orFailed('inventories', inventoryFindings(ferry))
+  yield* orFailed('schedules', scheduleFindings(ferry))
+  yield* orFailed('workers', workerFindings(ferry))
   yield await checkClock(ferry.pool).catch(failed('clock'))
-  yield await checkQueueOf(ferry)
+  waitFor('the queue')
+  yield await within(checkQueueOf(ferry), queueSilent()).catch(failed('queue'))
   const notifications = await checkNotifications(ferry).catch(failed('notifications'))
   if (notifications) yield notifications
-  yield* orFailed('platform', platformFindings(ferry, context.signal))
+  yield* orFailed('platform', platformFindings(ferry, signal, waitFor))
 }
 
 const SIGN = {
@@ -79,4 +138,20 @@ const SIGN = {
 function printFinding({ check, status, found, whatToDo }: Finding): void {
   print(`${SIGN[status]}  ${check.padEnd(14)}${harmless(found)}`)
   if (whatToDo !== undefined) print(`${' '.repeat(20)}${harmless(whatToDo)}`)
+}
+
+/** Opens a line of the terminal that says what is waited for, and that the next finding takes the place of. */
+function openWaitingLine(): { show: WaitFor; clear(): void } {
+  if (!process.stderr.isTTY) return { show: () => {}, clear: () => {} }
+  let isShown = false
+  return {
+    show(what) {
+      isShown = true
+      process.stderr.write(`\r\u001b[K${`… waiting for ${what}`.slice(0, columnsShown() - 1)}`)
+    },
+    clear() {
+      if (isShown) process.stderr.write('\r\u001b[K')
+      isShown = false
+    },
+  }
 }

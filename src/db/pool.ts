@@ -27,6 +27,8 @@ export type DatabaseOptions = {
   /** The setting that holds the address, for error messages. */
   readonly setting?: string
   readonly poolSize?: number
+  /** A connection or statement without an answer for so long fails. By default a statement may take any time. */
+  readonly answerWithinMs?: number | undefined
   /** If given, everything on this pool only reads. */
   readonly reading?: Reading
 }
@@ -35,7 +37,7 @@ export type DatabaseOptions = {
 export type Reading = {
   /** The role with whose rights it reads, never from input; null: as the user who is connected. */
   readonly role: string | null
-  /** A statement that takes longer fails, and the server stops it. */
+  /** A statement that takes longer fails, and the server stops it. If no answer comes, the client gives up a second later. */
   readonly withinMs: number
 }
 
@@ -43,9 +45,11 @@ export type Reading = {
 export function openDatabase(
   url: string,
   log: Logger,
-  { setting = 'DATABASE_URL', poolSize = poolSizeOf(4), reading }: DatabaseOptions = {},
+  { setting = 'DATABASE_URL', poolSize = poolSizeOf(4), answerWithinMs, reading }: DatabaseOptions = {},
 ): Database {
-  const pool = new FerryPool({ url, setting }, poolSize, log, reading)
+  // Nobody waits for a page as long as it takes to notice that a connection went silent.
+  const boundMs = reading ? reading.withinMs + 1_000 : answerWithinMs
+  const pool = new FerryPool({ url, setting }, { max: poolSize, ...boundsOf(boundMs) }, log, reading)
   return { pool, [Symbol.asyncDispose]: () => pool.end() }
 }
 
@@ -114,15 +118,13 @@ class FerryPool extends Pool {
   readonly #outageLog: ReturnType<typeof createOutageLog>
   readonly #facts = new WeakMap<PoolClient, ConnectionFacts & { readonly openedAtMs: number }>()
 
-  constructor(address: DatabaseAddress, max: number, log: Logger, reading?: Reading) {
+  constructor(address: DatabaseAddress, limits: PoolConfig, log: Logger, reading?: Reading) {
     super({
       connectionString: address.url,
-      max,
       application_name: 'ferry',
       connectionTimeoutMillis: 10_000,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
-      // Nobody waits for a page as long as it takes to notice that a connection went silent.
-      ...(reading && boundsOf(reading)),
+      ...limits,
       Client: WatchedClient,
       verify: (client, done) => void this.#examine(client).then(() => done(), done),
     })
@@ -213,9 +215,8 @@ function readingBegin({ role, withinMs }: Reading): string {
     set local statement_timeout = ${Math.round(withinMs)}; set local idle_in_transaction_session_timeout = '60s'${asRole}`
 }
 
-/** The server stops what takes too long. If no answer comes at all, the client gives up a second later. */
-function boundsOf({ withinMs }: Reading): Pick<PoolConfig, 'connectionTimeoutMillis' | 'query_timeout'> {
-  return { connectionTimeoutMillis: withinMs + 1_000, query_timeout: withinMs + 1_000 }
+function boundsOf(ms: number | undefined): Pick<PoolConfig, 'connectionTimeoutMillis' | 'query_timeout'> {
+  return ms === undefined ? {} : { connectionTimeoutMillis: ms, query_timeout: ms }
 }
 
 /** Runs `work` in one transaction of an open connection. */

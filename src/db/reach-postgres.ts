@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client, DatabaseError } from 'pg'
+import { DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { isTransient } from '#src/model/transient-error.ts'
+import { WatchedClient } from './watched-client.ts'
 
 /** The database cannot be used. The message names server and database, never the password. */
 export class PostgresUnusable extends Error {
@@ -32,8 +33,9 @@ export async function reachPostgres(
   let isLogged = false
   for (;;) {
     signal.throwIfAborted()
-    const failure = await tryOnce(url)
+    const failure = await tryOnce(url, signal)
     if (failure === null) return
+    signal.throwIfAborted()
     if (performance.now() > giveUpAt || !mayPass(failure)) throw unusable(url, failure)
     if (!isLogged) log.info({ error: reasonOf(failure) }, `Waiting for Postgres at ${placeOf(url)}.`)
     isLogged = true
@@ -43,16 +45,16 @@ export async function reachPostgres(
 
 type Failure = 'too old' | (Error & { code?: string })
 
-/** Returns null if a connection works and the server is new enough. */
-async function tryOnce(url: string): Promise<Failure | null> {
-  const client = new Client({
+/** Returns null if a connection works and the server is new enough. An abort cuts the connection. */
+async function tryOnce(url: string, signal: AbortSignal): Promise<Failure | null> {
+  const client = new WatchedClient({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
     query_timeout: CONNECT_WITHIN_MS,
     application_name: 'ferry start',
   })
-  // The failure is reported by the call that it fails; without a listener it would end the process.
-  client.on('error', () => {})
+  const cut = () => client.connection.stream.destroy()
+  signal.addEventListener('abort', cut)
   try {
     await client.connect()
     const { rows } = await client.query<{ number: string }>(
@@ -62,6 +64,7 @@ async function tryOnce(url: string): Promise<Failure | null> {
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   } finally {
+    signal.removeEventListener('abort', cut)
     await client.end().catch(() => {})
   }
 }

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
-import { and, asc, desc, drizzleOf, eq, gte, lt } from '#src/db/drizzle.ts'
+import { and, asc, desc, drizzleOf, eq, gt, gte, inArray, lt } from '#src/db/drizzle.ts'
 import { platformCalls } from '#src/db/schema.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
-import type { RunStatus } from '#src/model/run.ts'
+import { COMPLETE_STATUSES, type RunStatus } from '#src/model/run.ts'
 import { type Hold, loadHeldIds, loadOpenHold, loadRejectedIds } from './holds.ts'
 import {
   loadQuarantined,
@@ -11,6 +11,7 @@ import {
   type QuarantineReason,
 } from './quarantine.ts'
 import { contractDrift, syncRuns as runs } from './schema.ts'
+import { ofInventory } from './scope.ts'
 
 /** A run of the ledger under the names that programs are shown. */
 const RUN = {
@@ -109,19 +110,22 @@ export type RunDetails = {
   /** The hold that the run made or updated, as it is now, while it is open. */
   readonly hold: Hold | null
   readonly calls: readonly CallRow[]
+  /** The first run after it that applied a complete listing of the inventory. */
+  readonly completeSince: bigint | null
 }
 
 /** Everything known of one run, or null if there is no run with this id. */
 export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
   const [run] = await drizzleOf(pool).select(RUN).from(runs).where(eq(runs.id, id))
   if (!run) return null
-  const [quarantined, drift, hold, calls] = await Promise.all([
+  const [quarantined, drift, hold, calls, completeSince] = await Promise.all([
     loadQuarantined(pool, id),
     listDrift(pool, id),
     loadOpenHold(pool, id),
     listCalls(pool, id),
+    findCompleteSince(pool, run),
   ])
-  return { run, quarantined, drift, hold, calls }
+  return { run, quarantined, drift, hold, calls, completeSince }
 }
 
 export type ReadableDetails = {
@@ -129,18 +133,39 @@ export type ReadableDetails = {
   readonly quarantined: readonly QuarantineReason[]
   readonly drift: readonly DriftField[]
   readonly heldIds: readonly string[]
+  readonly completeSince: bigint | null
 }
 
 /** What the role that only reads may know of one run, but for its calls; null if there is no run with this id. */
 export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableDetails | null> {
   const [run] = await drizzleOf(pool).select(READABLE_RUN).from(runs).where(eq(runs.id, id))
   if (!run) return null
-  const [quarantined, drift, heldIds] = await Promise.all([
+  const [quarantined, drift, heldIds, completeSince] = await Promise.all([
     run.quarantined === 0 ? [] : loadQuarantineReasons(pool, id),
     listDrift(pool, id),
     run.status === 'held' ? loadHeldIds(pool, id) : [],
+    findCompleteSince(pool, run),
   ])
-  return { run, quarantined, drift, heldIds }
+  return { run, quarantined, drift, heldIds, completeSince }
+}
+
+/** Returns the first run after this one that applied a complete listing of the same inventory. */
+async function findCompleteSince(
+  pool: Pool,
+  run: Inventory & { readonly run: bigint },
+): Promise<bigint | null> {
+  const isLater = and(
+    ofInventory(runs, run),
+    gt(runs.id, run.run),
+    inArray(runs.status, [...COMPLETE_STATUSES]),
+  )
+  const [later] = await drizzleOf(pool)
+    .select({ id: runs.id })
+    .from(runs)
+    .where(isLater)
+    .orderBy(asc(runs.id))
+    .limit(1)
+  return later?.id ?? null
 }
 
 export type DriftField = Awaited<ReturnType<typeof listDrift>>[number]

@@ -66,6 +66,8 @@ export type CallContext = {
   readonly signal: AbortSignal
   /** Where this call's permit comes from, if not from the client's own throttle. */
   readonly throttle?: Throttle
+  /** How many attempts are made at a listing that fails. */
+  readonly maxAttempts?: number
 }
 
 /** The caller's permit, and what cuts the call off: its outcome is uncertain then. */
@@ -145,6 +147,7 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
     const { operation } = request
     return retryListing(sendOnce, {
       signal: context.signal,
+      maxAttempts: context.maxAttempts,
       onTooFrequent: message => warnings.tooFrequent(operation, message),
       onRetry: (message, attempted) =>
         log.debug({ account, operation, attempted }, `${message} Trying again.`),

@@ -8,17 +8,18 @@ const MAX_BACK_OFF_MS = 60_000
 
 export type RetryOptions = {
   readonly signal: AbortSignal
+  readonly maxAttempts?: number | undefined
   onTooFrequent(message: string): void
   onRetry(message: string, attempted: number): void
 }
 
 /**
- * Makes up to three attempts at a listing with a growing back-off, and returns the last answer. A 429 costs no attempt: the
+ * Makes up to three attempts at a listing (or `maxAttempts`) with a growing back-off, and returns the last answer. A 429 costs no attempt: the
  * throttle has closed the operation, and the next attempt waits for its permit. Rejects with the signal's reason.
  */
 export async function retryListing<T>(
   attempt: () => Promise<Answer<T>>,
-  { signal, onTooFrequent, onRetry }: RetryOptions,
+  { signal, maxAttempts = MAX_ATTEMPTS, onTooFrequent, onRetry }: RetryOptions,
 ): Promise<Answer<T>> {
   let requests = 0
   for (let attempted = 1; ; ) {
@@ -31,7 +32,7 @@ export async function retryListing<T>(
       onTooFrequent(message)
       continue
     }
-    if (!retryable || attempted === MAX_ATTEMPTS) return { ...answer, requests }
+    if (!retryable || attempted === maxAttempts) return { ...answer, requests }
     onRetry(message, attempted)
     await backOff(attempted, retryAfterMs, signal)
     attempted += 1

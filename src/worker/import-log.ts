@@ -1,6 +1,8 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { loadSummaryRow } from '#src/imports/reporting/summary.ts'
+import { stepsOf } from '#src/imports/reporting/waits-for.ts'
+import { stepsInWords } from '#src/model/next-step.ts'
 
 /** Logs how the work on an import ended: one that is to go on is logged nowhere. */
 export function createImportReport({
@@ -31,13 +33,13 @@ export function createImportReport({
         const words = [row.pause_message, row.pause_what_to_do].filter(Boolean).join(' ')
         return log.warn(
           { ...counts, ...(code && { errorCode: code }), ...(requestId && { requestId }) },
-          `An import is paused. ${words} \`ferry imports show ${row.id}\``,
+          `An import is paused. ${words} \`ferry imports show ${row.id}\` says what to do.`,
         )
       }
       case 'undecided':
         return log.warn(
           counts,
-          `An import waits for a decision about ${uncertain} rows: \`ferry imports show ${row.id}\`, then \`ferry imports resolve\`.`,
+          `An import waits for a decision about ${uncertain} rows: \`ferry imports show ${row.id}\` lists its batches. ${stepsInWords(stepsOf(row))}`,
         )
       case 'completed':
         return log.info(counts, 'An import is completed.')

@@ -19,6 +19,10 @@ describe('ferry doctor', () => {
       'reader',
       'connections',
       'holds',
+      'imports',
+      'inventories',
+      'schedules',
+      'workers',
       'clock',
       'queue',
       'platform',
@@ -168,13 +172,13 @@ describe('ferry doctor', () => {
     expect(postgres).toMatchObject({ check: 'postgres', status: 'ok' })
   })
 
-  test('names removals that wait for a decision', async () => {
+  test('names removals that wait for a decision, and exits 5', async () => {
     await using cli = await openCli({ rules: 12 })
     await cli.sync()
     for (const id of cli.sandbox.state.rules.ids()) cli.sandbox.state.removeRule(id)
     await cli.sync()
     const { code, stdout } = await cli.ferryRun('doctor')
-    expect(code).toBe(0)
+    expect(code).toBe(5)
     expect(stdout).toMatch(/^warn {2}holds .*the removal of 12 rows/m)
     expect(stdout).toContain('`ferry runs approve 2`')
   })

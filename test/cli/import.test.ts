@@ -109,7 +109,9 @@ describe('ferry import --yes --wait', () => {
     await using cli = await open()
     const ended = await cli.ferryRun(`import ${people(2, 'nobody,true,,en-US')} ${PAGE} --yes --wait`)
     expect(ended.code).toBe(3)
-    expect(ended.stderr).toContain('1 row rejected. `ferry imports rejects 1 --out rejects.csv` writes them')
+    expect(ended.stderr).toContain(
+      '1 row rejected. `ferry imports rejects 1 --out rejects-1.csv` writes the rejected rows',
+    )
 
     const out = pathOf('rejects.csv')
     expect(await cli.ferryRun(`imports rejects 1 --out ${out}`)).toMatchObject({ code: 0, stdout: '' })
@@ -132,7 +134,7 @@ describe('ferry import --yes --wait', () => {
     const [{ pause_request_id } = {}] = await cli.query('select pause_request_id from ferry.imports')
     expect(refused.stderr).toContain('Unauthorized')
     expect(refused.stderr).toContain(
-      `\`ferry imports resume 1\` continues it. request_id ${pause_request_id}`,
+      `\`ferry imports resume 1\` continues it, \`ferry imports cancel 1\` ends it. request_id ${pause_request_id}`,
     )
     const resumed = await cli.ferryRun('imports resume 1 --wait --json')
     expect(resumed.code).toBe(0)
@@ -147,7 +149,7 @@ describe('ferry import --yes --wait', () => {
     )
     expect(held.code).toBe(5)
     expect(jsonLines(held).at(-1)).toMatchObject({ status: 'undecided', sent: 2, uncertain: 2 })
-    expect(held.stderr).toContain('`ferry imports resolve 1 --as sent|resend` decides')
+    expect(held.stderr).toContain('`ferry imports resolve 1 --as resend` has them sent again')
     expect((await cli.ferryRun('imports resolve 1 --as resend')).stdout).toContain('It is queued.')
     expect((await cli.ferryRun('imports resume 1 --wait')).code).toBe(0)
     expect(subscribed(cli)).toBe(4)

@@ -73,7 +73,7 @@ describe('ferry imports show', () => {
     )
     const { stdout } = await cli.ferryRun('imports show 1')
     expect(stdout).toContain(
-      'paused (NoLicense). The platform \ufffd[2J. Get it. `ferry imports resume 1` continues it. request_id req-9',
+      'paused (NoLicense). The platform \ufffd[2J. Get it. `ferry imports resume 1` continues it, `ferry imports cancel 1` ends it. request_id req-9',
     )
   })
 })

@@ -88,7 +88,8 @@ describe.each(BACKENDS)('on %s, what a worker logs of an import', kind => {
     expect(more).toEqual([])
     expect(line).toMatchObject({ level: 'warn', uncertain: 3 })
     expect(line!.msg).toContain('decision about 3 rows')
-    expect(line!.msg).toContain(`\`ferry imports show ${id}\`, then \`ferry imports resolve\``)
+    expect(line!.msg).toContain(`\`ferry imports show ${id}\``)
+    expect(line!.msg).toContain(`\`ferry imports resolve ${id} --as sent\``)
   })
 
   test('that ended before is nothing, however often workers look at it', async () => {

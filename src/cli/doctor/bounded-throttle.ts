@@ -3,9 +3,6 @@ import type { Ferry } from '#src/ferry.ts'
 import type { Operation } from '#src/platform/operations.ts'
 import type { Call, Throttle } from '#src/platform/throttle.ts'
 
-/** How long a call may wait for other calls under the same limit. */
-const PERMIT_WITHIN_MS = 5_000
-
 /** A call got no permit in time: the platform has closed the limit, or (`closed` is null) other calls use it. */
 export class LimitNotFree extends Error {
   override readonly name = 'LimitNotFree'
@@ -20,18 +17,20 @@ export class LimitNotFree extends Error {
   }
 }
 
-/** Returns Ferry's throttle, except that `acquirePermit` throws `LimitNotFree` instead of waiting for long. */
-export function boundedThrottle({ throttle, findClosedLimit }: Ferry): Throttle {
+/**
+ * Returns Ferry's throttle, except that `acquirePermit` throws `LimitNotFree` instead of waiting for a limit that is closed,
+ * or for longer than `timeUp`.
+ */
+export function boundedThrottle({ throttle, findClosedLimit }: Ferry, timeUp: AbortSignal): Throttle {
   return {
     ...throttle,
     async acquirePermit(call, signal) {
       const closed = await findClosedLimit(call.account, call.operation)
       if (closed !== null) throw new LimitNotFree(call, closed)
-      const timeUp = AbortSignal.timeout(PERMIT_WITHIN_MS)
       try {
-        return await throttle.acquirePermit(call, AbortSignal.any([signal, timeUp]))
+        return await throttle.acquirePermit(call, signal)
       } catch (error) {
-        if (!timeUp.aborted || signal.aborted) throw error
+        if (!timeUp.aborted) throw error
         throw new LimitNotFree(call, await findClosedLimit(call.account, call.operation))
       }
     },

@@ -2,11 +2,14 @@ import { listMissingRights, type MissingRight } from '#src/db/missing-rights.ts'
 import { poolSizeOf } from '#src/db/pool.ts'
 import { loadConnectionFacts, loadServerFacts, type ServerFacts } from '#src/db/server-facts.ts'
 import type { Ferry } from '#src/ferry.ts'
+import { stepsOfHold } from '#src/inventory/next-steps.ts'
 import { listOpenHolds } from '#src/inventory/open-holds.ts'
 import { counted } from '#src/model/counted.ts'
+import { stepsInWords } from '#src/model/next-step.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { loadReaderState, READER } from '#src/reports/reader-role.ts'
+import { EXIT } from '../exit.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
 
 /** Yields what the database lacks. That it is new enough and migrated is known: Ferry could not have opened otherwise. */
@@ -136,7 +139,8 @@ async function* openHolds({ pool }: Ferry): AsyncGenerator<Finding> {
       check: 'holds',
       status: 'warn',
       found: `account ${account}, ${resource}: the removal of ${counted(rows, 'row')} waits for a decision`,
-      whatToDo: `\`ferry runs show ${lastRun}\`, then \`ferry runs approve ${lastRun}\` if they are really gone, \`ferry runs reject ${lastRun}\` if not.`,
+      whatToDo: stepsInWords(stepsOfHold(lastRun)),
+      exit: EXIT.undecided,
     }
   }
   if (holds.length === 0) yield { check: 'holds', status: 'ok', found: 'no removal waits for a decision' }

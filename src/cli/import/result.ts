@@ -1,6 +1,8 @@
+import { nextSteps } from '#src/imports/next-steps.ts'
 import type { PauseWithWords } from '#src/imports/reporting/summary.ts'
 import { counted } from '#src/model/counted.ts'
 import { type ImportSummary, missingOf } from '#src/model/import.ts'
+import { stepsInWords } from '#src/model/next-step.ts'
 import { codeAside } from '#src/model/reason.ts'
 import { EXIT, type ExitCode, gravest } from '../exit.ts'
 import { type Cell, cellText, duration, fits, harmless, print, printAside, printTable } from '../output.ts'
@@ -64,30 +66,33 @@ export function explainOutcome({ summary, pause }: Outcome): void {
     )
   }
   if (pause !== null) say(pauseInWords(summary, pause))
+  const steps = stepsInWords(stepsAfter(summary, pause))
   if (status === 'undecided' || (status === 'cancelled' && uncertain > 0)) {
     say(
-      `the outcome of ${counted(uncertain, 'row')} is unknown. \`ferry imports show ${id}\` lists the batches; ` +
-        `\`ferry imports resolve ${id} --as sent|resend\` decides.`,
+      `the outcome of ${counted(uncertain, 'row')} is unknown. \`ferry imports show ${id}\` lists the batches. ${steps}`,
     )
   }
   if (status === 'cancelled') say(`cancelled; ${counted(pending, 'row')} not sent.`)
-  if (status === 'completed' && rejected > 0) {
-    say(
-      `${counted(rejected, 'row')} rejected. \`ferry imports rejects ${id} --out rejects.csv\` writes them to a file; ` +
-        'correct it and import it.',
-    )
-  }
+  if (status === 'completed' && rejected > 0) say(`${counted(rejected, 'row')} rejected. ${steps}`)
 }
 
-export function pauseInWords({ import: id }: ImportSummary, pause: PauseWithWords): string {
+/** What a person may do next. Commands that the message of a pause names already are left out. */
+function stepsAfter(
+  { import: id, status, uncertain, rejected }: ImportSummary,
+  pause: PauseWithWords | null,
+) {
+  const steps = nextSteps({ id: id ?? '', status, uncertain, rejected, pauseCode: pause?.code ?? null })
+  return steps.filter(({ command }) => !pause?.whatToDo?.includes(`\`${command}\``))
+}
+
+export function pauseInWords(summary: ImportSummary, pause: PauseWithWords): string {
   const request = pause.requestId === null ? '' : `request_id ${pause.requestId}`
-  const resume = `\`ferry imports resume ${id}\` continues it.`
   return [
     `paused${codeAside(pause.code, pause.message)}.`,
     pause.message ?? '',
     pause.platformMessage === null ? '' : `In its words: ${pause.platformMessage}`,
     pause.whatToDo ?? '',
-    resume,
+    stepsInWords(stepsAfter(summary, pause)),
     request,
   ]
     .filter(Boolean)

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { BatchRow } from '#src/imports/reporting/batches.ts'
+import { loadProgress } from '#src/imports/reporting/progress.ts'
 import { type Report, reportImport } from '#src/imports/reporting/report.ts'
 import { counted } from '#src/model/counted.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
@@ -22,8 +23,9 @@ const SHOWN = 20
 /** Prints an import, counted anew from its rows. Counts that do not add up are an error. */
 export async function showImport(pool: Pool, id: bigint, options: { json?: true }): Promise<ExitCode> {
   const report = await reportImport(pool, id)
+  const { whyWaiting } = await loadProgress(pool, id, null)
   if (options.json) printJsonReport(report)
-  else printReport(report)
+  else printReport(report, whyWaiting)
   for (const difference of report.differences) {
     printAside(
       `ferry: import ${id} does not add up: ${difference}. Please report it with \`ferry imports show ${id} --json\`.`,
@@ -32,7 +34,7 @@ export async function showImport(pool: Pool, id: bigint, options: { json?: true 
   return report.differences.length > 0 ? EXIT.failed : EXIT.done
 }
 
-function printJsonReport({ summary, batches, reasons, ...about }: Report): void {
+function printJsonReport({ summary, batches, reasons, next, ...about }: Report): void {
   printJson(summary)
   printJson(about)
   for (const batch of batches) {
@@ -64,8 +66,8 @@ function printJsonReport({ summary, batches, reasons, ...about }: Report): void 
   reasons.forEach(printJson)
 }
 
-function printReport(report: Report): void {
-  const { summary, file, method, createdAt, finishedAt, purgedAt, pause, reasons, batches } = report
+function printReport(report: Report, whyWaiting: string | null): void {
+  const { summary, file, method, createdAt, finishedAt, purgedAt, pause, next, reasons, batches } = report
   printSummary(summary)
   const times = [
     `created ${instant(createdAt)}`,
@@ -75,6 +77,8 @@ function printReport(report: Report): void {
   print('')
   print(harmless(`${file}, by ${method}; ${times.filter(Boolean).join(', ')}`))
   if (pause !== null) print(`\n${harmless(pauseInWords(summary, pause))}`)
+  else if (next !== '') print(`\n${harmless(next)}`)
+  else if (whyWaiting !== null) print(`\n${harmless(whyWaiting)}.`)
   if (reasons.length > 0) {
     print(`\n${emphasised('Rows not sent, and why')}`)
     const rows = reasons.map(({ rows, kind, origin, reason }) => [rows, kind, origin, reason])

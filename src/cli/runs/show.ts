@@ -1,6 +1,8 @@
 import type { Pool } from 'pg'
 import { type HeldRow, loadHeldRows, type RunDetails, type RunRow } from '#src/inventory/list-runs.ts'
+import { nextOfRun } from '#src/inventory/next-steps.ts'
 import { NEW_FIELDS, QUARANTINED_ROWS } from '#src/inventory/run-words.ts'
+import { Scope } from '#src/inventory/scope.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { cellText, emphasised, fits, harmless, print, printJson, printTable } from '../output.ts'
 import { findRun } from './find.ts'
@@ -23,13 +25,18 @@ export async function showRun(pool: Pool, id: bigint, options: Options): Promise
 }
 
 function printRun(
-  { run, quarantined, drift, hold, calls }: RunDetails,
+  { run, quarantined, drift, hold, calls, completeSince }: RunDetails,
   held: readonly HeldRow[],
   options: Options,
 ): void {
   printCounts(run)
   if (run.message !== null) print(`\n${harmless(run.message)}`)
   if (hold) printHeld(run.run, hold, held, options)
+  else {
+    const folders = Scope.safeParse(run.scope).data?.folders ?? null
+    const next = nextOfRun({ ...run, folders, completeSince })
+    if (next !== '') print(`\n${next}`)
+  }
   if (quarantined.length > 0) {
     print(`\n${emphasised(QUARANTINED_ROWS)}`)
     printTable(

@@ -3,9 +3,11 @@ import { recordActs } from '#src/db/audit.ts'
 import { drizzleOf, eq } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { ImportNotFound, ImportRefuses } from '#src/imports/errors.ts'
+import { nextSteps } from '#src/imports/next-steps.ts'
 import { imports } from '#src/imports/schema.ts'
 import type { ActedBy, Action } from '#src/model/act.ts'
 import type { ImportStatus } from '#src/model/import.ts'
+import { stepsInWords } from '#src/model/next-step.ts'
 
 /*
  * What a person may do with an import, one decision a file. Each is one transaction that locks the import's row. A worker
@@ -62,20 +64,24 @@ export function recordDecision(
 
 /** The error for a decision that the import's status does not allow: why, and what can be done instead. */
 export function refusal(id: bigint, status: ImportStatus, why: string): ImportRefuses {
-  const next = WHAT_CAN_BE_DONE[status].replaceAll('ID', String(id))
+  const next = whatCanBeDone(id, status)
   return new ImportRefuses(`import ${id} is ${status}: ${why}. ${next}`)
 }
 
-const PAUSE_OR_CANCEL = '`ferry imports pause ID` pauses it, `ferry imports cancel ID` ends it.'
-
-const WHAT_CAN_BE_DONE: Readonly<Record<ImportStatus, string>> = {
-  staging: 'It waits to be confirmed; `ferry imports cancel ID` ends it.',
-  queued: PAUSE_OR_CANCEL,
-  running: PAUSE_OR_CANCEL,
-  paused: '`ferry imports resume ID` continues it, `ferry imports cancel ID` ends it.',
-  undecided:
-    '`ferry imports resolve ID --as sent|resend` decides about its uncertain batches, `ferry imports cancel ID` ends it.',
-  completed: '`ferry imports show ID` shows its outcome.',
-  cancelled:
-    'To send the others, import the file again: recipients that were sent are left out. Decide about uncertain batches first: `ferry imports resolve ID --as sent|resend`.',
+function whatCanBeDone(id: bigint, status: ImportStatus): string {
+  const steps = stepsInWords(nextSteps({ id, status, uncertain: 0, rejected: 0 }))
+  switch (status) {
+    case 'staging':
+      return `It waits to be confirmed. ${steps}`
+    case 'queued':
+    case 'running':
+      return `\`ferry imports pause ${id}\` pauses it, \`ferry imports cancel ${id}\` ends it.`
+    case 'paused':
+    case 'undecided':
+      return steps
+    case 'completed':
+      return `\`ferry imports show ${id}\` shows its outcome.`
+    case 'cancelled':
+      return `To send the others, import the file again: recipients that were sent are left out. If it has uncertain batches, decide about them first: \`ferry imports show ${id}\` says how.`
+  }
 }

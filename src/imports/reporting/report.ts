@@ -11,6 +11,7 @@ import {
   type SummaryRow,
   summaryOf,
 } from './summary.ts'
+import { nextInWords, waitsFor } from './waits-for.ts'
 
 /** Everything about an import at one instant. */
 export type Report = {
@@ -22,6 +23,8 @@ export type Report = {
   readonly finishedAt: Date | null
   readonly purgedAt: Date | null
   readonly pause: PauseWithWords | null
+  /** Why it waits for a person, if it is not paused, and what that person may do next; empty if there is nothing. */
+  readonly next: string
   readonly batches: readonly BatchWithWords[]
   readonly reasons: readonly ReasonRow[]
   /** Counts that do not agree, one sentence each. Every one is an error of Ferry. */
@@ -82,6 +85,7 @@ function reportOf(
     createdAt: row.created_at,
     finishedAt: row.finished_at,
     purgedAt: row.purged_at,
+    next: [waitsFor(row)?.why, nextInWords(row)].filter(Boolean).join(' '),
     batches,
     reasons,
     differences: differences(kept, summary),

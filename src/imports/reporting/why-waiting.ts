@@ -6,7 +6,7 @@ export const NO_WORKER = 'No worker is processing this import: start `ferry work
 export const WORKER_SOON = 'A worker takes it within seconds'
 
 /** A worker notices a queued import within this time, if one runs: it looks every 5 s. */
-const TAKEN_WITHIN_MS = 10_000
+export const TAKEN_WITHIN_MS = 10_000
 
 /** Returns why nothing of an active import is sent at this moment, in words; null if something is sent. */
 export function whyWaiting(pace: Pace, limit: LimitState | null): string | null {

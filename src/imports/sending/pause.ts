@@ -1,4 +1,4 @@
-import { FIRST_ROWS_SENT } from '#src/imports/pause-codes.ts'
+import { FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/pause-codes.ts'
 import { counted } from '#src/model/counted.ts'
 import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
 import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
@@ -95,7 +95,7 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
       }
     case 'rejects':
       return {
-        code: 'TooManyRejects',
+        code: TOO_MANY_REJECTS,
         requestId: null,
         message: `The platform rejected more than ${100 * MAX_REJECTED_SHARE} % of the rows.`,
         whatToDo:

@@ -1,5 +1,6 @@
 import { listCallLog } from '#src/db/list-calls.ts'
 import { type DriftField, loadReadableRun, type ReadableDetails } from '#src/inventory/list-runs.ts'
+import { nextOfRun } from '#src/inventory/next-steps.ts'
 import { NEW_FIELDS, NO_CALL, QUARANTINED_ROWS } from '#src/inventory/run-words.ts'
 import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
@@ -29,7 +30,7 @@ export const run: Page = {
     const { calls, next } = await listCallLog(reader, SHOWN, { run: id })
     const { status } = details.run
     const body = html`${ledgerTabs('/ledger')}
-${held(details)}
+${held(details) ?? whatIsNext(details)}
 ${summary(details, timezone)}
 ${quarantine(details)}
 ${details.drift.length === 0 ? null : table(NEW_FIELDS, DRIFT_COLUMNS, details.drift, html``)}
@@ -82,6 +83,12 @@ function held({ heldIds }: ReadableDetails): Html | null {
   if (heldIds.length === 0) return null
   const rows = counted(heldIds.length, 'row')
   return html`<p class="notice warn">This run holds the removal of ${rows}: too many were gone at once. <a href="/ledger/holds">Look at what is held, and decide</a>.</p>`
+}
+
+/** What a person may do about a run that holds nothing. */
+function whatIsNext({ run, completeSince }: ReadableDetails): Html | null {
+  const words = nextOfRun({ ...run, folders: null, completeSince })
+  return words === '' ? null : html`<p class="notice">${sentence(words)}</p>`
 }
 
 function quarantine({ run, quarantined }: ReadableDetails): Html | null {

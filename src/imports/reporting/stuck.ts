@@ -1,0 +1,65 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { isHeldInSql } from '#src/db/lease-rows.ts'
+import { SILENT_AFTER_MS } from '#src/db/workers.ts'
+import { isActiveInSql, isBehindInSql, leaseNameInSql } from '#src/imports/page.ts'
+import { TAKEN_WITHIN_MS } from './why-waiting.ts'
+
+/** An active import that should be sent, and how it goes. */
+const ActiveImport = z.object({
+  id: z.string(),
+  account: z.string(),
+  pending: z.number(),
+  /** Calls in a row, up to the last one, that failed for other reasons than their content. */
+  failures: z.number(),
+  /** Since rows of it were sent, or a person queued it. */
+  idleMs: z.number(),
+  /** Whether a live worker has its account, or some process is sending it. */
+  hasWorker: z.boolean(),
+})
+export type ActiveImport = Readonly<z.infer<typeof ActiveImport>>
+
+export type WhyStuck = 'no worker' | 'no progress' | 'calls fail'
+
+export type StuckImport = ActiveImport & { readonly why: WhyStuck }
+
+/** Twenty imports that share a limit each have a turn within ten minutes. */
+const IDLE_FOR_MS = 900_000
+
+/** Decides whether an active import is stuck, and why; null if it is not. */
+export function whyStuck({ failures, idleMs, hasWorker }: ActiveImport): WhyStuck | null {
+  if (!hasWorker) return idleMs < TAKEN_WITHIN_MS ? null : 'no worker'
+  if (idleMs >= IDLE_FOR_MS) return 'no progress'
+  return failures > 0 ? 'calls fail' : null
+}
+
+/** Returns the active imports that are stuck, the oldest first, at most `limit`. One that others go before is not. */
+export async function listStuckImports(pool: Pool, limit: number): Promise<StuckImport[]> {
+  const { rows } = await pool.query(ACTIVE, [SILENT_AFTER_MS])
+  const stuck = ActiveImport.array()
+    .parse(rows)
+    .flatMap(row => {
+      const why = whyStuck(row)
+      return why === null ? [] : { ...row, why }
+    })
+  return stuck.slice(0, limit)
+}
+
+/** By indexes alone. A worker of an earlier version does not say which accounts it has: it may have any. */
+const ACTIVE = `
+  select i.id, i.account, i.failures, i.recipients - i.sent - i.uncertain as pending,
+    extract(epoch from clock_timestamp() - greatest(
+      coalesce(i.confirmed_at, i.created_at),
+      (select max(a.at) from ferry.audit a
+       where a.subject_kind = 'import' and a.subject_id = i.id::text
+         and a.action in ('confirm', 'resume', 'resolve')),
+      (select b.sent_at from ferry.import_batches b
+       where b.import_id = i.id and b.state = 'sent' order by b.sent_at desc limit 1)
+    ))::float8 * 1000 as "idleMs",
+    ${isHeldInSql(leaseNameInSql('i'))} or exists (
+      select from ferry.workers w
+      where w.seen_at > clock_timestamp() - $1 * interval '1 ms'
+        and (w.accounts = '{}' or i.account = any (w.accounts))) as "hasWorker"
+  from ferry.imports i
+  where i.finished_at is null and ${isActiveInSql('i')} and not ${isBehindInSql('i')}
+  order by i.id`

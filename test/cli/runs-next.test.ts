@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { type Cli, openCli } from './open-cli.ts'
+
+/** The last paragraph of `runs show` before its calls: what a person may do. */
+async function nextOf(cli: Cli, run: number): Promise<string> {
+  const { stdout } = await cli.ferryRun(`runs show ${run}`)
+  return stdout.slice(0, stdout.indexOf('\nCalls')).trimEnd().split('\n').at(-1) ?? ''
+}
+
+test('of a failed run, `runs show` says the command that tries again, until a later one succeeds', async () => {
+  await using cli = await openCli({ rules: 3 })
+  await cli.ferryRun('sync alert-rules', { FERRY_APP_KEY: 'wrong' })
+  expect(await nextOf(cli, 1)).toBe('`ferry sync alert-rules --account default` tries again now.')
+  expect((await cli.ferryRun('sync mcp-servers')).code).toBe(0)
+  expect(await nextOf(cli, 1)).toBe('`ferry sync alert-rules --account default` tries again now.')
+  await cli.ferryRun('sync alert-rules', { FERRY_APP_KEY: 'wrong' })
+  expect((await cli.ferryRun('sync alert-rules --account default')).code).toBe(0)
+  await cli.ferryRun('sync alert-rules')
+  const done = 'Run 4 has listed the inventory completely since: nothing is left to do.'
+  expect([await nextOf(cli, 1), await nextOf(cli, 3)]).toEqual([done, done])
+  expect(await nextOf(cli, 4)).not.toContain('ferry')
+})
+
+test('a failed run of some folders is tried again with these', async () => {
+  await using cli = await openCli({ rules: 3 })
+  await cli.ferryRun('sync alert-rules --folder 77 --folder 78')
+  expect(await nextOf(cli, 1)).toBe(
+    '`ferry sync alert-rules --account default --folder 77 --folder 78` tries again now.',
+  )
+})
+
+test('of a partial run, `runs show` says the command that tries again', async () => {
+  await using cli = await openCli({ rules: 3 })
+  await cli.sync()
+  await cli.query(`update ferry.sync_runs set status = 'partial', message = 'not complete' where id = 1`)
+  expect(await nextOf(cli, 1)).toBe('`ferry sync alert-rules --account default` tries again now.')
+})
+
+test('of a held run, `runs show` says who decides, and that nobody has to once it is decided', async () => {
+  await using cli = await openCli({ rules: 12 })
+  await cli.sync()
+  for (const id of cli.sandbox.state.rules.ids()) cli.sandbox.state.removeRule(id)
+  await cli.sync()
+  expect((await cli.ferryRun('runs show 2')).stdout).toMatch(
+    /Removals held: 12\. `ferry runs approve 2` removes them\. `ferry runs reject 2` keeps them\./,
+  )
+  expect((await cli.ferryRun('runs reject 2')).code).toBe(0)
+  expect(await nextOf(cli, 2)).toMatch(/^Its hold has ended: .*Nothing waits for a decision\.$/)
+})
