@@ -21,6 +21,8 @@ export type InventoryContext = {
   readonly knownRows: KnownRows
   /** How long the leases of runs live, if not `LEASE_MS`. */
   readonly leaseMs?: number
+  /** How long a run may take, and how long one waits for another, if not `RUN_LIMIT_MS`. */
+  readonly runLimitMs?: number
 }
 
 export type InventoryAccount = {

@@ -26,7 +26,7 @@ import type { InventorySource } from './source.ts'
 import { syncSource } from './sync-source.ts'
 
 /** The longest a run may take: an older listing says little about the present. */
-const RUN_TIMEOUT_MS = 600_000
+const RUN_LIMIT_MS = 600_000
 
 /** How often a run that waits for another one checks whether that one has ended. */
 const LOOK_AGAIN_MS = 500
@@ -91,13 +91,17 @@ async function acquireInventory(
   waits: boolean,
   signal: AbortSignal,
 ): Promise<Lease | { readonly heldBy: string }> {
-  const untilMs = performance.now() + (waits ? RUN_TIMEOUT_MS : 0)
+  const untilMs = performance.now() + (waits ? runLimitOf(context) : 0)
   for (;;) {
     const name = leaseNameOf(inventory)
     const lease = await acquireLease(context.pool, name, context.holder, context.log, context.leaseMs)
     if (!('heldBy' in lease) || signal.aborted || performance.now() >= untilMs) return lease
     await delay(LOOK_AGAIN_MS, undefined, { signal }).catch(() => {})
   }
+}
+
+function runLimitOf({ runLimitMs = RUN_LIMIT_MS }: InventoryContext): number {
+  return runLimitMs
 }
 
 /** Syncs the source; records in the ledger whatever stops it. Throws for faults of Ferry. */
@@ -108,12 +112,13 @@ async function syncOrFail<Row>(
   run: OpenRun,
   signal: AbortSignal,
 ): Promise<RunEnd> {
-  const timeout = AbortSignal.timeout(RUN_TIMEOUT_MS)
+  const limitMs = runLimitOf(context)
+  const timeout = AbortSignal.timeout(limitMs)
   const stop = AbortSignal.any([signal, run.lease.signal, timeout])
   try {
     return await syncSource(context, source, newRun, run, stop)
   } catch (error) {
-    const why = whyStopped(error, { lease: run.lease, timeout, stop })
+    const why = whyStopped(error, { lease: run.lease, timeout, limitMs, stop })
     const finished = countRequests(context.pool, run.id).then(async requests => {
       const end: RunEnd = { ...NOTHING_DONE, status: 'failed', pages: run.pages, requests, ...why }
       await finishRun(context.pool, run.id, end)
@@ -128,13 +133,18 @@ async function syncOrFail<Row>(
 
 function whyStopped(
   error: unknown,
-  { lease, timeout, stop }: { lease: Lease; timeout: AbortSignal; stop: AbortSignal },
+  {
+    lease,
+    timeout,
+    limitMs,
+    stop,
+  }: { lease: Lease; timeout: AbortSignal; limitMs: number; stop: AbortSignal },
 ): { errorCode: string; message: string } {
   if (error instanceof LeaseLost || lease.signal.aborted)
     return { errorCode: 'LeaseLost', message: LEASE_LOST }
   if (error instanceof HoldEnded) return { errorCode: 'HoldEnded', message: HOLD_ENDED }
   if (error instanceof InstantPassed) return { errorCode: 'InstantPassed', message: INSTANT_PASSED }
-  if (timeout.aborted) return { errorCode: 'TimedOut', message: timedOutAfter(RUN_TIMEOUT_MS / 60_000) }
+  if (timeout.aborted) return { errorCode: 'TimedOut', message: timedOutAfter(limitMs / 60_000) }
   if (stop.aborted) return { errorCode: 'Interrupted', message: INTERRUPTED }
   return { errorCode: 'Fault', message: reasonOf(error) }
 }

@@ -14,6 +14,8 @@ export type Delivery = {
   readonly webhook: Webhook
   readonly caller: Caller
   readonly kinds: readonly EventKind[]
+  /** A clock that is never set, in milliseconds. */
+  readonly nowMs?: () => number
 }
 
 /** How long to wait after each failure in a row; after the last one, as long as it says. */
@@ -32,11 +34,11 @@ const ABOUT_THE_MESSAGE: readonly number[] = [400, 413, 422]
  * at a time sends.
  */
 export async function deliverPending(delivery: Delivery, signal: AbortSignal): Promise<number> {
-  const { pool, log, webhook, caller, kinds } = delivery
+  const { pool, log, webhook, caller, kinds, nowMs = () => performance.now() } = delivery
   const policy = { kinds, aboutTheMessage: ABOUT_THE_MESSAGE, maxWaitMs: MAX_BACK_OFF_MS }
   const { receiverMs, messageMs } = await loadWaits(pool, policy)
   if (receiverMs !== null) return receiverMs
-  const startedAtMs = performance.now()
+  const startedAtMs = nowMs()
   const due = await loadDue(pool, policy)
   if (due.length === 0) return messageMs
   const refused = new Set<string>()
@@ -44,7 +46,7 @@ export async function deliverPending(delivery: Delivery, signal: AbortSignal): P
     if (signal.aborted) return Number.POSITIVE_INFINITY
     const about = JSON.stringify([one.kind, one.account, one.subject])
     if (refused.has(about)) continue
-    const sentAt = new Date(one.now.getTime() + performance.now() - startedAtMs)
+    const sentAt = new Date(one.now.getTime() + nowMs() - startedAtMs)
     const result = await caller.call(writeMessage(messageOf(one), webhook, sentAt), signal)
     // Whether it was taken is not known: it is sent again, under the same id.
     if (signal.aborted) return Number.POSITIVE_INFINITY

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { collectRows } from '#test/support/collect-rows.ts'
+import { createThrottle } from '#test/support/create-throttle.ts'
 import { importOnce, SMALL_BATCH, UNCERTAIN } from '#test/support/import-once.ts'
 import { answerJson, openScriptedPlatform, success } from '#test/support/scripted-platform.ts'
 import { alertRuleWire } from '#test/support/wire.ts'
@@ -41,4 +42,20 @@ test("the time to answer is the platform's: an answer that comes slowly is given
   const taken = collectRows()
   const slow = { ...taken, settle: () => delay(500) }
   expect(await fast.client.listAlertRules(0n, slow, context)).toMatchObject({ ok: true, requests: 1 })
+})
+
+test("the wait for another permit is not the platform's time, and it has all of its time after that", async () => {
+  const throttle = createThrottle({
+    async onAcquire(n) {
+      if (n === 1) return 1_500
+      await delay(450)
+      return 0
+    },
+  })
+  await using platform = await openScriptedPlatform(
+    (_request, response) => void setTimeout(() => answerJson(response, success({})), 200),
+    { throttle, requestTimeoutMs: 300 },
+  )
+  expect(await importOnce(platform, SMALL_BATCH, context)).toMatchObject({ ok: true, requests: 1 })
+  expect(throttle.calls.map(({ state }) => state)).toEqual(['returned', 'finished'])
 })

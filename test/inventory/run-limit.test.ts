@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { syncInventory } from '#src/inventory/sync.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { leasesOf } from '#test/support/leases.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+
+const NEVER = new AbortController().signal
+const REQUEST = { account: 'default', resource: 'alert-rules', trigger: 'manual' } as const
+
+test('a run that takes longer than it may fails, applies nothing and gives its lease up; the next one succeeds', async () => {
+  await using harness = await openFerryHarness({ rules: 3 })
+  harness.sandbox.state.inject({ kind: 'hang' }, { nth: 1 })
+  const context = { ...harness.ferry, runLimitMs: 600 }
+  for (const run of [1n, 2n]) {
+    harness.sandbox.state.inject({ kind: 'hang' }, { nth: 1 })
+    expect(await syncInventory(context, REQUEST, NEVER)).toMatchObject({
+      run,
+      status: 'failed',
+      errorCode: 'TimedOut',
+      message: 'the run took longer than 0.01 minutes; nothing was applied',
+      added: 0,
+    })
+    expect(await leasesOf(harness.ferry.pool)).toEqual([])
+  }
+  harness.sandbox.state.clearFaults()
+  expect(await harness.sync()).toMatchObject({ status: 'succeeded', added: 3 })
+  expect(
+    await harness.query('select status, finished_at is null as open from ferry.sync_runs order by id'),
+  ).toEqual([
+    { status: 'failed', open: false },
+    { status: 'failed', open: false },
+    { status: 'succeeded', open: false },
+  ])
+})
+
+test('a run that waits for another one waits no longer than a run may take, and is skipped then', async () => {
+  await using harness = await openFerryHarness({ rules: 3 })
+  harness.sandbox.state.inject({ kind: 'hang' })
+  const stop = new AbortController()
+  const first = syncInventory(harness.ferry, REQUEST, stop.signal)
+  await waitFor(() => harness.sandbox.state.received.length > 0, { what: 'the first run to call' })
+  const second = await syncInventory(
+    { ...harness.ferry, runLimitMs: 600 },
+    { ...REQUEST, waitsForOther: true },
+    NEVER,
+  )
+  expect(second).toMatchObject({
+    status: 'skipped',
+    message: expect.stringContaining('is syncing this inventory now'),
+  })
+  stop.abort(new Error('enough'))
+  expect(await first).toMatchObject({ status: 'failed', errorCode: 'Interrupted' })
+})

@@ -1,0 +1,86 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { withBackOff } from '#src/queue/back-off.ts'
+import { createOutage } from '#src/queue/outage.ts'
+import { repeat } from '#src/worker/repeat.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+
+/*
+ * What is said once, or grows with each failure: when all is well again it begins anew, and the second trouble is told like
+ * the first.
+ */
+
+function openLines() {
+  const lines: { readonly level: string; readonly msg: string }[] = []
+  const log = pino(
+    { level: 'info', base: null, formatters: { level: label => ({ level: label }) } },
+    { write: line => lines.push(JSON.parse(line)) },
+  )
+  return { log, said: () => lines.map(({ level, msg }) => `${level}: ${msg}`) }
+}
+
+test('the second outage of the queue is logged as the first one was', () => {
+  const { log, said } = openLines()
+  const outage = createOutage(log, 'Redis at cache:6379 (REDIS_URL)')
+  for (const _ of [1, 2]) {
+    outage.begins('sync: fetch', new Error('gone'))
+    outage.begins('sync: fetch', new Error('gone'))
+    outage.ends('sync: fetch')
+    outage.ends('sync: fetch')
+  }
+  const once = [
+    'warn: The queue does not answer. Nothing is lost; Ferry calls it again until it does.',
+    'info: The queue answers again.',
+  ]
+  expect(said()).toEqual([...once, ...once])
+})
+
+test('work that is repeated says at its second trouble what it said at the first', async () => {
+  const { log, said } = openLines()
+  const plan = ['fail', 'fail', 'work', 'work', 'fail', 'fail', 'work']
+  let turns = 0
+  const repeated = repeat(
+    'look',
+    1,
+    async () => {
+      turns += 1
+      if (plan[turns - 1] === 'fail') throw new Error('a fault')
+      return 0
+    },
+    log,
+  )
+  await waitFor(() => turns > plan.length, { what: 'every turn' })
+  await repeated.stop()
+  const once = ['warn: The look failed and is tried again.', 'info: The look works again.']
+  expect(said()).toEqual([...once, ...once])
+})
+
+test('a call to the queue that succeeded makes the next pause the shortest again', async () => {
+  const { log } = openLines()
+  const open = () => {
+    const answers: boolean[] = []
+    const backend = {
+      async moveToActive() {
+        if (!answers.shift()) throw new Error('gone')
+      },
+      waitForJob: async () => false,
+      disconnectBlocking: async () => {},
+      close: async () => {},
+    }
+    const create = withBackOff((() => backend) as never, createOutage(log, 'here'))
+    const opened = create('sync', {} as never, {} as never) as unknown as typeof backend
+    return { call: () => opened.moveToActive().catch(() => {}), answers }
+  }
+  const [again, other] = [open(), open()]
+  again.answers.push(false, true, false)
+  other.answers.push(false, false)
+  await Promise.all([again.call(), other.call()])
+  await again.call()
+  const ended: string[] = []
+  // The second pause in a row is twice as long as the first. The longer one begins before the shorter one.
+  await Promise.all([
+    other.call().then(() => ended.push('second failure in a row')),
+    again.call().then(() => ended.push('first failure')),
+  ])
+  expect(ended).toEqual(['first failure', 'second failure in a row'])
+})
