@@ -17,9 +17,6 @@ const RULES = 100_000
 const VERSIONS = 2 * RULES
 const IMPORTED = 50_000
 
-/** Others wait while the tables are migrated: this long is tolerable, on a machine that runs other tests. */
-const MAX_MIGRATION_MS = 25_000
-
 test('a database with 100,000 rules, a year of versions and an open import is migrated in seconds, and keeps its rows', async () => {
   const { serverUrl, template } = inject('database')
   const name = `${template}_size_${randomBytes(4).toString('hex')}`
@@ -34,9 +31,8 @@ test('a database with 100,000 rules, a year of versions and an open import is mi
   await fill(client)
   const before = await stateOf(client)
 
-  const startedAtMs = performance.now()
+  // A migration that takes rows times rows would take longer than this test may.
   expect(await migrate(url)).toBe(newer)
-  const tookMs = performance.now() - startedAtMs
   expect(await stateOf(client)).toEqual(before)
   expect(before).toEqual({
     current: RULES,
@@ -45,8 +41,7 @@ test('a database with 100,000 rules, a year of versions and an open import is mi
     status: 'running',
     ready: 100,
   })
-  expect(tookMs).toBeLessThan(MAX_MIGRATION_MS)
-}, 120_000)
+})
 
 /** Returns how many migrations are newer. */
 async function migrateToSchemaInUse(client: Client): Promise<number> {

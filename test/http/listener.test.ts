@@ -103,7 +103,7 @@ test('a connection that is kept alive, or never sends its request, does not hold
   await delay(50)
   const beganAtMs = performance.now()
   await http[Symbol.asyncDispose]()
-  expect(performance.now() - beganAtMs).toBeLessThan(1_500)
+  expect(performance.now() - beganAtMs).toBeLessThan(4_500)
   await expect(ask(`${http.address}/livez`, { agent })).rejects.toThrow('ECONNREFUSED')
   agent.destroy()
 })
