@@ -139,6 +139,25 @@ test('other folders have the time of the promise to be read first', async () => 
   expect(await told(harness)).toEqual([])
 })
 
+test('of an inventory that is late and whose runs fail both are told, and each is over for itself', async () => {
+  await using harness = await openNotifyHarness()
+  await savePromises(harness.ferry.pool, [PROMISE])
+  await harness.sync()
+  await harness.query(`update ferry.sync_runs set started_at = started_at - interval '4 min'`)
+  await watchOf(harness)
+  for (let n = 0; n < 3; n++) {
+    harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
+    await harness.sync()
+  }
+  await watchOf(harness)
+  const both = ['inventory.late raised default alert-rules', 'run.failing raised default alert-rules']
+  expect(await told(harness)).toEqual(both)
+  harness.sandbox.state.faults.clear()
+  await harness.sync()
+  await watchOf(harness)
+  expect((await told(harness)).slice(2).toSorted()).toEqual(both.map(line => line.replace('raised', 'resolved')))
+})
+
 test('events of an account that this worker does not have are left alone', async () => {
   await using harness = await openNotifyHarness()
   await harness.raise({ kind: 'run.failing', account: 'other', subject: 'alert-rules' })

@@ -135,11 +135,14 @@ test('rows of every kind are stored once, whatever megabytes they take', async (
   const host = ['d', 'e', 'f'].map(letter => letter.repeat(55)).join('.')
   const people = (name: string, count: number) =>
     Array.from({ length: count }, (_, n) => `${name}${n}@${host}.example.com`)
-  const suppressed = people('s', 5_000)
-  const rejected = Array.from({ length: 60 }, (_, n) => `${n} ${'x'.repeat(30_000)}`)
-  const content = ['email', ...people('p', 5_000), ...suppressed, ...rejected].join('\n')
+  const content = [
+    'email,confirmed',
+    ...people('p', 5_000).map(person => `${person},true`),
+    ...people('s', 5_000).map(person => `${person},false`),
+    ...Array.from({ length: 60 }, (_, n) => `${n} ${'x'.repeat(30_000)},true`),
+  ].join('\n')
 
-  const staged = await harness.stage(content, { suppress: await harness.file(suppressed.join('\n')) })
+  const staged = await harness.stage(content, { from: 'instatus' })
 
   expect(staged.summary).toMatchObject({ suppressed: 5_000, rejected: 60, pending: 5_000 })
   expect((await harness.recipients()).map(row => row.line)).toEqual(lines(2, 5_000))
