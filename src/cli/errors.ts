@@ -95,7 +95,8 @@ function adviceOn(code: string, message: string): string | undefined {
       'Run `ferry migrate` as the owner of the tables, and as the owner give this role its rights: ' +
       'GRANT USAGE ON SCHEMA ferry, ferry_queue TO …; ' +
       'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO …; ' +
-      'GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_queue TO …; (With REDIS_URL, there is no ferry_queue.) ' +
+      'GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_queue TO …; ' +
+      'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ferry, ferry_queue TO …; (With REDIS_URL, there is no ferry_queue.) ' +
       'Imports need GRANT TEMPORARY ON DATABASE … TO …; too. docs/operators.md ("Two roles") has all of them, to copy.'
     )
   }

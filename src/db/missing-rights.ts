@@ -3,14 +3,14 @@ import type { Pool } from 'pg'
 /** A right that this role lacks, and the objects it lacks it on. */
 export type MissingRight = {
   readonly role: string
-  readonly kind: 'schema' | 'table' | 'sequence' | 'database'
-  /** `usage`, `select`, `insert`, `update`, `delete` or `temporary`. */
+  readonly kind: 'schema' | 'table' | 'sequence' | 'function' | 'database'
+  /** `usage`, `select`, `insert`, `update`, `delete`, `execute` or `temporary`. */
   readonly right: string
-  /** Tables and sequences with their schema. */
+  /** Tables, sequences and functions with their schema. */
   readonly objects: readonly string[]
 }
 
-/** Lists what this role lacks to work with the tables, views and sequences of `schemas`, those that exist. */
+/** Lists what this role lacks to work with the tables, views, sequences and functions of `schemas`, those that exist. */
 export async function listMissingRights(
   pool: Pool,
   schemas: readonly string[],
@@ -41,6 +41,11 @@ const MISSING_RIGHTS = `
       where nspname <> 'ferry' and case relkind when 'S' then not has_sequence_privilege(c.oid, 'usage') end
       having count(*) > 0
     union all
-    select 4, 'database', 'temporary', array[current_database()::text]
+    select 4, 'function', 'execute', array_agg(nspname || '.' || proname order by proname)
+      from pg_proc f join places p on p.oid = pronamespace
+      where prorettype <> 'trigger'::regtype and not has_function_privilege(f.oid, 'execute')
+      having count(*) > 0
+    union all
+    select 5, 'database', 'temporary', array[current_database()::text]
       where not has_database_privilege(current_database(), 'temporary')
   ) missing order by place, "right"`

@@ -11,6 +11,8 @@ export type ServerFacts = {
   /** The role as which Ferry works here. */
   readonly role: string
   readonly isSuperuser: boolean
+  /** Every role may create objects in the schema `public`, where Postgres looks names up for this role. */
+  readonly isPublicOpen: boolean
 }
 
 export async function loadServerFacts(pool: Pool): Promise<ServerFacts> {
@@ -18,7 +20,9 @@ export async function loadServerFacts(pool: Pool): Promise<ServerFacts> {
     `select current_setting('server_version') as version,
        pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
        current_setting('default_transaction_isolation') as isolation,
-       current_user as role, current_setting('is_superuser') = 'on' as "isSuperuser"`,
+       current_user as role, current_setting('is_superuser') = 'on' as "isSuperuser",
+       exists (select from pg_namespace where nspname = 'public' and has_schema_privilege('public', oid, 'create'))
+         as "isPublicOpen"`,
   )
   return onlyRow(rows, 'the server facts')
 }

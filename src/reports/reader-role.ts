@@ -2,7 +2,7 @@ import { DatabaseError, type Pool, type PoolClient } from 'pg'
 import { MIGRATION_LOCK } from '#src/db/migrate.ts'
 import { inTransaction } from '#src/db/pool.ts'
 
-/** The role that reads views and reports. It has no login: programs get a role of their own that is a member of it. */
+/** The role that reads views and reports, and calls no function that writes. It has no login: programs get a role of their own that is a member of it. */
 export const READER = 'ferry_reader'
 
 /**
@@ -110,9 +110,18 @@ type Column = {
 async function loadState(client: PoolClient) {
   const { rows: columns } = await client.query<Column>(COLUMNS, [READER])
   const { rows: facts } = await client.query<{ exists: boolean; isUser: boolean }>(FACTS, [READER])
+  const { rows: functions } = await client.query<{ name: string; mayCall: boolean }>(WRITING_FUNCTIONS, [
+    READER,
+  ])
   const { exists = false, isUser = false } = facts[0] ?? {}
-  const isRight = isUser && columns.every(column => column.isRead === isReadable(column) && !column.isWritten)
-  return { exists, isRight, statements: statementsFor(columns) }
+  const isRight =
+    isUser &&
+    columns.every(column => column.isRead === isReadable(column) && !column.isWritten) &&
+    functions.every(({ mayCall }) => !mayCall)
+  const names = functions.map(({ name }) => name).join(', ')
+  // What everybody may do, no single role can be kept from.
+  const revoke = `revoke execute on function ${names} from public, ${READER}`
+  return { exists, isRight, statements: [...statementsFor(columns), revoke] }
 }
 
 function isReadable({ relation, column, isView }: Column): boolean {
@@ -150,6 +159,14 @@ const COLUMNS = `
   left join pg_roles r on r.rolname = $1
   where c.relnamespace = 'ferry'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
   order by c.relname, a.attnum`
+
+/** A function that writes is volatile. */
+const WRITING_FUNCTIONS = `
+  select format('ferry.%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid)) as name,
+    coalesce(has_function_privilege(r.oid, p.oid, 'execute'), true) as "mayCall"
+  from pg_proc p left join pg_roles r on r.rolname = $1
+  where p.pronamespace = 'ferry'::regnamespace and p.provolatile = 'v'
+  order by 1`
 
 const FACTS = `
   select true as exists, has_schema_privilege(oid, 'ferry', 'usage') as "isUser" from pg_roles where rolname = $1`

@@ -53,6 +53,13 @@ describe('ferry doctor', () => {
     if (serverUrl !== superuserUrl) expect(await roleOf(serverUrl)).toBeUndefined()
   })
 
+  test('says that every role may create objects where names are looked up for Ferry', async () => {
+    await using cli = await openCli()
+    await cli.query('grant create on schema public to public')
+    const { stdout } = await cli.ferryRun('doctor')
+    expect(stdout).toMatch(/^warn {2}role +every role may create .*\n.*REVOKE CREATE ON SCHEMA public FROM PUBLIC/m)
+  })
+
   test('makes no tables for the queue, and does not call it a fault that there are none', async () => {
     await using cli = await openCli()
     const { code, stdout } = await cli.ferryRun('doctor')

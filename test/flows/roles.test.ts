@@ -118,6 +118,10 @@ test('the grants can be given after the first migration too, and doctor names th
     [`revoke usage on all sequences in schema ferry_queue from ${runtime}`, 'the sequence ferry_queue.'],
     [`revoke delete on ferry_queue.job from ${runtime}`, 'delete on ferry_queue.job'],
     [`revoke insert on ferry.sync_runs from ${runtime}`, 'insert on ferry.sync_runs'],
+    [
+      `revoke execute on function ferry.finish_call from ${runtime}`,
+      'execute of the function ferry.finish_call',
+    ],
     [`revoke temporary on database ferry_roles_${harness.suffix} from ${runtime}`, 'temporary tables'],
   ]) {
     await harness.admin.query(revoke as string)

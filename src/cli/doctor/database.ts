@@ -26,6 +26,7 @@ async function* checkServer({ pool, backend, embedded }: Ferry): AsyncGenerator<
   const where = embedded === null ? `at ${placeOf(backend.databaseUrl)}` : `embedded, ${embedded}`
   yield versionFinding(facts, where)
   if (facts.isSuperuser) yield superuserFinding(facts.role)
+  if (facts.isPublicOpen) yield OPEN_PUBLIC
   if (facts.isolation === 'read committed') return
   yield {
     check: 'isolation',
@@ -60,6 +61,16 @@ function superuserFinding(role: string): Finding {
   }
 }
 
+/** So it is in a database that comes from Postgres 14 or older. */
+const OPEN_PUBLIC: Finding = {
+  check: 'role',
+  status: 'warn',
+  found:
+    'every role may create functions and operators in the schema public, where Postgres looks up those of Ferry: a role ' +
+    'that only reads may have its own run in their place, with the rights of this role',
+  whatToDo: 'As the owner of the database: REVOKE CREATE ON SCHEMA public FROM PUBLIC;',
+}
+
 /** The queue's schema exists only if the queue has lived in Postgres. */
 const SCHEMAS = ['ferry', 'ferry_queue']
 
@@ -82,6 +93,7 @@ async function checkRights({ pool }: Ferry): Promise<Finding> {
       `As their owner: GRANT USAGE ON SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
       `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
       `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
+      `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
       `GRANT TEMPORARY ON DATABASE … TO "${first.role}"; (docs/operators.md, "Two roles")`,
   }
 }
