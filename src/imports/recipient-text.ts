@@ -36,8 +36,8 @@ function wholeWords(message: string): string {
 }
 
 /**
- * Whether `message` is about the page: it names the page, and nothing that differs from row to row (a recipient or a
- * component).
+ * Whether `message` is about the page: it names the page, or the field `page_id`, and nothing that differs from row to row (a
+ * recipient, a component, or a field of a row).
  */
 export function isAboutPage(
   message: string,
@@ -47,11 +47,15 @@ export function isAboutPage(
   const text = lowerCase(message)
   const components = new Set(rows.flatMap(row => row.componentIds.map(lowerCase)))
   return (
-    hasToken(text, String(pageId)) &&
+    (hasToken(text, String(pageId)) || PAGE_FIELD.test(text)) &&
+    !ROW_FIELD.test(text) &&
     namedIn(message, rows).length === 0 &&
     ![...components].some(component => component !== '' && hasToken(text, component))
   )
 }
+
+const PAGE_FIELD = /(?<![\p{L}\p{N}_])page_id(?![\p{L}\p{N}_])/u
+const ROW_FIELD = /(?<![\p{L}_])(?:recipient|component_ids|locale)(?![\p{L}_])|subscribers?\W{0,2}\d/u
 
 /** A longer text is cut off. */
 const MAX_SHOWN = 1_000

@@ -12,12 +12,11 @@ export const STATE: ImportState = {
   maxRejects: 10,
   sent: 2_500,
   rejected: 0,
-  suspects: 0,
 }
 export const UNSENT = notSent({ kind: 'network', words: 'refused' })
 export const noAnswer = (httpStatus: number | null, words: string) =>
   lost({ httpStatus, requestId: null, retryAfterMs: null }, { kind: 'network', words })
-export const BATCH = { rows: 500, setAside: [] }
+export const BATCH = { rows: 500, setAside: [], refusedAlone: null }
 export const origin = (httpStatus: number, retryAfterMs: number | null = null) => ({
   httpStatus,
   requestId: 'r',

@@ -10,13 +10,16 @@ export const BatchInFlight = z.object({
   uncertain: z.boolean(),
   /** Whether its call may have been made: it has a permit. */
   called: z.boolean(),
-  /** What its last call was refused with; null if it had none, or is a half of another. */
+  /** What its last call was refused with, or the call of the batch it is a half of; null if it had none. */
   lastCode: z.string().nullable(),
+  /** See `SentBatch`. */
+  refusedAlone: z.string().nullable(),
 })
 export type BatchInFlight = Readonly<z.infer<typeof BatchInFlight>>
 
 const COLUMNS = `b.id, b.rows, b.set_aside as "setAside", b.uncertain, b.call_id is not null as called,
-  b.error_code as "lastCode"`
+  coalesce(b.error_code, (select p.error_code from ferry.import_batches p where p.id = b.parent_id)) as "lastCode",
+  case when b.rows = 1 then (select r.value ->> 'code' from jsonb_each(b.reasons) r limit 1) end as "refusedAlone"`
 
 /** The rows of the import that were refused alone are counted with it. */
 const ClaimedBatch = BatchInFlight.extend({ suspects: z.number() })

@@ -16,16 +16,22 @@ import type {
  * What becomes of a batch, and of its import, after a call. These are pure functions; `persist-outcome.ts` writes down what
  * they return.
  *
- *   accepted                                   sent; rows set aside before, and suspects, become rejects
- *   409, 423, 429, 503, not sent               refused for certain: again after a while
- *   500, 502, 504, no JSON, no answer,         uncertain: sent again, or held for a person
- *   an answer that breaks the contract
+ *   accepted                                   sent; rows set aside before become rejects, suspects are sent again
+ *   409, 423, 503 of the platform, any 429,    refused for certain: again after a while
+ *   not sent
+ *   500, 502, 504, no JSON, no answer, an      uncertain: sent again, or held for a person
+ *   answer that breaks the contract
  *   413                                        halved; one row is a reject, or a suspect until a call is accepted
  *   400 that names recipients                  again without them
- *   400 that names the page, and nothing yet   again once a person has resumed the import; after that as any other
- *   was accepted
- *   any other 400                              halved; one row is a suspect until another call is accepted
+ *   400 that names the page                    again once a person has resumed the import
+ *   any other 400                              halved; one row is a suspect, or a reject if it was one before
  *   401, 402, 403, 404, 405, 407, ...          again once a person has resumed the import
+ *
+ * 409, 423, 503, 400 and 4xx that may be a gateway's (`Refusal.isPlatforms`) leave the batch uncertain, whatever else they mean.
+ *
+ * A suspect is a row that was refused alone, without a name. The fault may be the page's, so it is sent alone once more: after
+ * a call was accepted that began after the refusal, or when nothing else is left to send. Refused again with the same code, it
+ * is a reject.
  */
 
 /** Refusals in a row that may be the fault of a row: after so many the fault is taken to be the import's. */
@@ -65,10 +71,9 @@ export function decide(batch: SentBatch, response: PlatformResponse, state: Impo
     case 'too-large':
       return tooLarge(batch, refusal, state)
     case 'rows':
-      // A person who resumes the import says that the page exists: then the fault may be in a row after all.
-      return response.isWrongPage && state.accepted + state.unaccepted === 0
+      return response.isWrongPage
         ? { ...paused(unchanged(state), 'page'), disposition: again(batch) }
-        : refusedForRows(batch, response.namedLines, state)
+        : refusedForRows(batch, refusal, response.namedLines, state)
     case 'import':
       return { ...paused(unchanged(state), 'platform'), disposition: afterRefusal(batch, refusal, state) }
   }
@@ -88,18 +93,15 @@ export function resendsUncertain(onUncertain: OnUncertain, status: ImportStatus)
 }
 
 /**
- * What becomes of the suspects when nothing else is left to send: rejects if the platform has accepted calls of this
- * import; otherwise the fault may not be theirs, and the import is paused.
+ * Decides about the suspects when nothing else is left to send: they are sent once more if the platform has accepted calls
+ * of this import; otherwise the fault may not be theirs, and the import is paused.
  */
 export function decideSuspects(state: ImportState): ImportDecision {
-  if (state.accepted === 0) return paused(unchanged(state), 'unaccepted')
-  return tooManyRejects(state, state.suspects, 0)
-    ? pausedForRejects(unchanged(state), state, state.suspects)
-    : unchanged(state)
+  return state.accepted === 0 ? paused(unchanged(state), 'unaccepted') : unchanged(state)
 }
 
 function accepted({ setAside, rows }: SentBatch, state: ImportState): Decision {
-  const proven = setAside.length + state.suspects
+  const proven = setAside.length
   const next = { ...unchanged(state), accepted: state.accepted + 1, unaccepted: 0, failures: 0 }
   const isTooMuch = proven > 0 && tooManyRejects(state, proven, rows - setAside.length)
   return { ...(isTooMuch ? pausedForRejects(next, state, proven) : next), disposition: { to: 'sent' } }
@@ -141,22 +143,28 @@ function tooLarge(batch: SentBatch, refusal: Refusal, state: ImportState): Decis
   return { ...next, disposition: certain || state.resend ? split : { to: 'uncertain' }, maxRows }
 }
 
-function refusedForRows(batch: SentBatch, namedLines: readonly bigint[], state: ImportState): Decision {
+function refusedForRows(
+  batch: SentBatch,
+  { code }: Refusal,
+  namedLines: readonly bigint[],
+  state: ImportState,
+): Decision {
   const isPlain =
     namedLines.length > 0 && state.accepted > 0 && batch.setAside.length < MAX_NAMINGS_NOT_COUNTED
   const unaccepted = state.unaccepted + (isPlain ? 0 : 1)
   const next = { ...unchanged(state), unaccepted, failures: 0 }
   if (unaccepted >= MAX_UNACCEPTED) return { ...paused(next, 'unaccepted'), disposition: again(batch) }
   const setAside = [...batch.setAside, ...namedLines]
-  if (namedLines.length > 0) {
-    return setAside.length < batch.rows
-      ? { ...next, disposition: { to: 'ready', setAside, resent: false } }
-      : rejected(batch, next, state)
+  if (namedLines.length > 0 && setAside.length < batch.rows) {
+    return { ...next, disposition: { to: 'ready', setAside, resent: false } }
   }
-  return { ...next, disposition: batch.rows === 1 ? { to: 'suspect' } : { to: 'split', resent: false } }
+  if (batch.rows > 1) return { ...next, disposition: { to: 'split', resent: false } }
+  return batch.refusedAlone === code
+    ? rejected(batch, next, state)
+    : { ...next, disposition: { to: 'suspect' } }
 }
 
-/** Rejects all rows of a batch, unless the import has too many rejects then. */
+/** Rejects the only row of a batch, unless the import has too many rejects then. */
 function rejected(batch: SentBatch, next: ImportDecision, state: ImportState): Decision {
   return tooManyRejects(state, batch.rows, 0)
     ? { ...pausedForRejects(next, state, batch.rows), disposition: again(batch) }

@@ -1,7 +1,15 @@
 import type { Refusal } from '#src/platform/refusal.ts'
 
 /** A batch that was sent without those of its rows that are set aside. */
-export type SentBatch = { readonly rows: number; readonly setAside: readonly bigint[] }
+export type SentBatch = {
+  readonly rows: number
+  readonly setAside: readonly bigint[]
+  /**
+   * The code with which its only row was refused alone before. Since then a call was accepted, or nothing else was left to
+   * send. Null for any other batch.
+   */
+  readonly refusedAlone: string | null
+}
 
 /** How the platform answered, with what its message says about the rows. */
 export type PlatformResponse =
@@ -11,7 +19,7 @@ export type PlatformResponse =
       readonly refusal: Refusal
       /** The lines sent whose recipient the message names. */
       readonly namedLines: readonly bigint[]
-      /** Whether the message says that there is no such page, and did not say so of this batch before. */
+      /** Whether the message is about the page, and nothing of a row, and did not say so of this batch before. */
       readonly isWrongPage: boolean
     }
 
@@ -29,10 +37,9 @@ export type ImportState = {
   readonly maxRows: number | null
   /** More rejects of the platform than this, and a larger share of the rows than `MAX_REJECTED_SHARE`, pause the import. */
   readonly maxRejects: number
-  /** Rows sent, rows rejected by the platform, and rows that it refused alone (suspects). */
+  /** Rows sent, and rows rejected by the platform. */
   readonly sent: number
   readonly rejected: number
-  readonly suspects: number
 }
 
 /** What becomes of a batch. */

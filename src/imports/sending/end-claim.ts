@@ -52,7 +52,7 @@ export async function endClaim(
   }
 }
 
-/** Keeps the platform's answer as the reason of lines that may be rejected later. */
+/** Keeps the platform's answer, and the newest call of that moment, as the reason of lines that may be rejected later. */
 export async function keepReasons(
   client: PoolClient,
   batchId: bigint,
@@ -61,7 +61,8 @@ export async function keepReasons(
 ): Promise<void> {
   await client.query(
     `update ferry.import_batches set reasons = reasons || (
-       select coalesce(jsonb_object_agg(line, $3::jsonb), '{}') from unnest($2::bigint[]) as line)
+       select coalesce(jsonb_object_agg(line, $3::jsonb || jsonb_build_object('toCall',
+         (select max(c.id)::text from ferry.platform_calls c))), '{}') from unnest($2::bigint[]) as line)
      where id = $1`,
     [batchId, lines, JSON.stringify({ code: errorCode, message, requestId })],
   )

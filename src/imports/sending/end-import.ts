@@ -15,7 +15,7 @@ import type { ImportState } from './decision.ts'
 import { lockImport, pausedAs, suspectsInSql } from './import-state.ts'
 import { firstRowsSent } from './pause.ts'
 import { persistDecision } from './persist-outcome.ts'
-import { loadSuspectDetails, rejectRows } from './reject-rows.ts'
+import { loadSuspectDetails, retrySuspects } from './suspects.ts'
 
 /** The import has ended or stopped, or it is to be asked again after a while. */
 export type EndResult =
@@ -41,7 +41,7 @@ export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndR
       case 'claim':
         return { what: 'wait', waitMs: 0 }
       case 'suspects':
-        await persistSuspects(client, importId, { ...locked, suspects: remainder.suspects })
+        await persistSuspects(client, importId, locked)
         return { what: 'wait', waitMs: 0 }
       case 'pause': {
         const pause = firstRowsSent(importId, decision.firstRows, remainder.heldRows)
@@ -63,11 +63,11 @@ export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndR
   })
 }
 
-/** Rejects the suspects, or pauses the import for them; see `decideSuspects`. */
+/** Has the suspects sent once more, or pauses the import for them; see `decideSuspects`. */
 async function persistSuspects(client: PoolClient, importId: bigint, state: ImportState): Promise<void> {
   const decision = decideSuspects(state)
+  if (!decision.pause) return retrySuspects(client, importId, null)
   const details = await loadSuspectDetails(client, importId)
-  if (!decision.pause) await rejectRows(client, importId, 'suspects')
   await persistDecision(client, importId, decision, details, state.rejected)
 }
 

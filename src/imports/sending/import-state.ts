@@ -10,11 +10,8 @@ import type { Pause } from './pause.ts'
 /** What the next claim depends on. */
 export type SendState = Pick<ImportState, 'accepted' | 'failures'>
 
-/** A locked import. Its suspects are rows of other tables: a statement that locks would count them as they were before. */
-export type LockedImport = Omit<ImportState, 'suspects'>
-
 /** Locks an import until the transaction ends, and returns how it is then. */
-export async function lockImport(client: PoolClient, importId: bigint): Promise<LockedImport> {
+export async function lockImport(client: PoolClient, importId: bigint): Promise<ImportState> {
   const { status, onUncertain, ...state } = onlyRow(
     await LOCK_IMPORT(client).execute({ importId }),
     'locking an import',

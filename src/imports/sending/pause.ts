@@ -77,7 +77,7 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
         requestId,
         message,
         whatToDo:
-          'Check --page. No row was sent, and none was rejected because of this. If the page is wrong, cancel the import and import the file again with the right page. If the page was missing, create it, then resume.',
+          'Check --page. No row was rejected because of this. If the page is wrong, cancel the import and import the file again with the right page. If the page was missing, resume once it is there.',
       }
     case 'failures':
       return {

@@ -13,8 +13,7 @@ import { lockImport, pauseRunning, type SendState, updateImport } from './import
 import type { BatchRow } from './load-rows.ts'
 import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
 import { rejectRows } from './reject-rows.ts'
-
-const NOT_FOUND = 'ResourceNotFound'
+import { retrySuspects } from './suspects.ts'
 
 /** A call that is over, or was not made. */
 export type CallOutcome = {
@@ -38,9 +37,7 @@ export function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcom
     else if (call.permit) await removeCall(client, importId, claim, call.permit)
     const batch = await findClaimed(client, claim)
     if (!batch) return locked
-    const state = { ...locked, suspects: batch.suspects }
-    const response = responseOf(outcome, batch.lastCode)
-    const decision = decide(batch, response, state)
+    const decision = decide(batch, responseOf(outcome, batch.lastCode), locked)
     const { disposition } = decision
     const details = detailsOf(call)
     const blamed = linesToBlame(disposition, rows)
@@ -50,9 +47,11 @@ export function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcom
     if (disposition.to === 'sent' && batch.setAside.length > 0) {
       await rejectRows(client, importId, { setAsideOf: batch.id })
     }
-    if (disposition.to === 'sent' && state.suspects > 0) await rejectRows(client, importId, 'suspects')
+    if (disposition.to === 'sent' && batch.suspects > 0 && call.permit) {
+      await retrySuspects(client, importId, call.permit.callId)
+    }
     const last = call.answer.ok ? null : { ...details, whatToDo: call.answer.refusal.whatToDo }
-    await persistDecision(client, importId, decision, last, state.rejected)
+    await persistDecision(client, importId, decision, last, locked.rejected)
     return decision
   })
 }
@@ -69,6 +68,10 @@ export async function persistDecision(
   if (decision.pause) await pauseRunning(client, importId, pauseOf(decision.pause, last, rejected))
 }
 
+/**
+ * A person who resumes the import says that the page exists. If what was refused for the page is refused so again, the fault
+ * may be in a row after all.
+ */
 function responseOf(
   { call: { answer }, rows, pageId }: CallOutcome,
   lastCode: string | null,
@@ -77,7 +80,7 @@ function responseOf(
   const { refusal } = answer
   // The status, which Ferry put there, is no page.
   const words = refusal.message.replace(`(HTTP ${refusal.httpStatus})`, '')
-  const isWrongPage = refusal.code === NOT_FOUND && lastCode !== NOT_FOUND && isAboutPage(words, pageId, rows)
+  const isWrongPage = refusal.code !== lastCode && isAboutPage(words, pageId, rows)
   return { kind: 'refused', refusal, namedLines: namedIn(words, rows), isWrongPage }
 }
 

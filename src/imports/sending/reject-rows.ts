@@ -1,23 +1,19 @@
 import type { PoolClient } from 'pg'
-import { and, desc, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
 import { findByIndex } from '#src/db/planner.ts'
-import { importBatches } from '#src/imports/schema.ts'
-import { REJECTED_BY_PLATFORM, type ResponseDetails } from './pause.ts'
+import { REJECTED_BY_PLATFORM } from './pause.ts'
 
-/** Moves rows to the rejects: those set aside of one batch, all of one, or those of all suspects. */
+/** Moves rows of a batch to the rejects: those set aside, or all. */
 export async function rejectRows(
   client: PoolClient,
   importId: bigint,
-  which: { readonly setAsideOf: bigint } | { readonly allOf: bigint } | 'suspects',
+  which: { readonly setAsideOf: bigint } | { readonly allOf: bigint },
 ): Promise<void> {
-  const chosen = which === 'suspects' ? null : 'allOf' in which ? which.allOf : which.setAsideOf
-  const onlySetAside = which !== 'suspects' && 'setAsideOf' in which
+  const onlySetAside = 'setAsideOf' in which
+  const chosen = onlySetAside ? which.setAsideOf : which.allOf
   await findByIndex(client)
   await client.query(
     `with recursive b as (
        select * from ferry.import_batches where id = $2
-       union all
-       select * from ferry.import_batches where import_id = $1 and state = 'doubted' and $2::bigint is null
      ), gone as (
        delete from ferry.import_recipients r using b
        where r.import_id = $1 and r.line between b.from_line and b.to_line
@@ -43,7 +39,6 @@ export async function rejectRows(
      )
      -- The batches that were split into these have the rows of them in their range too.
      update ferry.import_batches p set rows = p.rows - n.rows,
-       state = case when p.state = 'doubted' and p.id = n.leaf then 'rejected' else p.state end,
        set_aside = case when p.id = n.leaf then '{}' else p.set_aside end,
        reasons = case when p.id = n.leaf then '{}' else p.reasons end
      from (
@@ -52,19 +47,4 @@ export async function rejectRows(
      where p.id = n.id`,
     [importId, chosen, onlySetAside, REJECTED_BY_PLATFORM],
   )
-}
-
-/** How the platform answered last to a suspect; null if there is none. */
-export async function loadSuspectDetails(
-  client: PoolClient,
-  importId: bigint,
-): Promise<ResponseDetails | null> {
-  const { http_status: httpStatus, error_code: errorCode, request_id: requestId, message } = importBatches
-  const [details] = await drizzleOf(client)
-    .select({ httpStatus, errorCode, requestId, message })
-    .from(importBatches)
-    .where(and(eq(importBatches.import_id, importId), sql`${importBatches.state} = 'doubted'`))
-    .orderBy(desc(importBatches.call_id))
-    .limit(1)
-  return details ?? null
 }

@@ -9,6 +9,7 @@ import { type ExclusionResult, excludeAlreadySent, isAnotherInFlight } from './e
 import type { Exclusion } from './exclusion.ts'
 import { lockImport, pauseRunning } from './import-state.ts'
 import { reclaimExpiredOfPage } from './reclaim.ts'
+import { forgetBlame } from './suspects.ts'
 
 /** An import when the work on it begins. */
 export type Started = {
@@ -20,7 +21,7 @@ export type Started = {
 /**
  * Starts or continues the work on an import: leaves out the recipients that other imports have sent to this page, and
  * marks the import as running if it was queued. If others may have sent some of its rows, these count as resent, or the
- * import is paused. Suspects from before a pause are sent again: what was wrong may have been corrected.
+ * import is paused. Suspects and rows set aside before a pause are sent again.
  *
  * Returns null if a call of another import of the page, whose worker was lost, may still be in flight, or once `signal`
  * aborts. Throws `LeaseLost`. The lease is checked last: its row is locked from then on, and could not be renewed.
@@ -84,7 +85,7 @@ function endExclusion(
     if (!isActive(status)) await clearExclusion(client, importId)
     else if (!isWhole || !isValid) return null
     else {
-      if (status === 'queued') await readySuspects(client, importId)
+      if (status === 'queued') await forgetBlame(client, importId)
       await setRunning(client, importId, held === null)
       if (held) await pauseRunning(client, importId, held)
     }
@@ -95,14 +96,6 @@ function endExclusion(
 
 async function clearExclusion(client: PoolClient, importId: bigint): Promise<void> {
   await drizzleOf(client).update(imports).set({ excluding_to_call: null }).where(eq(imports.id, importId))
-}
-
-async function readySuspects(client: PoolClient, importId: bigint): Promise<void> {
-  await client.query(
-    `update ferry.import_batches set state = 'ready', set_aside = '{}', reasons = '{}'
-     where import_id = $1 and state = 'doubted'`,
-    [importId],
-  )
 }
 
 /** `isExcluded`: who was already sent has been left out, so that the next look need only see what was sent since. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decide } from '#src/imports/sending/decide.ts'
+import { decide, decideSuspects } from '#src/imports/sending/decide.ts'
 import type { ImportState, PlatformResponse } from '#src/imports/sending/decision.ts'
 import {
   brokenContract,
@@ -46,7 +46,7 @@ test('whatever is state and whatever is answered, a decision keeps every row and
       anyBatch,
       anyResponse,
       anyState,
-      ({ rows, setAside }, { refusal, names, isWrongPage }, state) => {
+      ({ rows, setAside, refusedAlone }, { refusal, names, isWrongPage }, state) => {
         const sent = Array.from({ length: rows }, (_, line) => BigInt(line)).filter(
           line => !setAside.includes(line),
         )
@@ -54,7 +54,7 @@ test('whatever is state and whatever is answered, a decision keeps every row and
         const response: PlatformResponse = refusal
           ? { kind: 'refused', refusal, namedLines: named, isWrongPage }
           : ACCEPTED
-        const decision = decide({ rows, setAside }, response, state)
+        const decision = decide({ rows, setAside, refusedAlone }, response, state)
         const { disposition, pause } = decision
 
         expect(decision.accepted).toBe(state.accepted + (refusal ? 0 : 1))
@@ -74,6 +74,9 @@ test('whatever is state and whatever is answered, a decision keeps every row and
         expect(disposition.to === 'sent').toBe(refusal === null)
         if (disposition.to === 'split') expect(rows).toBeGreaterThan(1)
         if (disposition.to === 'suspect') expect(rows).toBe(1)
+        if (disposition.to === 'rejected')
+          expect(rows === 1 && (refusedAlone === refusal?.code || refusal?.kind === 'too-large')).toBe(true)
+        if (refusal?.certain && refusal.kind === 'invalid-request' && isWrongPage) expect(pause).toBe('page')
         if (disposition.to === 'uncertain') expect(state.resend).toBe(false)
         if (disposition.to === 'ready') {
           expect(new Set(disposition.setAside).size).toBe(disposition.setAside.length)
@@ -95,6 +98,7 @@ test('whatever is state and whatever is answered, a decision keeps every row and
 const anyBatch = fc.integer({ min: 1, max: 12 }).chain(rows =>
   fc.record({
     rows: fc.constant(rows),
+    refusedAlone: rows === 1 ? fc.constantFrom(null, 'InvalidParameter', 'New') : fc.constant(null),
     setAside: fc
       .uniqueArray(fc.integer({ min: 0, max: rows - 1 }), { maxLength: rows - 1 })
       .map(lines => lines.map(BigInt)),
@@ -145,7 +149,6 @@ const anyState: fc.Arbitrary<ImportState> = fc.record({
   maxRejects: fc.constantFrom(10, 24),
   sent: fc.nat({ max: 5_000 }),
   rejected: fc.nat({ max: 24 }),
-  suspects: fc.nat({ max: 3 }),
 })
 
 /** Plays an import of one batch against a platform that refuses bodies with poison in them, and has other troubles. */
@@ -155,15 +158,24 @@ function play(
   trouble: Iterator<Refusal | null>,
   { resend, names }: { resend: boolean; names: boolean },
 ) {
-  const ready = [{ lines: rows, setAside: [] as readonly bigint[] }]
+  const ready = [{ lines: rows, setAside: [] as readonly bigint[], refusedAlone: null as string | null }]
   const sent: bigint[] = []
   const rejected: bigint[] = []
   const held: bigint[] = []
-  const suspects: bigint[] = []
+  const suspects: { line: bigint; code: string }[] = []
   const delivered = new Set<bigint>()
   let state: ImportState = { ...STATE, resend, accepted: 0, sent: 0 }
   let paused = false
-  for (let calls = 0; ready.length > 0 && !paused && calls < 2_000; calls++) {
+  const retry = () => {
+    for (const { line, code } of suspects.splice(0)) ready.push({ lines: [line], setAside: [], refusedAlone: code })
+  }
+  for (let calls = 0; !paused && calls < 2_000; calls++) {
+    if (ready.length === 0) {
+      if (suspects.length === 0) break
+      paused = decideSuspects(state).pause !== null
+      if (!paused) retry()
+      continue
+    }
     const batch = ready.pop()!
     const body = batch.lines.filter(line => !batch.setAside.includes(line))
     const bad = body.filter(line => poison.has(line))
@@ -180,27 +192,29 @@ function play(
           ? refused(said('InvalidParameter', 400), ...named)
           : ACCEPTED
     if (response.kind === 'accepted') for (const line of body) delivered.add(line)
-    const decision = decide({ rows: batch.lines.length, setAside: batch.setAside }, response, state)
+    const decision = decide({ ...batch, rows: batch.lines.length }, response, state)
     const { disposition } = decision
-    if (disposition.to === 'ready') ready.push({ lines: batch.lines, setAside: disposition.setAside })
+    if (disposition.to === 'ready') ready.push({ ...batch, setAside: disposition.setAside })
     if (disposition.to === 'uncertain') held.push(...batch.lines)
     if (disposition.to === 'rejected') rejected.push(...batch.lines)
-    if (disposition.to === 'suspect') suspects.push(...batch.lines)
+    if (disposition.to === 'suspect' && response.kind === 'refused')
+      suspects.push({ line: batch.lines[0]!, code: response.refusal.code })
     if (disposition.to === 'split') {
       const half = Math.floor(batch.lines.length / 2)
       for (const lines of [batch.lines.slice(half), batch.lines.slice(0, half)])
-        ready.push({ lines, setAside: [] })
+        ready.push({ lines, setAside: [], refusedAlone: null })
     }
     if (disposition.to === 'sent') {
       sent.push(...body)
-      rejected.push(...batch.setAside, ...suspects.splice(0))
+      rejected.push(...batch.setAside)
+      retry()
     }
-    state = { ...state, ...decision, sent: sent.length, rejected: rejected.length, suspects: suspects.length }
+    state = { ...state, ...decision, sent: sent.length, rejected: rejected.length }
     paused = decision.pause !== null
   }
   const left = ready.flatMap(batch => [...batch.lines])
   if (left.length > 0 && !paused) throw new Error('it never ends')
-  return { sent, rejected, delivered, everywhere: [...sent, ...rejected, ...held, ...suspects, ...left] }
+  return { sent, rejected, delivered, everywhere: [...sent, ...rejected, ...held, ...suspects.map(one => one.line), ...left] }
 }
 
 function byNumber(a: bigint, b: bigint): number {

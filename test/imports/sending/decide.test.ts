@@ -133,11 +133,11 @@ describe('a batch whose call', () => {
     const refusal = said(code, status)
     expect(decide(BATCH, refused(refusal, 7n), STATE).disposition).toEqual({ ...AGAIN, setAside: [7n] })
     expect(decide(BATCH, refused(refusal), STATE).disposition).toEqual({ to: 'split', resent: false })
-    expect(decide({ rows: 500, setAside: [7n] }, refused(refusal), STATE).disposition).toEqual({
+    expect(decide({ rows: 500, setAside: [7n], refusedAlone: null }, refused(refusal), STATE).disposition).toEqual({
       to: 'split',
       resent: false,
     })
-    expect(decide({ rows: 500, setAside: [7n] }, refused(refusal, 9n), STATE).disposition).toEqual({
+    expect(decide({ rows: 500, setAside: [7n], refusedAlone: null }, refused(refusal, 9n), STATE).disposition).toEqual({
       ...AGAIN,
       setAside: [7n, 9n],
     })
@@ -183,17 +183,17 @@ describe('failures in a row', () => {
 describe('a body too large', () => {
   test('is halved, and its size remembered', () => {
     expect(decide(BATCH, TOO_LARGE, STATE)).toMatchObject({ disposition: { to: 'split' }, maxRows: 250 })
-    expect(decide({ rows: 3, setAside: [] }, TOO_LARGE, STATE)).toMatchObject({ maxRows: 1 })
+    expect(decide({ rows: 3, setAside: [], refusedAlone: null }, TOO_LARGE, STATE)).toMatchObject({ maxRows: 1 })
     expect(decide(BATCH, TOO_LARGE, { ...STATE, maxRows: 100 })).toMatchObject({ maxRows: 100 })
   })
 
   test('of one row is a reject, and says nothing about how many others fit', () => {
-    const decision = decide({ rows: 1, setAside: [] }, TOO_LARGE, { ...STATE, maxRows: 1 })
+    const decision = decide({ rows: 1, setAside: [], refusedAlone: null }, TOO_LARGE, { ...STATE, maxRows: 1 })
     expect(decision).toMatchObject({ disposition: { to: 'rejected' }, maxRows: null })
   })
 
   test('of one row is a suspect as long as no call was accepted', () => {
-    const decision = decide({ rows: 1, setAside: [] }, TOO_LARGE, { ...STATE, maxRows: 1, accepted: 0 })
+    const decision = decide({ rows: 1, setAside: [], refusedAlone: null }, TOO_LARGE, { ...STATE, maxRows: 1, accepted: 0 })
     expect(decision).toMatchObject({ disposition: { to: 'suspect' }, maxRows: null, unaccepted: 1 })
   })
 
@@ -207,42 +207,53 @@ describe('a body too large', () => {
       disposition: { to: 'uncertain' },
       maxRows: 250,
     })
-    const row = { rows: 1, setAside: [] }
+    const row = { rows: 1, setAside: [], refusedAlone: null }
     expect(decide(row, page, STATE)).toMatchObject({ disposition: { ...AGAIN, resent: true }, failures: 1 })
   })
 })
 
-test('a page that does not exist pauses the import at once, unless calls were accepted, or refused before', () => {
+test('a refusal that names the page pauses the import at once, whatever was accepted or refused before', () => {
   const response: PlatformResponse = {
     ...refused(said('ResourceNotFound', 400)),
     isWrongPage: true,
   } as PlatformResponse
-  const nothing = { ...STATE, accepted: 0, failures: 3 }
-  expect(decide(BATCH, response, nothing)).toMatchObject({ disposition: AGAIN, pause: 'page', failures: 0 })
-  expect(decide(BATCH, response, { ...nothing, unaccepted: 1 })).toMatchObject({
-    disposition: { to: 'split' },
-    pause: null,
-  })
-  expect(decide(BATCH, response, STATE)).toMatchObject({
-    disposition: { to: 'split' },
-    pause: null,
-    unaccepted: 1,
-  })
+  for (const batch of [BATCH, { rows: 1, setAside: [], refusedAlone: 'ResourceNotFound' }]) {
+    for (const state of [{ ...STATE, accepted: 0, failures: 3 }, { ...STATE, unaccepted: 5 }, STATE]) {
+      expect(decide(batch, response, state)).toMatchObject({
+        disposition: AGAIN,
+        pause: 'page',
+        failures: 0,
+        unaccepted: 0,
+      })
+    }
+  }
 })
 
 describe('a row refused', () => {
-  const ROW = { rows: 1, setAside: [] }
+  const ROW = { rows: 1, setAside: [], refusedAlone: null }
 
-  test('alone and by name is a reject', () => {
-    expect(decide(ROW, refused(said('InvalidParameter', 400), 7n), STATE).disposition).toEqual({
-      to: 'rejected',
+  test('alone is a suspect, and a reject if it is refused alone again with the same code', () => {
+    for (const names of [[], [7n]]) {
+      const response = refused(said('InvalidParameter', 400), ...names)
+      const alone = (refusedAlone: string | null) =>
+        decide({ ...ROW, refusedAlone }, response, STATE).disposition
+      expect(alone(null)).toEqual({ to: 'suspect' })
+      expect(alone('ResourceNotFound')).toEqual({ to: 'suspect' })
+      expect(alone('InvalidParameter')).toEqual({ to: 'rejected' })
+    }
+  })
+
+  test('with all others of its batch, by name, is looked at alone', () => {
+    const naming = refused(said('InvalidParameter', 400), 9n)
+    expect(decide({ rows: 3, setAside: [7n, 8n], refusedAlone: null }, naming, STATE).disposition).toEqual({
+      to: 'split',
+      resent: false,
     })
   })
 
-  test('alone and without a name is a suspect, and a reject if nothing else is left but calls were accepted', () => {
-    expect(decide(ROW, BAD_ROWS, STATE).disposition).toEqual({ to: 'suspect' })
-    expect(decideSuspects({ ...STATE, suspects: 1 })).toMatchObject({ pause: null })
-    expect(decideSuspects({ ...STATE, suspects: 1, accepted: 0 })).toMatchObject({ pause: 'unaccepted' })
+  test('alone is sent once more when nothing else is left, if calls were accepted', () => {
+    expect(decideSuspects(STATE)).toMatchObject({ pause: null })
+    expect(decideSuspects({ ...STATE, accepted: 0 })).toMatchObject({ pause: 'unaccepted' })
   })
 
   test('after eleven refusals in a row pauses the import and is no reject', () => {
@@ -259,7 +270,7 @@ describe('a row refused', () => {
   test('by name counts towards the twelve only if nothing was accepted yet, or the batch named others thrice', () => {
     const naming = refused(said('InvalidParameter', 400), 9n)
     const counted = (setAside: bigint[], accepted: number) =>
-      decide({ rows: 500, setAside }, naming, { ...STATE, accepted }).unaccepted
+      decide({ rows: 500, setAside, refusedAlone: null }, naming, { ...STATE, accepted }).unaccepted
     expect(counted([], 5)).toBe(0)
     expect(counted([1n, 2n, 3n], 5)).toBe(1)
     expect(counted([], 0)).toBe(1)
@@ -270,22 +281,22 @@ describe('rejects of more than ten rows and 1 %', () => {
   const nine = { ...STATE, sent: 980, rejected: 9 }
 
   test('pause the import: those proven are rejects all the same', () => {
-    const decision = decide({ rows: 5, setAside: [1n, 2n] }, ACCEPTED, nine)
+    const decision = decide({ rows: 5, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, nine)
     expect(decision).toMatchObject({ disposition: { to: 'sent' }, pause: 'rejects', maxRejects: 22 })
-    expect(decide({ rows: 5, setAside: [1n] }, ACCEPTED, nine).pause).toBe(null)
-    expect(decide({ rows: 5, setAside: [1n, 2n] }, ACCEPTED, { ...nine, sent: 1_500 }).pause).toBe(null)
+    expect(decide({ rows: 5, setAside: [1n], refusedAlone: null }, ACCEPTED, nine).pause).toBe(null)
+    expect(decide({ rows: 5, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, { ...nine, sent: 1_500 }).pause).toBe(null)
     // The rows that this call has sent count as sent.
-    expect(decide({ rows: 202, setAside: [1n, 2n] }, ACCEPTED, { ...nine, sent: 900 }).pause).toBe(null)
+    expect(decide({ rows: 202, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, { ...nine, sent: 900 }).pause).toBe(null)
   })
 
-  test('pause the import, and a batch that is refused as a whole is not rejected', () => {
-    const all = [1n, 2n, 3n]
-    const decision = decide({ rows: 3, setAside: [] }, refused(said('BadRequest', 400), ...all), nine)
-    expect(decision).toMatchObject({ disposition: AGAIN, pause: 'rejects', maxRejects: 24 })
+  test('pause the import, and a row that is proven wrong just then is not rejected', () => {
+    const row = { rows: 1, setAside: [], refusedAlone: 'BadRequest' }
+    const decision = decide(row, refused(said('BadRequest', 400)), { ...nine, rejected: 10 })
+    expect(decision).toMatchObject({ disposition: AGAIN, pause: 'rejects', maxRejects: 22 })
   })
 
   test('do so again only after as many more, once a person has resumed it', () => {
     const resumed = { ...nine, rejected: 11, maxRejects: 22 }
-    expect(decide({ rows: 5, setAside: [1n] }, ACCEPTED, resumed).pause).toBe(null)
+    expect(decide({ rows: 5, setAside: [1n], refusedAlone: null }, ACCEPTED, resumed).pause).toBe(null)
   })
 })

@@ -58,18 +58,19 @@ test('rows too large one by one are no rejects before the platform has accepted 
 
 test('a pause after rows were rejected does not say that none was', async () => {
   await using harness = await openImportHarness()
-  harness.sandbox.state.onCall(({ number, body }) => {
-    const [first] = recipientsOf(body)
-    if (number === 1) return undefined
-    return number < 5 ? { ...NAMELESS, message: `${first} is no good` } : NAMELESS
+  const [named, later] = [bad(4, 6, 8), bad(...Array.from({ length: 32 }, (_, n) => n + 10))]
+  harness.sandbox.state.onCall(call => {
+    const [first] = named(call)
+    if (first) return { ...NAMELESS, message: `${first} is no good` }
+    return later(call).length > 0 ? NAMELESS : undefined
   })
-  const id = await harness.stage({ rows: 40, batchRows: 1 })
+  const id = await harness.stage({ rows: 40, batchRows: 2 })
   expect(await harness.work(id)).toBe('paused')
   const rejected = (await harness.rejects(id)).length
-  expect(rejected).toBe(3)
+  expect(rejected).toBeGreaterThanOrEqual(3)
   const { pause_what_to_do } = await harness.importRow(id)
   expect(pause_what_to_do).not.toContain('No row was rejected')
-  expect(pause_what_to_do).toContain('the 3 rows rejected so far')
+  expect(pause_what_to_do).toContain(`the ${rejected} rows rejected so far`)
 })
 
 test('a recipient that is named costs one call more, and is rejected with the words of the platform', async () => {
@@ -185,7 +186,7 @@ test('a page that does not exist costs one call, pauses the import with the reas
   expect(await harness.importRow(id)).toMatchObject({
     pause_code: 'ResourceNotFound',
     pause_message: 'The platform answered ResourceNotFound (HTTP 400).',
-    pause_what_to_do: expect.stringMatching(/^Check --page. No row was sent, and none was rejected/),
+    pause_what_to_do: expect.stringMatching(/^Check --page. No row was rejected because of this/),
     pause_request_id: expect.stringMatching(/./),
   })
   harness.sandbox.state.subscribers.addPage(pageId)
