@@ -1,0 +1,43 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { readConfig } from '#src/config.ts'
+import { openCaller } from '#src/notify/caller.ts'
+import { deliverPending } from '#src/notify/deliver.ts'
+import { openNotifyHarness } from './notify-harness.ts'
+import { SECRET } from './receiver.ts'
+
+test("a message says when it is sent by the database's clock, also one that waited for others before it", async () => {
+  await using harness = await openNotifyHarness()
+  for (const subject of ['1', '2', '3']) await harness.raise({ subject })
+  const { notify, proxy } = readConfig({
+    FERRY_WEBHOOK_URL: harness.receiver.url,
+    FERRY_WEBHOOK_SECRET: SECRET,
+  })
+  if (notify.webhook === null) throw new Error('the receiver is not read')
+  await using caller = openCaller(notify.webhook.url, 'FERRY_WEBHOOK_URL', notify, proxy)
+  let clockMs = 5_000_000
+  harness.receiver.answer = response => {
+    clockMs += 40_000
+    response.end()
+  }
+  const seconds = async () => {
+    const [row] = await harness.query<{ s: number }>(
+      'select floor(extract(epoch from clock_timestamp()))::int as s',
+    )
+    return row?.s ?? 0
+  }
+  const before = await seconds()
+  const { pool } = harness.ferry
+  const { webhook, kinds } = notify
+  await deliverPending(
+    { pool, log: pino({ level: 'silent' }), webhook, caller, kinds, nowMs: () => clockMs },
+    new AbortController().signal,
+  )
+  const sentAt = harness.receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))
+  const after = await seconds()
+  expect(sentAt).toHaveLength(3)
+  for (const [n, at] of sentAt.entries()) {
+    expect(at - 40 * n).toBeGreaterThanOrEqual(before)
+    expect(at - 40 * n).toBeLessThanOrEqual(after)
+  }
+})
