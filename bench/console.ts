@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { defineSchedules } from '#jobs/schedules.ts'
 import { serveHttp } from '#src/cli/worker-http.ts'
 import { openHttp } from '#src/http/server.ts'
+import { Secret } from '#src/model/secret.ts'
 import { hasChromium, openChromium, openVisit } from '#test/http/console/browser/chromium.ts'
 import { FOUR_LOOKS, lookAt } from '#test/http/console/browser/looks.ts'
 import { type AskPage, kindOf, walk } from '#test/http/console/walk.ts'
@@ -15,6 +16,9 @@ import { type Bench, type Lab, settingsFor } from './support/lab.ts'
 import { residentMb } from './support/measure.ts'
 import type { SandboxProcess } from './support/sandbox-process.ts'
 import { openWorkerProcess } from './support/worker-process.ts'
+
+const TOKEN = 'of-this-bench-only-1234567890'
+const SIGNED_IN = { authorization: `Bearer ${TOKEN}` }
 
 const RUNS = 20
 /** Addresses of one page that are asked for: the newest and others. */
@@ -60,7 +64,8 @@ async function serveConsole(lab: Lab, settings: Record<string, string>): Promise
       orFree: false,
       hosts: [],
       metricsToken: null,
-      console: { operate: null, read: null },
+      console: { operate: new Secret(TOKEN), read: null },
+      signsInOnce: false,
       log: pino({ level: 'silent' }),
     }),
   )
@@ -70,7 +75,7 @@ async function serveConsole(lab: Lab, settings: Record<string, string>): Promise
 }
 
 async function askPage(url: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(url, { headers: { accept: 'text/html' } })
+  const response = await fetch(url, { headers: { accept: 'text/html', ...SIGNED_IN } })
   return { status: response.status, text: await response.text() }
 }
 
@@ -118,7 +123,7 @@ async function timesOf(ask: AskPage, address: string): Promise<PageTimes> {
 /** What is too wide, hard to read or unusable on the pages of so many rows, on a phone and a screen, in light and dark. */
 async function looksOf(address: string, addresses: readonly string[]): Promise<Figure> {
   await using browser = await openChromium()
-  await using visit = await openVisit(browser, address)
+  await using visit = await openVisit(browser, address, { extraHTTPHeaders: SIGNED_IN })
   const findings = await lookAt(visit, addresses, FOUR_LOOKS)
   for (const finding of findings) console.error(finding)
   const measure = `${addresses.length} pages in a browser, in four looks`
@@ -170,7 +175,7 @@ async function memoryOfConsole(lab: Lab): Promise<Figure> {
 async function moreMemory(lab: Lab, sandbox: SandboxProcess): Promise<number> {
   const port = await freePort()
   const without = await openWorkerProcess(lab, settingsFor(await lab.openDatabase(), sandbox))
-  const env = { FERRY_CONSOLE: 'on', FERRY_HTTP_PORT: `${port}` }
+  const env = { FERRY_CONSOLE: 'on', FERRY_CONSOLE_TOKEN: TOKEN, FERRY_HTTP_PORT: `${port}` }
   const used = await openWorkerProcess(lab, settingsFor(await lab.openDatabase(), sandbox, env))
   await Promise.race([delay(lab.size(15_000, 5_000)), used.ended, without.ended])
   const ask: AskPage = path => askPage(`http://127.0.0.1:${port}${path}`)

@@ -10,6 +10,7 @@ import { readConfig } from '#src/config.ts'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { openFerry } from '#src/ferry.ts'
 import { openHttp } from '#src/http/server.ts'
+import { Secret } from '#src/model/secret.ts'
 import { openSandbox } from '#src/sandbox/sandbox.ts'
 import { openChromium } from '#test/http/console/browser/chromium.ts'
 import { walk } from '#test/http/console/walk.ts'
@@ -45,6 +46,9 @@ const SHOTS: readonly Shot[] = [
   { name: 'holds', path: '/ledger/holds/*' },
 ]
 
+const TOKEN = 'of-these-pictures-1234567890'
+const SIGNED_IN = { authorization: `Bearer ${TOKEN}` }
+
 const { values: options } = parseArgs({ options: { all: { type: 'string' } } })
 const log = pino({ level: 'silent' })
 const signal = new AbortController().signal
@@ -52,7 +56,7 @@ const signal = new AbortController().signal
 await using opened = new AsyncDisposableStack()
 const address = await openConsole()
 const { addresses } = await walk(async path => {
-  const response = await fetch(address + path, { headers: { accept: 'text/html' } })
+  const response = await fetch(address + path, { headers: { accept: 'text/html', ...SIGNED_IN } })
   return { status: response.status, text: await response.text() }
 }, 2)
 const browser = await openChromium()
@@ -89,7 +93,8 @@ async function openConsole(): Promise<string> {
       host: '127.0.0.1',
       port: 0,
       orFree: false,
-      console: { operate: null, read: null },
+      console: { operate: new Secret(TOKEN), read: null },
+      signsInOnce: false,
       log,
     }),
   )
@@ -111,6 +116,7 @@ async function shoot(
     viewport: size,
     colorScheme,
     timezoneId: 'UTC',
+    extraHTTPHeaders: SIGNED_IN,
   })
   const page = await context.newPage()
   await page.goto(found)

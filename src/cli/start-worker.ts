@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Ferry } from '#src/ferry.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { CommandContext } from './command-context.ts'
+import { consoleTokenFile } from './console-token.ts'
 import { collectGarbageLater } from './garbage.ts'
 import { print, printAside, printJson } from './output.ts'
 import { loadSchedules, printSchedules } from './schedules.ts'
@@ -85,6 +86,7 @@ export async function startWorker(
       queue: inRedis ? 'redis' : 'postgres',
       http: http?.address ?? null,
       console: http?.hasConsole ? `${http.address}/` : null,
+      signIn: http?.signInAddress ?? null,
       schedules,
     })
     return service
@@ -93,7 +95,12 @@ export async function startWorker(
   print(`Data:     ${ferry.embedded ?? 'the Postgres of DATABASE_URL'}`)
   print(`          ${psqlCommand(ferry)}`)
   print(`Queue:    in ${inRedis ? 'Redis' : 'the same Postgres'}`)
-  if (http?.hasConsole) print(`Console:  ${http.address}/`)
+  if (http?.hasConsole) print(`Console:  ${http.signInAddress ?? `${http.address}/`}`)
+  if (http?.signInAddress) {
+    print(
+      `          signs in the first who opens it; for others: any name, the token in ${consoleTokenFile(ferry.config.dataDir)}`,
+    )
+  }
   if (http) print(`HTTP:     ${http.address}/readyz, /livez, /freshness, /metrics`)
   print('')
   printSchedules(schedules)

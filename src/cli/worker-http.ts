@@ -7,6 +7,7 @@ import type { Operation } from '#src/platform/operations.ts'
 import type { ScheduleDefinition } from '#src/schedules/definition.ts'
 import type { FerryWorker } from '#src/worker/worker.ts'
 import type { CommandContext } from './command-context.ts'
+import { UsageError } from './errors.ts'
 import { collectGarbageLater } from './garbage.ts'
 import { print, printAside } from './output.ts'
 
@@ -28,12 +29,17 @@ export async function openHttpIfOn(
   choice: HttpChoice,
   opened: AsyncDisposableStack,
 ): Promise<HttpServer | null> {
-  const tokens = consoleTokens(config, choice)
-  const port = config.http.port ?? (choice.usesHttp || tokens ? USUAL_PORT : null)
+  const console = await consoleTokens(config, choice)
+  const port = config.http.port ?? (choice.usesHttp || console ? USUAL_PORT : null)
   if (port === null) return null
   const { openHttp } = await import('#src/http/server.ts')
   const orFree = config.http.port === null
-  const http = opened.use(await openHttp({ ...config.http, port, orFree, console: tokens, log }))
+  const { operateToken, readToken } = config.http.console
+  const isMade = console !== null && !operateToken && !readToken
+  const metricsToken = config.http.metricsToken ?? (isMade ? console.operate : null)
+  const http = opened.use(
+    await openHttp({ ...config.http, port, orFree, metricsToken, console, signsInOnce: isMade, log }),
+  )
   const say = choice.json ? printAside : print
   if (port !== 0 && !http.address.endsWith(`:${port}`)) {
     say(`Port ${port} is taken, so HTTP is at ${http.address}. FERRY_HTTP_PORT chooses a port.\n`)
@@ -43,12 +49,25 @@ export async function openHttpIfOn(
   return http
 }
 
-/** The tokens of the console, or null if it is off. */
-function consoleTokens({ http }: Pick<Config, 'http'>, { usesHttp }: HttpChoice): Tokens | null {
+/**
+ * The tokens of the console, or null if it is off. `ferry up` makes a token if none is set; workers do not, since they may be
+ * several, which accept each other's forms only with the same one.
+ */
+async function consoleTokens(
+  { http, dataDir }: Pick<Config, 'http' | 'dataDir'>,
+  { usesHttp }: HttpChoice,
+): Promise<Tokens | null> {
   const { isOn, obstacle, operateToken, readToken } = http.console
   if (!(isOn ?? (usesHttp && obstacle === null))) return null
-  return { operate: operateToken, read: readToken }
+  if (operateToken || readToken) return { operate: operateToken, read: readToken }
+  if (!usesHttp) throw new UsageError(WORKER_NEEDS_TOKEN)
+  const { ensureConsoleToken } = await import('./console-token.ts')
+  return { operate: await ensureConsoleToken(dataDir), read: null }
 }
+
+const WORKER_NEEDS_TOKEN =
+  'FERRY_CONSOLE: the console of a worker needs a token. Set FERRY_CONSOLE_TOKEN, FERRY_CONSOLE_READ_TOKEN, or the ..._FILE of ' +
+  'one, to 20 characters or more, such as `openssl rand -hex 24` prints.'
 
 /** From now on HTTP answers for this worker. */
 export async function serveHttp(

@@ -9,7 +9,7 @@ export type HttpSettings = {
   readonly port: number | null
   /** In lower case. IP addresses and `localhost` are allowed without being here. */
   readonly hosts: readonly string[]
-  /** Null: everybody may read the metrics. */
+  /** Null: everybody may read the metrics, unless the command decides. */
   readonly metricsToken: Secret | null
   readonly console: ConsoleSettings
 }
@@ -17,7 +17,7 @@ export type HttpSettings = {
 export type ConsoleSettings = {
   /** Null: the command decides. */
   readonly isOn: boolean | null
-  /** Who bears it may do everything. If neither token is set, so may everybody on this machine, and nobody else. */
+  /** Who bears it may do everything. If neither token is set, the command makes one, or there is no console. */
   readonly operateToken: Secret | null
   /** Who bears it may look, but not at recipients of imports. */
   readonly readToken: Secret | null
@@ -26,7 +26,7 @@ export type ConsoleSettings = {
 }
 
 const NEEDS_TOKEN =
-  'FERRY_HTTP_HOST is not a loopback address, and without a token the console is for this machine only; set FERRY_CONSOLE_TOKEN, or FERRY_CONSOLE_READ_TOKEN'
+  'FERRY_HTTP_HOST is not a loopback address, and the console needs a token of yours there; set FERRY_CONSOLE_TOKEN, or FERRY_CONSOLE_READ_TOKEN'
 
 /** Reads the settings of HTTP. Adds mistakes to `mistakes`. */
 export function readHttp(settings: Environment, mistakes: string[]): HttpSettings {

@@ -105,7 +105,9 @@ export const Environment = z.object({
   FERRY_METRICS_TOKEN: z
     .string()
     .optional()
-    .describe('If set, `/metrics` answers only requests with `Authorization: Bearer` and this token.'),
+    .describe(
+      'Required for `/metrics`, and for the names in `/freshness`, as `Authorization: Bearer`. 20 characters or more. Unset: none, but in an `up` that made a token of the console, that one.',
+    ),
   FERRY_METRICS_TOKEN_FILE: z
     .string()
     .optional()
@@ -120,7 +122,7 @@ export const Environment = z.object({
     .string()
     .optional()
     .describe(
-      'Who gives it may look at everything in the console and decide. Without a token, everybody on the same machine may, and nobody else.',
+      'Who gives it may look at everything in the console and decide. 20 characters or more. Without a token, `up` makes one (see [console.md](console.md)), and a `worker` has no console.',
     ),
   FERRY_CONSOLE_TOKEN_FILE: z
     .string()
@@ -130,7 +132,7 @@ export const Environment = z.object({
     .string()
     .optional()
     .describe(
-      'Who gives it may look and decides nothing. It shows no recipients of imports, but who edited rules, and who decided what.',
+      'Who gives it may look and decides nothing. 20 characters or more. It shows no recipients of imports, but who edited rules, and who decided what.',
     ),
   FERRY_CONSOLE_READ_TOKEN_FILE: z
     .string()

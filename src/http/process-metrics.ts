@@ -7,6 +7,8 @@ export type ProcessMetrics = {
   readonly observer: CallObserver
   /** Is told how each run of this process ends. */
   readonly onRun: (run: RunResult) => void
+  /** Called with each token that was wrong, or was not compared because too many were. */
+  readonly onTokenFailure: (door: string, outcome: string) => void
   /** In the text format of Prometheus. */
   text(): Promise<string>
 }
@@ -66,6 +68,11 @@ export function createProcessMetrics(): ProcessMetrics {
     'How long calls of this process waited for a limit.',
     ['account', 'operation'],
   )
+  const tokenFailures = counter(
+    'ferry_token_failures_total',
+    'Tokens that were given to this process and not accepted: wrong, or not compared because too many wrong ones came (braked).',
+    ['door', 'outcome'],
+  )
   const boundCode = createBound(MAX_CODES)
 
   return {
@@ -86,6 +93,7 @@ export function createProcessMetrics(): ProcessMetrics {
         changes.inc({ account, inventory, status }, count)
       }
     },
+    onTokenFailure: (door, outcome) => tokenFailures.inc({ door, outcome }),
     text: () => registry.metrics(),
   }
 }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { jsonOf } from '#src/model/json-text.ts'
 import type { Secret } from '#src/model/secret.ts'
 import type { Tokens } from './console/access.ts'
 import type { Approvals } from './console/approvals.ts'
+import type { OneTimeCode } from './console/sign-in.ts'
 import type { ConsoleTarget } from './console/target.ts'
 import { freshnessAnswer } from './freshness.ts'
 import { gaugeText } from './gauges.ts'
@@ -13,6 +14,7 @@ import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts'
 import { createQuestions, type HttpTarget, type Questions } from './questions.ts'
 import { type Readiness, readinessOf } from './readiness.ts'
 import { bearsToken } from './token.ts'
+import { type Checked, createTokenGuard } from './token-guard.ts'
 
 /*
  * Health and metrics of one process, for probes and for Prometheus, and the console for people. Probes only read, and
@@ -31,6 +33,8 @@ export type HttpServer = AsyncDisposable &
     /** `http://HOST:PORT` */
     readonly address: string
     readonly hasConsole: boolean
+    /** An address that signs in one browser, to operate; null if there is none. */
+    readonly signInAddress: string | null
     /** From now on answers come from Postgres and the queue. */
     serve(
       target: HttpTarget & {
@@ -51,22 +55,28 @@ export type HttpOptions = {
   readonly orFree: boolean
   /** Other names than `localhost` that a request may be for. */
   readonly hosts: readonly string[]
-  /** Who asks for the metrics must bear it; null: nobody must. */
+  /** Required for `/metrics` and for the names in `/freshness`; null for none. */
   readonly metricsToken: Secret | null
   /** Who may use the console; null: there is none. */
   readonly console: Tokens | null
+  /** Whether an address signs the first who opens it in to the console, to operate. */
+  readonly signsInOnce: boolean
   readonly log: Logger
 }
 
 /** An approval that is cut off has nothing more to do than to say so. */
 const STOP_WITHIN_MS = 20_000
 
+const NEEDS_TOKEN =
+  'The metrics need a token, of FERRY_METRICS_TOKEN or the one that `ferry up` made: Authorization: Bearer …'
+
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Begins to listen. Throws `AddressUnusable`. Disposing closes the server within half a second. */
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   const { log, host, hosts, metricsToken } = options
-  const { observer, onRun, text: processText } = createProcessMetrics()
+  const { observer, onRun, onTokenFailure, text: processText } = createProcessMetrics()
+  const guard = createTokenGuard({ log, onFailure: onTokenFailure })
   const stopping = new AbortController()
   const { signal } = stopping
   let questions: Questions | null = null
@@ -81,34 +91,54 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     const readiness = await readinessNow(questions)
     return reply.code(readiness.ready ? 200 : 503).send(readiness)
   })
-  app.get('/freshness', async (_request, reply) => {
+  app.get('/freshness', async (request, reply) => {
     if (!questions || signal.aborted) return notServing(reply, { fresh: false })
-    const answer = freshnessAnswer(await questions.freshness(signal))
+    const { fresh, ...named } = freshnessAnswer(await questions.freshness(signal))
+    const mayName = checkMetricsToken(request).is === 'right'
     return reply
-      .code(answer.fresh ? 200 : 503)
+      .code(fresh ? 200 : 503)
       .type('application/json')
-      .send(jsonOf(answer))
+      .send(jsonOf(mayName ? { fresh, ...named } : { fresh }))
   })
-  app.get('/metrics', async ({ headers }, reply) => {
-    if (metricsToken && !bearsToken(headers.authorization, metricsToken)) {
-      return reply
-        .code(401)
-        .header('www-authenticate', 'Bearer')
-        .send({ error: 'The metrics need the token of FERRY_METRICS_TOKEN: Authorization: Bearer …' })
-    }
+  app.get('/metrics', async (request, reply) => {
+    const checked = checkMetricsToken(request)
+    if (checked.is !== 'right') return refuseMetrics(reply, checked)
     const text = (await processText()) + (questions && !signal.aborted ? await sharedText(questions) : '')
     return reply.type(PROMETHEUS_TEXT).send(text)
   })
 
+  let code: OneTimeCode | null = null
   if (options.console) {
+    const { createOneTimeCode } = await import('./console/sign-in.ts')
     const { serveConsole } = await import('./console/console.ts')
     const { createApprovals } = await import('./console/approvals.ts')
     approvalsOf = inventory => createApprovals(inventory, log, signal)
+    if (options.signsInOnce) code = createOneTimeCode()
     unreadable = serveConsole(app, {
       tokens: options.console,
+      code,
+      guard,
       log,
       target: () => (signal.aborted ? null : consoleTarget),
     })
+  }
+
+  function checkMetricsToken({ headers: { authorization }, socket }: FastifyRequest): Checked<true> {
+    if (!metricsToken) return { is: 'right', value: true }
+    // Who gives no token guesses none.
+    if (authorization === undefined) return { is: 'wrong' }
+    return guard.check('metrics', socket.remoteAddress, () => bearsToken(authorization, metricsToken) || null)
+  }
+
+  function refuseMetrics(
+    reply: FastifyReply,
+    checked: Exclude<Checked<true>, { is: 'right' }>,
+  ): FastifyReply {
+    reply.header('www-authenticate', 'Bearer')
+    if (checked.is === 'wrong') return reply.code(401).send({ error: NEEDS_TOKEN })
+    const { seconds } = checked
+    const error = `Too many wrong tokens came from this address. Try again in ${seconds} s.`
+    return reply.code(429).header('retry-after', seconds).send({ error })
   }
 
   async function readinessNow({ schema, waiting }: Questions): Promise<Readiness> {
@@ -144,6 +174,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   return {
     address,
     hasConsole: options.console !== null,
+    signInAddress: code && address + code.path,
     observer,
     onRun,
     serve({ console, ...target }) {

@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '#src/model/secret.ts'
 
 /** Whether an `Authorization` header bears the token. Takes the same time for every wrong one. */
-export function bearsToken(authorization: string | undefined, token: Secret): boolean {
-  const [, given = ''] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? []
+export function bearsToken(authorization: string, token: Secret): boolean {
+  const [, given = ''] = /^bearer +(\S+)$/i.exec(authorization) ?? []
   return isToken(given, token)
 }
 

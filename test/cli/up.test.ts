@@ -24,8 +24,23 @@ describe('ferry up without any setting', () => {
     await up.printed('Ferry is up')
     const [, http = ''] = /^HTTP: +(http:\/\/127\.0\.0\.1:\d+)\/readyz/m.exec(up.output.stdout) ?? []
     expect((await fetch(`${http}/readyz`)).status).toBe(200)
-    expect(up.output.stdout).toContain(`Console:  ${http}/\n`)
-    expect(await (await fetch(`${http}/`)).text()).toContain('<title>Now · Ferry</title>')
+    const tokenFile = join(dataDir, 'console-token')
+    const token = readFileSync(tokenFile, 'utf8').trim()
+    expect(statSync(tokenFile).mode & 0o777).toBe(0o600)
+    expect(up.output.stdout + up.output.stderr).not.toContain(token)
+    const [, signIn = ''] = /^Console: +(http:\S+)$/m.exec(up.output.stdout) ?? []
+    expect(signIn).toContain(`${http}/sign-in?code=`)
+    const signedIn = await fetch(signIn, { redirect: 'manual' })
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const bearing = { authorization: `Bearer ${token}` }
+    for (const headers of [{ cookie }, bearing]) {
+      expect(await (await fetch(`${http}/`, { headers })).text()).toContain('<title>Now · Ferry</title>')
+    }
+    for (const door of ['/', '/metrics']) {
+      expect((await fetch(http + door)).status).toBe(401)
+      expect((await fetch(http + door, { headers: bearing })).status).toBe(200)
+    }
+    expect(Object.keys(await (await fetch(`${http}/freshness`)).json())).toEqual(['fresh'])
     expect(up.output.stdout.split('\n')[0]).toMatch(
       /^No platform account is configured: .* SANDBOX .* "sandbox"/,
     )

@@ -73,6 +73,7 @@ export function openTestHttp(options: Partial<HttpOptions> = {}): Promise<HttpSe
     hosts: [],
     metricsToken: null,
     console: null,
+    signsInOnce: false,
     log: SILENT,
     ...options,
   })

@@ -52,7 +52,7 @@ test('a port that was set and is taken ends a worker at once, with a plain sente
 
 test('a worker has the console if a setting says so, with the token of the setting', async () => {
   await using cli = await openCli()
-  const env = { FERRY_HTTP_PORT: '0', FERRY_CONSOLE_TOKEN: 'operate-1234567890' }
+  const env = { FERRY_HTTP_PORT: '0', FERRY_CONSOLE_TOKEN: 'operate-12345678901234567890' }
   await using without = cli.ferryStart('worker --json', env)
   await without.printed('"schedules"')
   const [quiet] = jsonLines(without.output)
@@ -64,6 +64,13 @@ test('a worker has the console if a setting says so, with the token of the setti
   const [ready] = jsonLines(worker.output)
   expect(ready?.console).toBe(`${ready?.http}/`)
   expect((await ask(String(ready?.console))).status).toBe(401)
-  const headers = { authorization: 'Bearer operate-1234567890' }
+  const headers = { authorization: 'Bearer operate-12345678901234567890' }
   expect((await ask(String(ready?.console), { headers })).text).toContain('<h1>Now</h1>')
+})
+
+test('a worker without a token has no console, and says how to give it one', async () => {
+  await using cli = await openCli()
+  const { code, stdout, stderr } = await cli.ferryRun('worker', { FERRY_HTTP_PORT: '0', FERRY_CONSOLE: 'on' })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/^ferry: FERRY_CONSOLE: the console of a worker needs a token\. Set FERRY_CONSOLE_TOKEN/)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { ConfigurationError, readConfig } from '#src/config.ts'
 
-export const CANARY = 'canary-7f3a9c'
+export const CANARY = 'canary-7f3a9c41d2e8b605'
 export const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: CANARY }
 
 export function mistakesOf(env: Record<string, string>): readonly string[] {

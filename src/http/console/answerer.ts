@@ -1,20 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
-import { type Access, createFailureBrake, type Tokens, type Visitor, visitorOf } from './access.ts'
+import type { Checked, TokenGuard } from '../token-guard.ts'
+import { type Access, actorOf, type Tokens, type Visitor, visitorOf } from './access.ts'
 import {
   type Answer,
   failedDecision,
   needsOperate,
+  needsToken,
   notPossible,
   notServing,
-  refused,
+  tooManyTokens,
   unreadable,
+  usedCode,
   wrongAddress,
 } from './answers.ts'
 import type { Assets } from './assets.ts'
 import { pageOf } from './layout.ts'
 import { BadQuery, NotPossible, type PageRequest, type Section } from './page.ts'
+import { createCookies, type OneTimeCode } from './sign-in.ts'
 import type { ConsoleTarget } from './target.ts'
 
 /** Where a page stands, and who may see it. */
@@ -39,6 +43,9 @@ export type Answerer = {
 
 export type AnswererOptions = {
   readonly tokens: Tokens
+  /** Signs in one browser; null where people know the tokens. */
+  readonly code: OneTimeCode | null
+  readonly guard: TokenGuard
   readonly log: Logger
   readonly assets: Assets
   /** Null while the worker starts or stops. */
@@ -54,30 +61,27 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** What proxies add to the requests that they pass on. */
-const PROXY_HEADERS = [
-  'forwarded',
-  'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'x-client-ip',
-  'true-client-ip',
-  'cf-connecting-ip',
-]
-
 /** Returns what lets visitors in, and puts each answer into a page. */
-export function createAnswerer({ tokens, log, assets, target }: AnswererOptions): Answerer {
-  const brake = createFailureBrake()
+export function createAnswerer(options: AnswererOptions): Answerer {
+  const { tokens, code, guard, log, assets, target } = options
+  const cookies = createCookies(tokens)
 
-  function visitorFrom({ headers, socket }: FastifyRequest): Visitor | null {
-    return visitorOf(tokens, {
-      authorization: headers.authorization,
-      host: headers.host,
-      remoteAddress: socket.remoteAddress,
-      isForwarded: PROXY_HEADERS.some(name => name in headers),
-    })
+  /** The token comes first: it may allow more than the cookie. An address that is braked still has its cookies. */
+  function identify({ headers, socket }: FastifyRequest): Checked<Visitor> | { readonly is: 'unknown' } {
+    const { authorization, cookie } = headers
+    const known = cookies.read(cookie, socket.localPort)
+    const checked =
+      authorization === undefined
+        ? { is: 'unknown' as const }
+        : guard.check('console', socket.remoteAddress, () => visitorOf(tokens, authorization))
+    return checked.is !== 'right' && known ? { is: 'right', value: known } : checked
+  }
+
+  /** A browser sends what a person typed with every request (Basic); a script keeps no cookie. */
+  function rememberBrowser({ headers, socket }: FastifyRequest, reply: FastifyReply, visitor: Visitor): void {
+    const known = cookies.read(headers.cookie, socket.localPort)
+    if (known?.actor === visitor.actor || !/^basic /i.test(headers.authorization ?? '')) return
+    reply.header('set-cookie', cookies.issue(visitor, socket.localPort))
   }
 
   async function workFor(
@@ -139,45 +143,50 @@ export function createAnswerer({ tokens, log, assets, target }: AnswererOptions)
       .send(String(pageOf(frame, body)))
   }
 
-  async function refuseVisitor(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const refuse = (status: number, words: string) =>
-      send(request, reply, { section: null, visitor: null }, refused(status, words))
-    if (!tokens.operate && !tokens.read) {
-      return refuse(
-        403,
-        'Without a token, the console is for this machine only. Set FERRY_CONSOLE_TOKEN to use it from elsewhere.',
-      )
-    }
-    // Who gives no token guesses none: a browser asks without one first.
-    if (request.headers.authorization !== undefined) {
-      const closed = new AbortController()
-      reply.raw.once('close', () => closed.abort())
-      const turn = await brake.wait(closed.signal)
-      if (turn === 'too many') return refuse(429, 'Too many wrong tokens. Try again in some seconds.')
-    }
+  function refuseVisitor(request: FastifyRequest, reply: FastifyReply, found: Unknown): FastifyReply {
     reply.header('www-authenticate', 'Basic realm="Ferry", charset="UTF-8"')
-    return refuse(
-      401,
-      'The console needs a token. Write any name, and the token as the password. A script sends it as Authorization: Bearer.',
-    )
+    if (found.is === 'wait') reply.header('retry-after', found.seconds)
+    const answer =
+      found.is === 'wait' ? tooManyTokens(found.seconds) : needsToken(pathHere(request.url), code !== null)
+    return send(request, reply, { section: null, visitor: null }, answer)
+  }
+
+  /** The address that `ferry up` prints. HEAD is what a program asks that looks at an address before a person does. */
+  function signInByCode(request: FastifyRequest, reply: FastifyReply, given: string): FastifyReply {
+    if (request.method === 'GET' && code?.use(given)) {
+      const visitor = { access: 'operate', actor: actorOf('operate') } as const
+      reply.header('set-cookie', cookies.issue(visitor, request.socket.localPort))
+      return send(request, reply, { section: null, visitor }, { goTo: '/' })
+    }
+    if (identify(request).is === 'right') return reply.redirect('/', 303)
+    return send(request, reply, { section: null, visitor: null }, usedCode())
   }
 
   return {
     async answer(request, reply, place, work) {
       const { section, access } = place
-      const visitor = visitorFrom(request)
-      if (!visitor) return refuseVisitor(request, reply)
+      const found = identify(request)
+      if (found.is !== 'right') return refuseVisitor(request, reply, found)
+      const visitor = found.value
+      rememberBrowser(request, reply, visitor)
       const may = access === 'read' || visitor.access === 'operate'
       const answer = may ? await workFor(request, visitor, place, work) : needsOperate(request.url)
       return send(request, reply, { section, visitor }, answer)
     },
     async signIn(request, reply) {
-      if (visitorFrom(request)?.access !== 'operate') return refuseVisitor(request, reply)
-      const to = addressOf(request).searchParams.get('to') ?? '/'
-      return reply.redirect(isPathHere(to) ? to : '/', 303)
+      const { searchParams } = addressOf(request)
+      const given = searchParams.get('code')
+      if (given !== null) return signInByCode(request, reply, given)
+      const found = identify(request)
+      if (found.is !== 'right') return refuseVisitor(request, reply, found)
+      if (found.value.access !== 'operate') return refuseVisitor(request, reply, { is: 'unknown' })
+      rememberBrowser(request, reply, found.value)
+      return reply.redirect(pathHere(searchParams.get('to') ?? '/'), 303)
     },
   }
 }
+
+type Unknown = Exclude<Checked<Visitor>, { is: 'right' }> | { readonly is: 'unknown' }
 
 /** The address that was asked for, on no host: two slashes begin a path here, and a host was checked by the listener. */
 function addressOf({ url }: FastifyRequest): URL {
@@ -185,7 +194,7 @@ function addressOf({ url }: FastifyRequest): URL {
   return new URL(`http://ferry${path.startsWith('/') ? '' : '/'}${path}`)
 }
 
-/** Whether it leads to a page of this server, and to no other one. */
-function isPathHere(to: string): boolean {
-  return /^\/(?![/\\])[\x21-\x7e]*$/.test(to)
+/** The path, if it leads to a page of this server and to no other one; else the first page. */
+function pathHere(path: string): string {
+  return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/'
 }

@@ -8,8 +8,25 @@ export type Answer = ({ readonly status: number } & View) | { readonly goTo: str
 
 /** A page that says why there is nothing else. */
 export function refused(status: number, words: string): Answer {
-  const title = status === 401 ? 'Who are you?' : 'Not done'
-  return { status, title, body: html`<p class="problem">${words}</p>` }
+  return { status, title: 'Not done', body: html`<p class="problem">${words}</p>` }
+}
+
+/** A page for a browser that is not signed in. One that is does not say so when it follows a link of another site, but does from this page. */
+export function needsToken(again: string, isPrinted: boolean): Answer {
+  const how = isPrinted
+    ? html`<p><code>ferry up</code> prints an address that signs in, a new one at each start. The token is also in the file <code>console-token</code> of its data directory.</p>`
+    : null
+  const body = html`<p class="problem">The console needs a token. Write any name, and the token as the password. A script sends it as Authorization: Bearer.</p>${how}<p>If you are signed in and came from another page, <a href="${again}">open this one again</a>.</p>`
+  return { status: 401, title: 'Who are you?', body }
+}
+
+export function tooManyTokens(seconds: number): Answer {
+  return refused(429, `Too many wrong tokens came from your address. Try again in ${seconds} s.`)
+}
+
+export function usedCode(): Answer {
+  const body = html`<p class="problem">This address signs in once, and was used, or is of an earlier start. <code>ferry up</code> prints a new one at each start.</p><p>Or <a href="/">sign in with the token</a>: any name, and as the password what is in the file <code>console-token</code> of Ferry's data directory.</p>`
+  return { status: 403, title: 'Not signed in', body }
 }
 
 /** A page for an address that cannot be read, such as a filter with a value that does not exist. */

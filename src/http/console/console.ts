@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { AnswerUnreadable } from '../listener.ts'
+import type { TokenGuard } from '../token-guard.ts'
 import type { Tokens } from './access.ts'
 import { createAnswerer } from './answerer.ts'
 import { notFound } from './answers.ts'
@@ -9,6 +10,7 @@ import { createForms } from './forms.ts'
 import { html } from './html.ts'
 import { ACTIONS, LOOKUPS, PAGES } from './pages.ts'
 import { unknownAccountNotice } from './parts/unknown-account.ts'
+import type { OneTimeCode } from './sign-in.ts'
 import type { ConsoleTarget } from './target.ts'
 
 /*
@@ -18,11 +20,13 @@ import type { ConsoleTarget } from './target.ts'
  *                (listener.ts)    (answerer.ts) POST: same origin? form token? ─► the action ─► 303 to what became of it
  *                                               (forms.ts)                    └► a lookup: a page with what was found
  *
- * There are no cookies and no sessions. The only script and styles are those of assets/.
+ * The one cookie says who signed in; nothing is kept of it here. The only script and styles are those of assets/.
  */
 
 export type ConsoleOptions = {
   readonly tokens: Tokens
+  readonly code: OneTimeCode | null
+  readonly guard: TokenGuard
   readonly log: Logger
   /** Null while the worker starts or stops. */
   target(): ConsoleTarget | null

@@ -5,11 +5,11 @@ import { Secret } from '#src/model/secret.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type Answered, ask, type HttpHarness, openHttpHarness } from '../http-harness.ts'
 
-export const OPERATE_TOKEN = 'operate-1234567890'
-export const READ_TOKEN = 'read-0987654321'
+export const OPERATE_TOKEN = 'operate-12345678901234567890'
+export const READ_TOKEN = 'read-09876543210987654321'
 
 export type ConsoleHarness = HttpHarness & {
-  /** Asks for a page as somebody on this machine, or with a token. */
+  /** Asks for a page with a token; where none were given, with the one to operate. */
   page(path: string, token?: string): Promise<Answered>
   /** Opens the confirmation page of an action, and sends its form as a browser does. */
   submit(path: string, fields?: Record<string, string>, token?: string): Promise<Answered>
@@ -18,24 +18,32 @@ export type ConsoleHarness = HttpHarness & {
 const BROWSER = { 'sec-fetch-site': 'same-origin', accept: 'text/html' }
 
 /**
- * The console of a worker in this process, over a real Postgres and the sandbox. Without tokens unless `tokens` are given.
+ * The console of a worker in this process, over a real Postgres and the sandbox. Whoever asks operates it, unless `tokens` are given: then
+ * a token must be given too.
  * What the worker logs goes to `log`.
  */
 export async function openConsoleHarness(
   {
-    tokens = { operate: null, read: null },
+    tokens,
+    signsInOnce = false,
     log,
     config,
-  }: { tokens?: Tokens; log?: Logger; config?: Partial<Config> } = {},
+  }: { tokens?: Tokens; signsInOnce?: boolean; log?: Logger; config?: Partial<Config> } = {},
   sandboxOptions: Partial<SandboxOptions> = {},
 ): Promise<ConsoleHarness> {
-  const harness = await openHttpHarness({ console: tokens, ...(log && { log }) }, sandboxOptions, config)
-  const page = (path: string, token?: string) =>
+  const usual = tokens ? undefined : OPERATE_TOKEN
+  const all = tokens ?? { operate: new Secret(OPERATE_TOKEN), read: null }
+  const harness = await openHttpHarness(
+    { console: all, signsInOnce, ...(log && { log }) },
+    sandboxOptions,
+    config,
+  )
+  const page = (path: string, token = usual) =>
     ask(harness.http.address + path, { headers: { ...BROWSER, ...bearing(token) } })
   return {
     ...harness,
     page,
-    async submit(path, fields = {}, token) {
+    async submit(path, fields = {}, token = usual) {
       const form = await page(path, token)
       const hidden = hiddenFields(form.text)
       if (!hidden.token) throw new Error(`no form at ${path}: ${form.status} ${form.text}`)
@@ -68,11 +76,11 @@ export function refusedWays(fields: Record<string, string>, foreign: Record<stri
   ]
 }
 
-/** Sends a form, by default as a page of the console does. */
+/** Sends a form, by default as a page of the console does for somebody who operates it. */
 export function sendForm(
   url: string,
   fields: Record<string, string>,
-  headers: Record<string, string> = {},
+  headers: Record<string, string> = bearing(OPERATE_TOKEN),
 ): Promise<Answered> {
   return ask(url, {
     method: 'POST',
@@ -80,6 +88,9 @@ export function sendForm(
     body: new URLSearchParams(fields).toString(),
   })
 }
+
+/** For a browser that is signed in from the start. */
+export const SIGNED_IN = { extraHTTPHeaders: bearing(OPERATE_TOKEN) }
 
 export function bearing(token: string | undefined): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` }

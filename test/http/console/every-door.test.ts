@@ -48,7 +48,8 @@ test('a form of the console that another site sends decides nothing', async () =
   const address = '/ledger/schedules/prune/*/pause'
   const token = /name="token" value="([^"]+)"/.exec((await harness.page(address)).text)?.[1] ?? ''
   const url = harness.http.address + address
-  for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
+  for (const elsewhere of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
+    const headers = { ...bearing(OPERATE_TOKEN), ...elsewhere }
     expect((await sendForm(url, { token }, headers)).status).toBe(403)
   }
   expect(await harness.query('select * from ferry.audit')).toEqual([])
@@ -69,7 +70,9 @@ test('paths that climb, encode slashes or are broken lead to no page, and break 
     '/imports/1;a=b',
     `/${'x'.repeat(8_000)}`,
   ]) {
-    const { status, text } = await ask(harness.http.address + path, { headers: HTML })
+    const { status, text } = await ask(harness.http.address + path, {
+      headers: { ...HTML, ...bearing(OPERATE_TOKEN) },
+    })
     expect([400, 404, 414], path).toContain(status)
     expect(text, path).not.toContain('root:')
   }

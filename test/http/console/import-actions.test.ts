@@ -94,7 +94,7 @@ describe.each(Object.keys(TABLE))('the decision %s', decision => {
     const second = await sendForm(harness.http.address + path, fields)
     expect(second.status).toBe(409)
     expect((await loadSummary(pool, id)).status).toBe(after.status)
-    expect((await listActs(pool, 100)).filter(act => act.actor === 'console on this machine')).toHaveLength(1)
+    expect((await listActs(pool, 100)).filter(act => act.actor === 'console, operate token')).toHaveLength(1)
   })
 
   test('is refused to the read token, to another site, and without the token of its form', async () => {

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillWorkingDays } from '#test/support/working-days.ts'
-import { BOTH_TOKENS, bearing, openConsoleHarness, READ_TOKEN } from '../console-harness.ts'
+import { BOTH_TOKENS, bearing, openConsoleHarness, READ_TOKEN, SIGNED_IN } from '../console-harness.ts'
 import { walk } from '../walk.ts'
 import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.ts'
 import { fillHostileData, markupThatWorks } from './hostile-data.ts'
@@ -20,14 +20,14 @@ describe.skipIf(!hasChromium)(`every page, ${IN_A_BROWSER}`, { timeout: 600_000 
     await using harness = await openConsoleHarness({}, { rules: 60, servers: 12 })
     await fillWorkingDays(harness)
     const { addresses } = await walk(harness.page, 1)
-    await using visit = await openVisit(browser, harness.http.address)
+    await using visit = await openVisit(browser, harness.http.address, SIGNED_IN)
     expect(await lookAt(visit, addresses, FOUR_LOOKS)).toEqual([])
   })
 
   test('is as good before anything was read, and each empty list names what to do', async () => {
     await using harness = await openConsoleHarness()
     const { addresses } = await walk(harness.page, 1)
-    await using visit = await openVisit(browser, harness.http.address)
+    await using visit = await openVisit(browser, harness.http.address, SIGNED_IN)
     const silent = async (page: Page) => {
       const empty = await page.locator('.empty p:last-child').allInnerTexts()
       return empty.filter(text => text.length < 20).map(text => `says only: ${text}`)
@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)(`every page, ${IN_A_BROWSER}`, { timeout: 600_000 
     await using harness = await openConsoleHarness({}, { rules: 12, servers: 6 })
     await fillHostileData(harness)
     const { addresses } = await walk(harness.page, 1)
-    await using visit = await openVisit(browser, harness.http.address)
+    await using visit = await openVisit(browser, harness.http.address, SIGNED_IN)
     expect(await lookAt(visit, addresses, TWO_LOOKS, markupThatWorks)).toEqual([])
   })
 

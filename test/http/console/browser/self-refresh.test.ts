@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { savePromises } from '#src/reports/promises.ts'
 import { PROMISE } from '#test/support/promise.ts'
 import { ageRuns } from '#test/support/runs.ts'
-import { openConsoleHarness } from '../console-harness.ts'
+import { openConsoleHarness, SIGNED_IN } from '../console-harness.ts'
 import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.ts'
 
 /* Time passes by the clock of the page, which a test moves. Nothing here waits for real seconds. */
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
     const pool = harness.ferry.pool
     await savePromises(pool, [{ ...PROMISE, promiseMs: HOUR_MS }])
     await harness.sync()
-    const { page, problems } = opened.use(await openVisit(browser, harness.http.address))
+    const { page, problems } = opened.use(await openVisit(browser, harness.http.address, SIGNED_IN))
     let asked = 0
     page.on('request', request => {
       asked += Number(request.resourceType() === 'fetch')

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stageRows } from '#test/support/staged.ts'
-import { openConsoleHarness } from '../console-harness.ts'
+import { openConsoleHarness, SIGNED_IN } from '../console-harness.ts'
 import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.ts'
 
 describe.skipIf(!hasChromium)(`somebody without a mouse, or without script, ${IN_A_BROWSER}`, () => {
@@ -14,7 +14,7 @@ describe.skipIf(!hasChromium)(`somebody without a mouse, or without script, ${IN
   test('goes through a page in its order by keyboard, and sees where', { timeout: 120_000 }, async () => {
     await using harness = await openConsoleHarness()
     await harness.sync()
-    await using visit = await openVisit(browser, harness.http.address)
+    await using visit = await openVisit(browser, harness.http.address, SIGNED_IN)
     for (const address of ['/', '/changes', '/imports', '/ledger']) {
       await visit.page.goto(address)
       const wanted = await visit.page.evaluate<number>(MARK_STOPS)
@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)(`somebody without a mouse, or without script, ${IN
 
   test('skips the navigation', async () => {
     await using harness = await openConsoleHarness()
-    await using visit = await openVisit(browser, harness.http.address)
+    await using visit = await openVisit(browser, harness.http.address, SIGNED_IN)
     await visit.page.goto('/')
     await visit.page.keyboard.press('Tab')
     expect(await visit.page.locator('.skip').boundingBox()).toMatchObject({ x: 8, y: 8 })
@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium)(`somebody without a mouse, or without script, ${IN
     test(`decides ${words}`, { timeout: 120_000 }, async () => {
       await using harness = await openConsoleHarness()
       const id = await stageRows(harness.ferry.pool)
-      await using visit = await openVisit(browser, harness.http.address, { javaScriptEnabled })
+      await using visit = await openVisit(browser, harness.http.address, { ...SIGNED_IN, javaScriptEnabled })
       const { page } = visit
       await page.goto(`/imports/${id}`)
       await enter(page, page.locator('main a', { hasText: /^Pause/ }))

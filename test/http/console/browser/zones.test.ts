@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openConsoleHarness } from '../console-harness.ts'
+import { openConsoleHarness, SIGNED_IN } from '../console-harness.ts'
 import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.ts'
 
 describe.skipIf(!hasChromium)(`the filters, ${IN_A_BROWSER}`, () => {
@@ -15,7 +15,10 @@ describe.skipIf(!hasChromium)(`the filters, ${IN_A_BROWSER}`, () => {
     await harness.sync()
     // A run under way lets the page fetch itself.
     await harness.query(`update ferry.sync_runs set status = 'running', finished_at = null`)
-    await using visit = await openVisit(browser, harness.http.address, { timezoneId: 'America/New_York' })
+    await using visit = await openVisit(browser, harness.http.address, {
+      ...SIGNED_IN,
+      timezoneId: 'America/New_York',
+    })
     const { page, problems } = visit
     await page.clock.install()
     const since = page.locator('input[name=since]')
