@@ -89,7 +89,7 @@ export function openChangeWriter<Row>(
   async function spill(): Promise<void> {
     transaction = await beginTransaction(pool, limitLongWork)
     await transaction.run(async client => {
-      at = await chooseInstant(client, inventory)
+      at = await chooseInstant(client, inventory, run.id)
       await putHeld(client, stepAt(at), 0, marked)
       savepoint = 'wanted'
       await settleSavepoint(client)
@@ -145,7 +145,7 @@ export function openChangeWriter<Row>(
         : await limitWork(() =>
             inTransaction(pool, async client => {
               await fenceWithLease(client, run.lease)
-              const step = stepAt(await chooseInstant(client, inventory))
+              const step = stepAt(await chooseInstant(client, inventory, run.id))
               await putHeld(client, step, 0, held.length)
               return end(client, step)
             }),

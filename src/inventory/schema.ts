@@ -64,6 +64,8 @@ export const syncRuns = ferry.table(
       .where(sql`${t.status} in ('failed', 'partial')`),
     index('sync_runs_by_start').on(t.started_at),
     index('sync_runs_first_readings').on(t.applied_at).where(sql`${t.first_read} > 0`),
+    // The latest instant that was applied, see `settled_at`.
+    index('sync_runs_by_applied').on(t.applied_at).where(sql`${t.applied_at} is not null`),
     index('sync_runs_unfinished').on(t.id).where(sql`${t.finished_at} is null`),
     check('sync_runs_resource', isOneOf(t.resource, RESOURCES)),
     check('sync_runs_trigger', isOneOf(t.trigger, TRIGGERS)),

@@ -45,7 +45,7 @@ CREATE OR REPLACE VIEW ferry.alert_rule_changes AS
 
 COMMENT ON VIEW ferry.alert_rule_changes IS 'What happened to alert rules: one row for every addition, change, removal and return, from history_start() on. What returns after its earlier versions were removed is added.';
 SELECT ferry.describe_columns('ferry.alert_rule_changes', 'ferry.alert_rule_versions');
-COMMENT ON COLUMN ferry.alert_rule_changes.observed_at IS 'When it was observed.';
+COMMENT ON COLUMN ferry.alert_rule_changes.observed_at IS 'When it was observed. A run under way may still add changes that are later than settled_at().';
 COMMENT ON COLUMN ferry.alert_rule_changes.run_id IS 'The run (sync_runs.id) that observed it.';
 COMMENT ON COLUMN ferry.alert_rule_changes.change IS 'added, changed, removed or returned.';
 COMMENT ON COLUMN ferry.alert_rule_changes.before IS 'The fields that differ, as they were; null if there is nothing to compare with.';

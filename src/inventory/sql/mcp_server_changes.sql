@@ -24,7 +24,7 @@ CREATE OR REPLACE VIEW ferry.mcp_server_changes AS
 
 COMMENT ON VIEW ferry.mcp_server_changes IS 'What happened to MCP servers: one row for every addition, change, removal and return, from history_start() on. What returns after its earlier versions were removed is added.';
 SELECT ferry.describe_columns('ferry.mcp_server_changes', 'ferry.mcp_server_versions');
-COMMENT ON COLUMN ferry.mcp_server_changes.observed_at IS 'When it was observed.';
+COMMENT ON COLUMN ferry.mcp_server_changes.observed_at IS 'When it was observed. A run under way may still add changes that are later than settled_at().';
 COMMENT ON COLUMN ferry.mcp_server_changes.run_id IS 'The run (sync_runs.id) that observed it.';
 COMMENT ON COLUMN ferry.mcp_server_changes.change IS 'added, changed, removed or returned.';
 COMMENT ON COLUMN ferry.mcp_server_changes.before IS 'The fields that differ, as they were; null if there is nothing to compare with.';
