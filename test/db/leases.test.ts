@@ -37,7 +37,9 @@ test('an expired lease goes to the next, and the work of its old holder is refus
   const { rows: before } = await store.pool.query('select clock_timestamp()::text as now')
   const next = await acquired(store, 'next')
   const taken = 'select holder, acquired_at >= $1::timestamptz as is_since_then from ferry.leases'
-  expect((await store.pool.query(taken, [before[0].now])).rows).toEqual([{ holder: 'next', is_since_then: true }])
+  expect((await store.pool.query(taken, [before[0].now])).rows).toEqual([
+    { holder: 'next', is_since_then: true },
+  ])
 
   await expect(inTransaction(store.pool, client => fenceWithLease(client, suspended))).rejects.toThrow(
     LeaseLost,

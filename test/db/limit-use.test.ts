@@ -22,10 +22,18 @@ test('the use of a limit is that of its fullest window, and it is closed until a
     `insert into ferry.platform_limits (limit_key, operation, blocked_until) values ('a', 'import', now() + interval '5 min')`,
   )
   const open = { used: 0, closedUntil: null }
-  expect(await loadLimitUse(store.pool, LIMITS)).toEqual([{ used: 0.6, closedUntil: expect.any(Date) }, open, open])
+  expect(await loadLimitUse(store.pool, LIMITS)).toEqual([
+    { used: 0.6, closedUntil: expect.any(Date) },
+    open,
+    open,
+  ])
   await reopenLimits(store.pool)
   expect(await loadLimitUse(store.pool, LIMITS)).toEqual([{ used: 0.6, closedUntil: null }, open, open])
-  expect(await loadLimitUse(store.pool, LIMITS.toReversed())).toEqual([open, open, { used: 0.6, closedUntil: null }])
+  expect(await loadLimitUse(store.pool, LIMITS.toReversed())).toEqual([
+    open,
+    open,
+    { used: 0.6, closedUntil: null },
+  ])
   // Of the narrow window too.
   await store.pool.query('update ferry.platform_calls set finished = now(), counted_by = now() where id <= 2')
   const [now] = await loadLimitUse(store.pool, LIMITS)

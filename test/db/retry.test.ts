@@ -67,11 +67,17 @@ describe('retryTransient', () => {
   })
 
   test('ends after its time, and at once when the signal aborts', async () => {
-    const away = () => Promise.reject(systemError('ECONNREFUSED'))
+    let tries = 0
+    const away = () => {
+      tries += 1
+      return Promise.reject(systemError('ECONNREFUSED'))
+    }
     await expect(retryTransient(away, { retryForMs: 300 })).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     const stop = new AbortController()
-    const stopped = retryTransient(away, { signal: stop.signal })
+    tries = 0
+    const stopped = retryTransient(away, { signal: stop.signal, retryForMs: 1_000 })
     stop.abort()
     await expect(stopped).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    expect(tries).toBe(1)
   })
 })

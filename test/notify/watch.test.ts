@@ -155,7 +155,9 @@ test('of an inventory that is late and whose runs fail both are told, and each i
   harness.sandbox.state.faults.clear()
   await harness.sync()
   await watchOf(harness)
-  expect((await told(harness)).slice(2).toSorted()).toEqual(both.map(line => line.replace('raised', 'resolved')))
+  expect((await told(harness)).slice(2).toSorted()).toEqual(
+    both.map(line => line.replace('raised', 'resolved')),
+  )
 })
 
 test('events of an account that this worker does not have are left alone', async () => {

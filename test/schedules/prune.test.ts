@@ -11,16 +11,19 @@ const ago = (days: number) => new Date(Date.now() - days * 86_400_000)
 test('old slots are removed, done or left lying, except the latest of each schedule', async () => {
   await using store = await openTestStore()
   const context = { pool: store.pool, holder: 'test', log: pino({ level: 'silent' }) }
-  const take = async (schedule: string, daysAgo: number) =>
-    (await takeSlot(context, { schedule, account: 'default' }, ago(daysAgo), { evenIfPaused: false }))!
+  const take = async (schedule: string, daysAgo: number, account = 'default') =>
+    (await takeSlot(context, { schedule, account }, ago(daysAgo), { evenIfPaused: false }))!
   await (await take('poll', 40)).settle('succeeded', false)
   await (await take('poll', 35)).reopen(0, true)
   await endSlotPauses(store.pool, '35 days')
   await (await take('poll', 33)).reopen(0, true)
   await (await take('poll', 1)).settle('succeeded', false)
   await (await take('monthly', 45)).settle('succeeded', false)
+  // The latest one of its account, though another account has a later one.
+  await (await take('poll', 50, 'other')).settle('skipped', false)
   expect(await removeOld(oldSlots(store.pool))).toBe(2)
   expect(await listSlots(store.pool)).toMatchObject([
+    { schedule: 'poll', account: 'other', outcome: 'skipped' },
     { schedule: 'monthly', outcome: 'succeeded' },
     { schedule: 'poll', outcome: null },
     { schedule: 'poll', outcome: 'succeeded' },

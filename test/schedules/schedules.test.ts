@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { listActs } from '#src/db/audit.ts'
 import { pauseSchedule, resumeSchedule, UnknownSchedule } from '#src/schedules/control.ts'
 import { listSchedules } from '#src/schedules/list-schedules.ts'
 import { runSchedule } from '#src/worker/run-schedule.ts'
@@ -46,6 +47,17 @@ describe('the list of schedules', () => {
     ])
     await resumeSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west', ADA)
     expect((await paused()).map(row => row.account)).toEqual(['east'])
+    const resumed = await resumeSchedule(
+      harness.ferry.pool,
+      harness.schedulesOf(JOBS),
+      'poll',
+      undefined,
+      ADA,
+    )
+    expect(resumed).toEqual([
+      { schedule: 'poll', account: 'east', wasPaused: true },
+      { schedule: 'poll', account: 'west', wasPaused: false },
+    ])
   })
 
   test('refuses other names, and names the nearest', async () => {
@@ -82,6 +94,8 @@ describe.each(BACKENDS)('a run by hand, on %s', kind => {
     )
     await waitFor(() => job.calls.length === 1, { what: 'the run' })
     expect(job.calls).toEqual([{ account: 'default', trigger: 'manual' }])
+    const [act] = await listActs(harness.ferry.pool, 1)
+    expect(act).toMatchObject({ action: 'run', account: 'default', subject: 'nightly' })
     await harness.processed()
     const [row] = await listSchedules(harness.ferry.pool, harness.schedulesOf([job]))
     expect(row).toMatchObject({ lastOutcome: 'succeeded', paused: true })

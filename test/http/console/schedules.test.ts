@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import { MAX_BECAUSE_CHARACTERS } from '#src/model/act.ts'
+import { accountsFile } from '#test/cli/open-cli.ts'
 import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, OPERATE_TOKEN, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
@@ -111,4 +112,26 @@ test('the list goes on after the schedule that its address names', async () => {
   expect(await namesAt('')).toEqual(['prune', 'poll-alert-rules', 'snapshot-inventory'])
   const after = Buffer.from(JSON.stringify(['default', 'poll-alert-rules'])).toString('base64url')
   expect(await namesAt(`?after=${after}`)).toEqual(['snapshot-inventory'])
+})
+
+test('the schedules of many accounts go on on a second page, each shown once', async () => {
+  const numbers = Array.from({ length: 30 }, (_, n) => n)
+  const { accounts } = readConfig({
+    FERRY_ACCOUNTS_FILE: accountsFile(
+      ...numbers.map(n => ({
+        name: `account-${n}`,
+        baseUrl: 'https://platform.example',
+        appKeyEnv: `KEY_${n}`,
+      })),
+    ),
+    ...Object.fromEntries(numbers.map(n => [`KEY_${n}`, `key-${n}`])),
+  })
+  await using harness = await openConsoleHarness({ config: { accounts } })
+  const rows = (text: string) => cellsOf(text, 'Schedules').map(([name, account]) => `${name} ${account}`)
+  const first = (await harness.page(PATH)).text
+  const next = /rel="next" href="([^"]+)"/.exec(first)?.[1]?.replaceAll('&amp;', '&')
+  const second = (await harness.page(next ?? '')).text
+  expect([rows(first).length, rows(second).length]).toEqual([50, 11])
+  expect(new Set([...rows(first), ...rows(second)]).size).toBe(61)
+  expect(second).toContain('The list ends here.')
 })
