@@ -14,9 +14,9 @@ export async function tellOfChangedTools(client: PoolClient, step: RunStep): Pro
   const { rows } = await client.query<{ id: string }>(
     `select n.server_id as id from ferry.mcp_server_versions n
      join ferry.mcp_server_versions o on o.server_id = n.server_id and o.account = n.account and o.valid_to = n.valid_from
-     cross join lateral (select coalesce(o.tools, '[]') as before, coalesce(n.tools, '[]') as after) tools
      where n.valid_from = $1 and n.account = $2 and n.opened_by_run = $3
-       and not (before @> after and after @> before)
+       and n.server_id in (
+         select c.server_id from ferry.mcp_tool_changes($1::timestamptz, $1::timestamptz) c where c.account = $2)
      order by n.server_id`,
     [at, account, runId],
   )

@@ -40,7 +40,7 @@ describe('ferry up without any setting', () => {
       expect((await fetch(http + door)).status).toBe(401)
       expect((await fetch(http + door, { headers: bearing })).status).toBe(200)
     }
-    expect(Object.keys(await (await fetch(`${http}/freshness`)).json())).toEqual(['fresh'])
+    expect(Object.keys((await (await fetch(`${http}/freshness`)).json()) as object)).toEqual(['fresh'])
     expect(up.output.stdout.split('\n')[0]).toMatch(
       /^No platform account is configured: .* SANDBOX .* "sandbox"/,
     )

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { approveRun, rejectRun } from '#src/inventory/approve.ts'
+import { syncInventory } from '#src/inventory/sync.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { mcpPage } from '#test/support/mcp-list.ts'
 import { rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
@@ -39,6 +41,20 @@ test('a hold that is rejected, or whose rows are listed again, is told to be ove
   await syncListed(harness, [rules(upTo(20))])
   const states = (await events(harness)).map(event => event.state)
   expect(states).toEqual(['raised', 'resolved', 'raised', 'resolved'])
+})
+
+test('a hold that another one takes the place of is told to be over, and the next is told', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const one = { folders: [1n] }
+  await syncListed(harness, [rules(upTo(20))], one)
+  const before = await hold(harness)
+  const { run: after } = await syncListed(harness, [rules(upTo(4))], one)
+  const told = (await events(harness)).map(({ state, data }) => [state, (data as { run: string }).run])
+  expect(told).toEqual([
+    ['raised', `${before}`],
+    ['resolved', `${before}`],
+    ['raised', `${after}`],
+  ])
 })
 
 test('fields outside the contract are told once, and their number alone', async () => {
@@ -93,4 +109,22 @@ test('changed tools of MCP servers are told with their servers; their order and 
     { data: { serverIds: [other] } },
     { data: { serverIds: [id] } },
   ])
+})
+
+test('one more tool of the same name is told, and so is one that has no name', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const a = { name: 'a', description: 'Reads' }
+  const [one, two] = [{ description: '1' }, { description: '2' }]
+  const lists = [[a, one], [a, a, one], [a, one], [a, two], [a]]
+  for (const [n, tools] of lists.entries()) {
+    const account = scriptedAccount('default', () => [])
+    const listMcpPage: typeof account.client.listMcpPage = async ({ page }) => {
+      const rows = page === 1 ? [{ server_id: 's', server_name: 'S', tools }] : []
+      return { ok: true, requestId: 'r', requests: 1, data: mcpPage(rows, 1) }
+    }
+    const context = withAccounts(harness, { ...account, client: { ...account.client, listMcpPage } })
+    const request = { account: 'default', resource: 'mcp-servers', trigger: 'manual' } as const
+    expect(await syncInventory(context, request, NEVER)).toMatchObject({ status: 'succeeded' })
+    expect(await events(harness)).toHaveLength(n)
+  }
 })

@@ -101,6 +101,37 @@ test('mcp_tool_changes has what a known server gained, lost and described otherw
   expect(await ask(store, 'mcp_tool_changes', 'tool', { since: minutesAgo(500) })).toEqual([['twice']])
 })
 
+test('mcp_tool_changes counts tools of the same name, and tools without one, whatever their order', async () => {
+  await using store = await openTestStore()
+  const a = { name: 'a', description: '1' }
+  const nameless = { description: 'n' } as unknown as typeof a
+  const steps: [at: number, tools: readonly (typeof a)[], found: unknown[]][] = [
+    [900, [a, nameless], []],
+    [800, [a, a, nameless], [['added', 'a', null, '1']]],
+    [700, [nameless, a, a], []],
+    [600, [nameless, { ...a, description: '0' }, a, a], [['added', 'a', null, '0']]],
+    // Which of the three has gone does not depend on where they stand.
+    [500, [a, a, nameless], [['removed', 'a', '0', null]]],
+    [400, [a, { ...nameless, description: 'm' }], [['removed', 'a', '1', null], ['description changed', null, 'n', 'm']]],
+    [300, [a], [['removed', null, 'm', null]]],
+    [200, [a, { name: '', description: 'm' }], [['added', '', null, 'm']]],
+  ]
+  for (const [n, [at, tools]] of steps.entries()) {
+    const to = steps[n + 1]?.[0]
+    await insertServerVersion(store.pool, {
+      name: 'S',
+      tools,
+      from: minutesAgo(at),
+      to: to === undefined ? undefined : minutesAgo(to),
+    })
+  }
+  const found = await ask(store, 'mcp_tool_changes', 'observed_at change tool before after')
+  for (const [at, , wanted] of steps) {
+    const then = minutesAgo(at)
+    expect(found.filter(([observedAt]) => `${observedAt}` === `${then}`).map(([, ...row]) => row)).toEqual(wanted)
+  }
+})
+
 test('mcp_risk names each reason, and finds nothing in a server without any', async () => {
   await using store = await openTestStore()
   const from = minutesAgo(DAY)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { inTransaction } from '#src/db/pool.ts'
-import { loadSuspectDetails, rejectRows } from '#src/imports/sending/reject-rows.ts'
+import { loadSuspectDetails, retrySuspects } from '#src/imports/sending/suspects.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
@@ -32,15 +32,13 @@ test('an import that starts sends its own suspects again, and leaves those of an
   expect(await statesOf(store)).toEqual(['ready', 'doubted'])
 })
 
-test('an import rejects its own suspects, and none of another import', async () => {
+test('an import has its own suspects sent once more, and none of another import', async () => {
   const { store, mine, others } = await setup()
   await using _ = store
-  await inTransaction(store.pool, client => rejectRows(client, mine, 'suspects'))
-  expect(await statesOf(store)).toEqual(['rejected', 'doubted'])
-  const { rows } = await store.pool.query('select import_id from ferry.import_rejects')
-  expect(rows).toEqual([{ import_id: `${mine}` }])
-  await inTransaction(store.pool, client => rejectRows(client, others, 'suspects'))
-  expect(await statesOf(store)).toEqual(['rejected', 'rejected'])
+  await inTransaction(store.pool, client => retrySuspects(client, mine, null))
+  expect(await statesOf(store)).toEqual(['ready', 'doubted'])
+  await inTransaction(store.pool, client => retrySuspects(client, others, null))
+  expect(await statesOf(store)).toEqual(['ready', 'ready'])
 })
 
 test('what the platform said last of the suspects of an import is not what it said of those of another', async () => {
