@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { CallEnd } from '#src/model/call-end.ts'
 import { type Limit, MAX_RETRY_AFTER_MS, PERMIT_SHARE_PERCENT, POLL_SOON_MS } from '#src/model/limit.ts'
+import { type Moment, momentNow } from '#src/model/moment.ts'
 import { acquirePermits, type Call } from './acquire-permits.ts'
 import { type ClosedLimit, findClosedLimit } from './closed-limits.ts'
 import { gather } from './gather.ts'
@@ -17,7 +18,7 @@ export type ThrottleOptions<Operation extends string> = {
 type Permit<Operation extends string> = {
   readonly callId: bigint
   readonly call: Call<Operation>
-  readonly askedAtMs: number
+  readonly askedAt: Moment
 }
 
 /** For how long each refusal of a limit closes it, one strike after another; from the last one on, for as long. */
@@ -58,13 +59,13 @@ export function createThrottle<Operation extends string>(pool: Pool, options: Th
   function openQueue(limit: Limit, operation: Operation) {
     const acquire = openPermitQueue<Call<Operation>, Permit<Operation>>({
       async acquirePermits(calls, signal) {
-        const askedAtMs = performance.now()
+        const askedAt = momentNow()
         // Repeated after a lost answer, it may acquire permits that nobody uses: fewer calls then, never more.
         const { acquired, wait } = await retryTransient(
           () => acquirePermits(pool, limit, operation, calls, options.arrivalBoundMs),
           { signal },
         )
-        const permits = acquired.map(permit => ({ ...permit, askedAtMs }))
+        const permits = acquired.map(permit => ({ ...permit, askedAt }))
         if (wait === null) return { permits, waitMs: 0 }
         const next = calls[permits.length]
         // A report that fails must not fail the call.

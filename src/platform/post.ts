@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { msSince } from '#src/model/moment.ts'
 import type { Route } from './dispatcher.ts'
 import { faultOf, type NetworkFault } from './fault.ts'
 import { unpack } from './read-body.ts'
@@ -98,7 +99,7 @@ export async function post<Body>(
     for (;;) {
       const permit = await held
       if (permit === null || stopping.signal.aborted) throw stopping.signal.reason
-      if (performance.now() - permit.askedAtMs <= permitGoodForMs) return permit
+      if (msSince(permit.askedAt) <= permitGoodForMs) return permit
       deadline.stop()
       held = renewPermit(permit, stopping.signal).catch(error => {
         if (!stopping.signal.aborted) throw error
@@ -110,7 +111,7 @@ export async function post<Body>(
     const permit = await validPermit()
     progress.sentWith = permit
     deadline.start(requestTimeoutMs)
-    arrival.start(permit.askedAtMs + arrivalBoundMs - performance.now())
+    arrival.start(arrivalBoundMs - msSince(permit.askedAt))
     yield body
     arrival.stop()
   }

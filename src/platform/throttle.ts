@@ -1,4 +1,5 @@
 import type { CallEnd } from '#src/model/call-end.ts'
+import type { Moment } from '#src/model/moment.ts'
 import type { Operation } from './operations.ts'
 
 /**
@@ -36,6 +37,6 @@ export type Call = {
 export type Permit = {
   readonly callId: bigint
   readonly call: Call
-  /** `performance.now()` before the permit was asked for: its age is never underestimated. */
-  readonly askedAtMs: number
+  /** Before the permit was asked for: its age is never underestimated. */
+  readonly askedAt: Moment
 }

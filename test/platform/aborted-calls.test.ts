@@ -1,7 +1,8 @@
+import { momentNow } from '#src/model/moment.ts'
 import { expect, test } from 'vitest'
 import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
-import { answerJson, failure, openScriptedPlatform } from '../support/scripted-platform.ts'
+import { answerJson, failure, openScriptedPlatform, success } from '../support/scripted-platform.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const context = { runId: 7n, signal: new AbortController().signal }
@@ -57,10 +58,10 @@ test('an import that is aborted while its expired permit is renewed is not sent'
   const stop = new AbortController()
   const call = { account: 'default', operation: 'import-subscribers', runId: null } as const
   const permit = await platform.throttle.acquirePermit(call, context.signal)
-  const expired = { ...permit, askedAtMs: performance.now() - 60_000 }
+  const expired = { ...permit, askedAt: { ...momentNow(), monotonicMs: performance.now() - 60_000 } }
   const renewPermit = async () => {
     stop.abort(new Error('shutting down'))
-    return { ...permit, askedAtMs: performance.now() }
+    return { ...permit, askedAt: momentNow() }
   }
   const sending = platform.client.importSubscribers(batch, {
     permit: expired,
@@ -69,4 +70,27 @@ test('an import that is aborted while its expired permit is renewed is not sent'
   })
   await expect(sending).rejects.toThrow('shutting down')
   expect(platform.received).toHaveLength(0)
+})
+
+test.for([
+  ['while the machine slept, which its monotonic clock does not count', { wallMs: -60_000 }, 1],
+  ['although the clock of the wall was set back', { monotonicMs: -60_000, wallMs: 3_600_000 }, 1],
+  ['not at all: the clock of the wall was set back', { wallMs: 3_600_000 }, 0],
+] as const)('a permit has become too old %s: it is renewed so often', async ([, shift, times]) => {
+  await using platform = await openScriptedPlatform((_request, response) => answerJson(response, success({})))
+  const call = { account: 'default', operation: 'import-subscribers', runId: null } as const
+  const permit = await platform.throttle.acquirePermit(call, context.signal)
+  const now = momentNow()
+  const { monotonicMs = 0, wallMs = 0 } = shift as { monotonicMs?: number; wallMs?: number }
+  const askedAt = { monotonicMs: now.monotonicMs + monotonicMs, wallMs: now.wallMs + wallMs }
+  let renewed = 0
+  const { answer } = await platform.client.importSubscribers(batch, {
+    permit: { ...permit, askedAt },
+    renewPermit: async () => {
+      renewed += 1
+      return { ...permit, askedAt: momentNow() }
+    },
+    signal: context.signal,
+  })
+  expect({ ok: answer.ok, renewed }).toEqual({ ok: true, renewed: times })
 })

@@ -15,7 +15,7 @@ const HEAD = { httpStatus: 200, headers: { 'content-type': 'application/json' } 
 const same = (text: string) => text
 const ANSWERED = {
   kind: 'answered',
-  permit: { callId: '1', askedAtMs: 0 } as never,
+  permit: { callId: '1', askedAt: { monotonicMs: 0, wallMs: 0 } } as never,
   ...HEAD,
   answeredAtMs: 0,
 } as const

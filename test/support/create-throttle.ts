@@ -1,4 +1,5 @@
 import type { CallEnd } from '#src/model/call-end.ts'
+import { momentNow } from '#src/model/moment.ts'
 import type { Call, Permit, Throttle } from '#src/platform/throttle.ts'
 
 export type RecordedCall = {
@@ -36,7 +37,8 @@ export function createThrottle({
       const callId = BigInt(asked)
       const ageMs = await onAcquire(asked, signal)
       signal.throwIfAborted()
-      const permit = { callId, call, askedAtMs: performance.now() - ageMs }
+      const { monotonicMs, wallMs } = momentNow()
+      const permit = { callId, call, askedAt: { monotonicMs: monotonicMs - ageMs, wallMs } }
       calls.push({ permit, state: 'open', end: null })
       return permit
     },

@@ -7,6 +7,7 @@ import { onlyRow } from '#src/db/rows.ts'
 import { MAX_BATCH_BYTES, ROW_OVERHEAD_BYTES } from '#src/imports/estimate.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
+import { type Moment, momentNow } from '#src/model/moment.ts'
 import type { Permit } from '#src/platform/throttle.ts'
 import { LARGEST_FIRST_AFTER } from './decide.ts'
 import { lockImport } from './import-state.ts'
@@ -44,18 +45,18 @@ export type ClaimResult =
 export type ClaimRequest = {
   readonly claim: string
   readonly isAgain: boolean
-  /** `performance.now()` before the claim was first asked for. */
-  readonly askedAtMs: number
+  /** Before the claim was first asked for. */
+  readonly askedAt: Moment
 }
 
 /** Asks for the next batch. */
 export function newClaim(): ClaimRequest {
-  return { claim: randomUUID(), isAgain: false, askedAtMs: performance.now() }
+  return { claim: randomUUID(), isAgain: false, askedAt: momentNow() }
 }
 
 /** Asks for another permit for a claim that has returned its own. */
 export function newPermit(claim: string): ClaimRequest {
-  return { claim, isAgain: true, askedAtMs: performance.now() }
+  return { claim, isAgain: true, askedAt: momentNow() }
 }
 
 /** Imports that wait for permits of one limit take turns; one that has not asked for so long does not wait any more. */
@@ -109,13 +110,13 @@ async function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<C
 
 function resultOf(
   { account }: ClaimContext,
-  { claim, askedAtMs }: ClaimRequest,
+  { claim, askedAt }: ClaimRequest,
   row: Exclude<ClaimRow, { what: 'expired' }>,
 ): ClaimResult {
   switch (row.what) {
     case 'claimed': {
       const call = { account, operation: 'import-subscribers', runId: null } as const
-      const permit = { callId: row.call_id, call, askedAtMs }
+      const permit = { callId: row.call_id, call, askedAt }
       return { what: 'claimed', claim: { batchId: row.batch_id, claim, permit } }
     }
     case 'wait':

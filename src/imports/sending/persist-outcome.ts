@@ -9,6 +9,7 @@ import { removeCall } from './claims.ts'
 import { decide } from './decide.ts'
 import type { Disposition, ImportDecision, PlatformResponse } from './decision.ts'
 import { endClaim, keepReasons } from './end-claim.ts'
+import { persistLateAnswer } from './late-answer.ts'
 import { lockImport, pauseRunning, type SendState, updateImport } from './import-state.ts'
 import type { BatchRow } from './load-rows.ts'
 import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
@@ -26,17 +27,37 @@ export type CallOutcome = {
 
 /**
  * Records the end of a call and what becomes of its batch and its import, all or nothing. If the claim was reclaimed
- * meanwhile, its batch is not this worker's any more: then only the call log is written. May be repeated.
+ * meanwhile, its batch is not this worker's any more: then only the call log is written, and a definite answer as one that
+ * came late. May be repeated.
  */
-export function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcome): Promise<SendState> {
-  const { claim, rows } = outcome
+export async function persistOutcome(
+  pool: Pool,
+  importId: bigint,
+  outcome: CallOutcome,
+): Promise<SendState> {
   const call = withoutPeople(outcome)
+  const { state, isLate } = await persistInTime(pool, importId, outcome, call)
+  const { answer } = call
+  if (isLate && call.end && (answer.ok || answer.refusal.certain)) {
+    const details = detailsOf(call)
+    await persistLateAnswer(pool, importId, { callId: call.permit.callId, isAccepted: answer.ok, details })
+  }
+  return state
+}
+
+function persistInTime(
+  pool: Pool,
+  importId: bigint,
+  outcome: CallOutcome,
+  call: ImportCall,
+): Promise<{ readonly state: SendState; readonly isLate: boolean }> {
+  const { claim, rows } = outcome
   return inTransaction(pool, async client => {
     const locked = await lockImport(client, importId)
     if (call.end) await recordCallEnd(client, call.permit.callId, call.end)
     else if (call.permit) await removeCall(client, importId, claim, call.permit)
     const batch = await findClaimed(client, claim)
-    if (!batch) return locked
+    if (!batch) return { state: locked, isLate: true }
     const decision = decide(batch, responseOf(outcome, batch.lastCode), locked)
     const { disposition } = decision
     const details = detailsOf(call)
@@ -52,7 +73,7 @@ export function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcom
     }
     const last = call.answer.ok ? null : { ...details, whatToDo: call.answer.refusal.whatToDo }
     await persistDecision(client, importId, decision, last, locked.rejected)
-    return decision
+    return { state: decision, isLate: false }
   })
 }
 
