@@ -11,7 +11,7 @@ import {
   type QuarantineReason,
 } from './quarantine.ts'
 import { contractDrift, syncRuns as runs } from './schema.ts'
-import { ofInventory } from './scope.ts'
+import { ofInventory, Scope } from './scope.ts'
 
 /** A run of the ledger under the names that programs are shown. */
 const RUN = {
@@ -110,6 +110,8 @@ export type RunDetails = {
   /** The hold that the run made or updated, as it is now, while it is open. */
   readonly hold: Hold | null
   readonly calls: readonly CallRow[]
+  /** The folders it listed, as text; null where the inventory has none. */
+  readonly folders: readonly string[] | null
   /** The first run after it that applied a complete listing of the inventory. */
   readonly completeSince: bigint | null
 }
@@ -125,7 +127,8 @@ export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null
     listCalls(pool, id),
     findCompleteSince(pool, run),
   ])
-  return { run, quarantined, drift, hold, calls, completeSince }
+  const folders = Scope.safeParse(run.scope).data?.folders ?? null
+  return { run, quarantined, drift, hold, calls, folders, completeSince }
 }
 
 export type ReadableDetails = {

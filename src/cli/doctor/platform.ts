@@ -1,9 +1,7 @@
 import type { ClosedLimit } from '#src/db/closed-limits.ts'
-import type { FerryAccount } from '#src/ferry/accounts.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { listSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import type { Answer } from '#src/platform/answer.ts'
-import type { CallContext } from '#src/platform/client.ts'
 import type { Operation } from '#src/platform/operations.ts'
 import type { RowSink } from '#src/platform/row-sink.ts'
 import { EXIT } from '../exit.ts'
@@ -11,6 +9,9 @@ import { isRefusal } from '../run-result.ts'
 import { ANSWER_WITHIN_MS } from './bound.ts'
 import { boundedThrottle, LimitNotFree } from './bounded-throttle.ts'
 import type { Finding } from './finding.ts'
+
+type Account = NonNullable<ReturnType<Ferry['accounts']['get']>>
+type CallContext = Parameters<Account['client']['listMcpPage']>[1]
 
 /**
  * Makes one real call of each listing for each account, once, through the throttle like any other call. All accounts are
@@ -44,7 +45,7 @@ export async function* platformFindings(
 
 async function accountFindings(
   { findClosedLimit }: Ferry,
-  { name, client, includeAccount, folders }: FerryAccount,
+  { name, client, includeAccount, folders }: Account,
   call: CallContext,
   timeUp: AbortSignal,
 ): Promise<Finding[]> {

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
-import { onlyRow } from '#src/db/rows.ts'
 import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
 import type { Ferry } from '#src/ferry.ts'
-import { isActiveInSql } from '#src/imports/page.ts'
+import { isAnyImportActive } from '#src/imports/reporting/stuck.ts'
 import { counted } from '#src/model/counted.ts'
+import { loadFreshness } from '#src/reports/freshness.ts'
 import { instant } from '../output.ts'
 import type { Finding } from './finding.ts'
 
@@ -43,9 +43,6 @@ function silentFinding({ host, pid, seenAt }: WorkerRow): Finding {
 
 /** Whether an import waits to be sent, or an inventory is later than promised. */
 async function isWorkDue(pool: Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ isDue: boolean }>(
-    `select exists (select from ferry.imports i where i.finished_at is null and ${isActiveInSql('i')})
-       or exists (select from ferry.freshness where state = 'late') as "isDue"`,
-  )
-  return onlyRow(rows, 'the look for work that is due').isDue
+  if (await isAnyImportActive(pool)) return true
+  return (await loadFreshness(pool)).some(({ state }) => state === 'late')
 }

@@ -2,7 +2,6 @@ import type { Pool } from 'pg'
 import { type HeldRow, loadHeldRows, type RunDetails, type RunRow } from '#src/inventory/list-runs.ts'
 import { nextOfRun } from '#src/inventory/next-steps.ts'
 import { NEW_FIELDS, QUARANTINED_ROWS } from '#src/inventory/run-words.ts'
-import { Scope } from '#src/inventory/scope.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { cellText, emphasised, fits, harmless, print, printJson, printTable } from '../output.ts'
 import { findRun } from './find.ts'
@@ -25,7 +24,7 @@ export async function showRun(pool: Pool, id: bigint, options: Options): Promise
 }
 
 function printRun(
-  { run, quarantined, drift, hold, calls, completeSince }: RunDetails,
+  { run, quarantined, drift, hold, calls, folders, completeSince }: RunDetails,
   held: readonly HeldRow[],
   options: Options,
 ): void {
@@ -33,7 +32,6 @@ function printRun(
   if (run.message !== null) print(`\n${harmless(run.message)}`)
   if (hold) printHeld(run.run, hold, held, options)
   else {
-    const folders = Scope.safeParse(run.scope).data?.folders ?? null
     const next = nextOfRun({ ...run, folders, completeSince })
     if (next !== '') print(`\n${next}`)
   }

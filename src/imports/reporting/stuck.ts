@@ -45,6 +45,14 @@ export async function listStuckImports(pool: Pool, limit: number): Promise<Stuck
   return stuck.slice(0, limit)
 }
 
+/** Whether any import is sent, or waits to be sent. */
+export async function isAnyImportActive(pool: Pool): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from ferry.imports i where i.finished_at is null and ${isActiveInSql('i')} limit 1`,
+  )
+  return rowCount === 1
+}
+
 /** By indexes alone. A worker of an earlier version does not say which accounts it has: it may have any. */
 const ACTIVE = `
   select i.id, i.account, i.failures, i.recipients - i.sent - i.uncertain as pending,

@@ -15,7 +15,7 @@ async function setup() {
     await putBatches(store.pool, id, [{ lines: 1, state: 'doubted', errorCode }])
     ids.push(id)
   }
-  await store.pool.query(`update ferry.import_batches set message = 'It is not valid.', request_id = 'r'`)
+  await store.pool.query(`update ferry.import_batches set reasons = '{"2": {"message": "It is not valid."}}'`)
   const [mine = 0n, others = 0n] = ids
   return { store, mine, others }
 }
