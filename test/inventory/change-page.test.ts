@@ -118,3 +118,39 @@ test('what was before the history starts is left out, whatever is asked for', as
   const byJoan = await pages(store, { by: 'Joan' }, 3, 2)
   expect(byJoan.found).toEqual([])
 })
+
+test('of an id that two accounts have, what ends in one and begins in the other at that instant are two events', async () => {
+  await using store = await openTestStore()
+  for (const [account, from, to] of [
+    ['a', 1, 2],
+    ['b', 2, 3],
+  ] as const) {
+    const between = { account, name: 'of two', from: at(from), to: at(to) }
+    await insertRuleVersion(store.pool, { ...between, id: '7' })
+    await insertServerVersion(store.pool, { ...between, id: 's7' })
+  }
+  for (const [resource, id] of [
+    ['alert-rules', '7'],
+    ['mcp-servers', 's7'],
+  ] as const) {
+    const event = (account: string, change: string, minute: number) =>
+      `${resource} ${account} ${id} ${change} ${minute}`
+    const [removed, added] = [
+      [event('b', 'removed', 3), event('a', 'removed', 2)],
+      [event('b', 'added', 2), event('a', 'added', 1)],
+    ]
+    const ofOne = resource === 'alert-rules' ? { rule: 7n } : { server: 's7' }
+    const only = (account: string) => (name: string) => name.startsWith(`${resource} ${account} `)
+    for (const filter of [{ resource }, ofOne] as ChangePageFilter[]) {
+      const found = async (more: ChangePageFilter) =>
+        (await pages(store, { ...filter, ...more }, 10)).found.map(nameOf)
+      expect((await found({})).toSorted()).toEqual([...removed, ...added].toSorted())
+      expect(await found({ kind: 'removed' })).toEqual(removed)
+      expect(await found({ kind: 'added' })).toEqual(added)
+      expect(await found({ kind: 'changed' })).toEqual([])
+      expect(await found({ kind: 'returned' })).toEqual([])
+      expect(await found({ kind: 'added', account: 'b' })).toEqual(added.filter(only('b')))
+      expect(await found({ kind: 'removed', account: 'a' })).toEqual(removed.filter(only('a')))
+    }
+  }
+})

@@ -8,7 +8,15 @@ import { ON_VERSIONS } from '#test/support/locks.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { ageRuleVersions } from '#test/support/versions.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { handOn, type Listed, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+import {
+  handOn,
+  type Listed,
+  rules,
+  scriptedAccount,
+  syncListed,
+  upTo,
+  withAccounts,
+} from './scripted-account.ts'
 
 /*
  * Who asks again and again for what is new, as docs/sql.md says, misses nothing and gets nothing twice.
@@ -119,9 +127,12 @@ test('after the clock was set back nothing is written where somebody has looked'
   await syncListed(harness, [rules([1])], { account: 'before' })
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const slow = syncSlowly(harness, 'slow', rules(upTo(MANY)), begun)
-  await waitFor(async () => (await harness.query('select from ferry.sync_runs where finished_at is null')).length, {
-    what: 'the run to begin',
-  })
+  await waitFor(
+    async () => (await harness.query('select from ferry.sync_runs where finished_at is null')).length,
+    {
+      what: 'the run to begin',
+    },
+  )
   // As if the clock had been an hour ahead until now.
   for (const age of [ageRuns, ageRuleVersions]) await age(harness.ferry.pool, '-1 hour')
   expect(await poller.poll()).toBe(1)

@@ -112,7 +112,14 @@ test('mcp_tool_changes counts tools of the same name, and tools without one, wha
     [600, [nameless, { ...a, description: '0' }, a, a], [['added', 'a', null, '0']]],
     // Which of the three has gone does not depend on where they stand.
     [500, [a, a, nameless], [['removed', 'a', '0', null]]],
-    [400, [a, { ...nameless, description: 'm' }], [['removed', 'a', '1', null], ['description changed', null, 'n', 'm']]],
+    [
+      400,
+      [a, { ...nameless, description: 'm' }],
+      [
+        ['removed', 'a', '1', null],
+        ['description changed', null, 'n', 'm'],
+      ],
+    ],
     [300, [a], [['removed', null, 'm', null]]],
     [200, [a, { name: '', description: 'm' }], [['added', '', null, 'm']]],
   ]
@@ -128,7 +135,9 @@ test('mcp_tool_changes counts tools of the same name, and tools without one, wha
   const found = await ask(store, 'mcp_tool_changes', 'observed_at change tool before after')
   for (const [at, , wanted] of steps) {
     const then = minutesAgo(at)
-    expect(found.filter(([observedAt]) => `${observedAt}` === `${then}`).map(([, ...row]) => row)).toEqual(wanted)
+    expect(found.filter(([observedAt]) => `${observedAt}` === `${then}`).map(([, ...row]) => row)).toEqual(
+      wanted,
+    )
   }
 })
 
