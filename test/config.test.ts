@@ -162,6 +162,14 @@ describe('how settings are written', () => {
     }
   })
 
+  test.for(['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const)('%s may be in small letters; capitals win', name => {
+    const field = ({ HTTPS_PROXY: 'https', HTTP_PROXY: 'http', NO_PROXY: 'except' } as const)[name]
+    const small = { [name.toLowerCase()]: 'http://small:1' }
+    expect(readConfig(small).proxy[field]).toBe('http://small:1')
+    expect(readConfig({ ...small, [name]: 'http://capital:2' }).proxy[field]).toBe('http://capital:2')
+    expect(readConfig({ ...small, [name]: '' }).proxy[field]).toBe('http://small:1')
+  })
+
   test('proxies are read in capitals and in small letters', () => {
     const { proxy } = readConfig({ https_proxy: 'http://proxy:3128', NO_PROXY: 'localhost,.example.com' })
     expect(proxy).toEqual({ https: 'http://proxy:3128', http: null, except: 'localhost,.example.com' })
@@ -178,6 +186,28 @@ describe('the password of the database', () => {
     })
     expect(decodeURIComponent(new URL(databaseUrl!).password)).toBe('p@ss/w:rd%')
     expect(new URL(databaseUrl!).host).toBe('db:5432')
+  })
+
+  test.for([
+    [' leading and trailing ', ' leading and trailing '],
+    ['\ttab\t\n', '\ttab\t'],
+    ['two lines\n\n', 'two lines\n'],
+    ['of Windows\r\n', 'of Windows'],
+    ['\u00a0', '\u00a0'],
+  ])('keeps its spaces; one end of line is no part of it %#', ([text, password]) => {
+    const { databaseUrl, redisUrl } = readConfig({
+      ...{ DATABASE_URL: url, DATABASE_PASSWORD_FILE: fileHolding(text ?? '') },
+      ...{ REDIS_URL: 'redis://redis', REDIS_PASSWORD_FILE: fileHolding(text ?? '') },
+    })
+    for (const found of [databaseUrl, redisUrl]) {
+      expect(decodeURIComponent(new URL(found!).password)).toBe(password)
+    }
+  })
+
+  test('is a mistake in two places for Redis too', () => {
+    const twice = { REDIS_URL: 'redis://:x@redis', REDIS_PASSWORD_FILE: fileHolding('y') }
+    expect(mistakesOf(twice)).toEqual([expect.stringMatching(/^REDIS_PASSWORD_FILE: REDIS_URL holds/)])
+    expect(readConfig({ REDIS_URL: 'redis://:x@redis' }).redisUrl).toBe('redis://:x@redis')
   })
 
   test('is a mistake in two places, and in a file that cannot be read', () => {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
+import { isInBounds, parseInstant } from '#src/model/instant.ts'
 
 /*
  * Readers for the values of options and arguments. A value that cannot be read is wrong usage.
@@ -92,33 +93,19 @@ export function oneFolderArgument(text: string): bigint {
 export function instantArgument(text: string): Date {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
   const agoMs = days === undefined ? parseDuration(text) : Number(days) * DAY_MS
-  const at = agoMs === undefined ? instantOf(text) : Date.now() - agoMs
-  if (Number.isNaN(at)) {
+  const at = agoMs === undefined ? parseInstant(text) : new Date(Date.now() - agoMs)
+  if (at === null || !isInBounds(at)) {
     throw new InvalidArgumentError(
       'Write an instant or how long ago: 2026-11-01, 2026-11-01T03:30Z, 24h or 7d.',
     )
   }
-  return new Date(at)
+  return at
 }
 
 /** Reads a day of the calendar: `2026-11-20`. */
 export function dateArgument(text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && isDayOfCalendar(text)) return text
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && parseInstant(text)) return text
   throw new InvalidArgumentError('Write a date: 2026-11-20.')
-}
-
-function instantOf(text: string): number {
-  const [, date, time, zone] =
-    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text) ??
-    []
-  const at = Date.parse(`${date}T${time ?? '00:00'}${zone ?? 'Z'}`)
-  return isDayOfCalendar(date ?? '') ? at : Number.NaN
-}
-
-/** `Date.parse` accepts 31 February as 3 March. */
-function isDayOfCalendar(date: string): boolean {
-  const midnight = Date.parse(`${date}T00:00Z`)
-  return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date)
 }
 
 /** Reads `key=value`; may be repeated. */

@@ -124,9 +124,10 @@ function adviceOn(code: string, message: string): string | undefined {
 
 /** Returns where an unexpected error came from, for a report to the maintainers of Ferry. */
 function causesOf(error: Error): string {
-  const lines = [(error.stack ?? '').split('\n').slice(1, 6).join('\n')]
+  const [, ...frames] = (error.stack ?? '').split('\n')
+  const lines = frames.filter(line => /^\s+at /.test(line)).slice(0, 5).map(harmless)
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
-    lines.push(`  caused by ${cause.name}: ${cause.message}`)
+    lines.push(harmless(`  caused by ${cause.name}: ${cause.message}`))
   }
   return `This error is not expected. Please report it with these lines:\n${lines.join('\n')}`
 }

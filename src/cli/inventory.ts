@@ -10,7 +10,7 @@ import { withFerry } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { noteFirstReading, noteHistoryStart } from './history-note.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
-import { type Cell, emphasised, instant, print, printJson, printTable } from './output.ts'
+import { type Cell, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
 
 /*
  * What `ferry rules` and `ferry servers` share: a list with filters, and one row with its history.
@@ -154,7 +154,7 @@ async function showRow(
 function printDocument(row: InventoryRow, idColumn: string): void {
   const document = documentOf(row)
   const gone = row.valid_to instanceof Date ? `, gone since ${instant(row.valid_to)}` : ''
-  print(`${emphasised(`${row[idColumn]}`)} in account ${row.account}${gone}`)
+  print(`${emphasised(harmless(`${row[idColumn]}`))} in account ${row.account}${gone}`)
   printTable(
     ['field', 'value'],
     Object.entries(document).map(([name, value]) => [name, valueInWords(value)]),

@@ -103,8 +103,11 @@ export function coloured(style: 'bold' | 'green' | 'yellow' | 'red', text: strin
 
 /** Replaces control characters in text of others: a terminal would take them as commands. */
 export function harmless(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '\ufffd')
+  return text.replaceAll(UNSAFE, '\ufffd')
 }
+
+/** Control characters, ends of lines, and marks that turn the direction of text. */
+const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 /** Of a word in a message, so much is shown: enough to find it again. */
 const MAX_WORD = 120

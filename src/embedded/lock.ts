@@ -60,10 +60,16 @@ export async function withDirectoryLock<T>(
   }
 }
 
-/** Creates the file. One of an earlier version may be readable by others. */
+/**
+ * Creates the file. One of an earlier version may be readable by others. It is never opened again here: whoever closes a file
+ * loses the locks that his process has of it.
+ */
 async function keepToOurselves(file: string): Promise<void> {
   try {
-    await (await open(file, 'a', 0o600)).close()
+    const created = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    await created?.close()
     const { mode, uid } = await stat(file)
     if ((mode & 0o077) !== 0 && uid === process.getuid?.()) await chmod(file, 0o600)
   } catch (cause) {

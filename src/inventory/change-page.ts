@@ -81,6 +81,6 @@ function pageSql(lists: readonly ChangeList[], ctes: readonly string[]): string 
     page as (select * from merged e where e.ends_before = 0 order by ${ORDER} limit $1::int)
     select e.resource, e.account, e.id, c.name, c.change, e.at, c.run, c.by, c.before, c.after, c.rows, e.is_end as "isEnd",
       jsonb_build_array(${keyInstant('e.at')}, e.resource, e.account, e.id) as key
-    from page e left join lateral (${contentsOf('e')}) c on not e.is_end
+    from page e left join lateral (${contentsOf('e', { cut: true })}) c on not e.is_end
     order by ${ORDER}`
 }

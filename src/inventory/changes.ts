@@ -60,18 +60,44 @@ export async function countChanges(pool: Pool, filter: ChangeFilter, atMost: num
   return (await readOne<{ events: number }>(pool, sum, params)).events
 }
 
-/** What happened in the event of a row `key`, which names its resource, account, id, `rule_id` (of a rule) and instant `at`. Its id is empty for what a first reading found. */
-export function contentsOf(key: string): string {
+/**
+ * What happened in the event of a row `key`, which names its resource, account, id, `rule_id` (of a rule) and instant `at`.
+ * Its id is empty for what a first reading found. With `cut`, long values are cut: a page would otherwise hold megabytes.
+ */
+export function contentsOf(key: string, { cut = false } = {}): string {
+  const [before, after] = ['before', 'after'].map(fields => (cut ? shortFields(fields) : `${fields}::text`))
+  const short = (column: string) => (cut ? `left(${column}, ${MAX_CUT_NAME})` : column)
   const kind = `case when first_reading then 'first reading' else change end`
   return `
-    select name, ${kind} as change, run_id as run, updater_name as by, before::text, after::text, null::int as rows
+    select ${short('name')} as name, ${kind} as change, run_id as run, ${short('updater_name')} as by, ${before} as before, ${after} as after, null::int as rows
     from ferry.alert_rule_changes c where ${key}.resource = 'alert-rules' and c.id = ${key}.rule_id and c.account = ${key}.account and c.observed_at = ${key}.at
     union all
-    select server_name, ${kind}, run_id, null, before::text, after::text, null from ferry.mcp_server_changes c
+    select ${short('server_name')}, ${kind}, run_id, null, ${before}, ${after}, null from ferry.mcp_server_changes c
     where ${key}.resource = 'mcp-servers' and c.server_id = ${key}.id and c.account = ${key}.account and c.observed_at = ${key}.at
     union all
     select null, 'first reading', r.id, null, null, null, r.first_read from ferry.sync_runs r
     where ${key}.id = '' and r.account = ${key}.account and r.resource = ${key}.resource and r.applied_at = ${key}.at and r.first_read > 0`
+}
+
+const MAX_CUT_NAME = 1_000
+/** Of a text, and of a list or of labels as JSON. */
+const MAX_CUT_TEXT = 5_000
+const MAX_CUT_LIST = 20_000
+
+/**
+ * SQL for fields as JSON text, in which longer values are cut. What was cut ends with its length and a hash, so that values
+ * that differ stay different.
+ */
+function shortFields(fields: string): string {
+  const cut = (text: string) =>
+    `to_jsonb(left(${text}, ${MAX_CUT_TEXT}) || '… (' || length(${text}) || ', ' || left(md5(${text}), 8) || ')')`
+  return `(
+    select jsonb_object_agg(f.key, case
+      when length(f.value::text) <= ${MAX_CUT_TEXT} then f.value
+      when jsonb_typeof(f.value) = 'string' then ${cut("(f.value #>> '{}')")}
+      when length(f.value::text) <= ${MAX_CUT_LIST} then f.value
+      else ${cut('f.value::text')} end)::text
+    from jsonb_each(${fields}) f)`
 }
 
 /** Before it, nobody knows whether a version had one before it: see `ferry.alert_rule_changes`. */

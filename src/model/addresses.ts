@@ -128,7 +128,7 @@ function fromMail(whole: string): string {
 function packedIn(text: string): string[] {
   return [...text.matchAll(PACKED)].flatMap(([run]) => {
     const found = [0, 1, 2, 3].map(skipped => Buffer.from(run.slice(skipped), 'base64'))
-    const hex = /[0-9a-f]{12,}/i.exec(run)?.[0]
+    const hex = /[0-9a-f]{10,}/i.exec(run)?.[0]
     if (hex !== undefined) found.push(Buffer.from(hex, 'hex'), Buffer.from(hex.slice(1), 'hex'))
     return found.flatMap(textsIn)
   })

@@ -1,3 +1,4 @@
+import { isRounded, ROUNDED } from './checks/values.ts'
 import { openCsvReader } from './file/csv.ts'
 import { readHeader, withoutHint } from './file/csv-header.ts'
 import { readBlocks } from './file/lines.ts'
@@ -23,6 +24,10 @@ export async function readComponentsMap(
     row(line: number, values: readonly unknown[]) {
       const [old, next] = values.map(value => String(value).trim())
       if (!old || !next) throw refuse(line, 'has an empty id')
+      const rounded = [old, next].find(isRounded)
+      if (rounded !== undefined) {
+        throw refuse(line, `has ${rounded} in column ${rounded === old ? 1 : 2}: ${ROUNDED}`)
+      }
       const before = components.get(old)
       if (before !== undefined && before !== next)
         throw refuse(line, 'maps a component that an earlier line maps to another id')

@@ -4,7 +4,8 @@ import type { Staging } from './begin-staging.ts'
 
 /**
  * Merges the rows of each recipient into the first of them. That row is then for all components if one of the rows is, else
- * for the components of every one of them; it keeps its locale. The other rows are moved to those left out, with what they
+ * for the components of every one of them; it keeps its locale, and gets the plainest spelling: in lower case and in ASCII
+ * if one of them is. The other rows are moved to those left out, with what they
  * differed in. Returns how many.
  *
  * `import_repeated` has the hash of every recipient who has several rows, and of some who have one.
@@ -53,14 +54,17 @@ export async function mergeDuplicates(client: PoolClient, { id, tables }: Stagin
      ), united as (
        select kept_line, array_agg(distinct component order by component) as component_ids
        from pg_temp.import_repeats cross join unnest(component_ids) as component group by kept_line
+     ), plainest as (
+       select distinct on (kept_line) kept_line, recipient from pg_temp.import_repeats
+       order by kept_line, recipient <> lower(recipient), octet_length(recipient) - char_length(recipient), line
      ), settings as (
-       select m.kept_line, m."all", case when not m."all" then u.component_ids end as component_ids
-       from merged m left join united u on u.kept_line = m.kept_line
+       select m.kept_line, m."all", case when not m."all" then u.component_ids end as component_ids, p.recipient
+       from merged m left join united u on u.kept_line = m.kept_line join plainest p on p.kept_line = m.kept_line
      )
-     update ${tables.recipients} r set "all" = s."all", component_ids = s.component_ids
+     update ${tables.recipients} r set "all" = s."all", component_ids = s.component_ids, recipient = s.recipient
      from settings s
      where r.import_id = $1 and r.line = s.kept_line
-       and (r."all" <> s."all"
+       and (r."all" <> s."all" or r.recipient <> s.recipient
          or not (r.component_ids <@ s.component_ids and r.component_ids @> s.component_ids))`,
     [id],
   )

@@ -85,13 +85,17 @@ async function readRecipients(
   }
 }
 
+/** `*@example.com` may be a mailbox, but whoever writes it into such a list means everybody there. */
+const WILDCARD = /^[*?%]+(@|$)|@[^@]*[*?%]/
+const FOR_MANY = 'a pattern, and only recipients who are listed are left out: list each of them'
+
 /** Reads recipients as rows do, but accepts unusual addresses: every recipient who may be in the file must be found. */
 function openRecipientReader(method: string) {
   const check = openRecipientCheck(method, true)
   return (value: unknown): { readonly recipient: string; readonly fault: string | null } => {
     const written = textOf(value) ?? ''
     const recipient = method === 'email' ? cleanAddress(written).address : written
-    return { recipient, fault: check(recipient)?.message ?? null }
+    return { recipient, fault: WILDCARD.test(recipient) ? FOR_MANY : (check(recipient)?.message ?? null) }
   }
 }
 

@@ -1,7 +1,7 @@
 import { counted, number } from '#src/model/counted.ts'
 import { openLocaleCheck } from './checks/locale.ts'
 import { UNUSUAL } from './checks/recipient.ts'
-import { nameOf } from './file/header.ts'
+import { nameOf, shownColumn } from './file/header.ts'
 import type { ImportOptions } from './options.ts'
 import type { Status } from './presets/preset.ts'
 import { PRESETS, type PresetName } from './presets/presets.ts'
@@ -84,7 +84,7 @@ function aboutComponents(
   if (from === null || from === 'platform' || components !== null || withComponents === 0) return []
   return [
     `${counted(withComponents, 'row')} ${withComponents === 1 ? 'names' : 'name'} components of ` +
-      `${PRESETS[from].product}${component === null ? '' : ` (such as ${component})`}, which the platform does not know. ` +
+      `${PRESETS[from].product}${component === null ? '' : ` (such as ${shownColumn(component)})`}, which the platform does not know. ` +
       'Map them to components of the status page with --components FILE, unless the ids are the same.',
   ]
 }
@@ -124,7 +124,7 @@ function aboutStatuses({ unused, mapped }: StagedFile, from: PresetName | null):
   if (statuses.length > 0) {
     const what = preset ? 'put these recipients on a list for --suppress' : 'name the product with --from'
     warnings.push(
-      `${statuses.join(', ')} ${statuses.length === 1 ? 'is' : 'are'} not read. If that says who has not confirmed or does not want mail, ${what}, or remove those rows.`,
+      `${statuses.map(shownColumn).join(', ')} ${statuses.length === 1 ? 'is' : 'are'} not read. If that says who has not confirmed or does not want mail, ${what}, or remove those rows.`,
     )
   }
   return warnings

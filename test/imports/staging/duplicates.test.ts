@@ -22,7 +22,7 @@ test('rows of one recipient are merged into the first: all wins, components unit
   )
 
   expect(await harness.recipients()).toEqual([
-    { line: 2, recipient: 'Ada@Example.com', all: false, ids: ['c1', 'c2', 'c3'], locale: 'en-GB' },
+    { line: 2, recipient: 'ada@example.com', all: false, ids: ['c1', 'c2', 'c3'], locale: 'en-GB' },
     { line: 5, recipient: 'ben@example.com', all: true, ids: null, locale: 'en-US' },
     { line: 7, recipient: 'cleo@example.com', all: true, ids: null, locale: 'en-US' },
     { line: 9, recipient: 'dan@example.com', all: false, ids: ['c9'], locale: 'en-US' },
@@ -39,6 +39,17 @@ test('rows of one recipient are merged into the first: all wins, components unit
   ])
   expect(staged.summary).toMatchObject({ read: 8, duplicate: 4, pending: 4 })
   expect(staged.warnings).toEqual([expect.stringContaining('1 row repeats a recipient with another locale')])
+})
+
+test('of two spellings of a recipient the plainer one is sent, whichever comes first', async () => {
+  await harness.stage(
+    'email\nJÖRG@münchen.de\nJörg@xn--mnchen-3ya.de\njörg@xn--mnchen-3ya.de\nben@EXAMPLE.com\nBEN@example.com\nben@example.com\ncleo@example.com\nCLEO@example.com\n',
+  )
+  expect((await harness.recipients()).map(({ line, recipient }) => [line, recipient])).toEqual([
+    [2, 'jörg@xn--mnchen-3ya.de'],
+    [5, 'ben@example.com'],
+    [8, 'cleo@example.com'],
+  ])
 })
 
 test('120,000 rows of which half come twice are merged in seconds', async () => {
@@ -81,6 +92,8 @@ test.for([10_000, 10_001, 30_000])(
 
 test.for([
   ['a damaged address', 'ben@example.com\ncleo@@example.com\n', 'line 2 ('],
+  ['a pattern', 'ben@example.com\n*@spam.com\n', 'line 2 (a pattern, and only recipients who are listed'],
+  ['a pattern of domains', 'ben@example.com\ncleo@*.spam.com\n', 'line 2 (a pattern'],
   ['an empty cell', 'email,when\nben@example.com,1\n,2\n', 'line 3 ('],
   ['bad UTF-8', Buffer.concat([Buffer.from('ben@example.com\n'), Buffer.from([0xff, 0x0a])]), 'line 2 ('],
   ['several columns without a header', 'ben@example.com,1\n', 'has no header'],
@@ -125,8 +138,25 @@ test.for([
   ['a,c1\nb,\n', 'Line 2'],
   ['a,c1\nb\n', 'Line 2'],
   ['a\n', 'Line 1'],
+  ['a,c1\nb,1.23457E+15\n', 'Line 2'],
+  ['1.23457E+15,c1\n', 'has 1.23457E+15 in column 1: a spreadsheet has rounded the id'],
 ])('a map of components that is not one is refused %#', async ([map, where]) => {
   const components = await harness.file(map ?? '')
 
   expect((await harness.refusal('email\na@example.com\n', { components })).message).toContain(where)
 })
+
+test.for(['1.23457E+15', '"1,23457E+15"', '7E+17', 'c1|1.23457e+15'])(
+  'an id that a spreadsheet has rounded rejects its row, with the column and what to do: %s',
+  async cell => {
+    await harness.stage(`email,component_ids\nada@example.com,${cell}\nben@example.com,12e45\n`, { all: false })
+    expect(await harness.query('select line::int, reason, "column", message from ferry.import_rejects')).toEqual([
+      {
+        line: 2,
+        reason: 'not components',
+        column: 'component_ids',
+        message: expect.stringMatching(/^a spreadsheet has rounded the id; format the column as text/),
+      },
+    ])
+  },
+)

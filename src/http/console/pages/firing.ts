@@ -1,4 +1,5 @@
 import { counted, number } from '#src/model/counted.ts'
+import { firstOf } from '#src/model/cut-text.ts'
 import {
   type FiredRule,
   type FiredRules,
@@ -139,7 +140,7 @@ function markOf({ change, enabled }: RuleEvent): MarkKind {
 function wordsOf({ change, enabled, by }: RuleEvent): string {
   const what =
     change === 'changed' ? (enabled === null ? 'edited' : enabled ? 'enabled' : 'disabled') : change
-  return by === null ? what : `${what} by ${[...by].slice(0, MAX_NAME_CHARACTERS).join('')}`
+  return by === null ? what : `${what} by ${firstOf(by, MAX_NAME_CHARACTERS)}`
 }
 
 const MAX_NAME_CHARACTERS = 100

@@ -1,5 +1,6 @@
 import { fieldsFrom } from '#src/inventory/differences.ts'
 import { counted } from '#src/model/counted.ts'
+import { firstOf } from '#src/model/cut-text.ts'
 import { ganttChart, type MarkKind } from '../charts/gantt.ts'
 import { type Html, html } from '../html.ts'
 import { table } from './table.ts'
@@ -49,7 +50,7 @@ const MAX_NAME_CHARACTERS = 100
 
 /** A name in a tooltip, which has no elements: between two marks of Unicode it cannot turn the text around it. */
 function isolated(name: string): string {
-  return `\u2068${[...name].slice(0, MAX_NAME_CHARACTERS).join('')}\u2069`
+  return `\u2068${firstOf(name, MAX_NAME_CHARACTERS)}\u2069`
 }
 
 function instantOf(moment: Moment): Date {

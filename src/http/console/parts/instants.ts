@@ -1,21 +1,15 @@
 import { z } from 'zod'
+import { parseInstant } from '#src/model/instant.ts'
 import { BadQuery, parsedQuery } from '../page.ts'
 import { inZone } from './values.ts'
-
-const IN_ZONE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?$/
 
 /** An instant in an address: a date or a time in this zone, as a form sends it, or a time with its offset. */
 export function instantIn(zone: string): z.ZodType<Date> {
   return z.string().transform((text, context) => {
-    try {
-      const at = IN_ZONE.test(text)
-        ? Temporal.PlainDateTime.from(text).toZonedDateTime(zone).toInstant()
-        : Temporal.Instant.from(text)
-      return new Date(at.epochMilliseconds)
-    } catch {
-      context.addIssue({ code: 'custom', message: 'write a time such as 2026-11-20T03:30' })
-      return z.NEVER
-    }
+    const at = parseInstant(text, zone)
+    if (at) return at
+    context.addIssue({ code: 'custom', message: 'write a time such as 2026-11-20T03:30' })
+    return z.NEVER
   })
 }
 

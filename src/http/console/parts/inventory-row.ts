@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { type InventoryRow, loadInventory } from '#src/inventory/list-inventory.ts'
+import { cutText } from '#src/model/cut-text.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { foreign, time } from './values.ts'
@@ -25,9 +26,7 @@ const MAX_TITLE_CHARACTERS = 120
 
 /** The name, or the id of what has none, short enough for a title. */
 export function titleOf(name: string | null, id: string): string {
-  const characters = [...(name?.trim() || id)]
-  if (characters.length <= MAX_TITLE_CHARACTERS) return characters.join('')
-  return `${characters.slice(0, MAX_TITLE_CHARACTERS).join('')}…`
+  return cutText(name?.trim() || id, MAX_TITLE_CHARACTERS)
 }
 
 /** What somebody must know before the fields: it is gone, it breaks the contract, its texts were altered. */

@@ -1,4 +1,5 @@
 import { number } from '#src/model/counted.ts'
+import { cutText, firstOf } from '#src/model/cut-text.ts'
 import { type Html, html } from '../html.ts'
 
 /** How good a state is: the color of its badge. The word says the same, for those who see no colors. */
@@ -62,14 +63,15 @@ export function count(value: number): string {
 
 const MAX_NAME_CHARACTERS = 200
 
-/** Text of others, such as a name: it cannot turn the text around it, and a long one is cut, whole in its tooltip. */
+/** In the tooltip of a text that is cut, so much of it. */
+const MAX_TITLE_CHARACTERS = 500
+
+/** Text of others, such as a name: it cannot turn the text around it, and a long one is cut, with more in its tooltip. */
 export function foreign(text: string | null, missing = '–'): Html {
   if (text === null) return html`<span class="none">${missing}</span>`
   if (text.trim() === '') return html`<span class="none">(${text === '' ? 'empty' : 'only spaces'})</span>`
-  const characters = [...text]
-  if (characters.length <= MAX_NAME_CHARACTERS) return html`<bdi>${text}</bdi>`
-  const short = characters.slice(0, MAX_NAME_CHARACTERS).join('')
-  return html`<bdi title="${text}">${short}…</bdi>`
+  if (text.length <= MAX_NAME_CHARACTERS) return html`<bdi>${text}</bdi>`
+  return html`<bdi title="${cutText(text, MAX_TITLE_CHARACTERS)}">${firstOf(text, MAX_NAME_CHARACTERS)}…</bdi>`
 }
 
 /** `62 %`; a part is never rounded to nothing or to all. */

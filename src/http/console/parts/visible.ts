@@ -16,12 +16,18 @@ export function marked(text: string): Html {
   return html`${inPieces(text, name => html`<mark class="hidden-character">${name}</mark>`)}`
 }
 
+/** A text has so many marks; the other invisible characters are left out and counted. */
+const MAX_MARKS = 20
+
 /** The pieces of a text, with what `show` makes of the name of each invisible character in its place. */
 function inPieces<Shown>(text: string, show: (name: string) => Shown): (string | Shown)[] {
-  return text.split(ONE_INVISIBLE).map(part => {
-    const isShown = part === '\n' || part === '\t' || !INVISIBLE.test(part)
-    return isShown ? part : show(nameOf(part))
+  let found = 0
+  const pieces = text.split(ONE_INVISIBLE).flatMap(part => {
+    if (part === '\n' || part === '\t' || !INVISIBLE.test(part)) return part
+    found += 1
+    return found <= MAX_MARKS ? show(nameOf(part)) : []
   })
+  return found > MAX_MARKS ? [...pieces, show(`${found - MAX_MARKS} more invisible`)] : pieces
 }
 
 const EMOJI = /(\p{RGI_Emoji})/v

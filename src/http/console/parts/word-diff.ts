@@ -1,5 +1,6 @@
 import { diffWordsWithSpace } from 'diff'
 import { number } from '#src/model/counted.ts'
+import { firstOf, lastOf } from '#src/model/cut-text.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 
 export type DiffPart = { readonly kind: 'same' | 'removed' | 'added'; readonly text: string }
@@ -16,10 +17,7 @@ const MIN_SHARED = 0.3
  * came is the new one. Texts that are too long or too different are shown whole, one after the other.
  */
 export function diffWords(before: string, after: string): DiffPart[] {
-  const whole: DiffPart[] = [
-    { kind: 'removed', text: before },
-    { kind: 'added', text: after },
-  ]
+  const whole = oneAfterTheOther(before, after)
   if (before.length + after.length > MAX_COMPARED_CHARACTERS) return whole
   const changes = diffWordsWithSpace(before, after, { maxEditLength: MAX_EDITS })
   const shared = (changes ?? [])
@@ -32,8 +30,18 @@ export function diffWords(before: string, after: string): DiffPart[] {
   }))
 }
 
+function oneAfterTheOther(before: string, after: string): DiffPart[] {
+  return [
+    { kind: 'removed', text: before },
+    { kind: 'added', text: after },
+  ]
+}
+
 /** A difference shows at most so many characters of each part; those that are left out are counted. */
 const MAX_SHOWN = { same: 120, removed: 600, added: 600 } as const
+
+/** A difference of more parts is shown as the two texts, one after the other. */
+const MAX_PARTS = 24
 
 /** Shown whole, unless it is longer than this: nobody misses a word of a usual text. */
 const MAX_WHOLE = 4_000
@@ -45,8 +53,9 @@ const asItIs: Show = text => text
 
 /** The old and the new text in one: what went is struck out, what came is underlined. */
 export function wordDiff(before: string, after: string, show = asItIs): Html {
-  const parts = diffWords(before, after).filter(({ text }) => text !== '')
   const isWhole = before.length + after.length <= MAX_WHOLE
+  const found = diffWords(before, after).filter(({ text }) => text !== '')
+  const parts = isWhole || found.length <= MAX_PARTS ? found : oneAfterTheOther(before, after)
   const shown = (text: string, kind: DiffPart['kind']) =>
     isWhole ? html`${show(text)}` : shortened(text, MAX_SHOWN[kind], show)
   const isReplaced = parts.length === 2 && parts.every(({ kind }) => kind !== 'same')
@@ -61,9 +70,9 @@ export const ARROW = html`<span class="arrow"> → </span>`
 
 /** The beginning and the end of a text that is too long. */
 export function shortened(text: string, maxCharacters: number, show = asItIs): Html {
-  const characters = [...text]
-  const left = characters.length - maxCharacters
-  if (left <= 0) return html`${show(text)}`
-  const half = Math.floor(maxCharacters / 2)
-  return html`${show(characters.slice(0, half).join(''))}<span class="cut"> … ${number(left)} characters … </span>${show(characters.slice(half + left).join(''))}`
+  if (text.length <= maxCharacters) return html`${show(text)}`
+  const first = firstOf(text, Math.ceil(maxCharacters / 2))
+  const last = lastOf(text, Math.floor(maxCharacters / 2))
+  const left = text.length - first.length - last.length
+  return html`${show(first)}<span class="cut"> … ${number(left)} characters … </span>${show(last)}`
 }

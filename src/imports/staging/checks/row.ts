@@ -3,7 +3,7 @@ import type { Preset } from '../presets/preset.ts'
 import { type CleanAddress, cleanAddress } from './clean-address.ts'
 import { localeKey, openLocaleCheck } from './locale.ts'
 import { openRecipientCheck } from './recipient.ts'
-import { booleanOf, componentsOf, isSound, textOf } from './values.ts'
+import { booleanOf, componentsOf, isRounded, isSound, ROUNDED, textOf } from './values.ts'
 
 export type RowVerdict =
   | {
@@ -103,6 +103,7 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => R
       )
     }
     const { ids, isList } = components
+    if (ids.some(isRounded)) return rejected('not components', COMPONENT_IDS, ROUNDED)
     if (ids.length > 0) return mapped(who, locale, ids)
     const coversAll = all === null && (rules.all || (isList && preset?.emptyListIsAll === true))
     if (coversAll) return { kind: 'good', ...who, all: true, componentIds: [], locale }

@@ -42,6 +42,14 @@ export function componentsOf(value: unknown, key: string | undefined): Component
   return { ids: unique(text.split(SEPARATORS).filter(id => id !== '')), isList: false }
 }
 
+/** Whether an id is a number that a spreadsheet has rounded: `1.23457E+15`, of which a comma may have cut off the beginning. */
+export function isRounded(id: string): boolean {
+  return /^\d+(?:[.,]\d+)?E[+-]\d+$/i.test(id)
+}
+
+export const ROUNDED =
+  'a spreadsheet has rounded the id; format the column as text before the ids are pasted, and export it again'
+
 function listOf(list: readonly unknown[], key: string | undefined): ComponentList | null {
   const ids = list.map(member => {
     const id = key !== undefined && isRecord(member) ? member[key] : member

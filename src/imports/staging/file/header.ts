@@ -1,4 +1,6 @@
 import { closest } from 'fastest-levenshtein'
+import { holdsAddress } from '#src/model/addresses.ts'
+import { firstOf } from '#src/model/cut-text.ts'
 import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
 
@@ -137,14 +139,17 @@ export function nameOf(column: string): string {
     .replace(/[\s_-]+/g, '')
 }
 
-/** A header that is none may hold somebody's address. */
+/** A longer name of a column is cut off in messages. */
+const MAX_NAME = 60
+
+/** A header that is none may hold somebody's address, in whatever spelling. */
 export function shownColumn(column: string | undefined): string {
   if (!column?.trim()) return '(no name)'
-  return column.includes('@') ? '(an address)' : inOneLine(column).slice(0, 60)
+  return holdsAddress(column) ? '(an address)' : firstOf(inOneLine(column), MAX_NAME)
 }
 
 function nearest(header: readonly string[], field: Field): string {
-  const named = header.filter(column => column.trim() !== '' && !column.includes('@'))
+  const named = header.filter(column => column.trim() !== '' && !holdsAddress(column))
   if (named.length === 0) return '…'
   const distances = field.columns.map(name => {
     const found = closest(

@@ -1,0 +1,36 @@
+/*
+ * Instants as people write them. One reader for the command line, the console and cursors: what it returns is taken by
+ * Postgres and by JavaScript, a day more or less too.
+ */
+
+/** Both know years before and after these in forms of their own, or not at all. Nothing that Ferry stores is that old. */
+export const FIRST_YEAR = 1_000
+export const LAST_YEAR = 9_998
+
+const FORM = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:[0-5]\d(?:\.\d{1,9})?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/
+
+/**
+ * Returns the instant of `2026-11-01`, `2026-11-01T03:30` or `2026-11-01 03:30:05.25+01:00`, in `zone` if it has no offset.
+ * Null for anything else: a day that the calendar does not have, 24:00, a leap second, a year that is out of bounds.
+ */
+export function parseInstant(text: string, zone = 'UTC'): Date | null {
+  const [, date, time = '00:00', seconds = ':00', offset] = FORM.exec(text) ?? []
+  if (date === undefined) return null
+  try {
+    const local = Temporal.PlainDateTime.from(`${date}T${time}${seconds}`)
+    if (local.year < FIRST_YEAR || local.year > LAST_YEAR) return null
+    const at =
+      offset === undefined
+        ? local.toZonedDateTime(zone).toInstant()
+        : Temporal.Instant.from(`${date}T${time}${seconds}${offset}`)
+    return new Date(at.epochMilliseconds)
+  } catch {
+    return null
+  }
+}
+
+/** Whether an instant that was computed is within the same bounds. */
+export function isInBounds(at: Date): boolean {
+  const year = at.getUTCFullYear()
+  return year >= FIRST_YEAR && year <= LAST_YEAR
+}

@@ -1,0 +1,66 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { INVISIBLE } from '#src/http/console/parts/visible.ts'
+import { letTimePass } from '#test/support/let-time-pass.ts'
+import { openConsoleHarness } from './console-harness.ts'
+import { kindOf, walk } from './walk.ts'
+
+/** What the console sends for one page, however long the texts of the platform are. */
+const MAX_PAGE_BYTES = 400_000
+const LONG = 60_000
+
+const words = (seed: number) =>
+  Array.from({ length: LONG / 6 }, (_, n) => `w${(n * 7919 + seed * 104_729) % 9_973}`.padEnd(6)).join('')
+
+/** Long texts that are costly in ways of their own: many words, one word, what is escaped, what is shown as marks. */
+const TEXTS = [
+  (seed: number) => words(seed),
+  (seed: number) => `${seed}`.padEnd(LONG, 'x'),
+  (seed: number) => `${seed}`.padEnd(LONG, '"<&>\''),
+  (seed: number) => `${seed}`.padEnd(LONG, '\u200b\u{e0041}'),
+  (seed: number) => `${seed}`.padEnd(LONG, '👩‍👩‍👧‍👦'),
+]
+
+test('no page is larger than it may be, however long the texts of rules and servers are', { timeout: 240_000 }, async () => {
+  expect(INVISIBLE.test('\u200b')).toBe(true)
+  const lines: string[] = []
+  await using harness = await openConsoleHarness({ log: pino({ level: 'warn' }, { write: line => lines.push(line) }) }, { rules: 10, servers: 30 })
+  const { state } = harness.sandbox
+  harness.sandbox.breakContract()
+  for (const round of [1, 2]) {
+    const text = (index: number) => TEXTS[index % TEXTS.length]!(index + round)
+    for (const [index, id] of state.servers.ids().entries()) {
+      const tools = Array.from({ length: 1 }, (_, n) => ({ name: text(index + n), description: text(index + n + 1) }))
+      state.changeServer(id, {
+        ...{ server_name: text(index), description: text(index + 1), url: text(index + 2), transport: text(index + 3) },
+        ...{ status: text(index), auth_mode: text(index + 1), tools },
+      })
+    }
+    for (const [index, id] of state.rules.ids().entries()) {
+      state.changeRule(id, {
+        ...{ name: text(index), creator_name: text(index + 1), updater_name: text(index + 2), ds_type: text(index + 3) },
+        ...{ cron_pattern: text(index), timezone: text(index + 1), triggered: round === 1 },
+        labels: { [text(index)]: text(index + 1), team: text(index + 2) },
+      })
+    }
+    await harness.sync()
+    await harness.sync({ resource: 'mcp-servers' })
+    await letTimePass(harness.ferry.pool, '10 minutes')
+  }
+  const ms = new Map<string, number>()
+  const bad: string[] = []
+  const sizes = new Map<string, number>()
+  await walk(async address => {
+    const t0 = performance.now()
+    const answered = await harness.page(address)
+    const kind = kindOf(address)
+    sizes.set(kind, Math.max(sizes.get(kind) ?? 0, Buffer.byteLength(answered.text)))
+    ms.set(kind, Math.round(performance.now() - t0))
+    if (answered.status !== 200) bad.push(`${kind} ${answered.status} ${lines.splice(0).join('').slice(0, 400)}`)
+    return answered
+  }, 3)
+  expect(sizes.size).toBeGreaterThan(30)
+  console.log([...sizes].sort((a, b) => b[1] - a[1]).slice(0, 25), [...ms].sort((a, b) => b[1] - a[1]).slice(0, 25), bad)
+  const tooLarge = [...sizes].filter(([, bytes]) => bytes > MAX_PAGE_BYTES)
+  expect(tooLarge).toEqual([])
+})
