@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import type { Limit } from '#src/model/limit.ts'
+import { guardedMs, type Limit } from '#src/model/limit.ts'
 
 /** A call that needs a permit. */
 export type Call<Operation extends string> = {
@@ -35,8 +35,8 @@ export async function acquirePermits<Operation extends string>(
     calls.map(call => call.account),
     calls.map(call => call.runId),
     windows.map(window => window.maxCalls),
-    windows.map(window => window.windowMs),
-    arrivalBoundMs,
+    windows.map(window => guardedMs(window.windowMs)),
+    guardedMs(arrivalBoundMs),
   ])
   const asked = Asked.array().parse(rows)
   const refused = asked.find(answer => answer.callId === null)

@@ -15,3 +15,14 @@ export const POLL_SOON_MS = 50
 
 /** A longer `Retry-After` is cut to this. The call after it is refused again, and says how long it still takes. */
 export const MAX_RETRY_AFTER_MS = 600_000
+
+/**
+ * The part of a second by which the database's clock may gain in a second while it is adjusted. ntpd and systemd-timesyncd slew
+ * by 500 ppm; chrony by 83,333 ppm unless its `maxslewrate` is set, which docs/operators.md asks for.
+ */
+const MAX_SLEW_PPM = 10_000
+
+/** A time of the platform as it is measured by the database's clock: so much longer that it is over even if that clock gains. */
+export function guardedMs(ms: number): number {
+  return Math.ceil(ms * (1 + MAX_SLEW_PPM / 1_000_000))
+}

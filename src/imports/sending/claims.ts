@@ -6,7 +6,7 @@ import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import { MAX_BATCH_BYTES, ROW_OVERHEAD_BYTES } from '#src/imports/estimate.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
-import type { Limit } from '#src/model/limit.ts'
+import { guardedMs, type Limit } from '#src/model/limit.ts'
 import { type Moment, momentNow } from '#src/model/moment.ts'
 import type { Permit } from '#src/platform/throttle.ts'
 import { LARGEST_FIRST_AFTER } from './decide.ts'
@@ -95,8 +95,8 @@ async function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<C
       request.isAgain,
       context.limit.limitKey,
       context.limit.windows.map(window => window.maxCalls),
-      context.limit.windows.map(window => window.windowMs),
-      context.arrivalBoundMs,
+      context.limit.windows.map(window => guardedMs(window.windowMs)),
+      guardedMs(context.arrivalBoundMs),
       context.claimMs,
       MAX_BATCH_BYTES,
       ROW_OVERHEAD_BYTES,

@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg'
-import { and, builtOnce, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
-import { countOf, onlyRow } from '#src/db/rows.ts'
+import { builtOnce, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
+import { onlyRow } from '#src/db/rows.ts'
 import { tellOfStatus } from '#src/imports/events.ts'
 import { imports } from '#src/imports/schema.ts'
+import { isActive } from '#src/model/import.ts'
 import { resendsUncertain } from './decide.ts'
 import type { ImportDecision, ImportState } from './decision.ts'
 import type { Pause } from './pause.ts'
@@ -60,13 +61,37 @@ const UPDATE_IMPORT = builtOnce(db => {
     .where(eq(imports.id, sql.placeholder('importId')))
 })
 
-/** Pauses an import that is running; one that a person has paused or cancelled stays as it is. */
-export async function pauseRunning(client: PoolClient, importId: bigint, pause: Pause): Promise<void> {
-  const paused = await drizzleOf(client)
+/**
+ * Pauses an import that is running, or that a person has resumed meanwhile. One that is paused already has both reasons then:
+ * whoever resumes it is to know them. One that has ended stays as it is.
+ */
+export async function pauseActive(client: PoolClient, importId: bigint, pause: Pause): Promise<void> {
+  const { status, pause_code: code, pause_message: message, pause_what_to_do: whatToDo } = imports
+  const where = eq(imports.id, importId)
+  const found = await drizzleOf(client).select({ status, code, message, whatToDo }).from(imports).where(where)
+  const before = onlyRow(found, 'pausing an import')
+  if (!isActive(before.status) && before.status !== 'paused') return
+  const isPaused = before.status === 'paused'
+  if (isPaused && before.code === pause.code) return
+  await drizzleOf(client)
     .update(imports)
-    .set(pausedAs(pause))
-    .where(and(eq(imports.id, importId), eq(imports.status, 'running')))
-  if (countOf(paused) > 0) await tellOfStatus(client, importId)
+    .set(pausedAs(isPaused ? withBoth(before, pause) : pause))
+    .where(where)
+  await tellOfStatus(client, importId)
+}
+
+/** A pause for two reasons. The code is the earlier one, unless that was a person's. */
+function withBoth(
+  { code, message, whatToDo }: { code: string | null; message: string | null; whatToDo: string | null },
+  pause: Pause,
+): Pause {
+  const both = (one: string | null, other: string | null) => [one, other].filter(Boolean).join(' ')
+  return {
+    code: code ?? pause.code,
+    requestId: pause.requestId,
+    message: both(message, pause.message),
+    whatToDo: both(whatToDo, pause.whatToDo),
+  }
 }
 
 /** The columns of a paused import. */

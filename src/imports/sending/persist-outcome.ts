@@ -10,7 +10,7 @@ import { decide } from './decide.ts'
 import type { Disposition, ImportDecision, PlatformResponse } from './decision.ts'
 import { endClaim, keepReasons } from './end-claim.ts'
 import { persistLateAnswer } from './late-answer.ts'
-import { lockImport, pauseRunning, type SendState, updateImport } from './import-state.ts'
+import { lockImport, pauseActive, type SendState, updateImport } from './import-state.ts'
 import type { BatchRow } from './load-rows.ts'
 import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
 import { rejectRows } from './reject-rows.ts'
@@ -86,7 +86,7 @@ export async function persistDecision(
   rejected: number,
 ): Promise<void> {
   await updateImport(client, importId, decision)
-  if (decision.pause) await pauseRunning(client, importId, pauseOf(decision.pause, last, rejected))
+  if (decision.pause) await pauseActive(client, importId, pauseOf(decision.pause, last, rejected))
 }
 
 /**

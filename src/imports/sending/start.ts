@@ -7,7 +7,7 @@ import { imports } from '#src/imports/schema.ts'
 import { type ImportStatus, isActive } from '#src/model/import.ts'
 import { type ExclusionResult, excludeAlreadySent, isAnotherInFlight } from './exclude-already-sent.ts'
 import type { Exclusion } from './exclusion.ts'
-import { lockImport, pauseRunning } from './import-state.ts'
+import { lockImport, pauseActive } from './import-state.ts'
 import { reclaimExpiredOfPage } from './reclaim.ts'
 import { forgetBlame } from './suspects.ts'
 
@@ -87,7 +87,7 @@ function endExclusion(
     else {
       if (status === 'queued') await forgetBlame(client, importId)
       await setRunning(client, importId, held === null)
-      if (held) await pauseRunning(client, importId, held)
+      if (held) await pauseActive(client, importId, held)
     }
     await fenceWithLease(client, lease)
     return readStarted(client, importId)

@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import type { Pool } from 'pg'
+import { expect, test } from 'vitest'
+import { guardedMs } from '#src/model/limit.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const WINDOWS = [
+  { maxCalls: 2, windowMs: 1_000 },
+  { maxCalls: 20, windowMs: 60_000 },
+]
+const MAX_SLEW = 0.01
+const BEGAN = Date.UTC(2026, 0, 1)
+
+/**
+ * Makes calls as early as the call log allows, with a database clock that gains or loses `rates[n]` after each. Returns when
+ * they were made in true time, in milliseconds.
+ */
+async function callWithClock(pool: Pool, key: string, rates: readonly number[]): Promise<number[]> {
+  const made: number[] = []
+  let trueMs = 0
+  let clockMs = 0
+  for (const rate of rates) {
+    for (;;) {
+      const { rows } = await pool.query<{ ms: number | null }>(
+        `select extract(epoch from max(w.free_at) - $4)::float8 * 1000 as ms
+         from ferry.full_windows($1, 'import-subscribers', $2, $3, $4) w`,
+        [
+          key,
+          WINDOWS.map(window => window.maxCalls),
+          WINDOWS.map(window => guardedMs(window.windowMs)),
+          new Date(BEGAN + clockMs),
+        ],
+      )
+      const waitMs = rows[0]?.ms ?? null
+      if (waitMs === null || waitMs <= 0) break
+      const passedMs = Math.ceil(waitMs)
+      clockMs += passedMs
+      trueMs += passedMs / (1 + rate)
+    }
+    made.push(trueMs)
+    await pool.query(
+      `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished)
+       values ($1, 'a', 'import-subscribers', $2, $2, $2)`,
+      [key, new Date(BEGAN + clockMs)],
+    )
+  }
+  return made
+}
+
+test('no window has too many calls in true time, however the database clock is slewed within 1 %', async () => {
+  await using store = await openTestStore()
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom(-MAX_SLEW, 0, MAX_SLEW / 2, MAX_SLEW), { minLength: 25, maxLength: 25 }),
+      async rates => {
+        run += 1
+        const made = await callWithClock(store.pool, `slewed ${run}`, rates)
+        for (const { maxCalls, windowMs } of WINDOWS) {
+          for (const [n, at] of made.entries()) {
+            const earlier = made[n - maxCalls]
+            if (earlier !== undefined) expect(at - earlier).toBeGreaterThan(windowMs - 0.001)
+          }
+        }
+      },
+    ),
+    { numRuns: 3, examples: [[Array(25).fill(MAX_SLEW)]] },
+  )
+})

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { cancelImport } from '#src/imports/control/cancel.ts'
+import { pauseImport } from '#src/imports/control/pause.ts'
+import { resumeImport } from '#src/imports/control/resume.ts'
+import { ADA } from '#test/support/acted-by.ts'
+import { ACCEPTED, naming, openScriptedWorker, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
+import { stageRows } from '#test/support/staged.ts'
+import { openTestStore, type TestStore } from '#test/support/store.ts'
+
+const pause = async (store: TestStore, id: bigint) => pauseImport(store.pool, id, ADA)
+
+/** Has a batch sent, of which eleven rows are proven wrong, while `meanwhile` happens; returns how the import stands then. */
+async function rejectEleven(store: TestStore, meanwhile: (store: TestStore, id: bigint) => Promise<unknown>) {
+  const id = await stageRows(store.pool, { rows: 40, batchRows: 20 })
+  const named = Array.from({ length: 11 }, (_, n) => `p${n + 2}@example.com`)
+  await using worker = await openScriptedWorker(store.pool, id)
+  await worker.send(await worker.claim(), naming(...named))
+  const claim = await worker.claim()
+  await meanwhile(store, id)
+  await worker.send(claim, ACCEPTED)
+  const { rows } = await store.pool.query('select * from ferry.imports where id = $1', [id])
+  return rows[0]
+}
+
+test('the pause for too many rejects is told beside that of a person who paused at the same moment', async () => {
+  await using store = await openTestStore()
+  expect(await rejectEleven(store, pause)).toMatchObject({
+    status: 'paused',
+    pause_code: 'TooManyRejects',
+    pause_message: 'A person paused it. The platform rejected more than 1 % of the rows.',
+    pause_what_to_do: expect.stringContaining('Look at the rejects'),
+  })
+})
+
+test('the pause for too many rejects takes effect although a person paused and resumed the import meanwhile', async () => {
+  await using store = await openTestStore()
+  const both = async (store: TestStore, id: bigint) => {
+    await pause(store, id)
+    await resumeImport(store.pool, id, ADA)
+  }
+  expect(await rejectEleven(store, both)).toMatchObject({ status: 'paused', pause_code: 'TooManyRejects' })
+})
+
+test('an import that was cancelled meanwhile stays cancelled', async () => {
+  await using store = await openTestStore()
+  const cancel = (store: TestStore, id: bigint) => cancelImport(store.pool, id, ADA)
+  expect(await rejectEleven(store, cancel)).toMatchObject({ status: 'cancelled', pause_code: null })
+})
+
+test('of several calls that are refused for the same reason the pause says it once', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 4, batchRows: 2 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  const claims = [await worker.claim(), await worker.claim()]
+  for (const claim of claims) await worker.send(claim, UNAUTHORIZED)
+  const { rows } = await store.pool.query('select pause_code, pause_message from ferry.imports where id = $1', [id])
+  expect(rows).toEqual([
+    { pause_code: 'Unauthorized', pause_message: 'The platform answered Unauthorized (HTTP 401): No.' },
+  ])
+})
