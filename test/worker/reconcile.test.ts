@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
 import { pauseSchedule } from '#src/schedules/control.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
-import { createFindDue } from '#src/schedules/find-due.ts'
+import { createFindDue, type FindDue } from '#src/schedules/find-due.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import type { Timing } from '#src/schedules/timing.ts'
 import { slotAt } from '#src/schedules/timing.ts'
@@ -26,11 +26,12 @@ function openReconciler(
   schedules: readonly Schedule[],
   context: WorkerContext = harness.ferry,
   facts?: WorkerFacts,
+  findDue?: FindDue,
 ) {
   const backend = harness.openBackend()
   const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
-  const findDue = createFindDue({ ...context, installedAt: new Date() })
-  const reconciler = createReconciler(context, findDue, queues, schedules, facts)
+  const due = findDue ?? createFindDue({ ...context, installedAt: new Date() })
+  const reconciler = createReconciler(context, due, queues, schedules, facts)
   return {
     ...reconciler,
     async [Symbol.asyncDispose]() {
@@ -148,4 +149,35 @@ test('enqueues what is due once in three seconds, however many workers look', as
   for (const worker of workers) await worker.look()
   expect((await accountsWoken(harness)).length).toBeLessThanOrEqual(2)
   for (const worker of workers) await worker[Symbol.asyncDispose]()
+})
+
+test('a clock that is seconds wrong is logged once, either way, and so is that it is right again', async () => {
+  await using harness = await openQueueHarness('postgres')
+  const lines: { level: number; msg: string }[] = []
+  const log = pino({ level: 'info' }, { write: line => void lines.push(JSON.parse(line)) })
+  const readings = [0, 3_150, 10_000, 10_000, -10_000, 0, 0, -10_000]
+  const findDue: FindDue = async () => ({
+    due: [],
+    nextInMs: 1_000,
+    // Exact to half of the round trip.
+    clock: { now: new Date(), aheadMs: readings.shift() ?? 0, roundTripMs: 400 },
+  })
+  await using reconciler = openReconciler(harness, [], { ...harness.ferry, log }, {}, findDue)
+  while (readings.length > 0) await reconciler.look()
+  expect(lines.map(({ level, msg }) => `${pino.levels.labels[level]} ${msg.split('.')[0]}`)).toEqual([
+    "warn This machine's clock is 10 s ahead of the database's",
+    "info This machine's clock agrees with the database's again",
+    "warn This machine's clock is 10 s behind the database's",
+  ])
+})
+
+test('looks no more often than five times a second, however soon something is due', async () => {
+  await using harness = await openQueueHarness('postgres')
+  let nextInMs = -5
+  const clock = { now: new Date(), aheadMs: 0, roundTripMs: 0 }
+  const findDue: FindDue = async () => ({ due: [], nextInMs, clock })
+  await using reconciler = openReconciler(harness, [], harness.ferry, {}, findDue)
+  expect(await reconciler.look()).toBe(200)
+  nextInMs = 201
+  expect(await reconciler.look()).toBe(201)
 })

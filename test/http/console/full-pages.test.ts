@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { putEqualBatches } from '#test/support/batches.ts'
+import { addRun } from '#test/support/runs.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
 import { type ConsoleHarness, openConsoleHarness } from './console-harness.ts'
@@ -158,6 +159,21 @@ test('the batches of an import: a page that is just full is the last one', async
   expect((await pagesOf(harness, `/imports/${id}`, 1)).map(rows)).toEqual([20])
   await putEqualBatches(harness.ferry.pool, id, { batches: 1, rows: 1 })
   expect((await pagesOf(harness, `/imports/${id}`, 2)).map(rows)).toEqual([20, 1])
+})
+
+test('the rows of a hold: a page that is just full is the last one', async () => {
+  await using harness = await openConsoleHarness()
+  const run = await addRun(harness.ferry.pool, { account: 'a', end: { status: 'held' } })
+  await harness.query(
+    `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids)
+     select 'a', 'alert-rules', $1, $1, array_agg(n::text) from generate_series(1, 50) n`,
+    [run],
+  )
+  const path = `/ledger/holds/${run}`
+  const rows = (text: string) => rowsOf(text, '/rules/a/')
+  expect((await pagesOf(harness, path, 1)).map(rows)).toEqual([50])
+  await harness.query(`update ferry.removal_holds set ids = ids || '{51}'`)
+  expect((await pagesOf(harness, path, 2)).map(rows)).toEqual([50, 1])
 })
 
 /** The texts of all pages of a list; there must be so many. */
