@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createTokenGuard } from '#src/http/token-guard.ts'
 import { Secret } from '#src/model/secret.ts'
 import { BOTH_TOKENS, basic, bearing, OPERATE_TOKEN, READ_TOKEN } from './console/console-harness.ts'
-import { ask, openTestHttp } from './http-harness.ts'
+import { ask, openHttpHarness, openTestHttp } from './http-harness.ts'
 import { readScrape } from './scrape.ts'
 
 const METRICS_TOKEN = 'metrics-12345678901234567890'
@@ -52,6 +52,16 @@ describe.each([
       expect((await guarded.ask(door, right, GUESSER)).status).toBe(welcome)
     }
   })
+})
+
+test('without the token /freshness names nothing, and a wrong one is a guess', async () => {
+  await using harness = await openHttpHarness({ metricsToken: new Secret(METRICS_TOKEN) })
+  expect(Object.keys((await harness.get('/freshness')).json)).toEqual(['fresh'])
+  expect(Object.keys((await harness.get('/freshness', bearing('guess'))).json)).toEqual(['fresh'])
+  const named = await harness.get('/freshness', bearing(METRICS_TOKEN))
+  expect(named.json).toMatchObject({ fresh: false, inventories: [] })
+  const { text } = await harness.get('/metrics', bearing(METRICS_TOKEN))
+  expect(readScrape(text).value('ferry_token_failures_total', { door: 'metrics', outcome: 'wrong' })).toBe(1)
 })
 
 test('the brake is one for all doors', async () => {
