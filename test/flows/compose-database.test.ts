@@ -3,15 +3,14 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { migrate } from '#src/db/migrate.ts'
 import { migrateQueue } from '#src/queue/backend.ts'
+import { blocksOf, readPage, sectionOf } from '#test/docs/pages.ts'
 import { ask, openEmbeddedHarness } from '#test/embedded/embedded-harness.ts'
 import { withDatabase } from '#test/support/database.ts'
 import { superuserUrlOf } from '#test/support/server.ts'
 
+const file = readFileSync(new URL('../../integrations/postgres/owner.sql', import.meta.url), 'utf8')
 /** The role and the database of the file, which exist on an embedded server, by another name. */
-const script = readFileSync(
-  new URL('../../integrations/postgres/owner.sql', import.meta.url),
-  'utf8',
-).replaceAll(/\bferry\b/g, 'composed')
+const script = file.replaceAll(/\bferry\b/g, 'composed')
 const hasPsql = spawnSync('psql', ['--version']).status === 0
 
 test.skipIf(!hasPsql)(
@@ -51,4 +50,12 @@ test('the compose file gives that file to Postgres, and names its role', () => {
   expect(compose).toContain('./integrations/postgres/owner.sql:/docker-entrypoint-initdb.d/owner.sql:ro')
   expect(compose).toContain('DATABASE_URL: postgres://ferry@postgres/ferry')
   expect(compose).not.toMatch(/POSTGRES_(USER|DB):/)
+})
+
+test('for a Postgres of their own, operators get the same statements', () => {
+  const section = sectionOf(readPage('docs/operators.md'), 'The role that Ferry works as')
+  const blocks = blocksOf(section, 'sql').map(block => block.trim())
+  expect(blocks).toHaveLength(2)
+  // They give the role its password with psql.
+  for (const block of blocks) expect(file.replace(` password :'password'`, '')).toContain(block)
 })
