@@ -115,10 +115,15 @@ test('an image of somebody else is the same tomorrow: each has a tag to read and
 test('Redis wants the password of its secret, which stands in no command line', () => {
   const [shell, , script = ''] = services.redis?.command ?? []
   expect(shell).toBe('sh')
-  expect(script).toMatch(/^exec redis-server - [^$]*<<EOF\nrequirepass \$\$\(cat \/run\/secrets\/redis_password\)\nEOF\n$/)
-  expect(services.redis?.healthcheck?.test?.join(' ')).toContain('REDISCLI_AUTH=$$(cat /run/secrets/redis_password)')
+  expect(script).toMatch(
+    /^exec redis-server - [^$]*<<EOF\nrequirepass \$\$\(cat \/run\/secrets\/redis_password\)\nEOF\n$/,
+  )
+  expect(services.redis?.healthcheck?.test?.join(' ')).toContain(
+    'REDISCLI_AUTH=$$(cat /run/secrets/redis_password)',
+  )
   expect(services.worker?.environment?.REDIS_PASSWORD_FILE).toBe('/run/secrets/redis_password')
-  for (const name of ['redis', 'worker', 'migrate']) expect(services[name]?.secrets).toContain('redis_password')
+  for (const name of ['redis', 'worker', 'migrate'])
+    expect(services[name]?.secrets).toContain('redis_password')
 })
 
 test('secrets are files, never environment variables of a container', () => {

@@ -162,13 +162,16 @@ describe('how settings are written', () => {
     }
   })
 
-  test.for(['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const)('%s may be in small letters; capitals win', name => {
-    const field = ({ HTTPS_PROXY: 'https', HTTP_PROXY: 'http', NO_PROXY: 'except' } as const)[name]
-    const small = { [name.toLowerCase()]: 'http://small:1' }
-    expect(readConfig(small).proxy[field]).toBe('http://small:1')
-    expect(readConfig({ ...small, [name]: 'http://capital:2' }).proxy[field]).toBe('http://capital:2')
-    expect(readConfig({ ...small, [name]: '' }).proxy[field]).toBe('http://small:1')
-  })
+  test.for(['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const)(
+    '%s may be in small letters; capitals win',
+    name => {
+      const field = ({ HTTPS_PROXY: 'https', HTTP_PROXY: 'http', NO_PROXY: 'except' } as const)[name]
+      const small = { [name.toLowerCase()]: 'http://small:1' }
+      expect(readConfig(small).proxy[field]).toBe('http://small:1')
+      expect(readConfig({ ...small, [name]: 'http://capital:2' }).proxy[field]).toBe('http://capital:2')
+      expect(readConfig({ ...small, [name]: '' }).proxy[field]).toBe('http://small:1')
+    },
+  )
 
   test('proxies are read in capitals and in small letters', () => {
     const { proxy } = readConfig({ https_proxy: 'http://proxy:3128', NO_PROXY: 'localhost,.example.com' })

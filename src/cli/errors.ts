@@ -125,7 +125,10 @@ function adviceOn(code: string, message: string): string | undefined {
 /** Returns where an unexpected error came from, for a report to the maintainers of Ferry. */
 function causesOf(error: Error): string {
   const [, ...frames] = (error.stack ?? '').split('\n')
-  const lines = frames.filter(line => /^\s+at /.test(line)).slice(0, 5).map(harmless)
+  const lines = frames
+    .filter(line => /^\s+at /.test(line))
+    .slice(0, 5)
+    .map(harmless)
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
     lines.push(harmless(`  caused by ${cause.name}: ${cause.message}`))
   }

@@ -88,7 +88,7 @@ const MAX_CUT_LIST = 20_000
  * SQL for fields as JSON text, in which longer values are cut. What was cut ends with its length and a hash, so that values
  * that differ stay different.
  */
-function shortFields(fields: string): string {
+export function shortFields(fields: string): string {
   const cut = (text: string) =>
     `to_jsonb(left(${text}, ${MAX_CUT_TEXT}) || '… (' || length(${text}) || ', ' || left(md5(${text}), 8) || ')')`
   return `(

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { onlyRow } from '#src/db/rows.ts'
 import type { Resource } from '#src/model/resource.ts'
+import { shortFields } from './changes.ts'
 import type { SnapshotDifference } from './snapshot-diff.ts'
 import { differingOf, fieldsOf, idsBetween } from './two-moments.ts'
 import { VERSIONS } from './versioned-tables.ts'
@@ -133,7 +134,7 @@ function isAfter(resource: Resource, id: string, account: string): string {
 function pageOf(resource: Resource): string {
   return `coalesce((
     select jsonb_agg(jsonb_build_object('resource', f.resource, 'account', f.account, 'change', f.change, 'id', f.id,
-      'name', f.name, 'folder', f.folder, 'by', f.by, 'before', d.before::text, 'after', d.after::text) order by f.key, f.account)
+      'name', left(f.name, 1000), 'folder', f.folder, 'by', left(f.by, 1000), 'before', ${shortFields('d.before')}, 'after', ${shortFields('d.after')}) order by f.key, f.account)
     from page f left join lateral (${fieldsOf(resource)}) d on f.change = 'changed'
   ), '[]')`
 }

@@ -95,7 +95,12 @@ describe('bin/ferry', () => {
 
 test('SIGUSR1 opens no debugger, however Ferry is started', async () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const ways = [scripts.start, scripts.demo, scripts.ferry, ...readFileSync(BIN, 'utf8').match(/^.*exec "\$node".*$/gm)!]
+  const ways = [
+    scripts.start,
+    scripts.demo,
+    scripts.ferry,
+    ...readFileSync(BIN, 'utf8').match(/^.*exec "\$node".*$/gm)!,
+  ]
   expect(ways).toHaveLength(5)
   for (const way of ways) expect(way).toMatch(/node"? --disable-sigusr1 /)
   const { child, output, ended } = start(BIN, ['sandbox', '--port', '0'])

@@ -21,18 +21,21 @@ function printed(): string[] {
   return texts
 }
 
-test.for(UNSAFE)('%j reaches no terminal: in a cell, a path, an error, its causes, its stack or JSON', character => {
-  const text = `evil${character}text`
-  const texts = printed()
-  explain(Object.assign(new Error(text), { whatToDo: text }))
-  const cause = new Error(text, { cause: new Error(text) })
-  cause.name = text
-  explain(new Error(`first\n${text}`, { cause }))
-  printJson({ [text]: text })
-  const json = texts.at(-1)!
-  expect(JSON.parse(json)).toEqual({ [text]: text })
-  for (const line of [...texts, cellText(text), shownPath(`/${text}`), harmless(text)]) {
-    expect(line.replaceAll('\n', '')).not.toMatch(RAW)
-  }
-  expect(texts.length).toBeGreaterThan(4)
-})
+test.for(UNSAFE)(
+  '%j reaches no terminal: in a cell, a path, an error, its causes, its stack or JSON',
+  character => {
+    const text = `evil${character}text`
+    const texts = printed()
+    explain(Object.assign(new Error(text), { whatToDo: text }))
+    const cause = new Error(text, { cause: new Error(text) })
+    cause.name = text
+    explain(new Error(`first\n${text}`, { cause }))
+    printJson({ [text]: text })
+    const json = texts.at(-1)!
+    expect(JSON.parse(json)).toEqual({ [text]: text })
+    for (const line of [...texts, cellText(text), shownPath(`/${text}`), harmless(text)]) {
+      expect(line.replaceAll('\n', '')).not.toMatch(RAW)
+    }
+    expect(texts.length).toBeGreaterThan(4)
+  },
+)

@@ -76,7 +76,13 @@ test.skipIf(!hasProgram('kubectl', 'version', '--client'))(
 
 test('a worker is stopped in time to drain, and signals reach it: no shell is in between', () => {
   expect(deployment.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(30)
-  expect(worker.command).toEqual(['node', '--disable-sigusr1', '--max-semi-space-size=2', 'src/cli/ferry.ts', 'worker'])
+  expect(worker.command).toEqual([
+    'node',
+    '--disable-sigusr1',
+    '--max-semi-space-size=2',
+    'src/cli/ferry.ts',
+    'worker',
+  ])
   expect(migrate.command).toEqual(['node', '--disable-sigusr1', 'src/cli/ferry.ts', 'migrate'])
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseInstant } from '#src/model/instant.ts'
 
 /** What Postgres or Date take otherwise than a person means it, or do not take at all. */
-export const NO_INSTANTS = [
+const NO_INSTANTS = [
   '0000-01-01',
   '0000-01-01T00:00:00Z',
   '0001-01-01',

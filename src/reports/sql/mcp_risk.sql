@@ -1,6 +1,6 @@
 -- Verbs are words of a tool's name: delete_branch, deleteBranch and branch-delete, but not undeleted; the first one counts. They
 -- are looked up once for each name. Invisible characters are those that show nothing, or turn the direction of text: they can
--- hide instructions for a model from people.
+-- hide instructions for a model from people. Of a name of 60,000 characters only the beginning is split into words.
 CREATE OR REPLACE VIEW ferry.mcp_risk AS
   WITH servers AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY s.account, s.server_name, s.server_id) AS place,
@@ -19,7 +19,7 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
   ), named AS MATERIALIZED (
     SELECT DISTINCT ON (n.name) n.name, v.verb, v.deletes
     FROM (SELECT DISTINCT name FROM tools) n
-    CROSS JOIN LATERAL regexp_split_to_table(lower(regexp_replace(n.name, '([a-z0-9])([A-Z])', '\1_\2', 'g')), '[^a-z]+')
+    CROSS JOIN LATERAL regexp_split_to_table(lower(regexp_replace(left(n.name, 1000), '([a-z0-9])([A-Z])', '\1_\2', 'g')), '[^a-z]+')
       WITH ORDINALITY AS w (word, nth)
     JOIN verbs v ON v.verb = w.word
     ORDER BY n.name, w.nth

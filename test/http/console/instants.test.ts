@@ -4,7 +4,13 @@ import { writeCursor } from '#src/http/console/parts/paging.ts'
 import { openConsoleHarness } from './console-harness.ts'
 
 /** Two of each kind that Postgres or Date do not take; `parseInstant` has a table of all. */
-const WRONG = ['0000-01-01', '0000-01-01T00:00:00Z', '+275760-09-13T00:00:00Z', 'infinity', '2026-02-30T00:00']
+const WRONG = [
+  '0000-01-01',
+  '0000-01-01T00:00:00Z',
+  '+275760-09-13T00:00:00Z',
+  'infinity',
+  '2026-02-30T00:00',
+]
 
 test('an instant that nobody can mean is a wrong address on every page, whatever parameter has it', async () => {
   await using harness = await openConsoleHarness()
@@ -28,7 +34,12 @@ test('an instant that nobody can mean is a wrong address on every page, whatever
 test('a cursor with such an instant is a wrong address too', async () => {
   await using harness = await openConsoleHarness()
   for (const at of ['0000-01-01T00:00:00Z', '2026-13-41 00:00:00+00', '2026-11-20T24:00:00Z']) {
-    const cursors = [[at, '1'], [at, 'alert-rules', 'default', '1'], [at, 'a', 'b'], [at, 'change']]
+    const cursors = [
+      [at, '1'],
+      [at, 'alert-rules', 'default', '1'],
+      [at, 'a', 'b'],
+      [at, 'change'],
+    ]
     for (const path of ['/ledger/calls?refused=yes', '/changes?', '/mcp/changes?']) {
       for (const cursor of cursors) {
         expect((await harness.page(`${path}&after=${writeCursor(cursor)}`)).status, path).toBe(400)

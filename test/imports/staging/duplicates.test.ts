@@ -149,8 +149,12 @@ test.for([
 test.for(['1.23457E+15', '"1,23457E+15"', '7E+17', 'c1|1.23457e+15'])(
   'an id that a spreadsheet has rounded rejects its row, with the column and what to do: %s',
   async cell => {
-    await harness.stage(`email,component_ids\nada@example.com,${cell}\nben@example.com,12e45\n`, { all: false })
-    expect(await harness.query('select line::int, reason, "column", message from ferry.import_rejects')).toEqual([
+    await harness.stage(`email,component_ids\nada@example.com,${cell}\nben@example.com,12e45\n`, {
+      all: false,
+    })
+    expect(
+      await harness.query('select line::int, reason, "column", message from ferry.import_rejects'),
+    ).toEqual([
       {
         line: 2,
         reason: 'not components',

@@ -6,8 +6,8 @@ import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, href, type Page } from '../page.ts'
 import { accountFilter, choicesOf } from '../parts/account-filter.ts'
-import { changeBadge, changedLink, nothingAltered, pathOf } from '../parts/changes.ts'
-import { differencesList } from '../parts/differences.ts'
+import { changeBadge, changedLink, MAX_PERSON, nothingAltered, pathOf } from '../parts/changes.ts'
+import { differencesList, openRoom } from '../parts/differences.ts'
 import { type Filter, filters, sinceAndUntil } from '../parts/filters.ts'
 import { parsedSpan, zoneOf } from '../parts/instants.ts'
 import { CursorInstant, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
@@ -32,7 +32,7 @@ const Asked = z.object({
   account: z.string().max(200).optional(),
   resource: z.enum(RESOURCES).optional(),
   folder: uint64.optional(),
-  by: z.string().max(500).optional(),
+  by: z.string().max(MAX_PERSON).optional(),
   kind: z.enum(CHANGE_KINDS).optional(),
 })
 
@@ -85,6 +85,7 @@ function filtersIn(zone: string, accounts: readonly string[], query: URLSearchPa
 }
 
 function columnsIn(timezone: string, query: URLSearchParams): Column<ChangeRow>[] {
+  const room = openRoom()
   return [
     {
       head: 'Observed',
@@ -96,13 +97,17 @@ function columnsIn(timezone: string, query: URLSearchParams): Column<ChangeRow>[
     {
       head: 'Old to new',
       cell: row =>
-        differencesList(row, MAX_FIELDS, pathOf(row.resource, row.account, row.id)) ??
+        differencesList(row, MAX_FIELDS, room, pathOf(row.resource, row.account, row.id)) ??
         nothingAltered(row.change),
     },
     {
       head: 'By',
       cell: ({ by }) =>
-        by === null ? null : html`<a class="person" href="${narrowed(query, { by })}">${foreign(by)}</a>`,
+        by === null
+          ? null
+          : by.length > MAX_PERSON
+            ? foreign(by)
+            : html`<a class="person" href="${narrowed(query, { by })}">${foreign(by)}</a>`,
     },
   ]
 }

@@ -16,7 +16,7 @@ import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../pag
 import { changeBadge, inventoryLink, pathOf } from '../parts/changes.ts'
 import { compareForms } from '../parts/compare-forms.ts'
 import { futureNotice, isUnread, unreadNotice } from '../parts/compare-notices.ts'
-import { differencesList } from '../parts/differences.ts'
+import { differencesList, openRoom } from '../parts/differences.ts'
 import { zoneOf } from '../parts/instants.ts'
 import { type Moment, momentIn, momentInWords, resolveMoment } from '../parts/moments.ts'
 import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
@@ -162,13 +162,14 @@ function changed(query: URLSearchParams, more: Readonly<Record<string, string | 
 }
 
 function columns(resource: Resource): Column<PagedDifference>[] {
+  const room = openRoom()
   return [
     { head: 'Change', cell: row => changeBadge(row.change) },
     { head: 'Of', cell: inventoryLink },
     { head: resource === 'alert-rules' ? 'Folder' : 'Team', cell: row => foreign(row.folder) },
     {
       head: 'Old to new',
-      cell: row => differencesList(row, MAX_FIELDS, pathOf(row.resource, row.account, row.id)),
+      cell: row => differencesList(row, MAX_FIELDS, room, pathOf(row.resource, row.account, row.id)),
     },
     ...(resource === 'alert-rules'
       ? [

@@ -2,7 +2,7 @@ import { loadFiringPage, type PagedFiring } from '#src/inventory/firing-page.ts'
 import type { InventoryRow } from '#src/inventory/list-inventory.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page } from '../page.ts'
-import { pathOf } from '../parts/changes.ts'
+import { MAX_PERSON, pathOf } from '../parts/changes.ts'
 import { firingStrip } from '../parts/firing-strip.ts'
 import { loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
 import { pager, readCursor } from '../parts/paging.ts'
@@ -55,7 +55,7 @@ function factsOf(row: InventoryRow, lastFiring: PagedFiring | undefined, timezon
     ['Data source', foreign(textOf(row.ds_type))],
     [
       'Updated last by',
-      updater
+      updater && updater.length <= MAX_PERSON
         ? html`<a href="${href('/changes', { by: updater })}">${foreign(updater)}</a>`
         : foreign(updater),
     ],

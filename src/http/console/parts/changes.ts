@@ -17,6 +17,9 @@ export function changeBadge(change: ChangeKind): Html {
   return badge(TONES[change], change)
 }
 
+/** A longer name of a person is no filter of changes. */
+export const MAX_PERSON = 500
+
 /** Stands where a change altered no field that is shown; an addition or removal has nothing to compare. */
 export function nothingAltered(change: ChangeKind): Html | null {
   if (change !== 'changed' && change !== 'returned') return null

@@ -14,20 +14,35 @@ import { ARROW, type Show, shortened, wordDiff } from './word-diff.ts'
 
 type Altered = { readonly resource: Resource; readonly before: string | null; readonly after: string | null }
 
+/** How many characters of HTML the differences of a page may still take: fields that come after it is used up are counted. */
+export type Room = { left: number }
+
+export function openRoom(): Room {
+  return { left: 100_000 }
+}
+
 /**
- * What a change altered: each field with its old and its new value, texts word by word. At most `max` fields. Invisible
- * characters have marks in what MCP servers say, and where nothing else differs.
+ * What a change altered: each field with its old and its new value, texts word by word. At most `max` fields, and no more than
+ * the page has room for. Invisible characters have marks in what MCP servers say, and where nothing else differs.
  */
 export function differencesList(
   { resource, before, after }: Altered,
   max: number,
+  room: Room,
   more?: string,
 ): Html | null {
   const all = differencesIn(fieldsFrom(before), fieldsFrom(after))
   if (all.length === 0) return null
-  const rest = all.length - max
   const isMcp = resource === 'mcp-servers'
-  return html`<dl class="differences">${all.slice(0, max).map(({ field, ...values }) => html`<div><dt>${isMcp ? visible(field) : foreign(field)}</dt><dd>${difference(values, isMcp)}</dd></div>`)}</dl>
+  const shown: Html[] = []
+  for (const { field, ...values } of all.slice(0, max)) {
+    if (room.left <= 0) break
+    const one = html`<div><dt>${isMcp ? visible(field) : foreign(field)}</dt><dd>${difference(values, isMcp)}</dd></div>`
+    room.left -= `${one}`.length
+    shown.push(one)
+  }
+  const rest = all.length - shown.length
+  return html`<dl class="differences">${shown}</dl>
 ${rest > 0 ? html`<p class="quiet">and ${number(rest)} more${more ? html`: <a href="${more}">all of them</a>` : null}</p>` : null}`
 }
 

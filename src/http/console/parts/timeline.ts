@@ -5,7 +5,7 @@ import { loadFiringPage, type PagedFiring } from '#src/inventory/firing-page.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { changeBadge, nothingAltered } from './changes.ts'
-import { differencesList } from './differences.ts'
+import { differencesList, openRoom } from './differences.ts'
 import { CursorInstant, PAGE_ROWS, writeCursor } from './paging.ts'
 import { runLink } from './runs.ts'
 import { type Column, table } from './table.ts'
@@ -56,6 +56,7 @@ function keyOf(moment: Moment): string {
 const MAX_FIELDS = 40
 
 export function timelineTable({ moments }: Timeline, timezone: string): Html {
+  const room = openRoom()
   const columns: Column<Moment>[] = [
     { head: 'When', cell: moment => time(moment.what === 'change' ? moment.at : moment.began, timezone) },
     {
@@ -69,7 +70,7 @@ export function timelineTable({ moments }: Timeline, timezone: string): Html {
       head: 'Old to new',
       cell: moment =>
         moment.what === 'change'
-          ? (differencesList(moment, MAX_FIELDS) ?? nothingAltered(moment.change))
+          ? (differencesList(moment, MAX_FIELDS, room) ?? nothingAltered(moment.change))
           : firingInWords(moment, timezone),
     },
     {
