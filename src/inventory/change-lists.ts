@@ -50,27 +50,28 @@ export function nameOf({ resource, edge }: ChangeList): string {
 }
 
 /**
- * The common table expressions of a list: `name`, at most $1 events that match among at most $2 versions, and `name_end`, the
+ * The common table expressions of a list: `name`, at most $1 events that match among at most `maxExamined` versions, and `name_end`, the
  * place up to which these are all. That is empty if they are all there are.
  */
 export function ctesOf(
   list: ChangeList,
   filter: ChangePageFilter,
   after: ChangeKey | null,
+  maxExamined: number,
   param: AddParam,
 ): string {
   const name = nameOf(list)
   const conditions = matchesOf(list, filter, param)
-  const atMost = conditions.length === 0 ? '$1' : '$2'
+  const atMost = conditions.length === 0 ? '$1::int' : param(maxExamined, 'int')
   return `
-    ${name}_examined as materialized (${examinedOf(list, filter, after, param)} limit ${atMost}::int),
+    ${name}_examined as materialized (${examinedOf(list, filter, after, param)} limit ${atMost}),
     ${name} as materialized (
       select * from ${name}_examined w where ${['true', ...conditions].join(' and ')} limit $1::int
     ),
     ${name}_end as materialized (
       (select * from ${name} offset $1::int - 1)
       union all
-      (select * from ${name}_examined where (select count(*) from ${name}) < $1::int offset ${atMost}::int - 1)
+      (select * from ${name}_examined where (select count(*) from ${name}) < $1::int offset ${atMost} - 1)
     )`
 }
 

@@ -42,11 +42,11 @@ export async function loadChangePage(
   rows: number,
   maxExamined = MAX_EXAMINED,
 ): Promise<ChangePage> {
-  const params: unknown[] = [rows + 1, maxExamined]
+  const params: unknown[] = [rows + 1]
   const lists = listsOf(filter)
   if (lists.length === 0) return { changes: [], next: null, examinedTo: null }
   const ctes = lists.map(list =>
-    ctesOf(list, filter, after, (value, type) => `$${params.push(value)}::${type}`),
+    ctesOf(list, filter, after, maxExamined, (value, type) => `$${params.push(value)}::${type}`),
   )
   const { rows: found } = await pool.query<PageRow>(pageSql(lists, ctes), params)
   const events = found.filter(row => !row.isEnd)

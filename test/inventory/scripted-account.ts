@@ -18,6 +18,7 @@ export type Listed = {
   readonly folder: bigint
   readonly name: string
   readonly firing?: boolean
+  readonly createdAtS?: bigint
   /** Delivered, but it does not parse: set aside under its id, or under none. */
   readonly broken?: 'with its id' | 'without an id'
 }
@@ -129,7 +130,7 @@ function readRow(position: number, row: Listed, digest: string): ReadRow<AlertRu
 }
 
 /** What is stored of it. */
-export function ruleOf({ id, folder, name, firing = false }: Listed): AlertRule {
+export function ruleOf({ id, folder, name, firing = false, createdAtS = 0n }: Listed): AlertRule {
   return {
     id,
     account_id: 1n,
@@ -146,7 +147,7 @@ export function ruleOf({ id, folder, name, firing = false }: Listed): AlertRule 
     creator_name: 'Ada',
     updater_id: 1n,
     updater_name: 'Ada',
-    created_at: 0n,
+    created_at: createdAtS,
     updated_at: 0n,
     triggered: firing,
   }

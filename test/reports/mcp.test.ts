@@ -211,3 +211,24 @@ test('mcp_risk names each reason, and finds nothing in a server without any', as
     ['a', '3', 'tool writes', 'issue-create', 'create'],
   ])
 })
+
+test('mcp_tool_changes tells tools without a name apart by their order, as it does tools of one name', async () => {
+  await using store = await openTestStore()
+  const version = async (name: string, tools: readonly object[], from: number, to?: number) =>
+    insertServerVersion(store.pool, {
+      name,
+      tools: tools as readonly { name: string }[],
+      from: minutesAgo(from),
+      ...(to !== undefined && { to: minutesAgo(to) }),
+    })
+  const a = { name: 'a', description: 'A' }
+  await version('one', [{ description: 'nameless' }, a], DAY, 600)
+  await version('two', [a, { description: 'nameless' }], 600, 500)
+  await version('three', [a, a, { description: 'nameless' }, { description: 'another' }], 500, 400)
+  await version('four', [a, a, { description: 'nameless' }, { description: 'changed' }], 400)
+  expect(await ask(store, 'mcp_tool_changes', 'server_name change tool before after')).toEqual([
+    ['four', 'description changed', null, 'another', 'changed'],
+    ['three', 'added', 'a', null, 'A'],
+    ['three', 'added', null, null, 'another'],
+  ])
+})

@@ -1,5 +1,9 @@
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
+import { oldRuns } from '#src/inventory/prune.ts'
+import { savePromises } from '#src/reports/promises.ts'
+import { PROMISE } from '#test/support/promise.ts'
+import { removeOld } from '#test/support/prune.ts'
 import { addRun, ageRuns } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { insertRuleVersion } from '#test/support/versions.ts'
@@ -37,6 +41,28 @@ describe('ferry.require_fresh', () => {
       `The alert-rules of account 'other' were never read completely.`,
     )
     await pool.query(`select ferry.require_fresh('alert-rules', '1 hour', account => 'young')`)
+  })
+
+  test('knows an account that was taken away, by name and among all, however old its runs are', async () => {
+    await using store = await openTestStore()
+    const { pool } = store
+    await savePromises(pool, [{ ...PROMISE, account: 'away' }])
+    await addRun(pool, { account: 'away', end: { seen: 3, added: 3 } })
+    await addRun(pool, { account: 'away' })
+    await addRun(pool, { account: 'never read', end: { status: 'failed', appliedAt: null } })
+    await ageRuns(pool, '400 days')
+    await addRun(pool, { account: 'here' })
+    const require = (account: string | null) =>
+      pool.query(`select ferry.require_fresh('alert-rules', '1 hour', $1)`, [account])
+    // As operators take an account away: see `explainLateness`.
+    await pool.query(`delete from ferry.inventory_promises where account = 'away'`)
+    await removeOld(oldRuns(pool, 90 * 86_400_000))
+    await expect(require('away')).rejects.toThrow(`The alert-rules of account 'away' are too old`)
+    await expect(require('never read')).rejects.toThrow('never read completely')
+    await expect(require(null)).rejects.toThrow('too old')
+    await require('here')
+    const { rows } = await pool.query('select account from ferry.inventories order by 1')
+    expect(rows.map(row => row.account)).toContain('away')
   })
 
   test('raises where nothing was read, and for an inventory or an age that is none', async () => {

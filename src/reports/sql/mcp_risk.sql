@@ -34,7 +34,9 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     FROM servers s
     JOIN (SELECT account, server_name, count(*) AS servers FROM servers GROUP BY account, server_name HAVING count(*) > 1) n USING (account, server_name)
     UNION ALL
-    SELECT place, 'tool name used twice', name, count(*) || ' tools' FROM tools GROUP BY place, name HAVING count(*) > 1
+    SELECT place, 'tool name used twice', name, n.tools || ' tools'
+    FROM tools
+    JOIN (SELECT place, name, count(*) AS tools FROM tools GROUP BY place, name HAVING count(*) > 1) n USING (place, name)
     UNION ALL
     SELECT place, CASE WHEN v.deletes THEN 'tool deletes' ELSE 'tool writes' END, name, v.verb
     FROM tools JOIN named v USING (name)

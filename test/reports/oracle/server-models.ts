@@ -69,15 +69,15 @@ export function risks(servers: Servers): Row[] {
   return servers.flatMap(({ account, id, of }) => {
     const row = (reason: string, tool: string | null = null): Row => [account, id, reason, tool]
     const same = servers.filter(one => one.account === account && one.of.name === of.name)
-    const names = new Set(of.tools.map(one => one.name))
     return [
       ...(of.url.startsWith('https:') ? [] : [row('no https')]),
       ...(of.auth === 'shared' ? [row('shared credentials')] : []),
       ...(of.status === 'disabled' ? [row('disabled but listed')] : []),
       ...(same.length > 1 ? [row('name used twice')] : []),
-      ...[...names]
-        .filter(name => of.tools.filter(one => one.name === name).length > 1)
-        .map(name => row('tool name used twice', name)),
+      // Of each tool that has it.
+      ...of.tools.flatMap(({ name }) =>
+        of.tools.filter(one => one.name === name).length > 1 ? [row('tool name used twice', name)] : [],
+      ),
       ...of.tools.flatMap(({ name }) => (VERBS[name] ? [row(VERBS[name], name)] : [])),
       ...of.tools.flatMap(({ name, description }) =>
         description?.includes('\u200B') ? [row('invisible characters', name)] : [],
