@@ -24,7 +24,12 @@ export async function loadLimitState(
   const { rows } = await pool.query(
     `select wait_ms as "waitMs", closed_ms as "closedMs", counted, counted_for_ms as "countedForMs"
      from ferry.limit_state($1, $2, $3::int[], $4::int[])`,
-    [limitKey, operation, windows.map(window => window.maxCalls), windows.map(window => guardedMs(window.windowMs))],
+    [
+      limitKey,
+      operation,
+      windows.map(window => window.maxCalls),
+      windows.map(window => guardedMs(window.windowMs)),
+    ],
   )
   return onlyRow(LimitState.array().parse(rows), 'looking at the limit')
 }

@@ -25,7 +25,7 @@ import { BATCH_STATES, LEFT_OUT_KINDS, REJECT_ORIGINS } from './states.ts'
  *       ▲           │
  *       │           ├──► ready      refused for certain, or uncertain and to be resent
  *       │           ├──► uncertain  held for a person
- *       ├───────────┼──► doubted    one row refused alone: a reject once another call is accepted
+ *       ├───────────┼──► doubted    one row refused alone: sent alone once more, later
  *       ├───────────│──► left out   another import has sent all its rows meanwhile
  *       │           ├──► rejected   all its rows are among the rejects
  *       └───────────┴──► split      two smaller batches took its place

@@ -1,7 +1,7 @@
 /**
  * How a batch stands, and the recipients in it. `schema.ts` has a diagram.
  *
- * - `doubted`: one recipient whom the platform refused alone; it becomes a reject once another call is accepted.
+ * - `doubted`: one recipient whom the platform refused alone; it is sent alone once more before it is rejected.
  * - `left out`: another import has sent all its recipients meanwhile.
  * - `split`: smaller batches took its place.
  */

@@ -1,5 +1,5 @@
-import { momentNow } from '#src/model/moment.ts'
 import { expect, test } from 'vitest'
+import { momentNow } from '#src/model/moment.ts'
 import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { answerJson, failure, openScriptedPlatform, success } from '../support/scripted-platform.ts'

@@ -12,7 +12,11 @@ test.each<[string, Refusal, boolean]>([
 ])('the call log learns whether %s is a refusal over the limit', (_, refusal, isOverLimit) => {
   const exchange = {
     kind: 'answered',
-    permit: { callId: 1n, call: { account: 'a', operation: 'list-mcp-servers', runId: null }, askedAt: { monotonicMs: 0, wallMs: 0 } },
+    permit: {
+      callId: 1n,
+      call: { account: 'a', operation: 'list-mcp-servers', runId: null },
+      askedAt: { monotonicMs: 0, wallMs: 0 },
+    },
     httpStatus: 200,
     headers: {},
     body: Buffer.alloc(0),

@@ -167,7 +167,8 @@ function play(
   let state: ImportState = { ...STATE, resend, accepted: 0, sent: 0 }
   let paused = false
   const retry = () => {
-    for (const { line, code } of suspects.splice(0)) ready.push({ lines: [line], setAside: [], refusedAlone: code })
+    for (const { line, code } of suspects.splice(0))
+      ready.push({ lines: [line], setAside: [], refusedAlone: code })
   }
   for (let calls = 0; !paused && calls < 2_000; calls++) {
     if (ready.length === 0) {
@@ -214,7 +215,12 @@ function play(
   }
   const left = ready.flatMap(batch => [...batch.lines])
   if (left.length > 0 && !paused) throw new Error('it never ends')
-  return { sent, rejected, delivered, everywhere: [...sent, ...rejected, ...held, ...suspects.map(one => one.line), ...left] }
+  return {
+    sent,
+    rejected,
+    delivered,
+    everywhere: [...sent, ...rejected, ...held, ...suspects.map(one => one.line), ...left],
+  }
 }
 
 function byNumber(a: bigint, b: bigint): number {

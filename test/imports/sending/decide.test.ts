@@ -133,11 +133,15 @@ describe('a batch whose call', () => {
     const refusal = said(code, status)
     expect(decide(BATCH, refused(refusal, 7n), STATE).disposition).toEqual({ ...AGAIN, setAside: [7n] })
     expect(decide(BATCH, refused(refusal), STATE).disposition).toEqual({ to: 'split', resent: false })
-    expect(decide({ rows: 500, setAside: [7n], refusedAlone: null }, refused(refusal), STATE).disposition).toEqual({
+    expect(
+      decide({ rows: 500, setAside: [7n], refusedAlone: null }, refused(refusal), STATE).disposition,
+    ).toEqual({
       to: 'split',
       resent: false,
     })
-    expect(decide({ rows: 500, setAside: [7n], refusedAlone: null }, refused(refusal, 9n), STATE).disposition).toEqual({
+    expect(
+      decide({ rows: 500, setAside: [7n], refusedAlone: null }, refused(refusal, 9n), STATE).disposition,
+    ).toEqual({
       ...AGAIN,
       setAside: [7n, 9n],
     })
@@ -183,17 +187,26 @@ describe('failures in a row', () => {
 describe('a body too large', () => {
   test('is halved, and its size remembered', () => {
     expect(decide(BATCH, TOO_LARGE, STATE)).toMatchObject({ disposition: { to: 'split' }, maxRows: 250 })
-    expect(decide({ rows: 3, setAside: [], refusedAlone: null }, TOO_LARGE, STATE)).toMatchObject({ maxRows: 1 })
+    expect(decide({ rows: 3, setAside: [], refusedAlone: null }, TOO_LARGE, STATE)).toMatchObject({
+      maxRows: 1,
+    })
     expect(decide(BATCH, TOO_LARGE, { ...STATE, maxRows: 100 })).toMatchObject({ maxRows: 100 })
   })
 
   test('of one row is a reject, and says nothing about how many others fit', () => {
-    const decision = decide({ rows: 1, setAside: [], refusedAlone: null }, TOO_LARGE, { ...STATE, maxRows: 1 })
+    const decision = decide({ rows: 1, setAside: [], refusedAlone: null }, TOO_LARGE, {
+      ...STATE,
+      maxRows: 1,
+    })
     expect(decision).toMatchObject({ disposition: { to: 'rejected' }, maxRows: null })
   })
 
   test('of one row is a suspect as long as no call was accepted', () => {
-    const decision = decide({ rows: 1, setAside: [], refusedAlone: null }, TOO_LARGE, { ...STATE, maxRows: 1, accepted: 0 })
+    const decision = decide({ rows: 1, setAside: [], refusedAlone: null }, TOO_LARGE, {
+      ...STATE,
+      maxRows: 1,
+      accepted: 0,
+    })
     expect(decision).toMatchObject({ disposition: { to: 'suspect' }, maxRows: null, unaccepted: 1 })
   })
 
@@ -284,9 +297,13 @@ describe('rejects of more than ten rows and 1 %', () => {
     const decision = decide({ rows: 5, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, nine)
     expect(decision).toMatchObject({ disposition: { to: 'sent' }, pause: 'rejects', maxRejects: 22 })
     expect(decide({ rows: 5, setAside: [1n], refusedAlone: null }, ACCEPTED, nine).pause).toBe(null)
-    expect(decide({ rows: 5, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, { ...nine, sent: 1_500 }).pause).toBe(null)
+    expect(
+      decide({ rows: 5, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, { ...nine, sent: 1_500 }).pause,
+    ).toBe(null)
     // The rows that this call has sent count as sent.
-    expect(decide({ rows: 202, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, { ...nine, sent: 900 }).pause).toBe(null)
+    expect(
+      decide({ rows: 202, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, { ...nine, sent: 900 }).pause,
+    ).toBe(null)
   })
 
   test('pause the import, and a row that is proven wrong just then is not rejected', () => {

@@ -114,17 +114,20 @@ test('rows set aside before a call that was accepted late are rejected', async (
 test.for([
   [ACCEPTED, 'completed'],
   [UNAVAILABLE, 'queued'],
-] as const)('an import that waits for a decision goes on without one after a late answer', async ([answer, status]) => {
-  await using store = await openTestStore()
-  const id = await stageRows(store.pool, { rows: 2, onUncertain: 'hold' })
-  await using worker = await openScriptedWorker(store.pool, id)
-  const claim = await worker.claim()
-  await ageImport(store.pool, id, '1 hour')
-  await reclaimImport(store.pool, id)
-  expect(await worker.end()).toEqual({ what: 'ended', status: 'undecided' })
-  await worker.send(claim, answer)
-  expect((await loadSummary(store.pool, id)).status).toBe(status)
-})
+] as const)(
+  'an import that waits for a decision goes on without one after a late answer',
+  async ([answer, status]) => {
+    await using store = await openTestStore()
+    const id = await stageRows(store.pool, { rows: 2, onUncertain: 'hold' })
+    await using worker = await openScriptedWorker(store.pool, id)
+    const claim = await worker.claim()
+    await ageImport(store.pool, id, '1 hour')
+    await reclaimImport(store.pool, id)
+    expect(await worker.end()).toEqual({ what: 'ended', status: 'undecided' })
+    await worker.send(claim, answer)
+    expect((await loadSummary(store.pool, id)).status).toBe(status)
+  },
+)
 
 test('another import of the page leaves out whom an older call has reached, as its late answer says', async () => {
   await using store = await openTestStore()

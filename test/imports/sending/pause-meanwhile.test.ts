@@ -53,7 +53,10 @@ test('of several calls that are refused for the same reason the pause says it on
   await using worker = await openScriptedWorker(store.pool, id)
   const claims = [await worker.claim(), await worker.claim()]
   for (const claim of claims) await worker.send(claim, UNAUTHORIZED)
-  const { rows } = await store.pool.query('select pause_code, pause_message from ferry.imports where id = $1', [id])
+  const { rows } = await store.pool.query(
+    'select pause_code, pause_message from ferry.imports where id = $1',
+    [id],
+  )
   expect(rows).toEqual([
     { pause_code: 'Unauthorized', pause_message: 'The platform answered Unauthorized (HTTP 401): No.' },
   ])
