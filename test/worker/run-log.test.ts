@@ -131,3 +131,16 @@ test('that the queue does not answer is logged once, and once that it answers ag
     'The queue answers again.',
   ])
 })
+
+test('the same failure of another inventory, or of another account, is logged for itself', () => {
+  const { lines, report } = setup()
+  report(REFUSED)
+  report({ ...REFUSED, resource: 'mcp-servers' })
+  report({ ...REFUSED, account: 'other' })
+  report(REFUSED)
+  expect(lines.map(({ account, resource }) => `${account} ${resource}`)).toEqual([
+    'default alert-rules',
+    'default mcp-servers',
+    'other alert-rules',
+  ])
+})
