@@ -92,11 +92,12 @@ function nameOf({ resource, name, id }: ChangeRow) {
   return resource === 'mcp-servers' ? `MCP server ${name ?? id}` : name
 }
 
-export function jsonOfChange({ before, after, at, by, ...row }: ChangeRow): ChangeJson {
-  return { ...row, by, at, before: fieldsFrom(before), after: fieldsFrom(after) }
+export function jsonOfChange({ id, before, after, at, by, ...row }: ChangeRow): ChangeJson {
+  return { ...row, id: row.rows === null ? id : null, by, at, before: fieldsFrom(before), after: fieldsFrom(after) }
 }
 
-type ChangeJson = Omit<ChangeRow, 'before' | 'after'> & {
+type ChangeJson = Omit<ChangeRow, 'id' | 'before' | 'after'> & {
+  readonly id: string | null
   readonly before: Fields | null
   readonly after: Fields | null
 }

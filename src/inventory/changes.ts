@@ -140,17 +140,20 @@ function eventsOf(filter: ChangeFilter, limit: number | null): Query {
        and v.valid_to >= (select case when count(*) >= $1::int then min(at) else '-infinity' end from began_${n})${conditions}
        and not exists (${successor(resource)})
      order by v.valid_to desc limit $1::int`
-  const ofAccount = filter.account === undefined ? '' : ` and r.account = ${param(filter.account, 'text')}`
-  const readFirst = `(
-    select r.resource, r.account, '' as id, null::numeric as rule_id, r.applied_at as at from ferry.sync_runs r
-    where r.first_read > 0 and r.applied_at >= ${since} and r.applied_at >= ${START} and r.applied_at <= ${until}${ofAccount}
-    order by r.applied_at desc limit $1::int)`
+  // A parameter that no text names is an error: it is written only where it is used.
+  const readFirst = () => {
+    const ofAccount = filter.account === undefined ? '' : ` and r.account = ${param(filter.account, 'text')}`
+    return `(
+      select r.resource, r.account, '' as id, null::numeric as rule_id, r.applied_at as at from ferry.sync_runs r
+      where r.first_read > 0 and r.applied_at >= ${since} and r.applied_at >= ${START} and r.applied_at <= ${until}${ofAccount}
+      order by r.applied_at desc limit $1::int)`
+  }
   const lists = resources.map((resource, n) => `began_${n} as materialized (${began(resource)})`)
   const parts = resources.flatMap((resource, n) => [
     `select * from began_${n}`,
     ...(by ? [] : [`(${ended(resource, n)})`]),
   ])
-  const all = [...parts, ...(isOfOne || by ? [] : [readFirst])].join(' union all ')
+  const all = [...parts, ...(isOfOne || by ? [] : [readFirst()])].join(' union all ')
   return {
     sql: `with ${lists.join(', ')} select * from (${all}) e order by at desc, resource, account, id limit $1::int`,
     params,

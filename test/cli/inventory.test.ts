@@ -16,7 +16,8 @@ async function openTwoNights(): Promise<Cli & { firstNight: Date }> {
   const { takenAt } = await takeSnapshot(cli.ferry, { account: 'default', trigger: 'manual' }, NEVER)
   state.changeRule(HUGE, { enabled: false, folder_id: HUGE, updater_name: 'Ada Lovelace' })
   state.removeRule(2n)
-  state.addRule({ id: 3n, name: 'new rule', folder_id: 8n, triggered: true, updater_name: 'Bob' })
+  const now = BigInt(Math.floor(Date.now() / 1_000))
+  state.addRule({ id: 3n, name: 'new rule', folder_id: 8n, triggered: true, updater_name: 'Bob', created_at: now })
   state.changeServer('s1', { server_name: 'new name' })
   await takeSnapshot(cli.ferry, { account: 'default', trigger: 'manual' }, NEVER)
   return Object.assign(cli, { firstNight: takenAt! })
@@ -34,7 +35,13 @@ describe('ferry changes', () => {
     expect(stdout).toMatch(/^removed +to be removed +\d{4}-/m)
     expect(stdout).toMatch(/^changed +MCP server new name +.*server_name: "old name" → "new name"/m)
     const lines = jsonLines(await cli.ferryRun('changes --json'))
-    expect(lines).toHaveLength(7)
+    expect(lines).toHaveLength(6)
+    expect(stdout).toMatch(/^first reading +2 alert rules of default +\d{4}-/m)
+    expect(lines.find(({ change, rows }) => change === 'first reading' && rows === 1)).toMatchObject({
+      resource: 'mcp-servers',
+      id: null,
+      by: null,
+    })
     expect(lines.find(({ change, id }) => change === 'changed' && id === `${HUGE}`)).toMatchObject({
       resource: 'alert-rules',
       account: 'default',
@@ -54,18 +61,18 @@ describe('ferry changes', () => {
     const idsOf = async (args: string) =>
       jsonLines(await cli.ferryRun(`changes --json ${args}`)).map(({ id, change }) => `${id} ${change}`)
     expect(await idsOf('--by Bob')).toEqual(['3 added'])
-    expect(await idsOf('--rule 2')).toEqual(['2 removed', '2 added'])
-    expect(await idsOf('--server s1')).toEqual(['s1 changed', 's1 added'])
+    expect(await idsOf('--rule 2')).toEqual(['2 removed', '2 first reading'])
+    expect(await idsOf('--server s1')).toEqual(['s1 changed', 's1 first reading'])
     expect((await syncAs(cli, 'other', { wrongKey: true })).code).toBe(4)
     expect(await idsOf('--account other')).toEqual([])
     await cli.query(`update ferry.alert_rule_versions set valid_from = valid_from - interval '2 days',
       valid_to = case when id = 2 then valid_to - interval '1 day 23 hours' else valid_to end where id in (2, 3)`)
-    expect(await idsOf('--rule 2')).toEqual(['2 removed', '2 added'])
+    expect(await idsOf('--rule 2')).toEqual(['2 removed', '2 first reading'])
     expect(await idsOf('--since 1h')).not.toContain('3 added')
     expect(await idsOf('--since 3d')).toContain('3 added')
     const few = await cli.ferryRun('changes --limit 2 --since 3d')
-    expect(few.stdout).toContain('and 5 more (--all shows them)')
-    expect((await cli.ferryRun('changes --all --since 3d')).stdout.trim().split('\n')).toHaveLength(8)
+    expect(few.stdout).toContain('and 4 more (--all shows them)')
+    expect((await cli.ferryRun('changes --all --since 3d')).stdout.trim().split('\n')).toHaveLength(7)
   })
 
   test('of a rule or server that was never seen says so, and exits 2', async () => {
@@ -127,7 +134,7 @@ describe('ferry rules and servers', () => {
       valid_to: expect.stringMatching(/Z$/),
       closed_by_run: expect.stringMatching(/^\d+$/),
       triggered: false,
-      changes: [{ change: 'removed' }, { change: 'added' }],
+      changes: [{ change: 'removed' }, { change: 'first reading' }],
       firings: [{ began: expect.any(String), ended: expect.any(String) }],
     })
     const then = cli.firstNight.toISOString()
@@ -136,7 +143,7 @@ describe('ferry rules and servers', () => {
       valid_to: null,
       closed_by_run: null,
       triggered: true,
-      changes: [{ change: 'added' }],
+      changes: [{ change: 'first reading' }],
       firings: [{ ended: null }],
     })
     const people = await cli.ferryRun('servers show s1')

@@ -235,7 +235,7 @@ test('says what a wrong value should be in plain words, and that no account has 
   await stageRows(pool, { account: 'older', rows: 1 })
   const problem = async (path: string) => textOf((await harness.page(path)).text)
   expect(await problem('/changes?kind=foo')).toContain(
-    'The address is wrong: kind: write added or changed or removed or returned.',
+    'The address is wrong: kind: write added or changed or removed or returned or first reading.',
   )
   expect(await problem(`/changes?by=${'x'.repeat(501)}`)).toContain(
     'The address is wrong: by: it is longer than 500 characters.',
