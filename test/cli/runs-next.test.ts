@@ -47,3 +47,10 @@ test('of a held run, `runs show` says who decides, and that nobody has to once i
   expect((await cli.ferryRun('runs reject 2')).code).toBe(0)
   expect(await nextOf(cli, 2)).toMatch(/^Its hold has ended: .*Nothing waits for a decision\.$/)
 })
+
+test('a listing that was complete before a failed run does not make up for it', async () => {
+  await using cli = await openCli({ rules: 3 })
+  await cli.sync()
+  await cli.ferryRun('sync alert-rules', { FERRY_APP_KEY: 'wrong' })
+  expect(await nextOf(cli, 2)).toBe('`ferry sync alert-rules --account default` tries again now.')
+})

@@ -59,3 +59,11 @@ test("the wait for another permit is not the platform's time, and it has all of 
   expect(await importOnce(platform, SMALL_BATCH, context)).toMatchObject({ ok: true, requests: 1 })
   expect(throttle.calls.map(({ state }) => state)).toEqual(['returned', 'finished'])
 })
+
+test('a platform that hangs is given up after the request timeout, also if another permit was waited for', async () => {
+  const throttle = createThrottle({ onAcquire: async n => (n === 1 ? 1_500 : 0) })
+  await using platform = await openScriptedPlatform(() => {}, { throttle, requestTimeoutMs: 150 })
+  const answer = await importOnce(platform, SMALL_BATCH, context)
+  expect(answer).toMatchObject(UNCERTAIN)
+  expect(!answer.ok && answer.refusal.message).toContain('it took longer than 150 ms')
+})
