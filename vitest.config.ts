@@ -81,7 +81,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      // Fewer at a time, because many of them expect things to happen within seconds; before the quick ones.
+      // Fewer at a time, because many of them keep several processes or servers busy; before the quick ones.
       { extends: true, test: { name: 'long', include: LONG, maxWorkers: 4, sequence: { groupOrder: 0 } } },
     ],
   },
