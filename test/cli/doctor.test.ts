@@ -57,7 +57,9 @@ describe('ferry doctor', () => {
     await using cli = await openCli()
     await cli.query('grant create on schema public to public')
     const { stdout } = await cli.ferryRun('doctor')
-    expect(stdout).toMatch(/^warn {2}role +every role may create .*\n.*REVOKE CREATE ON SCHEMA public FROM PUBLIC/m)
+    expect(stdout).toMatch(
+      /^warn {2}role +every role may create .*\n.*REVOKE CREATE ON SCHEMA public FROM PUBLIC/m,
+    )
   })
 
   test('makes no tables for the queue, and does not call it a fault that there are none', async () => {
