@@ -80,7 +80,7 @@ export function contentsOf(key: string, { cut = false } = {}): string {
 }
 
 const MAX_CUT_NAME = 1_000
-/** Of a text, and of a list or of labels as JSON. */
+/** In bytes: of a text, and of a list or of labels as JSON. */
 const MAX_CUT_TEXT = 5_000
 const MAX_CUT_LIST = 20_000
 
@@ -89,15 +89,14 @@ const MAX_CUT_LIST = 20_000
  * that differ stay different.
  */
 export function shortFields(fields: string): string {
-  const cut = (text: string) =>
-    `to_jsonb(left(${text}, ${MAX_CUT_TEXT}) || '… (' || length(${text}) || ', ' || left(md5(${text}), 8) || ')')`
   return `(
     select jsonb_object_agg(f.key, case
-      when length(f.value::text) <= ${MAX_CUT_TEXT} then f.value
-      when jsonb_typeof(f.value) = 'string' then ${cut("(f.value #>> '{}')")}
-      when length(f.value::text) <= ${MAX_CUT_LIST} then f.value
-      else ${cut('f.value::text')} end)::text
-    from jsonb_each(${fields}) f)`
+      when octet_length(t.text) <= case jsonb_typeof(f.value) when 'string' then ${MAX_CUT_TEXT} else ${MAX_CUT_LIST} end
+        then f.value
+      else to_jsonb(left(t.text, ${MAX_CUT_TEXT}) || '… (' || octet_length(t.text) || ' bytes, ' || left(md5(t.text), 8) || ')')
+      end)::text
+    from jsonb_each(${fields}) f
+    cross join lateral (select f.value #>> '{}' as text offset 0) t)`
 }
 
 /** Before it, nobody knows whether a version had one before it: see `ferry.alert_rule_changes`. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { marked } from '#src/http/console/parts/visible.ts'
 import { diffWords, wordDiff } from '#src/http/console/parts/word-diff.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
@@ -100,3 +101,24 @@ test('however long the texts are, a difference takes little room and time', () =
   expect(markup.length).toBeLessThan(8_000)
   expect(markup).toContain('999,400 characters')
 })
+
+test.for([
+  ['of many words', 'one two three four '],
+  ['of one word', 'x'],
+  ['of characters that are escaped', '"<&>'],
+  ['of characters that show nothing', '\u200b'],
+  ['of emoji', '\u{1f468}'],
+] as const)('two texts of 60,000 characters %s make a short difference', ([, unit]) => {
+  const before = `first ${unit.repeat(60_000 / unit.length)}`
+  const after = `second ${unit.repeat(60_000 / unit.length)} more`
+  const shown = `${wordDiff(before, after, marked)}`
+  expect(shown.length).toBeLessThan(20_000)
+  expect(shown.isWellFormed()).toBe(true)
+  const few = `${wordDiff(words(900, 0), words(900, 1), marked)}`
+  expect(few.length).toBeLessThan(40_000)
+})
+
+/** Every other word differs from the same text with another seed. */
+function words(count: number, seed: number): string {
+  return Array.from({ length: count }, (_, n) => (n % 2 === 0 ? `same${n}` : `other${seed}`)).join(' ')
+}
