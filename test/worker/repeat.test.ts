@@ -17,7 +17,7 @@ test('work is repeated after its time at the latest, and sooner if it says so, b
     return waitMs
   }
   for (const [everyMs, waitMs] of [
-    [10, Number.POSITIVE_INFINITY],
+    [10, 600_000],
     [600_000, 10],
   ] as const) {
     calls = 0
