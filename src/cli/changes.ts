@@ -93,7 +93,14 @@ function nameOf({ resource, name, id }: ChangeRow) {
 }
 
 export function jsonOfChange({ id, before, after, at, by, ...row }: ChangeRow): ChangeJson {
-  return { ...row, id: row.rows === null ? id : null, by, at, before: fieldsFrom(before), after: fieldsFrom(after) }
+  return {
+    ...row,
+    id: row.rows === null ? id : null,
+    by,
+    at,
+    before: fieldsFrom(before),
+    after: fieldsFrom(after),
+  }
 }
 
 type ChangeJson = Omit<ChangeRow, 'id' | 'before' | 'after'> & {

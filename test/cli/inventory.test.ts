@@ -17,7 +17,14 @@ async function openTwoNights(): Promise<Cli & { firstNight: Date }> {
   state.changeRule(HUGE, { enabled: false, folder_id: HUGE, updater_name: 'Ada Lovelace' })
   state.removeRule(2n)
   const now = BigInt(Math.floor(Date.now() / 1_000))
-  state.addRule({ id: 3n, name: 'new rule', folder_id: 8n, triggered: true, updater_name: 'Bob', created_at: now })
+  state.addRule({
+    id: 3n,
+    name: 'new rule',
+    folder_id: 8n,
+    triggered: true,
+    updater_name: 'Bob',
+    created_at: now,
+  })
   state.changeServer('s1', { server_name: 'new name' })
   await takeSnapshot(cli.ferry, { account: 'default', trigger: 'manual' }, NEVER)
   return Object.assign(cli, { firstNight: takenAt! })

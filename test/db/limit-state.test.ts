@@ -51,7 +51,10 @@ test('the next call waits for the window that is full longest, and the longest w
   })
   // The third call of ten minutes is the second of this minute: the first of the two must be forgotten.
   await call(store, { startedAgoMs: 20_000, tookMs: 10_000 })
-  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject({ waitMs: about(30_000), counted: 3 })
+  expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject({
+    waitMs: about(30_000),
+    counted: 3,
+  })
   // The fourth fills the long window: until the answer of its first call is ten minutes old.
   await call(store, { startedAgoMs: 10_000, tookMs: null })
   const state = await loadLimitState(store.pool, LIMIT, OPERATION)
@@ -72,7 +75,8 @@ test('a refusal closes the limit of its operation, and the later of both ends co
   await block(LIMIT.limitKey, OPERATION, 200)
   const closed = { waitMs: about(200_000), closedMs: about(200_000) }
   expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject(closed)
-  for (const startedAgoMs of [300_000, 299_000, 298_000, 297_000]) await call(store, { startedAgoMs, tookMs: 10 })
+  for (const startedAgoMs of [300_000, 299_000, 298_000, 297_000])
+    await call(store, { startedAgoMs, tookMs: 10 })
   const full = { waitMs: about(300_000), closedMs: about(200_000), counted: 4 }
   expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject(full)
 })

@@ -15,11 +15,15 @@ const OLD_S = seconds(Date.UTC(2024, 0, 1))
 const eventOf = ({ account, id, change, by, rows }: ChangeRow) => [account, id, change, by, rows].join(' ')
 
 /** The events as the command line has them, and the same from pages of any size. */
-async function events(harness: FerryHarness, filter: ChangeFilter & ChangePageFilter = {}): Promise<string[]> {
+async function events(
+  harness: FerryHarness,
+  filter: ChangeFilter & ChangePageFilter = {},
+): Promise<string[]> {
   const { pool } = harness.ferry
   const listed = (await Array.fromAsync(listChanges(pool, filter, null))).map(eventOf)
   expect(await countChanges(pool, filter, 100)).toBe(listed.length)
-  for (const size of [1, 2, 50]) expect((await pages(harness, filter, size)).toSorted()).toEqual(listed.toSorted())
+  for (const size of [1, 2, 50])
+    expect((await pages(harness, filter, size)).toSorted()).toEqual(listed.toSorted())
   return listed.toSorted()
 }
 
@@ -85,9 +89,19 @@ describe('a first reading', () => {
     const first = rules([1, 2, 3], { createdAtS: OLD_S })
     await syncListed(harness, [first])
     expect(await events(harness)).toEqual(['default  first reading  3'])
-    const all: Listed[] = [...first, ...rules([4], { createdAtS: NOW_S }), ...rules([5], { createdAtS: OLD_S })]
+    const all: Listed[] = [
+      ...first,
+      ...rules([4], { createdAtS: NOW_S }),
+      ...rules([5], { createdAtS: OLD_S }),
+    ]
     await syncListed(restarted(harness), [all])
-    expect(await appeared(harness)).toEqual(['1 first reading', '2 first reading', '3 first reading', '4 null', '5 unexplained'])
+    expect(await appeared(harness)).toEqual([
+      '1 first reading',
+      '2 first reading',
+      '3 first reading',
+      '4 null',
+      '5 unexplained',
+    ])
     const two = ['default 4 added Ada ', 'default 5 added  ']
     expect(await events(harness)).toEqual(['default  first reading  3', ...two])
     expect(await pages(harness, { kind: 'added' }, 1)).toEqual(two)
@@ -132,10 +146,18 @@ describe('a first reading', () => {
     // All folders: of those two it is not the first.
     const all = [...old, ...made([2, 3]), ...inTwo, ...made([9], 3n)]
     await sync(all, [0n])
-    expect(await appeared(harness)).toEqual(['1 first reading', '2 null', '3 null', '8 first reading', '9 first reading'])
+    expect(await appeared(harness)).toEqual([
+      '1 first reading',
+      '2 null',
+      '3 null',
+      '8 first reading',
+      '9 first reading',
+    ])
     await sync([...all, ...made([5])], [0n], 'another key')
     expect((await appeared(harness))[3]).toBe('5 first reading')
-    const runs = await harness.query<{ first_read: number }>('select first_read from ferry.sync_runs order by id')
+    const runs = await harness.query<{ first_read: number }>(
+      'select first_read from ferry.sync_runs order by id',
+    )
     expect(runs.map(row => row.first_read)).toEqual([1, 1, 1, 1])
   })
 })

@@ -132,7 +132,10 @@ test('a page that holds exactly all there is, is the last one', async () => {
     next: null,
     examinedTo: null,
   })
-  expect(await loadChangePage(store.pool, {}, all.at(-1)?.key ?? null, 5)).toMatchObject({ changes: [], next: null })
+  expect(await loadChangePage(store.pool, {}, all.at(-1)?.key ?? null, 5)).toMatchObject({
+    changes: [],
+    next: null,
+  })
 })
 
 test('an event of one account is told from what the same id did in another one at that instant', async () => {

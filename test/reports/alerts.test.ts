@@ -167,8 +167,17 @@ test('time_to_clear has the median and the ninth decile of what ended in the per
 test('time_to_clear counts an episode that ended with its rule apart: it was not cleared', async () => {
   await using store = await openTestStore()
   // The same ids in both accounts: one's rule is removed, the other's cleared.
-  for (const [account, team] of [['a', 'payments'], ['b', 'search']] as const) {
-    await insert(store, { account, name: 'one', from: DAY, labels: { team }, ...(account === 'a' && { to: 300 }) })
+  for (const [account, team] of [
+    ['a', 'payments'],
+    ['b', 'search'],
+  ] as const) {
+    await insert(store, {
+      account,
+      name: 'one',
+      from: DAY,
+      labels: { team },
+      ...(account === 'a' && { to: 300 }),
+    })
     await insert(store, { account, id: '2', name: 'two', from: DAY, labels: { team: `${team} 2` } })
     await fire(store, { account, from: 700, to: 600 })
     await fire(store, { account, from: 310, to: 300 })
@@ -178,18 +187,22 @@ test('time_to_clear counts an episode that ended with its rule apart: it was not
   await insert(store, { account: 'a', id: '3', name: 'changed', from: 400, enabled: false })
   await fire(store, { account: 'a', id: '3', from: 460, to: 400 })
   const minutes = (n: number) => ({ intervalMs: n * 60_000 })
-  expect(await ask(store, 'time_to_clear', 'account team episodes p50 longest removed began_unseen')).toEqual([
-    ['a', 'payments', 1, minutes(100), minutes(100), 1, 0],
-    ['a', null, 1, minutes(60), minutes(60), 0, 0],
-    ['b', 'search', 2, minutes(55), minutes(100), 0, 0],
-  ])
+  expect(await ask(store, 'time_to_clear', 'account team episodes p50 longest removed began_unseen')).toEqual(
+    [
+      ['a', 'payments', 1, minutes(100), minutes(100), 1, 0],
+      ['a', null, 1, minutes(60), minutes(60), 0, 0],
+      ['b', 'search', 2, minutes(55), minutes(100), 0, 0],
+    ],
+  )
 })
 
 test('rules_never_fired of one account has its rules, however many another account has before them', async () => {
   await using store = await openTestStore()
   await insertVersions(store.pool, 11 * 1_002)
   await insert(store, { account: 'b', id: '1000000', name: 'after them', from: DAY })
-  expect(await ask(store, 'rules_never_fired', 'account name in_all', { account: 'b' })).toEqual([['b', 'after them', 1]])
+  expect(await ask(store, 'rules_never_fired', 'account name in_all', { account: 'b' })).toEqual([
+    ['b', 'after them', 1],
+  ])
   expect(await ask(store, 'rules_never_fired', 'account', { account: 'a' })).toHaveLength(1_000)
 })
 
@@ -198,7 +211,11 @@ test('once versions were removed, days_observed begin with the history, and whet
   await insert(store, { name: 'never fired', from: 60 * DAY })
   await insert(store, { id: '2', name: 'returned', from: 12 * DAY, to: 8 * DAY })
   await insert(store, { id: '2', name: 'returned', from: 3 * DAY })
-  for (const [id, ...froms] of [['3', 50, 30, 20], ['4', 50, 40, 5], ['5', 40, 6, 5]] as const) {
+  for (const [id, ...froms] of [
+    ['3', 50, 30, 20],
+    ['4', 50, 40, 5],
+    ['5', 40, 6, 5],
+  ] as const) {
     for (const [n, from] of froms.entries()) {
       const next = froms[n + 1]
       await insert(store, {
@@ -353,8 +370,35 @@ describe('zone_of', () => {
 
   test('reads what is no IANA name as the platform reads an empty one', async () => {
     await using store = await openTestStore()
-    const none = [null, '', 'CST', 'UTC+8', 'UTC-8', '+08:00', '+8', 'Local', 'GMT+8', 'PST', 'JST', 'IST', 'Mars/Olympus', 'Mars/Olympus+8']
-    none.push('Etc/GMT+99', 'posix/Europe/Berlin', 'right/UTC', 'localtime', 'posixrules', 'Factory', '<+03>-3', 'europe/berlin', ' UTC', 'EST5', 'X/A3')
+    const none = [
+      null,
+      '',
+      'CST',
+      'UTC+8',
+      'UTC-8',
+      '+08:00',
+      '+8',
+      'Local',
+      'GMT+8',
+      'PST',
+      'JST',
+      'IST',
+      'Mars/Olympus',
+      'Mars/Olympus+8',
+    ]
+    none.push(
+      'Etc/GMT+99',
+      'posix/Europe/Berlin',
+      'right/UTC',
+      'localtime',
+      'posixrules',
+      'Factory',
+      '<+03>-3',
+      'europe/berlin',
+      ' UTC',
+      'EST5',
+      'X/A3',
+    )
     expect(await zoneOf(store, none)).toEqual(none.map(() => 'Asia/Shanghai'))
   })
 
@@ -369,7 +413,9 @@ describe('zone_of', () => {
     expect(renamed).toEqual(['CET', 'EET', 'EST', 'HST', 'MET', 'MST', 'WET'])
     for (const name of renamed) {
       const offset = (at: string) =>
-        new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' }).format(new Date(at)).replace(/.*GMT/, '')
+        new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' })
+          .format(new Date(at))
+          .replace(/.*GMT/, '')
       const { rows } = await store.pool.query<{ minutes: number; at: string }>(
         `select (extract(epoch from at::timestamptz at time zone ferry.zone_of($1) - at::timestamptz at time zone 'UTC') / 60)::int as minutes, at
          from unnest(array['2026-01-15T12:00:00Z', '2026-07-15T12:00:00Z']) as at`,

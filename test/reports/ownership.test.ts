@@ -118,7 +118,8 @@ test('churn_by_folder tells additions, changes, removals and returns apart', asy
 
 test('churn_by_folder counts what a first reading found apart, and each account its own', async () => {
   await using store = await openTestStore()
-  for (const id of ['1', '2', '3']) await insert(store, { id, name: id, from: DAY, appeared: 'first reading' })
+  for (const id of ['1', '2', '3'])
+    await insert(store, { id, name: id, from: DAY, appeared: 'first reading' })
   await insert(store, { id: '4', name: 'made', from: HOUR })
   // The same ids in another account: changed at the moment at which the first ones appeared.
   await insert(store, { account: 'b', id: '1', name: 'was', from: 20 * DAY, to: DAY })

@@ -240,6 +240,8 @@ test('a listing of all folders keeps the promise of some, for freshness as for b
   expect((await pool.query('select state from ferry.freshness')).rows).toEqual([{ state: 'fresh' }])
   expect((await pool.query('select * from ferry.blind_spots()')).rows).toEqual([])
   // From the first listing of either kind on.
-  const { rows } = await pool.query('select sum(minutes)::int as minutes, min(share) as share from ferry.freshness_daily()')
+  const { rows } = await pool.query(
+    'select sum(minutes)::int as minutes, min(share) as share from ferry.freshness_daily()',
+  )
   expect(rows).toEqual([{ minutes: 20, share: 1 }])
 })

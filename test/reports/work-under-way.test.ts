@@ -46,7 +46,9 @@ test('it shows runs, imports and slots with the worker that does them, and nothi
   expect(await work()).toHaveLength(3)
 
   // Whoever took the lease over does another run than the one that lost it.
-  await pool.query(`update ferry.leases set token = gen_random_uuid() where name = $1`, [leaseNameOf(NEW_RUN)])
+  await pool.query(`update ferry.leases set token = gen_random_uuid() where name = $1`, [
+    leaseNameOf(NEW_RUN),
+  ])
   expect((await work()).map(({ kind }) => kind)).toEqual(['schedule', 'import'])
   await pool.query(
     `update ferry.leases set token = (select lease_token from ferry.sync_runs where id = $2) where name = $1`,

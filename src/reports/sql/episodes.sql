@@ -1,12 +1,15 @@
--- What is known of the begin and the end of an episode: decided here alone. Of each version, the youngest by that moment says it,
--- which is one look into the primary key. Without settings of its own, Postgres inlines it.
+-- What is known of the begin and the end of an episode: decided here alone, by looks into the primary key of versions. (As EXISTS they
+-- could be hashed: all versions read.) Without settings of its own, Postgres inlines it.
 CREATE OR REPLACE FUNCTION ferry.episodes(since timestamptz)
 RETURNS TABLE (
   account text, id numeric(20, 0), began timestamptz, ended timestamptz, began_seen boolean, was_cleared boolean
 ) LANGUAGE sql STABLE AS $$
   SELECT f.account, f.id, f.began, f.ended,
-    coalesce((SELECT v.valid_from < f.began OR v.appeared IS NULL FROM ferry.alert_rule_versions v
-      WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.began ORDER BY v.valid_from DESC LIMIT 1), false),
+    coalesce(
+      (SELECT false FROM ferry.alert_rule_versions v
+       WHERE v.id = f.id AND v.account = f.account AND v.valid_from = f.began AND v.appeared IS NOT NULL LIMIT 1),
+      (SELECT true FROM ferry.alert_rule_versions v
+       WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.began LIMIT 1), false),
     coalesce((SELECT v.valid_to > f.ended OR v.valid_to IS NULL AND f.ended IS NOT NULL FROM ferry.alert_rule_versions v
       WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.ended ORDER BY v.valid_from DESC LIMIT 1), false)
   FROM (

@@ -1,5 +1,5 @@
--- The episode before each one is looked up: it may have ended long before the period. Names and nights are looked up only for
--- the rules that are returned.
+-- The episode before the first one of the period is looked up if it can be near enough. Names and nights are looked up only for the
+-- rules that are returned.
 CREATE OR REPLACE FUNCTION ferry.rules_noisy(
   since timestamptz DEFAULT NULL, flap_within interval DEFAULT '10 minutes', day_begins time DEFAULT '07:00',
   day_ends time DEFAULT '22:00', at_most integer DEFAULT NULL, of_account text DEFAULT NULL
@@ -7,19 +7,23 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
   account text, id numeric(20, 0), name text, folder_id numeric(20, 0), team text, episodes integer,
   hours double precision, flaps integer, night_share double precision, last_began timestamptz, firing boolean, in_all integer
 ) LANGUAGE sql STABLE SET jit = off AS $$
-  WITH counted AS (
+  WITH known AS MATERIALIZED (
+    -- Once for each: what is inlined is looked up as often as it is named.
+    SELECT e.account, e.id, e.began, e.ended, e.began_seen, lag(e.ended) OVER (PARTITION BY e.id, e.account ORDER BY e.began) AS ended_before
+    FROM ferry.episodes(coalesce($1, now() - interval '7 days')) e
+    WHERE $6 IS NULL OR e.account = $6
+  ), counted AS (
     SELECT e.account, e.id, count(*) FILTER (WHERE e.began_seen) AS episodes,
       -- A clock that was set back must not make it negative.
       sum(greatest(coalesce(e.ended, now()) - greatest(e.began, coalesce($1, now() - interval '7 days')), interval '0')) AS fired_for,
-      count(*) FILTER (WHERE e.began_seen AND e.began - b.ended <= $2) AS flaps,
+      count(*) FILTER (WHERE e.began_seen AND e.began - coalesce(e.ended_before, b.ended) <= $2) AS flaps,
       array_agg(e.began) FILTER (WHERE e.began_seen) AS begins, max(e.began) FILTER (WHERE e.began_seen) AS last_began,
       bool_or(e.ended IS NULL) AS firing, count(*) OVER () AS in_all
-    FROM ferry.episodes(coalesce($1, now() - interval '7 days')) e
+    FROM known e
     LEFT JOIN LATERAL (
       SELECT p.ended FROM ferry.alert_rule_firings p
       WHERE p.id = e.id AND p.account = e.account AND p.began < e.began ORDER BY p.began DESC LIMIT 1
-    ) b ON true
-    WHERE $6 IS NULL OR e.account = $6
+    ) b ON e.ended_before IS NULL AND e.began - $2 <= coalesce($1, now() - interval '7 days')
     GROUP BY e.id, e.account
     HAVING bool_or(e.began_seen)
     ORDER BY episodes DESC, fired_for DESC, e.account, e.id LIMIT $5

@@ -2,10 +2,14 @@ CREATE OR REPLACE FUNCTION ferry.time_to_clear(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, team text, episodes integer, p50 interval, p90 interval, longest interval, removed integer, began_unseen integer
 ) LANGUAGE sql STABLE SET jit = off AS $$
-  WITH episodes AS MATERIALIZED (
+  WITH ended AS MATERIALIZED (
+    -- Once for each: what is inlined is looked up as often as it is named.
+    SELECT e.account, e.id, e.began, e.ended, e.began_seen, e.was_cleared
+    FROM ferry.episodes(coalesce($1, now() - interval '7 days')) e WHERE e.ended IS NOT NULL
+  ), episodes AS MATERIALIZED (
     SELECT e.account, e.id, CASE WHEN e.was_cleared AND e.began_seen THEN e.ended - e.began END AS took,
       NOT e.was_cleared AS is_removed, e.was_cleared AND NOT e.began_seen AS is_unseen
-    FROM ferry.episodes(coalesce($1, now() - interval '7 days')) e WHERE e.ended IS NOT NULL
+    FROM ended e
   ), rules AS MATERIALIZED (
     SELECT r.account, r.id, v.team
     FROM (SELECT e.account, e.id FROM episodes e GROUP BY e.id, e.account) r
