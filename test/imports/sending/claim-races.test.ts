@@ -8,19 +8,27 @@ import { waitFor } from '#test/support/wait-for.ts'
 /* A decision whose transaction is still open: what is done meanwhile waits for it, and then knows it. */
 
 /** Holds a change of an import open while `work` runs, until `work` waits for its lock. */
-async function whileOpen<T>(store: TestStore, change: string, id: bigint, work: () => Promise<T>): Promise<T> {
+async function whileOpen<T>(
+  store: TestStore,
+  change: string,
+  id: bigint,
+  work: () => Promise<T>,
+): Promise<T> {
   const client: PoolClient = await store.pool.connect()
   try {
     await client.query('begin')
     await client.query(change, [id])
     const working = work()
-    await waitFor(async () => {
-      const { rows } = await store.pool.query<{ waiting: number }>(
-        `select count(*)::int as waiting from pg_stat_activity
+    await waitFor(
+      async () => {
+        const { rows } = await store.pool.query<{ waiting: number }>(
+          `select count(*)::int as waiting from pg_stat_activity
          where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return (rows[0]?.waiting ?? 0) > 0
-    }, { what: 'that it waits for the lock' })
+        )
+        return (rows[0]?.waiting ?? 0) > 0
+      },
+      { what: 'that it waits for the lock' },
+    )
     await client.query('commit')
     return await working
   } finally {
