@@ -8,6 +8,8 @@ import { mcpPage, openMcpList } from '../support/mcp-list.ts'
 import { answerJson, openScriptedPlatform } from '../support/scripted-platform.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
+/** Megabytes take a busy machine long. */
+const PATIENT = { requestTimeoutMs: 60_000 }
 const page = { page: 1, limit: 20, includeAccount: true }
 
 /** `count` rows of junk as a JSON array. */
@@ -16,8 +18,9 @@ function junk(count: number, row = '0'): string {
 }
 
 async function listing(data: string, of: (client: PlatformClient) => Promise<unknown>) {
-  await using platform = await openScriptedPlatform((_request, response) =>
-    answerJson(response, `{"request_id":"req-1","data":${data}}`),
+  await using platform = await openScriptedPlatform(
+    (_request, response) => answerJson(response, `{"request_id":"req-1","data":${data}}`),
+    PATIENT,
   )
   return { answer: await of(platform.client), requests: platform.received.length }
 }
@@ -77,7 +80,7 @@ test('an answer that is long beside its rows is downloaded once, and says which 
     const piece = Buffer.alloc(1024 * 1024, ' ')
     for (let bytes = 0; bytes <= MAX_ANSWER_BYTES; bytes += piece.length) response.write(piece)
     response.end()
-  })
+  }, PATIENT)
   expect(await rulesOf(platform.client)).toMatchObject(tooLarge('it has more than 16 MiB beside its rows'))
   expect(sent).toBe(1)
   expect(platform.throttle.calls).toMatchObject([{ state: 'finished', end: { errorCode: 'AnswerTooLarge' } }])
