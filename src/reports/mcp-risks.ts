@@ -43,6 +43,9 @@ export type RiskPage = {
   readonly counts: ReadonlyMap<string, number>
 }
 
+/** Texts are cut, so that the place of a row fits into an address. */
+const MAX_TEXT = 500
+
 /**
  * Returns the risks by server, at most `limit`, and how many there are of each reason. Of equal rows (a tool that is listed
  * twice) those that begin the next page are left out.
@@ -57,7 +60,10 @@ export async function listRisks(
     `with risks as materialized (
        select account, server_id, coalesce(server_name, '') as name, server_name, team_id, reason,
          coalesce(tool, '') as tool_name, tool, coalesce(detail, '') as found, detail
-       from ferry.mcp_risk where $1::text is null or account = $1
+       from (
+         select account, server_id, left(server_name, ${MAX_TEXT}) as server_name, team_id, reason,
+           left(tool, ${MAX_TEXT}) as tool, left(detail, ${MAX_TEXT}) as detail from ferry.mcp_risk
+       ) r where $1::text is null or account = $1
      )
      select
        (select json_object_agg(reason, n) from (select reason, count(*) as n from risks group by reason) c) as counts,

@@ -26,6 +26,10 @@ export type ServerFilter = {
 /** The name (empty if it has none), account and id of the last server of a page. */
 export type ServerPlace = readonly [name: string, account: string, id: string]
 
+/** Names are cut, so that the place of a row fits into an address; so are descriptions, of which a page shows the beginning. */
+const MAX_NAME = 500
+const MAX_DESCRIPTION = 2_000
+
 /** Returns the current servers by name, at most `limit`. */
 export async function listServers(
   pool: Pool,
@@ -34,13 +38,13 @@ export async function listServers(
   after: ServerPlace | null,
 ): Promise<ListedServer[]> {
   const { rows } = await pool.query<ListedServer>(
-    `select account, server_id as id, server_name as name, team_id::text as team, status, transport, auth_mode as auth,
+    `select account, server_id as id, left(server_name, ${MAX_NAME}) as name, team_id::text as team, status, transport, auth_mode as auth,
        case when jsonb_typeof(tools) = 'array' then jsonb_array_length(tools) else 0 end as tools, valid_from as since
      from ferry.mcp_servers
      where ($1::text is null or account = $1) and ($2::text is null or strpos(lower(server_name), lower($2)) > 0)
        and ($3::numeric is null or team_id = $3) and ($4::text is null or status = $4)
-       and ($5::text is null or (coalesce(server_name, ''), account, server_id) > ($5, $6::text, $7::text))
-     order by coalesce(server_name, ''), account, server_id limit $8`,
+       and ($5::text is null or (left(coalesce(server_name, ''), ${MAX_NAME}), account, server_id) > ($5, $6::text, $7::text))
+     order by left(coalesce(server_name, ''), ${MAX_NAME}), account, server_id limit $8`,
     [account ?? null, name ?? null, team ?? null, status ?? null, ...(after ?? [null, null, null]), limit],
   )
   return rows
@@ -73,12 +77,12 @@ export async function listTools(
   after: ToolPlace | null,
 ): Promise<ListedTool[]> {
   const { rows } = await pool.query<ListedTool>(
-    `select account, server_id as id, server_name as server, position, name as tool, description
+    `select account, server_id as id, left(server_name, ${MAX_NAME}) as server, position, left(name, ${MAX_NAME}) as tool, left(description, ${MAX_DESCRIPTION}) as description
      from ferry.mcp_server_tools
      where ($1::text is null or account = $1)
        and ($2::text is null or strpos(lower(concat_ws(' ', name, description)), lower($2)) > 0)
-       and ($3::text is null or (coalesce(name, ''), account, server_id, position) > ($3, $4::text, $5::text, $6::bigint))
-     order by coalesce(name, ''), account, server_id, position limit $7`,
+       and ($3::text is null or (left(coalesce(name, ''), ${MAX_NAME}), account, server_id, position) > ($3, $4::text, $5::text, $6::bigint))
+     order by left(coalesce(name, ''), ${MAX_NAME}), account, server_id, position limit $7`,
     [account ?? null, text ?? null, ...(after ?? [null, null, null, null]), limit],
   )
   return rows
