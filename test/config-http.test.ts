@@ -86,16 +86,17 @@ test('a host name that begins like a loopback address is another machine, for th
   }
 })
 
-test.each([
-  'FERRY_METRICS_TOKEN',
-  'FERRY_CONSOLE_TOKEN',
-  'FERRY_CONSOLE_READ_TOKEN',
-])('%s has 20 characters or more, from a file too', setting => {
-  const short = 'x'.repeat(19)
-  for (const env of [{ [setting]: short }, { [`${setting}_FILE`]: fileHolding(`${short}\n`) }]) {
-    expect(mistakesOf(env)).toEqual([
-      expect.stringMatching(new RegExp(`^${setting}(_FILE)?: .*can be guessed; write 20 characters or more`)),
-    ])
-  }
-  expect(mistakesOf({ [setting]: 'x'.repeat(20) })).toEqual([])
-})
+test.each(['FERRY_METRICS_TOKEN', 'FERRY_CONSOLE_TOKEN', 'FERRY_CONSOLE_READ_TOKEN'])(
+  '%s has 20 characters or more, from a file too',
+  setting => {
+    const short = 'x'.repeat(19)
+    for (const env of [{ [setting]: short }, { [`${setting}_FILE`]: fileHolding(`${short}\n`) }]) {
+      expect(mistakesOf(env)).toEqual([
+        expect.stringMatching(
+          new RegExp(`^${setting}(_FILE)?: .*can be guessed; write 20 characters or more`),
+        ),
+      ])
+    }
+    expect(mistakesOf({ [setting]: 'x'.repeat(20) })).toEqual([])
+  },
+)

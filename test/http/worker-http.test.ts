@@ -72,5 +72,7 @@ test('a worker without a token has no console, and says how to give it one', asy
   await using cli = await openCli()
   const { code, stdout, stderr } = await cli.ferryRun('worker', { FERRY_HTTP_PORT: '0', FERRY_CONSOLE: 'on' })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(/^ferry: FERRY_CONSOLE: the console of a worker needs a token\. Set FERRY_CONSOLE_TOKEN/)
+  expect(stderr).toMatch(
+    /^ferry: FERRY_CONSOLE: the console of a worker needs a token\. Set FERRY_CONSOLE_TOKEN/,
+  )
 })

@@ -30,11 +30,7 @@ export type CallOutcome = {
  * meanwhile, its batch is not this worker's any more: then only the call log is written, and a definite answer as one that
  * came late. May be repeated.
  */
-export async function persistOutcome(
-  pool: Pool,
-  importId: bigint,
-  outcome: CallOutcome,
-): Promise<SendState> {
+export async function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcome): Promise<SendState> {
   const call = withoutPeople(outcome)
   const { state, isLate } = await persistInTime(pool, importId, outcome, call)
   const { answer } = call

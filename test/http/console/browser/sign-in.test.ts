@@ -21,9 +21,9 @@ describe.skipIf(!hasChromium)(`who opens the address that is printed, ${IN_A_BRO
     expect(await page.evaluate('document.cookie')).toBe('')
     await page.goto('/ledger/schedules/prune/*/pause')
     await page.locator('main form button').click()
-    await expect.poll(() => harness.query('select actor from ferry.audit'), { timeout: 20_000 }).toEqual([
-      { actor: 'console, operate token' },
-    ])
+    await expect
+      .poll(() => harness.query('select actor from ferry.audit'), { timeout: 20_000 })
+      .toEqual([{ actor: 'console, operate token' }])
     await page.goto(signInAddress ?? '')
     expect(page.url()).toBe(`${address}/`)
     expect(problems).toEqual([])
