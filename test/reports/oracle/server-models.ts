@@ -34,14 +34,22 @@ export function byTeam(servers: Servers): Row[] {
   })
 }
 
-/** Tools of one name are told apart by their order. */
-const numbered = (server: Server) =>
-  new Map(
-    server.tools.map((tool, n) => [
-      `${tool.name} ${server.tools.slice(0, n).filter(one => one.name === tool.name).length}`,
+/** The tools that the other server does not have, or has less often. Those of one name are numbered, by their description. */
+const othersOf = (server: Server, other: Server) => {
+  const left = [...other.tools]
+  const others = server.tools.filter(tool => {
+    const at = left.findIndex(one => one.name === tool.name && one.description === tool.description)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+  const sorted = others.toSorted((a, b) => (`${a.description}` < `${b.description}` ? -1 : 1))
+  return new Map(
+    sorted.map((tool, n) => [
+      `${tool.name} ${sorted.slice(0, n).filter(one => one.name === tool.name).length}`,
       tool,
     ]),
   )
+}
 
 export function toolChanges(seen: Seen, sinceMs: number): Row[] {
   return seen.servers.flatMap(now => {
@@ -49,13 +57,12 @@ export function toolChanges(seen: Seen, sinceMs: number): Row[] {
       .filter(one => one.account === now.account && one.id === now.id && one.fromMs < now.fromMs)
       .toSorted((a, b) => b.fromMs - a.fromMs)[0]
     if (!before || now.fromMs < sinceMs) return []
-    const [old, young] = [numbered(before.of), numbered(now.of)]
-    return [...new Set([...old.keys(), ...young.keys()])].flatMap(key => {
+    const [old, young] = [othersOf(before.of, now.of), othersOf(now.of, before.of)]
+    return [...new Set([...old.keys(), ...young.keys()])].map(key => {
       const [was, is] = [old.get(key), young.get(key)]
-      if (was && is && was.description === is.description) return []
       const change = !was ? 'added' : !is ? 'removed' : 'description changed'
       const [a, b] = [was?.description ?? null, is?.description ?? null]
-      return [[now.account, new Date(now.fromMs), now.id, now.of.name, change, (is ?? was)?.name, a, b]]
+      return [now.account, new Date(now.fromMs), now.id, now.of.name, change, (is ?? was)?.name, a, b]
     })
   })
 }
