@@ -3,7 +3,7 @@ import { inTransaction } from '#src/db/pool.ts'
 import { continueOrEnd } from '#src/imports/sending/continue-or-end.ts'
 import { lockPage } from '#src/imports/sending/lock-page.ts'
 import { reclaimExpiredOfPage } from '#src/imports/sending/reclaim.ts'
-import { rejectRows } from '#src/imports/sending/reject-rows.ts'
+import { endSetAside } from '#src/imports/sending/set-aside.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { lockForDecision, recordDecision, refusal } from './decision.ts'
@@ -46,10 +46,10 @@ export async function resolveUncertain(
     if (doubt !== null && doubt !== doubtAbout(decided)) {
       throw refusal(id, status, 'other batches are uncertain now than those that were looked at')
     }
-    const rejected = as === 'sent' ? decided.filter(batch => batch.setAside > 0) : []
-    for (const batch of rejected) await rejectRows(client, id, { setAsideOf: batch.id })
+    const withSetAside = as === 'sent' ? decided.filter(batch => batch.setAside > 0) : []
+    for (const batch of withSetAside) await endSetAside(client, id, batch.id, false)
     await recordDecision(client, id, state, 'resolve', by)
-    const rows = sum(decided.map(batch => batch.rows)) - sum(rejected.map(batch => batch.setAside))
+    const rows = sum(decided.map(batch => batch.rows)) - sum(withSetAside.map(batch => batch.setAside))
     return { batches: decided.length, rows, status: await continueOrEnd(client, id) }
   })
 }

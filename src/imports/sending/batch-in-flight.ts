@@ -1,11 +1,13 @@
 import type { PoolClient } from 'pg'
 import { z } from 'zod'
 import { suspectsInSql } from './import-state.ts'
+import { isProven } from './reject-rows.ts'
 
 export const BatchInFlight = z.object({
   id: z.string().transform(BigInt),
   rows: z.number(),
   setAside: z.array(z.string().transform(BigInt)),
+  proven: z.number(),
   /** Whether it was uncertain before this call. */
   uncertain: z.boolean(),
   /** Whether its call may have been made: it has a permit. */
@@ -17,7 +19,8 @@ export const BatchInFlight = z.object({
 })
 export type BatchInFlight = Readonly<z.infer<typeof BatchInFlight>>
 
-const COLUMNS = `b.id, b.rows, b.set_aside as "setAside", b.uncertain, b.call_id is not null as called,
+const COLUMNS = `b.id, b.rows, b.set_aside as "setAside", b.uncertain,
+  (select count(*)::int from unnest(b.set_aside) line where ${isProven('b.reasons', 'line')}) as proven, b.call_id is not null as called,
   coalesce(b.error_code, (select p.error_code from ferry.import_batches p where p.id = b.parent_id)) as "lastCode",
   case when b.rows = 1 then (select r.value ->> 'code' from jsonb_each(b.reasons) r limit 1) end as "refusedAlone"`
 

@@ -16,7 +16,7 @@ import type {
  * What becomes of a batch, and of its import, after a call. These are pure functions; `persist-outcome.ts` writes down what
  * they return.
  *
- *   accepted                                   sent; rows set aside before become rejects, suspects are sent again
+ *   accepted                                   sent; rows set aside become rejects, or are sent alone; suspects are sent again
  *   409, 423, 503 of the platform, any 429,    refused for certain: again after a while
  *   not sent
  *   500, 502, 504, no JSON, no answer, an      uncertain: sent again, or held for a person
@@ -29,9 +29,10 @@ import type {
  *
  * 409, 423, 503, 400 and 4xx that may be a gateway's (`Refusal.isPlatforms`) leave the batch uncertain, whatever else they mean.
  *
- * A suspect is a row that was refused alone, without a name. The fault may be the page's, so it is sent alone once more: after
- * a call was accepted that began after the refusal, or when nothing else is left to send. Refused again with the same code, it
- * is a reject.
+ * A suspect is a row that was refused alone. The fault may be the page's, so it is sent alone once more: after a call was
+ * accepted that began after the refusal, or, when nothing else is left to send, if other rows of a batch that was refused with
+ * it were accepted after that. Refused again with the same code, it is a reject. A row that was named is one too once the rest
+ * of its batch is accepted, but with a code that may mean the page it has to be refused alone as well.
  */
 
 /** Refusals in a row that may be the fault of a row: after so many the fault is taken to be the import's. */
@@ -48,6 +49,12 @@ export const LARGEST_FIRST_AFTER = 9
  * as refusals. Otherwise four batches in flight with a few bad rows each would soon be twelve refusals in a row.
  */
 const MAX_NAMINGS_NOT_COUNTED = 3
+
+/**
+ * The code with which a row that is named is at fault, once the rest of its batch is accepted: something sent is not valid. The
+ * others may mean the page, whomever they name, and the page may have come back.
+ */
+export const PROVES_FAULT = 'InvalidParameter'
 
 export const MAX_FAILURES = 10
 
@@ -93,15 +100,14 @@ export function resendsUncertain(onUncertain: OnUncertain, status: ImportStatus)
 }
 
 /**
- * Decides about the suspects when nothing else is left to send: they are sent once more if the platform has accepted calls
- * of this import; otherwise the fault may not be theirs, and the import is paused.
+ * Decides about the suspects when nothing else is left to send: `retried` of them are sent once more, since the platform has
+ * accepted the rows around them. If that is none, the fault may not be theirs, and the import is paused.
  */
-export function decideSuspects(state: ImportState): ImportDecision {
-  return state.accepted === 0 ? paused(unchanged(state), 'unaccepted') : unchanged(state)
+export function decideSuspects(state: ImportState, retried: number): ImportDecision {
+  return retried === 0 ? paused(unchanged(state), 'unaccepted') : unchanged(state)
 }
 
-function accepted({ setAside, rows }: SentBatch, state: ImportState): Decision {
-  const proven = setAside.length
+function accepted({ setAside, proven, rows }: SentBatch, state: ImportState): Decision {
   const next = { ...unchanged(state), accepted: state.accepted + 1, unaccepted: 0, failures: 0 }
   const isTooMuch = proven > 0 && tooManyRejects(state, proven, rows - setAside.length)
   return { ...(isTooMuch ? pausedForRejects(next, state, proven) : next), disposition: { to: 'sent' } }

@@ -4,6 +4,8 @@ import type { Refusal } from '#src/platform/refusal.ts'
 export type SentBatch = {
   readonly rows: number
   readonly setAside: readonly bigint[]
+  /** How many of these are rejects once the rest is accepted; see `PROVES_FAULT`. */
+  readonly proven: number
   /**
    * The code with which its only row was refused alone before. Since then a call was accepted, or nothing else was left to
    * send. Null for any other batch.

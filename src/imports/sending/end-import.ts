@@ -15,7 +15,7 @@ import type { ImportState } from './decision.ts'
 import { lockImport, pausedAs, suspectsInSql } from './import-state.ts'
 import { firstRowsSent } from './pause.ts'
 import { persistDecision } from './persist-outcome.ts'
-import { loadSuspectDetails, retrySuspects } from './suspects.ts'
+import { loadSuspectDetails, retrySuspectsAmongSent } from './suspects.ts'
 
 /** The import has ended or stopped, or it is to be asked again after a while. */
 export type EndResult =
@@ -65,8 +65,8 @@ export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndR
 
 /** Has the suspects sent once more, or pauses the import for them; see `decideSuspects`. */
 async function persistSuspects(client: PoolClient, importId: bigint, state: ImportState): Promise<void> {
-  const decision = decideSuspects(state)
-  if (!decision.pause) return retrySuspects(client, importId, null)
+  const decision = decideSuspects(state, await retrySuspectsAmongSent(client, importId))
+  if (!decision.pause) return
   const details = await loadSuspectDetails(client, importId)
   await persistDecision(client, importId, decision, details, state.rejected)
 }

@@ -4,7 +4,7 @@ import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
 import { continueOrEnd } from './continue-or-end.ts'
 import { lockPage } from './lock-page.ts'
 import type { ResponseDetails } from './pause.ts'
-import { rejectRows } from './reject-rows.ts'
+import { endSetAside } from './set-aside.ts'
 
 /** A definite answer to a call of which the claim has ended without one. */
 export type LateAnswer = {
@@ -21,12 +21,12 @@ export type LateAnswer = {
 export function persistLateAnswer(pool: Pool, importId: bigint, late: LateAnswer): Promise<void> {
   return inTransaction(pool, async client => {
     await lockPage(client, importId)
-    const { rows } = await client.query<{ id: string; setAside: number }>(
+    const { rows } = await client.query<LateBatch>(
       `update ferry.import_batches b set ${late.isAccepted ? SENT : REFUSED},
          http_status = $4, error_code = $5, request_id = $6, message = $7
        where b.import_id = $1 and b.call_id = $2 and b.error_code = $3 and b.state in ('uncertain', 'ready')
          and ($8 or b.uncertain)
-       returning b.id, cardinality(b.set_aside) as "setAside"`,
+       returning b.id, cardinality(b.set_aside) as "setAside", b.resends > 0 as "wasUncertain"`,
       [importId, late.callId, WORKER_LOST_CODE, ...valuesOf(late.details), late.isAccepted],
     )
     if (rows.length === 0) return
@@ -34,6 +34,8 @@ export function persistLateAnswer(pool: Pool, importId: bigint, late: LateAnswer
     await continueOrEnd(client, importId)
   })
 }
+
+type LateBatch = { readonly id: string; readonly setAside: number; readonly wasUncertain: boolean }
 
 /** A batch that was to be sent again, and was not, has not been resent. */
 const SENT = `state = 'sent', uncertain = false, sent_at = clock_timestamp(),
@@ -46,11 +48,11 @@ const REFUSED = `state = 'ready', resends = resends - (b.state = 'ready')::int,
 async function recordAcceptance(
   client: PoolClient,
   importId: bigint,
-  batches: readonly { readonly id: string; readonly setAside: number }[],
+  batches: readonly LateBatch[],
 ): Promise<void> {
   await client.query('update ferry.imports set accepted = accepted + 1 where id = $1', [importId])
-  for (const { id, setAside } of batches) {
-    if (setAside > 0) await rejectRows(client, importId, { setAsideOf: BigInt(id) })
+  for (const { id, setAside, wasUncertain } of batches) {
+    if (setAside > 0) await endSetAside(client, importId, BigInt(id), wasUncertain)
   }
 }
 

@@ -106,9 +106,10 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
 
 function checkTheImport(rejected: number): string {
   const check = 'Check the status page, the method and the values that the message names.'
+  const resume = 'Then resume. If only rows are left that are wrong, cancel the import instead.'
   return rejected === 0
-    ? `${check} No row was rejected because of this. Then resume.`
-    : `${check} Check whether the ${rejected} rows rejected so far are really wrong. Then resume.`
+    ? `${check} No row was rejected because of this. ${resume}`
+    : `${check} Check whether the ${rejected} rows rejected so far are really wrong. ${resume}`
 }
 
 /** The pause of an import that was to send some rows first; of so many of them it is not known whether they arrived. */

@@ -14,6 +14,7 @@ import { persistLateAnswer } from './late-answer.ts'
 import type { BatchRow } from './load-rows.ts'
 import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
 import { rejectRows } from './reject-rows.ts'
+import { endSetAside } from './set-aside.ts'
 import { retrySuspects } from './suspects.ts'
 
 /** A call that is over, or was not made. */
@@ -62,7 +63,7 @@ function persistInTime(
     await endClaim(client, batch, disposition, details)
     if (disposition.to === 'rejected') await rejectRows(client, importId, { allOf: batch.id })
     if (disposition.to === 'sent' && batch.setAside.length > 0) {
-      await rejectRows(client, importId, { setAsideOf: batch.id })
+      await endSetAside(client, importId, batch.id, batch.uncertain)
     }
     if (disposition.to === 'sent' && batch.suspects > 0 && call.permit) {
       await retrySuspects(client, importId, call.permit.callId)

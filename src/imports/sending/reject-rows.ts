@@ -1,15 +1,21 @@
 import type { PoolClient } from 'pg'
 import { findByIndex } from '#src/db/planner.ts'
+import { PROVES_FAULT } from './decide.ts'
 import { REJECTED_BY_PLATFORM } from './pause.ts'
 
-/** Moves rows of a batch to the rejects: those set aside, or all. */
+/** SQL that says whether a line set aside is a reject once the rest of its batch is accepted; both arguments are SQL. */
+export function isProven(reasons: string, line: string): string {
+  return `(${reasons} -> ${line}::text ->> 'code' = '${PROVES_FAULT}') is true`
+}
+
+/** Moves rows of a batch to the rejects: those set aside that are proven wrong, or all. */
 export async function rejectRows(
   client: PoolClient,
   importId: bigint,
-  which: { readonly setAsideOf: bigint } | { readonly allOf: bigint },
+  which: { readonly provenOf: bigint } | { readonly allOf: bigint },
 ): Promise<void> {
-  const onlySetAside = 'setAsideOf' in which
-  const chosen = onlySetAside ? which.setAsideOf : which.allOf
+  const onlyProven = 'provenOf' in which
+  const chosen = onlyProven ? which.provenOf : which.allOf
   await findByIndex(client)
   await client.query(
     `with recursive b as (
@@ -17,7 +23,7 @@ export async function rejectRows(
      ), gone as (
        delete from ferry.import_recipients r using b
        where r.import_id = $1 and r.line between b.from_line and b.to_line
-         and (not $3 or r.line = any (b.set_aside))
+         and (not $3 or r.line = any (b.set_aside) and ${isProven('b.reasons', 'r.line')})
        returning r.*, b.id as batch_id, b.reasons -> r.line::text as why
      ), kept as (
        insert into ferry.import_rejects
@@ -30,21 +36,19 @@ export async function rejectRows(
          rejected_by_platform = rejected_by_platform + g.rows
        from (select count(*) as rows from gone) g where id = $1
      ), fewer as (
-       select batch_id as id, count(*) as rows from gone group by batch_id
+       select batch_id as id, count(*) as rows, array_agg(line) as lines from gone group by batch_id
      ), around as (
-       select f.id as leaf, f.id, f.rows from fewer f
+       select f.id, f.rows, f.lines from fewer f
        union all
-       select a.leaf, p.parent_id, a.rows from around a join ferry.import_batches p on p.id = a.id
+       select p.parent_id, a.rows, null::bigint[] from around a join ferry.import_batches p on p.id = a.id
        where p.parent_id is not null
      )
      -- The batches that were split into these have the rows of them in their range too.
-     update ferry.import_batches p set rows = p.rows - n.rows,
-       set_aside = case when p.id = n.leaf then '{}' else p.set_aside end,
-       reasons = case when p.id = n.leaf then '{}' else p.reasons end
-     from (
-       select a.id, max(a.leaf) filter (where a.leaf = a.id) as leaf, sum(a.rows) as rows from around a group by a.id
-     ) n
-     where p.id = n.id`,
-    [importId, chosen, onlySetAside, REJECTED_BY_PLATFORM],
+     update ferry.import_batches p set rows = p.rows - a.rows,
+       set_aside = array(select line from unnest(p.set_aside) line where (line = any (a.lines)) is not true),
+       reasons = p.reasons - coalesce(a.lines, '{}')::text[]
+     from around a
+     where p.id = a.id`,
+    [importId, chosen, onlyProven, REJECTED_BY_PLATFORM],
   )
 }

@@ -8,20 +8,45 @@ import type { ResponseDetails } from './pause.ts'
  */
 
 /**
- * Has suspects sent once more: those refused before the call `acceptedCall` began, or all. Their reasons stay, by which
- * the next refusal is known to be the second.
+ * Has suspects sent once more: those refused before the call `acceptedCall` began. Their reasons stay, by which the next
+ * refusal is known to be the second.
  */
 export async function retrySuspects(
   client: PoolClient,
   importId: bigint,
-  acceptedCall: bigint | null,
+  acceptedCall: bigint,
 ): Promise<void> {
   await client.query(
     `update ferry.import_batches b set state = 'ready'
-     where b.import_id = $1 and b.state = 'doubted' and ($2::bigint is null
-       or (select (r.value ->> 'toCall')::bigint from jsonb_each(b.reasons) r limit 1) < $2)`,
+     where b.import_id = $1 and b.state = 'doubted' and $2 >
+       (select (r.value ->> 'toCall')::bigint from jsonb_each(b.reasons) r limit 1)`,
     [importId, acceptedCall],
   )
+}
+
+/**
+ * Has those suspects sent once more around which the platform has accepted rows: a batch that held the suspect was refused
+ * with the same code, rows of it were accepted since, and none was rejected. Returns how many.
+ */
+export async function retrySuspectsAmongSent(client: PoolClient, importId: bigint): Promise<number> {
+  const { rowCount } = await client.query(
+    `update ferry.import_batches b set state = 'ready'
+     where b.import_id = $1 and b.state = 'doubted' and exists (
+       with recursive around as (
+         select p.* from ferry.import_batches p where p.id = b.parent_id
+         union all
+         select p.* from around a join ferry.import_batches p on p.id = a.parent_id
+       )
+       select from around a
+       where a.error_code = b.error_code and exists (
+         select from ferry.import_batches s
+         where s.import_id = $1 and s.state = 'sent' and s.from_line between a.from_line and a.to_line)
+       and not exists (
+         select from ferry.import_rejects j
+         where j.import_id = $1 and j.origin = 'platform' and j.line between a.from_line and a.to_line))`,
+    [importId],
+  )
+  return rowCount ?? 0
 }
 
 /** Forgets what rows were blamed for before a pause: what was wrong may have been corrected since. */

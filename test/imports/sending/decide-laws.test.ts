@@ -46,7 +46,7 @@ test('whatever is state and whatever is answered, a decision keeps every row and
       anyBatch,
       anyResponse,
       anyState,
-      ({ rows, setAside, refusedAlone }, { refusal, names, isWrongPage }, state) => {
+      ({ rows, setAside, proven, refusedAlone }, { refusal, names, isWrongPage }, state) => {
         const sent = Array.from({ length: rows }, (_, line) => BigInt(line)).filter(
           line => !setAside.includes(line),
         )
@@ -54,7 +54,7 @@ test('whatever is state and whatever is answered, a decision keeps every row and
         const response: PlatformResponse = refusal
           ? { kind: 'refused', refusal, namedLines: named, isWrongPage }
           : ACCEPTED
-        const decision = decide({ rows, setAside, refusedAlone }, response, state)
+        const decision = decide({ rows, setAside, proven, refusedAlone }, response, state)
         const { disposition, pause } = decision
 
         expect(decision.accepted).toBe(state.accepted + (refusal ? 0 : 1))
@@ -102,6 +102,7 @@ const anyBatch = fc.integer({ min: 1, max: 12 }).chain(rows =>
     setAside: fc
       .uniqueArray(fc.integer({ min: 0, max: rows - 1 }), { maxLength: rows - 1 })
       .map(lines => lines.map(BigInt)),
+    proven: fc.nat({ max: rows - 1 }),
   }),
 )
 
@@ -163,6 +164,7 @@ function play(
   const rejected: bigint[] = []
   const held: bigint[] = []
   const suspects: { line: bigint; code: string }[] = []
+  const halved: (readonly bigint[])[] = []
   const delivered = new Set<bigint>()
   let state: ImportState = { ...STATE, resend, accepted: 0, sent: 0 }
   let paused = false
@@ -170,10 +172,18 @@ function play(
     for (const { line, code } of suspects.splice(0))
       ready.push({ lines: [line], setAside: [], refusedAlone: code })
   }
+  /** Rows were accepted of a batch that was refused with the line, and none was rejected. */
+  const isAmongSent = (line: bigint) =>
+    halved.some(
+      lines =>
+        lines.includes(line) &&
+        lines.some(one => sent.includes(one)) &&
+        !lines.some(one => rejected.includes(one)),
+    )
   for (let calls = 0; !paused && calls < 2_000; calls++) {
     if (ready.length === 0) {
       if (suspects.length === 0) break
-      paused = decideSuspects(state).pause !== null
+      paused = decideSuspects(state, suspects.filter(({ line }) => isAmongSent(line)).length).pause !== null
       if (!paused) retry()
       continue
     }
@@ -193,7 +203,11 @@ function play(
           ? refused(said('InvalidParameter', 400), ...named)
           : ACCEPTED
     if (response.kind === 'accepted') for (const line of body) delivered.add(line)
-    const decision = decide({ ...batch, rows: batch.lines.length }, response, state)
+    const decision = decide(
+      { ...batch, rows: batch.lines.length, proven: batch.setAside.length },
+      response,
+      state,
+    )
     const { disposition } = decision
     if (disposition.to === 'ready') ready.push({ ...batch, setAside: disposition.setAside })
     if (disposition.to === 'uncertain') held.push(...batch.lines)
@@ -201,6 +215,7 @@ function play(
     if (disposition.to === 'suspect' && response.kind === 'refused')
       suspects.push({ line: batch.lines[0]!, code: response.refusal.code })
     if (disposition.to === 'split') {
+      halved.push(batch.lines)
       const half = Math.floor(batch.lines.length / 2)
       for (const lines of [batch.lines.slice(half), batch.lines.slice(0, half)])
         ready.push({ lines, setAside: [], refusedAlone: null })

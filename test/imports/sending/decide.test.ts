@@ -134,13 +134,15 @@ describe('a batch whose call', () => {
     expect(decide(BATCH, refused(refusal, 7n), STATE).disposition).toEqual({ ...AGAIN, setAside: [7n] })
     expect(decide(BATCH, refused(refusal), STATE).disposition).toEqual({ to: 'split', resent: false })
     expect(
-      decide({ rows: 500, setAside: [7n], refusedAlone: null }, refused(refusal), STATE).disposition,
+      decide({ rows: 500, setAside: [7n], proven: 1, refusedAlone: null }, refused(refusal), STATE)
+        .disposition,
     ).toEqual({
       to: 'split',
       resent: false,
     })
     expect(
-      decide({ rows: 500, setAside: [7n], refusedAlone: null }, refused(refusal, 9n), STATE).disposition,
+      decide({ rows: 500, setAside: [7n], proven: 1, refusedAlone: null }, refused(refusal, 9n), STATE)
+        .disposition,
     ).toEqual({
       ...AGAIN,
       setAside: [7n, 9n],
@@ -187,14 +189,14 @@ describe('failures in a row', () => {
 describe('a body too large', () => {
   test('is halved, and its size remembered', () => {
     expect(decide(BATCH, TOO_LARGE, STATE)).toMatchObject({ disposition: { to: 'split' }, maxRows: 250 })
-    expect(decide({ rows: 3, setAside: [], refusedAlone: null }, TOO_LARGE, STATE)).toMatchObject({
+    expect(decide({ rows: 3, setAside: [], proven: 0, refusedAlone: null }, TOO_LARGE, STATE)).toMatchObject({
       maxRows: 1,
     })
     expect(decide(BATCH, TOO_LARGE, { ...STATE, maxRows: 100 })).toMatchObject({ maxRows: 100 })
   })
 
   test('of one row is a reject, and says nothing about how many others fit', () => {
-    const decision = decide({ rows: 1, setAside: [], refusedAlone: null }, TOO_LARGE, {
+    const decision = decide({ rows: 1, setAside: [], proven: 0, refusedAlone: null }, TOO_LARGE, {
       ...STATE,
       maxRows: 1,
     })
@@ -202,7 +204,7 @@ describe('a body too large', () => {
   })
 
   test('of one row is a suspect as long as no call was accepted', () => {
-    const decision = decide({ rows: 1, setAside: [], refusedAlone: null }, TOO_LARGE, {
+    const decision = decide({ rows: 1, setAside: [], proven: 0, refusedAlone: null }, TOO_LARGE, {
       ...STATE,
       maxRows: 1,
       accepted: 0,
@@ -220,7 +222,7 @@ describe('a body too large', () => {
       disposition: { to: 'uncertain' },
       maxRows: 250,
     })
-    const row = { rows: 1, setAside: [], refusedAlone: null }
+    const row = { rows: 1, setAside: [], proven: 0, refusedAlone: null }
     expect(decide(row, page, STATE)).toMatchObject({ disposition: { ...AGAIN, resent: true }, failures: 1 })
   })
 })
@@ -230,7 +232,7 @@ test('a refusal that names the page pauses the import at once, whatever was acce
     ...refused(said('ResourceNotFound', 400)),
     isWrongPage: true,
   } as PlatformResponse
-  for (const batch of [BATCH, { rows: 1, setAside: [], refusedAlone: 'ResourceNotFound' }]) {
+  for (const batch of [BATCH, { rows: 1, setAside: [], proven: 0, refusedAlone: 'ResourceNotFound' }]) {
     for (const state of [{ ...STATE, accepted: 0, failures: 3 }, { ...STATE, unaccepted: 5 }, STATE]) {
       expect(decide(batch, response, state)).toMatchObject({
         disposition: AGAIN,
@@ -243,7 +245,7 @@ test('a refusal that names the page pauses the import at once, whatever was acce
 })
 
 describe('a row refused', () => {
-  const ROW = { rows: 1, setAside: [], refusedAlone: null }
+  const ROW = { rows: 1, setAside: [], proven: 0, refusedAlone: null }
 
   test('alone is a suspect, and a reject if it is refused alone again with the same code', () => {
     for (const names of [[], [7n]]) {
@@ -258,15 +260,17 @@ describe('a row refused', () => {
 
   test('with all others of its batch, by name, is looked at alone', () => {
     const naming = refused(said('InvalidParameter', 400), 9n)
-    expect(decide({ rows: 3, setAside: [7n, 8n], refusedAlone: null }, naming, STATE).disposition).toEqual({
+    expect(
+      decide({ rows: 3, setAside: [7n, 8n], proven: 2, refusedAlone: null }, naming, STATE).disposition,
+    ).toEqual({
       to: 'split',
       resent: false,
     })
   })
 
-  test('alone is sent once more when nothing else is left, if calls were accepted', () => {
-    expect(decideSuspects(STATE)).toMatchObject({ pause: null })
-    expect(decideSuspects({ ...STATE, accepted: 0 })).toMatchObject({ pause: 'unaccepted' })
+  test('alone pauses the import when nothing else is left, unless it is sent once more', () => {
+    expect(decideSuspects(STATE, 1)).toMatchObject({ pause: null })
+    expect(decideSuspects(STATE, 0)).toMatchObject({ pause: 'unaccepted', unaccepted: 0, failures: 0 })
   })
 
   test('after eleven refusals in a row pauses the import and is no reject', () => {
@@ -283,7 +287,8 @@ describe('a row refused', () => {
   test('by name counts towards the twelve only if nothing was accepted yet, or the batch named others thrice', () => {
     const naming = refused(said('InvalidParameter', 400), 9n)
     const counted = (setAside: bigint[], accepted: number) =>
-      decide({ rows: 500, setAside, refusedAlone: null }, naming, { ...STATE, accepted }).unaccepted
+      decide({ rows: 500, setAside, proven: 0, refusedAlone: null }, naming, { ...STATE, accepted })
+        .unaccepted
     expect(counted([], 5)).toBe(0)
     expect(counted([1n, 2n, 3n], 5)).toBe(1)
     expect(counted([], 0)).toBe(1)
@@ -294,26 +299,40 @@ describe('rejects of more than ten rows and 1 %', () => {
   const nine = { ...STATE, sent: 980, rejected: 9 }
 
   test('pause the import: those proven are rejects all the same', () => {
-    const decision = decide({ rows: 5, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, nine)
+    const decision = decide({ rows: 5, setAside: [1n, 2n], proven: 2, refusedAlone: null }, ACCEPTED, nine)
     expect(decision).toMatchObject({ disposition: { to: 'sent' }, pause: 'rejects', maxRejects: 22 })
-    expect(decide({ rows: 5, setAside: [1n], refusedAlone: null }, ACCEPTED, nine).pause).toBe(null)
+    expect(decide({ rows: 5, setAside: [1n], proven: 1, refusedAlone: null }, ACCEPTED, nine).pause).toBe(
+      null,
+    )
     expect(
-      decide({ rows: 5, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, { ...nine, sent: 1_500 }).pause,
+      decide({ rows: 5, setAside: [1n, 2n], proven: 2, refusedAlone: null }, ACCEPTED, {
+        ...nine,
+        sent: 1_500,
+      }).pause,
     ).toBe(null)
+    // Those that are to be refused alone as well are no rejects yet.
+    expect(decide({ rows: 5, setAside: [1n, 2n], proven: 1, refusedAlone: null }, ACCEPTED, nine).pause).toBe(
+      null,
+    )
     // The rows that this call has sent count as sent.
     expect(
-      decide({ rows: 202, setAside: [1n, 2n], refusedAlone: null }, ACCEPTED, { ...nine, sent: 900 }).pause,
+      decide({ rows: 202, setAside: [1n, 2n], proven: 2, refusedAlone: null }, ACCEPTED, {
+        ...nine,
+        sent: 900,
+      }).pause,
     ).toBe(null)
   })
 
   test('pause the import, and a row that is proven wrong just then is not rejected', () => {
-    const row = { rows: 1, setAside: [], refusedAlone: 'BadRequest' }
+    const row = { rows: 1, setAside: [], proven: 0, refusedAlone: 'BadRequest' }
     const decision = decide(row, refused(said('BadRequest', 400)), { ...nine, rejected: 10 })
     expect(decision).toMatchObject({ disposition: AGAIN, pause: 'rejects', maxRejects: 22 })
   })
 
   test('do so again only after as many more, once a person has resumed it', () => {
     const resumed = { ...nine, rejected: 11, maxRejects: 22 }
-    expect(decide({ rows: 5, setAside: [1n], refusedAlone: null }, ACCEPTED, resumed).pause).toBe(null)
+    expect(decide({ rows: 5, setAside: [1n], proven: 1, refusedAlone: null }, ACCEPTED, resumed).pause).toBe(
+      null,
+    )
   })
 })

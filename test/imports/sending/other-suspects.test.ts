@@ -6,6 +6,9 @@ import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { start } from './start-import.ts'
 
+/** A call that began after all of these. */
+const LATER = 2n
+
 /** Two imports to two pages, each with a row that the platform refused alone; the second one's was refused last. */
 async function setup() {
   const store = await openTestStore()
@@ -15,7 +18,9 @@ async function setup() {
     await putBatches(store.pool, id, [{ lines: 1, state: 'doubted', errorCode }])
     ids.push(id)
   }
-  await store.pool.query(`update ferry.import_batches set reasons = '{"2": {"message": "It is not valid."}}'`)
+  await store.pool.query(
+    `update ferry.import_batches set reasons = '{"2": {"message": "It is not valid.", "toCall": "1"}}'`,
+  )
   const [mine = 0n, others = 0n] = ids
   return { store, mine, others }
 }
@@ -35,9 +40,9 @@ test('an import that starts sends its own suspects again, and leaves those of an
 test('an import has its own suspects sent once more, and none of another import', async () => {
   const { store, mine, others } = await setup()
   await using _ = store
-  await inTransaction(store.pool, client => retrySuspects(client, mine, null))
+  await inTransaction(store.pool, client => retrySuspects(client, mine, LATER))
   expect(await statesOf(store)).toEqual(['ready', 'doubted'])
-  await inTransaction(store.pool, client => retrySuspects(client, others, null))
+  await inTransaction(store.pool, client => retrySuspects(client, others, LATER))
   expect(await statesOf(store)).toEqual(['ready', 'ready'])
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { cancelImport } from '#src/imports/control/cancel.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
@@ -13,12 +14,12 @@ const error = (code: string, message: string): FaultInput => ({ kind: 'error', c
 function refuse(
   harness: ImportHarness,
   [first, last]: readonly [number, number],
-  answer: () => FaultInput,
+  answer: (recipients: readonly string[]) => FaultInput,
 ): void {
   harness.sandbox.state.onCall(async ({ body }) => {
     const recipients = recipientsOf(body)
     const n = harness.calls()
-    if (n >= first && n <= last) return answer()
+    if (n >= first && n <= last) return answer(recipients)
     return recipients.some(one => one.startsWith('wrong'))
       ? error('InvalidParameter', 'A subscriber is not valid.')
       : undefined
@@ -37,13 +38,16 @@ async function workToItsEnd(harness: ImportHarness, id: bigint): Promise<string[
 const WRONG = [17, 44]
 const recipient = (line: number) => `${WRONG.includes(line) ? 'wrong' : 'p'}${line}@example.com`
 
-const answers: [what: string, () => FaultInput][] = [
+const answers: [what: string, (recipients: readonly string[]) => FaultInput][] = [
   ['names the page', () => error('ResourceNotFound', `Status page ${SANDBOX_PAGE_ID} does not exist.`)],
   ['names the field page_id', () => error('InvalidParameter', 'page_id is not valid.')],
   ['names nothing', () => error('ResourceNotFound', 'The page does not exist.')],
   ['says what it says of a wrong row', () => error('InvalidParameter', 'A subscriber is not valid.')],
+  ['names a recipient', ([first]) => error('ResourceNotFound', `Nothing was found for ${first}.`)],
+  ['names all recipients', all => error('BadRequest', `${all.join(', ')}: try again.`)],
 ]
 const cases = answers.slice(2).flatMap(([what, answer]) => [
+  { what, answer, first: 3, calls: 2 },
   { what, answer, first: 9, calls: 9 },
   { what, answer, first: 5, calls: 25 },
 ])
@@ -71,4 +75,78 @@ test.for(answers.slice(0, 2))('an answer that %s pauses the import at its first 
   expect(pause_what_to_do).toContain('--page')
   const states = (await harness.batches(id)).map(batch => batch.state)
   expect(states).not.toContain('doubted')
+})
+
+test.for([1, 2, 3, 4, 5, 8])(
+  'a page that goes away before the last %i rows costs none of them, and they are sent once it is back',
+  async last => {
+    await using harness = await openImportHarness()
+    const id = await harness.stage({ rows: 15 + last, batchRows: 15 })
+    refuse(harness, [2, Number.POSITIVE_INFINITY], () =>
+      error('ResourceNotFound', 'The page does not exist.'),
+    )
+    expect(await harness.work(id)).toBe('paused')
+    expect(await harness.rejects(id)).toEqual([])
+    expect((await harness.importRow(id)).pause_what_to_do).toContain('No row was rejected')
+    harness.sandbox.state.hook = null
+    await resumeImport(harness.ferry.pool, id, ADA)
+    expect(await harness.work(id)).toBe('completed')
+    expect(harness.timesDelivered()).toEqual({ once: 15 + last })
+  },
+)
+
+test('rows at the end of the file that are wrong are rejected if the platform takes the others of their batch', async () => {
+  await using harness = await openImportHarness()
+  for (const wrong of [[16], [15, 16], [4, 16], [14, 15, 16]]) {
+    const id = await harness.stage({
+      rows: 15,
+      recipient: line =>
+        `${wrong.includes(line) ? 'wrong' : 'p'}${line}@${wrong.length}-${wrong[0]}.example.com`,
+    })
+    refuse(harness, [0, 0], () => error('ResourceNotFound', ''))
+    expect(await harness.work(id)).toBe('completed')
+    expect((await harness.rejects(id)).map(row => Number(row.line))).toEqual(wrong)
+  }
+})
+
+test('a page that goes away after a wrong row costs no row of the same batch', async () => {
+  await using harness = await openImportHarness()
+  const id = await harness.stage({
+    rows: 8,
+    batchRows: 8,
+    recipient: line => `${line === 2 ? 'wrong' : 'p'}${line}@example.com`,
+  })
+  refuse(harness, [0, 0], () => error('ResourceNotFound', ''))
+  const own = harness.sandbox.state.hook!
+  // The second half is sent only once the page has gone.
+  harness.sandbox.state.onCall(async call => {
+    const recipients = recipientsOf(call.body)
+    return recipients.length <= 4 && recipients.some(one => /^p[6-9]@/.test(one))
+      ? error('InvalidParameter', 'A subscriber is not valid.')
+      : own(call)
+  })
+  expect(await harness.work(id)).toBe('paused')
+  expect((await harness.rejects(id)).map(row => Number(row.line))).toEqual([2])
+  harness.sandbox.state.onCall(own)
+  await resumeImport(harness.ferry.pool, id, ADA)
+  expect(await harness.work(id)).toBe('completed')
+  expect(harness.timesDelivered()).toEqual({ once: 7 })
+})
+
+test('a wrong row that was sent alone last pauses the import, which may be cancelled: all others were sent', async () => {
+  await using harness = await openImportHarness()
+  const id = await harness.stage({
+    rows: 5,
+    batchRows: 4,
+    recipient: line => `${line === 6 ? 'wrong' : 'p'}${line}@example.com`,
+  })
+  refuse(harness, [0, 0], () => error('ResourceNotFound', ''))
+  for (const _ of [1, 2]) {
+    expect(await harness.work(id)).toBe('paused')
+    expect((await harness.importRow(id)).pause_what_to_do).toContain('cancel the import instead')
+    await resumeImport(harness.ferry.pool, id, ADA)
+  }
+  await cancelImport(harness.ferry.pool, id, ADA)
+  expect(await harness.rejects(id)).toEqual([])
+  expect(harness.timesDelivered()).toEqual({ once: 4 })
 })

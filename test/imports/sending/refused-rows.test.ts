@@ -96,6 +96,26 @@ test('a recipient that is named costs one call more, and is rejected with the wo
   ])
 })
 
+test.for([
+  ['InvalidParameter', 0],
+  ['BadRequest', 1],
+  ['ResourceNotFound', 1],
+] as const)('a recipient that is named with %s costs %i calls to make sure of it', async ([code, more]) => {
+  await using harness = await openImportHarness()
+  const found = bad(7, 13, 14)
+  harness.sandbox.state.onCall(call => {
+    const [first] = found(call)
+    return first ? { kind: 'error', code, message: `${first} is not there` } : undefined
+  })
+  const id = await harness.stage({ rows: 20 })
+  expect(await harness.work(id)).toBe('completed')
+  expect(harness.calls()).toBe(1 + 3 * (1 + more))
+  expect(harness.timesDelivered()).toEqual({ once: 17 })
+  expect(await harness.rejects(id)).toMatchObject(
+    ['7', '13', '14'].map(line => ({ line, error_code: code, raw: `p${line}@example.com` })),
+  )
+})
+
 test('several that are named one by one are rejected each with its own words', async () => {
   await using harness = await openImportHarness()
   const found = bad(3, 5, 8)

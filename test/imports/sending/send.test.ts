@@ -255,21 +255,29 @@ async function answering(port: number) {
   }
 }
 
-test('a recipient is searched for in the whole message of the platform, not in what is kept of it', async () => {
-  await using harness = await openImportHarness()
-  harness.sandbox.state.onCall(({ body }) =>
-    recipientsOf(body).includes('p3@example.com')
-      ? { kind: 'error', code: 'InvalidParameter', message: `${'x'.repeat(997)} p3@example.com is not valid` }
-      : undefined,
-  )
-  const id = await harness.stage({ rows: 6 })
-  // Whom a message of 1,000 characters would name: its end is the beginning of somebody else's address.
-  const cut = 'p3@example.co'.slice(0, 2)
-  await harness.query('update ferry.import_recipients set recipient = $2 where import_id = $1 and line = 5', [
-    id,
-    cut,
-  ])
-  expect(await harness.work(id)).toBe('completed')
-  expect((await harness.rejects(id)).map(({ line }) => line)).toEqual(['3'])
-  expect(harness.calls()).toBe(2)
-})
+test.for([
+  ['the words of the platform', ''],
+  ['the message that is kept', 'The platform answered InvalidParameter (HTTP 400): '],
+  ['the message without the status', 'The platform answered InvalidParameter : '],
+] as const)(
+  'a recipient is searched for in the whole message, not in the first 1,000 characters of %s',
+  async ([, before]) => {
+    await using harness = await openImportHarness()
+    // Of this message 1,000 characters end with the address of somebody else, who is in the same batch.
+    const cut = 'p3@example.co'
+    const message = `${'x'.repeat(999 - cut.length - before.length)} p3@example.com is not valid`
+    expect(`${before}${message}`.slice(0, 1_000).endsWith(` ${cut}`)).toBe(true)
+    harness.sandbox.state.onCall(({ body }) =>
+      recipientsOf(body).includes('p3@example.com')
+        ? { kind: 'error', code: 'InvalidParameter', message }
+        : undefined,
+    )
+    const id = await harness.stage({
+      rows: 6,
+      recipient: line => (line === 5 ? cut : `p${line}@example.com`),
+    })
+    expect(await harness.work(id)).toBe('completed')
+    expect((await harness.rejects(id)).map(({ line }) => line)).toEqual(['3'])
+    expect(harness.calls()).toBe(2)
+  },
+)

@@ -1,5 +1,6 @@
--- Puts smaller batches in the place of an uncertain one of which lines had been set aside: those were not in the call, so
--- they are to be sent, as uncertain as they were before it, and what lies between them stays uncertain.
+-- Puts smaller batches in the place of one, uncertain or sent, of which lines are set aside: those were not in the call, so
+-- each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch was sent,
+-- the reasons of those lines stay too: refused alone, they are rejects.
 -- The two settings: see claim_batch.sql.
 CREATE OR REPLACE FUNCTION ferry.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -8,10 +9,13 @@ DECLARE
 BEGIN
   SELECT * INTO v FROM ferry.import_batches b WHERE b.id = p_batch;
   INSERT INTO ferry.import_batches (import_id, parent_id, from_line, to_line, rows, state, resends, uncertain,
-      claimed_at, call_id, http_status, error_code, request_id, message)
+      reasons, claimed_at, call_id, sent_at, http_status, error_code, request_id, message)
     SELECT v.import_id, v.id, min(r.line), max(r.line), count(*), CASE WHEN r.aside THEN 'ready' ELSE v.state END,
       v.resends, CASE WHEN r.aside THEN p_was_uncertain ELSE v.uncertain END,
+      CASE WHEN r.aside AND v.state = 'sent'
+        THEN jsonb_build_object(min(r.line)::text, v.reasons -> min(r.line)::text) ELSE '{}' END,
       CASE WHEN NOT r.aside THEN v.claimed_at END, CASE WHEN NOT r.aside THEN v.call_id END,
+      CASE WHEN NOT r.aside THEN v.sent_at END,
       CASE WHEN NOT r.aside THEN v.http_status END, CASE WHEN NOT r.aside THEN v.error_code END,
       CASE WHEN NOT r.aside THEN v.request_id END, CASE WHEN NOT r.aside THEN v.message END
     FROM (
@@ -22,4 +26,4 @@ BEGIN
   UPDATE ferry.import_batches b SET state = 'split', set_aside = '{}', reasons = '{}' WHERE b.id = p_batch;
 END $$;
 
-COMMENT ON FUNCTION ferry.carve_batch IS 'Puts smaller batches in the place of an uncertain one of which lines had been set aside. For Ferry itself.';
+COMMENT ON FUNCTION ferry.carve_batch IS 'Puts smaller batches in the place of an uncertain or sent one of which lines are set aside. For Ferry itself.';
