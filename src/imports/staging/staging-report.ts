@@ -1,6 +1,7 @@
 import { callsFor } from '#src/imports/estimate.ts'
 import { maskRecipient } from '#src/imports/mask.ts'
 import type { ImportSummary } from '#src/model/import.ts'
+import { shownColumn } from './file/header.ts'
 import { rowsOfKind, type StagedReason } from './finish-staging.ts'
 import type { RejectSample, StagedSample } from './samples.ts'
 import type { StagedFile, StagingResult } from './staging-result.ts'
@@ -43,7 +44,7 @@ export function reportOf(result: StagingResult): StagingReport {
       requests: 0,
       durationMs: result.durationMs,
     },
-    file,
+    file: { ...file, unused: file.unused.map(shownColumn) },
     reasons,
     samples: result.samples.map(sample => ({ ...sample, recipient: maskRecipient(sample.recipient) })),
     rejectSamples: result.rejects,

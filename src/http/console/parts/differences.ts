@@ -48,8 +48,10 @@ ${rest > 0 ? html`<p class="quiet">and ${number(rest)} more${more ? html`: <a hr
 
 /** Tools are compared by their names: in a list, one more would change all that follow. */
 function differencesIn(before: Fields | null, after: Fields | null): Difference[] {
-  const [old, now] = [toolsByName(before), toolsByName(after)]
-  if (!before || !after || !old || !now) return differencesBetween(before, after)
+  const [oldTools, tools] = [toolsIn(before), toolsIn(after)]
+  if (!before || !after || !oldTools || !tools) return differencesBetween(before, after)
+  const names = new Set([...oldTools, ...tools].map(nameOf))
+  const [old, now] = [byName(oldTools, names), byName(tools, names)]
   // The tools come last: they may be many.
   const found = differencesBetween(withTools(before, old), withTools(after, now))
   const isSameTools = !found.some(({ field }) => field.startsWith('tools.'))
@@ -60,13 +62,23 @@ function withTools({ tools: _, ...others }: Fields, tools: Fields): Fields {
   return { ...others, tools }
 }
 
-/** The description of each tool by its name; the second of a name is `name (2)`. Null if there is no list of tools. */
-function toolsByName(fields: Fields | null): Fields | null {
-  if (!Array.isArray(fields?.tools)) return null
+type Tool = { readonly name?: unknown; readonly description?: unknown } | null
+
+function toolsIn(fields: Fields | null): readonly Tool[] | null {
+  return Array.isArray(fields?.tools) ? fields.tools : null
+}
+
+function nameOf(tool: Tool): string {
+  return `${tool?.name ?? ''}`
+}
+
+/** The description of each tool by its name; the second of a name is `name (2)`, unless that is among the names of tools. */
+function byName(tools: readonly Tool[], names: ReadonlySet<string>): Fields {
   const seen = new Map<string, number>()
-  const entries = (fields.tools as readonly { name?: unknown; description?: unknown }[]).map(tool => {
-    const name = `${tool?.name ?? ''}`
-    const nth = (seen.get(name) ?? 0) + 1
+  const entries = tools.map(tool => {
+    const name = nameOf(tool)
+    let nth = (seen.get(name) ?? 0) + 1
+    while (nth > 1 && names.has(`${name} (${nth})`)) nth += 1
     seen.set(name, nth)
     return [nth === 1 ? name : `${name} (${nth})`, `${tool?.description ?? ''}`] as const
   })

@@ -10,7 +10,6 @@ import {
   matchColumns,
   nameOf,
   REJECT_COLUMNS,
-  shownColumn,
 } from './header.ts'
 import { openJsonFields } from './json-fields.ts'
 import { readBlocks } from './lines.ts'
@@ -75,7 +74,7 @@ async function openCsv(
     delimiter,
     columns: [...header.columns],
     mapped: mappedTo(fields, field => columns[found[field] ?? -1]),
-    unused: columns.filter((_, n) => !used.has(n) && n < columns.length - rejectColumns).map(shownColumn),
+    unused: columns.filter((_, n) => !used.has(n) && n < columns.length - rejectColumns),
   }
   return {
     shape: () => shape,
@@ -104,7 +103,7 @@ async function openNdjson(
       delimiter: null,
       columns: null,
       mapped: mappedTo(fields, field => json.keys[field]),
-      unused: withoutRejectColumns([...json.unused]).map(shownColumn),
+      unused: withoutRejectColumns([...json.unused]),
     }),
     columnOf: field => json.keys[field] ?? null,
     async readRows(sink, between) {
