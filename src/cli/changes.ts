@@ -82,8 +82,13 @@ function isOfOne({ rule, server }: Options): boolean {
 }
 
 export function cellsOfChange(row: ChangeRow) {
-  const name = row.rows === null ? nameOf(row) : `${counted(row.rows, NOUNS[row.resource])} of ${row.account}`
+  const name = row.rows === null ? nameOf(row) : firstReadInWords(row.resource, row.account, row.rows)
   return [row.change, name, differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)), row.by, row.at]
+}
+
+/** `300 alert rules of default` */
+export function firstReadInWords(resource: Resource, account: string, rows: number): string {
+  return `${counted(rows, NOUNS[resource])} of ${account}`
 }
 
 const NOUNS = { 'alert-rules': 'alert rule', 'mcp-servers': 'MCP server' } as const

@@ -3,6 +3,7 @@ import { relative } from 'node:path'
 import { styleText } from 'node:util'
 import type Table from 'cli-table3'
 import { number } from '#src/model/counted.ts'
+import { firstOf } from '#src/model/cut-text.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { fittingWidths, tableWidth, wrapped } from './wrap.ts'
 
@@ -60,7 +61,7 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
   print(tableOf(head, rows, process.stdout.isTTY ? columnsShown() : null))
 }
 
-/** Returns the table as text. If `columns` is given, cells are wrapped to fit that width. No text is ever cut off. */
+/** Returns the table as text. If `columns` is given, cells are wrapped to fit that width. */
 export function tableOf(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -149,10 +150,15 @@ function isNumber(cell: Cell | undefined): boolean {
   return typeof cell === 'number' || typeof cell === 'bigint' || cell === null
 }
 
+/** Of a longer text, a table shows the beginning: names and descriptions have no bound. */
+const MAX_CELL = 1_000
+
 /** Returns a value as a table shows it. */
 export function cellText(cell: Cell): string {
   if (cell instanceof Date) return instant(cell)
   if (typeof cell === 'number') return number(cell)
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
-  return harmless(String(cell ?? ''))
+  const text = String(cell ?? '')
+  if (text.length <= MAX_CELL) return harmless(text)
+  return `${harmless(firstOf(text, MAX_CELL))}… (${number(text.length)} characters)`
 }

@@ -7,6 +7,7 @@ import { counted } from '#src/model/counted.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { idArgument, limitArgument } from './arguments.ts'
+import { firstReadInWords } from './changes.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
 import { differencesOf } from './differences.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
@@ -86,10 +87,11 @@ async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
 export async function printDiff(pool: Pool, a: bigint, b: bigint, options: ListOptions): Promise<ExitCode> {
   const { countDifferences, findPair, listDifferences } = await import('#src/inventory/snapshot-diff.ts')
   const pair = await findPair(pool, a, b)
-  await printList(listDifferences(pool, pair, limitOf(options)), options, {
+  const isGrouped = options.json !== true
+  await printList(listDifferences(pool, pair, limitOf(options), { isGrouped }), options, {
     head: ['inventory', 'change', 'id', 'name', 'folder', 'what', 'by'],
     cells: cellsOfDifference,
-    json: ({ before, after, ...one }) => ({ ...one, before: fieldsFrom(before), after: fieldsFrom(after) }),
+    json: jsonOfDifference,
     none: 'The two snapshots are the same.',
     total: () => countDifferences(pool, pair),
   })
@@ -104,5 +106,17 @@ function cellsOfDifference(one: SnapshotDifference) {
   const what = differencesOf(fieldsFrom(one.before), fieldsFrom(one.after))
   // A server has a team, not a folder.
   const folder = one.resource === 'alert-rules' ? one.folder : null
-  return [one.resource, one.change, one.id, one.name, folder, what, one.by]
+  const name = one.rows === null ? one.name : firstReadInWords(one.resource, one.account, one.rows)
+  return [one.resource, one.change, one.id, name, folder, what, one.by]
+}
+
+function jsonOfDifference({ account: _, rows: __, change, before, after, ...one }: SnapshotDifference) {
+  const firstReading = change === 'first reading'
+  return {
+    ...one,
+    change: firstReading ? 'added' : change,
+    firstReading,
+    before: fieldsFrom(before),
+    after: fieldsFrom(after),
+  }
 }

@@ -7,6 +7,7 @@ import { RUN_COUNTS } from '#src/model/run.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { folderArgument } from './arguments.ts'
+import { firstReadInWords } from './changes.ts'
 import { type CommandContext, withAccounts } from './command-context.ts'
 import { differencesOf } from './differences.ts'
 import { UsageError } from './errors.ts'
@@ -124,11 +125,17 @@ function printPreview(found: SyncPreview): void {
   const counts = RUN_COUNTS.map(name => `${number(found[name])} ${name}`).join(', ')
   print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing of it was written.`)
   if (found.note !== null) print(`  ${harmless(found.note)}`)
-  const rows = found.samples.map(({ id, change, name, folder, by, fields }) => {
+  if (found.firstRead > 0) {
+    const what = firstReadInWords(found.resource, found.account, found.firstRead)
+    print(`  ${harmless(`first reading: ${what}`)}, there before Ferry looked`)
+  }
+  // One entry stands for all that a first reading finds.
+  const samples = found.samples.filter(({ firstReading }) => !firstReading)
+  const rows = samples.map(({ id, change, name, folder, by, fields }) => {
     const side = (of: 'before' | 'after') =>
       Object.fromEntries(Object.entries(fields).map(([field, values]) => [field, values[of]]))
     return [SIGN[change], id, name, folder, differencesOf(side('before'), side('after')), by]
   })
   if (rows.length > 0) printTable(['', 'id', 'name', 'folder', 'what', 'by'], rows, '')
-  tellMore(found.added + found.changed + found.removed - rows.length)
+  tellMore(found.added - found.firstRead + found.changed + found.removed - rows.length)
 }

@@ -45,10 +45,10 @@ function plausibleMs(createdAt: number | bigint | null): number {
   return inMs.find(ms => ms >= 1e11 && ms < 1e14) ?? Number.NaN
 }
 
-/** Loads when what a run lists was last listed completely before it, in the same scope but for its folders. */
+/** Loads when what a run lists was last listed completely before it, in the same scope but for its folders. Null: a run that is to come. */
 export async function loadListedBefore(
-  client: PoolClient,
-  { account, resource, runId }: RunStep,
+  client: Pick<PoolClient, 'query'>,
+  { account, resource, runId }: Pick<RunStep, 'account' | 'resource'> & { readonly runId: bigint | null },
   { folders: _, ...scope }: Scope,
 ): Promise<ListedBefore> {
   const { rows } = await client.query<{ folders: string[] | null; atMs: number }>(LISTED_BEFORE, [
@@ -85,7 +85,7 @@ const LISTED_BEFORE = `
   from asked a cross join lateral (
     select (extract(epoch from r.started_at) * 1000)::float8 as "atMs" from ferry.sync_runs r
     where r.account = $1 and r.resource = $2 and r.status in ('succeeded', 'held') and r.scope -> 'folders' = a.folders
-      and r.id < $3 and r.scope - 'folders' = $4::jsonb
+      and ($3::bigint is null or r.id < $3) and r.scope - 'folders' = $4::jsonb
     order by r.id desc limit 1
   ) l`
 

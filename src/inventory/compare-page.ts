@@ -3,7 +3,7 @@ import { onlyRow } from '#src/db/rows.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { shortFields } from './changes.ts'
 import type { SnapshotDifference } from './snapshot-diff.ts'
-import { differingOf, fieldsOf, idsBetween } from './two-moments.ts'
+import { DIFFERENCE_KINDS, type DifferenceKind, differingOf, fieldsOf, idsBetween } from './two-moments.ts'
 import { VERSIONS } from './versioned-tables.ts'
 
 /*
@@ -18,17 +18,16 @@ const MAX_BETWEEN = 5_000
 /** So many rows are compared for one page if there are more versions. */
 const MAX_EXAMINED = 3_000
 
-export const DIFFERENCE_KINDS = ['added', 'changed', 'removed'] as const
-
 export type Moments = {
   /** Instants as Postgres writes them, or as ISO 8601. `from` may be the later one. */
   readonly from: string
   readonly to: string
   readonly account?: string | undefined
-  readonly kind?: SnapshotDifference['change'] | undefined
+  /** Undefined: all but what a first reading found, see `loadFirstRead`. */
+  readonly kind?: DifferenceKind | undefined
 }
 
-export type PagedDifference = Omit<SnapshotDifference, 'fields'> & { readonly account: string }
+export type PagedDifference = Omit<SnapshotDifference, 'fields' | 'rows'>
 
 /** A row after which a page goes on. */
 export type DifferenceKey = { readonly id: string; readonly account: string }
@@ -38,7 +37,7 @@ export type DifferencePage = {
   /** Null: this is the last page. */
   readonly next: DifferenceKey | null
   /** How many rows differ in all; null: too many to count. */
-  readonly counts: Readonly<Record<SnapshotDifference['change'], number>> | null
+  readonly counts: Readonly<Record<DifferenceKind, number>> | null
 }
 
 type Found = {
@@ -76,6 +75,26 @@ export async function loadDifferencePage(
 
 const [A, B, ACCOUNT, KIND, ROWS] = ['$1::timestamptz', '$2::timestamptz', '$3::text', '$4::text', '$7::int']
 
+const IS_ASKED_FOR = `case when ${KIND} is null then f.change <> 'first reading' else f.change = ${KIND} end`
+
+/** What first readings found between the moments: one entry, however many rows, readings and accounts. */
+export type FirstRead = { readonly rows: number; readonly accounts: readonly string[] }
+
+/** Null if there was no first reading. */
+export async function loadFirstRead(
+  pool: Pool,
+  resource: Resource,
+  { from, to, account }: Moments,
+): Promise<FirstRead | null> {
+  const { rows } = await pool.query<FirstRead>(
+    `select sum(first_read)::int as rows, array_agg(distinct account order by account) as accounts from ferry.sync_runs
+     where first_read > 0 and resource = $4 and applied_at > ${A} and applied_at <= ${B} and (${ACCOUNT} is null or account = ${ACCOUNT})
+     having count(*) > 0`,
+    [from, to, account ?? null, resource],
+  )
+  return rows[0] ?? null
+}
+
 async function hasMoreBetween(pool: Pool, resource: Resource, { from, to }: Moments, most: number) {
   const { name: table } = VERSIONS[resource]
   const between = (at: string) =>
@@ -94,7 +113,7 @@ function betweenSql(resource: Resource): string {
   return `
     with found as materialized (${differingOf(resource, ids, A, B)}),
     page as materialized (
-      select * from found f where (${KIND} is null or f.change = ${KIND}) and ${isAfter(resource, 'f.key', 'f.account')}
+      select * from found f where ${IS_ASKED_FOR} and ${isAfter(resource, 'f.key', 'f.account')}
       order by f.key, f.account limit ${ROWS}
     )
     select ${pageOf(resource)} as rows, null as end,
@@ -115,7 +134,7 @@ function walkSql(resource: Resource, maxExamined: number): string {
     ),
     examined as materialized (select * from walk limit ${Math.round(maxExamined)}),
     page as materialized (
-      select * from (${differingOf(resource, ids, A, B)}) f where ${KIND} is null or f.change = ${KIND} limit ${ROWS}
+      select * from (${differingOf(resource, ids, A, B)}) f where ${IS_ASKED_FOR} limit ${ROWS}
     )
     select ${pageOf(resource)} as rows, null as counts, (
       select jsonb_build_object('id', e.${id}::text, 'account', e.account) from examined e

@@ -2,6 +2,7 @@ import type { Resource } from '#src/model/resource.ts'
 import type { RunCounts } from '#src/model/run.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
 import { findAbsent } from './absence.ts'
+import { appearanceOf, loadListedBefore } from './appearance.ts'
 import type { InventoryContext } from './context.ts'
 import { decideRemovals } from './decide.ts'
 import { noteOn } from './messages.ts'
@@ -16,6 +17,8 @@ import { loadEvidence } from './sync-source.ts'
 export type SyncPreview = RunCounts & {
   readonly account: string
   readonly resource: Resource
+  /** Of the added rows, those of a first reading. */
+  readonly firstRead: number
   readonly requests: number
   /** What would become of rows that are absent; null if none is. */
   readonly note: string | null
@@ -52,7 +55,8 @@ async function previewSource<Row>(
   const { pool, removalGuard: guard } = context
   const { resource, scope } = source
   const listed = source.createListedRows()
-  const changes = collectSamples<Row>(samples)
+  const listedBefore = await loadListedBefore(pool, { account, resource, runId: null }, scope)
+  const changes = collectSamples<Row>(samples, row => appearanceOf(source.table, row, listedBefore))
   const listing = await readSource(pool, source, account, listed, changes, { runId: null, signal })
   if (listing.kind === 'refused') return listing.refusal
 
@@ -70,6 +74,7 @@ async function previewSource<Row>(
     added,
     changed,
     removed: incomplete === null ? absent.length : 0,
+    firstRead: changes.first().firstRead,
     unchanged: seen - quarantined.size - added - changed,
     quarantined: quarantined.size,
     note: absent.length === 0 ? null : noteOn(removals),

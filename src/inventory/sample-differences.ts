@@ -3,8 +3,8 @@ import type { Pool } from 'pg'
 import { FLAG_FIELDS, ID_FIELDS, NUMBER_FIELDS } from '#src/model/contract-fields.ts'
 import type { ChangeSink } from './compare.ts'
 import type { InventorySource } from './source.ts'
+import type { Appearance } from './states.ts'
 import { idArray, type VersionedTable } from './versioned-tables.ts'
-import type { NewVersion } from './versions.ts'
 
 export type SampleDifference = {
   readonly id: string
@@ -12,22 +12,35 @@ export type SampleDifference = {
   readonly name: string | null
   /** The folder of a rule; servers have none. */
   readonly folder: bigint | null
-  /** Who last updated a rule. A removal names nobody. */
+  /** Who last updated a rule. A removal names nobody, nor does what nobody is known to have added. */
   readonly by: string | null
+  /** Whether a first reading found it: then nobody added it. */
+  readonly firstReading: boolean
   /** Of a change: each field that differs, with its values before and after. Ids are bigints. */
   readonly fields: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
 }
 
-/** The first rows that were added and changed. */
-export type FirstChanges<Row> = { readonly added: readonly Row[]; readonly changed: readonly Row[] }
+type Added<Row> = { readonly row: Row; readonly appeared: Appearance | null }
 
-/** Takes changes and keeps the first of each kind, at most `limit`. */
-export function collectSamples<Row>(limit: number): ChangeSink<Row> & { first(): FirstChanges<Row> } {
-  let marked: FirstChanges<Row> = { added: [], changed: [] }
+/** The first rows that were added and changed, and how many a first reading found. */
+export type FirstChanges<Row> = {
+  readonly added: readonly Added<Row>[]
+  /** Of the added rows, the first that a first reading found. */
+  readonly read: readonly Added<Row>[]
+  readonly changed: readonly Row[]
+  readonly firstRead: number
+}
+
+/** Takes changes and keeps the first of each kind, at most `limit`. `appearanceOf` says how rows that are added appeared. */
+export function collectSamples<Row>(
+  limit: number,
+  appearanceOf: (row: Row) => Appearance | null,
+): ChangeSink<Row> & { first(): FirstChanges<Row> } {
+  let marked: FirstChanges<Row> = { added: [], read: [], changed: [], firstRead: 0 }
   let first = marked
-  const fill = (rows: readonly Row[], more: readonly NewVersion<Row>[]) => [
+  const fill = <One>(rows: readonly One[], more: readonly One[]) => [
     ...rows,
-    ...more.slice(0, limit - rows.length).map(({ row }) => row),
+    ...more.slice(0, limit - rows.length),
   ]
   return {
     mark() {
@@ -37,7 +50,20 @@ export function collectSamples<Row>(limit: number): ChangeSink<Row> & { first():
       first = marked
     },
     async write({ added, changed }) {
-      first = { added: fill(first.added, added), changed: fill(first.changed, changed) }
+      const all = added.map(({ row }) => ({ row, appeared: appearanceOf(row) }))
+      const read = all.filter(({ appeared }) => appeared === 'first reading')
+      first = {
+        added: fill(
+          first.added,
+          all.filter(({ appeared }) => appeared !== 'first reading'),
+        ),
+        read: fill(first.read, read),
+        changed: fill(
+          first.changed,
+          changed.map(({ row }) => row),
+        ),
+        firstRead: first.firstRead + read.length,
+      }
     },
     first: () => first,
   }
@@ -48,7 +74,7 @@ export async function sampleDifferences<Row>(
   pool: Pool,
   { table }: InventorySource<Row>,
   account: string,
-  { added, changed }: FirstChanges<Row>,
+  { added, read, changed }: FirstChanges<Row>,
   absent: readonly string[],
 ): Promise<SampleDifference[]> {
   const changedIds = changed.map(row => table.idOf(row))
@@ -56,16 +82,19 @@ export async function sampleDifferences<Row>(
   const listed = (row: Row): Document =>
     Object.fromEntries(table.columns.map(([name, value]) => [name, value(row)]))
   return [
-    ...added.map(row => ({
+    ...[...added, ...read].map(({ row, appeared }) => ({
       id: table.idOf(row),
       change: 'added' as const,
       ...aboutRow(listed(row)),
+      ...(appeared === null ? {} : { by: null }),
+      firstReading: appeared === 'first reading',
       fields: {},
     })),
     ...changed.map(row => ({
       id: table.idOf(row),
       change: 'changed' as const,
       ...aboutRow(listed(row)),
+      firstReading: false,
       fields: differingFields(table, storedRow(stored, table.idOf(row)), listed(row)),
     })),
     ...absent.map(id => ({
@@ -73,6 +102,7 @@ export async function sampleDifferences<Row>(
       change: 'removed' as const,
       ...aboutRow(storedRow(stored, id)),
       by: null,
+      firstReading: false,
       fields: {},
     })),
   ]

@@ -1,22 +1,25 @@
 import type { Pool } from 'pg'
 import { readOne, streamRows } from '#src/db/stream-rows.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
-import { differingOf, fieldsOf, idsBetween } from './two-moments.ts'
+import { type DifferenceKind, differingOf, fieldsOf, idsBetween } from './two-moments.ts'
 
+/** What differs. All that a first reading found can be one entry: then `id` is empty, and `rows` says how many it found. */
 export type SnapshotDifference = {
   readonly resource: Resource
-  readonly change: 'added' | 'changed' | 'removed'
+  readonly account: string
+  readonly change: DifferenceKind
   readonly id: string
   readonly name: string | null
   /** The folder of a rule, the team of a server. */
   readonly folder: string | null
-  /** Who last updated a rule that was added or changed. */
+  /** Who last updated a rule that was added or changed; null if nobody is known to have done so. */
   readonly by: string | null
   /** Of a change, the names of the fields that differ. */
   readonly fields: readonly string[]
   /** These fields on both sides, as JSON text: ids in it may exceed 2^53. */
   readonly before: string | null
   readonly after: string | null
+  readonly rows: number | null
 }
 
 /** Two instants of one account, from `a` to `b`. */
@@ -47,17 +50,21 @@ export async function findPair(pool: Pool, a: bigint, b: bigint): Promise<Pair> 
   return { account: first.account, a: first.taken_at, b: second.taken_at }
 }
 
-/** Yields what was added, changed and removed from instant `a` to instant `b`, at most `limit`. `a` may be the later one. */
+/**
+ * Yields what differs from instant `a` to instant `b`, at most `limit`. `a` may be the later one. With `isGrouped`, what a first
+ * reading found is one entry.
+ */
 export function listDifferences(
   pool: Pool,
   { account, a, b }: Pair,
   limit: number | null,
+  { isGrouped = false } = {},
 ): AsyncGenerator<SnapshotDifference> {
   return streamRows<SnapshotDifference>(
     pool,
-    `with found as materialized (${FOUND} order by resource, change, name, id limit $4::int)
-     select f.resource, f.change, f.id, f.name, f.folder, f.by,
-       coalesce(d.fields, '{}') as fields, d.before::text as before, d.after::text as after
+    `with found as materialized (${isGrouped ? GROUPED : FOUND} order by resource, change, name, id limit $4::int)
+     select f.resource, f.account, f.change, f.id, f.name, f.folder, f.by,
+       coalesce(d.fields, '{}') as fields, d.before::text as before, d.after::text as after, f.rows
      from found f left join lateral (
        ${fieldsOf('alert-rules')} union all ${fieldsOf('mcp-servers')}
      ) d on f.change = 'changed'
@@ -66,13 +73,20 @@ export function listDifferences(
   )
 }
 
+/** How many entries there are if what a first reading found is one. */
 export async function countDifferences(pool: Pool, { account, a, b }: Pair): Promise<number> {
-  const sum = `select count(*)::int as n from (${FOUND}) f`
+  const sum = `select count(*)::int as n from (${GROUPED}) f`
   return (await readOne<{ n: number }>(pool, sum, [account, a, b])).n
 }
 
 const FOUND = RESOURCES.map(resource => {
   const [a, b] = ['$2::timestamptz', '$3::timestamptz']
   const found = differingOf(resource, idsBetween(resource, a, b, 'v.account = $1'), a, b)
-  return `select resource, account, change, id, name, folder, by, a_from, b_from from (${found}) found`
+  return `select resource, account, change, id, name, folder, by, a_from, b_from, null::int as rows from (${found}) found`
 }).join(' union all ')
+
+const GROUPED = `
+  select * from (${FOUND}) f where change <> 'first reading'
+  union all
+  select resource, account, change, '', null, null, null, null, null, count(*)::int from (${FOUND}) f
+  where change = 'first reading' group by resource, account, change`

@@ -23,19 +23,31 @@ export function idsBetween(resource: Resource, a: string, b: string, given: stri
   return `${between('valid_from')} union ${between('valid_to')}`
 }
 
-/** Of the rows that `ids` names, those that differ from `a` to `b`: how, and which versions of them are to be compared. */
+/** Nobody added what a first reading found between the moments. */
+export const DIFFERENCE_KINDS = ['added', 'changed', 'removed', 'first reading'] as const
+export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number]
+
+/**
+ * Of the rows that `ids` names, those that differ from `a` to `b`: how, and which versions of them are to be compared. `by` is null
+ * where nobody is known to have added the version at `b`.
+ */
 export function differingOf(resource: Resource, ids: string, a: string, b: string): string {
-  const { idColumn: id, nameColumn: name } = VERSIONS[resource]
+  const { name: table, idColumn: id, nameColumn: name } = VERSIONS[resource]
   const { folder, by } = COLUMNS[resource]
-  const byOf = (side: string) => (by === null ? 'null' : `${side}.${by}`)
   return `
     select '${resource}' as resource, c.account, c.${id} as key,
-      case when a.${id} is null then 'added' when b.${id} is null then 'removed' else 'changed' end as change,
+      case when f.appeared = 'first reading' then f.appeared when a.${id} is null then 'added'
+        when b.${id} is null then 'removed' else 'changed' end as change,
       c.${id}::text as id, coalesce(b.${name}, a.${name}) as name, coalesce(b.${folder}, a.${folder})::text as folder,
-      case when b.${id} is not null then ${byOf('b')}::text end as by, a.valid_from as a_from, b.valid_from as b_from
+      ${by === null ? 'null::text' : `case when b.appeared is null then b.${by} end`} as by, a.valid_from as a_from, b.valid_from as b_from
     from (${ids}) c
     left join lateral (${versionAt(resource, a)}) a on true
     left join lateral (${versionAt(resource, b)}) b on true
+    left join lateral (
+      select v.appeared from ${table} v
+      where v.${id} = c.${id} and v.account = c.account and v.valid_from > ${a} and a.${id} is null and ${a} < ${b}
+      order by v.valid_from limit 1
+    ) f on true
     where a.fingerprint is distinct from b.fingerprint`
 }
 

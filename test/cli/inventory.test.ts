@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { addSnapshot } from '#test/support/snapshots.ts'
+import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { type Cli, openCli, syncAs } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
@@ -161,6 +163,52 @@ describe('ferry rules and servers', () => {
       stderr: expect.stringContaining('`ferry rules list`'),
     })
   })
+})
+
+test('ferry snapshots diff shows what a first reading found as one entry, and marks its rows in JSON', async () => {
+  await using cli = await openCli()
+  const { pool } = cli.ferry
+  const read = { account: 'default', appeared: 'first reading' } as const
+  const night = (day: number) => `2026-06-0${day}T00:00:00Z`
+  await insertRuleVersion(pool, { ...read, id: '1', name: 'as it was', from: night(2) })
+  await insertRuleVersion(pool, { ...read, id: '2', name: 'edited since', from: night(2), to: night(3) })
+  await insertRuleVersion(pool, { account: 'default', id: '2', name: 'edited', by: 'Joan', from: night(3) })
+  await insertRuleVersion(pool, { account: 'default', id: '3', name: 'new', by: 'Ada', from: night(3) })
+  await insertRuleVersion(pool, {
+    account: 'default',
+    id: '4',
+    name: 'moved here',
+    by: 'Ada',
+    from: night(3),
+    appeared: 'unexplained',
+  })
+  await insertServerVersion(pool, { ...read, id: 's1', name: 'a server', from: night(2) })
+  const ids = [await addSnapshot(pool, 'default', night(1)), await addSnapshot(pool, 'default', night(4))]
+  const [a, b] = ids
+  const { stdout } = await cli.ferryRun(`snapshots diff ${a} ${b}`)
+  expect(stdout.split('\n').map(line => line.replaceAll(/ {2,}/g, ' | '))).toEqual([
+    'inventory | change | id | name | folder | what | by',
+    'alert-rules | added | 4 | moved here | 1',
+    'alert-rules | added | 3 | new | 1 | Ada',
+    'alert-rules | first reading | 2 alert rules of default',
+    'mcp-servers | first reading | 1 MCP server of default',
+    '',
+    '4 differences.',
+    '',
+  ])
+  expect((await cli.ferryRun(`snapshots diff ${a} ${b} --limit 3`)).stdout).toContain('and 1 more')
+  const json = jsonLines(await cli.ferryRun(`snapshots diff ${a} ${b} --json`))
+  expect(json.map(({ id, change, by, firstReading }) => [id, change, by, firstReading]).sort()).toEqual([
+    ['1', 'added', null, true],
+    ['2', 'added', 'Joan', true],
+    ['3', 'added', 'Ada', false],
+    ['4', 'added', null, false],
+    ['s1', 'added', null, true],
+  ])
+  // Backwards, they are gone.
+  const back = jsonLines(await cli.ferryRun(`snapshots diff ${b} ${a} --json`))
+  expect(back.every(({ change, firstReading }) => change === 'removed' && firstReading === false)).toBe(true)
+  expect(back).toHaveLength(5)
 })
 
 test('ferry snapshots diff shows folder, who, old and new values with their types', async () => {

@@ -38,6 +38,31 @@ test('a list that is written in parts has each row once, in its order, for progr
   }
 })
 
+test('names and descriptions of a platform that are very long are cut for people, and whole for programs', async () => {
+  await using cli = await openCli({ rules: 0, servers: 0 })
+  const long = 'x'.repeat(60_000)
+  cli.sandbox.state.addRule({ id: 1n, name: long, labels: { team: 'core', note: long } })
+  cli.sandbox.state.addServer({ server_id: 's1', server_name: long, description: long, status: 'enabled' })
+  await cli.sync()
+  cli.sandbox.state.changeRule(1n, { name: `${long}!` })
+  cli.sandbox.state.changeServer('s1', { description: `${long}!` })
+  await cli.sync()
+  for (const command of [
+    'rules list',
+    'servers list',
+    'changes',
+    'sync all --plan',
+    'report rules_unowned',
+    'report changes_between',
+  ]) {
+    const { stdout, code } = await cli.ferryRun(command)
+    expect([command, code]).toEqual([command, 0])
+    expect(stdout.length, command).toBeLessThan(20_000)
+  }
+  const [rule] = jsonLines(await cli.ferryRun('rules list --json'))
+  expect(rule?.name).toBe(`${long}!`)
+})
+
 test('a report that is written in parts has each row once, in its order', async () => {
   await using cli = await openMany()
   const rows = jsonLines(await cli.ferryRun('report rules_unowned --json')).map(({ id }) => id)

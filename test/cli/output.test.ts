@@ -11,6 +11,16 @@ describe('a table', () => {
     expect(text.split('\n')).toHaveLength(2)
   })
 
+  test('has the beginning of a cell that is much longer than people read, and how long that is', () => {
+    const long = `${'n'.repeat(999)}🚒${'x'.repeat(58_999)}`
+    const [, line = ''] = tableOf(['name', 'by'], [[long, 'Ada']], null).split('\n')
+    expect(line).toBe(`${'n'.repeat(999)}… (60,000 characters)  Ada`)
+    const wrapped = tableOf(['name', 'by'], [[long, 'Ada']], 80)
+    expect(wrapped.length).toBeLessThan(3_000)
+    const full = 'y'.repeat(1_000)
+    expect(tableOf(['name'], [[full]], null)).toContain(full)
+  })
+
   test('stays within a terminal of 80 columns, and says every word', () => {
     const rows = [
       [12, WORDS, 'R-0123456789abcdef01234567', new Date(0)],

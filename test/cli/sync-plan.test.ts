@@ -12,8 +12,9 @@ describe('--plan', () => {
       folder_id: 18446744073709551615n,
       delay_seconds: 7n,
     })
+    const created_at = BigInt(Math.floor(Date.now() / 1_000))
     for (let id = 1n; id <= 12n; id++)
-      cli.sandbox.state.addRule({ id, name: `rule ${id}`, updater_name: 'Ada' })
+      cli.sandbox.state.addRule({ id, name: `rule ${id}`, updater_name: 'Ada', created_at })
     const few = await cli.ferryRun('sync alert-rules --plan')
     expect(few.stdout).toContain('and 7 more (--all shows them)')
     const all = await cli.ferryRun('sync alert-rules --plan --all')
@@ -30,6 +31,25 @@ describe('--plan', () => {
         delay_seconds: { before: expect.any(Number), after: 7 },
       },
     })
+  })
+
+  test('shows what a first reading would find as one entry, and marks its rows in JSON', async () => {
+    await using cli = await openCli({ rules: 7, servers: 2 })
+    for (const options of ['', ' --all']) {
+      const { stdout } = await cli.ferryRun(`sync all --plan${options}`)
+      expect(stdout.split('\n')).toEqual([
+        expect.stringMatching(/^default alert-rules: 7 seen, 7 added, /),
+        '  first reading: 7 alert rules of default, there before Ferry looked',
+        expect.stringMatching(/^default mcp-servers: 2 seen, 2 added, /),
+        '  first reading: 2 MCP servers of default, there before Ferry looked',
+        '',
+      ])
+    }
+    const [line] = jsonLines(await cli.ferryRun('sync alert-rules --plan --json'))
+    expect(line).toMatchObject({ added: 7, firstRead: 7 })
+    const samples = line?.samples as Record<string, unknown>[]
+    expect(samples).toHaveLength(7)
+    for (const one of samples) expect(one).toMatchObject({ change: 'added', by: null, firstReading: true })
   })
 
   test('prints counts and samples of the differences, and writes nothing', async () => {

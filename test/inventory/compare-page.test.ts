@@ -94,8 +94,8 @@ test('pages of any size have what differs at the end, whatever happened between'
         'ß a added added  ',
       ])
       const isCounted = !('maxBetween' in bounds)
-      expect(rules.counts).toEqual(isCounted ? { added: 2, changed: 2, removed: 2 } : null)
-      expect(servers.counts).toEqual(isCounted ? { added: 2, changed: 2, removed: 0 } : null)
+      expect(rules.counts).toEqual(isCounted ? { added: 2, changed: 2, removed: 2, 'first reading': 0 } : null)
+      expect(servers.counts).toEqual(isCounted ? { added: 2, changed: 2, removed: 0, 'first reading': 0 } : null)
     }
   }
 })
@@ -121,6 +121,38 @@ test('backwards, and narrowed to an account or a kind of difference', async () =
     expect(await compare(store, 'mcp-servers', { from: at(2), to: at(2) }, 5, bounds)).toMatchObject({
       found: [],
     })
+  }
+})
+
+test('what a first reading found is in no page but its own, and names nobody, also if it is walked to', async () => {
+  await using store = await openTestStore()
+  await fill(store)
+  const read = { account: 'a', from: at(5), appeared: 'first reading' } as const
+  for (const id of ['1', '3', '4', '20'])
+    await insertRuleVersion(store.pool, { ...read, id, name: 'read', by: 'Ada' })
+  await insertServerVersion(store.pool, { ...read, id: 's2', name: 'read' })
+  // Two that were there before: one came between the moments, one was there at the first.
+  await insertRuleVersion(store.pool, { ...read, id: '5', name: 'read again', by: 'Ada' })
+  await insertRuleVersion(store.pool, { account: 'a', id: '6', name: 'there', from: at(1), to: at(3) })
+  await insertRuleVersion(store.pool, { ...read, id: '6', name: 'there again', by: 'Ada' })
+  for (const bounds of BOUNDS) {
+    const one = { ...MOMENTS, account: 'a' }
+    const all = await compare(store, 'alert-rules', one, 2, bounds)
+    expect(all.found).toEqual([
+      '2 a changed new 9 Joan',
+      '5 a added read again 1 ',
+      '6 a changed there again 1 ',
+      '10 a added added 1 Ada',
+      '9007199254740993 a removed removed 1 ',
+    ])
+    const first = await compare(store, 'alert-rules', { ...one, kind: 'first reading' }, 2, bounds)
+    expect(first.found).toEqual(['1', '3', '4', '20'].map(id => `${id} a first reading read 1 `))
+    if (!('maxBetween' in bounds)) expect(first.counts).toMatchObject({ added: 2, 'first reading': 4 })
+    const added = await compare(store, 'mcp-servers', { ...one, kind: 'added' }, 2, bounds)
+    expect(added.found).toEqual(['ß a added added  '])
+    // Backwards, nobody read anything.
+    const back = await compare(store, 'alert-rules', { from: at(6), to: at(2), kind: 'first reading' }, 2, bounds)
+    expect(back.found).toEqual([])
   }
 })
 

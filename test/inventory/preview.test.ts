@@ -51,6 +51,23 @@ test('a preview counts what a sync would do, shows how it differs, and does none
   expect(await listRuns(harness.ferry.pool, 2)).toHaveLength(1)
 })
 
+test('a preview names nobody for what a first reading finds or what only appears, and counts the former apart', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const old = { createdAtS: BigInt(Date.UTC(2024, 0, 1) / 1_000) }
+  const first = await preview(harness, rules(upTo(7), old))
+  expect(first).toMatchObject({ added: 7, firstRead: 7 })
+  expect(first.samples).toHaveLength(5)
+  for (const sample of first.samples) expect(sample).toMatchObject({ firstReading: true, by: null })
+  await syncListed(harness, [rules([1], old)])
+  const created = rules([2], { createdAtS: BigInt(Math.floor(Date.now() / 1_000)) })
+  const second = await preview(harness, [...rules([1, 3], old), ...created])
+  expect(second).toMatchObject({ added: 2, firstRead: 0 })
+  expect(second.samples.map(({ id, by, firstReading }) => [id, by, firstReading])).toEqual([
+    ['3', null, false],
+    ['2', 'Ada', false],
+  ])
+})
+
 test('a preview of an incomplete listing removes nothing, and says why', async () => {
   await using harness = await openFerryHarness(SMALL)
   await syncListed(harness, [rules(upTo(20))])
@@ -72,7 +89,7 @@ test('a preview says that removals would be held, and that a new scope removes n
 })
 
 test('samples are the first changes of each kind, without those of an attempt that was cut off', async () => {
-  const samples = collectSamples<string>(2)
+  const samples = collectSamples<string>(2, row => (row.startsWith('read') ? 'first reading' : null))
   const write = (...rows: string[]) => {
     const versions = rows.map(row => ({
       id: row,
@@ -86,11 +103,15 @@ test('samples are the first changes of each kind, without those of an attempt th
   samples.mark()
   await write('first')
   samples.mark()
-  await write('cut off', 'as well')
+  await write('cut off', 'as well', 'read and cut off')
   samples.rewind()
-  await write('second', 'third')
-  await write('fourth')
-  expect(samples.first()).toEqual({ added: ['first', 'second'], changed: ['first', 'second'] })
+  await write('read first', 'second', 'third')
+  await write('read second', 'fourth', 'read third')
+  const { added, read, changed, firstRead } = samples.first()
+  expect(added.map(({ row }) => row)).toEqual(['first', 'second'])
+  expect(read.map(({ row }) => row)).toEqual(['read first', 'read second'])
+  expect(changed).toEqual(['first', 'read first'])
+  expect(firstRead).toBe(3)
 })
 
 test('of labels in another order a preview shows no difference, of a changed one it does', async () => {

@@ -1,12 +1,14 @@
 -- A rule that differs has a version that began or ended between the two instants, so only such versions are read. The
--- fields of rules are compared one by one: a version as jsonb would take ten times as long.
+-- fields of rules are compared one by one: a version as jsonb would take ten times as long. What only some rows need is asked for in
+-- a WHERE: as a condition of the join, it would be looked up for all.
 CREATE OR REPLACE FUNCTION ferry.changes_between(a timestamptz, b timestamptz)
 RETURNS TABLE (
   account text, inventory text, change text, id text, name text, folder_id numeric(20, 0), updater_name text, before jsonb, after jsonb,
   first_reading boolean
 ) LANGUAGE sql STABLE AS $$
   SELECT c.account, 'alert-rules', CASE WHEN o.id IS NULL THEN 'added' WHEN n.id IS NULL THEN 'removed' ELSE 'changed' END,
-    c.id::text, coalesce(n.name, o.name), coalesce(n.folder_id, o.folder_id), n.updater_name,
+    c.id::text, coalesce(n.name, o.name), coalesce(n.folder_id, o.folder_id),
+    CASE WHEN n.appeared IS NULL THEN n.updater_name END,
     d.before, d.after, coalesce(f.appeared = 'first reading', false)
   FROM (
     SELECT v.account, v.id FROM ferry.alert_rule_versions v WHERE v.valid_from > least($1, $2) AND v.valid_from <= greatest($1, $2)
@@ -49,8 +51,9 @@ RETURNS TABLE (
   ) d ON o.id IS NOT NULL AND n.id IS NOT NULL
   LEFT JOIN LATERAL (
     SELECT v.appeared FROM ferry.alert_rule_versions v
-    WHERE v.id = c.id AND v.account = c.account AND v.valid_from > $1 ORDER BY v.valid_from LIMIT 1
-  ) f ON o.id IS NULL AND $1 < $2
+    WHERE v.id = c.id AND v.account = c.account AND v.valid_from > $1 AND o.id IS NULL AND $1 < $2
+    ORDER BY v.valid_from LIMIT 1
+  ) f ON true
   WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
   UNION ALL
   SELECT c.account, 'mcp-servers', CASE WHEN o.server_id IS NULL THEN 'added' WHEN n.server_id IS NULL THEN 'removed' ELSE 'changed' END,
@@ -81,9 +84,10 @@ RETURNS TABLE (
   ) d ON o.server_id IS NOT NULL AND n.server_id IS NOT NULL
   LEFT JOIN LATERAL (
     SELECT v.appeared FROM ferry.mcp_server_versions v
-    WHERE v.server_id = c.server_id AND v.account = c.account AND v.valid_from > $1 ORDER BY v.valid_from LIMIT 1
-  ) f ON o.server_id IS NULL AND $1 < $2
+    WHERE v.server_id = c.server_id AND v.account = c.account AND v.valid_from > $1 AND o.server_id IS NULL AND $1 < $2
+    ORDER BY v.valid_from LIMIT 1
+  ) f ON true
   WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
 $$;
 
-COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories from one instant to another: one row for each rule and server that differs, whatever happened between. Raises an error if the history starts later. before and after: the fields that differ, of a change. updater_name: who had updated the rule last at the second instant. first_reading: what is added was found by a first reading, so nobody added it in that time.';
+COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories from one instant to another: one row for each rule and server that differs, whatever happened between. Raises an error if the history starts later. before and after: the fields that differ, of a change. updater_name: who had updated the rule last at the second instant; null if nobody is known to have added or changed it then, see alert_rule_versions.appeared. first_reading: what is added was found by a first reading, so nobody added it in that time.';

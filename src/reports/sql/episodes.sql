@@ -5,11 +5,8 @@ RETURNS TABLE (
   account text, id numeric(20, 0), began timestamptz, ended timestamptz, began_seen boolean, was_cleared boolean
 ) LANGUAGE sql STABLE AS $$
   SELECT f.account, f.id, f.began, f.ended,
-    coalesce(
-      (SELECT false FROM ferry.alert_rule_versions v
-       WHERE v.id = f.id AND v.account = f.account AND v.valid_from = f.began AND v.appeared IS NOT NULL LIMIT 1),
-      (SELECT true FROM ferry.alert_rule_versions v
-       WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.began LIMIT 1), false),
+    coalesce((SELECT v.valid_from < f.began OR v.appeared IS NULL FROM ferry.alert_rule_versions v
+      WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.began ORDER BY v.valid_from DESC LIMIT 1), false),
     coalesce((SELECT v.valid_to > f.ended OR v.valid_to IS NULL AND f.ended IS NOT NULL FROM ferry.alert_rule_versions v
       WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.ended ORDER BY v.valid_from DESC LIMIT 1), false)
   FROM (

@@ -22,8 +22,11 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
     FROM known e
     LEFT JOIN LATERAL (
       SELECT p.ended FROM ferry.alert_rule_firings p
-      WHERE p.id = e.id AND p.account = e.account AND p.began < e.began ORDER BY p.began DESC LIMIT 1
-    ) b ON e.ended_before IS NULL AND e.began - $2 <= coalesce($1, now() - interval '7 days')
+      WHERE p.id = e.id AND p.account = e.account AND p.began < e.began
+        -- As a condition of the join, it would be asked after the look.
+        AND e.ended_before IS NULL AND e.began - $2 <= coalesce($1, now() - interval '7 days')
+      ORDER BY p.began DESC LIMIT 1
+    ) b ON true
     GROUP BY e.id, e.account
     HAVING bool_or(e.began_seen)
     ORDER BY episodes DESC, fired_for DESC, e.account, e.id LIMIT $5

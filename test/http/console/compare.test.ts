@@ -97,7 +97,7 @@ test('says that nothing was read before the first reading, or that a moment is i
   expect(before).toContain('Nothing is known of these moments.')
   expect(before).not.toContain('Both moments are the same.')
   const since = await compared('2020-01-01', new Date().toISOString())
-  expect(since).toContain('what was read first is shown as added')
+  expect(since).toContain('what was read first is one entry')
   expect(since).not.toContain('Nothing is known of these moments.')
   const now = new Date().toISOString()
   const until = await compared(now, '2999-01-01')
@@ -109,6 +109,26 @@ test('says that nothing was read before the first reading, or that a moment is i
   expect(future).toContain('Both moments are in the future: nothing is known of them.')
   expect(future).not.toContain('Both moments are the same.')
   expect(future).not.toContain('Nothing of account')
+})
+
+test('what a first reading found is one entry of nobody, which leads to a list of it', async () => {
+  await using harness = await openConsoleHarness({}, { rules: 60, servers: 0 })
+  const from = '2020-01-01'
+  await harness.sync()
+  const path = `/changes/compare?from=${from}&to=${new Date().toISOString()}`
+  const { text } = await harness.page(path)
+  expect(rowsIn(text)).toEqual(['first reading 60 rules in default : there before Ferry looked'])
+  expect(counts(text)).toEqual(['first reading of 60', 'no difference'])
+  expect(rowsIn((await harness.page(`${path}&kind=added`)).text)).toEqual([])
+  const all = /<a href="([^"]+)">60 rules</.exec(text)?.[1]?.replaceAll('&amp;', '&')
+  const listed = (await harness.page(all!)).text
+  expect(rowsIn(listed)).toHaveLength(50)
+  for (const row of rowsIn(listed)) expect(row).toMatch(/^first reading .* rule \d+ in default \d+$/)
+  const next = /rel="next" href="([^"]+)"/.exec(listed)?.[1]?.replaceAll('&amp;', '&')
+  expect(rowsIn((await harness.page(next!)).text)).toHaveLength(10)
+  const other = `${path}&resource=mcp-servers`
+  expect(rowsIn((await harness.page(other)).text)).toEqual([])
+  expect(rowsIn((await harness.page(`${path}&account=another`)).text)).toEqual([])
 })
 
 test('a wrong address is refused with the name of what is wrong, an unknown snapshot is not found', async () => {

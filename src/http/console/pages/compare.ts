@@ -1,19 +1,21 @@
 import { z } from 'zod'
 import {
-  DIFFERENCE_KINDS,
   type DifferencePage,
+  type FirstRead,
   loadDifferencePage,
+  loadFirstRead,
   type Moments,
   type PagedDifference,
 } from '#src/inventory/compare-page.ts'
 import { listFirstReadings, loadHistoryStart } from '#src/inventory/history-start.ts'
 import { loadSnapshotPage } from '#src/inventory/snapshot-page.ts'
+import { DIFFERENCE_KINDS } from '#src/inventory/two-moments.ts'
 import { number } from '#src/model/counted.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../page.ts'
-import { changeBadge, inventoryLink, pathOf } from '../parts/changes.ts'
+import { changeBadge, firstReadEntry, inventoryLink, pathOf } from '../parts/changes.ts'
 import { compareForms } from '../parts/compare-forms.ts'
 import { futureNotice, isUnread, unreadNotice } from '../parts/compare-notices.ts'
 import { differencesList, openRoom } from '../parts/differences.ts'
@@ -95,12 +97,14 @@ async function comparison(
   const account = from.account ?? to.account ?? asked.account
   const moments = { from: from.at, to: to.at, account, kind }
   const after = readCursor(query, cursorOf(resource))
-  const [page, other, startsAt, readings] = await Promise.all([
+  const [page, other, startsAt, readings, firstRead] = await Promise.all([
     loadDifferencePage(reader, resource, moments, after && { id: after[0], account: after[1] }, PAGE_ROWS),
     loadDifferencePage(reader, otherThan(resource), moments, null, 0),
     loadHistoryStart(reader),
     listFirstReadings(reader, resource, account ?? null),
+    kind === undefined && !after ? loadFirstRead(reader, resource, moments) : null,
   ])
+  const entries: readonly Entry[] = [...(firstRead ? [firstRead] : []), ...page.differences]
   const now = new Date()
   const isKnown = Date.parse(from.at) <= now.getTime() && !isUnread(readings, pair)
   const { next } = page
@@ -111,7 +115,7 @@ ${unreadNotice(readings, pair, timezone)}
 ${futureNotice(pair, now, timezone)}
 ${inventoryTabs(query, resource, { [resource]: page.counts, [otherThan(resource)]: other.counts })}
 ${kindTabs(query, kind)}
-${table('What differs, by id', columns(resource), page.differences, isKnown ? emptyOf(page, moments) : html`Nothing is known of these moments.`)}
+${table('What differs, by id', columns(resource, query), entries, isKnown ? emptyOf(page, moments) : html`Nothing is known of these moments.`)}
 ${pager(PATH, query, next && writeCursor([next.id, next.account]))}`
 }
 
@@ -141,8 +145,8 @@ function inventoryTabs(query: URLSearchParams, here: Resource, counts: Counts): 
 
 function countsInWords(counts: DifferencePage['counts']): string {
   if (!counts) return 'many changes'
-  const words = DIFFERENCE_KINDS.filter(kind => counts[kind] > 0).map(
-    kind => `${number(counts[kind])} ${kind}`,
+  const words = DIFFERENCE_KINDS.filter(kind => counts[kind] > 0).map(kind =>
+    kind === 'first reading' ? `${kind} of ${number(counts[kind])}` : `${number(counts[kind])} ${kind}`,
   )
   return words.length > 0 ? words.join(', ') : 'no difference'
 }
@@ -161,21 +165,37 @@ function changed(query: URLSearchParams, more: Readonly<Record<string, string | 
   return href(PATH, { ...kept, ...more })
 }
 
-function columns(resource: Resource): Column<PagedDifference>[] {
+/** A row that differs, or all that first readings found. */
+type Entry = PagedDifference | FirstRead
+
+function columns(resource: Resource, query: URLSearchParams): Column<Entry>[] {
   const room = openRoom()
   return [
-    { head: 'Change', cell: row => changeBadge(row.change) },
-    { head: 'Of', cell: inventoryLink },
-    { head: resource === 'alert-rules' ? 'Folder' : 'Team', cell: row => foreign(row.folder) },
+    { head: 'Change', cell: row => changeBadge('rows' in row ? 'first reading' : row.change) },
+    {
+      head: 'Of',
+      cell: row =>
+        'rows' in row
+          ? firstReadEntry(resource, row, changed(query, { kind: 'first reading' }))
+          : inventoryLink(row),
+    },
+    {
+      head: resource === 'alert-rules' ? 'Folder' : 'Team',
+      cell: row => ('rows' in row ? null : foreign(row.folder)),
+    },
     {
       head: 'Old to new',
-      cell: row => differencesList(row, MAX_FIELDS, room, pathOf(row.resource, row.account, row.id)),
+      cell: row =>
+        'rows' in row
+          ? null
+          : differencesList(row, MAX_FIELDS, room, pathOf(row.resource, row.account, row.id)),
     },
     ...(resource === 'alert-rules'
       ? [
           {
             head: 'Updated last by',
-            cell: ({ by }: PagedDifference) => by && html`<span class="person">${foreign(by)}</span>`,
+            cell: (row: Entry) =>
+              'rows' in row || row.by === null ? null : html`<span class="person">${foreign(row.by)}</span>`,
           },
         ]
       : []),
@@ -184,5 +204,6 @@ function columns(resource: Resource): Column<PagedDifference>[] {
 
 function emptyOf({ next }: DifferencePage, { kind }: Moments): Html {
   if (next) return html`Nothing found among the first of many rows. The next page goes on.`
+  if (kind === 'first reading') return html`No first reading.`
   return kind ? html`Nothing was ${kind}.` : html`Both moments are the same.`
 }

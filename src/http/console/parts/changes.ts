@@ -1,4 +1,5 @@
 import type { ChangeKind, ChangeRow } from '#src/inventory/changes.ts'
+import type { FirstRead } from '#src/inventory/compare-page.ts'
 import { counted } from '#src/model/counted.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
@@ -50,5 +51,15 @@ export function inventoryLink(row: {
 /** What a change is of: a rule or server, or all that a first reading found. */
 export function changedLink(row: ChangeRow): Html {
   if (row.rows === null) return inventoryLink(row)
-  return html`<span>${counted(row.rows, row.resource === 'alert-rules' ? 'rule' : 'MCP server')}<br><small>in <bdi>${row.account}</bdi>: there before Ferry looked</small></span>`
+  return firstReadEntry(row.resource, { rows: row.rows, accounts: [row.account] })
+}
+
+/** All that first readings found; `all` leads to a list of it. */
+export function firstReadEntry(
+  resource: Resource,
+  { rows, accounts: [account, ...others] }: FirstRead,
+  all?: string,
+): Html {
+  const many = counted(rows, resource === 'alert-rules' ? 'rule' : 'MCP server')
+  return html`<span>${all ? html`<a href="${all}">${many}</a>` : many}<br><small>in <bdi>${account}</bdi>${others.length > 0 ? ` and ${counted(others.length, 'other account')}` : null}: there before Ferry looked</small></span>`
 }

@@ -13,7 +13,7 @@ type Pair = { readonly from: Moment; readonly to: Moment }
 /** So many accounts are named; the others are counted. */
 const MAX_NAMED = 5
 
-/** Says so if accounts were first read after the first moment: what they had then would look as if it came later. */
+/** Says so if accounts were first read after the first moment: what they had then is not known. */
 export function unreadNotice(
   readings: readonly FirstReading[],
   { from }: Pair,
@@ -23,7 +23,7 @@ export function unreadNotice(
   if (later.length === 0) return null
   const named = later.slice(0, MAX_NAMED)
   const rest = later.length - named.length
-  return html`<p class="notice warn">${named.map(({ account, at }) => html`Nothing of account ${foreign(account)} was read before ${time(at, timezone)}. `)}${rest > 0 ? `${counted(rest, 'other account')} ${rest === 1 ? 'was' : 'were'} first read later too. ` : null}What there was earlier is not known: what was read first is shown as added.</p>`
+  return html`<p class="notice warn">${named.map(({ account, at }) => html`Nothing of account ${foreign(account)} was read before ${time(at, timezone)}. `)}${rest > 0 ? `${counted(rest, 'other account')} ${rest === 1 ? 'was' : 'were'} first read later too. ` : null}What there was earlier is not known: what was read first is one entry.</p>`
 }
 
 /** Whether nothing was read up to the second moment. */
