@@ -7,8 +7,7 @@ RETURNS TABLE (
   first_reading boolean
 ) LANGUAGE sql STABLE AS $$
   SELECT c.account, 'alert-rules', CASE WHEN o.id IS NULL THEN 'added' WHEN n.id IS NULL THEN 'removed' ELSE 'changed' END,
-    c.id::text, coalesce(n.name, o.name), coalesce(n.folder_id, o.folder_id),
-    CASE WHEN n.appeared IS NULL THEN n.updater_name END,
+    c.id::text, coalesce(n.name, o.name), coalesce(n.folder_id, o.folder_id), n.updater_name,
     d.before, d.after, coalesce(f.appeared = 'first reading', false)
   FROM (
     SELECT v.account, v.id FROM ferry.alert_rule_versions v WHERE v.valid_from > least($1, $2) AND v.valid_from <= greatest($1, $2)
@@ -90,4 +89,4 @@ RETURNS TABLE (
   WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
 $$;
 
-COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories from one instant to another: one row for each rule and server that differs, whatever happened between. Raises an error if the history starts later. before and after: the fields that differ, of a change. updater_name: who had updated the rule last at the second instant; null if nobody is known to have added or changed it then, see alert_rule_versions.appeared. first_reading: what is added was found by a first reading, so nobody added it in that time.';
+COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories from one instant to another: one row for each rule and server that differs, whatever happened between. Raises an error if the history starts later. before and after: the fields that differ, of a change. updater_name: who had updated the rule last at the second instant. first_reading: what is added was found by a first reading, so nobody added it in that time.';
