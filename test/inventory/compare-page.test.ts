@@ -94,8 +94,12 @@ test('pages of any size have what differs at the end, whatever happened between'
         'ß a added added  ',
       ])
       const isCounted = !('maxBetween' in bounds)
-      expect(rules.counts).toEqual(isCounted ? { added: 2, changed: 2, removed: 2, 'first reading': 0 } : null)
-      expect(servers.counts).toEqual(isCounted ? { added: 2, changed: 2, removed: 0, 'first reading': 0 } : null)
+      expect(rules.counts).toEqual(
+        isCounted ? { added: 2, changed: 2, removed: 2, 'first reading': 0 } : null,
+      )
+      expect(servers.counts).toEqual(
+        isCounted ? { added: 2, changed: 2, removed: 0, 'first reading': 0 } : null,
+      )
     }
   }
 })
@@ -151,7 +155,13 @@ test('what a first reading found is in no page but its own, and names nobody, al
     const added = await compare(store, 'mcp-servers', { ...one, kind: 'added' }, 2, bounds)
     expect(added.found).toEqual(['ß a added added  '])
     // Backwards, nobody read anything.
-    const back = await compare(store, 'alert-rules', { from: at(6), to: at(2), kind: 'first reading' }, 2, bounds)
+    const back = await compare(
+      store,
+      'alert-rules',
+      { from: at(6), to: at(2), kind: 'first reading' },
+      2,
+      bounds,
+    )
     expect(back.found).toEqual([])
   }
 })
