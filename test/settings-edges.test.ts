@@ -48,3 +48,15 @@ describe('settings beyond their edges are not', () => {
     expect(mistakesOf({ [name]: text })).toEqual([expect.stringMatching(`^${name}: `)])
   })
 })
+
+test('calls are kept for longer than a limit counts them, also if the clock of the database gains', () => {
+  const account = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: 'key' }
+  const mistakesWith = (window: string) =>
+    mistakesOf({ ...account, FERRY_KEEP_CALLS: '1d', FERRY_LIST_LIMIT: `5/${window}` })
+  expect(mistakesWith('23h')).toEqual([])
+  for (const window of ['24h', '1430m']) {
+    expect(mistakesWith(window), window).toEqual([
+      'FERRY_KEEP_CALLS: a limit counts calls over a longer window; write more days, or forever',
+    ])
+  }
+})
