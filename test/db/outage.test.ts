@@ -16,3 +16,13 @@ test('an outage of Postgres is logged once and so is its end; an outage that fol
   }
   expect(lines).toEqual(['Postgres is unavailable; Ferry keeps trying.', 'Postgres is available again.'])
 })
+
+test('a connection that was open before the outage does not end it: others may still get none', () => {
+  const lines: string[] = []
+  const log = createOutageLog(pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).msg) }))
+  const openedAtMs = performance.now() - 1
+  const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  log.failed(new PostgresUnavailable({ url: 'postgres://127.0.0.1/x', setting: 'DATABASE_URL' }, cause))
+  log.succeeded({ openedAtMs, isReadOnly: false })
+  expect(lines).toEqual(['Postgres is unavailable; Ferry keeps trying.'])
+})

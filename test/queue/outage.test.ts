@@ -1,0 +1,14 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { createOutage } from '#src/queue/outage.ts'
+
+test('calls that fail while the queue is being closed are no outage', () => {
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line).msg) })
+  const outage = createOutage(log, 'Postgres')
+  outage.closes()
+  outage.begins('sync: add', new Error('connect ECONNREFUSED'))
+  expect(outage.lasts('sync: add')).toBe(false)
+  outage.ends('sync: add')
+  expect(lines).toEqual([])
+})
