@@ -80,3 +80,13 @@ test('a refusal closes the limit of its operation, and the later of both ends co
   const full = { waitMs: about(300_000), closedMs: about(200_000), counted: 4 }
   expect(await loadLimitState(store.pool, LIMIT, OPERATION)).toMatchObject(full)
 })
+
+test('a call counts for as long as the throttle counts it: a little longer than the window, as clocks may gain', async () => {
+  await using store = await openTestStore()
+  const long = { limitKey: LIMIT.limitKey, windows: [{ maxCalls: 1, windowMs: 6_000_000 }] }
+  await call(store, { startedAgoMs: 6_030_000, tookMs: 0 })
+  expect(await loadLimitState(store.pool, long, OPERATION)).toMatchObject({
+    waitMs: about(30_000),
+    counted: 1,
+  })
+})

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { beginTransaction } from '#src/db/long-transaction.ts'
 import { PostgresUnavailable } from '#src/db/outage.ts'
 import { createWorkLimit } from '#src/model/work-limit.ts'
@@ -27,6 +27,19 @@ test('a transaction that waits long is not ended as an idle one', async () => {
   await open.run(client => client.query(`set local idle_in_transaction_session_timeout = '500ms'`))
   await delay(1_200)
   expect(await open.end(async () => 'committed')).toBe('committed')
+})
+
+test("once it has ended, no timer sends anything over its connection, which is somebody else's then", async () => {
+  await using store = await openTestStore()
+  await store.pool.query('select')
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const ended = await beginTransaction(store.pool, NO_LIMIT)
+  expect(vi.getTimerCount()).toBe(1)
+  await ended.end(async () => {})
+  expect(vi.getTimerCount()).toBe(0)
+  await (await beginTransaction(store.pool, NO_LIMIT)).rollBack()
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test('a piece that fails ends the transaction; what comes after it fails the same way, and gives the work back', async () => {

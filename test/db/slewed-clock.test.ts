@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
+import { acquirePermits } from '#src/db/acquire-permits.ts'
+import { claimBatch, newClaim } from '#src/imports/sending/claims.ts'
 import { guardedMs } from '#src/model/limit.ts'
+import { holdLease } from '#test/support/leases.ts'
+import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const WINDOWS = [
@@ -66,4 +70,29 @@ test('no window has too many calls in true time, however the database clock is s
     ),
     { numRuns: 3, examples: [[Array(25).fill(MAX_SLEW)]] },
   )
+})
+
+test('listings and the batches of imports are both counted for 1 % longer than the platform counts them', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const limit = { limitKey: 'account:default', windows: [{ maxCalls: 1, windowMs: 6_000_000 }] }
+  const importId = await stageRows(pool, { rows: 2, batchRows: 1, status: 'running' })
+  const lease = await holdLease(pool, 'the lease')
+  const account = 'default'
+  const claiming = { pool, importId, account, lease, limit, arrivalBoundMs: 100_000, claimMs: 600_000 }
+  const claim = () => claimBatch(claiming, newClaim())
+  const listing = { account, operation: 'list-alert-rules', runId: null }
+  const list = () => acquirePermits(pool, limit, listing.operation, [listing], 100_000)
+  expect(await claim()).toMatchObject({ what: 'claimed' })
+  expect(await list()).toMatchObject({ wait: null })
+  const bounds =
+    'select extract(epoch from counted_by - started)::float8 * 1000 as ms from ferry.platform_calls'
+  expect((await pool.query(bounds)).rows).toEqual([{ ms: 101_000 }, { ms: 101_000 }])
+
+  await pool.query(
+    `update ferry.platform_calls set started = at, finished = at, counted_by = at
+     from (select clock_timestamp() - interval '6030 s' as at) t`,
+  )
+  expect(await claim()).toMatchObject({ what: 'wait' })
+  expect(await list()).toMatchObject({ acquired: [], wait: {} })
 })

@@ -3,14 +3,29 @@ import { describe, expect, test } from 'vitest'
 import { importSubscribers } from '#jobs/import-subscribers.ts'
 import type { Job } from '#jobs/job.ts'
 import { resumeImport } from '#src/imports/control/resume.ts'
+import { leaseNameOf } from '#src/imports/page.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
-import { leasesOf } from '#test/support/leases.ts'
+import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { holdLease, leasesOf } from '#test/support/leases.ts'
 import { sendBatches, UNAVAILABLE } from '#test/support/scripted-worker.ts'
+import { stageRows } from '#test/support/staged.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { IMPORTS, openImportQueueHarness, RECONCILED_IMPORTS } from '../worker/import-queue-harness.ts'
 import { BACKENDS } from '../worker/queue-harness.ts'
 import { startWorker } from './start-worker.ts'
+
+const NEVER = new AbortController().signal
+
+test('an import whose page another worker has is skipped, so that its end is not told and nothing is enqueued for it', async () => {
+  await using harness = await openFerryHarness()
+  const { ferry } = harness
+  const id = await stageRows(ferry.pool)
+  await holdLease(ferry.pool, leaseNameOf({ account: 'default', pageId: SANDBOX_PAGE_ID, method: 'email' }))
+  const signals = { signal: NEVER, cutOff: NEVER }
+  expect(await importSubscribers.run(ferry, { import: `${id}` }, signals)).toEqual({ status: 'skipped' })
+})
 
 describe.each(BACKENDS)('the work on an import, on %s,', kind => {
   test('goes on after any wake-up, however often it comes', async () => {

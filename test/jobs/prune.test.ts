@@ -37,3 +37,14 @@ test('the job also purges imports that ended a month ago, and discards stagings 
     { id: `${ended}`, purged_at: expect.any(Date) },
   ])
 })
+
+test('the job removes nothing more once its worker is told to stop, and says so', async () => {
+  await using harness = await openFerryHarness()
+  const { pool } = harness.ferry
+  const staged = await stageRows(pool, { status: 'staging' })
+  await ageImport(pool, staged, '31 days')
+  const signal = AbortSignal.abort()
+  const call = { account: '*', trigger: 'schedule' }
+  expect(await prune.run(harness.ferry, call, { signal, cutOff: signal })).toEqual({ status: 'stopped' })
+  expect(await listSummaryRows(pool, 9)).toMatchObject([{ id: `${staged}`, status: 'staging' }])
+})

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
+import type { Job } from '#jobs/job.ts'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
 import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
@@ -49,6 +50,14 @@ test('tries five times, after 1, 2, 4 and 8 minutes, then gives the night up', a
   expect(pauses).toEqual([1, 2, 4, 8])
   expect(await slotOf(harness)).toMatchObject({ attempts: 5, outcome: 'failed', retry_at: null })
   expect(await harness.query('select * from ferry.snapshots')).toEqual([])
+})
+
+test('is tried again after a minute, without an attempt spent, when others had one of its inventories for too long', async () => {
+  await using harness = await openNight()
+  const skipped: Job = { name: snapshotInventory.name, run: async () => ({ status: 'skipped' }) }
+  await using _worker = await startWorker(harness.ferry, { ...NIGHTLY, jobs: [skipped] })
+  const pauseS = await waitFor(() => pauseAfter(harness, 0), { what: 'the attempt to be skipped' })
+  expect(Math.round(pauseS / 60)).toBe(1)
 })
 
 test('takes the snapshot when the platform is back before the last attempt', async () => {

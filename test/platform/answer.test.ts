@@ -1,5 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { isRedirect, isSuccessStatus, retryAfterMs } from '#src/platform/answer.ts'
+import { momentNow } from '#src/model/moment.ts'
+import { isRedirect, isSuccessStatus, readAnswer, retryAfterMs } from '#src/platform/answer.ts'
+import { ImportData } from '#src/platform/contract.ts'
 import { refusedByPlatform, refusedWithoutEnvelope } from '#src/platform/refusal.ts'
 
 afterEach(() => {
@@ -73,4 +75,32 @@ test("a gateway's page may have done everything, unless it is a 429", () => {
   const certain = (httpStatus: number) =>
     refusedWithoutEnvelope({ httpStatus, requestId: null, retryAfterMs: null }, 'HTML').certain
   expect([429, 200, 400, 407, 413, 500, 502, 503, 504].map(certain)).toEqual([true, ...Array(8).fill(false)])
+})
+
+test('a refusal without a request_id in its body has that of the header', () => {
+  const refused = (body: object) => {
+    const verdict = readAnswer(
+      {
+        kind: 'answered',
+        permit: {
+          callId: 1n,
+          call: { account: 'a', operation: 'list-alert-rules', runId: null },
+          askedAt: momentNow(),
+        },
+        httpStatus: 500,
+        headers: { 'content-type': 'application/json', 'service-request-id': 'of-the-header' },
+        body: Buffer.from(JSON.stringify(body)),
+        answeredAtMs: 0,
+      },
+      ImportData,
+      text => text,
+    )
+    return verdict.ok ? null : verdict.refusal
+  }
+  const error = { code: 'InternalError' }
+  expect(refused({ error })).toMatchObject({ requestId: 'of-the-header', isPlatforms: false })
+  expect(refused({ error, request_id: 'of-the-body' })).toMatchObject({
+    requestId: 'of-the-body',
+    isPlatforms: true,
+  })
 })

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { refusedByPlatform } from '#src/platform/refusal.ts'
+import { retryListing } from '#src/platform/retry-listing.ts'
 import { collectRows } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { batch, context, page } from '../support/platform-calls.ts'
@@ -101,4 +103,20 @@ test('an import is sent once, whatever comes', async () => {
     refusal: { kind: 'too-frequent' },
   })
   expect(platform.received).toHaveLength(1)
+})
+
+test('a listing is not tried again before the time that Retry-After names', async () => {
+  const order: string[] = []
+  const tryAgain = (name: string, retryAfterMs: number | null, maxAttempts: number) =>
+    retryListing(
+      async () => {
+        order.push(name)
+        const about = { httpStatus: 503, requestId: 'r', retryAfterMs }
+        return { ok: false, requests: 1, refusal: refusedByPlatform(about, 'ServiceUnavailable', '') }
+      },
+      { signal: context.signal, maxAttempts, onTooFrequent() {}, onRetry() {} },
+    )
+  // Without it, the third attempt comes 1.5 s after the first at the latest.
+  await Promise.all([tryAgain('waits', 3_000, 2), tryAgain('goes on', null, 3)])
+  expect(order).toEqual(['waits', 'goes on', 'goes on', 'goes on', 'waits'])
 })

@@ -154,3 +154,22 @@ test('hostile text in calls and in the address is shown as text', async () => {
     }
   }
 })
+
+test.for([
+  ['since', [2, 0, 3], { since: 1 }, ['3', '1']],
+  ['until', [2, 3, 0], { until: 1 }, ['3']],
+] as const)(
+  'a call whose number is out of order is found by its time, %s a moment',
+  async ([, seconds, range, found]) => {
+    await using store = await openTestStore()
+    const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 10, 0, second))
+    await store.pool.query(
+      `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by)
+     select 'k', 'default', 'list-alert-rules', at, at from unnest($1::timestamptz[]) at`,
+      [seconds.map(at)],
+    )
+    const filter = Object.fromEntries(Object.entries(range).map(([edge, second]) => [edge, at(second)]))
+    const { calls } = await listCallLog(store.pool, 9, filter)
+    expect(calls.map(({ call }) => call)).toEqual(found)
+  },
+)

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { stageImport } from '#src/imports/staging/stage.ts'
@@ -192,20 +192,26 @@ test('a NUL byte, a formula and bad UTF-8 cost their lines', async () => {
   expect(staged.warnings).toEqual([expect.stringContaining('iconv')])
 })
 
-test('a file that changes while it is read is refused, and nothing stays', async () => {
-  const path = await harness.file(`email\n${'ada@example.com\n'.repeat(50_000)}`)
-  let changed = false
-  const onProgress = () => {
-    if (!changed) appendFileSync(path, 'late@example.com\n')
-    changed = true
-  }
+test.for([
+  ['grows', (path: string) => appendFileSync(path, 'late@example.com\n')],
+  ['keeps its size', (path: string) => writeFileSync(path, 'mail', { flag: 'r+' })],
+] as const)(
+  'a file that changes while it is read, and %s, is refused, and nothing stays',
+  async ([, change]) => {
+    const path = await harness.file(`email\n${'ada@example.com\n'.repeat(50_000)}`)
+    let changed = false
+    const onProgress = () => {
+      if (!changed) change(path)
+      changed = true
+    }
 
-  await expect(stageImport(harness.store, path, OPTIONS, { signal: NEVER, onProgress })).rejects.toThrow(
-    'was changed while it was read',
-  )
-  expect(await harness.recipients()).toEqual([])
-  expect(await harness.query('select from ferry.imports')).toEqual([])
-})
+    await expect(stageImport(harness.store, path, OPTIONS, { signal: NEVER, onProgress })).rejects.toThrow(
+      'was changed while it was read',
+    )
+    expect(await harness.recipients()).toEqual([])
+    expect(await harness.query('select from ferry.imports')).toEqual([])
+  },
+)
 
 test('a signal to stop ends staging, and nothing stays', async () => {
   const path = await harness.file(`email\n${'ada@example.com\n'.repeat(50_000)}`)

@@ -234,3 +234,8 @@ async function headerOf(content: Buffer, chunk: number, map = {}) {
 async function* chunks(content: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
 }
+
+test('a file without the needed column is read by the delimiter under which most fields are found', async () => {
+  const refused = await harness.refusal('E-Post;locale;a,b,c,d,e\nada@example.com;en-GB;,,,,\n')
+  expect(refused.message).toContain('its columns are E-Post, locale, "a,b,c,d,e".')
+})

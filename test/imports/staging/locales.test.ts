@@ -62,3 +62,12 @@ test('20,000 rows of which more than half have no region are sent with two optio
   const mapped = await harness.dryRun(content, { mapLocale: { de: 'de-DE', en: 'en-US' } })
   expect(mapped.summary).toMatchObject({ rejected: 0, pending: 20_000 })
 })
+
+test('only the first 1,000 different values are counted, so that a column of nonsense takes no memory', async () => {
+  const warningsAfter = async (values: number) => {
+    const nonsense = Array.from({ length: values }, (_, n) => `a@example.com,xx-${1_000 + n}\n`)
+    return (await harness.dryRun(`email,locale\n${nonsense.join('')}a@example.com,de\n`)).warnings.join()
+  }
+  expect(await warningsAfter(999)).toContain('--map-locale de=de-DE')
+  expect(await warningsAfter(1_000)).not.toContain('--map-locale')
+})

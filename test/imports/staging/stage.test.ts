@@ -175,6 +175,15 @@ test('an import that was not confirmed is discarded when told, or after 24 hours
   }
 })
 
+test('an import is discarded 24 hours after its file was read, also if the clock was set back meanwhile', async () => {
+  await using harness = await openStagingHarness()
+  const { import: id } = await harness.stage('email\nada@example.com\n')
+  await harness.query(
+    `update ferry.imports set created_at = now() + interval '1 day', staged_at = now() - interval '25 hours' where id = ${id}`,
+  )
+  expect(await removeOld(oldStagings(harness.store.pool))).toBe(1)
+})
+
 test('a staging that fills the disk gives its space back at once, and says so', async () => {
   await using harness = await openStagingHarness()
   await harness.stage('email\nada@example.com\n')
