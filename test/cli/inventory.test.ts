@@ -217,6 +217,8 @@ test('ferry snapshots diff shows folder, who, old and new values with their type
   expect(stdout).toMatch(
     /changed +18446744073709551615 +disk full +18446744073709551615 +enabled: true → false, folder_id: 7 → .* +Ada Lovelace$/m,
   )
+  // Team 5 of the server stands in no column of folders.
+  expect(stdout).toMatch(/changed +s1 +new name +server_name: /m)
   expect(stdout).toContain('4 differences.')
   const [, changed] = jsonLines(await cli.ferryRun('snapshots diff 1 2 --json'))
   expect(changed).toMatchObject({

@@ -124,10 +124,12 @@ test('a reset starts again from the sample data, with nothing received', async (
 
 test('an unknown command, an unknown field and an unknown row are named in the error', async () => {
   await using sandbox = await openSmallSandbox()
-  expect(await tell(sandbox, 'explode')).toMatchObject({
-    status: 404,
-    body: { error: expect.stringContaining('mutate') },
-  })
+  for (const unknown of ['explode', 'constructor']) {
+    expect(await tell(sandbox, unknown)).toMatchObject({
+      status: 404,
+      body: { error: expect.stringContaining('mutate') },
+    })
+  }
   expect(await tell(sandbox, 'mutate', { count: 1, often: true })).toMatchObject({
     status: 400,
     body: { error: expect.stringContaining('often') },

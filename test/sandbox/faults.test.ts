@@ -52,6 +52,15 @@ test('the n-th call of an operation fails, those before and after it do not, nor
   expect(statuses).toEqual([200, 200, 200, 500, 200])
 })
 
+test('of several faults for a call the first injected is used, and all of them count the call', async () => {
+  await using sandbox = await unlimited()
+  sandbox.state.inject({ kind: 'error', code: 'InternalError' }, { nth: 1 })
+  sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' }, { every: 2 })
+  sandbox.state.inject({ kind: 'error', code: 'BadRequest' }, { nth: 2 })
+  const statuses = [await list(sandbox), await list(sandbox), await list(sandbox)].map(heard => heard.status)
+  expect(statuses).toEqual([500, 503, 200])
+})
+
 test('without a number every call fails until the faults are cleared', async () => {
   await using sandbox = await unlimited()
   sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' })
