@@ -161,3 +161,19 @@ describe('a first reading', () => {
     expect(runs.map(row => row.first_read)).toEqual([1, 1, 1, 1])
   })
 })
+
+test.each(['["1"]', '["1", "2"]'])(
+  'a folder that two lists of folders had was listed last with the later of them, though %s was long ago',
+  async longAgo => {
+    await using harness = await openFerryHarness(SMALL)
+    const known = rules([1], { createdAtS: OLD_S })
+    for (const folders of [[1n], [1n, 2n]]) await syncListed(restarted(harness), [known], { folders })
+    await harness.query(
+      `update ferry.sync_runs set started_at = started_at - interval '3 hours' where scope -> 'folders' = $1::jsonb`,
+      [longAgo],
+    )
+    const betweenBoth = rules([2], { createdAtS: NOW_S - 7_200n })
+    await syncListed(restarted(harness), [[...known, ...betweenBoth]], { folders: [1n] })
+    expect(await appeared(harness)).toEqual(['1 first reading', '2 unexplained'])
+  },
+)

@@ -106,6 +106,27 @@ test.each([
   },
 )
 
+test('a field that was null, or is null now, is a field that differs', async () => {
+  await using store = await openTestStore()
+  for (const [n, text] of [null, 'UTC', null].entries()) {
+    const span = { name: 'same', from: at(n + 1), to: at(n + 2) }
+    await insertRuleVersion(store.pool, { ...span, timezone: text })
+    await insertServerVersion(store.pool, { ...span, ...(text && { description: text }) })
+  }
+  for (const [changes, field] of [
+    ['alert_rule_changes', 'timezone'],
+    ['mcp_server_changes', 'description'],
+  ]) {
+    const { rows } = await store.pool.query(
+      `select before, after from ferry.${changes} where change = 'changed' order by observed_at`,
+    )
+    expect(rows).toEqual([
+      { before: { [`${field}`]: null }, after: { [`${field}`]: 'UTC' } },
+      { before: { [`${field}`]: 'UTC' }, after: { [`${field}`]: null } },
+    ])
+  }
+})
+
 test('changes as the command line lists them are those of the views, of both inventories, the newest first', async () => {
   await using store = await openTestStore()
   for (const insert of [insertRule, insertServer]) {
