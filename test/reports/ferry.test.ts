@@ -45,7 +45,7 @@ test('limit_use counts the calls of each minute against what the settings allow'
     { at: at('01:00'), ms: 10, status: 200 },
     { at: at('01:30'), ms: 10, status: 429, account: 'b' },
     { at: at('01:59.999'), account: 'b' },
-    { at: at('01:00'), key: 'account:c', account: 'c', operation: 'import-subscribers' },
+    { at: at('01:00'), key: 'account:c', account: 'c', operation: 'import-subscribers', status: 503 },
   ])
   await saveCallsPerMinute(store.pool, [
     { limitKey: 'account:a', operation: 'list-alert-rules', windows: [{ maxCalls: 12, windowMs: 60_000 }] },
