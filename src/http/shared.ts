@@ -31,7 +31,6 @@ export function shared<T>(
       kept = { value, atMs: performance.now() }
       return value
     } catch (error) {
-      kept = null
       onFailure(error)
       return null
     }
