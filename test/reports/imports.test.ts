@@ -47,3 +47,27 @@ test('the reports about imports count what was sent, to whom by locale, and what
   )
   expect(throughput).toEqual({ account: 'default', calls: 4, rows: 20, allowed: 3_000 })
 })
+
+test('import_funnel has every row of the file in one of its counts, and says how many are in none', async () => {
+  await using harness = await openFerryHarness({})
+  const { pool } = harness.ferry
+  await stageRows(pool, { rows: 1, batchRows: 1 })
+  await pool.query(
+    `update ferry.imports set read = 1000, rejected = 7, rejected_by_platform = 3, duplicate = 10, suppressed = 20,
+       already_imported = 40, recipients = 500, sent = 300, uncertain = 80`,
+  )
+  const [funnel] = await harness.query('select * from ferry.import_funnel')
+  expect(funnel).toMatchObject({
+    read: 1_000,
+    rejected_by_check: 4,
+    duplicate: 10,
+    suppressed: 20,
+    already_imported: 40,
+    to_send: 503,
+    rejected_by_platform: 3,
+    sent: 300,
+    uncertain: 80,
+    pending: 120,
+    missing: 1_000 - (500 + 7 + 10 + 20 + 40),
+  })
+})
