@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { callsPerMinute, saveCallsPerMinute } from '#src/db/calls-per-minute.ts'
-import { addRun } from '#test/support/runs.ts'
+import { recordSkipped, startRun } from '#src/inventory/ledger.ts'
+import { addRun, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 type Call = {
@@ -149,20 +151,22 @@ test('runs_health counts runs by their end, and says how long they took', async 
   ] as const) {
     await addRun(pool, { end })
   }
+  await recordSkipped(pool, NEW_RUN, 'another run is syncing it')
   await pool.query(`update ferry.sync_runs set finished_at = started_at + id * interval '10 seconds'`)
+  await startRun(pool, NEW_RUN, { token: randomUUID() })
   const { rows } = await pool.query(
     `select runs, succeeded, held, partial, failed, skipped, running, added, changed, removed, quarantined, requests,
        p50::text, longest::text, last_error_code from ferry.runs_health()`,
   )
   expect(rows).toEqual([
     {
-      runs: 4,
+      runs: 6,
       succeeded: 1,
       held: 1,
       partial: 1,
       failed: 1,
-      skipped: 0,
-      running: 0,
+      skipped: 1,
+      running: 1,
       added: 2,
       changed: 1,
       removed: 1,
