@@ -61,3 +61,15 @@ test('it shows runs, imports and slots with the worker that does them, and nothi
   await pool.query(`update ferry.leases set expires_at = clock_timestamp()`)
   expect(await work()).toEqual([])
 })
+
+test('imports by several methods, of several pages and accounts, are sent at once: each has a lease of its own', async () => {
+  await using store = await openTestStore()
+  const page = { account: 'default', pageId: 7n, method: 'email' }
+  const pages = [page, { ...page, method: 'im' }, { ...page, pageId: 8n }, { ...page, account: 'other' }]
+  const ids: bigint[] = []
+  for (const one of pages) {
+    ids.push(await stageRows(store.pool, one))
+    await acquireLease(store.pool, pageLeaseName(one), 'one', log)
+  }
+  expect((await listWorkUnderWay(store.pool, 10)).map(({ number }) => number)).toEqual(ids)
+})
