@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { recordSkipped } from '#src/inventory/ledger.ts'
 import { type Watched, watch } from '#src/notify/watch.ts'
 import { savePromises } from '#src/reports/promises.ts'
 import { PROMISE } from '#test/support/promise.ts'
+import { NEW_RUN } from '#test/support/runs.ts'
 import { type NotifyHarness, openNotifyHarness } from './notify-harness.ts'
 import { status } from './receiver.ts'
 
@@ -30,13 +32,15 @@ test('an inventory whose last three runs failed is told once, and once that one 
   await failing(2)
   await watchOf(harness)
   expect(await told(harness)).toEqual([])
+  // A run that was skipped says nothing of the platform.
+  await recordSkipped(harness.ferry.pool, NEW_RUN, 'another run is syncing it')
   await failing(1)
   await watchOf(harness)
   await failing(1)
   await watchOf(harness)
   expect(await told(harness)).toEqual(['run.failing raised default alert-rules'])
   const [event] = await harness.query('select data from ferry.events')
-  expect(event).toEqual({ data: { inventory: 'alert-rules', run: '3', code: 'AccessDenied' } })
+  expect(event).toEqual({ data: { inventory: 'alert-rules', run: '4', code: 'AccessDenied' } })
   harness.sandbox.state.faults.clear()
   expect(await harness.sync()).toMatchObject({ status: 'succeeded' })
   await watchOf(harness)
