@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { EventKey } from '#src/model/event.ts'
+import type { Notifier } from '#src/notify/notifier.ts'
 import { recordResult } from '#src/notify/pending.ts'
 import { savePromises } from '#src/reports/promises.ts'
 import { PROMISE } from '#test/support/promise.ts'
@@ -49,7 +50,7 @@ test.for([
     await harness.query('delete from ferry.events')
     harness.receiver.received.length = 0
     for (const subject of ['1', '2', '3']) await harness.raise({ subject })
-    expect(await notifier.look()).toBe(5_000)
+    await expectWait(notifier, 5_000)
     expect(harness.receiver.received).toHaveLength(sent)
   }
 })
@@ -68,7 +69,7 @@ test('a refused message holds up those of its kind, account and subject, and no 
     response.writeHead(isFirst && receiver.received.length === 1 ? 400 : 200).end()
   }
   const notifier = harness.openNotifier()
-  expect(await notifier.look()).toBe(5_000)
+  await expectWait(notifier, 5_000)
   const told = () => receiver.messages().map(({ type, data }) => `${type} ${data.account} ${data.state}`)
   const atOnce = [
     'import.paused default raised',
@@ -78,9 +79,7 @@ test('a refused message holds up those of its kind, account and subject, and no 
   ]
   expect(told()).toEqual(atOnce)
   // Still so while it waits; the wait gets shorter.
-  const waitMs = await notifier.look()
-  expect(waitMs).toBeGreaterThan(0)
-  expect(waitMs).toBeLessThanOrEqual(5_000)
+  await expectWait(notifier, 5_000)
   expect(told()).toEqual(atOnce)
   await harness.endWaiting()
   await notifier.look()
@@ -92,18 +91,16 @@ test('of several that wait, the next look is when the first of them is due', asy
   harness.receiver.answer = status(400)
   const notifier = harness.openNotifier()
   await harness.raise({ subject: '1' })
-  expect(await notifier.look()).toBe(5_000)
+  await expectWait(notifier, 5_000)
   await harness.raise({ subject: '2' })
   await harness.query(
     `update ferry.events set retry_at = clock_timestamp() + interval '4 min' where subject = '1'`,
   )
-  expect(await notifier.look()).toBe(5_000)
+  await expectWait(notifier, 5_000)
   await harness.query(
     `update ferry.events set retry_at = clock_timestamp() + case subject when '1' then interval '1 min' else interval '4 min' end`,
   )
-  const waitMs = await notifier.look()
-  expect(waitMs).toBeGreaterThan(0)
-  expect(waitMs).toBeLessThanOrEqual(60_000)
+  await expectWait(notifier, 60_000)
 })
 
 test('more messages than one look takes are all sent, each once, in their order', async () => {
@@ -186,4 +183,15 @@ test('a worker that watches does so again after twenty seconds, and not before',
 
 async function late(harness: NotifyHarness): Promise<number> {
   return (await harness.query(`select from ferry.events where kind = 'inventory.late'`)).length
+}
+
+/** Looks until nothing is left that can be sent at once. What is left then waits, for so long at most. */
+async function expectWait(notifier: Pick<Notifier, 'look'>, maxMs: number): Promise<void> {
+  let waitMs = 0
+  for (let looks = 0; waitMs === 0; looks++) {
+    expect(looks).toBeLessThan(4)
+    waitMs = await notifier.look()
+  }
+  expect(waitMs).toBeGreaterThan(0)
+  expect(waitMs).toBeLessThanOrEqual(maxMs)
 }
