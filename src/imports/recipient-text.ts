@@ -25,7 +25,7 @@ export function namedIn(message: string, addressees: readonly Addressee[]): bigi
 }
 
 /** No more of a message is searched: it names some thousands of recipients then, and the others are found by halving. */
-const MAX_SEARCHED = 200_000
+const MAX_SEARCHED = 50_000
 
 /** Returns the beginning of a message without its last word if it is cut: of an address the beginning may be another one. */
 function wholeWords(message: string): string {
@@ -35,19 +35,19 @@ function wholeWords(message: string): string {
   return message.slice(0, end)
 }
 
-/**
- * Whether `message` is about the page: it names the page, or the field `page_id`, and nothing that differs from row to row (a
- * recipient, a component, or a field of a row).
- */
-export function isAboutPage(
-  message: string,
-  pageId: bigint,
-  rows: readonly (Addressee & { readonly componentIds: readonly string[] })[],
-): boolean {
+type Rows = readonly (Addressee & { readonly componentIds: readonly string[] })[]
+
+/** Whether `message` is about the page: it names the page, or the field `page_id`, and nothing that differs from row to row. */
+export function isAboutPage(message: string, pageId: bigint, rows: Rows): boolean {
+  const text = lowerCase(message)
+  return (hasToken(text, String(pageId)) || PAGE_FIELD.test(text)) && isAboutNoRow(message, rows)
+}
+
+/** Whether `message` names nothing that differs from row to row: no recipient, no component, and no field of a row. */
+export function isAboutNoRow(message: string, rows: Rows): boolean {
   const text = lowerCase(message)
   const components = new Set(rows.flatMap(row => row.componentIds.map(lowerCase)))
   return (
-    (hasToken(text, String(pageId)) || PAGE_FIELD.test(text)) &&
     !ROW_FIELD.test(text) &&
     namedIn(message, rows).length === 0 &&
     ![...components].some(component => component !== '' && hasToken(text, component))

@@ -160,12 +160,13 @@ const COLUMNS = `
   where c.relnamespace = 'ferry'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
   order by c.relname, a.attnum`
 
-/** A function that writes is volatile. */
+/** A function that writes is volatile. Those of extensions, which somebody may have put into the schema, are not Ferry's. */
 const WRITING_FUNCTIONS = `
   select format('ferry.%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid)) as name,
     coalesce(has_function_privilege(r.oid, p.oid, 'execute'), true) as "mayCall"
   from pg_proc p left join pg_roles r on r.rolname = $1
-  where p.pronamespace = 'ferry'::regnamespace and p.provolatile = 'v'
+  where p.pronamespace = 'ferry'::regnamespace and p.provolatile = 'v' and not exists (
+    select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
   order by 1`
 
 const FACTS = `

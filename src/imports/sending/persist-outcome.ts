@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { recordCallEnd } from '#src/db/call-log.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { isAboutPage, namedIn, withoutRecipients } from '#src/imports/recipient-text.ts'
+import { isAboutNoRow, isAboutPage, namedIn, withoutRecipients } from '#src/imports/recipient-text.ts'
 import type { ImportCall } from '#src/platform/client.ts'
 import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
 import { findClaimed } from './batch-in-flight.ts'
@@ -16,6 +16,8 @@ import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
 import { rejectRows } from './reject-rows.ts'
 import { endSetAside } from './set-aside.ts'
 import { retrySuspects } from './suspects.ts'
+
+const NOT_FOUND = 'ResourceNotFound'
 
 /** A call that is over, or was not made. */
 export type CallOutcome = {
@@ -98,7 +100,9 @@ function responseOf(
   const { refusal } = answer
   // The status, which Ferry put there, is no page.
   const words = refusal.message.replace(`(HTTP ${refusal.httpStatus})`, '')
-  const isWrongPage = refusal.code !== lastCode && isAboutPage(words, pageId, rows)
+  // "The status page does not exist", in any language: what was not found and is nothing of a row is the page.
+  const isPage = isAboutPage(words, pageId, rows) || (refusal.code === NOT_FOUND && isAboutNoRow(words, rows))
+  const isWrongPage = refusal.code !== lastCode && isPage
   return { kind: 'refused', refusal, namedLines: namedIn(words, rows), isWrongPage }
 }
 

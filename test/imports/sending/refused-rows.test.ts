@@ -261,7 +261,7 @@ test('the HTTP status is not taken for the number of the page', async () => {
   const found = bad(3)
   harness.sandbox.state.onCall(call =>
     found(call).length > 0
-      ? { kind: 'error', code: 'ResourceNotFound', message: 'Something is gone.' }
+      ? { kind: 'error', code: 'BadRequest', message: 'Something is gone.' }
       : undefined,
   )
   const id = await harness.stage({ rows: 4, pageId: 400n })
