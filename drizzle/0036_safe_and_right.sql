@@ -92,6 +92,36 @@ COMMENT ON COLUMN ferry.import_reasons.rejected_by IS 'file: by the check of the
 COMMENT ON COLUMN ferry.import_reasons.reason IS 'Why, as a code.';
 COMMENT ON COLUMN ferry.import_reasons.rows IS 'How many rows.';
 --> statement-breakpoint
+-- Puts smaller batches in the place of one, uncertain or sent, of which lines are set aside: those were not in the call, so
+-- each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch was sent,
+-- the reasons of those lines stay too: refused alone, they are rejects.
+-- The two settings: see claim_batch.sql.
+CREATE OR REPLACE FUNCTION ferry.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v ferry.import_batches;
+BEGIN
+  SELECT * INTO v FROM ferry.import_batches b WHERE b.id = p_batch;
+  INSERT INTO ferry.import_batches (import_id, parent_id, from_line, to_line, rows, state, resends, uncertain,
+      reasons, claimed_at, call_id, sent_at, http_status, error_code, request_id, message)
+    SELECT v.import_id, v.id, min(r.line), max(r.line), count(*), CASE WHEN r.aside THEN 'ready' ELSE v.state END,
+      v.resends, CASE WHEN r.aside THEN p_was_uncertain ELSE v.uncertain END,
+      CASE WHEN r.aside AND v.state = 'sent'
+        THEN jsonb_build_object(min(r.line)::text, v.reasons -> min(r.line)::text) ELSE '{}' END,
+      CASE WHEN NOT r.aside THEN v.claimed_at END, CASE WHEN NOT r.aside THEN v.call_id END,
+      CASE WHEN NOT r.aside THEN v.sent_at END,
+      CASE WHEN NOT r.aside THEN v.http_status END, CASE WHEN NOT r.aside THEN v.error_code END,
+      CASE WHEN NOT r.aside THEN v.request_id END, CASE WHEN NOT r.aside THEN v.message END
+    FROM (
+      SELECT r.line, r.aside, count(*) FILTER (WHERE r.aside) OVER (ORDER BY r.line) AS asides_before FROM (
+        SELECT r.line, r.line = ANY (v.set_aside) AS aside FROM ferry.import_recipients r
+        WHERE r.import_id = v.import_id AND r.line BETWEEN v.from_line AND v.to_line) r) r
+    GROUP BY r.aside, r.asides_before;
+  UPDATE ferry.import_batches b SET state = 'split', set_aside = '{}', reasons = '{}' WHERE b.id = p_batch;
+END $$;
+
+COMMENT ON FUNCTION ferry.carve_batch IS 'Puts smaller batches in the place of an uncertain or sent one of which lines are set aside. For Ferry itself.';
+--> statement-breakpoint
 -- One row for each addition, change, removal and return of a rule. `before` and `after` hold the fields that differ. Each
 -- version looks up the version before it, so that a condition on the rule or on the time reaches the index. Before the
 -- history starts nobody knows whether a version had one before it.
@@ -243,7 +273,8 @@ $$;
 COMMENT ON FUNCTION ferry.call_latency IS 'How long the platform took to answer: account, operation, calls, unanswered (without an HTTP status), and p50, p95, p99 and longest of the answered ones. Since: one day ago by default.';
 --> statement-breakpoint
 -- A rule that differs has a version that began or ended between the two instants, so only such versions are read. The
--- fields of rules are compared one by one: a version as jsonb would take ten times as long.
+-- fields of rules are compared one by one: a version as jsonb would take ten times as long. What only some rows need is asked for in
+-- a WHERE: as a condition of the join, it would be looked up for all.
 CREATE OR REPLACE FUNCTION ferry.changes_between(a timestamptz, b timestamptz)
 RETURNS TABLE (
   account text, inventory text, change text, id text, name text, folder_id numeric(20, 0), updater_name text, before jsonb, after jsonb,
@@ -293,8 +324,9 @@ RETURNS TABLE (
   ) d ON o.id IS NOT NULL AND n.id IS NOT NULL
   LEFT JOIN LATERAL (
     SELECT v.appeared FROM ferry.alert_rule_versions v
-    WHERE v.id = c.id AND v.account = c.account AND v.valid_from > $1 ORDER BY v.valid_from LIMIT 1
-  ) f ON o.id IS NULL AND $1 < $2
+    WHERE v.id = c.id AND v.account = c.account AND v.valid_from > $1 AND o.id IS NULL AND $1 < $2
+    ORDER BY v.valid_from LIMIT 1
+  ) f ON true
   WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
   UNION ALL
   SELECT c.account, 'mcp-servers', CASE WHEN o.server_id IS NULL THEN 'added' WHEN n.server_id IS NULL THEN 'removed' ELSE 'changed' END,
@@ -325,8 +357,9 @@ RETURNS TABLE (
   ) d ON o.server_id IS NOT NULL AND n.server_id IS NOT NULL
   LEFT JOIN LATERAL (
     SELECT v.appeared FROM ferry.mcp_server_versions v
-    WHERE v.server_id = c.server_id AND v.account = c.account AND v.valid_from > $1 ORDER BY v.valid_from LIMIT 1
-  ) f ON o.server_id IS NULL AND $1 < $2
+    WHERE v.server_id = c.server_id AND v.account = c.account AND v.valid_from > $1 AND o.server_id IS NULL AND $1 < $2
+    ORDER BY v.valid_from LIMIT 1
+  ) f ON true
   WHERE o.fingerprint IS DISTINCT FROM n.fingerprint AND ferry.expect_history(least($1, $2))
 $$;
 
@@ -401,11 +434,8 @@ RETURNS TABLE (
   account text, id numeric(20, 0), began timestamptz, ended timestamptz, began_seen boolean, was_cleared boolean
 ) LANGUAGE sql STABLE AS $$
   SELECT f.account, f.id, f.began, f.ended,
-    coalesce(
-      (SELECT false FROM ferry.alert_rule_versions v
-       WHERE v.id = f.id AND v.account = f.account AND v.valid_from = f.began AND v.appeared IS NOT NULL LIMIT 1),
-      (SELECT true FROM ferry.alert_rule_versions v
-       WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.began LIMIT 1), false),
+    coalesce((SELECT v.valid_from < f.began OR v.appeared IS NULL FROM ferry.alert_rule_versions v
+      WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.began ORDER BY v.valid_from DESC LIMIT 1), false),
     coalesce((SELECT v.valid_to > f.ended OR v.valid_to IS NULL AND f.ended IS NOT NULL FROM ferry.alert_rule_versions v
       WHERE v.id = f.id AND v.account = f.account AND v.valid_from <= f.ended ORDER BY v.valid_from DESC LIMIT 1), false)
   FROM (
@@ -1028,8 +1058,11 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
     FROM known e
     LEFT JOIN LATERAL (
       SELECT p.ended FROM ferry.alert_rule_firings p
-      WHERE p.id = e.id AND p.account = e.account AND p.began < e.began ORDER BY p.began DESC LIMIT 1
-    ) b ON e.ended_before IS NULL AND e.began - $2 <= coalesce($1, now() - interval '7 days')
+      WHERE p.id = e.id AND p.account = e.account AND p.began < e.began
+        -- As a condition of the join, it would be asked after the look.
+        AND e.ended_before IS NULL AND e.began - $2 <= coalesce($1, now() - interval '7 days')
+      ORDER BY p.began DESC LIMIT 1
+    ) b ON true
     GROUP BY e.id, e.account
     HAVING bool_or(e.began_seen)
     ORDER BY episodes DESC, fired_for DESC, e.account, e.id LIMIT $5

@@ -44,50 +44,53 @@ describe('while a call fails that pauses the import', () => {
     ],
   ]
 
-  test.for(FAILING)('a person may cancel it, and is told if they paused it: %s', async ([, before, fault]) => {
-    await using harness = await openImportHarness()
-    const { pool } = harness.ferry
-    const stage = async () => {
-      const id = await harness.stage({ rows: 13 })
-      await sendBatches(pool, id, before)
-      await ageImport(pool, id, '1 hour')
-      return id
-    }
-    const cancelled = await stage()
-    during(harness, () => cancelImport(pool, cancelled, ADA), fault)
-    expect(await harness.work(cancelled)).toBe('cancelled')
-    expect(await harness.importRow(cancelled)).toMatchObject({
-      finished_at: expect.any(Date),
-      pause_code: null,
-      pause_request_id: null,
-    })
-    expect(await loadSummary(pool, cancelled)).toMatchObject({
-      status: 'cancelled',
-      pending: 13,
-      uncertain: 0,
-    })
+  test.for(FAILING)(
+    'a person may cancel it, and is told if they paused it: %s',
+    async ([, before, fault]) => {
+      await using harness = await openImportHarness()
+      const { pool } = harness.ferry
+      const stage = async () => {
+        const id = await harness.stage({ rows: 13 })
+        await sendBatches(pool, id, before)
+        await ageImport(pool, id, '1 hour')
+        return id
+      }
+      const cancelled = await stage()
+      during(harness, () => cancelImport(pool, cancelled, ADA), fault)
+      expect(await harness.work(cancelled)).toBe('cancelled')
+      expect(await harness.importRow(cancelled)).toMatchObject({
+        finished_at: expect.any(Date),
+        pause_code: null,
+        pause_request_id: null,
+      })
+      expect(await loadSummary(pool, cancelled)).toMatchObject({
+        status: 'cancelled',
+        pending: 13,
+        uncertain: 0,
+      })
 
-    const paused = await stage()
-    during(harness, () => pauseImport(pool, paused, ADA), fault)
-    expect(await harness.work(paused)).toBe('paused')
-    expect(await harness.importRow(paused)).toMatchObject({
-      pause_message: expect.stringMatching(/^A person paused it\. ./),
-      pause_code: fault.code,
-      pause_request_id: expect.stringMatching(/./),
-    })
-    await cancelImport(pool, paused, ADA)
+      const paused = await stage()
+      during(harness, () => pauseImport(pool, paused, ADA), fault)
+      expect(await harness.work(paused)).toBe('paused')
+      expect(await harness.importRow(paused)).toMatchObject({
+        pause_message: expect.stringMatching(/^A person paused it\. ./),
+        pause_code: fault.code,
+        pause_request_id: expect.stringMatching(/./),
+      })
+      await cancelImport(pool, paused, ADA)
 
-    const resumed = await stage()
-    const pauseAndResume = async () => {
-      await pauseImport(pool, resumed, ADA)
-      await resumeImport(pool, resumed, ADA)
-    }
-    during(harness, pauseAndResume, fault)
-    // Whoever resumes it gives it ten more failures.
-    const isTenth = before === NINE_FAILURES
-    expect(await harness.work(resumed)).toBe(isTenth ? 'waiting' : 'paused')
-    expect(await harness.importRow(resumed)).toMatchObject({ pause_code: isTenth ? null : fault.code })
-  })
+      const resumed = await stage()
+      const pauseAndResume = async () => {
+        await pauseImport(pool, resumed, ADA)
+        await resumeImport(pool, resumed, ADA)
+      }
+      during(harness, pauseAndResume, fault)
+      // Whoever resumes it gives it ten more failures.
+      const isTenth = before === NINE_FAILURES
+      expect(await harness.work(resumed)).toBe(isTenth ? 'waiting' : 'paused')
+      expect(await harness.importRow(resumed)).toMatchObject({ pause_code: isTenth ? null : fault.code })
+    },
+  )
 })
 
 test('after calls that failed there is one at a time, until one is accepted', async () => {

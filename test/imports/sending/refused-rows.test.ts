@@ -260,9 +260,7 @@ test('the HTTP status is not taken for the number of the page', async () => {
   harness.sandbox.state.subscribers.addPage(400n)
   const found = bad(3)
   harness.sandbox.state.onCall(call =>
-    found(call).length > 0
-      ? { kind: 'error', code: 'BadRequest', message: 'Something is gone.' }
-      : undefined,
+    found(call).length > 0 ? { kind: 'error', code: 'BadRequest', message: 'Something is gone.' } : undefined,
   )
   const id = await harness.stage({ rows: 4, pageId: 400n })
   expect(await harness.work(id)).toBe('completed')
