@@ -111,6 +111,19 @@ test('changed tools of MCP servers are told with their servers; their order and 
   ])
 })
 
+test('of many servers whose tools changed the first twenty are named', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const { state } = harness.sandbox
+  const sync = () => harness.sync({ resource: 'mcp-servers' })
+  const ids = Array.from({ length: 21 }, () => state.addServer({ tools: [] }).server_id)
+  await sync()
+  for (const id of ids) state.changeServer(id, { tools: [{ name: 'a', description: 'Reads' }] })
+  await sync()
+  expect(await events(harness)).toMatchObject([
+    { data: { servers: 21, serverIds: ids.toSorted().slice(0, 20) } },
+  ])
+})
+
 test('one more tool of the same name is told, and so is one that has no name', async () => {
   await using harness = await openFerryHarness(SMALL)
   const a = { name: 'a', description: 'Reads' }

@@ -134,6 +134,8 @@ test('changes as the command line lists them are those of the views, of both inv
     await insert(store, { name: 'two', from: 2, to: 3 })
     await insert(store, { name: 'two', from: 5 })
     await insert(store, { account: 'b', name: 'other', from: 3, to: 5 })
+    // So many began that a page is full of them before it comes to what was removed at 3.
+    for (const account of ['c', 'd', 'e']) await insert(store, { account, name: 'first', from: 1 })
   }
   const all = await Array.fromAsync(listChanges(store.pool, {}, null))
   const { rows } = await store.pool.query(
