@@ -110,6 +110,8 @@ test('a snapshot names an instant; the difference between two tells what was add
   const after = await takeSnapshot(harness.ferry, { account: 'default', trigger: 'manual' }, NEVER)
   expect(await diffSnapshots(harness.ferry.pool, before.snapshot!, after.snapshot!)).toEqual([
     {
+      account: 'default',
+      rows: null,
       resource: 'alert-rules',
       change: 'changed',
       id: `${changed!.id}`,
@@ -121,6 +123,8 @@ test('a snapshot names an instant; the difference between two tells what was add
       after: expect.stringContaining('"renamed"'),
     },
     {
+      account: 'default',
+      rows: null,
       resource: 'alert-rules',
       change: 'removed',
       id: `${removed!.id}`,
@@ -132,6 +136,8 @@ test('a snapshot names an instant; the difference between two tells what was add
       after: null,
     },
     {
+      account: 'default',
+      rows: null,
       resource: 'mcp-servers',
       change: 'added',
       id: server.server_id,

@@ -25,13 +25,16 @@ export async function retrySuspects(
 }
 
 /**
- * Has those suspects sent once more around which the platform has accepted rows: a batch that held the suspect was refused
- * with the same code, rows of it were accepted since, and none was rejected. Returns how many.
+ * Has those suspects sent once more that the page cannot be blamed for: the platform has accepted a call that was made after
+ * theirs, or rows around them (a batch that held the suspect was refused with the same code, rows of it were accepted since,
+ * and none was rejected). Returns how many.
  */
 export async function retrySuspectsAmongSent(client: PoolClient, importId: bigint): Promise<number> {
   const { rowCount } = await client.query(
     `update ferry.import_batches b set state = 'ready'
-     where b.import_id = $1 and b.state = 'doubted' and exists (
+     where b.import_id = $1 and b.state = 'doubted' and (exists (
+       select from ferry.import_batches s where s.import_id = $1 and s.state = 'sent' and s.call_id > b.call_id)
+     or exists (
        with recursive around as (
          select p.* from ferry.import_batches p where p.id = b.parent_id
          union all
@@ -43,7 +46,7 @@ export async function retrySuspectsAmongSent(client: PoolClient, importId: bigin
          where s.import_id = $1 and s.state = 'sent' and s.from_line between a.from_line and a.to_line)
        and not exists (
          select from ferry.import_rejects j
-         where j.import_id = $1 and j.origin = 'platform' and j.line between a.from_line and a.to_line))`,
+         where j.import_id = $1 and j.origin = 'platform' and j.line between a.from_line and a.to_line)))`,
     [importId],
   )
   return rowCount ?? 0
