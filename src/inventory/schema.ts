@@ -55,7 +55,7 @@ export const syncRuns = ferry.table(
   t => [
     // Nulls first is the order of `order by id desc`: with Drizzle's own, these would give no order at all.
     index('sync_runs_by_resource').on(t.account, t.resource, t.id.desc().nullsFirst()),
-    // The last run of an inventory that was complete, and the last that was not, however many there are.
+    // The last run that was complete, and the last that was not.
     index('sync_runs_complete')
       .on(t.account, t.resource, sql`(${t.scope} -> 'folders')`, t.id.desc().nullsFirst())
       .where(sql`${t.status} in ('succeeded', 'held')`),
@@ -64,7 +64,6 @@ export const syncRuns = ferry.table(
       .where(sql`${t.status} in ('failed', 'partial')`),
     index('sync_runs_by_start').on(t.started_at),
     index('sync_runs_first_readings').on(t.applied_at).where(sql`${t.first_read} > 0`),
-    // The latest instant that was applied, see `settled_at`.
     index('sync_runs_by_applied').on(t.applied_at).where(sql`${t.applied_at} is not null`),
     index('sync_runs_unfinished').on(t.id).where(sql`${t.finished_at} is null`),
     check('sync_runs_resource', isOneOf(t.resource, RESOURCES)),

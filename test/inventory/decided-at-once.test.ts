@@ -1,0 +1,95 @@
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
+import { ADA } from '#test/support/acted-by.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+
+const NEVER = new AbortController().signal
+const SMALL = { rules: 0, servers: 0 }
+
+/** Twenty rules in folder 1 and twenty in folder 2. */
+const EVERYTHING = [...rules(upTo(20)), ...rules(upTo(40).slice(20), { folder: 2n })]
+const keep = (...ids: number[]) => EVERYTHING.filter(rule => ids.includes(Number(rule.id)))
+const FOLDER_1 = { folders: [1n] }
+const FOLDER_2 = { folders: [2n] }
+
+function outcomes(harness: FerryHarness) {
+  return harness.query('select outcome, cardinality(ids) as ids from ferry.removal_holds order by id')
+}
+
+/** All scopes known, everything stored. */
+async function openKnown(account?: string) {
+  const harness = await openFerryHarness(SMALL)
+  const of = account === undefined ? {} : { account }
+  for (const scope of [{}, FOLDER_1, FOLDER_2]) await syncListed(harness, [EVERYTHING], { ...of, ...scope })
+  return harness
+}
+
+/**
+ * Approves and rejects a hold at once. `first` is kept from ending by a lock on the audit log, where both write last, until
+ * the other one waits too. Returns how both ended.
+ */
+async function decideAtOnce(harness: FerryHarness, first: 'approve' | 'reject') {
+  const held = await syncListed(harness, [keep(...upTo(20))])
+  await using opened = new AsyncDisposableStack()
+  const locker = new Client({ connectionString: harness.databaseUrl })
+  await locker.connect()
+  opened.defer(() => locker.end())
+  const waiting = (decisions: number) =>
+    waitFor(
+      async () =>
+        (
+          await harness.query(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+        ).length === decisions,
+      { what: `${decisions} decisions to wait` },
+    )
+  const account = scriptedAccount('default', () => keep(...upTo(20)))
+  const reject = () => rejectRun(harness.ferry, held.run, ADA)
+  let rejecting: ReturnType<typeof reject> | undefined
+  let calls = 0
+  const listAlertRules: typeof account.client.listAlertRules = async (...listing) => {
+    if (++calls === 2) {
+      await locker.query('begin; lock table ferry.audit in share mode')
+      if (first === 'reject') {
+        rejecting = reject()
+        rejecting.catch(() => {})
+        await waiting(1)
+      }
+    }
+    return account.client.listAlertRules(...listing)
+  }
+  const context = withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } })
+  const approving = approveRun(context, held.run, ADA, NEVER)
+  if (first === 'approve') {
+    await waitFor(() => calls === 2, { what: 'the second listing' })
+    await waiting(1)
+    rejecting = reject()
+  }
+  rejecting?.catch(() => {})
+  await waiting(2)
+  await locker.query('rollback')
+  const [approved, rejected] = await Promise.allSettled([approving, rejecting])
+  return { approved, rejected }
+}
+
+test('a hold that is being approved cannot be rejected at that moment', async () => {
+  await using harness = await openKnown()
+  const { approved, rejected } = await decideAtOnce(harness, 'approve')
+  expect(approved).toMatchObject({ status: 'fulfilled', value: { status: 'succeeded', removed: 20 } })
+  expect(rejected).toMatchObject({ status: 'rejected', reason: expect.any(NothingToApprove) })
+  expect(await currentIds(harness)).toEqual(upTo(20))
+  expect(await outcomes(harness)).toEqual([{ outcome: 'approved', ids: 20 }])
+})
+
+test('a hold that is being rejected cannot be approved at that moment', async () => {
+  await using harness = await openKnown()
+  const { approved, rejected } = await decideAtOnce(harness, 'reject')
+  expect(rejected).toMatchObject({ status: 'fulfilled', value: 20 })
+  expect(approved).toMatchObject({ status: 'fulfilled', value: { status: 'failed', errorCode: 'HoldEnded' } })
+  expect(await currentIds(harness)).toEqual(upTo(40))
+  expect(await outcomes(harness)).toEqual([{ outcome: 'rejected', ids: 20 }])
+})
