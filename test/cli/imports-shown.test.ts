@@ -40,7 +40,9 @@ describe('what is shown is whole', () => {
     expect(inOneLine(list)).toMatch(
       /import page status read sent rejected uncertain pending 1 \d+ undecided 11 4 1 3 3 /,
     )
-    for (const line of [...linesOf(show), ...linesOf(list)]) expect(line.length, line).toBeLessThanOrEqual(80)
+    // A sentence that names commands stays whole, so that they can be copied.
+    const tables = [...linesOf(show), ...linesOf(list)].filter(line => !line.includes('`ferry'))
+    for (const line of tables) expect(line.length, line).toBeLessThanOrEqual(80)
     const wide = await inTerminal(['imports', 'list'], cli.env, { columns: 220 })
     expect(inOneLine(wide)).toContain('already imported')
   })

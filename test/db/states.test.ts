@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BATCH_STATES, LEFT_OUT_KINDS, REJECT_ORIGINS } from '#src/imports/states.ts'
-import { HOLD_OUTCOMES, SNAPSHOT_STATUSES } from '#src/inventory/states.ts'
+import { APPEARANCES, HOLD_OUTCOMES, SNAPSHOT_STATUSES } from '#src/inventory/states.ts'
 import { ACTIONS, SUBJECT_KINDS } from '#src/model/act.ts'
 import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
 import { IMPORT_STATUSES, ON_UNCERTAIN } from '#src/model/import.ts'
@@ -9,6 +9,8 @@ import { RUN_STATUSES, TRIGGERS } from '#src/model/run.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const CHECKED: Record<string, readonly string[]> = {
+  'alert_rule_versions.appeared': APPEARANCES,
+  'mcp_server_versions.appeared': APPEARANCES,
   'audit.action': ACTIONS,
   'audit.subject_kind': SUBJECT_KINDS,
   'audit.actor': [],

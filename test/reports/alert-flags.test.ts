@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
-import { ask, DAY, HOUR, insert } from './ask.ts'
+import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
 test('rules_contract_breaks lists each enabled rule that cron_load leaves out, and no rule that it counts', async () => {
   await using store = await openTestStore()

@@ -58,6 +58,6 @@ test('of several calls that are refused for the same reason the pause says it on
     [id],
   )
   expect(rows).toEqual([
-    { pause_code: 'Unauthorized', pause_message: 'The platform answered Unauthorized (HTTP 401): No.' },
+    { pause_code: 'Unauthorized', pause_message: 'The platform answered Unauthorized (HTTP 401).' },
   ])
 })

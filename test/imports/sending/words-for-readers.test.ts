@@ -1,11 +1,13 @@
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummaryRow } from '#src/imports/reporting/summary.ts'
 import { waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { decodedText } from '#src/model/addresses.ts'
 import { prepareReader, READER } from '#src/reports/reader-role.ts'
 import { createImportReport } from '#src/worker/import-log.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { ENCODINGS } from '#test/support/encodings.ts'
 import { openImportHarness, recipientsOf } from '../import-harness.ts'
 
@@ -77,9 +79,12 @@ test('a code or a request_id in which somebody stands is shown to nobody', async
   const { lines, log } = openLog()
   const codes = spellingsOf('p2@example.com')
   let nth = 0
-  harness.sandbox.state.onCall(() => ({ kind: 'error', status: 400, code: codes[nth++ % codes.length]! }))
+  harness.sandbox.state.onCall(() => ({ kind: 'error', status: 401, code: codes[nth++ % codes.length]! }))
   const id = await harness.stage({ rows: 1 })
-  for (const _ of codes) await harness.work(id, { ferry: { ...harness.ferry, log } })
+  for (const _ of codes) {
+    expect(await harness.work(id, { ferry: { ...harness.ferry, log } })).toBe('paused')
+    await resumeImport(pool, id, ADA)
+  }
   const shown = [await readableText(pool), ...lines].join('\n')
   expect(shown).toContain('Unreadable')
   // What is an address only to people reads like any other code.
