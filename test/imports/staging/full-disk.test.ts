@@ -2,21 +2,23 @@ import { spawnSync } from 'node:child_process'
 import { chown, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { Client } from 'pg'
+import { expect, inject, test } from 'vitest'
 import { DiskFull } from '#src/imports/staging/disk-full.ts'
-import { openStagingHarness, type StagingHarness } from './staging-harness.ts'
+import { openStagingHarness } from './staging-harness.ts'
 
 test('a disk that is full to the last byte gets back what a staging wrote, and the next one finds room', {
   timeout: 120_000,
 }, async ({ skip }) => {
   await using harness = await openStagingHarness()
-  const directory = await smallDisk(harness)
+  const directory = await smallDisk()
   if (directory === null) {
     return skip('only root can mount a small disk, and only for a Postgres of this machine')
   }
   const space = `small_${process.pid}`
   try {
-    await harness.query(`create tablespace ${space} location '${directory}'`)
+    await asSuperuser(`create tablespace ${space} location '${directory}'`)
+    await asSuperuser(`grant create on tablespace ${space} to public`)
     for (const table of ['import_recipients', 'import_rejects', 'import_left_out']) {
       await harness.query(`alter table ferry.${table} set tablespace ${space}`)
     }
@@ -36,15 +38,15 @@ test('a disk that is full to the last byte gets back what a staging wrote, and t
     await harness.query(
       'drop table ferry.import_recipients, ferry.import_rejects, ferry.import_left_out cascade',
     )
-    await harness.query(`drop tablespace if exists ${space}`)
+    await asSuperuser(`drop tablespace if exists ${space}`)
     spawnSync('umount', [directory])
     await rm(directory, { recursive: true })
   }
 })
 
 /** A disk of 8 MB that the server may write to; null where there can be none. */
-async function smallDisk(harness: StagingHarness): Promise<string | null> {
-  const [server] = await harness.query<{ data_directory: string }>('show data_directory')
+async function smallDisk(): Promise<string | null> {
+  const [server] = await asSuperuser('show data_directory')
   const owner = await stat(server?.data_directory ?? '').catch(() => null)
   if (!owner) return null
   const directory = await mkdtemp(join(tmpdir(), 'ferry-small-disk-'))
@@ -55,4 +57,14 @@ async function smallDisk(harness: StagingHarness): Promise<string | null> {
   }
   await rm(directory, { recursive: true })
   return null
+}
+
+async function asSuperuser(statement: string): Promise<{ data_directory: string }[]> {
+  const client = new Client({ connectionString: inject('database').superuserUrl })
+  await client.connect()
+  try {
+    return (await client.query<{ data_directory: string }>(statement)).rows
+  } finally {
+    await client.end()
+  }
 }
