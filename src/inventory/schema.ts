@@ -55,7 +55,6 @@ export const syncRuns = ferry.table(
   t => [
     // Nulls first is the order of `order by id desc`: with Drizzle's own, these would give no order at all.
     index('sync_runs_by_resource').on(t.account, t.resource, t.id.desc().nullsFirst()),
-    // The last run that was complete, and the last that was not.
     index('sync_runs_complete')
       .on(t.account, t.resource, sql`(${t.scope} -> 'folders')`, t.id.desc().nullsFirst())
       .where(sql`${t.status} in ('succeeded', 'held')`),
