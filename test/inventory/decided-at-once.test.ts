@@ -2,31 +2,12 @@ import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import type { FerryHarness } from '#test/support/ferry-harness.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+import { keep, openKnown, outcomes } from './known-rules.ts'
+import { currentIds, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
-const SMALL = { rules: 0, servers: 0 }
-
-/** Twenty rules in folder 1 and twenty in folder 2. */
-const EVERYTHING = [...rules(upTo(20)), ...rules(upTo(40).slice(20), { folder: 2n })]
-const keep = (...ids: number[]) => EVERYTHING.filter(rule => ids.includes(Number(rule.id)))
-const FOLDER_1 = { folders: [1n] }
-const FOLDER_2 = { folders: [2n] }
-
-function outcomes(harness: FerryHarness) {
-  return harness.query('select outcome, cardinality(ids) as ids from ferry.removal_holds order by id')
-}
-
-/** All scopes known, everything stored. */
-async function openKnown(account?: string) {
-  const harness = await openFerryHarness(SMALL)
-  const of = account === undefined ? {} : { account }
-  for (const scope of [{}, FOLDER_1, FOLDER_2]) await syncListed(harness, [EVERYTHING], { ...of, ...scope })
-  return harness
-}
-
 /**
  * Approves and rejects a hold at once. `first` is kept from ending by a lock on the audit log, where both write last, until
  * the other one waits too. Returns how both ended.

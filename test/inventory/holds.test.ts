@@ -3,10 +3,10 @@ import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.
 import { HoldChanged, nameOfHeld } from '#src/inventory/holds.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { EVERYTHING, FOLDER_1, FOLDER_2, keep, openKnown, outcomes } from './known-rules.ts'
 import {
   currentIds,
   type Listed,
-  rules,
   scriptedAccount,
   syncListed,
   upTo,
@@ -14,31 +14,11 @@ import {
 } from './scripted-account.ts'
 
 const NEVER = new AbortController().signal
-const SMALL = { rules: 0, servers: 0 }
-
-/** Twenty rules in folder 1 and twenty in folder 2. */
-const EVERYTHING = [...rules(upTo(20)), ...rules(upTo(40).slice(20), { folder: 2n })]
-const keep = (...ids: number[]) => EVERYTHING.filter(rule => ids.includes(Number(rule.id)))
-const FOLDER_1 = { folders: [1n] }
-const FOLDER_2 = { folders: [2n] }
-
 function openHolds(harness: FerryHarness) {
   return harness.query<{ account: string; resource: string; ids: number[] }>(
     `select account, resource, array(select unnest(ids)::int order by 1) as ids from ferry.removal_holds
      where ended_at is null order by account, resource`,
   )
-}
-
-function outcomes(harness: FerryHarness) {
-  return harness.query('select outcome, cardinality(ids) as ids from ferry.removal_holds order by id')
-}
-
-/** All scopes known, everything stored. */
-async function openKnown(account?: string) {
-  const harness = await openFerryHarness(SMALL)
-  const of = account === undefined ? {} : { account }
-  for (const scope of [{}, FOLDER_1, FOLDER_2]) await syncListed(harness, [EVERYTHING], { ...of, ...scope })
-  return harness
 }
 
 test('a complete listing of one folder leaves a hold of all folders open: it has not seen its rows', async () => {
