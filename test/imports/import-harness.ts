@@ -3,7 +3,7 @@ import { workImport } from '#src/imports/sending/work.ts'
 import type { WorkEnd } from '#src/imports/sending/work-end.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
-import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { type CallSeen, SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { type StagedImport, stageRows } from '#test/support/staged.ts'
 import { watchSums } from './watch-sums.ts'
@@ -136,4 +136,17 @@ export function during(harness: ImportHarness, act: () => Promise<unknown>, faul
     await act()
     return fault
   })
+}
+
+/** A refusal that blames a row, without saying which. */
+export const NAMELESS = {
+  kind: 'error',
+  code: 'InvalidParameter',
+  message: 'A recipient is not valid.',
+} as const
+
+/** Which of the recipients on these lines a call holds. */
+export const bad = (...lines: number[]) => {
+  const recipients = new Set(lines.map(line => `p${line}@example.com`))
+  return ({ body }: CallSeen) => recipientsOf(body).filter(recipient => recipients.has(recipient))
 }

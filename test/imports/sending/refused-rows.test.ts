@@ -1,15 +1,9 @@
 import { expect, test } from 'vitest'
 import { resumeImport } from '#src/imports/control/resume.ts'
-import { type CallSeen, SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
+import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { openImportHarness, recipientsOf } from '../import-harness.ts'
+import { bad, NAMELESS, openImportHarness, recipientsOf } from '../import-harness.ts'
 
-const NAMELESS = { kind: 'error', code: 'InvalidParameter', message: 'A recipient is not valid.' } as const
-/** Which of the recipients on these lines a call holds. */
-const bad = (...lines: number[]) => {
-  const recipients = new Set(lines.map(line => `p${line}@example.com`))
-  return ({ body }: CallSeen) => recipientsOf(body).filter(recipient => recipients.has(recipient))
-}
 test('a platform that takes a hundred rows at most gets no more, after two refusals', async () => {
   await using harness = await openImportHarness()
   harness.sandbox.state.onCall(({ body }) =>

@@ -1,15 +1,8 @@
 import { expect, test } from 'vitest'
 import { resumeImport } from '#src/imports/control/resume.ts'
-import type { CallSeen } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { openImportHarness, recipientsOf } from '../import-harness.ts'
+import { bad, NAMELESS, openImportHarness } from '../import-harness.ts'
 
-const NAMELESS = { kind: 'error', code: 'InvalidParameter', message: 'A recipient is not valid.' } as const
-/** Which of the recipients on these lines a call holds. */
-const bad = (...lines: number[]) => {
-  const recipients = new Set(lines.map(line => `p${line}@example.com`))
-  return ({ body }: CallSeen) => recipientsOf(body).filter(recipient => recipients.has(recipient))
-}
 test('more than 1 % rejects pause it, and resumed it goes on', async () => {
   await using harness = await openImportHarness({}, { FERRY_IMPORT_LIMIT: '500/1s' })
   const found = bad(...Array.from({ length: 15 }, (_, n) => 2 + n * 20))
