@@ -51,6 +51,9 @@ export const LONG = [
 /** Minutes each. They begin first: the last file to begin would run alone in the end. */
 const SLOWEST = ['browser/every-page', 'docs/every-command', 'flows/import-chaos']
 
+/** Test files at a time in each project. A server of the machine commonly has 100 connections, and a file takes up to 12. */
+const WORKERS = process.env.FERRY_TEST_DATABASE_URL ? 4 : 6
+
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isSlow = ({ moduleId }: TestSpecification) => SLOWEST.some(name => moduleId.includes(name))
@@ -70,19 +73,18 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // Each test file has its own databases and mostly waits: six at a time keep two cores busy. Files share processes,
+        // Each test file has its own databases and mostly waits: many at a time keep two cores busy. Files share processes,
         // because loading the modules anew for each file takes 0.4 s. So a module keeps no state of a test.
         test: {
           name: 'quick',
           include: ['test/**/*.test.ts'],
           exclude: LONG,
           isolate: false,
-          maxWorkers: 6,
-          sequence: { groupOrder: 1 },
+          maxWorkers: WORKERS,
         },
       },
-      // Fewer at a time, because many of them keep several processes or servers busy; before the quick ones.
-      { extends: true, test: { name: 'long', include: LONG, maxWorkers: 4, sequence: { groupOrder: 0 } } },
+      // Beside the quick ones, which keep the cores busy while these wait.
+      { extends: true, test: { name: 'long', include: LONG, maxWorkers: WORKERS } },
     ],
   },
 })

@@ -1,8 +1,8 @@
 import type { Client, Pool } from 'pg'
 import { pino } from 'pino'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
+import { closeVersions, type NewVersion, openVersions } from '#src/inventory/publish/versions.ts'
 import { ALERT_RULE_VERSIONS as TABLE } from '#src/inventory/versioned-tables.ts'
-import { closeVersions, type NewVersion, openVersions } from '#src/inventory/versions.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { canonicalAlertRule, fingerprint } from '#src/model/fingerprint.ts'
 import { DEFAULT_OPTIONS } from '#src/sandbox/options.ts'
@@ -105,7 +105,7 @@ async function autovacuumOf(client: Client) {
 }
 
 async function copyNights(client: Client): Promise<number> {
-  const columns = [TABLE.idColumn, ...TABLE.columns.map(([name]) => name)].join(', ')
+  const columns = [TABLE.idColumn, ...TABLE.columns].join(', ')
   await client.query(
     `create table copies as select current_date as night, ${columns}, triggered from ferry.alert_rules limit 0`,
   )

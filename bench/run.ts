@@ -3,6 +3,7 @@ import { cpus, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { around } from './around.ts'
 import { asOf } from './as-of.ts'
 import { coldSync } from './cold-sync.ts'
 import { consolePages } from './console.ts'
@@ -52,6 +53,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'mcp-pages': mcpPages,
   throttle,
   'as-of': asOf,
+  around,
   history,
   reports,
   console: consolePages,

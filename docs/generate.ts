@@ -2,32 +2,69 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
 import { Client } from 'pg'
 import { pino } from 'pino'
+import { SHOWN } from '#src/cli/listing.ts'
+import { createProgram } from '#src/cli/program.ts'
 import { SETTINGS } from '#src/config/settings.ts'
 import { migrate } from '#src/db/migrate.ts'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
+import { STATUSES_SOURCE, withMoves, withMovesInComment } from './moves.ts'
 import { ARCHITECTURE_PAGE, withRooms } from './rooms.ts'
 
 /*
  * `npm run docs` writes the generated parts of the docs: docs/schema.md from the database's comments, the table of
- * docs/settings.md from the program's settings, the rooms of docs/architecture.md from the imports. Tests compare each
- * with its file.
+ * docs/settings.md from the program's settings, the lists of docs/commands.md from its commands, the rooms of docs/architecture.md from the imports, and the moves of an
+ * import there and in src/model/import.ts from their table. Tests compare each with its file.
  */
 
 export const SCHEMA_PAGE = fileURLToPath(new URL('schema.md', import.meta.url))
 export const SETTINGS_PAGE = fileURLToPath(new URL('settings.md', import.meta.url))
+export const COMMANDS_PAGE = fileURLToPath(new URL('commands.md', import.meta.url))
 
 const SETTINGS_HEAD = '| Setting | Default | Meaning |\n| --- | --- | --- |\n'
 
 /** Returns `page` with its table of settings replaced by the program's. */
 export function withSettings(page: string): string {
-  const [before = '', after = ''] = page.split(SETTINGS_HEAD)
-  const rows = SETTINGS.map(
-    ({ name, default: usual, meaning }) =>
-      `| \`${name}\` | ${usual === null ? '' : `\`${usual}\``} | ${meaning} |\n`,
-  )
-  return before + SETTINGS_HEAD + rows.join('') + after.replace(/^(\|.*\n)*/, '')
+  const rows = SETTINGS.map(({ name, default: usual, meaning }) => [
+    `\`${name}\``,
+    usual === null ? '' : `\`${usual}\``,
+    meaning,
+  ])
+  return withTable(page, SETTINGS_HEAD, rows)
+}
+
+const LISTS_HEAD = '| List | What it shows | Narrowed by | Rows |\n| --- | --- | --- | --- |\n'
+
+/** Returns `page` with its table of lists replaced by the program's: every command that takes `--limit`. */
+export async function withLists(page: string): Promise<string> {
+  const program = await createProgram([])
+  return withTable(page, LISTS_HEAD, program.commands.flatMap(listsIn))
+}
+
+/** The options of a list that do not narrow it. */
+const OF_EVERY_LIST = ['--limit', '--all', '--json']
+
+function listsIn(command: Command): string[][] {
+  const options = command.options.map(option => option.long ?? '')
+  const limit = command.options.find(({ long }) => long === '--limit')
+  if (!limit) return command.commands.flatMap(listsIn)
+  const name = `${command.parent?.parent ? `${command.parent.name()} ` : ''}${command.name()}`
+  const filters = options.filter(option => !OF_EVERY_LIST.includes(option)).map(option => `\`${option}\``)
+  const rows = options.includes('--all')
+    ? `${SHOWN}; all with \`--all\` or \`--json\``
+    : `${limit.defaultValue}`
+  return [
+    [`\`ferry ${name}\``, command.description().replaceAll(/--[a-z-]+/g, '`$&`'), filters.join(', '), rows],
+  ]
+}
+
+/** Returns `page` with the rows of the table that has this head replaced. */
+function withTable(page: string, head: string, rows: readonly (readonly string[])[]): string {
+  const [before = '', after = ''] = page.split(head)
+  const lines = rows.map(cells => `| ${cells.join(' | ')} |\n`)
+  return before + head + lines.join('') + after.replace(/^(\|.*\n)*/, '')
 }
 
 const INTRODUCTION = `# The schema \`ferry\`
@@ -121,7 +158,9 @@ async function generate(): Promise<void> {
   opened.defer(() => client.end())
   await writeFile(SCHEMA_PAGE, await describeSchema(client))
   await writeFile(SETTINGS_PAGE, withSettings(await readFile(SETTINGS_PAGE, 'utf8')))
-  await writeFile(ARCHITECTURE_PAGE, await withRooms(await readFile(ARCHITECTURE_PAGE, 'utf8')))
+  await writeFile(COMMANDS_PAGE, await withLists(await readFile(COMMANDS_PAGE, 'utf8')))
+  await writeFile(ARCHITECTURE_PAGE, withMoves(await withRooms(await readFile(ARCHITECTURE_PAGE, 'utf8'))))
+  await writeFile(STATUSES_SOURCE, withMovesInComment(await readFile(STATUSES_SOURCE, 'utf8')))
 }
 
 if (import.meta.main) await generate()

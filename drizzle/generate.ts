@@ -7,7 +7,8 @@ import { Client } from 'pg'
 import { pino } from 'pino'
 import { migrate } from '#src/db/migrate.ts'
 import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
-import { planSql, type SqlPlan } from './plan-sql.ts'
+import { planSql } from './plan-sql.ts'
+import { planTables, readTableStatements } from './plan-tables.ts'
 import { readSqlFiles } from './sql-files.ts'
 
 /*
@@ -19,13 +20,11 @@ import { readSqlFiles } from './sql-files.ts'
  * To change a table, edit a `schema.ts`; drizzle-kit writes what differs from its last snapshot. To change a function, a
  * view or a trigger, edit its file: the current text of each stands in one file `sql/NAME.sql` beside the code that
  * calls it, a trigger with its function, each with its COMMENT ON. To add one, add a file; to rename or remove one, rename
- * or remove the file. Then run this script. It migrates an empty embedded Postgres, runs the files there, compares what
+ * or remove the file. To change the comment of a table or a column, or what Drizzle cannot say about a table, edit its file
+ * in `drizzle/tables`. Then run this script. It migrates an empty embedded Postgres, runs the files there, compares what
  * Postgres makes of them with what the migrations made, and writes whatever differs into a new migration (or into the
  * one that drizzle-kit has just written): the text of the file, and before it a DROP where CREATE OR REPLACE does not do.
  * With nothing changed it writes nothing. At the end it says what it wrote. Comments outside of a body are not in the database, so they make no migration.
- *
- * To change the comment of a table or a column, write COMMENT ON in a migration that `npm run generate -- --custom` has
- * made, and run this again: views that show the column get its new comment.
  *
  * Read the migration before you commit it. Once released it is never edited; until then, delete it (its file, its
  * snapshot and its entry in `meta/_journal.json`) and run this again. A test migrates a database and compares it with
@@ -40,27 +39,23 @@ await main(process.argv.slice(2))
 async function main(options: readonly string[]): Promise<void> {
   const before = await newestMigration()
   runDrizzleKit(options)
+  await allowSchema()
   const plan = await planOnScratchDatabase()
   const isNew = (await newestMigration()) === before
-  if (plan.drops.length === 0 && plan.files.length === 0) {
+  if (plan.statements.length === 0) {
     const wrote = isNew ? '' : `Wrote drizzle/${await newestMigration()}.sql. `
-    process.stdout.write(`${wrote}Functions and views: nothing changed.\n`)
+    process.stdout.write(`${wrote}Comments, functions and views: nothing changed.\n`)
     return
   }
-  if (isNew) runDrizzleKit(['--custom', ...(options.length > 0 ? options : ['--name', nameOf(plan)])])
+  if (isNew) runDrizzleKit(['--custom', ...(options.length > 0 ? options : ['--name', plan.name])])
   const name = `drizzle/${await newestMigration()}.sql`
   const file = join(ROOT, name)
-  const text = [...plan.drops, ...plan.files.map(({ text }) => text.trim())].join(BREAKPOINT)
+  const text = plan.statements.join(BREAKPOINT)
   await writeFile(
     file,
     isNew ? `${text}\n` : `${(await readFile(file, 'utf8')).trim()}${BREAKPOINT}${text}\n`,
   )
-  process.stdout.write(`Wrote ${name}: ${whatIsIn(plan)}.\n`)
-}
-
-/** The functions and views of the files that are run, and the statements that drop some. */
-function whatIsIn({ drops, files }: SqlPlan): string {
-  return [...drops.map(drop => drop.replace(/;$/, '')), ...files.map(file => file.name)].join(', ')
+  process.stdout.write(`Wrote ${name}: ${plan.what}.\n`)
 }
 
 function runDrizzleKit(options: readonly string[]): void {
@@ -70,6 +65,13 @@ function runDrizzleKit(options: readonly string[]): void {
   })
 }
 
+/** The schema is there before the first migration: it has the table of migrations. */
+async function allowSchema(): Promise<void> {
+  const file = join(ROOT, `drizzle/${await newestMigration()}.sql`)
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replace('CREATE SCHEMA "ferry"', 'CREATE SCHEMA IF NOT EXISTS "ferry"'))
+}
+
 async function newestMigration(): Promise<string | undefined> {
   const journal: { entries: { tag: string }[] } = JSON.parse(
     await readFile(join(ROOT, 'drizzle/meta/_journal.json'), 'utf8'),
@@ -77,13 +79,10 @@ async function newestMigration(): Promise<string | undefined> {
   return journal.entries.at(-1)?.tag
 }
 
-function nameOf({ files }: SqlPlan): string {
-  const [first, second, third] = files
-  if (!first || third) return 'functions_and_views'
-  return second ? `${first.name}_and_${second.name}` : first.name
-}
+/** What a new migration would do, in words, and its name if no other is given. */
+type Plan = { readonly statements: readonly string[]; readonly what: string; readonly name: string }
 
-async function planOnScratchDatabase(): Promise<SqlPlan> {
+async function planOnScratchDatabase(): Promise<Plan> {
   await using opened = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-generate-'))
   opened.defer(() => rm(dataDir, { recursive: true, force: true }))
@@ -92,5 +91,17 @@ async function planOnScratchDatabase(): Promise<SqlPlan> {
   const client = new Client({ connectionString: postgres.url })
   await client.connect()
   opened.defer(() => client.end())
-  return await planSql(client, readSqlFiles())
+  const tables = await planTables(client, readTableStatements())
+  for (const statement of tables) await client.query(statement)
+  const { drops, files } = await planSql(client, readSqlFiles())
+  const names = files.map(file => file.name)
+  return {
+    statements: [...tables, ...drops, ...files.map(({ text }) => text.trim())],
+    what: [
+      ...(tables.length > 0 ? [`${tables.length} statements of drizzle/tables`] : []),
+      ...drops.map(drop => drop.replace(/;$/, '')),
+      ...names,
+    ].join(', '),
+    name: names.length === 0 ? 'comments' : names.length > 2 ? 'functions_and_views' : names.join('_and_'),
+  }
 }

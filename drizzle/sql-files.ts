@@ -1,8 +1,13 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core'
 import { type Client, DatabaseError } from 'pg'
-import { loadObjects, missingFrom, type ObjectName } from './sql-objects.ts'
+import { alertRuleVersions, mcpServerVersions } from '#src/inventory/schema.ts'
+import { DECLARATIONS } from '#src/model/declarations.ts'
+import { definitionOf } from '#src/model/fields.ts'
+import type { Resource } from '#src/model/resource.ts'
+import { loadNames, type ObjectName } from './sql-objects.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -12,11 +17,33 @@ export type SqlFile = { readonly path: string; readonly name: string; readonly t
 /** A file, and what it made. */
 export type AppliedFile = SqlFile & { readonly made: readonly ObjectName[] }
 
-/** Returns every file in a folder `sql` of a room. */
+/** Returns every file in a folder `sql` of a room, with the fields of inventories filled in. */
 export function readSqlFiles(root = ROOT): SqlFile[] {
   return globSync('src/**/sql/*.sql', { cwd: root })
     .sort()
-    .map(path => ({ path, name: basename(path, '.sql'), text: readFileSync(join(root, path), 'utf8') }))
+    .map(path => {
+      const text = withFields(readFileSync(join(root, path), 'utf8'))
+      return { path, name: basename(path, '.sql'), text }
+    })
+}
+
+const TABLES: Readonly<Record<Resource, PgTable>> = {
+  'alert-rules': alertRuleVersions,
+  'mcp-servers': mcpServerVersions,
+}
+
+/** Repeats what stands in `{{alert-rules v.$field, }}` for each field of the definition, with its name and its `$type`. */
+export function withFields(sql: string): string {
+  return sql.replace(/\{\{(alert-rules|mcp-servers) (.*?)\}\}/g, (_, resource: Resource, each: string) => {
+    const types = new Map(
+      getTableConfig(TABLES[resource]).columns.map(column => [column.name, column.getSQLType()]),
+    )
+    const { fields } = DECLARATIONS[resource]
+    return definitionOf(fields)
+      .map(name => each.replaceAll('$field', name).replaceAll('$type', `${types.get(name)}`))
+      .join('')
+      .trimEnd()
+  })
 }
 
 /**
@@ -26,16 +53,20 @@ export function readSqlFiles(root = ROOT): SqlFile[] {
 export async function applyFiles(client: Client, files: readonly SqlFile[]): Promise<AppliedFile[]> {
   const applied: AppliedFile[] = []
   let waiting = files
+  let before = await loadNames(client)
   while (waiting.length > 0) {
     const failed: SqlFile[] = []
     let reason: DatabaseError | null = null
     for (const file of waiting) {
-      const before = await loadObjects(client)
       const failure = await attempt(client, file.text)
       if (failure) {
         failed.push(file)
         reason = failure
-      } else applied.push({ ...file, made: missingFrom(before, await loadObjects(client)) })
+        continue
+      }
+      const after = await loadNames(client)
+      applied.push({ ...file, made: [...after].filter(name => !before.has(name)) })
+      before = after
     }
     if (failed.length === waiting.length) {
       throw new Error(`${failed.map(file => file.path).join(', ')}: ${reason?.message}`, { cause: reason })

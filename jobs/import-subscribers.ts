@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import type { WorkEnd } from '#src/imports/sending/send-batches.ts'
 import { workImport } from '#src/imports/sending/work.ts'
-import type { WorkEnd } from '#src/imports/sending/work-end.ts'
 import { defineJob, type JobOutcome } from './job.ts'
 
-/** Imports that share a limit share it fairly: if another one waits, each makes so many calls at a time. */
+/** Imports that share a limit take turns: while another one waits, each makes this many calls at a time. */
 const CALLS_A_TURN = 10
 
 const OUTCOMES: Readonly<Record<WorkEnd, JobOutcome['status']>> = {

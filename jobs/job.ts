@@ -1,15 +1,15 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ImportContext } from '#src/imports/context.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
-import type { Retention } from '#src/model/retention.ts'
-import type { RunResult, RunStatus } from '#src/model/run.ts'
+import { type JobStatus, type RunResult, TRIGGERS } from '#src/model/run.ts'
+import type { Retention } from '#src/model/settings.ts'
 
 /*
  * A job is one thing that a worker does: a name, a payload and one call into the room that does the work. It has no
  * schedule (see `schedules.ts`) and does not know the queue.
  */
 
-/** What a job is given to work with. `ferry.ts` builds it. */
+/** What a job works with. `ferry.ts` builds it. */
 export type JobContext = InventoryContext & ImportContext & { readonly retention: Retention }
 
 export type JobSignals = {
@@ -19,19 +19,10 @@ export type JobSignals = {
   readonly cutOff: AbortSignal
 }
 
-/**
- * What a job came to.
- *
- *   succeeded, partial   what could be done is stored
- *   held      what could be done is stored; a person has to decide how it goes on
- *   failed    nothing was stored; it is tried again as its schedule says
- *   skipped   nothing was done: another worker is processing the same, or it has to wait
- *   yielded   it stopped early so that others have their turn; there is more to do
- *   stopped   it stopped early because the worker drains
- */
+/** The outcome of a job. */
 export type JobOutcome = {
-  readonly status: Exclude<RunStatus, 'running'> | 'yielded' | 'stopped'
-  /** The runs of inventories it made: what became of them is logged. */
+  readonly status: JobStatus
+  /** The runs of inventories it made, which are logged. */
   readonly runs?: readonly RunResult[]
 }
 
@@ -52,3 +43,12 @@ export function defineJob<Payload>(job: {
     run: async (context, payload, signals) => job.run(context, job.payload.parse(payload), signals),
   }
 }
+
+/** The payload of a job that runs by a schedule. */
+export const ScheduledPayload = z.object({
+  account: z.string(),
+  trigger: z.enum(TRIGGERS),
+  /** The time it was due at; absent if a person asked for it. */
+  slot: z.date().exactOptional(),
+})
+export type ScheduledPayload = z.infer<typeof ScheduledPayload>

@@ -1,6 +1,5 @@
 import { syncInventory } from '#src/inventory/sync.ts'
-import { defineJob } from './job.ts'
-import { ScheduledPayload } from './scheduled-payload.ts'
+import { defineJob, ScheduledPayload } from './job.ts'
 
 /** Keeps the alert rules of an account current. */
 export const pollAlertRules = defineJob({

@@ -1,6 +1,5 @@
-import { takeSnapshot } from '#src/inventory/snapshots.ts'
-import { defineJob } from './job.ts'
-import { ScheduledPayload } from './scheduled-payload.ts'
+import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
+import { defineJob, ScheduledPayload } from './job.ts'
 
 /** Takes a snapshot of both inventories of an account. */
 export const snapshotInventory = defineJob({

@@ -4,13 +4,12 @@ import { type Account, type AccountDefaults, accountOf, readAccounts } from './c
 import { readText } from './config/accounts-file.ts'
 import { type HttpSettings, readHttp } from './config/http.ts'
 import { readNotify } from './config/notify.ts'
-import { forgottenCalls, readRetention } from './config/retention.ts'
 import { Environment, type LOG_LEVELS, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
-import type { NotifySettings } from './model/notify-settings.ts'
+import { guardedMs } from './model/limit.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
-import type { Retention } from './model/retention.ts'
 import { Secret } from './model/secret.ts'
+import type { NotifySettings, Retention } from './model/settings.ts'
 
 export type { Account, AccountDefaults } from './config/accounts.ts'
 export type { HttpSettings } from './config/http.ts'
@@ -47,7 +46,7 @@ export type Config = {
   readonly retention: Retention
   readonly proxy: Proxy
   readonly http: HttpSettings
-  /** Where events are told. */
+  /** Where events are sent. */
   readonly notify: NotifySettings
   /** Null for the command's own default. */
   readonly logLevel: LogLevel | null
@@ -157,7 +156,7 @@ function readServerUrl(
   if (text === undefined || file === undefined) return text ?? null
   const url = new URL(text)
   const setting = `${server}_PASSWORD_FILE`
-  if (url.password) mistakes.push(`${setting}: ${server}_URL holds a password too; write it in one place`)
+  if (url.password) mistakes.push(`${setting}: ${server}_URL also contains a password; write it in one place`)
   const password = readText(file, setting, mistakes)?.replace(/\r?\n$/, '') ?? ''
   url.password = encodeURIComponent(password)
   return url.href
@@ -184,5 +183,23 @@ function unknownSettings(given: Readonly<Record<string, string>>, variables: rea
   const known = new Set([...real, ...variables])
   return Object.keys(given)
     .filter(name => name.startsWith('FERRY_') && !name.startsWith('FERRY_TEST_') && !known.has(name))
-    .map(name => `${name}: there is no such setting; did you mean ${closest(name, real)}?`)
+    .map(name => `${name}: is not a setting; did you mean ${closest(name, real)}?`)
+}
+
+export function readRetention(settings: Environment): Retention {
+  return {
+    versionsMs: settings.FERRY_KEEP_VERSIONS,
+    callsMs: settings.FERRY_KEEP_CALLS,
+    runsMs: settings.FERRY_KEEP_RUNS,
+    quarantineMs: settings.FERRY_KEEP_QUARANTINE,
+    recipientsMs: settings.FERRY_KEEP_RECIPIENTS,
+    notificationsMs: settings.FERRY_KEEP_NOTIFICATIONS,
+  }
+}
+
+/** A limit counts the calls of its window, by the database's clock, so they must be kept for longer. */
+export function forgottenCalls({ callsMs }: Retention, accounts: readonly Account[]): string[] {
+  const windows = accounts.flatMap(account => [...account.importLimit, ...account.listLimit])
+  if (callsMs === null || windows.every(({ windowMs }) => guardedMs(windowMs) < callsMs)) return []
+  return ['FERRY_KEEP_CALLS: a limit counts calls over a longer window; write more days, or forever']
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
+import { createKnownRows } from '#src/inventory/read/known-rows.ts'
 import type { Config } from './config.ts'
 import { createThrottle } from './db/call-log.ts'
-import { type ClosedLimit, findClosedLimit } from './db/closed-limits.ts'
+import { type ClosedLimit, findClosedLimit } from './db/limits.ts'
 import { migrate, type SchemaPolicy } from './db/migrate.ts'
 import { openDatabase, poolSizeOf } from './db/pool.ts'
 import { reachPostgres } from './db/reach-postgres.ts'
@@ -13,12 +14,11 @@ import { type FerryAccount, openAccounts } from './ferry/accounts.ts'
 import { limitsOf } from './ferry/limits.ts'
 import type { ImportContext } from './imports/context.ts'
 import type { InventoryContext } from './inventory/context.ts'
-import { createKnownRows } from './inventory/known-rows.ts'
-import type { CallObserver } from './model/call-observer.ts'
+import type { CallObserver } from './model/call.ts'
 import type { Limit } from './model/limit.ts'
 import { createWorkLimit } from './model/work-limit.ts'
 import { OPERATIONS, type Operation } from './platform/operations.ts'
-import type { Throttle } from './platform/throttle.ts'
+import type { Call, Throttle } from './platform/throttle.ts'
 import type { BackendSettings } from './queue/backend.ts'
 
 /*
@@ -58,7 +58,7 @@ export type OpenOptions = {
   /** What may be done to the schema; `create` by default. */
   readonly schema?: SchemaPolicy
   readonly observer?: CallObserver | undefined
-  /** A statement without an answer for so long fails; by default it may take any time. */
+  /** A statement fails if it has no answer within this time; by default there is no limit. */
   readonly answerWithinMs?: number
 }
 
@@ -90,16 +90,16 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
       answerWithinMs,
     }),
   )
+  // The role that only reads has no rights yet to what a migration made.
+  if (migrated > 0) {
+    const { prepareReader } = await import('./reports/reader-role.ts')
+    await retryTransient(() => prepareReader(pool), { retryForMs, signal })
+  }
   const limitOf = limitsOf(config.accounts)
   const throttle = createThrottle<Operation>(pool, {
     limitOf,
     arrivalBoundMs: config.arrivalBoundMs,
-    onClosed({ account, operation }, { until, requestId }) {
-      log.warn(
-        { account, operation, until: until.toISOString(), requestId },
-        'The platform answers 429 (too many calls); calls of this operation wait until then.',
-      )
-    },
+    onClosed: warningOf429(log),
   })
   const accounts = openAccounts(config, { throttle, limitOf, log, observer }, opened)
 
@@ -137,7 +137,15 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   }
 }
 
-/** Whether a Postgres of somebody else has ended, nobody here knows. */
+function warningOf429(log: Logger) {
+  return ({ account, operation }: Call, { until, requestId }: ClosedLimit) =>
+    log.warn(
+      { account, operation, until: until.toISOString(), requestId },
+      'The platform answers 429 (too many calls); calls of this operation wait until then.',
+    )
+}
+
+/** Ferry cannot tell when a Postgres ends that it did not start. */
 const NEVER = new Promise<never>(() => {})
 
 /** Waits for the Postgres of `DATABASE_URL`, or starts the embedded one. */

@@ -68,9 +68,9 @@ describe('the accounts file', () => {
     [
       'an unknown key',
       [{ ...eu, folder: [1] }],
-      /accounts\[0\] there is no "folder"; did you mean "folders"\?/,
+      /accounts\[0\] has the unknown key "folder"; did you mean "folders"\?/,
     ],
-    ['a key written into it', [{ ...eu, appKeyEnv: undefined, appKey: 'x' }], /there is no "appKey"/],
+    ['a key written into it', [{ ...eu, appKeyEnv: undefined, appKey: 'x' }], /has the unknown key "appKey"/],
     ['no key at all', [{ ...eu, appKeyEnv: undefined }], /needs either appKeyEnv/],
     ['a variable that is not set', [{ ...eu, appKeyEnv: 'NOT_SET' }], /account eu: NOT_SET is not set/],
     ['one name twice', [eu, { ...us, name: 'eu' }], /two entries with the name/],
@@ -114,7 +114,7 @@ describe('the accounts file', () => {
       expect.stringMatching(/^account eu would send its app_key to eu\.example\.com in plain http/),
       expect.stringMatching(/^account us: .*ENOENT/),
       expect.stringMatching(/^account us would send its app_key to us\.example\.com in plain http/),
-      expect.stringMatching(/^FERRY_EU_KEY: there is no such setting/),
+      expect.stringMatching(/^FERRY_EU_KEY: is not a setting/),
     ])
   })
 

@@ -93,7 +93,7 @@ test.each(['FERRY_METRICS_TOKEN', 'FERRY_CONSOLE_TOKEN', 'FERRY_CONSOLE_READ_TOK
     for (const env of [{ [setting]: short }, { [`${setting}_FILE`]: fileHolding(`${short}\n`) }]) {
       expect(mistakesOf(env)).toEqual([
         expect.stringMatching(
-          new RegExp(`^${setting}(_FILE)?: .*can be guessed; write 20 characters or more`),
+          new RegExp(`^${setting}(_FILE)?: .*is easy to guess; write 20 characters or more`),
         ),
       ])
     }

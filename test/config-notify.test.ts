@@ -28,7 +28,7 @@ test('events are chosen by their names; an unknown one is refused with the neare
     'import.paused',
   ])
   const [mistake] = mistakesOf({ FERRY_NOTIFY: 'removals.hold,all' })
-  expect(mistake).toContain('there is no event "removals.hold"; did you mean removals.held?')
+  expect(mistake).toContain('"removals.hold" is not an event; did you mean removals.held?')
 })
 
 test.for([

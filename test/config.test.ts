@@ -209,13 +209,17 @@ describe('the password of the database', () => {
 
   test('is a mistake in two places for Redis too', () => {
     const twice = { REDIS_URL: 'redis://:x@redis', REDIS_PASSWORD_FILE: fileHolding('y') }
-    expect(mistakesOf(twice)).toEqual([expect.stringMatching(/^REDIS_PASSWORD_FILE: REDIS_URL holds/)])
+    expect(mistakesOf(twice)).toEqual([
+      expect.stringMatching(/^REDIS_PASSWORD_FILE: REDIS_URL also contains/),
+    ])
     expect(readConfig({ REDIS_URL: 'redis://:x@redis' }).redisUrl).toBe('redis://:x@redis')
   })
 
   test('is a mistake in two places, and in a file that cannot be read', () => {
     const twice = { DATABASE_URL: 'postgres://ferry:x@db/ferry', DATABASE_PASSWORD_FILE: fileHolding('y') }
-    expect(mistakesOf(twice)).toEqual([expect.stringMatching(/^DATABASE_PASSWORD_FILE: DATABASE_URL holds/)])
+    expect(mistakesOf(twice)).toEqual([
+      expect.stringMatching(/^DATABASE_PASSWORD_FILE: DATABASE_URL also contains/),
+    ])
     expect(mistakesOf({ DATABASE_URL: url, DATABASE_PASSWORD_FILE: '/nowhere' })).toEqual([
       expect.stringContaining('ENOENT'),
     ])
@@ -243,7 +247,7 @@ describe('mistakes', () => {
       'FERRY_ALLOW_HTTP: "yes" is neither true nor false',
       'FERRY_LOG_LEVEL: "loud" is not one of trace, debug, info, warn, error, fatal, silent',
       'FERRY_APP_KEY: is not set, but FERRY_BASE_URL is; set it, or FERRY_APP_KEY_FILE',
-      'FERRY_POLL_EVRY: there is no such setting; did you mean FERRY_POLL_EVERY?',
+      'FERRY_POLL_EVRY: is not a setting; did you mean FERRY_POLL_EVERY?',
     ])
     expect(() => readConfig(env)).toThrow(/^9 settings are wrong:\n {2}DATABASE_URL: /)
   })

@@ -62,7 +62,7 @@ describe('DATABASE_URL', () => {
     ['port=65536', 'has the port 65536'],
     ['port=0', 'has the port 0'],
     ['port=abc', 'has the port abc'],
-    ['target_session_attrs=standby', 'needs a server that takes writes'],
+    ['target_session_attrs=standby', 'needs a server that accepts writes'],
   ])('with %s it is refused by name', (parameters, mistake) => {
     const message = mistakeOf(`postgres://me:hunter2@db/ferry?${parameters}`)
     expect(message).toMatch(/^DATABASE_URL: has /)

@@ -179,7 +179,7 @@ const SNAPSHOTS = `
   where m.resource = 'mcp-servers' group by m.id order by m.slot`
 
 const PROMISES = `
-  insert into ferry.inventory_promises (account, resource, promise, schedule, timezone, folders)
+  insert into ferry.freshness_targets (account, resource, target, schedule, timezone, folders)
   values ('default', 'alert-rules', '3 minutes', 'poll-alert-rules', 'UTC', '["0"]'),
     ('default', 'mcp-servers', '25 hours', 'snapshot-inventory', 'UTC', 'null')`
 

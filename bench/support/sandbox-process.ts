@@ -9,7 +9,7 @@ export type SandboxProcess = AsyncDisposable & {
   readonly appKey: string
   /** Unix milliseconds at the zero of its `performance.now()`. */
   readonly timeOrigin: number
-  /** Runs one of the sandbox's admin commands (`src/sandbox/admin-commands.ts`) and returns its result. */
+  /** Runs one of the sandbox's admin commands (`src/sandbox/admin.ts`) and returns its result. */
   admin<Result>(name: string, fields?: object): Promise<Result>
 }
 

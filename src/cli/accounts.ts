@@ -41,16 +41,16 @@ export function accountsOf(config: Config, name: string | undefined): readonly A
   )
 }
 
-/** Throws `UsageError` if accounts are configured, but none has this name, and the database has no data of it. */
+/** Throws `UsageError` if accounts are configured, none has this name, and the database has no data for it. */
 export async function expectAccount(ferry: Ferry, name: string | undefined): Promise<void> {
   const configured = ferry.config.accounts.map(account => account.name)
   if (name === undefined || configured.length === 0 || configured.includes(name)) return
   const { listSyncedAccounts } = await import('#src/inventory/known-accounts.ts')
-  const { listImportedAccounts } = await import('#src/imports/reporting/known-accounts.ts')
+  const { listImportedAccounts } = await import('#src/imports/reporting/count-imports.ts')
   const known = [...(await listSyncedAccounts(ferry.pool)), ...(await listImportedAccounts(ferry.pool))]
   if (!known.includes(name)) throw noAccount(name, [...new Set([...configured, ...known])])
 }
 
 function noAccount(name: string, names: readonly string[]): UsageError {
-  return new UsageError(`there is no account ${JSON.stringify(name)}; there are: ${names.join(', ')}`)
+  return new UsageError(`there is no account ${JSON.stringify(name)}; the accounts are: ${names.join(', ')}`)
 }

@@ -2,17 +2,17 @@ import { hostname, userInfo } from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type ActedBy, MAX_ACTOR_CHARACTERS, MAX_BECAUSE_CHARACTERS } from '#src/model/act.ts'
 
-/** What a command that decides something is told about the person. */
+/** Who decides, and why, as the command line gives it. */
 export type ActOptions = { readonly as?: string; readonly because?: string }
 
-/** Adds the options that say who decides, and why. `flag` is the option for the name. */
+/** Adds the options for who decides and why. `flag` is the option for the name. */
 export function addActOptions(command: Command, flag = '--as'): Command {
   return command
     .option(`${flag} <name>`, 'who does this, for `ferry audit` (default: user@host)', actorArgument)
     .option('--because <text>', 'why, for `ferry audit`', becauseArgument)
 }
 
-/** Returns who acts: the name that was given, else the user of this process. */
+/** Returns who acts: the given name, or the user of this process. */
 export function actedBy({ as, because }: ActOptions = {}): ActedBy {
   return { actor: as ?? personHere(), because: because ?? null }
 }
@@ -21,7 +21,7 @@ function personHere(): string {
   try {
     return `${userInfo().username}@${hostname()}`
   } catch {
-    // A container may run as a number that has no name.
+    // In a container the user may be a number without a name.
     return `uid ${process.getuid?.()}@${hostname()}`
   }
 }

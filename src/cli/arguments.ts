@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
-import { isInBounds, parseInstant } from '#src/model/instant.ts'
+import { FIRST_YEAR, isInBounds, LAST_YEAR, parseInstant } from '#src/model/instant.ts'
 
 /*
  * Readers for the values of options and arguments. A value that cannot be read is wrong usage.
@@ -56,7 +56,7 @@ export function keyArgument(text: string): string {
   return text
 }
 
-/** Reads the channel of an import. Which there are is the platform's affair. */
+/** Reads the channel of an import. The platform decides which channels exist. */
 export function methodArgument(text: string): string {
   if (!/^[\w.-]{1,100}$/.test(text))
     throw new InvalidArgumentError('Write the name of a channel, such as email.')
@@ -91,15 +91,16 @@ export function oneFolderArgument(text: string): bigint {
 
 /** Reads an instant, or how long ago it was: `2026-11-01`, `2026-11-01T03:30Z`, `24h`, `7d`. UTC without a zone. */
 export function instantArgument(text: string): Date {
-  const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
-  const agoMs = days === undefined ? parseDuration(text) : Number(days) * DAY_MS
-  const at = agoMs === undefined ? parseInstant(text) : new Date(Date.now() - agoMs)
-  if (at === null || !isInBounds(at)) {
+  const [, count, unit] = /^(\d+)(ms|[smhd])$/.exec(text) ?? []
+  const unitMs = unit === 'd' ? DAY_MS : parseDuration(`1${unit}`)
+  const at = unitMs === undefined ? parseInstant(text) : new Date(Date.now() - Number(count) * unitMs)
+  if (at !== null && isInBounds(at)) return at
+  if (at !== null || /^(0\d{3}|9999)-\d\d-\d\d/.test(text)) {
     throw new InvalidArgumentError(
-      'Write an instant or how long ago: 2026-11-01, 2026-11-01T03:30Z, 24h or 7d.',
+      `The time is out of range. Write one from the year ${FIRST_YEAR} to ${LAST_YEAR}.`,
     )
   }
-  return at
+  throw new InvalidArgumentError('Write a time or an age: 2026-11-01, 2026-11-01T03:30Z, 24h or 7d.')
 }
 
 /** Reads a day of the calendar: `2026-11-20`. */

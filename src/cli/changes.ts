@@ -1,14 +1,18 @@
 import type { Command } from 'commander'
 import type { Pool } from 'pg'
-import type { ChangeRow } from '#src/inventory/changes.ts'
-import { type Fields, fieldsFrom } from '#src/inventory/differences.ts'
+import type { ChangeRow } from '#src/inventory/history/changes.ts'
+import {
+  differencesBetween,
+  type Fields,
+  fieldsFrom,
+  valueInWords,
+} from '#src/inventory/history/differences.ts'
 import { counted } from '#src/model/counted.ts'
 import { DAY_MS } from '#src/model/duration.ts'
-import type { Resource } from '#src/model/resource.ts'
+import { NOUNS, type Resource } from '#src/model/resource.ts'
 import { expectAccount } from './accounts.ts'
 import { instantArgument, ruleArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
-import { differencesOf } from './differences.ts'
 import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
 import { noteHistoryStart } from './history-note.ts'
@@ -20,13 +24,13 @@ type Options = ListOptions & { since?: Date; by?: string; rule?: bigint; server?
 export function addChanges(program: Command): void {
   const command = program
     .command('changes')
-    .description('what was added, changed and removed in the inventories, and by whom; the newest first')
+    .description('what was added, changed and removed in the inventories, and by whom, newest first')
     .option(
       '--since <when>',
       'how far back: 24h, 7d or 2026-11-01 (default: 24h; for one rule or server, everything)',
       instantArgument,
     )
-    .option('--by <name>', 'only changes by this person; removals and MCP servers name nobody')
+    .option('--by <name>', 'only changes by this person; removals and changes of MCP servers name no one')
     .option('--rule <id>', 'only this alert rule', ruleArgument)
     .option('--server <id>', 'only this MCP server')
     .option('--account <name>', 'only this account')
@@ -36,7 +40,7 @@ export function addChanges(program: Command): void {
       withFerry('read', async ferry => {
         const { pool } = ferry
         await expectAccount(ferry, options.account)
-        const { countChanges, listChanges } = await import('#src/inventory/changes.ts')
+        const { countChanges, listChanges } = await import('#src/inventory/history/changes.ts')
         const filter = {
           since: options.since ?? (isOfOne(options) ? undefined : new Date(Date.now() - DAY_MS)),
           by: options.by,
@@ -46,11 +50,10 @@ export function addChanges(program: Command): void {
         }
         await expectKnown(pool, options)
         await printList(listChanges(pool, filter, limitOf(options)), options, {
-          head: ['change', 'name', 'what', 'by', 'when'],
-          cells: cellsOfChange,
+          columns: columnsOfChange,
           json: jsonOfChange,
           none: isOfOne(options)
-            ? 'No change of it is known.'
+            ? 'No changes are known.'
             : 'Nothing changed. `--since 7d` looks further back.',
           total: () => countChanges(pool, filter, COUNTED_TO + 1),
         })
@@ -62,7 +65,7 @@ export function addChanges(program: Command): void {
 
 /** Throws `UsageError` if that rule or server was never seen: an empty list would look as if it had not changed. */
 async function expectKnown(pool: Pool, { rule, server, account }: Options): Promise<void> {
-  const { loadInventory } = await import('#src/inventory/list-inventory.ts')
+  const { loadInventory } = await import('#src/inventory/history/list-inventory.ts')
   const expectOne = async (resource: Resource, noun: string, id: string) => {
     const found = await loadInventory(pool, resource, id, { asOf: undefined, account })
     if (found.length === 0) throw nothingKnown(noun, id)
@@ -73,7 +76,7 @@ async function expectKnown(pool: Pool, { rule, server, account }: Options): Prom
 
 export function nothingKnown(noun: string, id: string, when = ''): UsageError {
   return new UsageError(
-    `nothing with the id ${harmless(id)} is known${when}; \`ferry ${noun} list\` shows what there is`,
+    `nothing with the id ${harmless(id)} is known${when}; \`ferry ${noun} list\` lists what is known`,
   )
 }
 
@@ -81,17 +84,20 @@ function isOfOne({ rule, server }: Options): boolean {
   return rule !== undefined || server !== undefined
 }
 
-export function cellsOfChange(row: ChangeRow) {
-  const name = row.rows === null ? nameOf(row) : firstReadInWords(row.resource, row.account, row.rows)
-  return [row.change, name, differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)), row.by, row.at]
+export function columnsOfChange(row: ChangeRow) {
+  return {
+    change: row.change,
+    name: row.rows === null ? nameOf(row) : firstReadInWords(row.resource, row.account, row.rows),
+    what: differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)),
+    by: row.by,
+    when: row.at,
+  }
 }
 
 /** `300 alert rules of default` */
 export function firstReadInWords(resource: Resource, account: string, rows: number): string {
   return `${counted(rows, NOUNS[resource])} of ${account}`
 }
-
-const NOUNS = { 'alert-rules': 'alert rule', 'mcp-servers': 'MCP server' } as const
 
 function nameOf({ resource, name, id }: ChangeRow) {
   return resource === 'mcp-servers' ? `MCP server ${name ?? id}` : name
@@ -112,4 +118,11 @@ type ChangeJson = Omit<ChangeRow, 'id' | 'before' | 'after'> & {
   readonly id: string | null
   readonly before: Fields | null
   readonly after: Fields | null
+}
+
+/** `enabled: true → false, labels.severity: "warning" → "critical"` */
+export function differencesOf(before: Fields | null, after: Fields | null): string {
+  return differencesBetween(before, after)
+    .map(({ field, before: old, after: now }) => `${field}: ${valueInWords(old)} → ${valueInWords(now)}`)
+    .join(', ')
 }

@@ -1,10 +1,11 @@
-import type { Logger } from 'pino'
-import type { Config } from '#src/config.ts'
+import type { LevelMapping, Logger } from 'pino'
+import type { Config, LogLevel } from '#src/config.ts'
 import type { SchemaPolicy } from '#src/db/migrate.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { findAccounts, needAccounts } from './accounts.ts'
 import { explain } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
+import { harmless } from './output.ts'
 
 /** What every command works with. `signal` aborts at Ctrl-C. */
 export type CommandContext = { readonly config: Config; readonly log: Logger; readonly signal: AbortSignal }
@@ -47,9 +48,29 @@ export async function openCommandContext(
   signal: AbortSignal,
 ): Promise<CommandContext> {
   const { readConfig } = await import('#src/config.ts')
-  const { openLog } = await import('./log.ts')
   const config = readConfig()
-  return { config, log: openLog(config.logLevel ?? level), signal }
+  return { config, log: await openLog(config.logLevel ?? level), signal }
+}
+
+/** Opens a logger on stderr: lines of JSON, or plain lines if stderr is a terminal. */
+async function openLog(level: LogLevel): Promise<Logger> {
+  const { pino } = await import('pino')
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
+  return process.stderr.isTTY
+    ? pino(options, { write: line => writePlain(line, pino.levels.labels) })
+    : pino(options, { write: line => process.stderr.write(line) })
+}
+
+type LogLine = { level: number; time: string; msg?: string; err?: { message?: string } } & Record<
+  string,
+  unknown
+>
+
+function writePlain(json: string, labels: LevelMapping['labels']): void {
+  const { level, time, msg = '', err, ...rest }: LogLine = JSON.parse(json)
+  const details = Object.entries(rest).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+  const parts = [time.slice(11, 19), labels[level], msg, err?.message ?? '', ...details]
+  process.stderr.write(`${harmless(parts.filter(Boolean).join(' '))}\n`)
 }
 
 type Work = (ferry: Ferry, context: OneShotContext) => Promise<ExitCode>

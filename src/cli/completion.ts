@@ -36,7 +36,7 @@ function offerFiles(word: string, offer: Complete): void {
   }
 }
 
-/** The scripts insert a word as it is, so a path with other characters is not offered. */
+/** The scripts insert words unquoted, so paths with other characters are not offered. */
 const NEEDS_QUOTES = /[^\p{L}\p{N}._/@%+,-]/u
 
 function entriesOf(directory: string) {

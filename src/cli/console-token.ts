@@ -11,11 +11,11 @@ export function consoleTokenFile(dataDir: string): string {
 }
 
 /**
- * Returns the token of the console that this data directory keeps, and makes one if there is none. Only this user can read
+ * Returns the token of the console that this data directory keeps, and creates one if it is missing. Only this user can read
  * the file; one that others could read, or that holds something else, is replaced. Throws `DataDirUnusable`.
  */
 export async function ensureConsoleToken(dataDir: string): Promise<Secret> {
-  const { makeDataDir } = await import('#src/embedded/data-dir.ts')
+  const { makeDataDir } = await import('#src/embedded/placement.ts')
   const file = consoleTokenFile(await makeDataDir(dataDir))
   const kept = await readToken(file)
   if (kept) return kept

@@ -44,7 +44,6 @@ async function demo(options: Options, { config, log, signal }: CommandContext): 
   const { openSandbox } = await import('#src/sandbox/sandbox.ts')
   const { openEmbeddedPostgres } = await import('#src/embedded/postgres.ts')
   const { openFerry } = await import('#src/ferry.ts')
-  const { emptyDatabase } = await import('./demo/empty-database.ts')
   const { printTables } = await import('./demo/tables.ts')
   const { differencesToSandbox } = await import('./demo/check.ts')
   const { writeSamplePeople } = await import('./demo/sample-people.ts')
@@ -52,7 +51,7 @@ async function demo(options: Options, { config, log, signal }: CommandContext): 
 
   await using sandbox = await openSandbox()
   const dataDir = join(config.dataDir, 'demo')
-  say(`Starting a Postgres in ${shownPath(dataDir)} …`)
+  say(`Starting Postgres in ${shownPath(dataDir)} …`)
   await using postgres = await openEmbeddedPostgres({ dataDir, log })
   await emptyDatabase(postgres.url)
   const settings = await demoConfig(dataDir, postgres.url, sandbox)
@@ -76,14 +75,14 @@ async function demo(options: Options, { config, log, signal }: CommandContext): 
     `\nChecked: Postgres holds exactly what the platform holds, ${rules.size} alert rules and ${servers.size} MCP`,
   )
   say(
-    `servers, and the history of what changed; and each of ${number(people.valid.size)} people was subscribed once, nobody else.`,
+    `servers, and the history of what changed; and each of ${number(people.valid.size)} people was subscribed exactly once, and nobody else was.`,
   )
   say(`It took ${duration(performance.now() - startedAtMs)}; nothing is left running.\n`)
   say('The data stays. To look at it:')
   const ferryThere = `  FERRY_DATA_DIR=${shownPath(dataDir)} ${shownPath(COMMAND)}`
   say(`${ferryThere} runs list`)
   say(`${ferryThere} imports show ${imported.import}`)
-  say(`${ferryThere} up      (says how to open it with psql)`)
+  say(`${ferryThere} up      (shows how to open it with psql)`)
   return EXIT.done
 }
 
@@ -94,7 +93,7 @@ async function demoConfig(dataDir: string, databaseUrl: string, sandbox: Sandbox
 }
 
 async function night(ferry: Ferry, options: Options, signal: AbortSignal) {
-  const { takeSnapshot } = await import('#src/inventory/snapshots.ts')
+  const { takeSnapshot } = await import('#src/inventory/history/snapshots.ts')
   const { explainRun, printJsonRun } = await import('./run-result.ts')
   const taken = await takeSnapshot(ferry, { account: 'sandbox', trigger: 'manual', by: actedBy() }, signal)
   signal.throwIfAborted()
@@ -102,4 +101,24 @@ async function night(ferry: Ferry, options: Options, signal: AbortSignal) {
   taken.runs.forEach(explainRun)
   if (taken.snapshot === null) throw new CommandFailed('a night of the demo failed; the lines above say why')
   return { snapshot: taken.snapshot, runs: taken.runs }
+}
+
+/** Removes the data of an earlier demo. Throws `CommandFailed` if another program is connected to it. */
+async function emptyDatabase(url: string): Promise<void> {
+  const { Client } = await import('pg')
+  const client = new Client({ connectionString: url, application_name: 'ferry demo' })
+  client.on('error', () => {}) // fails the statement in flight, or the next one
+  await client.connect()
+  try {
+    const { rowCount } = await client.query(
+      `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+         and usesysid is not null`,
+    )
+    if (rowCount !== 0)
+      throw new CommandFailed("another program is connected to the demo's database; stop it first")
+    await client.query('set client_min_messages = warning')
+    await client.query('drop schema if exists ferry cascade')
+  } finally {
+    await client.end()
+  }
 }

@@ -2,10 +2,9 @@ import type { Command } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
 import { findAccounts, HOW_TO_CONFIGURE } from './accounts.ts'
 import { type CommandContext, runOneShot } from './command-context.ts'
-import { ANSWER_WITHIN_MS, NoAnswer, within } from './doctor/bound.ts'
-import { type Finding, failed, orFailed } from './doctor/finding.ts'
+import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer, orFailed } from './doctor/finding.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { coloured, columnsShown, harmless, print, printJson } from './output.ts'
+import { coloured, harmless, print, printJson, StatusLine } from './output.ts'
 
 type Options = { json?: true }
 
@@ -17,11 +16,13 @@ export function addDoctor(program: Command): void {
     .action((options: Options) => runOneShot(context => examine(options, context)))
 }
 
-/** Prints each finding as it is made, and on a terminal what is waited for. */
+/** Prints each finding as it is made, and on a terminal what doctor is waiting for. */
 async function examine(options: Options, context: CommandContext): Promise<ExitCode> {
   const codes: ExitCode[] = []
-  const waiting = openWaitingLine()
-  for await (const { exit, isUnreachable, ...finding } of findings(context, waiting.show)) {
+  const waiting = new StatusLine()
+  for await (const { exit, isUnreachable, ...finding } of findings(context, what =>
+    waiting.show(`… waiting for ${what}`),
+  )) {
     waiting.clear()
     if (options.json) printJson(finding)
     else printFinding(finding)
@@ -68,13 +69,13 @@ async function* findings(context: CommandContext, waitFor: WaitFor): AsyncGenera
   const { redisUrl } = config
   if (redisUrl === null) return
   waitFor('Redis')
-  const { checkRedisAlone } = await import('./doctor/queue.ts')
-  yield await within(checkRedisAlone(redisUrl), queueSilent()).catch(failed('queue'))
+  const { checkRedisAlone } = await import('./doctor/work.ts')
+  yield await checkRedisAlone(redisUrl)
 }
 
 /**
- * Opens Ferry so that a database that says nothing is given up. An embedded one may take as long as it needs: after a crash it
- * reads its log first.
+ * Opens Ferry, but gives up on a database that does not answer. An embedded one may take as long as it needs: after a crash it
+ * recovers first.
  */
 async function openWithin({ config, ...context }: CommandContext): Promise<Ferry> {
   const { openFerry } = await import('#src/ferry.ts')
@@ -93,38 +94,26 @@ async function openWithin({ config, ...context }: CommandContext): Promise<Ferry
     const { placeOf } = await import('#src/model/postgres-address.ts')
     throw new NoAnswer(
       `Postgres at ${placeOf(databaseUrl)} (DATABASE_URL)`,
-      'Start it, or correct DATABASE_URL. A firewall or a failover may also swallow what is sent there.',
+      'Start it, or correct DATABASE_URL. A firewall or a failover may also be dropping connections.',
     )
   }
 }
 
-function queueSilent(): NoAnswer {
-  return new NoAnswer(
-    'the queue',
-    'Check that Redis (REDIS_URL) runs and can be reached; without REDIS_URL the queue is in Postgres.',
-  )
-}
-
-/** What is checked once the database answers. Each check is made whatever the others found. */
+/** Yields what can be checked once the database answers. Each check runs whatever the others found. */
 async function* ferryFindings(ferry: Ferry, signal: AbortSignal, waitFor: WaitFor): AsyncGenerator<Finding> {
-  const { databaseFindings } = await import('./doctor/database.ts')
+  const { checkClock, databaseFindings } = await import('./doctor/database.ts')
   const { importFindings } = await import('./doctor/imports.ts')
-  const { inventoryFindings } = await import('./doctor/inventories.ts')
-  const { scheduleFindings } = await import('./doctor/schedules.ts')
-  const { workerFindings } = await import('./doctor/workers.ts')
-  const { checkClock } = await import('./doctor/clock.ts')
-  const { checkQueueOf } = await import('./doctor/queue.ts')
-  const { checkNotifications } = await import('./doctor/notifications.ts')
+  const work = await import('./doctor/work.ts')
   const { platformFindings } = await import('./doctor/platform.ts')
   yield* databaseFindings(ferry)
   yield* orFailed('imports', importFindings(ferry))
-  yield* orFailed('inventories', inventoryFindings(ferry))
-  yield* orFailed('schedules', scheduleFindings(ferry))
-  yield* orFailed('workers', workerFindings(ferry))
+  yield* orFailed('inventories', work.inventoryFindings(ferry))
+  yield* orFailed('schedules', work.scheduleFindings(ferry))
+  yield* orFailed('workers', work.workerFindings(ferry))
   yield await checkClock(ferry.pool).catch(failed('clock'))
   waitFor('the queue')
-  yield await within(checkQueueOf(ferry), queueSilent()).catch(failed('queue'))
-  const notifications = await checkNotifications(ferry).catch(failed('notifications'))
+  yield await work.checkQueueOf(ferry)
+  const notifications = await work.checkNotifications(ferry).catch(failed('notifications'))
   if (notifications) yield notifications
   yield* orFailed('platform', platformFindings(ferry, signal, waitFor))
 }
@@ -138,20 +127,4 @@ const SIGN = {
 function printFinding({ check, status, found, whatToDo }: Finding): void {
   print(`${SIGN[status]}  ${check.padEnd(14)}${harmless(found)}`)
   if (whatToDo !== undefined) print(`${' '.repeat(20)}${harmless(whatToDo)}`)
-}
-
-/** Opens a line of the terminal that says what is waited for, and that the next finding takes the place of. */
-function openWaitingLine(): { show: WaitFor; clear(): void } {
-  if (!process.stderr.isTTY) return { show: () => {}, clear: () => {} }
-  let isShown = false
-  return {
-    show(what) {
-      isShown = true
-      process.stderr.write(`\r\u001b[K${`… waiting for ${what}`.slice(0, columnsShown() - 1)}`)
-    },
-    clear() {
-      if (isShown) process.stderr.write('\r\u001b[K')
-      isShown = false
-    },
-  }
 }

@@ -45,7 +45,7 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : ''
 }
 
-/** `ferry.expect_history` raises it for a moment whose versions were removed. */
+/** `ferry_internal.expect_history` raises it for a moment whose versions were removed. */
 const HISTORY_REMOVED = 'FE001'
 
 /** Whether a path cannot be used. Ferry creates and opens files only in its data directory. */
@@ -88,15 +88,16 @@ const SELF_EXPLAINING = new Set([
 /** Returns what to do about an error of the system or of Postgres, by its code. */
 function adviceOn(code: string, message: string): string | undefined {
   if (code === 'EADDRINUSE') return 'Another program uses this port. End it, or choose another port.'
-  if (code === 'EACCES') return 'Run Ferry as a user who may do this, or choose another path or port.'
-  if (code === 'ENOSPC' || code === '53100') return 'Free space on the disk.'
+  if (code === 'EACCES')
+    return 'Run Ferry as a user that has the right to do this, or choose another path or port.'
+  if (code === 'ENOSPC' || code === '53100') return 'Free some disk space.'
   if (code === '42501') {
     return (
       'Run `ferry migrate` as the owner of the tables, and as the owner give this role its rights: ' +
-      'GRANT USAGE ON SCHEMA ferry, ferry_queue TO …; ' +
-      'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO …; ' +
-      'GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_queue TO …; ' +
-      'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ferry, ferry_queue TO …; (With REDIS_URL, there is no ferry_queue.) ' +
+      'GRANT USAGE ON SCHEMA ferry, ferry_internal, ferry_queue TO …; ' +
+      'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_internal, ferry_queue TO …; ' +
+      'GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_internal, ferry_queue TO …; ' +
+      'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ferry, ferry_internal, ferry_queue TO …; (With REDIS_URL, there is no ferry_queue.) ' +
       'Imports need GRANT TEMPORARY ON DATABASE … TO …; too. docs/operators.md ("Two roles") has all of them, to copy.'
     )
   }
@@ -104,7 +105,7 @@ function adviceOn(code: string, message: string): string | undefined {
   if (code === '53300')
     return 'Raise max_connections, or end programs that use connections. `ferry doctor` counts them.'
   if (code === '25006') {
-    return 'The server takes no writes: it is a standby, or a failover is in progress. Wait, or name the primary in DATABASE_URL.'
+    return 'The server accepts no writes: it is a standby, or a failover is in progress. Wait, or name the primary in DATABASE_URL.'
   }
   if (code === '25P03' || code === '25P04') {
     return 'Postgres ended a transaction that was idle for too long. Run this again: nothing was written in part.'
@@ -122,7 +123,7 @@ function adviceOn(code: string, message: string): string | undefined {
   return undefined
 }
 
-/** Returns where an unexpected error came from, for a report to the maintainers of Ferry. */
+/** Returns where an unexpected error came from, for a report to Ferry's maintainers. */
 function causesOf(error: Error): string {
   const [, ...frames] = (error.stack ?? '').split('\n')
   const lines = frames
@@ -132,5 +133,5 @@ function causesOf(error: Error): string {
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
     lines.push(harmless(`  caused by ${cause.name}: ${cause.message}`))
   }
-  return `This error is not expected. Please report it with these lines:\n${lines.join('\n')}`
+  return `This error is unexpected. Please report it with these lines:\n${lines.join('\n')}`
 }

@@ -24,7 +24,7 @@ const GRAVEST_FIRST: readonly ExitCode[] = [
   EXIT.partial,
 ]
 
-/** Returns the exit code of a command that did several things: the gravest of theirs. */
+/** Returns the exit code of a command that did several things: the most serious one. */
 export function gravest(codes: readonly ExitCode[]): ExitCode {
   return GRAVEST_FIRST.find(code => codes.includes(code)) ?? EXIT.done
 }

@@ -9,12 +9,14 @@ import { duration, printAside, printJson, printTable } from './output.ts'
 
 type Options = { account?: string; json?: true }
 
-const HEAD = ['account', 'inventory', 'last complete', 'age', 'promise', 'state', 'why']
+const HEAD = ['account', 'inventory', 'last complete', 'age', 'target', 'state', 'why']
 
 export function addFreshness(program: Command): void {
   program
     .command('freshness')
-    .description('how old each inventory is, and whether that is as promised; exits 3 if one is late')
+    .description(
+      'how old each inventory is, and whether that is within its freshness target; exits 3 if one is late',
+    )
     .option('--account <name>', 'only this account')
     .option('--json', 'print one JSON object per inventory')
     .action((options: Options) => withKnownAccounts('read', ferry => show(ferry, options)))
@@ -26,14 +28,19 @@ async function show(ferry: Ferry, { account, json }: Options): Promise<ExitCode>
   const known = await loadAll(ferry, account)
   const explained = known.map(row => ({ ...row, message: explainLateness(row) }))
   if (json) explained.forEach(printJson)
-  else printTable(HEAD, explained.map(cellsOf), 'Nothing was synced yet. `ferry sync all` does it.')
-  if (!json && known.some(({ state }) => state === 'no promise')) {
-    printAside('ferry: nobody has said how old the data may be: a worker does, when it starts')
+  else
+    printTable(
+      HEAD,
+      explained.map(cellsOf),
+      'Nothing has been synced yet. `ferry sync all` syncs both inventories.',
+    )
+  if (!json && known.some(({ state }) => state === 'no target')) {
+    printAside('ferry: no freshness target is set for some inventories yet; a worker sets it when it starts')
   }
   return known.length === 0 || known.some(isLate) ? EXIT.partial : EXIT.done
 }
 
-/** Adds the inventories of configured accounts that nothing is known of yet. */
+/** Adds the inventories of configured accounts that were never synced. */
 async function loadAll(ferry: Ferry, account: string | undefined): Promise<readonly Freshness[]> {
   const { loadFreshness } = await import('#src/reports/freshness.ts')
   const known = await loadFreshness(ferry.pool, account ?? null)

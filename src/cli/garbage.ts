@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 /** The first polls are over by then. */
 const LATER_MS = 10_000
 
-/** Garbage that will be collected. `again`: so long from now, also if it was collected already. Disposing: no more. */
+/** A pending garbage collection. `again` restarts the delay, even if it ran already. Disposing cancels it. */
 export type GarbageCollection = Disposable & { again(): void }
 
 /**
@@ -16,7 +16,7 @@ export function collectGarbageLater(afterMs = LATER_MS): GarbageCollection {
   return { again: () => void timer.refresh(), [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/** Node has no other way to ask for it without a flag from the start. */
+/** Without a flag at start-up, Node has no other way to ask for it. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect: (options: object) => void = runInNewContext('gc')

@@ -12,49 +12,48 @@ const BEAT_EVERY_MS = 20_000
 /** How long Postgres has to answer. */
 const BEAT_WITHIN_MS = 10_000
 
+type Context = Pick<Ferry, 'pool' | 'config' | 'holder' | 'log'>
+
 /**
  * Touches a file for as long as this process can work: its event loop turns, and it can take a lease in Postgres as work
  * does, by a connection of the same pool and with a write that is committed. Dispose removes the file. Where there is no
  * data directory, or none that can be written, there is no file, and nothing looks for it.
  */
-export function openHeartbeat({
-  pool,
-  config,
-  holder,
-  log,
-}: Pick<Ferry, 'pool' | 'config' | 'holder' | 'log'>): AsyncDisposable {
-  const path = join(config.dataDir, HEARTBEAT_FILE)
-  const beat = async () => {
+export class Heartbeat implements AsyncDisposable {
+  readonly #context: Context
+  readonly #path: string
+  readonly #timer: NodeJS.Timeout
+  /** The beat under way. One at a time, so that those that wait for an answer do not take one connection after another. */
+  #beat: Promise<void> | null = null
+
+  constructor(context: Context) {
+    this.#context = context
+    this.#path = join(context.config.dataDir, HEARTBEAT_FILE)
+    this.#timer = setInterval(() => this.#start(), BEAT_EVERY_MS)
+    this.#start()
+  }
+
+  #start(): void {
+    this.#beat ??= this.#touch().finally(() => {
+      this.#beat = null
+    })
+  }
+
+  async #touch(): Promise<void> {
+    const { pool, holder, log } = this.#context
     try {
-      const lease = await acquireLease(pool, `alive:${holder}`, holder, log, BEAT_WITHIN_MS)
+      const lease = await acquireLease(pool, `alive:${holder}`, holder, log, { lifeMs: BEAT_WITHIN_MS })
       if ('heldBy' in lease) return
       await lease.release()
-      await writeFile(path, '')
+      await writeFile(this.#path, '')
     } catch (error) {
-      log.debug(
-        { error: reasonOf(error) },
-        'There is no heartbeat: Postgres or the data directory cannot be written.',
-      )
+      log.debug({ error: reasonOf(error) }, 'No heartbeat: Postgres or the data directory cannot be written.')
     }
   }
-  let isBeating = false
-  let beating = beatOnce()
-  const timer = setInterval(() => {
-    if (!isBeating) beating = beatOnce()
-  }, BEAT_EVERY_MS)
 
-  /** One at a time, so that those that wait for an answer do not take one connection after another. */
-  async function beatOnce(): Promise<void> {
-    isBeating = true
-    await beat()
-    isBeating = false
-  }
-
-  return {
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer)
-      await beating
-      await rm(path, { force: true })
-    },
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#beat
+    await rm(this.#path, { force: true })
   }
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
-import type { Retention } from '#src/model/retention.ts'
+import type { Retention } from '#src/model/settings.ts'
 import type { LooksBack } from '#src/reports/catalogue.ts'
 import { harmless, instant, printAside } from './output.ts'
 
@@ -11,27 +11,27 @@ import { harmless, instant, printAside } from './output.ts'
 
 /** Says so if the history starts after `since`; unset: the list looks back as far as it can. */
 export async function noteHistoryStart(pool: Pool, since: Date | undefined): Promise<void> {
-  const { loadHistoryStart } = await import('#src/inventory/history-start.ts')
+  const { loadHistoryStart } = await import('#src/inventory/history/history-start.ts')
   const start = await loadHistoryStart(pool)
   if (start === null || (since !== undefined && since >= start)) return
   printAside(
-    `ferry: the history starts at ${instant(start)}. What ended before was removed (FERRY_KEEP_VERSIONS), so nothing earlier is shown or counted.`,
+    `ferry: the history starts at ${instant(start)}. Older versions were removed (FERRY_KEEP_VERSIONS) and are neither shown nor counted.`,
   )
 }
 
-/** Says so if `asOf` is earlier than the first reading of an inventory: that nothing is found does not mean that there was nothing. */
+/** Says so if `asOf` is earlier than the first reading of an inventory: an empty result does not mean that nothing existed. */
 export async function noteFirstReading(
   pool: Pool,
   resource: Resource,
   asOf: Date,
   account: string | undefined,
 ): Promise<void> {
-  const { listFirstReadings } = await import('#src/inventory/history-start.ts')
+  const { listFirstReadings } = await import('#src/inventory/history/history-start.ts')
   const later = (await listFirstReadings(pool, resource, account ?? null)).filter(({ at }) => at > asOf)
   if (later.length === 0) return
   const each = later.map(({ account, at }) => `account ${harmless(account)} at ${instant(at)}`)
   printAside(
-    `ferry: what ${resource} there were at ${instant(asOf)} is not known: the first reading was of ${each.join(', of ')}.`,
+    `ferry: the ${resource} of ${instant(asOf)} are not known: the first reading was of ${each.join(', of ')}.`,
   )
 }
 

@@ -8,8 +8,7 @@ import { actedBy } from './acted-by.ts'
 import { type OneShotContext, withAccounts } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { addOptions, importOptions, type Options } from './import/options.ts'
-import { columnsOfProducts } from './import/products.ts'
+import { addOptions, columnsOfProducts, importOptions, type Options } from './import/options.ts'
 import { print, printAside, printJson } from './output.ts'
 
 /*
@@ -51,7 +50,7 @@ async function runImport(
     const { expectStageable } = await import('#src/imports/staging/rules.ts')
     await expectStageable(path, wanted)
     throw new UsageError(
-      'nothing was read, because there is no terminal to ask on before people are subscribed: add --yes if you are sure, ' +
+      'nothing was read, because there is no terminal to ask for confirmation on: add --yes if you are sure, ' +
         'or --dry-run to see what would be sent',
     )
   }
@@ -69,7 +68,7 @@ async function runImport(
     const question = `Subscribe ${counted(staged.summary.pending, 'person', 'people')}? They are active at once.`
     if (!(await ask(question, signal))) return EXIT.failed
   }
-  const { confirmImport } = await import('#src/imports/control/confirm.ts')
+  const { confirmImport } = await import('#src/imports/control/decide.ts')
   const status = await confirmImport(ferry.pool, id, actedBy(options))
   opened.move()
   const { finishHere, leaveToWorkers, printResult } = await import('./import/confirmed.ts')
@@ -117,7 +116,7 @@ async function discard(
   const { discardStaging } = await import('#src/imports/staging/expire.ts')
   try {
     await discardStaging(pool, id)
-    printAside('ferry: nothing was sent; the rows that were read are discarded')
+    printAside('ferry: nothing was sent; the rows that were read were discarded')
   } catch (error) {
     log.warn(
       { error: reasonOf(error) },

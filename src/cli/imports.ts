@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander'
-import type { ImportFilter } from '#src/imports/reporting/summary.ts'
-import { IMPORT_STATUSES } from '#src/model/import.ts'
-import { expectAccount } from './accounts.ts'
+import { IMPORT_LIST } from '#src/imports/reporting/imports-list.ts'
 import { type ActOptions, addActOptions } from './acted-by.ts'
-import { idArgument, instantArgument, limitArgument } from './arguments.ts'
+import { idArgument } from './arguments.ts'
 import { withAccounts, withFerry, withKnownAccounts } from './command-context.ts'
-import type { ResolveOptions } from './imports/resolve.ts'
+import type { ResolveOptions } from './imports/decide.ts'
+import { addList } from './list-command.ts'
 
 type Options = { json?: true }
 type Deciding = Options & ActOptions
@@ -18,24 +17,15 @@ export function addImports(program: Command): void {
 }
 
 function addReading(imports: Command): void {
-  imports
-    .command('list')
-    .description('the newest imports first')
-    .option('--account <name>', 'only this account')
-    .addOption(new Option('--status <status>', 'only imports with this status').choices(IMPORT_STATUSES))
-    .option('--since <when>', 'only imports made since: 24h, 7d or 2026-11-01', instantArgument)
-    .option('--limit <n>', 'how many', limitArgument, 20)
-    .option('--json', 'print one JSON object per import')
-    .action((options: Options & ImportFilter & { limit: number }) =>
-      withFerry('read', async ferry => {
-        await expectAccount(ferry, options.account)
-        return await (await import('./imports/list.ts')).listImports(ferry.pool, options)
-      }),
-    )
+  addList(imports, 'list', 'every import, newest first', IMPORT_LIST, {
+    row: 'import',
+    narrow: ['import', 'page', 'status', 'read', 'sent', 'rejected', 'uncertain', 'pending'],
+    note: async rows => (await import('./imports/show.ts')).noteWaiting(rows),
+  })
   of(
     imports,
     'show',
-    'one import, counted anew from its rows: counts, batches and reasons; exits 1 if the counts do not add up',
+    'one import, recounted from its rows: counts, batches and reasons; exits 1 if the counts do not add up',
   )
     .option('--json', 'print JSON objects: first the summary, then its batches and reasons')
     .action((id: bigint, options: Options) =>
@@ -82,7 +72,7 @@ function addWatching(imports: Command): void {
     .option('--json', 'print JSON objects; the last one is the summary')
     .action((id: bigint, options: Deciding & { wait?: true }) =>
       (options.wait ? withAccounts : withFerry)('read', async (ferry, context) =>
-        (await import('./imports/resume.ts')).resume(ferry, id, options, context),
+        (await import('./imports/decide.ts')).resume(ferry, id, options, context),
       ),
     )
 }
@@ -91,14 +81,14 @@ function addDeciding(imports: Command): void {
   addActOptions(of(imports, 'pause', 'stop an import after the calls in flight'))
     .option('--json', 'print one JSON object: the summary')
     .action((id: bigint, options: Deciding) =>
-      withFerry('read', async ({ pool }) => (await import('./imports/pause.ts')).pause(pool, id, options)),
+      withFerry('read', async ({ pool }) => (await import('./imports/decide.ts')).pause(pool, id, options)),
     )
   addActOptions(of(imports, 'cancel', 'end an import for good, after the calls in flight'))
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object: the summary')
     .action((id: bigint, options: Deciding & { yes?: true }) =>
       withFerry('read', async ({ pool }, { signal }) =>
-        (await import('./imports/end.ts')).cancel(pool, id, options, signal),
+        (await import('./imports/decide.ts')).cancel(pool, id, options, signal),
       ),
     )
   addActOptions(
@@ -108,10 +98,10 @@ function addDeciding(imports: Command): void {
     .option('--json', 'print one JSON object')
     .action((id: bigint, options: Deciding & { yes?: true }) =>
       withFerry('read', async ({ pool }, { signal }) =>
-        (await import('./imports/end.ts')).purge(pool, id, options, signal),
+        (await import('./imports/decide.ts')).purge(pool, id, options, signal),
       ),
     )
-  // `--as` is what became of the batches, here.
+  // Here `--as` is the outcome of the batches.
   addActOptions(of(imports, 'resolve', 'decide about batches whose outcome is unknown'), '--by')
     .addOption(
       new Option('--as <what>', 'sent: the platform has them; resend: send them again')
@@ -121,7 +111,7 @@ function addDeciding(imports: Command): void {
     .option('--batch <n>', 'only this batch (default: every uncertain one)', idArgument)
     .option('--json', 'print one JSON object: the summary')
     .action((id: bigint, options: ResolveOptions) =>
-      withFerry('read', async ferry => (await import('./imports/resolve.ts')).resolve(ferry, id, options)),
+      withFerry('read', async ferry => (await import('./imports/decide.ts')).resolve(ferry, id, options)),
     )
 }
 

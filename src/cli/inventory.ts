@@ -1,31 +1,33 @@
 import { type Command, Option } from 'commander'
 import type { Pool } from 'pg'
-import type { InventoryFilter, InventoryRow } from '#src/inventory/list-inventory.ts'
-import { NUMBER_FIELDS } from '#src/model/contract-fields.ts'
+import type { Cell } from '#src/db/list.ts'
+import type { ChangeRow } from '#src/inventory/history/changes.ts'
+import type { FiringRow, InventoryFilter, InventoryRow } from '#src/inventory/history/list-inventory.ts'
+import { NUMBER_FIELDS } from '#src/model/declarations.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { expectAccount } from './accounts.ts'
-import { instantArgument, ruleArgument } from './arguments.ts'
-import { cellsOfChange, jsonOfChange, nothingKnown } from './changes.ts'
+import { instantArgument, labelArgument, oneFolderArgument, ruleArgument, teamArgument } from './arguments.ts'
+import { columnsOfChange, jsonOfChange, nothingKnown } from './changes.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { noteFirstReading, noteHistoryStart } from './history-note.ts'
+import { printRows } from './list-command.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
-import { type Cell, emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
+import { emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
 
 /*
- * What `ferry rules` and `ferry servers` share: a list with filters, and one row with its history.
+ * `ferry rules` and `ferry servers`: a list with filters, and one row with its history.
  */
 
-export type Inventory = {
+type Inventory = {
   readonly resource: Resource
-  /** `rules`, `servers`: the word of the command. */
-  readonly noun: string
+  /** The word of the command. */
+  readonly noun: 'rules' | 'servers'
   readonly id: string
-  readonly head: readonly string[]
-  cells(row: InventoryRow): readonly Cell[]
+  columns(row: InventoryRow): Readonly<Record<string, Cell>>
 }
 
-export type InventoryOptions = ListOptions & {
+type Options = ListOptions & {
   asOf?: Date
   account?: string
   name?: string
@@ -37,14 +39,64 @@ export type InventoryOptions = ListOptions & {
   team?: bigint
 }
 
+const RULES: Inventory = {
+  resource: 'alert-rules',
+  noun: 'rules',
+  id: 'id',
+  columns: row => ({
+    id: BigInt(`${row.id}`),
+    name: `${row.name}`,
+    folder: BigInt(`${row.folder_id}`),
+    enabled: row.enabled === true,
+    firing: row.triggered === true,
+    'updated by': `${row.updater_name}`,
+    account: row.account,
+  }),
+}
+
+const SERVERS: Inventory = {
+  resource: 'mcp-servers',
+  noun: 'servers',
+  id: 'server_id',
+  columns: row => ({
+    id: `${row.server_id}`,
+    name: text(row.server_name),
+    team: text(row.team_id),
+    status: text(row.status),
+    transport: text(row.transport),
+    tools: Array.isArray(row.tools) ? row.tools.length : null,
+    account: row.account,
+  }),
+}
+
+function text(value: unknown): Cell {
+  return value === null || value === undefined ? null : `${value}`
+}
+
+export function addRules(program: Command): void {
+  addInventory(program, RULES, 'the alert rules, as they are now or were at an earlier time')
+    .option('--folder <id>', 'only those in this folder', oneFolderArgument)
+    .option('--firing', 'only those that are firing')
+    .option('--label <key=value>', 'only those with this label; can be repeated', labelArgument)
+}
+
+export function addServers(program: Command): void {
+  addInventory(program, SERVERS, 'the MCP servers, as they are now or were at an earlier time').option(
+    '--team <id>',
+    "only this team's; 0 for the account's own",
+    teamArgument,
+  )
+}
+
 /** The newest changes and firings; `ferry changes` prints all changes. */
 const HISTORY_SHOWN = 20
 
-/** Declares `list` and `show`. Returns `list`, for filters that only this inventory has. */
-export function addInventory(parent: Command, inventory: Inventory): Command {
+/** Adds `list` and `show`. Returns `list`, for filters that only this inventory has. */
+function addInventory(program: Command, inventory: Inventory, description: string): Command {
+  const parent = program.command(inventory.noun).description(description)
   const list = parent
     .command('list')
-    .description('the current ones by name, or those of an earlier time with --as-of')
+    .description('the current ones by name, or with --as-of those of an earlier time')
     .option(
       '--as-of <when>',
       'as they were at that time: 2026-11-01T03:30Z, or 24h for 24 hours ago',
@@ -56,7 +108,7 @@ export function addInventory(parent: Command, inventory: Inventory): Command {
     .option('--disabled', 'only those that are disabled')
   addListOptions(list)
     .option('--json', 'print one JSON object each')
-    .action((options: InventoryOptions) =>
+    .action((options: Options) =>
       withFerry('read', async ferry => {
         await expectAccount(ferry, options.account)
         return await listRows(ferry.pool, inventory, options)
@@ -64,12 +116,12 @@ export function addInventory(parent: Command, inventory: Inventory): Command {
     )
   parent
     .command('show')
-    .description('everything known of one, with what changed and when')
+    .description('everything known about one, with what changed and when')
     .argument('<id>', 'its id', inventory.resource === 'alert-rules' ? ruleArgument : undefined)
     .option('--as-of <when>', 'as it was at that time', instantArgument)
     .option('--account <name>', 'only in this account (default: every account that has the id)')
     .option('--json', 'print one JSON object for each account that has the id')
-    .action((id: bigint | string, options: InventoryOptions) =>
+    .action((id: bigint | string, options: Options) =>
       withFerry('read', async ferry => {
         await expectAccount(ferry, options.account)
         return await showRow(ferry.pool, inventory, `${id}`, options)
@@ -78,8 +130,8 @@ export function addInventory(parent: Command, inventory: Inventory): Command {
   return list
 }
 
-async function listRows(pool: Pool, inventory: Inventory, options: InventoryOptions): Promise<ExitCode> {
-  const { countInventory, listInventory } = await import('#src/inventory/list-inventory.ts')
+async function listRows(pool: Pool, inventory: Inventory, options: Options): Promise<ExitCode> {
+  const { countInventory, listInventory } = await import('#src/inventory/history/list-inventory.ts')
   const filter: InventoryFilter = {
     asOf: options.asOf,
     account: options.account,
@@ -90,10 +142,9 @@ async function listRows(pool: Pool, inventory: Inventory, options: InventoryOpti
     labels: options.label,
     team: options.team,
   }
-  const { resource, head, cells } = inventory
+  const { resource, columns } = inventory
   await printList(listInventory(pool, resource, filter, limitOf(options)), options, {
-    head,
-    cells,
+    columns,
     json: documentOf,
     none: 'None found.',
     total: () => countInventory(pool, resource, filter, COUNTED_TO + 1),
@@ -106,10 +157,10 @@ async function showRow(
   pool: Pool,
   { resource, noun, id: idColumn }: Inventory,
   id: string,
-  options: InventoryOptions,
+  options: Options,
 ): Promise<ExitCode> {
-  const { listFirings, loadInventory } = await import('#src/inventory/list-inventory.ts')
-  const { listChanges } = await import('#src/inventory/changes.ts')
+  const { listFirings, loadInventory } = await import('#src/inventory/history/list-inventory.ts')
+  const { listChanges } = await import('#src/inventory/history/changes.ts')
   const rows = await loadInventory(pool, resource, id, options)
   if (rows.length === 0) {
     const when = options.asOf ? ` as of ${instant(options.asOf)}` : ''
@@ -125,30 +176,34 @@ async function showRow(
       resource === 'alert-rules'
         ? await listFirings(pool, { id, account }, options.asOf, HISTORY_SHOWN)
         : null
-    if (options.json) {
-      const episodes = firings?.map(({ began, ended }) => ({ began, ended }))
-      const triggered = firings && { triggered: firings[0] !== undefined && firings[0].ended === null }
-      printJson({
-        ...documentOf(row),
-        ...triggered,
-        changes: changes.map(jsonOfChange),
-        ...(episodes && { firings: episodes }),
-      })
-      continue
+    if (options.json) printJson({ ...documentOf(row), ...jsonOfHistory(changes, firings) })
+    else {
+      printDocument(row, idColumn)
+      printHistory(changes, firings)
     }
-    printDocument(row, idColumn)
-    print(`\n${emphasised('What changed')}`)
-    printTable(['change', 'name', 'what', 'by', 'when'], changes.map(cellsOfChange), 'No change yet.')
-    if (!firings) continue
-    print(`\n${emphasised('When it fired')}`)
-    printTable(
-      ['began', 'ended'],
-      firings.map(({ began, ended }) => [began, ended ?? 'still fires']),
-      'It was never seen to fire.',
-    )
   }
   await noteHistoryStart(pool, undefined)
   return EXIT.done
+}
+
+function jsonOfHistory(changes: readonly ChangeRow[], firings: readonly FiringRow[] | null): object {
+  return {
+    ...(firings && { triggered: firings[0] !== undefined && firings[0].ended === null }),
+    changes: changes.map(jsonOfChange),
+    ...(firings && { firings: firings.map(({ began, ended }) => ({ began, ended })) }),
+  }
+}
+
+function printHistory(changes: readonly ChangeRow[], firings: readonly FiringRow[] | null): void {
+  print(`\n${emphasised('What changed')}`)
+  printRows({ columns: columnsOfChange }, changes, { none: 'No changes yet.' })
+  if (!firings) return
+  print(`\n${emphasised('When it fired')}`)
+  printTable(
+    ['began', 'ended'],
+    firings.map(({ began, ended }) => [began, ended ?? 'still firing']),
+    'Never seen firing.',
+  )
 }
 
 function printDocument(row: InventoryRow, idColumn: string): void {

@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander'
+import type { Cell } from '#src/db/list.ts'
 import { number } from '#src/model/counted.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { limitArgument } from './arguments.ts'
-import { type Cell, print, printTable, writeLines } from './output.ts'
+import { printRows } from './list-command.ts'
+import { print, writeLines } from './output.ts'
 
 /*
  * Lists that may be long. People see the first rows and how many more there are. Programs get all rows, one line each, no
@@ -10,7 +12,7 @@ import { type Cell, print, printTable, writeLines } from './output.ts'
  */
 
 /** Rows shown by default: as many as fit on a screen or two. */
-const SHOWN = 50
+export const SHOWN = 50
 
 /** Rows of one table. A longer list is printed as several tables. */
 const PART = 1_000
@@ -23,7 +25,7 @@ export type ListOptions = { json?: true; all?: true; limit?: number }
 export function addListOptions(command: Command): Command {
   return command
     .addOption(new Option('--all', 'show all of them').conflicts('limit'))
-    .option('--limit <n>', `how many at most (default: ${SHOWN}; with --json, all)`, limitArgument)
+    .option('--limit <n>', `rows to show (default: ${SHOWN}; with --json, all)`, limitArgument)
 }
 
 /** How many rows to print; null for all. */
@@ -32,34 +34,29 @@ export function limitOf({ json, all, limit }: ListOptions): number | null {
 }
 
 /** Prints rows while they arrive, as JSON or as a table, and how many more there are. */
-export async function printList<Row>(
+export async function printList<Row extends object>(
   rows: AsyncIterable<Row>,
   options: ListOptions,
-  {
-    head,
-    cells,
-    json,
-    none,
-    total,
-  }: {
-    head: readonly string[]
-    cells: (row: Row) => readonly Cell[]
-    json: (row: Row) => object
-    none: string
-    /** How many rows there are, counted up to `COUNTED_TO` + 1. */
-    total: () => Promise<number>
-  },
+  { none, total, ...list }: Streamed<Row>,
 ): Promise<void> {
   let shown = 0
   for await (const part of inParts(rows)) {
     shown += part.length
-    if (!options.json) printTable(head, part.map(cells), none)
-    else if (!(await writeLines(part.map(row => jsonOf(json(row)))))) return
+    if (!options.json) printRows(list, part, { none })
+    else if (!(await writeLines(part.map(row => jsonOf(list.json(row)))))) return
   }
   if (options.json) return
   if (shown === 0) return print(none)
   const limit = limitOf(options)
   if (limit !== null && shown === limit) tellMore((await total()) - shown)
+}
+
+type Streamed<Row extends object> = {
+  columns(row: Row): Readonly<Record<string, Cell>>
+  json(row: Row): object
+  readonly none: string
+  /** How many rows there are, counted up to `COUNTED_TO` + 1. */
+  total(): Promise<number>
 }
 
 export function tellMore(more: number): void {

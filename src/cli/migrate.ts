@@ -8,7 +8,7 @@ export function addMigrate(program: Command): void {
   program
     .command('migrate')
     .description(
-      'update the database to this version, and make the role that only reads; any number of machines may run it',
+      'update the database to this version, and create the read-only role; safe to run on several machines at once',
     )
     .option('--json', 'print one JSON object')
     .action((options: { json?: true }) =>
@@ -29,8 +29,8 @@ export function addMigrate(program: Command): void {
         print(migrated === 0 ? 'The database is up to date.' : `${counted(migrated, 'migration')} ran.`)
         if (reader.status === 'refused') {
           printAside(
-            'ferry: this role may not make the role that only reads (ferry_reader), or not give it its rights. If you ' +
-              'want it, run this as a superuser or as the owner of the tables who may create roles:',
+            'ferry: this role cannot create the read-only role (ferry_reader), or cannot grant its rights. If you ' +
+              'want it, run this as a superuser, or as a role that owns the tables and can create roles:',
           )
           for (const statement of reader.statements) print(`${statement};`)
         }

@@ -3,28 +3,26 @@ import { countFrom } from './arguments.ts'
 import { type OneShotContext, runOneShot, withFerry } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { harmless, print, printJson, printTable } from './output.ts'
-
-/** As many as fit on a screen or two. */
-const SHOWN = 50
+import { printRows } from './list-command.ts'
+import { harmless, print, printJson } from './output.ts'
 
 export function addNotify(program: Command): void {
-  const notify = program.command('notify').description('the events that people are told of')
+  const notify = program.command('notify').description('events, and the messages that were sent about them')
   notify
     .command('test')
-    .description('send a test message to FERRY_WEBHOOK_URL now, and say what it answered')
+    .description('send a test message to FERRY_WEBHOOK_URL now, and show the answer')
     .option('--json', 'print one JSON object')
     .action((options: { json?: true }) => runOneShot(context => test(context, options)))
   notify
     .command('list')
-    .description('the latest events, and what became of their messages')
-    .option('--undelivered', 'only those that wait, or that no receiver accepted within a day')
-    .option('--limit <n>', `how many at most (default: ${SHOWN})`, countFrom(1, 10_000))
+    .description('the latest events, and whether their messages were delivered')
+    .option('--undelivered', 'only those whose message is waiting, or was not accepted within a day')
+    .option('--limit <n>', 'rows to show', countFrom(1, 10_000), 50)
     .option('--json', 'print one JSON object per event')
     .action(list)
 }
 
-/** Needs no database: what is tested is the way to the receiver. */
+/** Tests only the way to the receiver, so it needs no database. */
 async function test({ config, signal }: OneShotContext, options: { json?: true }): Promise<ExitCode> {
   const { notify, proxy } = config
   const { webhook } = notify
@@ -33,7 +31,7 @@ async function test({ config, signal }: OneShotContext, options: { json?: true }
       'no receiver is set. Set FERRY_WEBHOOK_URL to the address that events are posted to.',
     )
   }
-  const { sendTest } = await import('#src/notify/send-test.ts')
+  const { sendTest } = await import('#src/notify/deliver.ts')
   const { id, ...result } = await sendTest(notify, webhook, proxy, signal)
   const { format } = webhook
   const isSigned = format === 'standard' && webhook.key !== null
@@ -55,32 +53,14 @@ async function test({ config, signal }: OneShotContext, options: { json?: true }
   return result.ok ? EXIT.done : EXIT.failed
 }
 
-function list(options: { undelivered?: true; limit?: number; json?: true }): Promise<void> {
+function list(options: { undelivered?: true; limit: number; json?: true }): Promise<void> {
   return withFerry('read', async ({ pool, config }) => {
-    const { deliveryInWords, listEvents } = await import('#src/notify/list-events.ts')
+    const { eventListOf } = await import('#src/notify/events-list.ts')
+    const { listEvents } = await import('#src/notify/list-events.ts')
     const deliveries = options.undelivered ? (['waiting', 'dead'] as const) : undefined
-    const rows = await listEvents(pool, options.limit ?? SHOWN, { deliveries, told: config.notify.kinds })
-    if (options.json)
-      rows.forEach(({ data, ...row }) => {
-        printJson(row)
-      })
-    else {
-      printTable(
-        ['event', 'kind', 'state', 'account', 'about', 'at', 'message', 'attempts', 'failure'],
-        rows.map(row => [
-          row.event,
-          row.kind,
-          row.state,
-          row.account,
-          row.subject,
-          row.at,
-          deliveryInWords(row, config.notify.webhook !== null),
-          row.attempts,
-          row.failure,
-        ]),
-        'There is none.',
-      )
-    }
+    const rows = await listEvents(pool, options.limit, { deliveries, sentKinds: config.notify.kinds })
+    const events = eventListOf(config.notify)
+    printRows(events, rows, { json: options.json, none: events.none })
     return EXIT.done
   })
 }

@@ -2,14 +2,13 @@ import { createRequire } from 'node:module'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
 import type Table from 'cli-table3'
+import { type Cell, isLasting } from '#src/db/list.ts'
 import { number } from '#src/model/counted.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { fittingWidths, tableWidth, wrapped } from './wrap.ts'
 
 const require = createRequire(import.meta.url)
-
-export type Cell = string | number | bigint | boolean | Date | null
 
 const GAP = '  '
 
@@ -31,7 +30,7 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** Prints lines and waits until the reader has taken them. Returns false once nobody reads any more. */
+/** Prints lines and waits until the reader has taken them. Returns false once the reader is gone. */
 export async function writeLines(lines: readonly string[]): Promise<boolean> {
   const { stdout } = process
   if (stdout.destroyed) return false
@@ -47,6 +46,31 @@ export async function writeLines(lines: readonly string[]): Promise<boolean> {
 /** Prints a line on stderr: a note beside the result. */
 export function printAside(line: string): void {
   process.stderr.write(`${line}\n`)
+}
+
+const CLEAR_LINE = '\r\u001b[K'
+
+/** A line on stderr that is written over. Clear it before anything else is printed. Without a terminal it stays empty. */
+export class StatusLine {
+  #shownAtMs: number | null = null
+  readonly #everyMs: number
+
+  /** The text changes at most every `everyMs`. */
+  constructor(everyMs = 0) {
+    this.#everyMs = everyMs
+  }
+
+  show(text: string): void {
+    const nowMs = performance.now()
+    if (!process.stderr.isTTY || nowMs - (this.#shownAtMs ?? -Infinity) < this.#everyMs) return
+    this.#shownAtMs = nowMs
+    process.stderr.write(CLEAR_LINE + text.slice(0, columnsShown() - 1))
+  }
+
+  clear(): void {
+    if (this.#shownAtMs !== null) process.stderr.write(CLEAR_LINE)
+    this.#shownAtMs = null
+  }
 }
 
 /**
@@ -102,20 +126,20 @@ export function coloured(style: 'bold' | 'green' | 'yellow' | 'red', text: strin
   return styleText(style, text, { stream: process.stdout })
 }
 
-/** Replaces control characters in text of others: a terminal would take them as commands. */
+/** Replaces control characters in text that others wrote: a terminal would run them as commands. */
 export function harmless(text: string): string {
   return text.replaceAll(UNSAFE, '\ufffd')
 }
 
-/** Control characters, ends of lines, and marks that turn the direction of text. */
+/** Control characters, line separators, and marks that change the direction of text. */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
-/** Of a word in a message, so much is shown: enough to find it again. */
+/** Characters shown of a long word in a message: enough to find it again. */
 const MAX_WORD = 120
 
 /**
  * Returns a message as a terminal may show it: without control characters other than the ends of its lines, and without the
- * middle of words that are much longer than people write them. A message may repeat what it was given.
+ * middle of very long words. A message may repeat what it was given.
  */
 export function harmlessMessage(text: string): string {
   const short = text.replaceAll(
@@ -150,12 +174,13 @@ function isNumber(cell: Cell | undefined): boolean {
   return typeof cell === 'number' || typeof cell === 'bigint' || cell === null
 }
 
-/** Of a longer text, a table shows the beginning: names and descriptions have no bound. */
+/** A table cuts longer text: names and descriptions have no bound. */
 const MAX_CELL = 1_000
 
 /** Returns a value as a table shows it. */
 export function cellText(cell: Cell): string {
   if (cell instanceof Date) return instant(cell)
+  if (isLasting(cell)) return duration(cell.ms)
   if (typeof cell === 'number') return number(cell)
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
   const text = String(cell ?? '')

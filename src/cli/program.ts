@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
-import { addAudit } from './audit.ts'
+import { ACT_LIST } from '#src/db/acts-list.ts'
+import { addAt } from './at.ts'
 import { addChanges } from './changes.ts'
 import { addCompletion } from './completion.ts'
 import { addDemo } from './demo.ts'
@@ -8,16 +9,16 @@ import { EXIT } from './exit.ts'
 import { addFreshness } from './freshness.ts'
 import { addImport } from './import.ts'
 import { addImports } from './imports.ts'
+import { addRules, addServers } from './inventory.ts'
+import { addList } from './list-command.ts'
 import { addMigrate } from './migrate.ts'
 import { addNotify } from './notify.ts'
 import { harmlessMessage } from './output.ts'
 import { addPrune } from './prune.ts'
 import { addReport } from './report.ts'
-import { addRules } from './rules.ts'
 import { addRuns } from './runs.ts'
 import { addSandbox } from './sandbox.ts'
 import { addSchedules } from './schedules.ts'
-import { addServers } from './servers.ts'
 import { addSnapshots } from './snapshots.ts'
 import { addSync } from './sync.ts'
 import { addUp } from './up.ts'
@@ -36,7 +37,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     await program.parseAsync(argv)
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    // Commander has printed what was wrong. A request for help is no error.
+    // Commander has printed what was wrong. A request for help is not an error.
     process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
   }
 }
@@ -51,7 +52,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
     .version(versionOfPackage())
     .showSuggestionAfterError()
     .exitOverride()
-    // Commander repeats the value that it refuses.
+    // Commander repeats the value that it refuses, which may hold control characters.
     .configureOutput({ outputError: (text, write) => write(harmlessMessage(text)) })
     .addHelpText(
       'after',
@@ -70,6 +71,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addRuns(program)
   addSnapshots(program)
   addChanges(program)
+  addAt(program)
   addRules(program)
   addServers(program)
   addReport(program)
@@ -77,7 +79,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addImport(program)
   addImports(program)
   addSchedules(program)
-  addAudit(program)
+  addList(program, 'audit', 'manual actions, by whom and why, newest first', ACT_LIST, { row: 'act' })
   addNotify(program)
   addPrune(program)
   await addCompletion(program, argv)

@@ -10,15 +10,13 @@ type Options = ActOptions & { dryRun?: true; json?: true }
 export function addPrune(program: Command): void {
   const command = program
     .command('prune')
-    .description(
-      'remove rows that are older than the settings FERRY_KEEP_… say; the worker does it every day',
-    )
+    .description('remove rows that are older than the settings FERRY_KEEP_… allow; workers do it every day')
     .option('--dry-run', 'only count them')
   addActOptions(command)
     .option('--json', 'print one JSON object per table')
     .action((options: Options) =>
       withFerry('read', async (ferry, { signal }) => {
-        const { countOldRows, removeOldRows } = await import('#jobs/old-rows.ts')
+        const { countOldRows, removeOldRows } = await import('#jobs/prune.ts')
         const counts = options.dryRun
           ? await countOldRows(ferry)
           : await removeOldRows(ferry, actedBy(options), signal)

@@ -1,9 +1,10 @@
+import type { Cell } from '#src/db/list.ts'
 import { escapeCell } from '#src/imports/reject-cells.ts'
-import { fieldsFrom } from '#src/inventory/differences.ts'
+import { fieldsFrom } from '#src/inventory/history/differences.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { parseLossless, stringifyLossless } from '#src/platform/lossless-json.ts'
 import type { Interval, JsonText, ReportCell } from '#src/reports/run-report.ts'
-import { type Cell, duration, printTable, writeLines } from './output.ts'
+import { duration, printTable, writeLines } from './output.ts'
 
 export const FORMATS = ['table', 'csv', 'json'] as const
 export type Format = (typeof FORMATS)[number]

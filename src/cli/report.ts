@@ -1,13 +1,14 @@
 import { type Command, Option } from 'commander'
 import { closest } from 'fastest-levenshtein'
 import type { Pool } from 'pg'
+import type { Resource } from '#src/model/resource.ts'
 import type { Report, ReportArguments, ReportOption } from '#src/reports/catalogue.ts'
 import { expectAccount } from './accounts.ts'
 import { dateArgument, instantArgument } from './arguments.ts'
 import { runOneShot } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { harmless, printAside } from './output.ts'
+import { harmless, instant, printAside } from './output.ts'
 import { FORMATS, type Format, printRows } from './report-formats.ts'
 
 type Options = { since?: Date; account?: string; night?: string; format?: Format; json?: true }
@@ -16,7 +17,7 @@ export function addReport(program: Command): void {
   program
     .command('report')
     .description(
-      'a report as its view or function in Postgres shows it; without a name, which reports there are',
+      'print a report, as its view or function in Postgres shows it; without a name, list all reports',
     )
     .argument('[name]', 'the name of a report')
     .option('--since <when>', 'how far back: 24h, 7d or 2026-11-01', instantArgument)
@@ -37,9 +38,8 @@ export function addReport(program: Command): void {
         if (report.ofNight && given.night) await expectNight(ferry.pool, given.night, given.account)
         const { runReport } = await import('#src/reports/run-report.ts')
         const { columns, rows } = await runReport(ferry.pool, report, given)
-        await printRows(columns, rows, format, 'No rows: there is nothing to report.')
+        await printRows(columns, rows, format, 'No rows: nothing to report.')
         if (report.of && !given.night) {
-          const { noteLateness } = await import('./freshness-note.ts')
           await noteLateness(ferry.pool, report.of, given.account)
         }
         if (report.looksBack) {
@@ -77,15 +77,15 @@ async function reportNamed(name: string): Promise<Report> {
   )
 }
 
-/** Throws `UsageError` if there is no snapshot of the night, or it was removed. Says what the snapshots lack of it. */
+/** Throws `UsageError` if the night has no snapshot, or it was removed. Notes which snapshots are incomplete. */
 async function expectNight(pool: Pool, night: string, account: string | undefined): Promise<void> {
-  const { loadNight } = await import('#src/reports/night.ts')
+  const { loadNight } = await import('#src/reports/nights.ts')
   const snapshots = await loadNight(pool, night, account ?? null)
   if (snapshots.every(({ status }) => status === 'missed')) {
-    await pool.query('select ferry.expect_history($1::date)', [night])
+    await pool.query('select ferry_internal.expect_history($1::date)', [night])
     const whose = account === undefined ? '' : ` of account ${JSON.stringify(account)}`
     throw new UsageError(
-      `there is no snapshot${whose} of the night ${night}; \`ferry report nights --since ${night}\` lists those there are`,
+      `there is no snapshot${whose} of the night ${night}; \`ferry report nights --since ${night}\` lists the nights`,
     )
   }
   for (const { account, status } of snapshots) {
@@ -100,8 +100,29 @@ async function expectNight(pool: Pool, night: string, account: string | undefine
 function expectTaken(what: string, takes: readonly ReportOption[], given: ReportArguments): void {
   const wrong = REPORT_OPTIONS.filter(option => given[option] !== undefined && !takes.includes(option))
   if (wrong.length === 0) return
-  const taken = takes.length === 0 ? 'it takes none' : `it takes ${takes.map(each => `--${each}`).join(', ')}`
-  throw new UsageError(`${what} takes no --${wrong.join(' and no --')}; ${taken}`)
+  const taken =
+    takes.length === 0 ? 'it takes no options' : `it takes ${takes.map(each => `--${each}`).join(', ')}`
+  throw new UsageError(`${what} does not take --${wrong.join(' or --')}; ${taken}`)
 }
 
 const REPORT_OPTIONS: readonly ReportOption[] = ['since', 'account', 'night']
+
+/** Says, beside rows that come from these inventories, which of them are older than their freshness target, in one line. */
+export async function noteLateness(
+  pool: Pool,
+  of: readonly Resource[],
+  account: string | undefined,
+): Promise<void> {
+  const { isLate, loadFreshness } = await import('#src/reports/freshness.ts')
+  const late = (await loadFreshness(pool, account ?? null)).filter(
+    row => of.includes(row.inventory) && isLate(row),
+  )
+  if (late.length === 0) return
+  const each = late.map(({ account, inventory, lastCompleteAt }) => {
+    const read = lastCompleteAt === null ? 'never read completely' : `last read ${instant(lastCompleteAt)}`
+    return `${inventory} of account ${harmless(account)} (${read})`
+  })
+  printAside(
+    `ferry: these are older than their freshness target: ${each.join(', ')}. \`ferry freshness\` shows why.`,
+  )
+}

@@ -15,10 +15,10 @@ const EXIT_OF_STATUS = {
 
 const REFUSALS = new Set<string | null>(['Unauthorized', 'BalanceNotEnough', 'AccessDenied'])
 
-/** Codes of Ferry's own for calls without an answer of the platform: a status beside them is a gateway's. */
+/** Ferry's own codes for calls that the platform did not answer: a status beside them is a gateway's. */
 const UNANSWERED = new Set<string | null>(['NoEnvelope', 'NoAnswer', 'NotSent'])
 
-/** Whether the platform refuses this key: trying again is useless until somebody changes the key or its rights. */
+/** Whether the platform refuses this key: trying again is useless until the key or its rights change. */
 export function isRefusal(code: string | null, httpStatus: number | null): boolean {
   if (REFUSALS.has(code)) return true
   return !UNANSWERED.has(code) && (httpStatus === 401 || httpStatus === 402 || httpStatus === 403)
@@ -37,7 +37,7 @@ export async function exitCodeOf(pool: Pool, result: RunResult): Promise<ExitCod
 }
 
 async function lastCallOf(pool: Pool, run: bigint) {
-  const { listCalls } = await import('#src/inventory/list-runs.ts')
+  const { listCalls } = await import('#src/inventory/runs/list-runs.ts')
   return (await listCalls(pool, run)).at(-1)
 }
 

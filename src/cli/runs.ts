@@ -1,31 +1,20 @@
-import { type Command, Option } from 'commander'
-import { RESOURCES } from '#src/model/resource.ts'
-import { RUN_STATUSES } from '#src/model/run.ts'
-import { expectAccount } from './accounts.ts'
+import type { Command } from 'commander'
+import { RUN_LIST } from '#src/inventory/runs/runs-list.ts'
 import { type ActOptions, addActOptions } from './acted-by.ts'
-import { idArgument, instantArgument, limitArgument } from './arguments.ts'
+import { idArgument } from './arguments.ts'
 import { withAccounts, withFerry } from './command-context.ts'
-import type { RunListOptions } from './runs/list.ts'
+import { addList } from './list-command.ts'
 
 type Options = ActOptions & { json?: true; all?: true }
 
 export function addRuns(program: Command): void {
   const runs = program.command('runs').description('what was synced, and how each run ended')
-  runs
-    .command('list')
-    .description('the newest runs first')
-    .option('--account <name>', 'only this account')
-    .addOption(new Option('--inventory <name>', 'only this inventory').choices(RESOURCES))
-    .addOption(new Option('--status <status>', 'only runs with this status').choices(RUN_STATUSES))
-    .option('--since <when>', 'only runs that started since: 24h, 7d or 2026-11-01', instantArgument)
-    .option('--limit <n>', 'how many', limitArgument, 20)
-    .option('--json', 'print one JSON object per run')
-    .action((options: RunListOptions) =>
-      withFerry('read', async ferry => {
-        await expectAccount(ferry, options.account)
-        return await (await import('./runs/list.ts')).listRuns(ferry.pool, options)
-      }),
-    )
+  addList(runs, 'list', 'every run, newest first', RUN_LIST, {
+    row: 'run',
+    narrow: ['run', 'account', 'inventory', 'status', 'started', 'seen', 'removed'],
+    load: async (pool, { inventory: resource, ...filter }, limit) =>
+      (await import('#src/inventory/runs/list-runs.ts')).listRuns(pool, limit, { ...filter, resource }),
+  })
   runs
     .command('show')
     .description('one run: its counts, calls, quarantined rows and held removals')
@@ -44,17 +33,17 @@ export function addRuns(program: Command): void {
     .option('--json', 'print one JSON object: the run that this starts')
     .action((id: bigint, options: Options) =>
       withAccounts('read', async (ferry, { signal }) =>
-        (await import('./runs/approve.ts')).approve(ferry, id, options, signal),
+        (await import('./runs/decide.ts')).approve(ferry, id, options, signal),
       ),
     )
   addActOptions(
     runs
       .command('reject')
-      .description('state that what a held run would have removed is not gone: it is kept')
+      .description('keep what a held run would have removed: it is not gone')
       .argument('<id>', 'the number of the held run', idArgument),
   )
     .option('--json', 'print one JSON object')
     .action((id: bigint, options: Options) =>
-      withFerry('read', async ({ pool }) => (await import('./runs/reject.ts')).reject(pool, id, options)),
+      withFerry('read', async ({ pool }) => (await import('./runs/decide.ts')).reject(pool, id, options)),
     )
 }

@@ -45,7 +45,7 @@ async function open(options: Options, opened: AsyncDisposableStack): Promise<voi
   const { port, rules, servers, latency: answerMs, changeEvery, key } = options
   const faults = await faultsOf(options.fault)
   const { openSandbox } = await import('#src/sandbox/sandbox.ts')
-  const { openChanges } = await import('#src/sandbox/changes.ts')
+  const { openChanges } = await import('#src/sandbox/sandbox.ts')
   const sandbox = opened.use(
     await openSandbox({ port, rules, servers, answerMs, ...(key === undefined ? {} : { appKey: key }) }),
   )
@@ -60,7 +60,7 @@ async function open(options: Options, opened: AsyncDisposableStack): Promise<voi
     `The sandbox platform listens at ${baseUrl}: ${counted(rules, 'alert rule')}, ${counted(servers, 'MCP server')}, all made up.`,
   )
   print(`FERRY_BASE_URL=${baseUrl} FERRY_APP_KEY=${shownKey ?? '<the key you gave>'}`)
-  print('Press Ctrl-C to end it.')
+  print('Press Ctrl-C to stop it.')
 }
 
 async function faultsOf(texts: readonly string[]): Promise<FaultText[]> {

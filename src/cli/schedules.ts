@@ -12,10 +12,10 @@ import { duration, print, printJson, printTable } from './output.ts'
 type Options = ActOptions & { account?: string; json?: true }
 
 export function addSchedules(program: Command): void {
-  const schedules = program.command('schedules').description('what Ferry does by itself, and when')
+  const schedules = program.command('schedules').description('what runs on a schedule, and when')
   schedules
     .command('list')
-    .description('each schedule of each account, with its next time')
+    .description('every schedule of every account, with its next run')
     .option('--json', 'print one JSON object per schedule')
     .action((options: Options) => withAccounts('read', ferry => list(ferry, options)))
 
@@ -44,20 +44,20 @@ export function addSchedules(program: Command): void {
   }
   each(
     'run',
-    'have a worker run it now',
+    'ask a worker to run it now',
     runNow,
-    'a running worker does it now; if none runs, the next one that starts',
+    'a running worker does it now; if none is running, the next one that starts',
   )
   each('pause', 'stop running it until it is resumed', pause, 'paused')
-  each('resume', 'run it again at its times', resume, 'resumed')
+  each('resume', 'run it on schedule again', resume, 'resumed')
 }
 
 type Act = (ferry: Ferry, name: string, account: string | undefined, by: ActedBy) => Promise<Acted[]>
 
-/** A schedule that was acted on; to resume one also tells whether it was paused. */
+/** A schedule that was acted on. `wasPaused` is set when it was resumed. */
 type Acted = ScheduleKey & { readonly wasPaused?: boolean }
 
-const NOT_PAUSED = 'it was not paused, and runs at its times'
+const NOT_PAUSED = 'it was not paused; it runs on schedule'
 
 async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
   const schedules = await loadSchedules(ferry)
@@ -86,7 +86,7 @@ export function printSchedules(schedules: readonly ScheduleRow[]): void {
     one.lastSlot,
     one.lastOutcome,
   ])
-  printTable(['schedule', 'account', 'when', 'next', 'last', 'came to'], rows, 'There is none.')
+  printTable(['schedule', 'account', 'when', 'next', 'last', 'result'], rows, 'No schedules.')
 }
 
 function inWords(account: string): string {
@@ -99,9 +99,9 @@ async function runNow(
   account: string | undefined,
   by: ActedBy,
 ): Promise<ScheduleKey[]> {
-  const { runSchedule } = await import('#src/worker/run-schedule.ts')
-  const { openQueueToEnqueue } = await import('./queue.ts')
-  return runSchedule(ferry, await openQueueToEnqueue(ferry), await schedulesIn(ferry), name, account, by)
+  const { runSchedule } = await import('#src/worker/wake-ups.ts')
+  const { openQueue } = await import('./queue.ts')
+  return runSchedule(ferry, await openQueue(ferry), await schedulesIn(ferry), { name, account }, by)
 }
 
 async function pause(

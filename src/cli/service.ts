@@ -3,7 +3,7 @@ import { explain } from './errors.ts'
 import { EXIT } from './exit.ts'
 import { printAside } from './output.ts'
 
-/** From the signal to the exit, at most. What is under way has had its time to finish by then. */
+/** The longest time from the signal to the exit. Work under way has had its time to finish by then. */
 const END_WITHIN_MS = 29_500
 
 /** What runs until it is stopped. */
@@ -23,8 +23,8 @@ const CLOSE_WITHIN_MS = 500
  *
  * If it fails meanwhile, the error is explained, everything is closed, and the exit code is that of the error.
  *
- * A second signal exits at once, and so does a closing that takes too long. Nothing is lost by that: workers find in
- * Postgres what is unfinished, and go on with it.
+ * A second signal exits at once, and so does a shutdown that takes too long. Nothing is lost: other workers find unfinished
+ * work in Postgres and continue it.
  */
 export function serve(
   open: (context: CommandContext, opened: AsyncDisposableStack) => Promise<Service>,
@@ -58,7 +58,7 @@ export async function serveUntilStopped(
     await open(stop.signal, opened, fail)
     await stopped.promise
   } catch (error) {
-    // A signal that comes while it is still starting is no failure.
+    // A signal during the start is not a failure.
     process.exitCode = isStop(error, stop.signal) ? EXIT.done : explain(error)
   } finally {
     for (const name of SIGNALS) process.off(name, onSignal)
@@ -73,6 +73,6 @@ function isStop(error: unknown, signal: AbortSignal): boolean {
 }
 
 function endLate(): void {
-  printAside('ferry: closing took too long; exiting without it; nothing is lost')
+  printAside('ferry: shutting down took too long; exiting now. Nothing is lost.')
   process.exit(EXIT.failed)
 }

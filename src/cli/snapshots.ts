@@ -1,36 +1,32 @@
 import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
-import { fieldsFrom } from '#src/inventory/differences.ts'
-import type { SnapshotDifference } from '#src/inventory/snapshot-diff.ts'
+import { fieldsFrom } from '#src/inventory/history/differences.ts'
+import type { SnapshotDifference } from '#src/inventory/history/snapshot-diff.ts'
+import { SNAPSHOT_LIST } from '#src/inventory/history/snapshots-list.ts'
 import { counted } from '#src/model/counted.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
-import { idArgument, limitArgument } from './arguments.ts'
-import { firstReadInWords } from './changes.ts'
+import { idArgument } from './arguments.ts'
+import { differencesOf, firstReadInWords } from './changes.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
-import { differencesOf } from './differences.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
+import { addList } from './list-command.ts'
 import { addListOptions, type ListOptions, limitOf, printList } from './listing.ts'
 import { print, printJson, printTable } from './output.ts'
 
-type Options = ActOptions & { account?: string; json?: true; limit: number }
+type Options = ActOptions & { account?: string; json?: true }
 
 export function addSnapshots(program: Command): void {
-  const snapshots = program.command('snapshots').description('named instants of both inventories')
+  const snapshots = program.command('snapshots').description('named moments of both inventories')
   const taking = snapshots
     .command('take')
-    .description('sync both inventories and name this instant')
+    .description('sync both inventories and name this moment')
     .option('--account <name>', 'only this account (default: every account)')
   addActOptions(taking)
     .option('--json', 'print one JSON object per account')
     .action((options: Options) => withAccounts('create', (ferry, context) => take(ferry, options, context)))
-  snapshots
-    .command('list')
-    .description('the newest first')
-    .option('--limit <n>', 'how many', limitArgument, 20)
-    .option('--json', 'print one JSON object per snapshot')
-    .action((options: Options) => withFerry('read', ferry => list(ferry, options)))
+  addList(snapshots, 'list', 'every snapshot, newest first', SNAPSHOT_LIST, { row: 'snapshot' })
   const diff = snapshots
     .command('diff')
     .description('what was added, changed and removed between two snapshots')
@@ -44,7 +40,7 @@ export function addSnapshots(program: Command): void {
 }
 
 async function take(ferry: Ferry, options: Options, { config, signal }: CommandContext): Promise<ExitCode> {
-  const { takeSnapshot } = await import('#src/inventory/snapshots.ts')
+  const { takeSnapshot } = await import('#src/inventory/history/snapshots.ts')
   const { exitCodeOf, explainRun } = await import('./run-result.ts')
   const codes: ExitCode[] = []
   const taken = []
@@ -64,33 +60,15 @@ async function take(ferry: Ferry, options: Options, { config, signal }: CommandC
   return gravest(codes)
 }
 
-async function list(ferry: Ferry, options: Options): Promise<ExitCode> {
-  const { listSnapshots } = await import('#src/inventory/snapshot-table.ts')
-  const snapshots = await listSnapshots(ferry.pool, options.limit)
-  if (options.json) {
-    for (const { id, account, status, taken_at, slot, alert_rules_run, mcp_servers_run } of snapshots) {
-      const runs = [alert_rules_run, mcp_servers_run]
-      printJson({ snapshot: id, account, takenAt: taken_at, status, slot, runs })
-    }
-    return EXIT.done
-  }
-  const rows = snapshots.map(one => [one.id, one.account, one.status, one.taken_at, one.slot])
-  printTable(
-    ['snapshot', 'account', 'status', 'taken', 'night of'],
-    rows,
-    'No snapshot yet. `ferry snapshots take` takes one.',
-  )
-  return EXIT.done
-}
-
 /** Prints what differs between two snapshots, from `a` to `b`. */
 export async function printDiff(pool: Pool, a: bigint, b: bigint, options: ListOptions): Promise<ExitCode> {
-  const { countDifferences, findPair, listDifferences } = await import('#src/inventory/snapshot-diff.ts')
+  const { countDifferences, findPair, listDifferences } = await import(
+    '#src/inventory/history/snapshot-diff.ts'
+  )
   const pair = await findPair(pool, a, b)
   const isGrouped = options.json !== true
   await printList(listDifferences(pool, pair, limitOf(options), { isGrouped }), options, {
-    head: ['inventory', 'change', 'id', 'name', 'folder', 'what', 'by'],
-    cells: cellsOfDifference,
+    columns: columnsOfDifference,
     json: jsonOfDifference,
     none: 'The two snapshots are the same.',
     total: () => countDifferences(pool, pair),
@@ -102,12 +80,17 @@ export async function printDiff(pool: Pool, a: bigint, b: bigint, options: ListO
   return EXIT.done
 }
 
-function cellsOfDifference(one: SnapshotDifference) {
-  const what = differencesOf(fieldsFrom(one.before), fieldsFrom(one.after))
-  // A server has a team, not a folder.
-  const folder = one.resource === 'alert-rules' ? one.folder : null
-  const name = one.rows === null ? one.name : firstReadInWords(one.resource, one.account, one.rows)
-  return [one.resource, one.change, one.id, name, folder, what, one.by]
+function columnsOfDifference(one: SnapshotDifference) {
+  return {
+    inventory: one.resource,
+    change: one.change,
+    id: one.id,
+    name: one.rows === null ? one.name : firstReadInWords(one.resource, one.account, one.rows),
+    // A server has a team, not a folder.
+    folder: one.resource === 'alert-rules' ? one.folder : null,
+    what: differencesOf(fieldsFrom(one.before), fieldsFrom(one.after)),
+    by: one.by,
+  }
 }
 
 function jsonOfDifference({ account: _, rows: __, change, before, after, ...one }: SnapshotDifference) {

@@ -1,15 +1,14 @@
 import { Argument, type Command, Option } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
-import type { SyncPreview } from '#src/inventory/preview.ts'
+import type { SyncPreview } from '#src/inventory/publish/preview.ts'
 import { number } from '#src/model/counted.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { RUN_COUNTS } from '#src/model/run.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { folderArgument } from './arguments.ts'
-import { firstReadInWords } from './changes.ts'
+import { differencesOf, firstReadInWords } from './changes.ts'
 import { type CommandContext, withAccounts } from './command-context.ts'
-import { differencesOf } from './differences.ts'
 import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { tellMore } from './listing.ts'
@@ -35,11 +34,11 @@ export function addSync(program: Command): void {
     .addOption(
       new Option(
         '--plan',
-        'print what would change and store nothing of the inventory; creates the tables if there are none',
+        'print what would change, but store nothing of the inventory; creates missing tables',
       ).conflicts('acceptRemovals'),
     )
     .option('--all', 'with --plan: print everything that would change, not only the first of each kind')
-    .option('--accept-removals', 'remove the rows that are gone, however many they are')
+    .option('--accept-removals', 'remove the rows that are gone, however many there are')
   addActOptions(command)
     .option('--json', 'print one JSON object per inventory')
     .action((inventory: Resource | 'all', options: SyncOptions) =>
@@ -94,7 +93,7 @@ async function preview(
   options: SyncOptions,
   { config, signal }: CommandContext,
 ): Promise<ExitCode> {
-  const { previewSync } = await import('#src/inventory/preview.ts')
+  const { previewSync } = await import('#src/inventory/publish/preview.ts')
   const wanted = options.json || options.all ? { samples: Number.POSITIVE_INFINITY } : {}
   const codes: ExitCode[] = []
   for (const account of accountsOf(config, options.account)) {
@@ -123,13 +122,13 @@ const SIGN = { added: '+', changed: '~', removed: '-' } as const
 
 function printPreview(found: SyncPreview): void {
   const counts = RUN_COUNTS.map(name => `${number(found[name])} ${name}`).join(', ')
-  print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing of it was written.`)
+  print(`${emphasised(`${found.account} ${found.resource}`)}: ${counts}. Nothing was written.`)
   if (found.note !== null) print(`  ${harmless(found.note)}`)
   if (found.firstRead > 0) {
     const what = firstReadInWords(found.resource, found.account, found.firstRead)
-    print(`  ${harmless(`first reading: ${what}`)}, there before Ferry looked`)
+    print(`  ${harmless(`first reading: ${what}`)}, which were there before the first sync`)
   }
-  // One entry stands for all that a first reading finds.
+  // A first reading is one entry, whatever it finds.
   const samples = found.samples.filter(({ firstReading }) => !firstReading)
   const rows = samples.map(({ id, change, name, folder, by, fields }) => {
     const side = (of: 'before' | 'after') =>

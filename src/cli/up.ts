@@ -5,7 +5,7 @@ import { UsageError } from './errors.ts'
 import { harmless, print, printAside } from './output.ts'
 import { readSandboxNote, SANDBOX_NOTICE, writeSandboxNote } from './sandbox-note.ts'
 import { serve } from './service.ts'
-import { startWorker } from './start-worker.ts'
+import { startWorker } from './worker.ts'
 
 /** As often as alert rules are polled by default. */
 const SANDBOX_CHANGES_EVERY_MS = 60_000
@@ -21,37 +21,38 @@ export function addUp(program: Command): void {
           context.config.accounts.length > 0
             ? context.config
             : await withSandbox(context.config, opened, options)
-        const first = options.json ? undefined : createFirstRuns()
+        const first = options.json ? undefined : new FirstRuns()
         const service = await startWorker({ ...context, config }, opened, {
           ...options,
-          ...(first && { onRun: first.tell }),
+          ...(first && { onRun: run => first.tell(run) }),
           usesHttp: true,
         })
-        if (!options.json) print('\nFerry is up. Ctrl-C ends it.')
+        if (!options.json) print('\nFerry is up. Press Ctrl-C to stop it.')
         first?.show()
         return service
       }),
     )
 }
 
-/** Prints how the first sync since the start ended, of each inventory of each account, which is what a new user waits for. */
-function createFirstRuns(): { tell(run: RunResult): void; show(): void } {
-  const seen = new Set<string>()
-  const early: string[] = []
-  let isShown = false
-  return {
-    tell(run) {
-      const inventory = `${run.account} ${run.resource}`
-      if (run.status === 'skipped' || seen.has(inventory)) return
-      seen.add(inventory)
-      const line = firstLine(run)
-      if (isShown) print(line)
-      else early.push(line)
-    },
-    show() {
-      isShown = true
-      for (const line of early) print(line)
-    },
+/**
+ * Prints how the first sync since the start ended, of each inventory of each account: what a new user waits for. Until `show` is
+ * called, the lines are kept.
+ */
+class FirstRuns {
+  readonly #seen = new Set<string>()
+  #kept: string[] | null = []
+
+  tell(run: RunResult): void {
+    const inventory = `${run.account} ${run.resource}`
+    if (run.status === 'skipped' || this.#seen.has(inventory)) return
+    this.#seen.add(inventory)
+    if (this.#kept === null) print(firstLine(run))
+    else this.#kept.push(firstLine(run))
+  }
+
+  show(): void {
+    this.#kept?.forEach(print)
+    this.#kept = null
   }
 }
 
@@ -65,7 +66,7 @@ function firstLine(run: RunResult): string {
   )
 }
 
-/** Starts the sandbox, and a note in the data directory tells other commands where it is. Throws if another one runs. */
+/** Starts the sandbox and leaves a note for other commands in the data directory. Throws if another one is running. */
 async function withSandbox(
   config: Config,
   opened: AsyncDisposableStack,
@@ -75,18 +76,18 @@ async function withSandbox(
   if (other) {
     throw new UsageError(
       `ferry up is already running here (pid ${other.pid}): other commands beside it use its sandbox. ` +
-        'End it first, or set FERRY_DATA_DIR to another directory.',
+        'Stop it first, or set FERRY_DATA_DIR to another directory.',
     )
   }
   const say = options.json ? printAside : print
   say(SANDBOX_NOTICE)
   say('Some of its data changes every minute, so that there is history to see.')
   say('Set FERRY_BASE_URL and FERRY_APP_KEY to use your own.\n')
-  const { makeDataDir } = await import('#src/embedded/data-dir.ts')
+  const { makeDataDir } = await import('#src/embedded/placement.ts')
   const { openSandbox } = await import('#src/sandbox/sandbox.ts')
   const { withAccount } = await import('#src/config.ts')
   await makeDataDir(config.dataDir)
-  const { openChanges } = await import('#src/sandbox/changes.ts')
+  const { openChanges } = await import('#src/sandbox/sandbox.ts')
   const sandbox = opened.use(await openSandbox())
   opened.use(openChanges(sandbox, SANDBOX_CHANGES_EVERY_MS))
   opened.use(writeSandboxNote(config.dataDir, sandbox))

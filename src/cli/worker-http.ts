@@ -42,7 +42,7 @@ export async function openHttpIfOn(
   )
   const say = choice.json ? printAside : print
   if (port !== 0 && !http.address.endsWith(`:${port}`)) {
-    say(`Port ${port} is taken, so HTTP is at ${http.address}. FERRY_HTTP_PORT chooses a port.\n`)
+    say(`Port ${port} is taken, so HTTP is at ${http.address}. Set FERRY_HTTP_PORT to choose a port.\n`)
   }
   const { isOn, obstacle } = config.http.console
   if (choice.usesHttp && isOn === null && obstacle) say(`The console is off: ${obstacle}.\n`)
@@ -113,7 +113,7 @@ async function openReading(
   const isReader = status === 'ready' && (await joinReader(ferry.pool))
   if (!isReader) {
     ferry.log.warn(
-      `The console reads with all rights of this database user: it may not become ${READER}. Run \`ferry migrate\` as the owner of the database, and grant ${READER} to this user.`,
+      `The console reads with all rights of this database user: it cannot switch to the role ${READER}. Run \`ferry migrate\` as the owner of the database, and grant ${READER} to this user.`,
     )
   }
   const open = (role: string | null, poolSize: number) =>

@@ -1,3 +1,6 @@
+import stringWidth from 'string-width'
+import wrapAnsi from 'wrap-ansi'
+
 /*
  * Fits a table into a narrow terminal: the widest columns become narrower, and their text is wrapped between words. Columns
  * of numbers, times and ids have one word and keep their width. If those alone are too wide, the terminal wraps the lines.
@@ -10,9 +13,9 @@ const MAX_WORD = 40
 
 /** Returns the width of each column, so that the lines of cells fit into `columns` if that is possible. */
 export function fittingWidths(lines: readonly (readonly string[])[], columns: number): readonly number[] {
-  const widths = widest(lines, widthOf)
+  const widths = widest(lines, stringWidth)
   const least = widest(lines, text =>
-    Math.max(...text.split(' ').map(word => Math.min(widthOf(word), MAX_WORD))),
+    Math.max(...text.split(' ').map(word => Math.min(stringWidth(word), MAX_WORD))),
   )
   let excess = tableWidth(lines) - columns
   while (excess > 0) {
@@ -26,42 +29,13 @@ export function fittingWidths(lines: readonly (readonly string[])[], columns: nu
 
 /** Returns the width of a table of these lines of cells. */
 export function tableWidth(lines: readonly (readonly string[])[]): number {
-  const widths = widest(lines, widthOf)
+  const widths = widest(lines, stringWidth)
   return sum(widths) + BETWEEN_COLUMNS * (widths.length - 1)
 }
 
 /** Returns the text in lines not wider than `width`, broken between words where possible. */
 export function wrapped(text: string, width: number): string[] {
-  if (widthOf(text) <= width) return [text]
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ').flatMap(word => pieces(word, width))) {
-    const longer = line === '' ? word : `${line} ${word}`
-    if (line !== '' && widthOf(longer) > width) {
-      lines.push(line)
-      line = word
-    } else line = longer
-  }
-  return [...lines, line]
-}
-
-function pieces(word: string, width: number): string[] {
-  if (widthOf(word) <= width) return [word]
-  const parts = ['']
-  for (const character of word) {
-    const last = parts.length - 1
-    if (widthOf(`${parts[last]}${character}`) > width) parts.push(character)
-    else parts[last] += character
-  }
-  return parts
-}
-
-const WIDE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/gu
-
-/** Returns how many columns a terminal needs. East Asian characters and emoji need two each. */
-function widthOf(text: string): number {
-  return [...text].length + (text.match(WIDE)?.length ?? 0)
+  return wrapAnsi(text, width, { hard: true }).split('\n')
 }
 
 function widest(lines: readonly (readonly string[])[], measure: (text: string) => number): number[] {

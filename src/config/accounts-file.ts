@@ -141,7 +141,7 @@ function wordsOf(issue: z.core.$ZodIssue): string {
   const where = z.core.toDotPath(issue.path)
   if (issue.code !== 'unrecognized_keys') return `${where} ${issue.message}`.trim()
   const unknown = issue.keys.map(
-    key => `there is no ${quoted(key)}; did you mean ${quoted(closest(key, KEYS))}?`,
+    key => `has the unknown key ${quoted(key)}; did you mean ${quoted(closest(key, KEYS))}?`,
   )
   return `${where} ${unknown.join(' ')}`.trim()
 }

@@ -143,7 +143,7 @@ function sharedLimits(accounts: readonly Account[]): string[] {
     const group = earlier.find(other => other.limitGroup === account.limitGroup)
     if (same && same.limitGroup !== account.limitGroup) {
       mistakes.push(
-        `FERRY_ACCOUNTS_FILE: accounts ${same.name} and ${account.name} have one app_key, so one limit; ` +
+        `FERRY_ACCOUNTS_FILE: accounts ${same.name} and ${account.name} use the same app_key, so they share a limit; ` +
           'give both the same limitGroup',
       )
     } else if (group && limitsOf(group) !== limits) {

@@ -53,7 +53,7 @@ function mistakeIn({ hostname, port: inAddress, searchParams }: URL): string | n
   if (refused !== undefined) return `has ${refused}, which Ferry does not support; ${REFUSED[refused]}`
   const session = searchParams.get('target_session_attrs')
   if (session !== null && !SESSIONS.includes(session)) {
-    return `has target_session_attrs=${session}; Ferry needs a server that takes writes`
+    return `has target_session_attrs=${session}; Ferry needs a server that accepts writes`
   }
   return sslMistakeIn(searchParams)
 }

@@ -1,7 +1,7 @@
 import { isLoopback } from '../model/loopback.ts'
-import type { Secret } from '../model/secret.ts'
+import { Secret } from '../model/secret.ts'
+import { readSettingOrFile } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
-import { readToken } from './token.ts'
 
 export type HttpSettings = {
   readonly host: string
@@ -9,7 +9,7 @@ export type HttpSettings = {
   readonly port: number | null
   /** In lower case. IP addresses and `localhost` are allowed without being here. */
   readonly hosts: readonly string[]
-  /** Null: everybody may read the metrics, unless the command decides. */
+  /** Required for `/metrics`. Null: none, unless the command sets one. */
   readonly metricsToken: Secret | null
   readonly console: ConsoleSettings
 }
@@ -17,16 +17,16 @@ export type HttpSettings = {
 export type ConsoleSettings = {
   /** Null: the command decides. */
   readonly isOn: boolean | null
-  /** Who bears it may do everything. If neither token is set, the command makes one, or there is no console. */
+  /** Grants full access. If neither token is set, the command makes one, or there is no console. */
   readonly operateToken: Secret | null
-  /** Who bears it may look, but not at recipients of imports. */
+  /** Grants read-only access, without recipients of imports. */
   readonly readToken: Secret | null
   /** Why the console cannot be on with these settings; null if it can. */
   readonly obstacle: string | null
 }
 
 const NEEDS_TOKEN =
-  'FERRY_HTTP_HOST is not a loopback address, and the console needs a token of yours there; set FERRY_CONSOLE_TOKEN, or FERRY_CONSOLE_READ_TOKEN'
+  'FERRY_HTTP_HOST is not a loopback address, so the console needs a token; set FERRY_CONSOLE_TOKEN or FERRY_CONSOLE_READ_TOKEN'
 
 /** Reads the settings of HTTP. Adds mistakes to `mistakes`. */
 export function readHttp(settings: Environment, mistakes: string[]): HttpSettings {
@@ -54,4 +54,26 @@ function readConsole(settings: Environment, mistakes: string[]): ConsoleSettings
     readToken: readOnlyToken,
     obstacle,
   }
+}
+
+type TokenSetting = 'FERRY_METRICS_TOKEN' | 'FERRY_CONSOLE_TOKEN' | 'FERRY_CONSOLE_READ_TOKEN'
+
+/** Of random letters and digits: 10^35 tokens. */
+const MIN_CHARACTERS = 20
+
+/** Reads a token from its setting or its file; null if neither is set. Adds mistakes to `mistakes`; none of them shows the token. */
+export function readToken(setting: TokenSetting, settings: Environment, mistakes: string[]): Secret | null {
+  const found = readSettingOrFile(setting, settings, mistakes)
+  if (found === null) return null
+  if (!/^[\x21-\x7e]+$/.test(found.text)) {
+    mistakes.push(`${found.where} is not a token; write printable ASCII characters, without white space`)
+    return null
+  }
+  if (found.text.length < MIN_CHARACTERS) {
+    mistakes.push(
+      `${found.where} is a token that is easy to guess; write ${MIN_CHARACTERS} characters or more, such as \`openssl rand -hex 24\` prints`,
+    )
+    return null
+  }
+  return new Secret(found.text)
 }

@@ -8,7 +8,7 @@ import { quoted } from './values.ts'
  * How the settings of notifications are written. An address that is called often holds a secret, so no mistake repeats it.
  */
 
-/** An address that Ferry calls to tell somebody something. */
+/** An address that Ferry calls to send events or heartbeats. */
 export const CallUrl = z.string().transform((value, context) => {
   const address = URL.parse(value.trim())
   if (address?.protocol !== 'http:' && address?.protocol !== 'https:') {
@@ -16,7 +16,7 @@ export const CallUrl = z.string().transform((value, context) => {
     return z.NEVER
   }
   if (address.username === '' && address.password === '') return value.trim()
-  context.addIssue('contains a user or a password; write the address as its owner gave it')
+  context.addIssue('contains a user or a password; write the address as its provider gave it')
   return z.NEVER
 })
 
@@ -42,7 +42,7 @@ export const EventKinds = z.string().transform((value, context): readonly EventK
   const unknown = [...names].filter(name => !EVENT_KINDS.some(kind => kind === name))
   for (const name of unknown) {
     context.addIssue(
-      `there is no event ${quoted(name)}; did you mean ${closest(name, EVENT_KINDS)}? Write all, or some of ${EVENT_KINDS.join(', ')}`,
+      `${quoted(name)} is not an event; did you mean ${closest(name, EVENT_KINDS)}? Write all, or some of ${EVENT_KINDS.join(', ')}`,
     )
   }
   return EVENT_KINDS.filter(kind => names.has(kind))

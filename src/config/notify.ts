@@ -1,5 +1,5 @@
-import type { NotifySettings } from '../model/notify-settings.ts'
 import { Secret } from '../model/secret.ts'
+import type { NotifySettings } from '../model/settings.ts'
 import { WebhookSecret } from './notify-values.ts'
 import { plainHttpMistake } from './plain-http.ts'
 import { readSettingOrFile } from './setting-or-file.ts'
@@ -15,7 +15,7 @@ export function readNotify(settings: Environment, mistakes: string[]): NotifySet
     FERRY_WEBHOOK_URL: url,
     FERRY_HEARTBEAT_URL: heartbeat,
   })) {
-    const mistake = plainHttpMistake(address, setting, 'what it tells', settings)
+    const mistake = plainHttpMistake(address, setting, 'its messages', settings)
     if (mistake !== null) mistakes.push(mistake)
   }
   const key = readKey(settings, mistakes)

@@ -14,6 +14,6 @@ export function plainHttpMistake(
   if (isAllowed || address?.protocol !== 'http:' || isLoopback(address.hostname)) return null
   return (
     `${setting} would send ${what} to ${address.hostname} in plain http; ` +
-    'write https:, or set FERRY_ALLOW_HTTP=1 if that network is yours'
+    'write https:, or set FERRY_ALLOW_HTTP=1 if you trust that network'
   )
 }

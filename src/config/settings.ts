@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { WEBHOOK_FORMATS } from '../model/notify-settings.ts'
+import { WEBHOOK_FORMATS } from '../model/settings.ts'
 import * as notify from './notify-values.ts'
 import * as value from './values.ts'
 
@@ -73,22 +73,22 @@ export const Environment = z.object({
     'If more rows than this number, and more than this share, are gone at once, their removal waits for a person.',
   ),
   FERRY_KEEP_VERSIONS: value.Keep.prefault('forever').describe(
-    'How long versions of rules and servers, and firings, are kept after their end: `365d`, or `forever`. Earlier moments cannot be asked for any more, and their snapshots are removed.',
+    'How long versions of rules and servers, and firings, are kept after their end: `365d`, or `forever`. Earlier moments can no longer be queried, and their snapshots are removed.',
   ),
   FERRY_KEEP_CALLS: value.Keep.prefault('90d').describe(
-    'How long the call log is kept. Calls of imports are kept for ever.',
+    'How long the call log is kept. Calls of imports are kept forever.',
   ),
   FERRY_KEEP_RUNS: value.Keep.prefault('90d').describe(
-    'How long runs are kept that changed nothing. The others are kept for ever.',
+    'How long runs that changed nothing are kept. The others are kept forever.',
   ),
   FERRY_KEEP_QUARANTINE: value.Keep.prefault('forever').describe(
-    'How long quarantined rows are kept after a listing lacked them. They go with their run in any case.',
+    'How long quarantined rows are kept after they are no longer listed. They are removed with their run in any case.',
   ),
   FERRY_KEEP_RECIPIENTS: value.Keep.prefault('30d').describe(
     'How long addresses and raw rows of an import are kept after its end.',
   ),
   FERRY_KEEP_NOTIFICATIONS: value.Keep.prefault('90d').describe(
-    'How long events are kept that people were told of. An event that is not resolved stays.',
+    'How long events are kept after they were sent. An unresolved event stays.',
   ),
   FERRY_ALLOW_HTTP: value.Flag.prefault('false').describe(
     'Allows plain `http:` to a platform on another machine. The key is then sent unencrypted, in the address.',
@@ -97,16 +97,16 @@ export const Environment = z.object({
     'The port of `/livez`, `/readyz`, `/freshness` and `/metrics`; 0 takes a free one. Unset: `worker` has no HTTP, and `up` uses 3377, or a free one if 3377 is taken.',
   ),
   FERRY_HTTP_HOST: value.HttpHost.prefault('127.0.0.1').describe(
-    'The address on which HTTP listens. `0.0.0.0` or `::` is every network of the machine.',
+    'The address on which HTTP listens. `0.0.0.0` or `::` means every interface of the machine.',
   ),
   FERRY_HTTP_HOSTS: value.HostNames.optional().describe(
-    'The names under which others call that address, separated by commas. IP addresses and `localhost` need not be named; a request for any other host is refused.',
+    'The host names that clients use for that address, separated by commas. IP addresses and `localhost` are always accepted; a request for any other host is refused.',
   ),
   FERRY_METRICS_TOKEN: z
     .string()
     .optional()
     .describe(
-      'Required for `/metrics`, and for the names in `/freshness`, as `Authorization: Bearer`. 20 characters or more. Unset: none, but in an `up` that made a token of the console, that one.',
+      'Required for `/metrics`, and for the names in `/freshness`, as `Authorization: Bearer`. 20 characters or more. Unset: no token is required, except in an `up` that made a token for the console: there it is that one.',
     ),
   FERRY_METRICS_TOKEN_FILE: z
     .string()
@@ -116,13 +116,13 @@ export const Environment = z.object({
     .enum(['on', 'off'], { error: issue => `${value.quoted(issue.input)} is neither on nor off` })
     .optional()
     .describe(
-      'Whether pages for people are at the address of HTTP (see [console.md](console.md)). Unset: on in `up`, off in `worker`. `on` in a `worker` without `FERRY_HTTP_PORT` uses port 3377.',
+      'Whether the console is served (see [console.md](console.md)). Unset: on in `up`, off in `worker`. `on` in a `worker` without `FERRY_HTTP_PORT` uses port 3377.',
     ),
   FERRY_CONSOLE_TOKEN: z
     .string()
     .optional()
     .describe(
-      'Who gives it may look at everything in the console and decide. 20 characters or more. Without a token, `up` makes one (see [console.md](console.md)), and a `worker` has no console.',
+      'Grants full access to the console. 20 characters or more. Without a token, `up` makes one (see [console.md](console.md)), and a `worker` has no console.',
     ),
   FERRY_CONSOLE_TOKEN_FILE: z
     .string()
@@ -132,7 +132,7 @@ export const Environment = z.object({
     .string()
     .optional()
     .describe(
-      'Who gives it may look and decides nothing. 20 characters or more. It shows no recipients of imports, but who edited rules, and who decided what.',
+      'Grants read-only access to the console. 20 characters or more. Recipients of imports are hidden; who edited rules and who decided what is shown.',
     ),
   FERRY_CONSOLE_READ_TOKEN_FILE: z
     .string()
@@ -145,13 +145,13 @@ export const Environment = z.object({
     .optional()
     .describe('`trace` to `fatal`, or `silent`. Unset: `info` for `up` and `worker`, `warn` for all others.'),
   FERRY_WEBHOOK_URL: notify.CallUrl.optional().describe(
-    'Where events are told (see "Notifications" in operators.md). Unset: nowhere.',
+    'The URL that events are posted to (see "Notifications" in operators.md). Unset: none are sent.',
   ),
   FERRY_WEBHOOK_SECRET: z
     .string()
     .optional()
     .describe(
-      'What messages to `FERRY_WEBHOOK_URL` are signed with: `whsec_` and 24 to 64 bytes in base64. Unset: they are not signed.',
+      'The secret that signs messages to `FERRY_WEBHOOK_URL`: `whsec_` and 24 to 64 bytes in base64. Unset: they are not signed.',
     ),
   FERRY_WEBHOOK_SECRET_FILE: z
     .string()
@@ -163,13 +163,13 @@ export const Environment = z.object({
     })
     .optional()
     .describe(
-      '`standard`: Standard Webhooks. `slack`: text that Slack and compatible chats take. Unset: `slack` for hooks.slack.com, else `standard`.',
+      '`standard`: Standard Webhooks. `slack`: text that Slack and compatible chats accept. Unset: `slack` for hooks.slack.com, else `standard`.',
     ),
   FERRY_WEBHOOK_PRIVATE: value.Flag.prefault('true').describe(
     'Whether `FERRY_WEBHOOK_URL` and `FERRY_HEARTBEAT_URL` may be on a private network or this machine.',
   ),
   FERRY_NOTIFY: notify.EventKinds.prefault('all').describe(
-    'The events that are told, separated by commas, or `all`.',
+    'The events that are sent, separated by commas, or `all`.',
   ),
   FERRY_HEARTBEAT_URL: notify.CallUrl.optional().describe(
     'Called once a minute while every inventory is fresh. A service that expects the call can alert when it stops.',

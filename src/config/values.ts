@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
-import { MAX_DEFAULT_BATCH_ROWS } from '../model/batch-rows.ts'
 import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
 import type { LimitWindow } from '../model/limit.ts'
 import type { RemovalGuard } from '../model/removal-guard.ts'
+import { MAX_DEFAULT_BATCH_ROWS } from '../model/settings.ts'
 import { readPostgresUrl } from './database-url.ts'
 
 /*
@@ -138,7 +138,7 @@ export const HostNames = text(
 
 const MAX_KEEP_DAYS = 36_500
 
-/** How long rows are kept, in milliseconds; null: for ever. */
+/** How long rows are kept, in milliseconds; null: forever. */
 export const Keep = text(keepMs, `is not a time to keep rows; write 1d to ${MAX_KEEP_DAYS}d, or forever`)
 
 export function quoted(value: unknown): string {

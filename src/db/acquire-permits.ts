@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { guardedMs, type Limit } from '#src/model/limit.ts'
+import { findAll, Int8 } from './rows.ts'
 
 /** A call that needs a permit. */
 export type Call<Operation extends string> = {
@@ -29,7 +30,7 @@ export async function acquirePermits<Operation extends string>(
   calls: readonly Call<Operation>[],
   arrivalBoundMs: number,
 ): Promise<AcquiredPermits<Operation>> {
-  const { rows } = await pool.query(ACQUIRE_PERMITS, [
+  const asked = await findAll(pool, Asked, ACQUIRE_PERMITS, [
     limitKey,
     operation,
     calls.map(call => call.account),
@@ -38,7 +39,6 @@ export async function acquirePermits<Operation extends string>(
     windows.map(window => guardedMs(window.windowMs)),
     guardedMs(arrivalBoundMs),
   ])
-  const asked = Asked.array().parse(rows)
   const refused = asked.find(answer => answer.callId === null)
   return {
     acquired: calls.flatMap((call, n) => {
@@ -55,16 +55,16 @@ export async function acquirePermits<Operation extends string>(
  */
 const ACQUIRE_PERMITS = `
   with recursive asked as (
-    select 1 as n, p.* from ferry.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7) p
+    select 1 as n, p.* from ferry_internal.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7) p
     union all
     select n + 1, p.*
-    from asked, ferry.acquire_permit($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7) p
+    from asked, ferry_internal.acquire_permit($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7) p
     where asked.call_id is not null and n < cardinality($3::text[])
   )
-  select call_id as "callId", wait_ms as "waitMs", poll_soon as "pollSoon" from asked order by n`
+  select call_id, wait_ms, poll_soon from asked order by n`
 
-/** A row of `ferry.acquire_permit`: the id of the call that was recorded, or how long to wait. */
+/** A row of `ferry_internal.acquire_permit`: the id of the call that was recorded, or how long to wait. */
 const Asked = z.union([
-  z.object({ callId: z.string().transform(BigInt) }),
+  z.object({ callId: Int8 }),
   z.object({ callId: z.null(), waitMs: z.number(), pollSoon: z.boolean() }),
 ])

@@ -32,12 +32,6 @@ export type ActFilter = {
 
 export type ActRow = Awaited<ReturnType<typeof listActs>>[number]
 
-/** What stands in place of a list of acts that has none. */
-export function noActs({ account, actor, action, since, until }: ActFilter): string {
-  const isNarrowed = [account, actor, action, since, until].some(filter => filter !== undefined)
-  return isNarrowed ? 'Nothing matches.' : 'Nobody has done anything by hand yet.'
-}
-
 /** The newest acts first. */
 export function listActs(pool: Pool, limit: number, filter: ActFilter = {}) {
   const { account, actor, action, since, until, before } = filter

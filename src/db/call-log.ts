@@ -1,10 +1,10 @@
 import type { Pool, PoolClient } from 'pg'
-import type { CallEnd } from '#src/model/call-end.ts'
+import type { CallEnd } from '#src/model/call.ts'
 import { type Limit, MAX_RETRY_AFTER_MS, PERMIT_SHARE_PERCENT, POLL_SOON_MS } from '#src/model/limit.ts'
 import { type Moment, momentNow } from '#src/model/moment.ts'
 import { acquirePermits, type Call } from './acquire-permits.ts'
-import { type ClosedLimit, findClosedLimit } from './closed-limits.ts'
 import { gather } from './gather.ts'
+import { type ClosedLimit, findClosedLimit } from './limits.ts'
 import { openPermitQueue } from './permit-queue.ts'
 import { retryTransient } from './retry.ts'
 
@@ -34,7 +34,7 @@ const MAX_WAIT_MS = 60_000
  * Opens the throttle over the call log, exact across all processes of one database. It implements the `Throttle` of
  * the platform room; the two rooms are joined in `ferry.ts` only.
  *
- * `ferry.acquire_permit` counts and records under the lock of one row; this module only waits. The callers of one process
+ * `ferry_internal.acquire_permit` counts and records under the lock of one row; this module only waits. The callers of one process
  * queue up and ask together, and the ends of their calls are recorded together: fifty pages that are sent and answered
  * within a moment cost a few round trips to the database, not a hundred.
  * A permit is good for `PERMIT_SHARE_PERCENT` of the arrival bound after it was asked for. A worker that uses it later has
@@ -116,7 +116,7 @@ type EndedCall = { readonly callId: bigint; readonly end: CallEnd }
 async function recordCallEnds(client: Pool | PoolClient, calls: readonly EndedCall[]): Promise<void> {
   const ends = calls.map(({ end }) => end)
   await client.query(
-    `select ferry.finish_call(call_id, answered_ms_ago, http_status, error_code, request_id, is_over_limit, retry_after_ms, $8)
+    `select ferry_internal.finish_call(call_id, answered_ms_ago, http_status, error_code, request_id, is_over_limit, retry_after_ms, $8)
      from unnest($1::bigint[], $2::float8[], $3::int[], $4::text[], $5::text[], $6::boolean[], $7::float8[])
        as c (call_id, answered_ms_ago, http_status, error_code, request_id, is_over_limit, retry_after_ms)`,
     [

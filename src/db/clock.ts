@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
-import { onlyRow } from './rows.ts'
+import { z } from 'zod'
+import { findValue } from './rows.ts'
 
 /** The time of the database's clock, and how this machine's clock differs from it. */
 export type ClockReading = {
@@ -17,8 +18,7 @@ export const CLOCK_MS_IN_SQL = 'extract(epoch from clock_timestamp())::float8 * 
 /** Reads the database's clock: the one clock that all workers share. */
 export async function readClock(client: Pool | PoolClient): Promise<ClockReading> {
   const askedAtMs = performance.now()
-  const { rows } = await client.query<{ ms: number }>(`select ${CLOCK_MS_IN_SQL} as ms`)
-  return clockReading(onlyRow(rows, 'the clock').ms, askedAtMs)
+  return clockReading(await findValue(client, z.number(), `select ${CLOCK_MS_IN_SQL}`), askedAtMs)
 }
 
 /** Returns the reading of a clock that was asked for at `askedAtMs` of `performance.now()`, and has just come. */
@@ -34,11 +34,12 @@ const LAST_CALLS = 1_000
  * Returns how far the last calls are ahead of the database's clock, in milliseconds; 0 if they are not. Since it is this
  * clock that tells when a call began, it was set back at least so far.
  */
-export async function readSetBackMs(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ ms: number }>(
-    `select greatest(extract(epoch from max(started) - clock_timestamp())::float8 * 1000, 0) as ms
+export function readSetBackMs(pool: Pool): Promise<number> {
+  return findValue(
+    pool,
+    z.number(),
+    `select greatest(extract(epoch from max(started) - clock_timestamp())::float8 * 1000, 0)
      from (select started from ferry.platform_calls order by id desc limit $1) last`,
     [LAST_CALLS],
   )
-  return onlyRow(rows, 'the last calls').ms
 }

@@ -13,11 +13,16 @@ const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '
 /**
  * Writes lines of COPY's text format into `target` (a table with its columns). Resolves when Postgres has them all.
  *
- * Lines are taken from the iterable only as fast as Postgres accepts them, so memory does not grow with their number.
+ * With `latin1`, each character of a line is one byte. Lines are taken from the iterable only as fast as Postgres accepts them, so memory does not grow with their number.
  */
-export async function copyLines(client: PoolClient, target: string, lines: Iterable<string>): Promise<void> {
+export async function copyLines(
+  client: PoolClient,
+  target: string,
+  lines: Iterable<string>,
+  encoding: 'utf8' | 'latin1' = 'utf8',
+): Promise<void> {
   await pipeline(
-    Readable.from(chunked(lines), { objectMode: false }),
+    Readable.from(chunked(lines, encoding), { objectMode: false }),
     client.query(copyFrom(`copy ${target} from stdin`)),
   )
 }
@@ -36,14 +41,14 @@ export function textArray(values: readonly string[] | undefined): string | null 
   return `{${values.map(value => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
 
-function* chunked(lines: Iterable<string>): Generator<Buffer> {
+function* chunked(lines: Iterable<string>, encoding: 'utf8' | 'latin1'): Generator<Buffer> {
   let chunk = ''
   for (const line of lines) {
     chunk += line
     if (chunk.length >= CHUNK_SIZE) {
-      yield Buffer.from(chunk)
+      yield Buffer.from(chunk, encoding)
       chunk = ''
     }
   }
-  if (chunk !== '') yield Buffer.from(chunk)
+  if (chunk !== '') yield Buffer.from(chunk, encoding)
 }

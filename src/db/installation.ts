@@ -1,4 +1,6 @@
 import type { Pool } from 'pg'
+import { drizzleOf } from './drizzle.ts'
+import { installation } from './schema.ts'
 
 export type Installation = { readonly id: string; readonly createdAt: Date }
 
@@ -7,17 +9,15 @@ export type Installation = { readonly id: string; readonly createdAt: Date }
  * it, so that two databases can share one Redis.
  */
 export async function loadInstallation(pool: Pool): Promise<Installation> {
-  await pool.query('insert into ferry.installation default values on conflict do nothing')
-  const installation = await findInstallation(pool)
-  if (!installation) throw new Error('the installation has no id')
-  return installation
+  await drizzleOf(pool).insert(installation).values({}).onConflictDoNothing()
+  const found = await findInstallation(pool)
+  if (!found) throw new Error('the installation has no id')
+  return found
 }
 
 /** Returns the identity of this database, or null before its first use. Writes nothing. */
 export async function findInstallation(pool: Pool): Promise<Installation | null> {
-  const { rows } = await pool.query<{ id: string; created_at: Date }>(
-    'select id, created_at from ferry.installation',
-  )
-  const [row] = rows
-  return row ? { id: row.id, createdAt: row.created_at } : null
+  const { id, created_at: createdAt } = installation
+  const [found] = await drizzleOf(pool).select({ id, createdAt }).from(installation)
+  return found ?? null
 }

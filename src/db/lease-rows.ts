@@ -1,17 +1,14 @@
 import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
-import { and, drizzleOf, eq, inArray, lt, sql } from './drizzle.ts'
-import { queryWithin } from './pool.ts'
-import type { OldRows } from './prune.ts'
-import { countOf, onlyRow } from './rows.ts'
+import { z } from 'zod'
+import { and, drizzleOf, eq, inArray, sql } from './drizzle.ts'
+import { answeringWithin } from './pool.ts'
+import { countOf, findValue, type Queryable } from './rows.ts'
 import { leases } from './schema.ts'
 
 /*
  * The queries on the rows of leases. What a lease promises is said in `leases.ts`.
  */
-
-/** A lease that expired so long ago is of no use to anybody. */
-const KEEP_MS = 24 * 3_600_000
 
 /** False if it has not expired, or is locked by work that is being applied or claimed under it. */
 export async function takeLease(
@@ -39,12 +36,12 @@ export async function takeLease(
   return countOf(taken) === 1
 }
 
-/** Who has a lease, and whether it has expired; undefined if nobody has it. */
+/** Who has a lease, and whether it has expired; undefined if it is free. */
 export async function findHolder(
   pool: Pool,
   name: string,
 ): Promise<{ holder: string; isExpired: boolean } | undefined> {
-  const isExpired = sql<boolean>`${leases.expires_at} <= clock_timestamp()`
+  const isExpired = sql`${leases.expires_at} <= clock_timestamp()`.mapWith(z.boolean().parse)
   const [held] = await drizzleOf(pool)
     .select({ holder: leases.holder, isExpired })
     .from(leases)
@@ -56,16 +53,16 @@ export async function findHolder(
  * `in use`: its row is locked, by the work it is for or for a moment by others. An expired lease is renewed all the
  * same as long as nobody has taken it over: a process that was suspended for a while need not begin again.
  */
-export async function renewLease(
+export function renewLease(
   pool: Pool,
   name: string,
   token: string,
   lifeMs: number,
   answerWithinMs: number,
-): Promise<'renewed' | 'in use' | 'lost'> {
-  const { rows } = await queryWithin<{ state: 'renewed' | 'in use' | 'lost' }>(
-    pool,
-    answerWithinMs,
+): Promise<z.infer<typeof Renewal>> {
+  return findValue(
+    answeringWithin(pool, answerWithinMs),
+    Renewal,
     `with mine as (
        select name from ferry.leases where name = $1 and token = $2 for no key update skip locked
      ), renewed as (
@@ -74,22 +71,19 @@ export async function renewLease(
      )
      select case when exists (select from renewed) then 'renewed'
        when exists (select from ferry.leases where name = $1 and token = $2) then 'in use'
-       else 'lost' end as state`,
+       else 'lost' end`,
     [name, token, lifeMs],
   )
-  return onlyRow(rows, 'the renewal of a lease').state
 }
 
+const Renewal = z.enum(['renewed', 'in use', 'lost'])
+
 /** False if the lease has expired, or another worker has it. Otherwise it is in use until the transaction ends. */
-export async function lockLease(
-  client: PoolClient,
+export function lockLease(
+  client: Queryable,
   { name, token }: { readonly name: string; readonly token: string },
 ): Promise<boolean> {
-  const { rows } = await client.query<{ held: boolean }>('select ferry.lock_lease($1, $2, true) as held', [
-    name,
-    token,
-  ])
-  return onlyRow(rows, 'ferry.lock_lease').held
+  return findValue(client, z.boolean(), 'select ferry_internal.lock_lease($1, $2, true)', [name, token])
 }
 
 /**
@@ -115,7 +109,9 @@ export async function loadLeaseEnds(
   const rows = await drizzleOf(client)
     .select({
       name: leases.name,
-      endsInMs: sql<number>`extract(epoch from ${leases.expires_at} - clock_timestamp())::float8 * 1000`,
+      endsInMs: sql`extract(epoch from ${leases.expires_at} - clock_timestamp())::float8 * 1000`.mapWith(
+        z.number().parse,
+      ),
     })
     .from(leases)
     .where(inArray(leases.name, [...names]))
@@ -139,15 +135,4 @@ export function isOwnedInSql(name: SQL, token: SQL): SQL {
 export function expiredInSql(agoMs: number): SQL {
   return sql`select name, token from ferry.leases
     where expires_at <= clock_timestamp() - ${agoMs} * interval '1 ms' for key share skip locked`
-}
-
-/** Returns the leases that expired long ago: of work that no worker took up again. */
-export function oldLeases(pool: Pool): OldRows {
-  const isOld = lt(leases.expires_at, sql`clock_timestamp() - ${KEEP_MS} * interval '1 ms'`)
-  return {
-    table: 'ferry.leases',
-    keepMs: KEEP_MS,
-    count: () => drizzleOf(pool).$count(leases, isOld),
-    remove: async () => countOf(await drizzleOf(pool).delete(leases).where(isOld)),
-  }
 }

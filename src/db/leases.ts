@@ -43,6 +43,9 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
+type Life = { readonly lifeMs: number; readonly renewEveryMs: number }
+type Asked = { readonly [Key in keyof Life]?: Life[Key] | undefined }
+
 /**
  * Returns a lease that is renewed until it is released, or who holds it now. A dead worker's lease is free between
  * `lifeMs - renewEveryMs` and `lifeMs` after its death.
@@ -52,13 +55,12 @@ export async function acquireLease(
   name: string,
   holder: string,
   log: Logger,
-  lifeMs = LEASE_MS,
-  renewEveryMs = lifeMs / RENEWALS,
+  { lifeMs = LEASE_MS, renewEveryMs = lifeMs / RENEWALS }: Asked = {},
 ): Promise<Lease | { readonly heldBy: string }> {
   const token = randomUUID()
   for (let tries = 1; ; tries++) {
     if (await takeLease(pool, name, token, holder, lifeMs)) {
-      return keepLease(pool, name, token, lifeMs, renewEveryMs, log)
+      return keepLease(pool, name, token, { lifeMs, renewEveryMs }, log)
     }
     const held = await findHolder(pool, name)
     if (!held?.isExpired || tries === MOMENTS)
@@ -75,8 +77,7 @@ function keepLease(
   pool: Pool,
   name: string,
   token: string,
-  lifeMs: number,
-  renewEveryMs: number,
+  { lifeMs, renewEveryMs }: Life,
   log: Logger,
 ): Lease {
   const tryAgainMs = Math.min(lifeMs / TRIES, renewEveryMs)

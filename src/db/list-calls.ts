@@ -1,22 +1,24 @@
 import type { Pool } from 'pg'
-import { onlyRow } from './rows.ts'
+import { z } from 'zod'
+import { findAll, findOne, findValue, Int8 } from './rows.ts'
 
 /** A call of the call log. Ids are text. */
-export type ListedCall = {
-  readonly call: string
-  readonly account: string
-  readonly operation: string
-  readonly started: Date
+const ListedCall = z.object({
+  call: z.string(),
+  account: z.string(),
+  operation: z.string(),
+  started: z.date(),
   /** The same to the microsecond, as text. */
-  readonly startedExactly: string
+  startedExactly: z.string(),
   /** Null as long as the platform has not answered. */
-  readonly finished: Date | null
-  readonly httpStatus: number | null
-  readonly errorCode: string | null
-  readonly requestId: string | null
-  readonly run: string | null
-  readonly batch: string | null
-}
+  finished: z.date().nullable(),
+  httpStatus: z.number().nullable(),
+  errorCode: z.string().nullable(),
+  requestId: z.string().nullable(),
+  run: z.string().nullable(),
+  batch: z.string().nullable(),
+})
+export type ListedCall = Readonly<z.infer<typeof ListedCall>>
 
 /** Which calls are wanted; what is left out does not narrow them. */
 export type CallFilter = {
@@ -43,7 +45,7 @@ export type CallPage = {
 }
 
 /**
- * A page looks at so many calls at most: 0.1 s. An account or an operation that has none among them may have older ones,
+ * A page scans at most this many calls, which takes 0.1 s. An account or an operation that has none among them may have older ones,
  * and has no index; the next page looks further back.
  */
 const LOOK_AT_MOST = 200_000
@@ -79,9 +81,11 @@ export async function listCallLog(
     range = await idRange(pool, filter, after)
     wanted.push(`id >= ${param(range.from, 'bigint')}`, `id < ${param(range.to, 'bigint')}`)
   } else if (after) wanted.push(`id < ${param(after.call, 'bigint')}`)
-  const { rows } = await pool.query<ListedCall>(
-    `select id as call, account, operation, started, to_json(started) #>> '{}' as "startedExactly", finished,
-       http_status as "httpStatus", error_code as "errorCode", request_id as "requestId", run_id as run, batch_id as batch
+  const rows = await findAll(
+    pool,
+    ListedCall,
+    `select id as call, account, operation, started, to_json(started) #>> '{}' as started_exactly, finished,
+       http_status, error_code, request_id, run_id as run, batch_id as batch
      from ferry.platform_calls
      where ${wanted.length === 0 ? 'true' : wanted.join(' and ')}
      order by ${refused ? 'started desc, id desc' : 'id desc'}
@@ -98,30 +102,35 @@ type IdRange = { readonly from: bigint; readonly to: bigint; readonly isCut: boo
 
 /** The numbers in which a page looks. `isCut`: there are lower ones that it does not look at. */
 async function idRange(pool: Pool, { since, until }: CallFilter, after: CallPlace | null): Promise<IdRange> {
-  const { rows } = await pool.query<{ low: string; high: string }>(
+  const all = await findOne(
+    pool,
+    Numbers,
     'select coalesce(min(id), 0) as low, coalesce(max(id) + 1, 0) as high from ferry.platform_calls',
   )
-  const all = onlyRow(rows, 'the range of calls')
   const begins = since === undefined ? 0n : (await firstCallSince(pool, since)) - MAX_DISORDER
-  const ends = until === undefined ? BigInt(all.high) : (await firstCallSince(pool, until)) + MAX_DISORDER
+  const ends = until === undefined ? all.high : (await firstCallSince(pool, until)) + MAX_DISORDER
   const to = after === null ? ends : lower(ends, BigInt(after.call))
-  const lowest = higher(begins, BigInt(all.low))
+  const lowest = higher(begins, all.low)
   const from = higher(lowest, to - BigInt(LOOK_AT_MOST))
   return { from, to, isCut: from > lowest }
 }
 
+const Numbers = z.object({ low: Int8, high: Int8 })
+
 const lower = (one: bigint, other: bigint) => (one < other ? one : other)
 const higher = (one: bigint, other: bigint) => (one > other ? one : other)
 
-/** By so many numbers at most the order of the calls differs from that of their times: they are recorded side by side. */
+/** The order of the numbers differs from that of the times by at most this many: calls are recorded concurrently. */
 const MAX_DISORDER = 10_000n
 
 /**
- * Returns the number of the first call that started at `at` or later; one more than the last if there is none. It halves
+ * Returns the number of the first call that started at `at` or later; one more than the last if no call did. It halves
  * the range of numbers about twenty times, so that no index on the time is needed.
  */
-async function firstCallSince(pool: Pool, at: Date): Promise<bigint> {
-  const { rows } = await pool.query<{ first: string }>(
+function firstCallSince(pool: Pool, at: Date): Promise<bigint> {
+  return findValue(
+    pool,
+    Int8,
     `with recursive search as (
        select coalesce(min(id), 0) as low, coalesce(max(id) + 1, 0) as high from ferry.platform_calls
        union all
@@ -132,8 +141,7 @@ async function firstCallSince(pool: Pool, at: Date): Promise<bigint> {
          select c.id, c.started from ferry.platform_calls c where c.id >= s.middle order by c.id limit 1
        ) probe
      )
-     select min(high) as first from search`,
+     select min(high) from search`,
     [at],
   )
-  return BigInt(onlyRow(rows, 'the search for a call by its time').first)
 }

@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { DatabaseError, type Pool, type QueryResultRow } from 'pg'
+import { DatabaseError, type Pool } from 'pg'
+import { z } from 'zod'
 import { placeOf } from '#src/model/postgres-address.ts'
-import { type LockHolder, listLockHolders } from './lock-holders.ts'
-import { queryWithin, transact } from './pool.ts'
-import { onlyRow } from './rows.ts'
+import { answeringWithin, transact } from './pool.ts'
+import { findOne, findValue, Int8, type Queryable } from './rows.ts'
+import { type LockHolder, listLockHolders } from './server-facts.ts'
 import { WatchedClient } from './watched-client.ts'
 
 const FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
 
 /**
  * Lets one session at a time change tables or rights, until its transaction ends. It needs the right to write to the table, so
- * whoever only reads cannot take it.
+ * a role that only reads cannot take it.
  */
 export const MIGRATION_LOCK = 'lock table ferry.migrations in share row exclusive mode'
 
@@ -30,6 +31,31 @@ export class DatabaseIsNewer extends Error {
     super(
       'This database was migrated by a newer Ferry than this one. Run that version or a newer one. ' +
         'Nothing was read or written.',
+    )
+  }
+}
+
+/** The tables are those of a Ferry from before the first release. No migration leads from them to this schema. */
+export class DatabaseUnsupported extends Error {
+  override readonly name = 'DatabaseUnsupported'
+  readonly whatToDo =
+    'Give Ferry another database (DATABASE_URL), or another directory (FERRY_DATA_DIR). To use this one and lose its data: ' +
+    'drop schema ferry cascade;'
+  constructor() {
+    super(
+      'This database was made by a Ferry from before the first release, and cannot be updated. Nothing was read or written.',
+    )
+  }
+}
+
+/** There is a schema of Ferry's name, and it is not Ferry's. */
+export class SchemaTaken extends Error {
+  override readonly name = 'SchemaTaken'
+  readonly whatToDo =
+    'Give Ferry another database (DATABASE_URL), or give that schema another name: alter schema ferry rename to …;'
+  constructor(object: string) {
+    super(
+      `The schema ferry of this database has ${object}, which Ferry did not make. Nothing was read or written.`,
     )
   }
 }
@@ -113,9 +139,9 @@ type Options = {
  * were pending, or none.
  *
  * Any number of processes may call this at once, behind any pooler: all migrations run in one transaction, and its lock
- * lets one process through at a time. Whoever only reads cannot take that lock. If nothing is pending, it takes no lock and
+ * lets one process through at a time. A role that only reads cannot take that lock. If nothing is pending, it takes no lock and
  * needs no right to create.
- * Throws `DatabaseIsNewer`, `SchemaMissing`, `SchemaIsOlder`, `SchemaUnreadable`, `SchemaNotWritable` or
+ * Throws `DatabaseIsNewer`, `DatabaseUnsupported`, `SchemaTaken`, `SchemaMissing`, `SchemaIsOlder`, `SchemaUnreadable`, `SchemaNotWritable` or
  * `MigrationBlocked`.
  */
 export async function migrate(
@@ -165,7 +191,7 @@ async function runPending(client: WatchedClient, waitMs: number): Promise<number
 }
 
 /**
- * The lock is `MIGRATION_LOCK`. In an empty database its table is made first: whoever makes the same meanwhile waits until
+ * The lock is `MIGRATION_LOCK`. In an empty database its table is made first: a session that makes the same table at the same time waits until
  * this transaction has ended, and then fails and begins again.
  */
 function tryPending(client: WatchedClient, waitMs: number): Promise<number | 'another was first'> {
@@ -203,17 +229,16 @@ const MAKE_TABLE = `
   create table if not exists ferry.migrations (id serial primary key, hash text not null, created_at bigint)`
 
 /** How the schema of a database compares with the one that this code knows. */
-export type SchemaFit = 'known' | 'missing' | 'older' | 'newer'
+export type SchemaFit = 'known' | 'missing' | 'older' | 'newer' | 'unsupported'
 
 /** Compares the schema of the database with the one of this code. Changes nothing, and fails after `withinMs`. */
 export async function compareSchema(pool: Pool, withinMs: number): Promise<SchemaFit> {
   try {
-    const { exists, pending } = await loadSchemaState({
-      query: text => queryWithin(pool, withinMs, text, []),
-    })
+    const { exists, pending } = await loadSchemaState(answeringWithin(pool, withinMs))
     return !exists ? 'missing' : pending.length > 0 ? 'older' : 'known'
   } catch (error) {
     if (error instanceof DatabaseIsNewer) return 'newer'
+    if (error instanceof DatabaseUnsupported || error instanceof SchemaTaken) return 'unsupported'
     throw error
   }
 }
@@ -221,24 +246,33 @@ export async function compareSchema(pool: Pool, withinMs: number): Promise<Schem
 /** `pending` holds the times of the migrations that have not run. */
 type SchemaState = { readonly exists: boolean; readonly pending: readonly number[] }
 
-type Asks = { query<Row extends QueryResultRow>(text: string): Promise<{ readonly rows: Row[] }> }
-
-async function loadSchemaState(client: Asks): Promise<SchemaState> {
+async function loadSchemaState(client: Queryable): Promise<SchemaState> {
   const journal: { entries: { when: number }[] } = JSON.parse(
     readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8'),
   )
   const known = journal.entries.map(entry => entry.when)
-  const { rows } = await client.query<{ exists: boolean }>(
-    `select to_regclass('ferry.migrations') is not null as exists`,
+  const { exists, other } = await findOne(client, Found, FOUND)
+  if (other !== null) throw new SchemaTaken(other)
+  if (!exists) return { exists, pending: known }
+  const newest = Number(
+    await findValue(client, Int8.nullable(), 'select max(created_at) from ferry.migrations'),
   )
-  if (!onlyRow(rows, 'to_regclass').exists) return { exists: false, pending: known }
-  const applied = await client.query<{ newest: string | null }>(
-    'select max(created_at) as newest from ferry.migrations',
-  )
-  const newest = Number(onlyRow(applied.rows, 'the newest migration').newest)
   if (newest > Math.max(...known)) throw new DatabaseIsNewer()
+  if (newest > 0 && newest < Math.min(...known)) throw new DatabaseUnsupported()
   return { exists: newest > 0, pending: known.filter(when => when > newest) }
 }
+
+const Found = z.object({ exists: z.boolean(), other: z.string().nullable() })
+
+/** Whether Ferry has made its tables, and something in its schema that it has not made: only the schema may be there before. */
+const FOUND = `
+  with made as (
+    select exists (
+      select from pg_attribute where attrelid = to_regclass('ferry.migrations') and attname = 'created_at') as exists)
+  select exists, case when not exists then coalesce(
+    (select 'a table or view ' || relname from pg_class where relnamespace = to_regnamespace('ferry') and relkind <> 'i' limit 1),
+    (select 'a function ' || proname from pg_proc where pronamespace = to_regnamespace('ferry') limit 1)) end as other
+  from made`
 
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof DatabaseError && error.code === code

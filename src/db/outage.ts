@@ -15,7 +15,7 @@ export class PostgresUnavailable extends Error {
   readonly wasUnreached: boolean
   constructor({ url, setting }: DatabaseAddress, cause: unknown, wasUnreached = false) {
     const code = codeOf(cause)
-    const what = code === READ_ONLY ? 'takes no writes' : 'cannot be reached'
+    const what = code === READ_ONLY ? 'accepts no writes' : 'cannot be reached'
     super(`Postgres at ${placeOf(url)} (${setting}) ${what}: ${reasonOf(cause)}`, { cause })
     this.code = code
     this.wasUnreached = wasUnreached

@@ -5,7 +5,7 @@ import { countOf } from './rows.ts'
 import { events } from './schema.ts'
 
 /*
- * The outbox: what is to be told to whoever is on call. A row is written in the transaction that makes it true, so that it
+ * The outbox: events for the people on call. A row is written in the transaction that makes it true, so that it
  * is neither lost nor told of something that did not happen. `src/notify/` delivers the rows.
  *
  *     raiseEvent ──► raised, open ──► resolveEvent ──► resolved

@@ -1,16 +1,10 @@
-import {
-  type ClientBase,
-  Pool,
-  type PoolClient,
-  type PoolConfig,
-  type QueryResult,
-  type QueryResultRow,
-} from 'pg'
+import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg'
 import type { Logger } from 'pino'
+import { z } from 'zod'
 import { reasonOf } from '#src/model/reason.ts'
 import { createOutageLog, type DatabaseAddress, isConnectionError, PostgresUnavailable } from './outage.ts'
-import { onlyRow } from './rows.ts'
-import { WatchedClient } from './watched-client.ts'
+import { findOne, type Queryable, rowsOf } from './rows.ts'
+import { OpenTransaction, WatchedClient } from './watched-client.ts'
 
 /** A pool of connections. Disposing of it closes them. */
 export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<void> }
@@ -27,7 +21,7 @@ export type DatabaseOptions = {
   /** The setting that holds the address, for error messages. */
   readonly setting?: string
   readonly poolSize?: number
-  /** A connection or statement without an answer for so long fails. By default a statement may take any time. */
+  /** A connection or statement that gets no answer within this time fails. By default a statement may take any time. */
   readonly answerWithinMs?: number | undefined
   /** If given, everything on this pool only reads. */
   readonly reading?: Reading
@@ -47,7 +41,7 @@ export function openDatabase(
   log: Logger,
   { setting = 'DATABASE_URL', poolSize = poolSizeOf(4), answerWithinMs, reading }: DatabaseOptions = {},
 ): Database {
-  // Nobody waits for a page as long as it takes to notice that a connection went silent.
+  // A silent connection is noticed much later than a person waits for a page.
   const boundMs = reading ? reading.withinMs + 1_000 : answerWithinMs
   const pool = new FerryPool({ url, setting }, { max: poolSize, ...boundsOf(boundMs) }, log, reading)
   return { pool, [Symbol.asyncDispose]: () => pool.end() }
@@ -73,37 +67,29 @@ export function readWithin<T>(pool: Pool, ms: number, work: (client: PoolClient)
 }
 
 /**
- * Runs one statement as a transaction, so that it waits for a lock no longer than one. For what is read while another
+ * Runs each statement as a transaction, so that it waits for a lock no longer than one. For what is read while another
  * transaction of this process is open: Postgres does not see that each waits for the other if a third one stands between.
  */
-export function queryAsTransaction<Row extends QueryResultRow>(
-  pool: Pool,
-  text: string,
-  values: unknown[],
-): Promise<QueryResult<Row>> {
-  return inTransaction(pool, client => client.query<Row>(text, values))
+export function asTransactions(pool: Pool): Queryable {
+  return { query: (text, values) => inTransaction(pool, client => client.query(text, values)) }
 }
 
-/** Runs a statement that is known to be short. Fails after `ms` without an answer; the connection is then discarded. */
-export function queryWithin<Row extends QueryResultRow>(
-  pool: Pool,
-  ms: number,
-  text: string,
-  values: unknown[],
-): Promise<QueryResult<Row>> {
-  const query = { text, values, query_timeout: ms }
-  return pool.query<Row>(query)
+/** Runs statements that are known to be short. One fails after `ms` without an answer; its connection is then discarded. */
+export function answeringWithin(pool: Pool, ms: number): Queryable {
+  return {
+    query(text, values = []) {
+      const query = { text, values, query_timeout: ms }
+      return pool.query(query)
+    },
+  }
 }
 
-/** A connection that was not used for so long is closed. A worker looks more often for what is due. */
+/** A connection that was idle for this long is closed. A worker looks more often for what is due. */
 const IDLE_TIMEOUT_MS = 30_000
 
-/** What a new connection tells about its server. */
-type ConnectionFacts = {
-  readonly pid: number
-  readonly isReadCommitted: boolean
-  readonly isReadOnly: boolean
-}
+/** What a new connection reports about its server. */
+const ConnectionFacts = z.object({ pid: z.number(), isReadCommitted: z.boolean(), isReadOnly: z.boolean() })
+type ConnectionFacts = Readonly<z.infer<typeof ConnectionFacts>>
 
 /**
  * A pool that runs every statement as READ COMMITTED, whatever the database's default is. Code that waits for a lock and
@@ -174,11 +160,12 @@ class FerryPool extends Pool {
   }
 
   async #examine(client: PoolClient): Promise<void> {
-    const { rows } = await client.query<ConnectionFacts>(
-      `select pg_backend_pid() as pid, current_setting('transaction_read_only') = 'on' as "isReadOnly",
-         current_setting('default_transaction_isolation') = 'read committed' as "isReadCommitted"`,
+    const facts = await findOne(
+      client,
+      ConnectionFacts,
+      `select pg_backend_pid() as pid, current_setting('transaction_read_only') = 'on' as is_read_only,
+         current_setting('default_transaction_isolation') = 'read committed' as is_read_committed`,
     )
-    const facts = onlyRow(rows, 'the connection check')
     this.#facts.set(client, { ...facts, openedAtMs: performance.now() })
     if (client instanceof WatchedClient) client.servedBy(facts.pid)
   }
@@ -222,9 +209,10 @@ function boundsOf(ms: number | undefined): Pick<PoolConfig, 'connectionTimeoutMi
 /** Runs `work` in one transaction of an open connection. */
 export async function transact<T>(client: ClientBase, work: () => Promise<T>, begin = BEGIN): Promise<T> {
   try {
-    const results = (await client.query(begin)) as unknown as { rows: { pid: number; began: string }[] }[]
-    const open = results.flatMap(({ rows }) => rows).find(row => 'began' in row)
-    if (client instanceof WatchedClient) client.transaction = open ?? null
+    // Of several statements there are several results.
+    const results = [await client.query(begin)].flat()
+    const open = results.find(({ fields }) => fields.some(({ name }) => name === 'began'))
+    if (client instanceof WatchedClient && open) [client.transaction = null] = rowsOf(OpenTransaction, open)
     const result = await work()
     await client.query('commit')
     return result

@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Pool } from 'pg'
-import { onlyRow } from './rows.ts'
+import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import { inTransaction } from './pool.ts'
+import { findOne, findValue } from './rows.ts'
+
+/*
+ * What is old. Each room declares which of its rows are (`Aging`); here they are counted and removed. Removing goes in small
+ * transactions with pauses between them, so that other work goes on.
+ */
 
 /** The rows of one table that are old enough to be removed. */
 export type OldRows = {
@@ -13,13 +20,96 @@ export type OldRows = {
   remove(signal: AbortSignal): Promise<number>
 }
 
+/** Which rows of a table are old. Conditions in SQL are about a row `r`; `$1` is the instant `keepMs` ago. */
+export type Aging = {
+  readonly table: string
+  readonly keepMs: number | null
+  readonly isOld: string
+  /** The order in which rows are removed, in SQL: that of an index. */
+  readonly order?: string
+  /**
+   * For a table where many rows stay although they have aged. Its rows are read page by page in the order of their ids,
+   * which is about that of their ages, up to the first page on which none has aged.
+   */
+  readonly hasAged?: string
+  /** Rows removed, or read, in one transaction. */
+  readonly batchRows?: number
+  /** What else belongs into the transaction that removed rows; `ids` of a table with `hasAged`. */
+  readonly alongside?: (client: PoolClient, ago: string, ids: readonly string[]) => Promise<unknown>
+}
+
+const BATCH_ROWS = 5_000
+
 /** One small transaction. */
 export type Batch = { readonly removed: number; readonly isLast: boolean }
 
 /** Other work gets at least as much time as a batch took, up to this. */
 const MAX_PAUSE_MS = 200
 
-/** Removes batch after batch, with a pause after each, so that other work goes on. Returns how many rows were removed. */
+export function oldRows(pool: Pool, aging: Aging): OldRows {
+  const { table, keepMs, isOld } = aging
+  return {
+    table,
+    keepMs,
+    async count() {
+      const ago = await loadAgo(pool, keepMs)
+      if (ago === null) return 0
+      return findValue(pool, z.number(), `select count(*)::int from ${table} r where ${isOld}`, [ago])
+    },
+    async remove(signal) {
+      const ago = await loadAgo(pool, keepMs)
+      return ago === null ? 0 : removeInBatches(batchesOf(pool, aging, ago), signal)
+    },
+  }
+}
+
+function batchesOf(pool: Pool, aging: Aging, ago: string): () => Promise<Batch> {
+  const { hasAged, batchRows = BATCH_ROWS, alongside } = aging
+  const remove = hasAged === undefined ? removalOf(aging) : pageRemovalOf(aging, hasAged)
+  let after = '0'
+  return () =>
+    inTransaction(pool, async client => {
+      const values = hasAged === undefined ? [ago, batchRows] : [ago, batchRows, after]
+      const { removed, ids, aged, last } = await findOne(client, Removed, remove, values)
+      if (removed > 0) await alongside?.(client, ago, ids)
+      after = last ?? after
+      return { removed, isLast: hasAged === undefined ? removed < batchRows : aged === 0 }
+    })
+}
+
+const Removed = z.object({
+  removed: z.number(),
+  /** Of the rows removed. */
+  ids: z.array(z.string()).default([]),
+  /** How many rows of the page have aged. */
+  aged: z.number().optional(),
+  last: z.string().nullish(),
+})
+
+function removalOf({ table, isOld, order }: Aging): string {
+  return `
+    with gone as (
+      delete from ${table} where ctid = any (array(
+        select r.ctid from ${table} r where ${isOld} ${order ? `order by ${order}` : ''} limit $2::int)) returning 1
+    )
+    select count(*)::int as removed from gone`
+}
+
+function pageRemovalOf({ table, isOld }: Aging, hasAged: string): string {
+  return `
+    with page as materialized (
+      select * from ${table} where id > $3::bigint order by id limit $2::int
+    ), old as materialized (
+      select r.id from page r where ${isOld}
+    ), gone as (
+      delete from ${table} where id = any (array(select id from old)) returning id
+    )
+    select (select count(*)::int from gone) as removed, array(select id::text from gone) as ids,
+      count(*) filter (where ${hasAged})::int as aged, max(id)::text as last
+    from page r`
+}
+
+/** Removes batch after batch, with a pause after each. Returns how many rows were removed. */
 export async function removeInBatches(batch: () => Promise<Batch>, signal: AbortSignal): Promise<number> {
   let sum = 0
   while (!signal.aborted) {
@@ -34,37 +124,9 @@ export async function removeInBatches(batch: () => Promise<Batch>, signal: Abort
   return sum
 }
 
-/**
- * Returns the rows of a table that are old once `keepMs` have passed. Both functions get that instant: `count` counts the
- * rows, and what `batches` returns removes some of them at a time.
- */
-export function rowsOlderThan(
-  pool: Pool,
-  keepMs: number | null,
-  table: string,
-  count: (ago: string) => Promise<number>,
-  batches: (ago: string) => () => Promise<Batch>,
-): OldRows {
-  return {
-    table,
-    keepMs,
-    async count() {
-      const ago = await loadAgo(pool, keepMs)
-      return ago === null ? 0 : count(ago)
-    },
-    async remove(signal) {
-      const ago = await loadAgo(pool, keepMs)
-      return ago === null ? 0 : removeInBatches(batches(ago), signal)
-    },
-  }
-}
-
-/** Returns the instant so long ago by the database's clock, as Postgres writes it; null if rows are kept for ever. */
+/** Returns the instant `keepMs` ago by the database's clock, as Postgres writes it; null if rows are kept for ever. */
 export async function loadAgo(pool: Pool, keepMs: number | null): Promise<string | null> {
   if (keepMs === null) return null
-  const { rows } = await pool.query<{ ago: string }>(
-    `select (clock_timestamp() - $1 * interval '1 ms')::text as ago`,
-    [keepMs],
-  )
-  return onlyRow(rows, 'an instant of the past').ago
+  const ago = `select (clock_timestamp() - $1 * interval '1 ms')::text`
+  return findValue(pool, z.string(), ago, [keepMs])
 }

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import type { Logger } from 'pino'
+import { z } from 'zod'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { isTransient } from '#src/model/transient-error.ts'
+import { findValue } from './rows.ts'
 import { WatchedClient } from './watched-client.ts'
 
 /** The database cannot be used. The message names server and database, never the password. */
@@ -57,10 +59,8 @@ async function tryOnce(url: string, signal: AbortSignal): Promise<Failure | null
   signal.addEventListener('abort', cut)
   try {
     await client.connect()
-    const { rows } = await client.query<{ number: string }>(
-      `select current_setting('server_version_num') as number`,
-    )
-    return Number(rows[0]?.number) >= MIN_VERSION ? null : 'too old'
+    const version = `select current_setting('server_version_num')::int`
+    return (await findValue(client, z.number(), version)) >= MIN_VERSION ? null : 'too old'
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   } finally {

@@ -1,5 +1,7 @@
-import type { Pool, QueryResultRow } from 'pg'
+import type { Pool } from 'pg'
+import { z } from 'zod'
 import { beginReading } from './pool.ts'
+import { type Found, rowsOf } from './rows.ts'
 
 const PAGE_ROWS = 1_000
 
@@ -7,13 +9,14 @@ const PAGE_ROWS = 1_000
 const MAX_READER_IDLE = '15min'
 
 /**
- * Yields the rows of one query, read in pages, however many there are.
+ * Yields the rows of one query, read in pages, however many there are. `check` makes rows of what a page holds.
  *
  * All rows are from one instant. They are read only as fast as the caller takes them. The read-only transaction behind it
  * ends with the loop.
  */
-export async function* streamRows<Row extends QueryResultRow>(
+export async function* streamRows<Row>(
   pool: Pool,
+  check: (page: Found) => readonly Row[],
   sql: string,
   params: readonly unknown[],
 ): AsyncGenerator<Row> {
@@ -28,7 +31,7 @@ export async function* streamRows<Row extends QueryResultRow>(
     await client.query(`set local idle_in_transaction_session_timeout = '${MAX_READER_IDLE}'`)
     await client.query(`declare rows_to_read no scroll cursor for ${sql}`, [...params])
     for (;;) {
-      const { rows } = await client.query<Row>(`fetch ${PAGE_ROWS} from rows_to_read`)
+      const rows = check(await client.query(`fetch ${PAGE_ROWS} from rows_to_read`))
       yield* rows
       if (rows.length < PAGE_ROWS) break
     }
@@ -42,12 +45,10 @@ export async function* streamRows<Row extends QueryResultRow>(
   }
 }
 
-/** Returns the only row of a query that reads many rows, such as a count. Throws if there is none. */
-export async function readOne<Row extends QueryResultRow>(
-  pool: Pool,
-  sql: string,
-  params: readonly unknown[],
-): Promise<Row> {
-  for await (const row of streamRows<Row>(pool, sql, params)) return row
-  throw new Error('the query returned no row')
+/** Returns the number of a `select count(*)::int` that reads many rows. */
+export async function readCount(pool: Pool, sql: string, params: readonly unknown[]): Promise<number> {
+  for await (const { count } of streamRows(pool, page => rowsOf(Count, page), sql, params)) return count
+  throw new Error('the query returned no count')
 }
+
+const Count = z.object({ count: z.number() })

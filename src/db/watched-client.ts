@@ -1,4 +1,6 @@
 import { Client, type ClientConfig, DatabaseError } from 'pg'
+import { z } from 'zod'
+import { findColumn } from './rows.ts'
 
 /*
  * A connection can go silent: after a failover, or behind a NAT or load balancer that forgot it, no data arrives and no
@@ -30,7 +32,8 @@ const ANSWER_WITHIN_MS = 5_000
 const END_WITHIN_MS = 2_000
 
 /** Identifies an open transaction by its server process and its start. Both are right behind a pooler too. */
-export type OpenTransaction = { readonly pid: number; readonly began: string }
+export const OpenTransaction = z.object({ pid: z.number(), began: z.string() })
+export type OpenTransaction = Readonly<z.infer<typeof OpenTransaction>>
 
 /** A client that cuts its connection when it goes silent. Give it to a `Pool` as its `Client`, or use it alone. */
 export class WatchedClient extends Client {
@@ -101,8 +104,11 @@ export class WatchedClient extends Client {
     other.on('error', () => {})
     try {
       await other.connect()
-      const { rows } = await other.query<{ is_working: boolean }>(IS_WORKING, [pid, transaction?.began])
-      if (rows[0]?.is_working) return false
+      const [isWorking] = await findColumn(other, z.boolean().nullable(), IS_WORKING, [
+        pid,
+        transaction?.began,
+      ])
+      if (isWorking) return false
       if (transaction) await other.query(END_TRANSACTION, [transaction.pid, transaction.began])
       return pid === null ? null : true
     } catch (error) {

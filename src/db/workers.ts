@@ -1,9 +1,8 @@
 import { hostname } from 'node:os'
 import type { Pool, PoolClient } from 'pg'
-import { desc, drizzleOf, lt, sql } from './drizzle.ts'
-import { queryWithin } from './pool.ts'
-import type { OldRows } from './prune.ts'
-import { countOf } from './rows.ts'
+import { z } from 'zod'
+import { desc, drizzleOf, sql } from './drizzle.ts'
+import { answeringWithin } from './pool.ts'
 import { workers } from './schema.ts'
 
 /*
@@ -16,8 +15,6 @@ export const SEEN_EVERY_MS = 30_000
 /** Two of these may fail before a worker counts as silent. */
 export const SILENT_AFTER_MS = 3 * SEEN_EVERY_MS
 
-/** A worker that was silent for so long is of no interest to anybody. */
-const KEEP_MS = 24 * 3_600_000
 /** A worker that ends waits no longer for Postgres; its row then tells that it is silent. */
 const REMOVE_WITHIN_MS = 1_000
 
@@ -26,7 +23,7 @@ export async function recordWorker(
   pool: Pool,
   holder: string,
   version: string | null,
-  accounts: Iterable<string> = [],
+  accounts: Iterable<string>,
 ): Promise<void> {
   const now = sql`clock_timestamp()`
   await drizzleOf(pool)
@@ -45,7 +42,7 @@ export async function recordWorker(
 
 /** Takes the row of a worker away that has ended. Fails after a second without an answer. */
 export async function removeWorker(pool: Pool, holder: string): Promise<void> {
-  await queryWithin(pool, REMOVE_WITHIN_MS, 'delete from ferry.workers where holder = $1', [holder])
+  await answeringWithin(pool, REMOVE_WITHIN_MS).query('delete from ferry.workers where holder = $1', [holder])
 }
 
 export type WorkerRow = Awaited<ReturnType<typeof listWorkers>>[number]
@@ -61,20 +58,11 @@ export function listWorkers(client: Pool | PoolClient, limit: number) {
       version,
       startedAt: started_at,
       seenAt: seen_at,
-      isAlive: sql<boolean>`${seen_at} > clock_timestamp() - ${SILENT_AFTER_MS} * interval '1 ms'`,
+      isAlive: sql`${seen_at} > clock_timestamp() - ${SILENT_AFTER_MS} * interval '1 ms'`.mapWith(
+        z.boolean().parse,
+      ),
     })
     .from(workers)
     .orderBy(desc(seen_at))
     .limit(limit)
-}
-
-/** Returns the workers that have been silent for long. */
-export function oldWorkers(pool: Pool): OldRows {
-  const isOld = lt(workers.seen_at, sql`clock_timestamp() - ${KEEP_MS} * interval '1 ms'`)
-  return {
-    table: 'ferry.workers',
-    keepMs: KEEP_MS,
-    count: () => drizzleOf(pool).$count(workers, isOld),
-    remove: async () => countOf(await drizzleOf(pool).delete(workers).where(isOld)),
-  }
 }

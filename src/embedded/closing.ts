@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Logger } from 'pino'
+import { z } from 'zod'
+import { findOne } from '#src/db/rows.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import { succeedsWithin, within } from '#src/model/within.ts'
 import { SUPERUSER } from './cluster.ts'
 import { connect, LEAVING, PRESENT } from './connection.ts'
 import { withDirectoryLock } from './lock.ts'
@@ -29,27 +32,24 @@ export type Opened = {
 
 /** Disconnects, and stops the server if nobody else uses it. Never throws. Takes 15 s at most. */
 export async function closeEmbeddedPostgres(opened: Opened): Promise<void> {
-  const done = new AbortController()
-  const deadline = delay(CLOSE_WITHIN_MS, undefined, { signal: done.signal }).then(() => {
-    throw new Error(`not done within ${CLOSE_WITHIN_MS / 1000} s`)
-  })
   try {
-    await Promise.race([leave(opened), deadline])
+    await within(
+      CLOSE_WITHIN_MS,
+      leave(opened),
+      () => new Error(`not done within ${CLOSE_WITHIN_MS / 1000} s`),
+    )
   } catch (error) {
     opened.log.warn(
       { error: reasonOf(error) },
       'The embedded Postgres could not be closed and may still run. The next Ferry that uses it will find it.',
     )
-  } finally {
-    done.abort()
-    deadline.catch(() => {})
   }
 }
 
 async function leave({ dataDir, placement, password, presence, log }: Opened): Promise<void> {
   // Announced first: another process that closes now may still see this connection. Failing here does no harm.
   const announced = presence.query(`set application_name = '${LEAVING}'`)
-  await Promise.race([announced, delay(ANNOUNCE_WITHIN_MS, undefined, { ref: false })]).catch(() => {})
+  await succeedsWithin(ANNOUNCE_WITHIN_MS, announced)
   void presence.end()
   const giveUpAt = performance.now() + LOOK_AGAIN_FOR_MS
   const stopUnlessUsed = async (): Promise<Users> => {
@@ -59,7 +59,7 @@ async function leave({ dataDir, placement, password, presence, log }: Opened): P
     const users = await countUsers(client).finally(() => client.end())
     if (users.ferries + users.others > 0) return users
     if (await stopServer(placement, STOP_WITHIN_MS)) log.info('The embedded Postgres was stopped.')
-    else log.warn('The embedded Postgres was told to stop and is still stopping.')
+    else log.warn('The embedded Postgres is still stopping.')
     return users
   }
   for (;;) {
@@ -73,17 +73,17 @@ async function leave({ dataDir, placement, password, presence, log }: Opened): P
 }
 
 /** How many Ferry processes use the server, and how many other connections it has, of Ferry or not. */
-type Users = { readonly ferries: number; readonly others: number }
+const Users = z.object({ ferries: z.number(), others: z.number() })
+type Users = Readonly<z.infer<typeof Users>>
 
-async function countUsers(client: Client): Promise<Users> {
-  const { rows } = await client.query<Users>(
+function countUsers(client: Client): Promise<Users> {
+  return findOne(
+    client,
+    Users,
     `select count(*) filter (where application_name = $1)::int as ferries,
             count(*) filter (where application_name <> $1)::int as others
        from pg_stat_activity
       where backend_type = 'client backend' and application_name <> $2`,
     [PRESENT, LEAVING],
   )
-  const [users] = rows
-  if (!users) throw new Error('the count of connections returned no row')
-  return users
 }

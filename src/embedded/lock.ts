@@ -8,7 +8,7 @@ import { DataDirUnusable, PostgresNotRunning } from './errors.ts'
 const TRY_EVERY_MS = 20
 const SQLITE_BUSY = 5
 
-/** Who waits for this long is told who holds the lock. */
+/** A wait longer than this is logged, with the process that holds the lock. */
 const REPORT_AFTER_MS = 1_000
 
 export type LockOptions = {
@@ -23,36 +23,16 @@ export type LockOptions = {
  * lock for longer than `retryForMs`, the reason of `signal`, and `DataDirUnusable`.
  *
  * It is the lock of an empty SQLite file. The operating system releases it when the process dies, however it dies, so
- * nobody has to decide whether a lock file is stale. Only this user may open the file: whoever may read it could lock it.
+ * nobody has to decide whether a lock file is stale. Only this user can open the file: a reader could lock it.
  */
 export async function withDirectoryLock<T>(
   directory: string,
-  { retryForMs, log, signal }: LockOptions,
+  options: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   const file = join(directory, 'lock')
   await keepToOurselves(file)
-  const startedAtMs = performance.now()
-  let isReported = false
-  let lock = tryLock(file)
-  while (lock === undefined) {
-    signal?.throwIfAborted()
-    const waitedMs = performance.now() - startedAtMs
-    if (waitedMs > retryForMs) {
-      throw new PostgresNotRunning(
-        `${await holdersOf(file)} has locked ${directory} for ${Math.round(waitedMs / 1_000)} s.`,
-        {
-          whatToDo: `Find the Ferry that is starting, stopping or suspended (it has ${file} open), and end it.`,
-        },
-      )
-    }
-    if (waitedMs > REPORT_AFTER_MS && !isReported) {
-      isReported = true
-      log.warn(`${await holdersOf(file)} has locked ${directory}. Waiting until it is free.`)
-    }
-    await delay(TRY_EVERY_MS, undefined, signal ? { signal } : {}).catch(() => {}) // thrown above
-    lock = tryLock(file)
-  }
+  const lock = await waitForLock(directory, file, options)
   try {
     return await work()
   } finally {
@@ -60,9 +40,45 @@ export async function withDirectoryLock<T>(
   }
 }
 
+async function waitForLock(
+  directory: string,
+  file: string,
+  { retryForMs, log, signal }: LockOptions,
+): Promise<DatabaseSync> {
+  const startedAtMs = performance.now()
+  const reportAfterMs = Math.min(REPORT_AFTER_MS, retryForMs)
+  const soon = await tryLockFor(file, reportAfterMs, signal)
+  if (soon) return soon
+  if (reportAfterMs < retryForMs) {
+    log.warn(`${await holdersOf(file)} has locked ${directory}. Waiting for it to release the lock.`)
+    const later = await tryLockFor(file, retryForMs - reportAfterMs, signal)
+    if (later) return later
+  }
+  const waitedS = Math.round((performance.now() - startedAtMs) / 1_000)
+  throw new PostgresNotRunning(`${await holdersOf(file)} has locked ${directory} for ${waitedS} s.`, {
+    whatToDo: `Find the Ferry that is starting, stopping or suspended (it has ${file} open), and end it.`,
+  })
+}
+
+/** Returns the lock, or undefined if it was not free within `ms`. Throws the reason of `signal`. */
+async function tryLockFor(
+  file: string,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<DatabaseSync | undefined> {
+  const giveUpAtMs = performance.now() + ms
+  for (;;) {
+    const lock = tryLock(file)
+    if (lock) return lock
+    signal?.throwIfAborted()
+    if (performance.now() > giveUpAtMs) return undefined
+    await delay(TRY_EVERY_MS, undefined, signal ? { signal } : {}).catch(() => {}) // thrown above
+  }
+}
+
 /**
- * Creates the file. One of an earlier version may be readable by others. It is never opened again here: whoever closes a file
- * loses the locks that his process has of it.
+ * Creates the file. One of an earlier version may be readable by others. It is never opened again here: closing a file
+ * loses all locks that the process has on it.
  */
 async function keepToOurselves(file: string): Promise<void> {
   try {

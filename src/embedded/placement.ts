@@ -1,9 +1,22 @@
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { reasonOf } from '#src/model/reason.ts'
 import { type Binaries, binariesIn, directoryOf } from './binaries.ts'
-import { PostgresNotRunning } from './errors.ts'
+import { DataDirUnusable, PostgresNotRunning } from './errors.ts'
 import { AS_OURSELVES, asUser, IN_USER_NAMESPACE, type RunAs, run } from './run-as.ts'
 
 /** Where Postgres keeps its files, which programs run, and as which user. */
@@ -117,4 +130,27 @@ function nobodyCanReach(directory: string): PostgresNotRunning {
         '(such as /var/lib/ferry), or set DATABASE_URL to a Postgres of your own.',
     },
   )
+}
+
+/** Creates the data directory if it does not exist, and returns its real path. Throws `DataDirUnusable`. */
+export async function makeDataDir(path: string): Promise<string> {
+  try {
+    await makeWithParents(path)
+    return await realpath(path)
+  } catch (cause) {
+    throw new DataDirUnusable(`${path} cannot be created: ${reasonOf(cause)}`, { cause })
+  }
+}
+
+/** Does not use `recursive`: where nothing can be created, as in /proc, Node would try for ever. */
+async function makeWithParents(path: string): Promise<void> {
+  const parent = dirname(path)
+  const failure = await mkdir(path).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error,
+  )
+  if (failure === undefined || failure.code === 'EEXIST') return
+  if (failure.code !== 'ENOENT' || existsSync(parent)) throw failure
+  await makeWithParents(parent)
+  await makeWithParents(path)
 }

@@ -2,16 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { findBinaries } from './binaries.ts'
-import { closeEmbeddedPostgres } from './closing.ts'
+import { closeEmbeddedPostgres, type Opened } from './closing.ts'
 import { ensureCluster, filesIn, loadPassword, SUPERUSER } from './cluster.ts'
 import { connect, type Login, PRESENT, urlOf } from './connection.ts'
-import { makeDataDir } from './data-dir.ts'
-import { endOf } from './ended.ts'
 import { NoPostgresYet, PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
 import { DATABASE, ensureOwner } from './owner.ts'
-import { choosePlacement, isPostgresIn, type Placement } from './placement.ts'
-import { findPostmaster, startServer } from './server.ts'
+import { choosePlacement, isPostgresIn, makeDataDir, type Placement } from './placement.ts'
+import { endOf, findPostmaster, startServer } from './server.ts'
 
 /*
  * A real Postgres in a directory, shared by all Ferry processes that open the directory.
@@ -27,11 +25,12 @@ import { findPostmaster, startServer } from './server.ts'
 /** How long to wait for a server that recovers from a crash, and how long to repeat a start that fails. */
 const READY_WITHIN_MS = 60_000
 const RETRY_START_FOR_MS = 3_000
+const TRY_EVERY_MS = 100
 /** Longer than another process takes to open it. */
 const LOCK_WITHIN_MS = READY_WITHIN_MS + 10_000
 
 export type EmbeddedPostgres = {
-  /** As the owner of the database, who is no superuser. Contains the password: never log it. */
+  /** As the owner of the database, not as a superuser. Contains the password: never log it. */
   readonly url: string
   /** False if it was running already. */
   readonly startedHere: boolean
@@ -39,7 +38,7 @@ export type EmbeddedPostgres = {
   readonly how: string
   /** Resolves if the server ends before it is closed here: what happened, and what to do. */
   readonly ended: Promise<PostgresNotRunning>
-  /** Stops the server, whoever started it, unless others are connected. Takes 15 s at most. Never throws. */
+  /** Stops the server, even one that another process started, unless others are connected. Takes 15 s at most. Never throws. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -67,18 +66,38 @@ export async function openEmbeddedPostgres(options: {
     const placement = await choosePlacement(dataDir, binaries)
     await ensureCluster(placement)
     const password = await loadPassword(placement.home)
-    const { login, startedHere, presence } = await ensureServer(placement, password, log)
+    const { login, startedHere, presence } = await new Starting(placement, password, log).untilReady()
     log.info({ port: login.port, startedHere, how: placement.how }, 'The embedded Postgres is ready.')
 
-    let closing: Promise<void> | undefined
-    const close = () => {
-      closing ??= closeEmbeddedPostgres({ dataDir, placement, password, presence, log })
-      return closing
-    }
-    const url = urlOf({ ...login, database: DATABASE })
-    const ended = endOf(presence, placement.home, () => closing !== undefined)
-    return { url, startedHere, ended, how: placement.how, close, [Symbol.asyncDispose]: close }
+    return new OpenPostgres({ dataDir, placement, password, presence, log }, login, startedHere)
   })
+}
+
+class OpenPostgres implements EmbeddedPostgres {
+  readonly url: string
+  readonly startedHere: boolean
+  readonly how: string
+  readonly ended: Promise<PostgresNotRunning>
+  readonly #opened: Opened
+  #closing: Promise<void> | undefined
+
+  constructor(opened: Opened, login: Login, startedHere: boolean) {
+    const { placement, presence } = opened
+    this.#opened = opened
+    this.url = urlOf({ ...login, database: DATABASE })
+    this.startedHere = startedHere
+    this.how = placement.how
+    this.ended = endOf(presence, placement.home, () => this.#closing !== undefined)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= closeEmbeddedPostgres(this.#opened)
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
 }
 
 type Server = {
@@ -89,42 +108,65 @@ type Server = {
 }
 
 /** Starts the server, or waits until a running one is ready, and connects. */
-async function ensureServer(placement: Placement, password: string, log: Logger): Promise<Server> {
-  const { home, how } = placement
-  const giveUpAt = performance.now() + READY_WITHIN_MS
-  let startedHere = false
-  let failingSince: number | undefined
-  let lastRefusal: unknown
-  while (performance.now() < giveUpAt) {
-    const found = await findPostmaster(home)
-    if (found?.status === 'ready') {
-      try {
-        return { ...(await connectPresent(password, found.port, placement, log)), startedHere }
-      } catch (error) {
-        if (error instanceof PostgresNotRunning) throw error
-        if (isPermanent(error)) throw refused(placement, error)
-        lastRefusal = error
-      }
-    } else if (!found) {
-      const lastLines = await startServer(placement)
-      if (lastLines === undefined) {
-        startedHere = true
-        continue
-      }
-      failingSince ??= performance.now()
-      if (performance.now() > failingSince + RETRY_START_FOR_MS) {
-        throw new PostgresNotRunning(`Postgres did not start ${how}.`, {
-          lastLines,
-          whatToDo: `The lines above say why. The whole log is ${filesIn(home).log}.`,
-        })
-      }
-    }
-    await delay(100)
+class Starting {
+  readonly #placement: Placement
+  readonly #password: string
+  readonly #log: Logger
+  #startedHere = false
+  /** When a start failed first. */
+  #failedAtMs: number | undefined
+  #lastRefusal: unknown
+
+  constructor(placement: Placement, password: string, log: Logger) {
+    this.#placement = placement
+    this.#password = password
+    this.#log = log
   }
-  throw new PostgresNotRunning(`Postgres was not ready within ${READY_WITHIN_MS / 1000} s, ${how}.`, {
-    whatToDo: `It may still be recovering from a crash. Try again, and read ${filesIn(home).log}.`,
-    cause: lastRefusal,
-  })
+
+  async untilReady(): Promise<Server> {
+    const { home, how } = this.#placement
+    const giveUpAtMs = performance.now() + READY_WITHIN_MS
+    while (performance.now() < giveUpAtMs) {
+      const found = await findPostmaster(home)
+      const server = found?.status === 'ready' ? await this.#connect(found.port) : undefined
+      if (server) return server
+      if (!found && (await this.#start())) continue
+      await delay(TRY_EVERY_MS)
+    }
+    throw new PostgresNotRunning(`Postgres was not ready within ${READY_WITHIN_MS / 1000} s, ${how}.`, {
+      whatToDo: `It may still be recovering from a crash. Try again, and read ${filesIn(home).log}.`,
+      cause: this.#lastRefusal,
+    })
+  }
+
+  /** Returns undefined if the server does not take connections yet. */
+  async #connect(port: number): Promise<Server | undefined> {
+    try {
+      const connected = await connectPresent(this.#password, port, this.#placement, this.#log)
+      return { ...connected, startedHere: this.#startedHere }
+    } catch (error) {
+      if (error instanceof PostgresNotRunning) throw error
+      if (isPermanent(error)) throw refused(this.#placement, error)
+      this.#lastRefusal = error
+      return undefined
+    }
+  }
+
+  /** Returns false if it did not start and may be tried again. */
+  async #start(): Promise<boolean> {
+    const { home, how } = this.#placement
+    const lastLines = await startServer(this.#placement)
+    if (lastLines === undefined) {
+      this.#startedHere = true
+      return true
+    }
+    this.#failedAtMs ??= performance.now()
+    if (performance.now() <= this.#failedAtMs + RETRY_START_FOR_MS) return false
+    throw new PostgresNotRunning(`Postgres did not start ${how}.`, {
+      lastLines,
+      whatToDo: `The lines above say why. The whole log is ${filesIn(home).log}.`,
+    })
+  }
 }
 
 /** Whether the server refuses the connection and will not change its mind. One that starts or stops (57P) will. */
@@ -136,7 +178,7 @@ function refused({ home }: Placement, cause: DatabaseError): PostgresNotRunning 
   return new PostgresNotRunning(`The Postgres in ${home} is running but refuses Ferry: ${cause.message}.`, {
     whatToDo:
       'If all its connections are in use, close some. If it refuses the password, the one in ' +
-      `${filesIn(home).password} is not that of the role ${SUPERUSER} any more.`,
+      `${filesIn(home).password} no longer matches the role ${SUPERUSER}.`,
     cause,
   })
 }

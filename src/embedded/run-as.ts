@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 /** The user as whom Postgres's programs run, and who owns its files. */
 export type RunAs = {
   readonly inWords: string
-  /** Who must own the files, as this process sees it; undefined leaves them as they are. */
+  /** The owner that the files must have, as this process sees it; undefined leaves them as they are. */
   readonly owner?: { readonly uid: number; readonly gid: number }
   /** Whether the child process changes to `owner` before it runs the program. */
   readonly changeUser: boolean

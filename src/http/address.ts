@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * Whom an address counts as, where something is counted by address: itself, or of IPv6 the first 64 bits, since a single
+ * The key under which an address is counted: the address itself, or of IPv6 its first 64 bits, since a single
  * machine usually has all addresses that begin with them. An IPv4 address inside an IPv6 one is itself.
  */
 export function networkOf(address: string | undefined): string {

@@ -1,16 +1,16 @@
 import type { Pool, PoolClient } from 'pg'
 import { readClock } from '#src/db/clock.ts'
-import { loadLimitUse } from '#src/db/limit-use.ts'
+import { loadLimitUse } from '#src/db/limits.ts'
 import { readWithin } from '#src/db/pool.ts'
-import { loadTableSizes } from '#src/db/table-sizes.ts'
+import { loadTableSizes } from '#src/db/server-facts.ts'
 import { countImports, type ImportCount } from '#src/imports/reporting/count-imports.ts'
-import { countQuarantined } from '#src/inventory/count-quarantined.ts'
-import { listLastSnapshots } from '#src/inventory/last-snapshots.ts'
-import { listOpenHolds } from '#src/inventory/open-holds.ts'
+import { listLastSnapshots } from '#src/inventory/history/snapshots.ts'
+import { listOpenHolds } from '#src/inventory/holds/list-holds.ts'
+import { countQuarantined } from '#src/inventory/read/quarantine.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
-import { listNextSlots } from '#src/schedules/next-slots.ts'
+import { listNextSlots } from '#src/schedules/list-schedules.ts'
 import { type GaugeNow, secondsOf } from './gauges.ts'
 
 /*
@@ -40,7 +40,7 @@ export function readDatabaseGauges({ pool, schedules, limits }: DatabaseSource):
     ...(await limitGauges(client, limits)),
     {
       name: 'ferry_table_size_bytes',
-      help: 'What a table takes on the disk, with its indexes.',
+      help: 'Size of a table on disk, with its indexes.',
       samples: (await loadTableSizes(client)).map(({ table, bytes }) => [{ table }, bytes] as const),
     },
   ])
@@ -75,13 +75,13 @@ async function inventoryGauges(client: PoolClient): Promise<GaugeNow[]> {
     },
     {
       name: 'ferry_inventory_promise_seconds',
-      help: 'How old an inventory may be, by the settings of the workers.',
+      help: 'Freshness target of an inventory: how old it may be, by the settings of the workers.',
       samples: of(({ promiseMs }) => promiseMs && promiseMs / 1_000),
     },
     {
       name: 'ferry_inventory_fresh',
-      help: '1 if an inventory is as young as promised, 0 if it is late or was never listed completely. None as long as nothing is promised.',
-      samples: of(({ state }) => (state === 'no promise' ? null : Number(state === 'fresh'))),
+      help: '1 if an inventory is within its freshness target, 0 if it is late or was never listed completely. Absent without a freshness target.',
+      samples: of(({ state }) => (state === 'no target' ? null : Number(state === 'fresh'))),
     },
     {
       name: 'ferry_snapshot_last_timestamp_seconds',
@@ -115,19 +115,20 @@ function isOf(row: { readonly account: string; readonly resource: string }, one:
   return row.account === one.account && row.resource === one.inventory
 }
 
-const ROW_STATES = [
-  'sent',
-  'rejected',
-  'duplicate',
-  'suppressed',
-  'already_imported',
-  'uncertain',
-  'pending',
-] as const
+/** The values of the label `status`, and the count that each shows. */
+const ROW_STATES = {
+  sent: 'sent',
+  rejected: 'rejected',
+  duplicate: 'duplicate',
+  suppressed: 'suppressed',
+  already_imported: 'alreadyImported',
+  uncertain: 'uncertain',
+  pending: 'pending',
+} as const
 
 function importGauges(counts: readonly ImportCount[]): GaugeNow[] {
   const accounts = [...new Set(counts.map(({ account }) => account))]
-  const rowsOf = (account: string, state: (typeof ROW_STATES)[number]) =>
+  const rowsOf = (account: string, state: (typeof ROW_STATES)[keyof typeof ROW_STATES]) =>
     counts
       .filter(count => count.account === account && !(state === 'pending' && count.status === 'cancelled'))
       .reduce((sum, count) => sum + count[state], 0)
@@ -141,7 +142,9 @@ function importGauges(counts: readonly ImportCount[]): GaugeNow[] {
       name: 'ferry_import_rows',
       help: 'Rows of all imports by state (status). Rows of cancelled imports are not pending.',
       samples: accounts.flatMap(account =>
-        ROW_STATES.map(status => [{ account, status }, rowsOf(account, status)] as const),
+        Object.entries(ROW_STATES).map(
+          ([status, state]) => [{ account, status }, rowsOf(account, state)] as const,
+        ),
       ),
     },
   ]
@@ -151,7 +154,7 @@ async function scheduleGauge(client: PoolClient, schedules: readonly Schedule[])
   const slots = await listNextSlots(client, schedules)
   return {
     name: 'ferry_schedule_next_timestamp_seconds',
-    help: 'When the next slot of a schedule is due that no worker has taken. If it is past, no worker takes it.',
+    help: 'When the next slot of a schedule is due that no worker has taken. A time in the past means that no worker takes it.',
     samples: slots.map(({ account, schedule, at }) => [{ account, schedule }, secondsOf(at)] as const),
   }
 }
@@ -165,7 +168,7 @@ async function limitGauges(client: PoolClient, limits: DatabaseSource['limits'])
   return [
     {
       name: 'ferry_limit_used_ratio',
-      help: 'Calls that count at this moment, of those allowed, in the window that is fullest: 0 to 1.',
+      help: 'Share of the allowed calls that is used now, in the fullest window: 0 to 1.',
       samples: known.map(({ labels, used }) => [labels, used] as const),
     },
     {

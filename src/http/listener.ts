@@ -1,31 +1,29 @@
 import { lookup } from 'node:dns/promises'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, isIP, type Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { isAllowedHost } from './allowed-host.ts'
 import { boundConnections } from './connections.ts'
-import { AddressUnusable } from './errors.ts'
 
 /*
  * The HTTP server without its routes: what it refuses, and how long a client may take. Every answer is for this moment, in
  * JSON unless a route says otherwise; an error is `{"error": "a sentence"}`.
  */
 
-/** Ids in paths of the console may be so long: those of MCP servers are texts of the platform. */
+/** The longest id in a path of the console. Ids of MCP servers are text of the platform. */
 const MAX_PARAM_CHARACTERS = 3_000
-/** A request must have come whole by then, headers and all. */
+/** A request, headers and body, must arrive within this time. */
 const REQUEST_WITHIN_MS = 5_000
-/** A connection on which nothing moves for so long is closed, as when a client reads nothing. */
+/** A connection that is idle for this long is closed, for example when the client does not read. */
 const IDLE_MS = 15_000
-/** How often the limits of time are checked. */
+/** How often these time limits are checked. */
 const CHECK_EVERY_MS = 1_000
-/** No form of the console is longer, and nothing else has a body: what is sent and never used stays small. */
+/** Longer than any form of the console; nothing else has a body. */
 const MAX_BODY_BYTES = 16_384
-/** For those requests that are being answered when the server closes. */
+/** How long requests that are being answered may take when the server closes. */
 const CLOSE_WITHIN_MS = 500
 
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
-const UNREADABLE = 'This request cannot be read.'
+const UNREADABLE = 'This request is malformed.'
 
 /** Answers a request whose path cannot be read; null: not a request for the console. */
 export type AnswerUnreadable = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | null
@@ -40,7 +38,7 @@ export function createListener(names: readonly string[], answer: AnswerUnreadabl
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseGarbage,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    // No hook has seen the request.
+    // Hooks have not run for this request.
     frameworkErrors: (_error, request, reply: FastifyReply) => {
       const refusal = refusalOf(request, names)
       reply.headers(HEADERS)
@@ -57,11 +55,11 @@ export function createListener(names: readonly string[], answer: AnswerUnreadabl
     if (refusal) return refuse(reply, refusal)
   })
   app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ error: 'There is nothing here. See /livez, /readyz, /freshness and /metrics.' }),
+    reply.code(404).send({ error: 'Nothing is at this path. See /livez, /readyz, /freshness and /metrics.' }),
   )
   app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 500
-    return reply.code(status).send({ error: status < 500 ? UNREADABLE : 'Ferry failed here.' })
+    return reply.code(status).send({ error: status < 500 ? UNREADABLE : 'Internal error in Ferry.' })
   })
   return app
 }
@@ -95,21 +93,21 @@ function refusalOf(
   if (method !== 'GET' && method !== 'HEAD' && (method !== 'POST' || is404)) {
     return {
       status: 405,
-      error: 'Only GET and HEAD are answered at this path.',
+      error: 'This path allows only GET and HEAD.',
       headers: { allow: 'GET, HEAD' },
     }
   }
   return null
 }
 
-/** Starts to listen; `orFree`: on a free port if this one is taken. Returns the address. Throws `AddressUnusable`. */
+/** Starts to listen; with `orFree`, on a free port if this one is taken. Returns the address. Throws `AddressUnusable`. */
 export async function listen(
   app: FastifyInstance,
   { host, port, orFree }: { readonly host: string; readonly port: number; readonly orFree: boolean },
 ): Promise<string> {
   const named = host.includes(':') ? `[${host}]` : host
   try {
-    // Of a name only one address: for `localhost`, fastify would open a second server, whose connections nobody bounds.
+    // Only one address: for `localhost`, fastify would open a second server, whose connections are not bounded.
     const { address } = await lookup(host)
     await app.listen({ host: address, port })
   } catch (error) {
@@ -120,7 +118,7 @@ export async function listen(
   return `http://${named}:${(app.server.address() as AddressInfo).port}`
 }
 
-/** Takes no new requests, answers those under way, and cuts off what is left after half a second. */
+/** Stops accepting requests, finishes those in progress, and cuts off the rest after half a second. */
 export async function close(app: FastifyInstance): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS)
   await app.close().finally(() => clearTimeout(timer))
@@ -128,11 +126,11 @@ export async function close(app: FastifyInstance): Promise<void> {
 
 /** Answers bytes that are not HTTP, or come too slowly, and closes the connection. */
 function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket): void {
-  // After an answer, another one would be read as a part of it.
+  // A second answer would be read as part of the first.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) return void socket.destroy()
   const [status, sentence] =
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? ['408 Request Timeout', 'The request did not come in time.']
+      ? ['408 Request Timeout', 'The request did not arrive in time.']
       : ['400 Bad Request', 'This is not an HTTP request.']
   const body = JSON.stringify({ error: sentence })
   socket.end(
@@ -143,4 +141,38 @@ function refuseGarbage(error: NodeJS.ErrnoException, socket: Socket): void {
 /** No route has a schema, so nothing compiles one. Fastify would load what could, which takes 4 MB. */
 function noSchemas(): never {
   throw new Error('a route of this listener has a schema')
+}
+
+/** HTTP cannot listen where the settings say. */
+export class AddressUnusable extends Error {
+  override readonly name = 'AddressUnusable'
+  readonly whatToDo =
+    'Set FERRY_HTTP_PORT to a free port (0 takes any), or FERRY_HTTP_HOST to an address of this machine.'
+  constructor(address: string, cause: NodeJS.ErrnoException) {
+    super(`HTTP cannot listen on ${address}: ${whyNot(cause)}.`, { cause })
+  }
+}
+
+function whyNot({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EADDRINUSE') return 'another program uses this port'
+  if (code === 'EADDRNOTAVAIL') return 'this machine does not have this address'
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'this name does not resolve to an address'
+  if (code === 'EACCES') return 'this user is not allowed to use this port'
+  return message
+}
+
+/**
+ * True if a request with this `Host` header is answered. Allowed are an IP address, `localhost`, or one of `names` (in lower case), each
+ * with any port.
+ *
+ * A malicious web page can make a browser request a name of its own that resolves to this machine
+ * (DNS rebinding). The browser then sends that name. A client without the header (HTTP/1.0) is not a browser.
+ */
+export function isAllowedHost(host: string | undefined, names: readonly string[]): boolean {
+  if (host === undefined) return true
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{1,5})?$/.exec(host) ?? []
+  if (bracketed !== undefined) return isIP(bracketed) === 6
+  if (plain === undefined) return false
+  const name = plain.toLowerCase()
+  return isIP(name) === 4 || name === 'localhost' || names.includes(name)
 }

@@ -1,11 +1,11 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
-import type { CallObserver } from '#src/model/call-observer.ts'
+import type { CallObserver } from '#src/model/call.ts'
 import type { RunResult } from '#src/model/run.ts'
 
-/** What this process did since it started, and how it is. */
+/** What this process has done since it started, and its state. */
 export type ProcessMetrics = {
   readonly observer: CallObserver
-  /** Is told how each run of this process ends. */
+  /** Called with each finished run of this process. */
   readonly onRun: (run: RunResult) => void
   /** Called with each token that was wrong, or was not compared because too many were. */
   readonly onTokenFailure: (door: string, outcome: string) => void
@@ -19,7 +19,7 @@ const RUN_SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600]
 /** prom-client calls these gauges `_total`, which is for counters; `nodejs_active_resources` has the same figures. */
 const MISNAMED = ['handles', 'requests', 'resources'].map(what => `ferry_nodejs_active_${what}_total`)
 
-/** A platform that answers another code each time must not fill the memory of whoever stores the metrics. */
+/** Bounds the number of series: the platform could answer with a new code each time. */
 const MAX_CODES = 100
 
 export function createProcessMetrics(): ProcessMetrics {
@@ -70,7 +70,7 @@ export function createProcessMetrics(): ProcessMetrics {
   )
   const tokenFailures = counter(
     'ferry_token_failures_total',
-    'Tokens that were given to this process and not accepted: wrong, or not compared because too many wrong ones came (braked).',
+    'Tokens that this process did not accept: wrong ones, and those not compared after too many wrong ones (braked).',
     ['door', 'outcome'],
   )
   const boundCode = createBound(MAX_CODES)
@@ -98,7 +98,7 @@ export function createProcessMetrics(): ProcessMetrics {
   }
 }
 
-/** Returns a function that passes on the first `max` different texts, and `other` in the place of any further one. */
+/** Returns a function that passes the first `max` distinct texts through, and returns `other` for any more. */
 function createBound(max: number): (text: string) => string {
   const known = new Set<string>()
   return text => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { compareSchema, type SchemaFit } from '#src/db/migrate.ts'
 import { readWithin } from '#src/db/pool.ts'
@@ -6,15 +7,14 @@ import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
 import { type DatabaseSource, readDatabaseGauges } from './database-metrics.ts'
 import type { GaugeNow } from './gauges.ts'
 import { ANSWER_WITHIN_MS, type Unreachable, unreachable, type Waiting } from './readiness.ts'
-import { type Shared, shared } from './shared.ts'
 
-/** What the answers of a worker come from. */
+/** Where the answers of a worker come from. */
 export type HttpTarget = DatabaseSource & {
-  /** How many wake-ups wait in each queue; null for one that does not answer. */
+  /** The number of wake-ups that wait in each queue; null for a queue that does not answer. */
   countWaiting(): Promise<Waiting>
 }
 
-/** What is asked of Postgres and the queue. Each is one question at a time, however many clients wait for it. */
+/** Questions to Postgres and the queue. Each runs once at a time, however many clients wait for its answer. */
 export type Questions = {
   readonly schema: Shared<SchemaFit | Unreachable>
   readonly waiting: Shared<Waiting>
@@ -22,7 +22,7 @@ export type Questions = {
   readonly gauges: Shared<GaugeNow[]>
 }
 
-/** An answer to a probe is used again for so long, the gauges of the database for longer. */
+/** How long an answer to a probe is reused. The gauges of the database are reused for longer. */
 const KEEP_MS = 1_000
 const KEEP_GAUGES_MS = 10_000
 
@@ -40,5 +40,56 @@ export function createQuestions(target: HttpTarget, log: Logger): Questions {
     waiting: shared(target.countWaiting, limits),
     freshness: shared(() => readWithin(pool, ANSWER_WITHIN_MS, client => loadFreshness(client)), limits),
     gauges: shared(() => readDatabaseGauges(target), { ...limits, keepMs: KEEP_GAUGES_MS }),
+  }
+}
+
+/** The result of `work`, or null if it failed or took too long. */
+export type Shared<T> = (signal: AbortSignal) => Promise<T | null>
+
+/**
+ * Returns a function that does `work` at most once at a time, however many ask: all of them get its result, and so do those
+ * who ask within `keepMs` of it. Each waits `withinMs` at most, or until `signal` aborts. Work that takes longer goes on, and
+ * nobody begins it again before it has ended. `onFailure` is told of work that failed, which is not kept.
+ *
+ * Time is counted by the monotonic clock, so a machine's clock that is set back keeps nothing for longer.
+ */
+function shared<T>(
+  work: () => Promise<T>,
+  {
+    keepMs,
+    withinMs,
+    onFailure,
+  }: {
+    readonly keepMs: number
+    readonly withinMs: number
+    readonly onFailure: (error: unknown) => void
+  },
+): Shared<T> {
+  let underWay: Promise<T | null> | null = null
+  let kept: { readonly value: T; readonly atMs: number } | null = null
+
+  async function workOnce(): Promise<T | null> {
+    try {
+      const value = await work()
+      kept = { value, atMs: performance.now() }
+      return value
+    } catch (error) {
+      onFailure(error)
+      return null
+    }
+  }
+
+  return async signal => {
+    if (kept && performance.now() - kept.atMs < keepMs) return kept.value
+    underWay ??= workOnce().finally(() => {
+      underWay = null
+    })
+    const over = new AbortController()
+    const late = delay(withinMs, null, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => null)
+    try {
+      return await Promise.race([underWay, late])
+    } finally {
+      over.abort()
+    }
   }
 }

@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg'
 import type { SchemaFit } from '#src/db/migrate.ts'
 import { PostgresUnavailable } from '#src/db/outage.ts'
 
-/** Whether a worker can work. Each part is `ok`, or says what is wrong. What is unknown, because Postgres did not answer, is null. */
+/** Whether a worker can work. Each part is `ok`, or says what is wrong; null if unknown because Postgres did not answer. */
 export type Readiness = {
   readonly ready: boolean
   readonly postgres: string
@@ -18,21 +18,23 @@ const SCHEMA_WORDS: Readonly<Record<SchemaFit, string>> = {
   missing: 'The database has no tables of Ferry.',
   older: 'The database is older than this Ferry. Run `ferry migrate`.',
   newer: 'A newer Ferry migrated the database. Restart this one with that version.',
+  unsupported:
+    'The schema ferry of the database was not made by this Ferry or an earlier release, and cannot be used.',
 }
 
 export type Waiting = Readonly<Record<string, number | null>>
 
-/** Postgres cannot be reached or used, and why, in words that name no address. */
+/** Why Postgres cannot be reached or used, in words that name no address. */
 export type Unreachable = { readonly why: string }
 
-/** What a failed question says of Postgres. Throws the error again if it only says that no answer came in time. */
+/** What a failed question says about Postgres. Rethrows the error if it only means that no answer came in time. */
 export function unreachable(error: unknown): Unreachable {
   const code =
     error instanceof PostgresUnavailable || error instanceof DatabaseError ? (error.code ?? '') : ''
   if (code === 'ECONNREFUSED') return { why: 'Postgres refused the connection.' }
   if (code === '' || code === 'ETIMEDOUT') throw error
   if (error instanceof DatabaseError) return { why: `Postgres answers with an error (SQLSTATE ${code}).` }
-  return { why: 'Postgres cannot be reached. The log of this worker has the reason.' }
+  return { why: 'Postgres cannot be reached. The reason is in the log of this worker.' }
 }
 
 /**

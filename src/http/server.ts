@@ -1,20 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { jsonOf } from '#src/model/json-text.ts'
 import type { Secret } from '#src/model/secret.ts'
+import { explainLateness, type Freshness, isLate } from '#src/reports/freshness.ts'
 import type { Tokens } from './console/access.ts'
 import type { Approvals } from './console/approvals.ts'
 import type { OneTimeCode } from './console/sign-in.ts'
 import type { ConsoleTarget } from './console/target.ts'
-import { freshnessAnswer } from './freshness.ts'
 import { gaugeText } from './gauges.ts'
 import { type AnswerUnreadable, close, createListener, listen } from './listener.ts'
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts'
 import { createQuestions, type HttpTarget, type Questions } from './questions.ts'
 import { type Readiness, readinessOf } from './readiness.ts'
-import { bearsToken } from './token.ts'
-import { type Checked, createTokenGuard } from './token-guard.ts'
+import { bearsToken, type Checked, createTokenGuard, type TokenGuard, tooManyWrong } from './token-guard.ts'
 
 /*
  * Health and metrics of one process, for probes and for Prometheus, and the console for people. Probes only read, and
@@ -33,17 +32,17 @@ export type HttpServer = AsyncDisposable &
     /** `http://HOST:PORT` */
     readonly address: string
     readonly hasConsole: boolean
-    /** An address that signs in one browser, to operate; null if there is none. */
+    /** An address that signs in one browser, to operate; null for none. */
     readonly signInAddress: string | null
-    /** From now on answers come from Postgres and the queue. */
+    /** Starts to answer from Postgres and the queue. */
     serve(
       target: HttpTarget & {
         readonly console: Omit<ConsoleTarget, 'approvals' | 'readiness' | 'signal'> | null
       },
     ): void
     /**
-     * From now on the worker is not ready, and Postgres is asked nothing more. Resolves once what the console had begun has
-     * ended, or after 20 s.
+     * Reports the worker as not ready, and asks Postgres nothing more. Resolves once the approvals in progress have ended,
+     * or after 20 s.
      */
     stop(): Promise<void>
   }
@@ -51,144 +50,207 @@ export type HttpServer = AsyncDisposable &
 export type HttpOptions = {
   readonly host: string
   readonly port: number
-  /** Whether to take a free port if this one is taken. */
+  /** True to use a free port if this one is taken. */
   readonly orFree: boolean
-  /** Other names than `localhost` that a request may be for. */
+  /** Host names that are answered besides `localhost`. */
   readonly hosts: readonly string[]
   /** Required for `/metrics` and for the names in `/freshness`; null for none. */
   readonly metricsToken: Secret | null
-  /** Who may use the console; null: there is none. */
+  /** The tokens of the console; null for no console. */
   readonly console: Tokens | null
-  /** Whether an address signs the first who opens it in to the console, to operate. */
+  /** True to make an address that signs in the first person who opens it, to operate. */
   readonly signsInOnce: boolean
   readonly log: Logger
 }
 
-/** An approval that is cut off has nothing more to do than to say so. */
+/** An approval that was cut off only has to report that. */
 const STOP_WITHIN_MS = 20_000
 
 const NEEDS_TOKEN =
-  'The metrics need a token, of FERRY_METRICS_TOKEN or the one that `ferry up` made: Authorization: Bearer …'
+  'The metrics need a token: that of FERRY_METRICS_TOKEN, or the one that `ferry up` made. Send it as Authorization: Bearer TOKEN.'
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Begins to listen. Throws `AddressUnusable`. Disposing closes the server within half a second. */
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
-  const { log, host, hosts, metricsToken } = options
-  const { observer, onRun, onTokenFailure, text: processText } = createProcessMetrics()
-  const guard = createTokenGuard({ log, onFailure: onTokenFailure })
-  const stopping = new AbortController()
-  const { signal } = stopping
-  let questions: Questions | null = null
-  let consoleTarget: ConsoleTarget | null = null
-  let approvalsOf: ((inventory: ConsoleTarget['inventory']) => Approvals) | null = null
+  const server = new Server(options)
+  if (options.console) await server.addConsole(options.console)
+  await server.listen()
+  return server
+}
 
-  let unreadable: AnswerUnreadable = () => null
-  const app = createListener([host.toLowerCase(), ...hosts], (request, reply) => unreadable(request, reply))
-  app.get('/livez', async () => ({ alive: true }))
-  app.get('/readyz', async (_request, reply) => {
-    if (!questions || signal.aborted) return notServing(reply, { ready: false })
-    const readiness = await readinessNow(questions)
-    return reply.code(readiness.ready ? 200 : 503).send(readiness)
-  })
-  app.get('/freshness', async (request, reply) => {
-    if (!questions || signal.aborted) return notServing(reply, { fresh: false })
-    const { fresh, ...named } = freshnessAnswer(await questions.freshness(signal))
-    const mayName = checkMetricsToken(request).is === 'right'
-    return reply
-      .code(fresh ? 200 : 503)
-      .type('application/json')
-      .send(jsonOf(mayName ? { fresh, ...named } : { fresh }))
-  })
-  app.get('/metrics', async (request, reply) => {
-    const checked = checkMetricsToken(request)
-    if (checked.is !== 'right') return refuseMetrics(reply, checked)
-    const text = (await processText()) + (questions && !signal.aborted ? await sharedText(questions) : '')
-    return reply.type(PROMETHEUS_TEXT).send(text)
-  })
+class Server implements HttpServer {
+  address = ''
+  readonly hasConsole: boolean
+  readonly observer: ProcessMetrics['observer']
+  readonly onRun: ProcessMetrics['onRun']
+  readonly #options: HttpOptions
+  readonly #metrics = createProcessMetrics()
+  readonly #guard: TokenGuard
+  readonly #app: FastifyInstance
+  readonly #stopping = new AbortController()
+  #code: OneTimeCode | null = null
+  #answerUnreadable: AnswerUnreadable = () => null
+  /** Null without a console. */
+  #approvalsOf: ((inventory: ConsoleTarget['inventory']) => Approvals) | null = null
+  /** Null until `serve` is called. */
+  #questions: Questions | null = null
+  #consoleTarget: ConsoleTarget | null = null
 
-  let code: OneTimeCode | null = null
-  if (options.console) {
+  constructor(options: HttpOptions) {
+    const { log, host, hosts, console } = options
+    this.#options = options
+    this.hasConsole = console !== null
+    this.observer = this.#metrics.observer
+    this.onRun = this.#metrics.onRun
+    this.#guard = createTokenGuard({ log, onFailure: this.#metrics.onTokenFailure })
+    this.#app = createListener([host.toLowerCase(), ...hosts], (request, reply) =>
+      this.#answerUnreadable(request, reply),
+    )
+    this.#app.get('/livez', async () => ({ alive: true }))
+    this.#app.get('/readyz', (_request, reply) => this.#readyz(reply))
+    this.#app.get('/freshness', (request, reply) => this.#freshness(request, reply))
+    this.#app.get('/metrics', (request, reply) => this.#metricsFor(request, reply))
+  }
+
+  async addConsole(tokens: Tokens): Promise<void> {
     const { createOneTimeCode } = await import('./console/sign-in.ts')
     const { serveConsole } = await import('./console/console.ts')
     const { createApprovals } = await import('./console/approvals.ts')
-    approvalsOf = inventory => createApprovals(inventory, log, signal)
-    if (options.signsInOnce) code = createOneTimeCode()
-    unreadable = serveConsole(app, {
-      tokens: options.console,
-      code,
-      guard,
+    const { log, signsInOnce } = this.#options
+    const { signal } = this.#stopping
+    this.#approvalsOf = inventory => createApprovals(inventory, log, signal)
+    if (signsInOnce) this.#code = createOneTimeCode()
+    this.#answerUnreadable = serveConsole(this.#app, {
+      tokens,
+      code: this.#code,
+      guard: this.#guard,
       log,
-      target: () => (signal.aborted ? null : consoleTarget),
+      target: () => (signal.aborted ? null : this.#consoleTarget),
     })
   }
 
-  function checkMetricsToken({ headers: { authorization }, socket }: FastifyRequest): Checked<true> {
+  async listen(): Promise<void> {
+    this.address = await listen(this.#app, this.#options)
+  }
+
+  get signInAddress(): string | null {
+    return this.#code && this.address + this.#code.path
+  }
+
+  serve({ console, ...target }: Parameters<HttpServer['serve']>[0]): void {
+    const questions = createQuestions(target, this.#options.log)
+    this.#questions = questions
+    if (!console || !this.#approvalsOf) return
+    const { signal } = this.#stopping
+    const approvals = this.#approvalsOf(console.inventory)
+    this.#consoleTarget = { ...console, approvals, readiness: () => readinessNow(questions, signal), signal }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    const late = delay(STOP_WITHIN_MS, undefined, { ref: false })
+    await Promise.race([this.#consoleTarget?.approvals.settled(), late])
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await close(this.#app)
+    this.#guard[Symbol.dispose]()
+  }
+
+  async #readyz(reply: FastifyReply): Promise<FastifyReply> {
+    const { signal } = this.#stopping
+    if (!this.#questions || signal.aborted) return this.#notServing(reply, { ready: false })
+    const readiness = await readinessNow(this.#questions, signal)
+    return reply.code(readiness.ready ? 200 : 503).send(readiness)
+  }
+
+  async #freshness(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { signal } = this.#stopping
+    if (!this.#questions || signal.aborted) return this.#notServing(reply, { fresh: false })
+    const { fresh, ...named } = freshnessAnswer(await this.#questions.freshness(signal))
+    const showsNames = this.#checkMetricsToken(request).is === 'right'
+    return reply
+      .code(fresh ? 200 : 503)
+      .type('application/json')
+      .send(jsonOf(showsNames ? { fresh, ...named } : { fresh }))
+  }
+
+  async #metricsFor(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { signal } = this.#stopping
+    const checked = this.#checkMetricsToken(request)
+    if (checked.is !== 'right') return refuseMetrics(reply, checked)
+    const ofProcess = await this.#metrics.text()
+    const ofDatabase = this.#questions && !signal.aborted ? await sharedText(this.#questions, signal) : ''
+    return reply.type(PROMETHEUS_TEXT).send(ofProcess + ofDatabase)
+  }
+
+  #checkMetricsToken({ headers: { authorization }, socket }: FastifyRequest): Checked<true> {
+    const { metricsToken } = this.#options
     if (!metricsToken) return { is: 'right', value: true }
-    // Who gives no token guesses none.
+    // A request without a token guesses none.
     if (authorization === undefined) return { is: 'wrong' }
-    return guard.check('metrics', socket.remoteAddress, () => bearsToken(authorization, metricsToken) || null)
+    return this.#guard.check(
+      'metrics',
+      socket.remoteAddress,
+      () => bearsToken(authorization, metricsToken) || null,
+    )
   }
 
-  function refuseMetrics(
-    reply: FastifyReply,
-    checked: Exclude<Checked<true>, { is: 'right' }>,
-  ): FastifyReply {
-    reply.header('www-authenticate', 'Bearer')
-    if (checked.is === 'wrong') return reply.code(401).send({ error: NEEDS_TOKEN })
-    const { seconds } = checked
-    const error = `Too many wrong tokens came from this address. Try again in ${seconds} s.`
-    return reply.code(429).header('retry-after', seconds).send({ error })
+  #notServing(reply: FastifyReply, state: object): FastifyReply {
+    return reply
+      .code(503)
+      .send({ ...state, error: `This worker is ${this.#questions ? 'stopping' : 'starting'}.` })
   }
+}
 
-  async function readinessNow({ schema, waiting }: Questions): Promise<Readiness> {
-    return readinessOf(...(await Promise.all([schema(signal), waiting(signal)])))
-  }
+function refuseMetrics(reply: FastifyReply, checked: Exclude<Checked<true>, { is: 'right' }>): FastifyReply {
+  reply.header('www-authenticate', 'Bearer')
+  if (checked.is === 'wrong') return reply.code(401).send({ error: NEEDS_TOKEN })
+  const { seconds } = checked
+  return reply
+    .code(429)
+    .header('retry-after', seconds)
+    .send({ error: tooManyWrong(seconds) })
+}
 
-  function notServing(reply: FastifyReply, state: object): FastifyReply {
-    return reply.code(503).send({ ...state, error: `This worker is ${questions ? 'stopping' : 'starting'}.` })
-  }
+async function readinessNow({ schema, waiting }: Questions, signal: AbortSignal): Promise<Readiness> {
+  return readinessOf(...(await Promise.all([schema(signal), waiting(signal)])))
+}
 
-  /** The gauges of Postgres and of the queue, as far as these answer. */
-  async function sharedText({ gauges, waiting }: Questions): Promise<string> {
-    const [known, queues] = await Promise.all([gauges(signal), waiting(signal)])
-    // A scrape that is cut short knows nothing of Postgres.
-    if (signal.aborted && !known) return ''
-    const waits = Object.entries(queues ?? {}).filter(([, count]) => count !== null)
-    return gaugeText([
-      {
-        name: 'ferry_database_up',
-        help: '1 if the gauges of the database could be read within 2 s.',
-        samples: [[{}, known ? 1 : 0]],
-      },
-      {
-        name: 'ferry_queue_waiting',
-        help: 'Wake-ups that wait in a queue. Absent if the queue does not answer.',
-        samples: waits.map(([queue, count]) => [{ queue }, count ?? 0] as const),
-      },
-      ...(known ?? []),
-    ])
-  }
+/** The gauges of Postgres and of the queue; those of one that does not answer are left out. */
+async function sharedText({ gauges, waiting }: Questions, signal: AbortSignal): Promise<string> {
+  const [known, queues] = await Promise.all([gauges(signal), waiting(signal)])
+  // A scrape that was cut short does not tell whether Postgres is up.
+  if (signal.aborted && !known) return ''
+  const waits = Object.entries(queues ?? {}).filter(([, count]) => count !== null)
+  return gaugeText([
+    {
+      name: 'ferry_database_up',
+      help: '1 if the gauges of the database could be read within 2 s.',
+      samples: [[{}, known ? 1 : 0]],
+    },
+    {
+      name: 'ferry_queue_waiting',
+      help: 'Wake-ups that wait in a queue. Absent if the queue does not answer.',
+      samples: waits.map(([queue, count]) => [{ queue }, count ?? 0] as const),
+    },
+    ...(known ?? []),
+  ])
+}
 
-  const address = await listen(app, options)
+/** The answer to `/freshness`: each inventory as `ferry freshness --json` prints it. */
+type FreshnessAnswer = {
+  readonly fresh: boolean
+  readonly inventories: readonly object[]
+  readonly error?: string
+}
+
+/** Fresh is: something was promised or read, and nothing is late. `rows` is null if Postgres did not answer. */
+function freshnessAnswer(rows: readonly Freshness[] | null): FreshnessAnswer {
+  if (rows === null) return { fresh: false, inventories: [], error: 'Postgres did not answer.' }
   return {
-    address,
-    hasConsole: options.console !== null,
-    signInAddress: code && address + code.path,
-    observer,
-    onRun,
-    serve({ console, ...target }) {
-      const asked = createQuestions(target, log)
-      questions = asked
-      if (!console || !approvalsOf) return
-      const approvals = approvalsOf(console.inventory)
-      consoleTarget = { ...console, approvals, readiness: () => readinessNow(asked), signal }
-    },
-    async stop() {
-      stopping.abort()
-      const late = delay(STOP_WITHIN_MS, undefined, { ref: false })
-      await Promise.race([consoleTarget?.approvals.settled(), late])
-    },
-    [Symbol.asyncDispose]: () => close(app),
+    fresh: rows.length > 0 && !rows.some(isLate),
+    inventories: rows.map(row => ({ ...row, message: explainLateness(row) })),
   }
 }

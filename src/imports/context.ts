@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
-import type { CallObserver } from '#src/model/call-observer.ts'
+import type { CallObserver } from '#src/model/call.ts'
 import type { Limit } from '#src/model/limit.ts'
 import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
@@ -12,7 +12,7 @@ export type ImportContext = {
   /** Who works here, for leases: host and process, in words. */
   readonly holder: string
   readonly log: Logger
-  /** The start of an import holds a connection for as long as it takes: so many do that at once. */
+  /** Bounds how many imports start at once: each holds a connection while it starts. */
   readonly limitWork: WorkLimit
   /** `FERRY_ARRIVAL_BOUND` and `FERRY_REQUEST_TIMEOUT`. */
   readonly arrivalBoundMs: number

@@ -25,12 +25,12 @@ export function estimateMs(batches: number, limit: Limit): number {
 /** The names of JSON's members and its punctuation, for each row of a request. */
 export const ROW_OVERHEAD_BYTES = 64
 
-/** Returns about how many bytes a row has in a request. `ferry.claim_batch` counts bytes, this one characters. */
+/** Returns about how many bytes a row has in a request. `ferry_internal.claim_batch` counts bytes, this one characters. */
 export function bytesOfRow(recipient: string, locale: string, componentIds: readonly string[]): number {
   return ROW_OVERHEAD_BYTES + recipient.length + locale.length + componentIds.join('","').length
 }
 
-/** Returns in how many calls so many rows travel, if all of them have as many bytes as the average of them. */
+/** Returns how many calls the rows need, if each has the average number of bytes. */
 export function callsFor(rows: number, batchRows: number, bytesARow: number): number {
   const maxRows = Math.max(1, Math.floor(MAX_BATCH_BYTES / Math.max(bytesARow, 1)))
   return Math.ceil(rows / Math.min(batchRows, maxRows))

@@ -1,6 +1,7 @@
-import type { ImportStatus } from '#src/model/import.ts'
+import { type ImportStatus, isActive } from '#src/model/import.ts'
+import { type ImportAction, isAllowed } from '#src/model/import-moves.ts'
 import type { NextStep } from '#src/model/next-step.ts'
-import { TOO_MANY_REJECTS } from './pause-codes.ts'
+import { TOO_MANY_REJECTS } from './states.ts'
 
 /** What decides which commands help with an import. What is left out is not known, or not so. */
 export type ImportStanding = {
@@ -20,40 +21,27 @@ export type ImportStanding = {
  */
 export function nextSteps(of: ImportStanding): readonly NextStep[] {
   const { id, status, uncertain, rejected, pauseCode = null, isPurged = false } = of
-  const cancel = { command: `ferry imports cancel ${id}`, does: 'ends it' }
   const rejects = {
     command: `ferry imports rejects ${id} --out rejects-${id}.csv`,
     does: 'writes the rejected rows to a file, to be corrected and imported',
   }
-  const hasRejects = rejected > 0 && !isPurged
-  switch (status) {
-    case 'staging':
-      return [cancel]
-    case 'queued':
-    case 'running':
-      return []
-    case 'paused':
-      return [
-        ...(pauseCode === TOO_MANY_REJECTS && hasRejects ? [rejects] : []),
-        ...(uncertain > 0 ? resolving(id) : []),
-        { command: `ferry imports resume ${id}`, does: 'continues it' },
-        cancel,
-      ]
-    case 'undecided':
-      return [...resolving(id), cancel]
-    case 'completed':
-      return hasRejects ? [rejects] : []
-    case 'cancelled':
-      return uncertain > 0 && !isPurged ? resolving(id) : []
-  }
+  if (isActive(status)) return []
+  const isAboutRejects = status === 'completed' || (status === 'paused' && pauseCode === TOO_MANY_REJECTS)
+  const may = (action: ImportAction) => isAllowed(action, { status, uncertain, stagedAt: null })
+  return [
+    ...(isAboutRejects && rejected > 0 && !isPurged ? [rejects] : []),
+    ...(may('resolve') && !isPurged ? resolving(id) : []),
+    ...(may('resume') ? [{ command: `ferry imports resume ${id}`, does: 'continues it' }] : []),
+    ...(may('cancel') ? [{ command: `ferry imports cancel ${id}`, does: 'ends it' }] : []),
+  ]
 }
 
 /** Says what became of every batch whose outcome is unknown; `--batch` says it of one. */
 function resolving(id: bigint | string): NextStep[] {
   const command = `ferry imports resolve ${id} --as`
   return [
-    { command: `${command} sent`, does: 'says that the platform has the uncertain rows' },
-    { command: `${command} resend`, does: 'has them sent again' },
+    { command: `${command} sent`, does: 'marks the uncertain rows as delivered' },
+    { command: `${command} resend`, does: 'sends them again' },
   ]
 }
 

@@ -64,7 +64,7 @@ const MARGIN = 1_000
 
 /**
  * Returns the first 1,000 characters of `message` with `<recipient>` in the place of every address, so that people who may
- * see recipients can read it. Text that names somebody in another spelling is decoded. Whoever may not see recipients gets
+ * see recipients can read it. Text that names somebody in another spelling is decoded. People who may not see recipients get
  * the platform's code only: there are more spellings than any program knows.
  */
 export function withoutRecipients(message: string, addressees: readonly Addressee[]): string {
@@ -76,6 +76,13 @@ export function withoutRecipients(message: string, addressees: readonly Addresse
   if (holdsAny(shown, all)) shown = shown.replace(/\S+/g, word => (holdsAny(word, all) ? MASK : word))
   if (holdsAny(shown, all)) return MASK
   return firstOf(shown, text.length < message.length ? Math.min(MAX_SHOWN, shown.length - MARGIN) : MAX_SHOWN)
+}
+
+/** Masks a recipient: `a…@example.com`. */
+export function maskRecipient(recipient: string): string {
+  const at = recipient.lastIndexOf('@')
+  const [first = ''] = recipient
+  return at > 0 ? `${first}…${recipient.slice(at)}` : `${first}…`
 }
 
 const MASK = '<recipient>'

@@ -25,7 +25,7 @@ import { BATCH_STATES, LEFT_OUT_KINDS, REJECT_ORIGINS } from './states.ts'
  *       ▲           │
  *       │           ├──► ready      refused for certain, or uncertain and to be resent
  *       │           ├──► uncertain  held for a person
- *       ├───────────┼──► doubted    one row refused alone: sent alone once more, later
+ *       ├───────────┼──► suspect    one row refused alone: sent alone once more, later
  *       ├───────────│──► left out   another import has sent all its rows meanwhile
  *       │           ├──► rejected   all its rows are among the rejects
  *       └───────────┴──► split      two smaller batches took its place
@@ -45,7 +45,7 @@ export const imports = ferry.table(
     on_uncertain: text('on_uncertain', { enum: ON_UNCERTAIN }).notNull(),
     update_existing: boolean('update_existing').notNull(),
     batch_rows: integer('batch_rows').notNull(),
-    /** Pause once so many rows have been sent. */
+    /** Pause once this many rows have been sent. */
     first_rows: integer('first_rows'),
     created_at: instant('created_at').notNull().default(sql`clock_timestamp()`),
     staged_at: instant('staged_at'),
@@ -78,7 +78,7 @@ export const imports = ferry.table(
     /** Up to this line batches have been made. */
     batched_to: int64('batched_to').notNull().default(sql`0`),
     /** Learned from a 413. */
-    most_rows: integer('most_rows'),
+    max_rows: integer('max_rows'),
     /**
      * Up to this call (`platform_calls.id`) it has left out what other imports of the page had sent. An id, because the clock
      * may be set back; see `sending/exclude-already-sent.ts`.
@@ -94,10 +94,10 @@ export const imports = ferry.table(
     failures: count('failures'),
     retry_at: instant('retry_at'),
     /**
-     * More rows rejected by the platform than this, and a larger share than `MAX_REJECTED_SHARE`, pause it. Written when it
-     * is confirmed (`FIRST_MAX_REJECTS`) and raised by `sending/decide.ts`; the default only serves rows of earlier versions.
+     * More rows rejected by the platform than this, and a larger share than `MAX_REJECTED_SHARE`, pause it. 0 until it
+     * is confirmed (`FIRST_MAX_REJECTS`), raised by `sending/decide.ts`.
      */
-    most_rejects: integer('most_rejects').notNull().default(10),
+    max_rejects: count('max_rejects'),
     /** When it last had to wait for a permit, and when it last got one. */
     wants_at: instant('wants_at'),
     /** The limit it waited for: imports of several accounts may share one. */
@@ -185,7 +185,7 @@ export const importBatches = ferry.table(
     rows: integer('rows').notNull(),
     /** Lines the platform named: sent without them, and rejects if the rest is accepted. */
     set_aside: bigint('set_aside', { mode: 'bigint' }).array().notNull().default(sql`'{}'`),
-    /** What the platform said of lines set aside or doubted: code, message and request_id by line. */
+    /** What the platform said of lines set aside or suspect: code, message and request_id by line. */
     reasons: jsonb('reasons').notNull().default({}),
     state: text('state', { enum: BATCH_STATES }).notNull(),
     /** How often it was sent again after an outcome that stayed uncertain, its parents' times included. */

@@ -1,7 +1,7 @@
 /**
  * How a batch stands, and the recipients in it. `schema.ts` has a diagram.
  *
- * - `doubted`: one recipient whom the platform refused alone; it is sent alone once more before it is rejected.
+ * - `suspect`: one recipient whom the platform refused alone; it is sent alone once more before it is rejected.
  * - `left out`: another import has sent all its recipients meanwhile.
  * - `split`: smaller batches took its place.
  */
@@ -10,7 +10,7 @@ export const BATCH_STATES = [
   'in flight',
   'sent',
   'uncertain',
-  'doubted',
+  'suspect',
   'rejected',
   'left out',
   'split',
@@ -24,3 +24,9 @@ export type LeftOutKind = (typeof LEFT_OUT_KINDS)[number]
 /** Who rejected a row: Ferry's own checks of the file, or the platform. */
 export const REJECT_ORIGINS = ['file', 'platform'] as const
 export type RejectOrigin = (typeof REJECT_ORIGINS)[number]
+
+/** The code of the pause after the first rows (`--first`): whoever resumes the import approves the rest. */
+export const FIRST_ROWS_SENT = 'FirstRowsSent'
+
+/** The code of the pause after the platform rejected too many rows. */
+export const TOO_MANY_REJECTS = 'TooManyRejects'

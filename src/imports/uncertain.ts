@@ -3,9 +3,9 @@
  */
 
 /** In SQL, whether the claim of batch `b` has expired, and nobody has recorded that yet. */
-export const IS_CLAIM_EXPIRED = 'ferry.is_expired_claim(b.state, b.claim_ends_at, now())'
+export const IS_CLAIM_EXPIRED = 'ferry_internal.is_expired_claim(b.state, b.claim_ends_at, now())'
 
-const IS_COUNTED = 'ferry.is_uncertain_batch(b.state, b.uncertain)'
+const IS_COUNTED = 'ferry_internal.is_uncertain_batch(b.state, b.uncertain)'
 
 /** In SQL, whether batch `b` is uncertain: it is not known whether the platform took it. */
 export const IS_UNCERTAIN = `(${IS_COUNTED} or ${IS_CLAIM_EXPIRED})`
@@ -17,4 +17,4 @@ export const IS_NOT_COUNTED_YET = `(${IS_CLAIM_EXPIRED} and not ${IS_COUNTED})`
 export const IS_DECIDABLE = `(${IS_UNCERTAIN} and (b.state <> 'in flight' or ${IS_CLAIM_EXPIRED}))`
 
 /** In SQL, whether the recipients of batch `b` are still to be sent. */
-export const IS_OPEN = 'ferry.is_open_batch(b.state)'
+export const IS_OPEN = 'ferry_internal.is_open_batch(b.state)'

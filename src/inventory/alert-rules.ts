@@ -1,10 +1,11 @@
+import { RowTable } from '#src/inventory/read/row-table.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { alertRuleFlags } from '#src/model/alert-rule-flags.ts'
 import { canonicalAlertRule } from '#src/model/fingerprint.ts'
+import type { Listing } from '#src/platform/listing.ts'
 import type { InventoryAccount } from './context.ts'
-import { RowTable } from './row-table.ts'
 import { EVERY_FOLDER } from './scope.ts'
-import type { InventorySource, ReadRequest, ReadResult } from './source.ts'
+import type { InventorySource, ListRequest } from './source.ts'
 import { ALERT_RULE_VERSIONS } from './versioned-tables.ts'
 
 /** Alert rules: one unpaged response for each folder. If every folder is among `folders`, only that is asked for. */
@@ -20,46 +21,43 @@ export function alertRules(account: InventoryAccount, folders = account.folders)
     isFiring: rule => rule.triggered,
     accountIdOf: rule => rule.account_id,
     createListedRows: () => new RowTable(),
-    read: request => readFolders(account, asked, request),
+    list: request => listFolders(account, asked, request),
   }
 }
 
 /** An answer waits on its connection until its rows are read, and the client has not many of them. */
 const MAX_AT_ONCE = 50
 
-/** Asks for many folders at once, and reads their rows one folder after the other. */
-async function readFolders(
-  account: InventoryAccount,
+/** Asks for many folders at once, and yields their rows one folder after the other. */
+async function* listFolders(
+  { client }: InventoryAccount,
   folders: readonly bigint[],
-  { runId, signal, part }: ReadRequest<AlertRule>,
-): Promise<ReadResult> {
-  const failing = new AbortController()
-  const either = AbortSignal.any([signal, failing.signal])
-  const calls: ReturnType<typeof account.client.listAlertRules>[] = []
-  for (const [n, folder] of folders.entries()) {
-    const sink = part(calls[n - 1])
-    const ask = () => account.client.listAlertRules(folder, sink, { runId, signal: either })
-    const call = n < MAX_AT_ONCE ? ask() : Promise.resolve(calls[n - MAX_AT_ONCE]).then(ask)
-    call.catch(error => failing.abort(error))
-    calls.push(call)
+  { find, runId, signal }: ListRequest,
+): Listing<AlertRule> {
+  const leaving = new AbortController()
+  const context = { runId, signal: AbortSignal.any([signal, leaving.signal]) }
+  const asked: ReturnType<typeof ask>[] = []
+
+  function ask(folder: bigint) {
+    const listing = client.listAlertRules(folder, find, context)
+    // An answer begins before its rows are asked for.
+    const first = listing.next()
+    first.catch(() => {}) // thrown where it is awaited
+    return { listing, first }
   }
-  await Promise.allSettled(calls)
-  if (failing.signal.aborted) throw failing.signal.reason
-  const answers = await Promise.all(calls)
-  const requests = answers.reduce((sum, answer) => sum + answer.requests, 0)
-  const listings = []
-  for (const answer of answers) {
-    if (!answer.ok) return { kind: 'refused', refusal: answer.refusal, requests, pages: listings.length }
-    listings.push(answer.data)
-  }
-  const drift = listings.flatMap(listing => listing.drift)
-  return {
-    kind: 'read',
-    requests,
-    pages: listings.length,
-    drift: [...new Map(drift.map(found => [`${found.field} ${found.type}`, found])).values()],
-    incomplete: null,
-    confirmed: false,
-    dataHashes: listings.map(listing => listing.dataHash),
+
+  try {
+    for (const [n, folder] of folders.entries()) {
+      while (asked.length < Math.min(n + MAX_AT_ONCE, folders.length))
+        asked.push(ask(folders[asked.length] ?? folder))
+      const { listing, first } = asked[n] ?? ask(folder)
+      const { done, value } = await first
+      if (done) continue
+      yield value
+      yield* listing
+    }
+  } finally {
+    leaving.abort()
+    await Promise.all(asked.map(({ listing }) => listing.return()))
   }
 }

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import type { KnownRows } from '#src/inventory/read/known-rows.ts'
 import type { RemovalGuard } from '#src/model/removal-guard.ts'
 import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
-import type { KnownRows } from './known-rows.ts'
 
 /** What this room needs; `ferry.ts` builds it. */
 export type InventoryContext = {

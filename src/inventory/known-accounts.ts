@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
+import { z } from 'zod'
 import { drizzleOf } from '#src/db/drizzle.ts'
-import { onlyRow } from '#src/db/rows.ts'
+import { findValue } from '#src/db/rows.ts'
 import { snapshots, syncRuns } from './schema.ts'
 
 /** The names of the accounts that were ever synced, whether they are still configured or not, in order. */
@@ -14,11 +15,12 @@ export async function listSyncedAccounts(pool: Pool): Promise<string[]> {
 }
 
 /** Whether an account was ever synced, or a worker has promised to sync it. By indexes, however many runs there are. */
-export async function isSyncedAccount(pool: Pool, account: string): Promise<boolean> {
-  const { rows } = await pool.query<{ isKnown: boolean }>(
+export function isSyncedAccount(pool: Pool, account: string): Promise<boolean> {
+  return findValue(
+    pool,
+    z.boolean(),
     `select exists (select from ferry.inventories where account = $1)
-       or exists (select from ferry.snapshots where account = $1) as "isKnown"`,
+       or exists (select from ferry.snapshots where account = $1)`,
     [account],
   )
-  return onlyRow(rows, 'looking for an account').isKnown
 }

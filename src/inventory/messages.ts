@@ -1,5 +1,5 @@
-import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
-import type { Removals } from './decide.ts'
+import type { Removals } from '#src/inventory/publish/decide.ts'
+import { WORKER_LOST_CODE } from '#src/model/run.ts'
 
 /*
  * The sentences with which runs end: what happened, what it means, what to do. They are stored in the ledger and shown
@@ -20,10 +20,12 @@ export function timedOutAfter(minutes: number): string {
 
 export const INTERRUPTED = 'the run was interrupted; nothing was applied'
 
+/** Why a second row with an id is not applied. */
+export const REPEATED = 'a row with the same id came before it'
 export const REPEATED_IN_FOLDER = 'the same id came in the listing of another folder; that row is used'
 
 export const HOLD_ENDED =
-  'the removals were approved, but their hold ended before they were applied: somebody decided otherwise meanwhile; nothing was applied'
+  'the removals were approved, but somebody decided otherwise before they were applied; nothing was applied'
 
 export const INSTANT_PASSED = 'a snapshot was taken while this run was being written, so it was not applied'
 

@@ -1,7 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
-import type { Integer } from '#src/model/alert-rule.ts'
+import { z } from 'zod'
+import { findAll, findColumn } from '#src/db/rows.ts'
+import type { RunStep } from '#src/inventory/runs/ledger.ts'
+import type { Integer } from '#src/model/fields.ts'
 import type { InventoryContext } from './context.ts'
-import type { RunStep } from './ledger.ts'
 
 /**
  * Warns once if two accounts of Ferry turn out to be one account of the platform. The platform counts their calls
@@ -35,7 +37,9 @@ async function savePlatformAccounts(
   accountIds: readonly Integer[],
 ): Promise<readonly string[]> {
   if (accountIds.length === 0) return []
-  const { rows } = await client.query<{ account: string }>(
+  return findColumn(
+    client,
+    z.string(),
     `with found as (
        insert into ferry.platform_accounts (account, account_id, first_run)
        select $1, id, $2 from unnest($3::numeric[]) as id
@@ -44,21 +48,19 @@ async function savePlatformAccounts(
      select distinct p.account from ferry.platform_accounts p join found using (account_id) where p.account <> $1`,
     [run.account, run.runId, accountIds.map(String)],
   )
-  return rows.map(row => row.account)
 }
 
 /** Accounts of Ferry that are one account of the platform. */
-export type SharedAccount = { readonly accountId: string; readonly names: readonly string[] }
+const SharedAccount = z.object({ accountId: z.string(), names: z.array(z.string()) })
+export type SharedAccount = Readonly<z.infer<typeof SharedAccount>>
 
 /** Lists the accounts among `names` in whose listings the same `account_id` was seen. */
-export async function listSharedAccounts(
-  pool: Pool,
-  names: readonly string[],
-): Promise<readonly SharedAccount[]> {
-  const { rows } = await pool.query<SharedAccount>(
-    `select account_id::text as "accountId", array_agg(account order by account) as names
+export function listSharedAccounts(pool: Pool, names: readonly string[]): Promise<SharedAccount[]> {
+  return findAll(
+    pool,
+    SharedAccount,
+    `select account_id::text, array_agg(account order by account) as names
      from ferry.platform_accounts where account = any ($1) group by account_id having count(*) > 1`,
     [names],
   )
-  return rows
 }

@@ -11,8 +11,11 @@ import {
   uuid,
 } from '#src/db/drizzle.ts'
 import { count, ferry, identity, instant, int64, isOneOf, uint64 } from '#src/db/schema.ts'
+import { ALERT_RULE } from '#src/model/alert-rule.ts'
+import { MCP_SERVER } from '#src/model/mcp-server.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES, TRIGGERS } from '#src/model/run.ts'
+import { fieldColumns } from './field-columns.ts'
 import { APPEARANCES, HOLD_OUTCOMES, SNAPSHOT_STATUSES } from './states.ts'
 
 /*
@@ -81,22 +84,7 @@ export const alertRuleVersions = ferry.table(
     opened_by_run: int64('opened_by_run').notNull(),
     closed_by_run: int64('closed_by_run'),
     fingerprint: uuid('fingerprint').notNull(),
-    account_id: uint64('account_id').notNull(),
-    folder_id: uint64('folder_id').notNull(),
-    name: text('name').notNull(),
-    labels: jsonb('labels'),
-    ds_type: text('ds_type').notNull(),
-    enabled: boolean('enabled').notNull(),
-    debug_log_enabled: boolean('debug_log_enabled').notNull(),
-    cron_pattern: text('cron_pattern').notNull(),
-    timezone: text('timezone'),
-    delay_seconds: int64('delay_seconds').notNull(),
-    creator_id: uint64('creator_id').notNull(),
-    creator_name: text('creator_name').notNull(),
-    updater_id: uint64('updater_id').notNull(),
-    updater_name: text('updater_name').notNull(),
-    created_at: int64('created_at').notNull(),
-    updated_at: int64('updated_at').notNull(),
+    ...fieldColumns(ALERT_RULE),
     flags: text('flags').array(),
     altered: text('altered').array(),
     appeared: text('appeared', { enum: APPEARANCES }),
@@ -110,22 +98,15 @@ export const alertRuleVersions = ferry.table(
   },
   t => [
     primaryKey({ columns: [t.id, t.account, t.valid_from] }),
-    // The migration adds INCLUDE (fingerprint, folder_id, enabled, debug_log_enabled, team, valid_from), which drizzle cannot
-    // say: a comparison, and a report about all rules, then read this index alone, however long the history is.
-    uniqueIndex('alert_rule_versions_current').on(t.id, t.account).where(sql`${t.valid_to} is null`),
+    // Indexes with INCLUDE, which Drizzle cannot say, stand in drizzle/tables/inventory.sql.
     // Both ends of the interval, so that the index alone tells which versions were valid at an instant.
     index('alert_rule_versions_by_folder').on(
       t.folder_id,
       t.valid_from,
       sql`coalesce(${t.valid_to}, 'infinity')`,
     ),
-    // What began and what ended lately, however long the history is; by its start too, so that of what ended since a night
-    // only what was there then is fetched. With INCLUDE (id, account): what began lately lies together in the table, what
-    // ended does not.
+    // What began lately, however long the history is.
     index('alert_rule_versions_by_start').on(t.valid_from),
-    index('alert_rule_versions_by_end').on(t.valid_to, t.valid_from).where(sql`${t.valid_to} is not null`),
-    // For how long a rule was disabled. With INCLUDE (valid_to).
-    index('alert_rule_versions_disabled').on(t.id, t.account, t.valid_from).where(sql`not ${t.enabled}`),
     // The few schedules of many rules. Longer texts do not fit into an index; no schedule is that long.
     index('alert_rule_versions_schedules')
       .on(t.account, t.cron_pattern, t.timezone)
@@ -156,30 +137,13 @@ export const mcpServerVersions = ferry.table(
     opened_by_run: int64('opened_by_run').notNull(),
     closed_by_run: int64('closed_by_run'),
     fingerprint: uuid('fingerprint').notNull(),
-    account_id: uint64('account_id'),
-    team_id: uint64('team_id'),
-    can_edit: boolean('can_edit'),
-    server_name: text('server_name'),
-    description: text('description'),
-    transport: text('transport'),
-    url: text('url'),
-    status: text('status'),
-    connect_timeout: int64('connect_timeout'),
-    call_timeout: int64('call_timeout'),
-    tool_count: int64('tool_count'),
-    tools: jsonb('tools'),
-    auth_mode: text('auth_mode'),
-    created_by: uint64('created_by'),
-    created_at: int64('created_at'),
-    updated_at: int64('updated_at'),
+    ...fieldColumns(MCP_SERVER),
     flags: text('flags').array(),
     altered: text('altered').array(),
     appeared: text('appeared', { enum: APPEARANCES }),
   },
   t => [
     primaryKey({ columns: [t.server_id, t.account, t.valid_from] }),
-    // With INCLUDE (fingerprint), see above.
-    uniqueIndex('mcp_server_versions_current').on(t.server_id, t.account).where(sql`${t.valid_to} is null`),
     index('mcp_server_versions_by_start').on(t.valid_from),
     index('mcp_server_versions_by_end').on(t.valid_to).where(sql`${t.valid_to} is not null`),
     check('mcp_server_versions_appeared', isOneOf(t.appeared, APPEARANCES)),
@@ -200,6 +164,8 @@ export const alertRuleFirings = ferry.table(
   t => [
     primaryKey({ columns: [t.id, t.account, t.began] }),
     uniqueIndex('alert_rule_firings_open').on(t.id, t.account).where(sql`${t.ended} is null`),
+    // What began around a moment, however long ago.
+    index('alert_rule_firings_by_start').on(t.began),
     index('alert_rule_firings_by_end').on(t.ended, t.began).where(sql`${t.ended} is not null`),
     check('alert_rule_firings_interval', sql`${t.ended} > ${t.began}`),
   ],
@@ -215,7 +181,7 @@ export const removalHolds = ferry.table(
     last_run: int64('last_run').notNull(),
     ids: text('ids').array().notNull(),
     // For each of the ids, in their order. Of another length if an older Ferry wrote the ids: then it says nothing.
-    since_runs: int64('since_runs').array().notNull().default(sql`'{}'`),
+    since_runs: int64('since_runs').array().notNull(),
     opened_at: instant('opened_at').notNull().default(sql`clock_timestamp()`),
     ended_at: instant('ended_at'),
     outcome: text('outcome', { enum: HOLD_OUTCOMES }),
@@ -237,13 +203,10 @@ export const quarantinedRows = ferry.table(
     id: text('id'),
     reason: text('reason').notNull(),
     raw: jsonb('raw'),
-    fingerprint: uuid('fingerprint'),
+    fingerprint: uuid('fingerprint').notNull(),
     until_run: int64('until_run'),
   },
-  t => [
-    primaryKey({ columns: [t.run_id, t.position] }),
-    index('quarantined_rows_until').on(t.until_run).where(sql`${t.fingerprint} is not null`),
-  ],
+  t => [primaryKey({ columns: [t.run_id, t.position] }), index('quarantined_rows_until').on(t.until_run)],
 )
 
 export const contractDrift = ferry.table(

@@ -29,7 +29,7 @@ export function hadScope(scope: Scope) {
 
 /** Selects the runs that listed the same folders as `scope`. */
 export function listedFoldersOf({ folders }: Scope) {
-  return sql<boolean>`${syncRuns.scope} -> 'folders' = ${JSON.stringify(folders)}::jsonb`
+  return sql`${syncRuns.scope} -> 'folders' = ${JSON.stringify(folders)}::jsonb`
 }
 
 /** Selects the runs whose folders a listing in `scope` includes. */

@@ -1,9 +1,7 @@
-import type { Integer } from '#src/model/alert-rule.ts'
-import type { Drift } from '#src/model/listing.ts'
+import type { ListedRows } from '#src/inventory/read/listed-rows.ts'
+import type { Integer } from '#src/model/fields.ts'
 import type { Resource } from '#src/model/resource.ts'
-import type { Refusal } from '#src/platform/refusal.ts'
-import type { RowSink } from '#src/platform/row-sink.ts'
-import type { ListedRows } from './listed-rows.ts'
+import type { FindKnown, Listing } from '#src/platform/listing.ts'
 import type { Scope } from './scope.ts'
 import type { VersionedTable } from './versioned-tables.ts'
 
@@ -24,30 +22,14 @@ export type InventorySource<Row> = {
   accountIdOf(row: Row): Integer | null
   /** Makes what keeps the ids of this resource. */
   createListedRows(): ListedRows
-  /** Reads the inventory, and hands its rows over while they come. Rejects with what taking them rejects with. */
-  read(request: ReadRequest<Row>): Promise<ReadResult>
+  /** Lists the inventory: one listing after the other. */
+  list(request: ListRequest): Listing<Row>
 }
 
-export type ReadRequest<Row> = {
+export type ListRequest = {
   readonly runId: bigint | null
   readonly signal: AbortSignal
-  /** Where the rows of the next listing go, see `Reading`. */
-  part(previous?: Promise<unknown>): RowSink<Row>
+  readonly find: FindKnown
   /** Whether these are exactly the ids stored as current. */
   isKnownSet(ids: ReadonlySet<string>): Promise<boolean>
 }
-
-/** The result of reading an inventory: what is to be known beside its rows. */
-export type ReadResult = { readonly requests: number; readonly pages: number } & (
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-  | {
-      readonly kind: 'read'
-      readonly drift: readonly Drift[]
-      /** Why nothing follows from absent rows; null for a complete listing. */
-      readonly incomplete: string | null
-      /** Two listings agreed on the ids, so absence is certain without another reading. */
-      readonly confirmed: boolean
-      /** One for each call, in their order. Equal hashes mean equal data. Null if there are none. */
-      readonly dataHashes: readonly string[] | null
-    }
-)

@@ -4,7 +4,7 @@ import type { InventoryAccount, InventoryContext } from './context.ts'
 import { mcpServers } from './mcp-servers.ts'
 import type { InventorySource } from './source.ts'
 
-/** The account of this name. Throws if there is none. */
+/** The account of this name. Throws if it is not configured. */
 export function accountOf(context: InventoryContext, name: string): InventoryAccount {
   const account = context.accounts.get(name)
   if (account) return account

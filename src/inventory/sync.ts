@@ -1,8 +1,8 @@
+import type { RemovalPolicy } from '#src/inventory/publish/decide.ts'
+import { type RunRequest, runSync } from '#src/inventory/runs/run.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { InventoryContext } from './context.ts'
-import type { RemovalPolicy } from './decide.ts'
-import { type RunRequest, runSync } from './run.ts'
 import { accountOf, withSource } from './sources.ts'
 
 export type SyncRequest = RunRequest & {

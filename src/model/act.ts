@@ -1,4 +1,4 @@
-/** What a person does by hand, in the words of the commands. */
+/** Manual actions, named as the commands are. */
 export const ACTIONS = [
   'sync',
   'approve',

@@ -18,9 +18,10 @@ export function alertRuleFlags(): (
   return rule => {
     const flags: string[] = []
     if (/^(CRON_)?TZ=/.test(rule.cron_pattern)) flags.push('cron_pattern names a time zone')
-    else if (rule.cron_pattern.trim().split(/\s+/).length !== 5) flags.push('cron_pattern has not 5 fields')
+    else if (rule.cron_pattern.trim().split(/\s+/).length !== 5)
+      flags.push('cron_pattern does not have 5 fields')
     // An empty time zone stands for the platform's default.
-    if (rule.timezone && !isZone(rule.timezone)) flags.push('timezone is no IANA name')
+    if (rule.timezone && !isZone(rule.timezone)) flags.push('timezone is not an IANA name')
     return flags.length > 0 ? flags : undefined
   }
 }

@@ -1,30 +1,60 @@
-/** An exact integer: a number up to ±(2^53-1), a bigint beyond. */
-export type Integer = number | bigint
+import { type Declaration, type Integer, optional, type RowOf, required } from './fields.ts'
 
 /**
- * An alert rule as the contract declares it (AlertRuleBasic), ids and integers exact.
- *
- * Fields keep the contract's names from the network to the column. A missing optional field is null. `created_at` and
- * `updated_at` are integers whose unit the contract does not state: they are stored as given.
+ * Alert rules as the contract declares them (AlertRuleBasic). `created_at` and `updated_at` are integers whose unit the
+ * contract does not state: they are stored as given.
  */
-export type AlertRule<Int extends Integer = Integer> = {
-  readonly id: Int
-  readonly account_id: Int
-  readonly folder_id: Int
-  readonly name: string
-  readonly labels: Readonly<Record<string, string>> | null
-  readonly ds_type: string
-  readonly enabled: boolean
-  readonly debug_log_enabled: boolean
-  readonly cron_pattern: string
-  readonly timezone: string | null
-  readonly delay_seconds: Int
-  readonly creator_id: Int
-  readonly creator_name: string
-  readonly updater_id: Int
-  readonly updater_name: string
-  readonly created_at: Int
-  readonly updated_at: Int
-  /** Whether the rule fires. It is not part of the fingerprint; `alert_rule_firings` has it. */
-  readonly triggered: boolean
-}
+export const ALERT_RULE = {
+  fingerprintVersion: 1,
+  id: 'id',
+  name: 'name',
+  folder: 'folder_id',
+  fields: {
+    id: required('uint64', "The rule's id on the platform (uint64)."),
+    account_id: required('uint64', "The platform's id of the owning account (uint64)."),
+    folder_id: required('uint64', 'The folder that contains the rule (uint64).', 'Folder'),
+    name: required('text', "The rule's name."),
+    labels: optional('labels', "The rule's labels, a flat object of texts; null if the platform sent none."),
+    ds_type: required(
+      'text',
+      'Data source type, for example prometheus. An open set of values.',
+      'Data source',
+    ),
+    enabled: required('flag', 'Whether the rule is switched on.'),
+    debug_log_enabled: required('flag', 'Whether the rule writes a debug log.'),
+    cron_pattern: required('text', 'When the rule is evaluated, as the platform wrote it.', 'Schedule'),
+    timezone: optional(
+      'text',
+      'The IANA time zone in which cron_pattern is read; null if the platform sent none. The platform reads an empty one as Asia/Shanghai.',
+    ),
+    delay_seconds: required('int64', 'Evaluation delay in seconds.', 'Delay, as given'),
+    creator_id: required('uint64', 'Id of the person who created the rule (uint64).'),
+    creator_name: required('text', 'Name of the person who created the rule.', 'Created by'),
+    updater_id: {
+      ...required('uint64', 'Id of the person who changed the rule last (uint64).'),
+      isAboutEdit: true,
+    },
+    updater_name: {
+      ...required('text', 'Name of the person who changed the rule last.', 'Last edited by'),
+      isAboutEdit: true,
+    },
+    created_at: required(
+      'int64',
+      'When the rule was created, as the platform gave it. Its unit is not documented.',
+    ),
+    updated_at: {
+      ...required(
+        'int64',
+        'When the rule was last changed, as the platform gave it. Its unit is not documented.',
+      ),
+      isAboutEdit: true,
+    },
+    triggered: {
+      ...required('flag', 'Whether the rule had an active alert when it was last read.'),
+      isState: true,
+    },
+  },
+} as const satisfies Declaration
+
+/** An alert rule, ids and integers exact. */
+export type AlertRule<Int extends Integer = Integer> = RowOf<typeof ALERT_RULE.fields, Int>

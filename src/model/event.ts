@@ -1,4 +1,4 @@
-/** What Ferry tells whoever is on call. The names are those of `FERRY_NOTIFY` and of the messages. */
+/** The events that Ferry sends to the people on call. The names are those of `FERRY_NOTIFY` and of the messages. */
 export const EVENT_KINDS = [
   'inventory.late',
   'removals.held',
@@ -21,6 +21,13 @@ export const EVENT_STATES = ['raised', 'resolved'] as const
 
 export type EventState = (typeof EVENT_STATES)[number]
 
+/**
+ * The result of a message. dead: no receiver accepted it within a day. not sent: no receiver was set, or it does not want
+ * this kind.
+ */
+export const DELIVERIES = ['delivered', 'waiting', 'dead', 'not sent'] as const
+export type DeliveryState = (typeof DELIVERIES)[number]
+
 /** What an event is about. At most one event of a kind is open for each account and subject. */
 export type EventKey = {
   readonly kind: EventKind
@@ -29,5 +36,5 @@ export type EventKey = {
   readonly subject: string
 }
 
-/** What a message tells beside its key. Ids are text. It holds no recipient, no key and no text of the platform. */
+/** What a message contains beside its key. Ids are text. It holds no recipient, no key and no text of the platform. */
 export type EventData = Readonly<Record<string, string | number | readonly string[] | null>>

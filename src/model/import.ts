@@ -1,10 +1,21 @@
 /**
- * Where an import stands.
+ * Where an import stands. `npm run docs` writes this list from `import-moves.ts`:
  *
- *     staging ──► queued ──► running ──► completed
- *        │          ▲  ▲      │  ▲  └──► undecided   some rows may have been sent, and a person is to say
- *        │          │  └──────▼  │          │        (`imports resolve`): running again, or completed
- *        └──────────┴──── paused, from any but the last two ──► cancelled
+ *     staging   ──► queued     confirm if rows are left
+ *     staging   ──► completed  confirm if nothing is left
+ *     staging   ──► cancelled  cancel
+ *     queued    ──► running    start
+ *     queued    ──► paused     pause, stop
+ *     queued    ──► cancelled  cancel
+ *     running   ──► paused     pause, stop, exhaust if rows are left
+ *     running   ──► undecided  exhaust if uncertain rows are left
+ *     running   ──► completed  exhaust if nothing is left
+ *     running   ──► cancelled  cancel
+ *     paused    ──► queued     resume
+ *     paused    ──► cancelled  cancel
+ *     undecided ──► queued     resolve if rows are left
+ *     undecided ──► completed  resolve if nothing is left
+ *     undecided ──► cancelled  cancel
  */
 export const IMPORT_STATUSES = [
   'staging',
@@ -21,7 +32,7 @@ export type ImportStatus = (typeof IMPORT_STATUSES)[number]
 export const ACTIVE_STATUSES: readonly ImportStatus[] = ['queued', 'running']
 
 /** Nothing of it will be sent any more, whatever a person decides. */
-const ENDED_STATUSES: readonly ImportStatus[] = ['completed', 'cancelled']
+export const ENDED_STATUSES: readonly ImportStatus[] = ['completed', 'cancelled']
 
 export function isActive(status: ImportStatus): boolean {
   return ACTIVE_STATUSES.includes(status)

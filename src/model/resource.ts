@@ -3,5 +3,15 @@ export const RESOURCES = ['alert-rules', 'mcp-servers'] as const
 
 export type Resource = (typeof RESOURCES)[number]
 
+/** What people call one row of an inventory, and several. */
+export const NOUNS = { 'alert-rules': 'alert rule', 'mcp-servers': 'MCP server' } as const satisfies Record<
+  Resource,
+  string
+>
+export const PLURALS = {
+  'alert-rules': 'alert rules',
+  'mcp-servers': 'MCP servers',
+} as const satisfies Record<Resource, string>
+
 /** One inventory of one account: what one run syncs and one lease protects. */
 export type Inventory = { readonly account: string; readonly resource: Resource }

@@ -16,6 +16,18 @@ export type Trigger = (typeof TRIGGERS)[number]
 export const RUN_STATUSES = ['running', 'succeeded', 'partial', 'held', 'failed', 'skipped'] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
+/**
+ * How a job ended.
+ *
+ *   succeeded, partial   what could be done is stored
+ *   held      what could be done is stored; a person has to decide how it goes on
+ *   failed    nothing was stored; it is tried again as its schedule says
+ *   skipped   nothing was done: another worker is processing the same, or it has to wait
+ *   yielded   it stopped early so that others have their turn; there is more to do
+ *   stopped   it stopped early because the worker drains
+ */
+export type JobStatus = Exclude<RunStatus, 'running'> | 'yielded' | 'stopped'
+
 /** The statuses of runs that applied a complete listing. */
 export const COMPLETE_STATUSES = ['succeeded', 'held'] as const satisfies readonly RunStatus[]
 
@@ -31,7 +43,7 @@ export function countsOf(run: RunCounts): RunCounts {
   return { seen, added, changed, removed, unchanged, quarantined }
 }
 
-/** How a run ended, as far as people are told. */
+/** How a run ended, as people see it. */
 export type RunOutcome = RunCounts & {
   readonly status: Exclude<RunStatus, 'running'>
   readonly requests: number
@@ -49,3 +61,6 @@ export function outcomeOf(run: RunOutcome): RunOutcome {
 }
 
 export type RunResult = Inventory & RunOutcome & { readonly run: bigint; readonly durationMs: number }
+
+/** The error code of work whose worker died, or could not reach Postgres for longer than its lease or claim: a run, a batch. */
+export const WORKER_LOST_CODE = 'WorkerLost'

@@ -1,5 +1,5 @@
-import type { NotifySettings } from '#src/model/notify-settings.ts'
 import type { Secret } from '#src/model/secret.ts'
+import type { NotifySettings } from '#src/model/settings.ts'
 import { openRoute, type ProxyChoice } from '#src/platform/dispatcher.ts'
 import { faultOf } from '#src/platform/fault.ts'
 import type { Posting } from './message.ts'
@@ -71,6 +71,6 @@ export function openCaller(
 function resultOf(httpStatus: number): CallResult {
   if (httpStatus >= 200 && httpStatus < 300) return { ok: true, httpStatus }
   const isRedirect = httpStatus >= 300 && httpStatus < 400
-  const why = `it answered HTTP ${httpStatus}${isRedirect ? ', a redirect, which is not followed' : ''}`
+  const why = `it answered HTTP ${httpStatus}${isRedirect ? ', a redirect, which Ferry does not follow' : ''}`
   return { ok: false, httpStatus, why }
 }

@@ -1,12 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import type { EventKind } from '#src/model/event.ts'
-import type { Webhook } from '#src/model/notify-settings.ts'
-import type { Caller, CallResult } from './caller.ts'
-import { type Message, writeMessage } from './message.ts'
+import type { NotifySettings, Webhook } from '#src/model/settings.ts'
+import type { ProxyChoice } from '#src/platform/dispatcher.ts'
+import { type Caller, type CallResult, openCaller } from './caller.ts'
+import { type Message, plainData, sentenceOf, writeMessage } from './message.ts'
 import { loadDue, loadWaits, type Pending, recordResult } from './pending.ts'
-import { plainData } from './plain-data.ts'
-import { sentenceOf } from './sentences.ts'
 
 export type Delivery = {
   readonly pool: Pool
@@ -25,13 +25,16 @@ const MAX_BACK_OFF_MS = Math.max(...BACK_OFF_MS)
 /** With these a receiver refuses one message for what is in it. Any other failure says that the receiver is not well. */
 const ABOUT_THE_MESSAGE: readonly number[] = [400, 413, 422]
 
+/** A look sends refused messages again for no longer than this: new ones are sent at the next look, before the others. */
+const REFUSED_FOR_MS = 5_000
+
 /**
- * Sends what is to be told, in the order in which it was written. Returns in how many milliseconds it is worth looking
+ * Sends the pending messages in the order in which they were written. Returns in how many milliseconds it is worth looking
  * again; Infinity if nothing waits.
  *
  * While the receiver is not well, everything waits, so that the order stays. A message that the receiver refuses for
- * itself is tried again later; meanwhile the messages about other subjects are sent. The caller sees to it that one worker
- * at a time sends.
+ * itself is tried again later, after those about other subjects that are due then. The caller makes sure that one worker at
+ * a time sends.
  */
 export async function deliverPending(delivery: Delivery, signal: AbortSignal): Promise<number> {
   const { pool, log, webhook, caller, kinds, nowMs = () => performance.now() } = delivery
@@ -41,14 +44,16 @@ export async function deliverPending(delivery: Delivery, signal: AbortSignal): P
   const startedAtMs = nowMs()
   const due = await loadDue(pool, policy)
   if (due.length === 0) return messageMs
+  const giveWayAtMs = nowMs() + REFUSED_FOR_MS
   const refused = new Set<string>()
   for (const one of due) {
     if (signal.aborted) return Number.POSITIVE_INFINITY
+    if (one.isRefused && nowMs() > giveWayAtMs) return 0
     const about = JSON.stringify([one.kind, one.account, one.subject])
     if (refused.has(about)) continue
     const sentAt = new Date(one.now.getTime() + nowMs() - startedAtMs)
     const result = await caller.call(writeMessage(messageOf(one), webhook, sentAt), signal)
-    // Whether it was taken is not known: it is sent again, under the same id.
+    // Its outcome is unknown: it is sent again, under the same id.
     if (signal.aborted) return Number.POSITIVE_INFINITY
     const retryInMs = backOffOf(one.attempts)
     await recordResult(pool, one.id, result, retryInMs)
@@ -78,6 +83,24 @@ function logResult(log: Logger, { id, kind, account, attempts }: Pending, result
   else
     log[attempts === 0 ? 'warn' : 'debug'](
       about,
-      `The receiver of events has not accepted a message: ${result.why}. It is sent again for a day.`,
+      `The receiver of events has not accepted a message: ${result.why}. Ferry keeps trying for a day.`,
     )
+}
+
+const TEST_TYPE = 'notify.test'
+
+/** Sends a test message to the receiver at once, outside of the outbox. Returns its id, and what the receiver answered. */
+export async function sendTest(
+  settings: NotifySettings,
+  webhook: NonNullable<NotifySettings['webhook']>,
+  proxy: ProxyChoice,
+  signal: AbortSignal,
+): Promise<CallResult & { readonly id: string }> {
+  await using caller = openCaller(webhook.url, 'FERRY_WEBHOOK_URL', settings, proxy)
+  const at = new Date()
+  const sentence = 'This is a test message from Ferry. Nothing happened.'
+  const message = { type: TEST_TYPE, state: 'raised', at, account: null, data: {}, sentence } as const
+  const id = `msg_${randomUUID()}`
+  const result = await caller.call(writeMessage({ id, ...message }, webhook, at), signal)
+  return { id, ...result }
 }

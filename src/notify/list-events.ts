@@ -1,16 +1,15 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { onlyRow } from '#src/db/rows.ts'
+import { findAll, findOne } from '#src/db/rows.ts'
 import { counted } from '#src/model/counted.ts'
-import { EVENT_KINDS, EVENT_STATES, type EventKind } from '#src/model/event.ts'
-import { DEAD_AFTER_HOURS, StoredData } from './pending.ts'
-
-/**
- * What became of a message. dead: no receiver accepted it within a day. not sent: no receiver was set, or it does not want
- * this kind.
- */
-export const DELIVERIES = ['delivered', 'waiting', 'dead', 'not sent'] as const
-export type DeliveryState = (typeof DELIVERIES)[number]
+import {
+  DELIVERIES,
+  type DeliveryState,
+  EVENT_KINDS,
+  EVENT_STATES,
+  type EventKind,
+} from '#src/model/event.ts'
+import { isAliveIn, StoredData } from './pending.ts'
 
 const EventRow = z.object({
   event: z.string(),
@@ -27,41 +26,34 @@ const EventRow = z.object({
   failure: z.string().nullable(),
 })
 
-/** An event, and what became of its message. */
+/** An event, and the outcome of its message. */
 export type ListedEvent = z.infer<typeof EventRow>
-
-/** What became of a message, in words. Without a webhook a message that was never sent waits for nobody. */
-export function deliveryInWords(
-  { delivery, attempts }: Pick<ListedEvent, 'delivery' | 'attempts'>,
-  hasWebhook: boolean,
-): string {
-  const isToldNobody = !hasWebhook && delivery === 'waiting' && attempts === 0
-  return isToldNobody ? 'told nobody: no webhook is set' : delivery
-}
 
 /**
  * Messages that a receiver did not accept: those that are sent again, those that were not tried yet and may wait behind them,
  * and those of the last week that are dead.
  */
-export type Undelivered = { readonly waiting: number; readonly behind: number; readonly dead: number }
+const Undelivered = z.object({ waiting: z.number(), behind: z.number(), dead: z.number() })
+export type Undelivered = Readonly<z.infer<typeof Undelivered>>
 
 /** Counts them. Behind others wait only messages of `kinds`: those that the receiver wants. */
-export async function countUndelivered(
+export function countUndelivered(
   pool: Pool,
   kinds: readonly EventKind[] = EVENT_KINDS,
 ): Promise<Undelivered> {
-  const { rows } = await pool.query<Undelivered>(
+  return findOne(
+    pool,
+    Undelivered,
     `select count(*) filter (where attempts > 0 and not is_dead)::int as waiting,
-       count(*) filter (where attempts = 0 and not is_dead and kind = any ($2))::int as behind,
+       count(*) filter (where attempts = 0 and not is_dead and kind = any ($1))::int as behind,
        count(*) filter (where attempts > 0 and is_dead)::int as dead
-     from ferry.events cross join lateral (select at <= statement_timestamp() - $1 * interval '1 hour' as is_dead) d
+     from ferry.events cross join lateral (select not (${isAliveIn('')}) as is_dead) d
      where delivered_at is null and at > statement_timestamp() - interval '7 days'`,
-    [DEAD_AFTER_HOURS, kinds],
+    [kinds],
   )
-  return onlyRow(rows, 'the count of undelivered messages')
 }
 
-/** Says how many messages were not accepted; null if there is none. */
+/** Says how many messages were not accepted; null if all were. */
 export function undeliveredInWords({ dead, waiting, behind }: Undelivered): string | null {
   const parts = [
     dead > 0 && `${counted(dead, 'message')} ${dead === 1 ? 'was' : 'were'} not accepted within a day`,
@@ -75,8 +67,8 @@ export function undeliveredInWords({ dead, waiting, behind }: Undelivered): stri
 export type EventFilter = {
   readonly account?: string | undefined
   readonly kind?: EventKind | undefined
-  /** The kinds that the receiver wants (every kind if it is left out): messages of others wait for nobody. */
-  readonly told?: readonly EventKind[] | undefined
+  /** The kinds that the receiver wants (every kind if it is left out): messages of others are not sent. */
+  readonly sentKinds?: readonly EventKind[] | undefined
   readonly deliveries?: readonly DeliveryState[] | undefined
   readonly since?: Date | undefined
   readonly until?: Date | undefined
@@ -85,12 +77,12 @@ export type EventFilter = {
 }
 
 /** Returns the newest events first, at most `limit`. */
-export async function listEvents(
+export function listEvents(
   pool: Pool,
   limit: number,
-  { account, kind, told = EVENT_KINDS, deliveries, since, until, before }: EventFilter = {},
+  { account, kind, sentKinds = EVENT_KINDS, deliveries, since, until, before }: EventFilter = {},
 ): Promise<ListedEvent[]> {
-  const params: unknown[] = [DEAD_AFTER_HOURS, told]
+  const params: unknown[] = [sentKinds]
   const param = (value: unknown, type: string) => `$${params.push(value)}::${type}`
   // Only what is asked for, and no volatile function: then the first page is read by the index, not from all events.
   const wanted = [
@@ -101,11 +93,13 @@ export async function listEvents(
     until === undefined ? [] : `at < ${param(until, 'timestamptz')}`,
     before === undefined ? [] : `event < ${param(before, 'bigint')}`,
   ].flat()
-  const { rows } = await pool.query(
+  return findAll(
+    pool,
+    EventRow,
     `select * from (
-       select id as event, kind, state, account, subject, at, data, attempts, retry_at as "retryAt", failure,
+       select id as event, kind, state, account, subject, at, data, attempts, retry_at, failure,
          case when delivered_at is not null then 'delivered'
-           when at > statement_timestamp() - $1 * interval '1 hour' and kind = any ($2) then 'waiting'
+           when ${isAliveIn('')} and kind = any ($1) then 'waiting'
            when attempts > 0 then 'dead' else 'not sent' end as delivery
        from ferry.events
      ) e
@@ -113,5 +107,4 @@ export async function listEvents(
      order by event desc limit ${param(limit, 'int')}`,
     params,
   )
-  return EventRow.array().parse(rows)
 }

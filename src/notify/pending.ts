@@ -1,13 +1,17 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { onlyRow } from '#src/db/rows.ts'
+import { findAll, findOne } from '#src/db/rows.ts'
 import { EVENT_KINDS, EVENT_STATES, type EventKind } from '#src/model/event.ts'
 import type { CallResult } from './caller.ts'
 
-/** A message that was not accepted for so long is sent no more: nobody needs yesterday's news. */
-export const DEAD_AFTER_HOURS = 24
+/** A message that was not accepted for this long is not sent any more: nobody needs yesterday's news. */
+const DEAD_AFTER_HOURS = 24
 
-/** One look takes up to so many messages. */
+/** SQL that says whether an event is young enough to be sent; `event` is the name of its row, and a dot. */
+export const isAliveIn = (event: string) =>
+  `${event}at > statement_timestamp() - ${DEAD_AFTER_HOURS} * interval '1 hour'`
+
+/** One look sends at most this many messages. */
 const MAX_MESSAGES = 100
 
 /** What an event tells beside its key, as it is stored. */
@@ -26,6 +30,8 @@ const PendingRow = z.object({
   data: StoredData,
   at: z.date(),
   attempts: z.number(),
+  /** The receiver refused it for what is in it, the last time it was sent. */
+  isRefused: z.boolean(),
   /** The database's time. */
   now: z.date(),
 })
@@ -33,7 +39,7 @@ const PendingRow = z.object({
 /** A message that is to be sent now. */
 export type Pending = z.infer<typeof PendingRow>
 
-/** Which messages are told, and when one that was not accepted is sent again. */
+/** Which messages are sent, and when one that was not accepted is sent again. */
 export type Policy = {
   readonly kinds: readonly EventKind[]
   /** With these a receiver refuses one message for what is in it. Any other failure says that the receiver is not well. */
@@ -48,46 +54,52 @@ export type Policy = {
  */
 const isToldIn = (event: string) =>
   `${event}.delivered_at is null and ${event}.kind = any ($1)
-   and ${event}.at > statement_timestamp() - ${DEAD_AFTER_HOURS} * interval '1 hour'`
+   and ${isAliveIn(`${event}.`)}`
+const isRefusedIn = (event: string) => `coalesce(${event}.http_status = any ($3), false)`
 const waitsIn = (event: string) =>
   `${event}.retry_at > statement_timestamp() and ${event}.retry_at <= statement_timestamp() + $2 * interval '1 ms'`
 
 /**
- * In how many milliseconds the receiver is tried again if it is not well (null if it is), and the first message that it
- * refused (Infinity if there is none).
+ * In how many milliseconds to try again: the receiver if it is not well (else null), and the first message that it refused
+ * (Infinity without one).
  */
 export async function loadWaits(
   pool: Pool,
   { kinds, maxWaitMs, aboutTheMessage }: Policy,
 ): Promise<{ readonly receiverMs: number | null; readonly messageMs: number }> {
-  const { rows } = await pool.query<{ receiver: number | null; message: number | null }>(
+  const { receiver, message } = await findOne(
+    pool,
+    Waits,
     `select extract(epoch from max(retry_at) filter (where not is_refused) - clock_timestamp())::float8 * 1000 as receiver,
        extract(epoch from min(retry_at) - clock_timestamp())::float8 * 1000 as message
-     from ferry.events e cross join lateral (select coalesce(e.http_status = any ($3), false) as is_refused) r
+     from ferry.events e cross join lateral (select ${isRefusedIn('e')} as is_refused) r
      where ${isToldIn('e')} and ${waitsIn('e')}`,
     [kinds, maxWaitMs, aboutTheMessage],
   )
-  const { receiver, message } = onlyRow(rows, 'the waits of messages')
   return { receiverMs: receiver, messageMs: message ?? Number.POSITIVE_INFINITY }
 }
 
+const Waits = z.object({ receiver: z.number().nullable(), message: z.number().nullable() })
+
 /**
- * Loads the oldest messages that are to be sent now, in their order. One waits while an earlier one about the same subject
- * does, or comes after it by the clock, which was set back then.
+ * Loads the messages that are to be sent now, the oldest first; after all others come those that the receiver refused,
+ * the one that has been due for longest first. A message waits while an earlier one about the same subject does or was
+ * refused, or comes after it by the clock, which was set back then.
  */
-export async function loadDue(pool: Pool, { kinds, maxWaitMs }: Policy): Promise<Pending[]> {
-  const { rows } = await pool.query(
-    `select id, message_id as "messageId", kind, state, account, subject, data, at, attempts, clock_timestamp() as now
-     from ferry.events e
+export function loadDue(pool: Pool, { kinds, maxWaitMs, aboutTheMessage }: Policy): Promise<Pending[]> {
+  return findAll(
+    pool,
+    PendingRow,
+    `select id, message_id, kind, state, account, subject, data, at, attempts, is_refused, clock_timestamp() as now
+     from ferry.events e cross join lateral (select ${isRefusedIn('e')} as is_refused) r
      where ${isToldIn('e')} and (${waitsIn('e')}) is not true and not exists (
        select from ferry.events o
        where o.kind = e.kind and o.account = e.account and o.subject = e.subject and o.id < e.id
-         and ${isToldIn('o')} and (o.at > e.at or ${waitsIn('o')})
+         and ${isToldIn('o')} and (o.at > e.at or ${waitsIn('o')} or ${isRefusedIn('o')})
      )
-     order by at, id limit $3`,
-    [kinds, maxWaitMs, MAX_MESSAGES],
+     order by is_refused, case when is_refused then retry_at end, at, id limit $4`,
+    [kinds, maxWaitMs, aboutTheMessage, MAX_MESSAGES],
   )
-  return PendingRow.array().parse(rows)
 }
 
 /** Records what a receiver answered, and when the message is sent again if it did not accept it. */

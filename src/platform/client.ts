@@ -1,20 +1,20 @@
 import type { Logger } from 'pino'
 import type { AlertRule } from '#src/model/alert-rule.ts'
-import type { CallEnd } from '#src/model/call-end.ts'
-import type { CallObserver } from '#src/model/call-observer.ts'
+import type { CallEnd, CallObserver } from '#src/model/call.ts'
 import type { Secret } from '#src/model/secret.ts'
 import { type Answer, readAnswer, type Scrub, withShortMessage } from './answer.ts'
-import { openCallWarnings } from './call-warnings.ts'
-import { ImportBody, ImportData } from './contract.ts'
+import { CallWarnings } from './call-warnings.ts'
+import { AlertRulesData, ImportBody, ImportData } from './contract.ts'
 import { openRoute, type ProxyChoice } from './dispatcher.ts'
-import { listPageRequest, type McpPage, type McpPageAsk } from './list-page.ts'
-import { listRulesRequest } from './list-rules.ts'
+import { listPage, type McpPage, type McpPageAsk } from './list-page.ts'
+import { listRequest } from './list-request.ts'
+import type { FindKnown, Listing } from './listing.ts'
 import { OPERATIONS } from './operations.ts'
 import { type PermitUse, post, type Transport } from './post.ts'
 import { readWhole } from './read-body.ts'
 import { jsonBytes, type PlatformRequest } from './request.ts'
 import { retryListing } from './retry-listing.ts'
-import type { ListingEnd, RowSink } from './row-sink.ts'
+import { ALERT_RULES } from './row-kinds.ts'
 import type { Permit, Throttle } from './throttle.ts'
 import { callEndOf, verdictOn } from './verdict.ts'
 
@@ -28,15 +28,11 @@ import { callEndOf, verdictOn } from './verdict.ts'
  */
 export type PlatformClient = AsyncDisposable & {
   /**
-   * Lists the rules of a folder; 0 is every folder the caller may view. Its rows go to `sink` while they come, and count
-   * only if the answer is good. Rejects also with what `sink` rejects with.
+   * Lists the rules of a folder; 0 is every folder the caller may view. The call is made with the first step that is asked
+   * for. Rows that `find` knows are not parsed.
    */
-  listAlertRules(
-    folderId: bigint,
-    sink: RowSink<AlertRule>,
-    context: CallContext,
-  ): Promise<Answer<ListingEnd>>
-  /** Lists one page of MCP servers, its rows as they came; `readMcpServers` puts pages together. */
+  listAlertRules(folderId: bigint, find: FindKnown, context: CallContext): Listing<AlertRule>
+  /** Lists one page of MCP servers, its rows as they came; `listMcpServers` puts pages together. */
   listMcpPage(ask: McpPageAsk, context: CallContext): Promise<Answer<McpPage>>
   /**
    * Sends one batch, once: whether it may be sent again is not for a client to decide. The message of a refusal is whole, and
@@ -74,7 +70,7 @@ export type CallContext = {
 export type ImportCallContext = PermitUse & { readonly signal: AbortSignal }
 
 /**
- * What a call came to, and what the caller is to do about its permit: record the end of the call, or return the permit if
+ * What a call returned, and what the caller must do about its permit: record the end of the call, or return the permit if
  * nothing was sent (`end` is null). `permit` is null if the last one was returned and no other was acquired.
  */
 export type ImportCall = { readonly answer: Answer<null> } & (
@@ -84,32 +80,121 @@ export type ImportCall = { readonly answer: Answer<null> } & (
 
 /** Opens the client of one account. Dispose of it once its calls are done: those under way are cut off. */
 export function openPlatformClient(options: ClientOptions): PlatformClient {
-  const { account, log, requestTimeoutMs, observer } = options
-  const { permitGoodForMs, arrivalBoundMs } = options.throttle
-  const { origin, pathname } = new URL(options.baseUrl)
-  const key = options.appKey.reveal()
-  const query = `?app_key=${encodeURIComponent(key)}`
-  const route = openRoute(origin, options.baseUrlSetting, options.proxy, requestTimeoutMs)
-  const transport: Transport = { ...route, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs }
-  const warnings = openCallWarnings(log, account, permitGoodForMs)
-  const scrub: Scrub = text =>
-    text.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>')
+  const calls = new Calls(options)
+  return {
+    async *listAlertRules(folderId, find, context) {
+      const body = { folder_id: folderId }
+      const request = listRequest('list-alert-rules', body, ALERT_RULES, AlertRulesData, find)
+      const answer = yield* calls.list(request, context)
+      const ended = answer.ok ? { ...answer, data: answer.data.listing } : answer
+      yield { kind: 'ended', pages: answer.ok ? 1 : 0, answer: ended }
+    },
+    listMcpPage: (ask, context) => listPage(ask, request => calls.list(request, context)),
+    async importSubscribers(batch, { signal, ...permitUse }) {
+      const request: PlatformRequest<never, Buffer, null> = {
+        operation: 'import-subscribers',
+        body: jsonBytes(ImportBody.parse(batch)),
+        // biome-ignore lint/correctness/useYield: its answer is read at once
+        async *receive(_head, chunks) {
+          return readWhole(chunks)
+        },
+        read: (answer, scrub) => {
+          const verdict = readAnswer(answer, ImportData, scrub)
+          return verdict.ok ? { ...verdict, data: null } : verdict
+        },
+      }
+      const { value: sent } = await calls.send(request, permitUse, signal).next()
+      if (sent.end === null) signal.throwIfAborted()
+      return sent
+    },
+    [Symbol.asyncDispose]: () => calls.close(),
+  }
+}
 
-  async function send<Body, T>(
-    request: PlatformRequest<Body, T>,
+/** The calls of one account. */
+class Calls {
+  readonly #options: ClientOptions
+  readonly #transport: Transport
+  readonly #warnings: CallWarnings
+  readonly #key: string
+  /** With a path and without a slash at its end. */
+  readonly #basePath: string
+
+  constructor(options: ClientOptions) {
+    const { account, log, requestTimeoutMs, throttle, baseUrlSetting, proxy } = options
+    const { permitGoodForMs, arrivalBoundMs } = throttle
+    const { origin, pathname } = new URL(options.baseUrl)
+    const route = openRoute(origin, baseUrlSetting, proxy, requestTimeoutMs)
+    this.#options = options
+    this.#transport = { ...route, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs }
+    this.#warnings = new CallWarnings(log, account, permitGoodForMs)
+    this.#key = options.appKey.reveal()
+    this.#basePath = pathname.replace(/\/+$/, '')
+  }
+
+  /** Makes attempts at a listing until one succeeds or no other would. */
+  list<Step, Body, T>(
+    request: PlatformRequest<Step, Body, T>,
+    context: CallContext,
+  ): AsyncGenerator<Step, Answer<T>> {
+    const { account, log } = this.#options
+    const { operation } = request
+    return retryListing(() => this.#attempt(request, context), {
+      signal: context.signal,
+      maxAttempts: context.maxAttempts,
+      onTooFrequent: message => this.#warnings.tooFrequent(operation, message),
+      onRetry: (message, attempted) =>
+        log.debug({ account, operation, attempted }, `${message} Trying again.`),
+    })
+  }
+
+  /** Sends a request once, with a permit of its own. */
+  async *#attempt<Step, Body, T>(
+    request: PlatformRequest<Step, Body, T>,
+    context: CallContext,
+  ): AsyncGenerator<Step, Answer<T>> {
+    const { account, observer } = this.#options
+    const { runId, signal, throttle = this.#options.throttle } = context
+    const call = { account, operation: request.operation, runId }
+    const askedAtMs = performance.now()
+    let permit = await throttle.acquirePermit(call, signal)
+    observer?.waited(account, request.operation, performance.now() - askedAtMs)
+    const renewPermit: PermitUse['renewPermit'] = async (expired, stopped) => {
+      await throttle.returnPermit(expired)
+      permit = await throttle.acquirePermit(call, stopped)
+      return permit
+    }
+    let isLeft = true
+    try {
+      const sent = yield* this.send(request, { permit, renewPermit }, signal)
+      isLeft = false
+      if (sent.end) await throttle.finishCall(sent.permit, sent.end)
+      else if (sent.permit) await throttle.returnPermit(sent.permit)
+      return withShortMessage(sent.answer)
+    } catch (error) {
+      isLeft = false
+      throw error
+    } finally {
+      if (isLeft) await throttle.finishCall(permit, LEFT)
+    }
+  }
+
+  /** Sends a request once, with the caller's permit. */
+  async *send<Step, Body, T>(
+    { operation, body, receive, read }: PlatformRequest<Step, Body, T>,
     { permit, renewPermit }: PermitUse,
     signal: AbortSignal,
   ) {
-    const { operation, body, receive, read } = request
-    const path = pathname.replace(/\/+$/, '') + OPERATIONS[operation].path + query
+    const { account, log, observer } = this.#options
+    const path = `${this.#basePath}${OPERATIONS[operation].path}?app_key=${encodeURIComponent(this.#key)}`
     const startedAtMs = performance.now()
     const renew: PermitUse['renewPermit'] = (expired, stopped) => {
-      warnings.permitExpired(operation)
+      this.#warnings.permitExpired(operation)
       return renewPermit(expired, stopped)
     }
-    const exchange = await post(transport, { path, body, permit, renewPermit: renew, receive }, signal)
-    if (exchange.kind !== 'unsent') warnings.requestSent()
-    const verdict = verdictOn(exchange, answer => read(answer, scrub), transport, scrub)
+    const exchange = yield* post(this.#transport, { path, body, permit, renewPermit: renew, receive }, signal)
+    if (exchange.kind !== 'unsent') this.#warnings.requestSent()
+    const verdict = verdictOn(exchange, answer => read(answer, this.#scrub), this.#transport, this.#scrub)
     const end = callEndOf(exchange, verdict)
     const ms = performance.now() - startedAtMs
     log.debug({ account, operation, ...end, ms: Math.round(ms) }, 'call ended')
@@ -120,80 +205,20 @@ export function openPlatformClient(options: ClientOptions): PlatformClient {
       : { answer: { ...verdict, requests: 1 }, permit: exchange.permit, end }
   }
 
-  async function attempt<Body, T>(
-    request: PlatformRequest<Body, T>,
-    context: CallContext,
-  ): Promise<Answer<T>> {
-    const { runId, signal, throttle = options.throttle } = context
-    const call = { account, operation: request.operation, runId }
-    const askedAtMs = performance.now()
-    const permit = await throttle.acquirePermit(call, signal)
-    observer?.waited(account, request.operation, performance.now() - askedAtMs)
-    const renewPermit: PermitUse['renewPermit'] = async (expired, stopped) => {
-      await throttle.returnPermit(expired)
-      return throttle.acquirePermit(call, stopped)
-    }
-    const sent = await send(request, { permit, renewPermit }, signal)
-    if (sent.end) await throttle.finishCall(sent.permit, sent.end)
-    else if (sent.permit) await throttle.returnPermit(sent.permit)
-    return withShortMessage(sent.answer)
+  close(): Promise<void> {
+    return this.#transport.dispatcher.destroy()
   }
 
-  function list<Body, T>(
-    request: PlatformRequest<Body, T>,
-    context: CallContext,
-    sendOnce = () => attempt(request, context),
-  ): Promise<Answer<T>> {
-    const { operation } = request
-    return retryListing(sendOnce, {
-      signal: context.signal,
-      maxAttempts: context.maxAttempts,
-      onTooFrequent: message => warnings.tooFrequent(operation, message),
-      onRetry: (message, attempted) =>
-        log.debug({ account, operation, attempted }, `${message} Trying again.`),
-    })
-  }
-
-  return {
-    async listAlertRules(folderId, sink, context) {
-      const guarded = rememberingFailure(sink)
-      const request = listRulesRequest(folderId, guarded.sink)
-      return list(request, context, async () => {
-        const answer = await attempt(request, context)
-        if (guarded.failure) throw guarded.failure.error
-        return answer
-      })
-    },
-    listMcpPage: (ask, context) => list(listPageRequest(ask), context),
-    async importSubscribers(batch, { signal, ...permitUse }) {
-      const request: PlatformRequest<Buffer, null> = {
-        operation: 'import-subscribers',
-        body: jsonBytes(ImportBody.parse(batch)),
-        receive: (_head, chunks) => readWhole(chunks),
-        read: answer => {
-          const verdict = readAnswer(answer, ImportData, scrub)
-          return verdict.ok ? { ...verdict, data: null } : verdict
-        },
-      }
-      const sent = await send(request, permitUse, signal)
-      if (sent.end === null) signal.throwIfAborted()
-      return sent
-    },
-    [Symbol.asyncDispose]: () => route.dispatcher.destroy(),
-  }
+  readonly #scrub: Scrub = text =>
+    text.replaceAll(this.#key, '<API_KEY>').replaceAll(encodeURIComponent(this.#key), '<API_KEY>')
 }
 
-/** Passes on to `sink`. A call that it failed has no answer, and is not made again. */
-function rememberingFailure<Row>(sink: RowSink<Row>) {
-  const state = { failure: null as { readonly error: unknown } | null, sink }
-  const remember = (error: unknown): never => {
-    state.failure ??= { error }
-    throw error
-  }
-  state.sink = {
-    ...sink,
-    ready: () => sink.ready().catch(remember),
-    settle: () => sink.settle().catch(remember),
-  }
-  return state
+/** The end of a call whose rows were not read to the end: its reader left. */
+const LEFT: CallEnd = {
+  answeredAtMs: null,
+  httpStatus: null,
+  errorCode: 'NoAnswer',
+  requestId: null,
+  isOverLimit: false,
+  retryAfterMs: null,
 }

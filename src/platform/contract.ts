@@ -1,14 +1,14 @@
 import { z } from 'zod'
+import { ALERT_RULE } from '#src/model/alert-rule.ts'
+import type { Field, FieldKind, Fields, Integer } from '#src/model/fields.ts'
+import { MCP_SERVER } from '#src/model/mcp-server.ts'
 
 /*
  * The platform's contract on the network: which fields must be present, and their types. Undeclared fields are removed,
  * because they may hold secrets. Open value sets (`ds_type`, `transport`, `status`, ...) are plain text.
  *
- * Integers are only checked here. They become bigints when rows are read: a transform in zod costs ten times the check.
+ * Fields are only checked here. What is missing becomes null when rows are read: a transform in zod costs ten times the check.
  */
-
-/** An integer as `parseLossless` gives it. */
-type WireInteger = number | bigint
 
 const text = z.string({ error: 'must be text' })
 const flag = z.boolean({ error: 'must be true or false' })
@@ -23,57 +23,45 @@ const labels = z.custom<Readonly<Record<string, string>>>(
   'must be an object whose values are text',
 )
 
-/** AlertRuleBasic, section 2.2. */
-export const AlertRuleWire = z.object({
-  id: uint64,
-  account_id: uint64,
-  folder_id: uint64,
-  name: text,
-  labels: labels.nullish(),
-  ds_type: text,
-  enabled: flag,
-  debug_log_enabled: flag,
-  cron_pattern: text,
-  timezone: text.nullish(),
-  delay_seconds: int64,
-  creator_id: uint64,
-  creator_name: text,
-  updater_id: uint64,
-  updater_name: text,
-  created_at: int64,
-  updated_at: int64,
-  triggered: flag,
-})
-export type AlertRuleWire = z.infer<typeof AlertRuleWire>
-
 export const McpToolWire = z.object(
   { name: text.nullish(), description: text.nullish() },
   { error: 'must be an object' },
 )
 export type McpToolWire = z.infer<typeof McpToolWire>
 
-/** MCP server, section 2.4. The contract marks no field as required, but Ferry cannot store a server without its id. */
-export const McpServerWire = z.object({
+/** What is required of a field of each kind. */
+const CHECKS = {
+  uint64,
+  id64,
+  int64,
+  text,
   // Postgres indexes no longer texts; an id has some twenty characters.
-  server_id: text.min(1, 'must not be empty').max(500, 'must have at most 500 characters'),
-  account_id: id64.nullish(),
-  team_id: id64.nullish(),
-  can_edit: flag.nullish(),
-  server_name: text.nullish(),
-  description: text.nullish(),
-  transport: text.nullish(),
-  url: text.nullish(),
-  status: text.nullish(),
-  connect_timeout: int64.nullish(),
-  call_timeout: int64.nullish(),
-  tool_count: int64.nullish(),
-  tools: z.array(McpToolWire, { error: 'must be an array' }).nullish(),
-  auth_mode: text.nullish(),
-  created_by: id64.nullish(),
-  created_at: int64.nullish(),
-  updated_at: int64.nullish(),
-})
+  'text id': text.min(1, 'must not be empty').max(500, 'must have at most 500 characters'),
+  flag,
+  labels,
+  tools: z.array(McpToolWire, { error: 'must be an array' }),
+} satisfies Record<FieldKind, z.ZodType>
+
+type Checks = typeof CHECKS
+type CheckOf<F extends Field> = F extends { isOptional: true }
+  ? z.ZodOptional<z.ZodNullable<Checks[F['kind']]>>
+  : Checks[F['kind']]
+
+/** AlertRuleBasic, section 2.2. */
+export const AlertRuleWire = wireOf(ALERT_RULE.fields)
+export type AlertRuleWire = z.infer<typeof AlertRuleWire>
+
+/** MCP server, section 2.4. The contract marks no field as required, but Ferry cannot store a server without its id. */
+export const McpServerWire = wireOf(MCP_SERVER.fields)
 export type McpServerWire = z.infer<typeof McpServerWire>
+
+function wireOf<F extends Fields>(fields: F) {
+  const checks = Object.entries(fields).map(([name, { kind, isOptional }]) => {
+    const check = CHECKS[kind]
+    return [name, isOptional ? check.nullish() : check]
+  })
+  return z.object(Object.fromEntries(checks) as { readonly [Name in keyof F]: CheckOf<F[Name]> })
+}
 
 /**
  * Rows are checked one by one later, so that a bad row does not cost the good ones. Null is an empty list: the platform's
@@ -126,13 +114,13 @@ export const ImportBody = z.object({
 export type ImportBody = z.infer<typeof ImportBody>
 
 /** Whether a value is an unsigned integer of 64 bits, as the ids of rules are. */
-export function isUint64(value: unknown): value is WireInteger {
+export function isUint64(value: unknown): value is Integer {
   return uint64.safeParse(value).success
 }
 
 function integer(least: bigint, most: bigint, message: string) {
   const leastNumber = Number(least)
-  return z.custom<WireInteger>(
+  return z.custom<Integer>(
     value =>
       typeof value === 'number'
         ? Number.isSafeInteger(value) && value >= leastNumber

@@ -40,6 +40,12 @@ export function openDrift(declared: Declared): { look(raw: unknown): void; found
   }
 }
 
+/** Joins what several answers had, each field and type once. */
+export function joinDrift(found: readonly Drift[]): Drift[] {
+  const drift = new Map(found.map(each => [`${each.type} ${each.field}`, each]))
+  return [...drift.values()].slice(0, MAX_DRIFT)
+}
+
 /**
  * Returns the declared fields of a delivered row, as JSON that Postgres can hold; null if the row is not an object. Equal
  * content gives equal text, whatever the order of its keys.

@@ -19,7 +19,7 @@ export function faultOf(error: unknown): NetworkFault {
   if (error instanceof AnswerTooLarge) return { kind: 'too-large', words: error.message }
   const code = codeOf(error)
   if (code === null) return network('an unknown fault')
-  if (NOT_TLS.has(code)) return network(`this port does not speak TLS, perhaps plain http (${code})`)
+  if (NOT_TLS.has(code)) return network(`this port does not speak TLS; it may be plain http (${code})`)
   const certificate = certificateWords(code)
   return certificate === null
     ? network(`${WORDS[code] ?? wordsByPrefix(code)} (${code})`)
@@ -51,16 +51,16 @@ const NOT_TLS = new Set([
 
 const CERTIFICATES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',
-  CERT_NOT_YET_VALID: 'it is not valid yet by the clock of this machine',
+  CERT_NOT_YET_VALID: "it is not valid yet by this machine's clock",
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is signed by itself',
-  SELF_SIGNED_CERT_IN_CHAIN: 'it is signed by an authority that is not known here',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'it is signed by an authority that this machine does not trust',
 }
 
 function certificateWords(code: string): string | null {
   if (CERTIFICATES[code] !== undefined) return CERTIFICATES[code]
   if (/^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)/.test(code))
-    return 'it is signed by an authority that is not known here'
+    return 'it is signed by an authority that this machine does not trust'
   return /CERT|SIGNATURE|ISSUER/.test(code) ? 'it was not accepted' : null
 }
 

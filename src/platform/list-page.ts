@@ -1,14 +1,11 @@
-import { hash } from 'node:crypto'
+import type { Drift } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
-import { readAnswer } from './answer.ts'
-import { AnswerTooLarge, MAX_SERVERS, TOO_MUCH } from './answer-size.ts'
+import type { Answer } from './answer.ts'
 import { McpPageData } from './contract.ts'
-import { readWhole } from './read-body.ts'
-import { mayBeListing } from './read-listing.ts'
-import { type ParsedRow, parseRow } from './read-rows.ts'
-import { jsonBytes, type PlatformRequest } from './request.ts'
+import { listRequest } from './list-request.ts'
+import type { ListingStep, ReadRow } from './listing.ts'
+import type { PlatformRequest } from './request.ts'
 import { MCP_SERVERS } from './row-kinds.ts'
-import { RowScanner } from './row-scanner.ts'
 
 export type McpPageAsk = {
   readonly page: number
@@ -18,58 +15,41 @@ export type McpPageAsk = {
   readonly readBefore?: ReadServers
 }
 
-/** Rows by the digest of their text. */
-export type ReadServers = Map<string, ParsedRow<McpServer>>
+/** Rows by their digests. */
+export type ReadServers = Map<string, ReadRow<McpServer>>
 
-export type McpPage = { readonly total: number; readonly servers: readonly ParsedRow<McpServer>[] }
-
-type ScannedPage = Omit<McpPage, 'total'> & {
-  readonly around: Buffer
-  /** See `RowScanner.damage`. */
-  readonly damage: string | null
+export type McpPage = {
+  readonly total: number
+  readonly servers: readonly ReadRow<McpServer>[]
+  readonly drift: readonly Drift[]
 }
 
-/** Asks for one page of MCP servers. */
-export function listPageRequest({
-  page,
-  limit,
-  includeAccount,
-  readBefore = new Map(),
-}: McpPageAsk): PlatformRequest<ScannedPage, McpPage> {
-  return {
-    operation: 'list-mcp-servers',
-    body: jsonBytes({ p: page, limit, include_account: includeAccount }),
-    receive: async (head, chunks) =>
-      mayBeListing(head)
-        ? readPage(chunks, readBefore)
-        : { servers: [], around: await readWhole(chunks), damage: null },
-    read(answer, scrub) {
-      const { around, damage, servers } = answer.body
-      const verdict = readAnswer({ ...answer, body: around }, McpPageData, scrub, damage)
-      if (!verdict.ok) return verdict
-      const { total, servers: rows } = verdict.data
-      return { ...verdict, data: { total, servers: rows === null ? [] : servers } }
-    },
+type ReadPage = <Body, T>(
+  request: PlatformRequest<ListingStep<McpServer>, Body, T>,
+) => AsyncGenerator<ListingStep<McpServer>, Answer<T>>
+
+/** Asks for one page of MCP servers and keeps its rows. */
+export async function listPage(
+  { page, limit, includeAccount, readBefore = new Map() }: McpPageAsk,
+  read: ReadPage,
+): Promise<Answer<McpPage>> {
+  const body = { p: page, limit, include_account: includeAccount }
+  const find = (digest: string) => (readBefore.has(digest) ? 0 : -1)
+  const steps = read(listRequest('list-mcp-servers', body, MCP_SERVERS, McpPageData, find))
+  let servers: ReadRow<McpServer>[] = []
+  for (;;) {
+    const { done, value } = await steps.next()
+    if (done) {
+      if (!value.ok) return value
+      const { data, listing } = value.data
+      return { ...value, data: { total: data.total, servers, drift: listing.drift } }
+    }
+    if (value.kind === 'begins') servers = []
+    if (value.kind !== 'rows') continue
+    for (const row of value.rows) {
+      const server = row.kind === 'known' ? (readBefore.get(row.digest) ?? row.read()) : row
+      readBefore.set(row.digest, server)
+      servers.push(server)
+    }
   }
-}
-
-/** Reads the rows of a page one by one, so that each has the bound of a row. */
-async function readPage(chunks: AsyncIterable<Buffer>, readBefore: ReadServers): Promise<ScannedPage> {
-  let servers: ParsedRow<McpServer>[] = []
-  const scanner = new RowScanner(['data', 'servers'], {
-    restart() {
-      servers = []
-    },
-    row(text) {
-      if (servers.length === MAX_SERVERS) throw new AnswerTooLarge(TOO_MUCH.servers)
-      const digest = hash('sha256', text ?? '', 'latin1')
-      const read = readBefore.get(digest) ?? parseRow(MCP_SERVERS, text)
-      if (read === null) return false
-      readBefore.set(digest, read)
-      servers.push(read)
-      return true
-    },
-  })
-  for await (const chunk of chunks) if (!scanner.write(chunk)) break
-  return { servers, around: scanner.end(), damage: scanner.damage() }
 }

@@ -1,66 +1,68 @@
-import type { Listing } from '#src/model/listing.ts'
+import type { Drift } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import type { CallContext, PlatformClient } from './client.ts'
+import { joinDrift } from './declared.ts'
 import type { ReadServers } from './list-page.ts'
+import { BEGINS, type Listing } from './listing.ts'
 import { fetchPages, type McpAsk } from './mcp-pages.ts'
 import { judgePages } from './mcp-pass.ts'
-import type { Refusal } from './refusal.ts'
-
-/** The result of reading all MCP servers. */
-export type McpReading = { readonly pages: number; readonly requests: number } & (
-  | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** It has every server: a second pass, or the ids already stored, agree with it. */
-  | { readonly status: 'complete'; readonly listing: Listing<McpServer> }
-  /** Its rows are right, but a server that it lacks may still exist. */
-  | { readonly status: 'partial'; readonly listing: Listing<McpServer>; readonly why: string }
-)
 
 const MAX_PASSES = 3
 
 /**
- * Reads every MCP server that the key may view, although the list may change between two pages.
+ * Lists every MCP server that the key may view, although the list may change between two pages.
  *
  * One pass over the pages can miss a server unnoticed: a server on a page already read is deleted, another one is added at
  * the end, and a server between them moves to the page already read. `total` stays the same. But such a pass contains a
  * server that no longer exists, so no later pass has the same ids, and neither have the stored ones. Hence:
  *
- *     pass ──► incomplete ────────────────────────────────► again, three passes at most, then `partial`
- *          └─► complete ──┬─► same ids as stored ─────────► `complete`
- *                         ├─► same ids as an earlier pass ► `complete`
+ *     pass ──► incomplete ────────────────────────────────► again, three passes at most, then incomplete
+ *          └─► complete ──┬─► same ids as stored ─────────► confirmed
+ *                         ├─► same ids as an earlier pass ► confirmed
  *                         └─► other ids ──────────────────► again
  *
  * If fewer servers are in `total` than came, it is not the size of the list (it may be capped at 1,000). The stored ids may
  * then be just as incomplete, so only another pass can confirm. `isKnownSet` tells whether these are exactly the ids stored
  * as current.
  */
-export async function readMcpServers(
+export async function* listMcpServers(
   client: Pick<PlatformClient, 'listMcpPage'>,
   ask: Omit<McpAsk, 'readBefore'>,
   isKnownSet: (ids: ReadonlySet<string>) => Promise<boolean> | boolean,
   context: CallContext,
-): Promise<McpReading> {
+): Listing<McpServer> {
   const completeSets: ReadonlySet<string>[] = []
   const readBefore: ReadServers = new Map()
+  const drift: Drift[] = []
   let pages = 0
   let requests = 0
   for (let n = 1; ; n += 1) {
     const fetched = await fetchPages(client.listMcpPage, { ...ask, readBefore }, context)
     pages += fetched.pages.length
     requests += fetched.requests
-    if (fetched.refusal) return { status: 'refused', refusal: fetched.refusal, pages, requests }
+    const { refusal, requestId } = fetched
+    if (refusal) return yield { kind: 'ended', pages, answer: { ok: false, refusal, requests } }
 
+    for (const page of fetched.pages) drift.push(...page.drift)
     const pass = judgePages(fetched)
-    const { listing } = pass
+    let confirmed = false
     if (pass.status === 'complete') {
       const { ids, isTotalTrue } = pass
-      const isConfirmed =
+      confirmed =
         completeSets.some(earlier => isSameSet(earlier, ids)) || (isTotalTrue && (await isKnownSet(ids)))
-      if (isConfirmed) return { status: 'complete', listing, pages, requests }
       completeSets.push(ids)
     }
-    if (n < MAX_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) continue
+    if (!confirmed && n < MAX_PASSES && !(pass.status === 'incomplete' && pass.isHopeless)) continue
+
     const why = pass.status === 'incomplete' ? pass.why : 'no two readings had the same servers'
-    return { status: 'partial', listing, why, pages, requests }
+    let position = 0
+    yield BEGINS
+    for (const { servers } of fetched.pages) {
+      yield { kind: 'rows', rows: servers.map(row => ({ ...row, position: position++ })) }
+    }
+    const incomplete = confirmed ? null : why
+    const data = { rows: position, drift: joinDrift(drift), dataHash: null, incomplete, confirmed }
+    return yield { kind: 'ended', pages, answer: { ok: true, data, requestId, requests } }
   }
 }
 

@@ -1,6 +1,5 @@
 import { MAX_SERVERS, TOO_MUCH } from './answer-size.ts'
 import type { CallContext, PlatformClient } from './client.ts'
-import type { RawRow } from './declared.ts'
 import type { McpPage, McpPageAsk } from './list-page.ts'
 import { answerTooLarge, type Refusal } from './refusal.ts'
 
@@ -13,6 +12,8 @@ export type McpPages = {
   /** From page 1 on, without a gap unless a page was refused as too deep. */
   readonly pages: readonly McpPage[]
   readonly requests: number
+  /** Of one of the pages. */
+  readonly requestId: string
   /** The first page that the platform refused as an invalid request; null if there was none. */
   readonly tooDeep: number | null
   readonly refusal: Refusal | null
@@ -23,19 +24,21 @@ const MAX_AT_ONCE = 64
 
 /**
  * Fetches page 1, then in parallel the others that `total` promises, then one by one until a page is short, is empty, or has
- * no new server. (A platform that ignores `p` would send the same page for ever.)
+ * no new server. (A platform that ignores `p` would send the same page for ever.) Rows whose ids cannot be read are told apart
+ * by their text.
  *
  * Later pages are asked for with the size that page 1 really had: a platform that lowers `limit` might compute offsets from
  * the limit it was given.
  */
 export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallContext): Promise<McpPages> {
   const byNumber = new Map<number, McpPage>()
-  const seen = new Set<unknown>()
+  const seen = new Set<string>()
   const progress = {
     next: 1,
     /** No page after this one needs to be fetched. */
     end: Number.POSITIVE_INFINITY,
     requests: 0,
+    requestId: '',
     rows: 0,
     tooDeep: null as number | null,
     refusal: null as Refusal | null,
@@ -56,7 +59,8 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
       progress.rows += answer.data.servers.length
       if (progress.rows > MAX_SERVERS) return giveUp(tooManyRows(answer.requestId))
       byNumber.set(page, answer.data)
-      const fresh = answer.data.servers.map(idAsItCame).filter(id => !seen.has(id))
+      progress.requestId = answer.requestId
+      const fresh = answer.data.servers.map(({ id, digest }) => id ?? digest).filter(id => !seen.has(id))
       for (const id of fresh) seen.add(id)
       if (fresh.length === 0) progress.end = Math.min(progress.end, page)
     } else if (page > 1 && answer.refusal.kind === 'invalid-request') {
@@ -86,18 +90,13 @@ export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallC
   if (fault && progress.refusal === null) throw fault.reason
   while (mayGoOn() && isFull(byNumber.get(progress.next - 1), size)) await fetchNext(size)
 
-  const { requests, tooDeep, refusal } = progress
+  const { requests, requestId, tooDeep, refusal } = progress
   const pages = [...byNumber].sort(([a], [b]) => a - b).map(([, page]) => page)
-  return { pages, requests, tooDeep, refusal }
+  return { pages, requests, requestId, tooDeep, refusal }
 }
 
 function tooManyRows(requestId: string): Refusal {
   return answerTooLarge({ httpStatus: 200, requestId, retryAfterMs: null }, TOO_MUCH.servers)
-}
-
-/** An id that cannot be read tells pages apart too. */
-function idAsItCame({ raw }: Pick<McpPage['servers'][number], 'raw'>): unknown {
-  return (raw as RawRow | null)?.server_id ?? null
 }
 
 function isFull(page: McpPage | undefined, size: number): boolean {

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Dispatcher } from 'undici'
 import { msSince } from '#src/model/moment.ts'
 import type { Route } from './dispatcher.ts'
 import { faultOf, type NetworkFault } from './fault.ts'
@@ -25,14 +26,14 @@ export type PermitUse = {
 }
 
 /** `path` holds the app_key: it is for the platform only. */
-export type Post<Body> = PermitUse & {
+export type Post<Step, Body> = PermitUse & {
   readonly path: string
   readonly body: Buffer
-  /** Reads the body of the answer, all of it unless it throws. The time it takes itself is not the platform's. */
-  receive(head: AnswerHead, chunks: AsyncIterable<Buffer>): Promise<Body>
+  /** Reads the body of the answer, all of it unless it throws. The time it takes itself, or waits, is not the platform's. */
+  receive(head: AnswerHead, chunks: AsyncIterable<Buffer>): AsyncGenerator<Step, Body>
 }
 
-/** What became of one request. */
+/** The outcome of one request. */
 export type Exchange<Body = unknown> =
   | Answered<Body>
   /** Sent, at least in part. `httpStatus` is known if an answer began. */
@@ -58,7 +59,7 @@ export type Answered<Body = Buffer> = AnswerHead & {
   readonly answeredAtMs: number
 }
 
-/** Messages in English, whoever runs Ferry: they end in ledgers. */
+/** Messages in English, wherever Ferry runs: they end up in ledgers. */
 const HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json',
@@ -68,8 +69,8 @@ const HEADERS = {
 }
 
 /**
- * Sends one request with one permit and returns what became of it, an abort included. Whoever calls it records the end of
- * a call that was sent. Rejects only if `renewPermit` does; then nothing was sent.
+ * Sends one request with one permit, yields what `receive` yields, and returns what became of it, an abort included. The
+ * caller records the end of a call that was sent. Rejects only if `renewPermit` does; then nothing was sent.
  *
  * A permit must not be used late, and the worker may have slept, or the connection may have taken long to open. So the body
  * is a generator that checks the permit's age as its first step: undici writes nothing of a request, not even its headers,
@@ -77,93 +78,129 @@ const HEADERS = {
  * `AsyncWriter.write`; over HTTP/2 the headers would be written earlier, so the client speaks HTTP/1). The connection
  * stays open while an expired permit is renewed: one that takes longer to open than a permit lives can be used all the same.
  */
-export async function post<Body>(
+export async function* post<Step, Body>(
   transport: Transport,
-  request: Post<Body>,
+  request: Post<Step, Body>,
   signal: AbortSignal,
-): Promise<Exchange<Body>> {
-  const { dispatcher, where, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs } = transport
-  const { path, body, renewPermit, receive } = request
-  const progress: Progress = { sentWith: null, httpStatus: null, headers: {}, body: null, endedAtMs: null }
-  const stopping = new AbortController()
-  const stop = (why: string) => stopping.abort(new Error(why))
-  const onAbort = () => stop('Ferry was told to stop')
-  const deadline = timer(() =>
-    stop(`it took longer than ${requestTimeoutMs} ms (FERRY_REQUEST_TIMEOUT) ${where}`),
-  )
-  const arrival = timer(() => stop(`the request could not be written in time ${where}`))
-  /** Null once the request was stopped while its permit was being renewed. */
-  let held: Promise<Permit | null> = Promise.resolve(request.permit)
-
-  async function validPermit(): Promise<Permit> {
-    for (;;) {
-      const permit = await held
-      if (permit === null || stopping.signal.aborted) throw stopping.signal.reason
-      if (msSince(permit.askedAt) <= permitGoodForMs) return permit
-      deadline.stop()
-      held = renewPermit(permit, stopping.signal).catch(error => {
-        if (!stopping.signal.aborted) throw error
-        return null
-      })
-    }
-  }
-  async function* bodyAtTheLastMoment(): AsyncGenerator<Buffer> {
-    const permit = await validPermit()
-    progress.sentWith = permit
-    deadline.start(requestTimeoutMs)
-    arrival.start(arrivalBoundMs - msSince(permit.askedAt))
-    yield body
-    arrival.stop()
-  }
-
+): AsyncGenerator<Step, Exchange<Body>> {
+  const sending = new Sending(transport, request)
+  const onAbort = () => sending.stop('Ferry was told to stop')
   if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort)
-  deadline.start(requestTimeoutMs)
   try {
-    const response = await dispatcher.request({
+    return yield* sending.run()
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** One request on its way. */
+class Sending<Step, Body> {
+  readonly #transport: Transport
+  readonly #request: Post<Step, Body>
+  readonly #stopping = new AbortController()
+  readonly #deadline: Timer
+  readonly #arrival: Timer
+  /** Null once the request was stopped while its permit was being renewed. */
+  #held: Promise<Permit | null>
+  /** Null as long as nothing was sent. */
+  #sentWith: Permit | null = null
+  /** The answer, once it has begun. */
+  #response: Dispatcher.ResponseData | null = null
+  /** When the last byte of the answer came. */
+  #endedAtMs: number | null = null
+
+  constructor(transport: Transport, request: Post<Step, Body>) {
+    const { requestTimeoutMs, where } = transport
+    this.#transport = transport
+    this.#request = request
+    this.#held = Promise.resolve(request.permit)
+    this.#deadline = new Timer(() =>
+      this.stop(`it took longer than ${requestTimeoutMs} ms (FERRY_REQUEST_TIMEOUT) ${where}`),
+    )
+    this.#arrival = new Timer(() => this.stop(`the request could not be written in time ${where}`))
+  }
+
+  stop(why: string): void {
+    this.#stopping.abort(new Error(why))
+  }
+
+  async *run(): AsyncGenerator<Step, Exchange<Body>> {
+    this.#deadline.start(this.#transport.requestTimeoutMs)
+    try {
+      return yield* this.#exchange()
+    } catch (error) {
+      return await this.#failed(error)
+    } finally {
+      this.#deadline.stop()
+      this.#arrival.stop()
+      // What was not read would keep its connection from other calls.
+      this.#response?.body.on('error', () => {}).destroy()
+    }
+  }
+
+  async *#exchange(): AsyncGenerator<Step, Answered<Body>> {
+    const { dispatcher, origin } = this.#transport
+    const { path, body, receive } = this.#request
+    this.#response = await dispatcher.request({
       origin,
       method: 'POST',
       path,
       headers: { ...HEADERS, 'content-length': `${body.length}` },
-      body: bodyAtTheLastMoment() as unknown as Readable, // undici takes iterables, its types do not say so
-      signal: stopping.signal,
+      body: this.#bodyAtTheLastMoment() as unknown as Readable, // undici takes iterables, its types do not say so
+      signal: this.#stopping.signal,
       headersTimeout: 0, // `deadline` is the one that counts
       bodyTimeout: 0,
     })
-    progress.httpStatus = response.statusCode
-    progress.headers = response.headers
-    progress.body = response.body
-    response.body.once('end', () => {
-      progress.endedAtMs = performance.now()
+    const { statusCode: httpStatus, headers, body: answer } = this.#response
+    answer.once('end', () => {
+      this.#endedAtMs = performance.now()
     })
-    const { statusCode: httpStatus, headers } = response
-    deadline.pause()
-    const answer = await receive({ httpStatus, headers }, whileRunning(deadline, unpack(response)))
+    this.#deadline.pause()
+    const received = yield* receive(
+      { httpStatus, headers },
+      whileRunning(this.#deadline, unpack(this.#response)),
+    )
     // A server that answers before anything was sent is closing an idle connection.
-    if (progress.sentWith === null) throw new Error('the connection was closed')
-    const answeredAtMs = progress.endedAtMs ?? performance.now()
-    return { kind: 'answered', permit: progress.sentWith, httpStatus, headers, body: answer, answeredAtMs }
-  } catch (error) {
-    // What was not read would keep its connection from other calls.
-    progress.body?.on('error', () => {}).destroy()
-    const fault = stopping.signal.aborted ? stoppedFor(stopping.signal.reason) : faultAt(where, error)
-    const { sentWith: permit, httpStatus, headers } = progress
-    if (permit !== null) return { kind: 'lost', permit, httpStatus, headers, fault }
-    stop(fault.words) // a generator that waits for a permit must not send with it
-    return { kind: 'unsent', permit: await held, fault }
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    deadline.stop()
-    arrival.stop()
+    if (this.#sentWith === null) throw new Error('the connection was closed')
+    const answeredAtMs = this.#endedAtMs ?? performance.now()
+    return { kind: 'answered', permit: this.#sentWith, httpStatus, headers, body: received, answeredAtMs }
   }
-}
 
-type Progress = {
-  sentWith: Permit | null
-  httpStatus: number | null
-  headers: Headers
-  body: Readable | null
-  endedAtMs: number | null
+  async *#bodyAtTheLastMoment(): AsyncGenerator<Buffer> {
+    const { requestTimeoutMs, arrivalBoundMs } = this.#transport
+    const permit = await this.#validPermit()
+    this.#sentWith = permit
+    this.#deadline.start(requestTimeoutMs)
+    this.#arrival.start(arrivalBoundMs - msSince(permit.askedAt))
+    yield this.#request.body
+    this.#arrival.stop()
+  }
+
+  async #validPermit(): Promise<Permit> {
+    const { signal } = this.#stopping
+    for (;;) {
+      const permit = await this.#held
+      if (permit === null || signal.aborted) throw signal.reason
+      if (msSince(permit.askedAt) <= this.#transport.permitGoodForMs) return permit
+      this.#deadline.stop()
+      this.#held = this.#request.renewPermit(permit, signal).catch(error => {
+        if (!signal.aborted) throw error
+        return null
+      })
+    }
+  }
+
+  async #failed(error: unknown): Promise<Exchange<Body>> {
+    const { signal } = this.#stopping
+    const fault = signal.aborted ? stoppedFor(signal.reason) : faultAt(this.#transport.where, error)
+    if (this.#sentWith !== null) {
+      const { statusCode: httpStatus, headers } = this.#response ?? { statusCode: null, headers: {} }
+      return { kind: 'lost', permit: this.#sentWith, httpStatus, headers, fault }
+    }
+    this.stop(fault.words) // a generator that waits for a permit must not send with it
+    return { kind: 'unsent', permit: await this.#held, fault }
+  }
 }
 
 function stoppedFor(reason: Error): NetworkFault {
@@ -185,25 +222,34 @@ async function* whileRunning(deadline: Timer, chunks: AsyncIterable<Buffer>): As
   }
 }
 
-type Timer = ReturnType<typeof timer>
+/** Calls `onEnd` after a time that can be paused. */
+class Timer {
+  readonly #onEnd: () => void
+  #timeout: NodeJS.Timeout | undefined
+  #startedAtMs = 0
+  #leftMs = 0
 
-function timer(onEnd: () => void) {
-  let timeout: NodeJS.Timeout | undefined
-  let startedAtMs = 0
-  let leftMs = 0
-  function start(ms: number): void {
-    clearTimeout(timeout)
-    startedAtMs = performance.now()
-    leftMs = ms
-    timeout = setTimeout(onEnd, ms)
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd
   }
-  return {
-    start,
-    stop: () => clearTimeout(timeout),
-    pause() {
-      clearTimeout(timeout)
-      leftMs -= performance.now() - startedAtMs
-    },
-    resume: () => start(leftMs),
+
+  start(ms: number): void {
+    this.stop()
+    this.#startedAtMs = performance.now()
+    this.#leftMs = ms
+    this.#timeout = setTimeout(this.#onEnd, Math.max(ms, 0)) // nothing is left if the process was busy for long
+  }
+
+  stop(): void {
+    clearTimeout(this.#timeout)
+  }
+
+  pause(): void {
+    this.stop()
+    this.#leftMs -= performance.now() - this.#startedAtMs
+  }
+
+  resume(): void {
+    this.start(this.#leftMs)
   }
 }

@@ -1,104 +1,186 @@
 import { createHash, hash } from 'node:crypto'
+import type { AnyRow } from '#src/model/fields.ts'
 import { header, isJson, isSuccessStatus } from './answer.ts'
-import { AnswerTooLarge, MAX_RULES, TOO_MUCH } from './answer-size.ts'
-import { declaredJson, openDrift } from './declared.ts'
+import { AnswerTooLarge } from './answer-size.ts'
+import { declaredJson, openDrift, type RawRow } from './declared.ts'
+import {
+  BEGINS,
+  type FindKnown,
+  type ListedRow,
+  type ListingEnd,
+  type ListingStep,
+  type ReadRow,
+} from './listing.ts'
 import type { AnswerHead } from './post.ts'
-import { type ParsedRow, parseRow, type RowKind } from './read-rows.ts'
+import { readWhole } from './read-body.ts'
+import { NOTHING_ALTERED, parseRow, type RowKind } from './read-rows.ts'
 import { RowScanner } from './row-scanner.ts'
-import type { ListingEnd, RowSink } from './row-sink.ts'
+import { RowTemplate } from './row-template.ts'
 
-/** The body of a listing after its rows have been handed over. */
-export type ScannedListing = ListingEnd & {
+/** The body of a listing after its rows. */
+export type ScannedListing = {
+  readonly listing: ListingEnd
   /** See `RowScanner.end`. */
   readonly around: Buffer
   /** See `RowScanner.damage`. */
   readonly damage: string | null
 }
 
-export const EMPTY_LISTING: ListingEnd = { rows: 0, dataHash: hash('sha256', '', 'hex'), drift: [] }
-
-/** Whether an answer may be a listing. Any other answer is short. */
-export function mayBeListing({ httpStatus, headers }: AnswerHead): boolean {
-  return isSuccessStatus(httpStatus) && isJson(header({ headers }, 'content-type'))
+const NO_ROWS: ListingEnd = {
+  rows: 0,
+  dataHash: hash('sha256', '', 'hex'),
+  drift: [],
+  incomplete: null,
+  confirmed: false,
 }
 
 /**
- * Reads a listing as it comes and hands its rows to `sink`. Throws what the chunks or the sink
- * throw, and `AnswerTooLarge`; never for what the platform sent otherwise: whether the listing was a valid one, only what
- * is around its rows can tell, so the sink must wait for that.
+ * Yields the rows of a listing as it comes; of an answer that cannot be one, none. Throws what the chunks throw, and
+ * `AnswerTooLarge`; never for what the platform sent otherwise.
  */
-export async function readListing<Row, Wire>(
+export async function* readListing<Row, Wire>(
   kind: RowKind<Row, Wire>,
+  find: FindKnown,
+  { httpStatus, headers }: AnswerHead,
   chunks: AsyncIterable<Buffer>,
-  sink: RowSink<Row>,
-): Promise<ScannedListing> {
-  await sink.ready()
-  const listing = openListing(kind, sink)
-  for await (const chunk of chunks) {
-    if (!listing.read(chunk)) break
-    await sink.settle()
+): AsyncGenerator<ListingStep<Row>, ScannedListing> {
+  if (!isSuccessStatus(httpStatus) || !isJson(header({ headers }, 'content-type'))) {
+    return { listing: NO_ROWS, around: await readWhole(chunks), damage: null }
   }
-  return listing.end()
+  const reader = new ListingReader(kind, find)
+  yield BEGINS
+  for await (const chunk of chunks) {
+    const isWhole = reader.read(chunk)
+    if (reader.isRestarted) yield BEGINS
+    yield { kind: 'rows', rows: reader.rows }
+    if (!isWhole) break
+  }
+  return reader.end()
 }
 
-function openListing<Row, Wire>(kind: RowKind<Row, Wire>, sink: RowSink<Row>) {
-  let drift = openDrift(kind.declared)
-  let digests = createHash('sha256')
-  let position = 0
-  let chunkDigests: string[] = []
-  const scanner = new RowScanner(['data'], { restart, row })
-  sink.begin()
+class ListingReader<Row, Wire> {
+  /** The rows that ended in the last chunk. */
+  rows: ListedRow<Row>[] = []
+  /** Whether the rows of earlier chunks do not count. */
+  isRestarted = false
 
-  function restart(): void {
-    if (position === 0) return
-    sink.begin()
-    drift = openDrift(kind.declared)
-    digests = createHash('sha256')
-    position = 0
-    chunkDigests = []
+  readonly #kind: RowKind<Row, Wire>
+  readonly #find: FindKnown
+  readonly #scanner: RowScanner
+  #drift: ReturnType<typeof openDrift>
+  #template: RowTemplate<Row>
+  #digests = createHash('sha256')
+  #chunkDigests = ''
+  #position = 0
+
+  constructor(kind: RowKind<Row, Wire>, find: FindKnown) {
+    this.#kind = kind
+    this.#find = find
+    this.#drift = openDrift(kind.declared)
+    this.#template = this.#newTemplate()
+    this.#scanner = new RowScanner(kind.path, {
+      restart: () => this.#restart(),
+      row: text => this.#row(text),
+    })
   }
 
-  function row(text: Buffer | null): boolean {
-    if (position === MAX_RULES) throw new AnswerTooLarge(TOO_MUCH.rules)
+  /** Reads the rows that end in this chunk. False if the body is certainly not valid JSON. */
+  read(chunk: Buffer): boolean {
+    this.rows = []
+    this.isRestarted = false
+    this.#chunkDigests = ''
+    const isWhole = this.#scanner.write(chunk)
+    this.#digests.update(this.#chunkDigests, 'latin1')
+    return isWhole
+  }
+
+  end(): ScannedListing {
+    const dataHash = this.#digests.digest('hex')
+    const listing = { ...NO_ROWS, rows: this.#position, dataHash, drift: this.#drift.found() }
+    return { listing, around: this.#scanner.end(), damage: this.#scanner.damage() }
+  }
+
+  #newTemplate(): RowTemplate<Row> {
+    return new RowTemplate(this.#kind, text => {
+      const read = parseRow(this.#kind, text)
+      if (read === null || !('row' in read)) throw new Error('a row that the template reads does not parse')
+      return read.row as AnyRow
+    })
+  }
+
+  #restart(): void {
+    this.isRestarted ||= this.#position > 0
+    this.rows = []
+    this.#drift = openDrift(this.#kind.declared)
+    // A row that matches is not looked at for drift, because the row before was.
+    this.#template = this.#newTemplate()
+    this.#digests = createHash('sha256')
+    this.#chunkDigests = ''
+    this.#position = 0
+  }
+
+  #row(text: Buffer | null): boolean {
+    const { maxRows, tooMany } = this.#kind
+    if (this.#position === maxRows) throw new AnswerTooLarge(tooMany)
     const digest = hash('sha256', text ?? '', 'latin1')
-    if (text === null || !sink.knows(digest)) {
-      const read = parseRow(kind, text)
-      if (read === null) return false
-      take(read, digest, text?.length ?? 0)
-    }
-    chunkDigests.push(digest)
-    position += 1
+    const position = this.#position
+    const known = text === null ? -1 : this.#find(digest)
+    const row = known === -1 ? this.#read(text, digest, position) : this.#known(text, digest, position, known)
+    if (row === null) return false
+    this.rows.push(row)
+    this.#chunkDigests += digest
+    this.#position += 1
     return true
   }
 
-  function take(read: ParsedRow<Row>, digest: string, bytes: number): void {
-    const { raw } = read
-    drift.look(raw)
-    const declared = () => declaredJson(kind.declared, raw)
-    sink.take(
-      'row' in read
-        ? { position, id: `${read.id}`, row: read.row, altered: read.altered, digest, bytes }
-        : { position, id: read.id === null ? null : `${read.id}`, reason: read.reason, raw: declared() },
-      declared,
-    )
+  #known(text: Buffer | null, digest: string, position: number, known: number): ListedRow<Row> {
+    const read = () => {
+      const row = this.#read(text, digest, position)
+      if (row === null) throw new Error('a row that is known is not JSON')
+      return row
+    }
+    return { kind: 'known', digest, known, read }
   }
 
-  return {
-    /** Hands over the rows that end in this chunk. False if the body is certainly not valid JSON. */
-    read(chunk: Buffer): boolean {
-      const isWhole = scanner.write(chunk)
-      digests.update(chunkDigests.join(''), 'latin1')
-      chunkDigests = []
-      return isWhole
-    },
-    end(): ScannedListing {
+  /** Null if the text is not JSON. */
+  #read(text: Buffer | null, digest: string, position: number): ReadRow<Row> | null {
+    const read = text === null ? null : this.#template.read(text)
+    if (text === null || read === null) return this.#parse(text, digest, position)
+    const { id, row, written } = read
+    const declared = () => declaredJson(this.#kind.declared, parseRow(this.#kind, text)?.raw)
+    const bytes = text.length + written.columns.length
+    return { kind: 'good', digest, position, id, row, altered: NOTHING_ALTERED, bytes, written, declared }
+  }
+
+  #parse(text: Buffer | null, digest: string, position: number): ReadRow<Row> | null {
+    const read = parseRow(this.#kind, text)
+    if (read === null) return null
+    const { raw, id } = read
+    this.#drift.look(raw)
+    const declared = () => declaredJson(this.#kind.declared, raw)
+    if ('reason' in read) {
+      const { reason } = read
       return {
-        rows: position,
-        dataHash: digests.digest('hex'),
-        drift: drift.found(),
-        around: scanner.end(),
-        damage: scanner.damage(),
+        kind: 'quarantined',
+        digest,
+        position,
+        id: id === null ? null : `${id}`,
+        reason,
+        raw: declared(),
       }
-    },
+    }
+    const { row, altered } = read
+    this.#template.learn(raw as RawRow)
+    return {
+      kind: 'good',
+      digest,
+      position,
+      id: `${id}`,
+      row,
+      altered,
+      bytes: text?.length ?? 0,
+      written: null,
+      declared,
+    }
   }
 }

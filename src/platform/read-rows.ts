@@ -1,11 +1,16 @@
 import type { z } from 'zod'
-import type { Listing, Quarantined } from '#src/model/listing.ts'
 import { cleanString, cleanText, mayNeedCleaning } from './clean-text.ts'
-import { type Declared, declaredJson, openDrift, type RawRow, typeInWords } from './declared.ts'
+import { type Declared, type RawRow, typeInWords } from './declared.ts'
 import { parseLossless } from './lossless-json.ts'
+import type { TemplateKind } from './row-template.ts'
 
 /** One kind of row: its form on the network and how it becomes a row of the model. */
-export type RowKind<Row, Wire> = {
+export type RowKind<Row, Wire> = TemplateKind & {
+  /** Where the rows are in the body of a listing. */
+  readonly path: readonly string[]
+  /** How many rows a listing may have, and what is said of one that has more. */
+  readonly maxRows: number
+  readonly tooMany: string
   readonly wire: z.ZodType<Wire>
   readonly declared: Declared
   /** The id as delivered, or null if it cannot be read. */
@@ -41,38 +46,7 @@ function parseExactly(json: string): unknown {
 /** A reason names at most this many wrong fields. */
 const MAX_ISSUES = 5
 
-const NOTHING_ALTERED: readonly string[] = []
-
-/** Why a second row with an id is not applied. */
-export const REPEATED = 'a row with the same id came before it'
-
-/**
- * Returns rows of one listing that were parsed one by one: those that count, the quarantined ones with a reason, and
- * undeclared fields.
- */
-export function joinRows<Row>(declared: Declared, delivered: readonly ParsedRow<Row>[]): Listing<Row> {
-  const rows: Row[] = []
-  const altered = new Map<number, readonly string[]>()
-  const quarantined: Quarantined[] = []
-  const drift = openDrift(declared)
-  const seen = new Set<RowId>()
-
-  for (const [position, read] of delivered.entries()) {
-    const { id, raw } = read
-    drift.look(raw)
-    const repeated = id !== null && seen.has(id)
-    if (id !== null) seen.add(id)
-    if ('row' in read && !repeated) {
-      if (read.altered.length > 0) altered.set(rows.length, read.altered)
-      rows.push(read.row)
-    } else {
-      const reason = 'reason' in read ? read.reason : REPEATED
-      const idText = id === null ? null : `${id}`
-      quarantined.push({ position, id: idText, reason, raw: declaredJson(declared, raw) })
-    }
-  }
-  return { rows, altered, quarantined, drift: drift.found() }
-}
+export const NOTHING_ALTERED: readonly string[] = []
 
 /**
  * Reads the text of a row; null if it is not JSON. Without a text, the row was too long. JSON.parse alone rounds large

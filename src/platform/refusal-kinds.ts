@@ -23,7 +23,7 @@ type Kind = Repeatability & {
 export const KINDS = {
   unauthorized: {
     ...whenFixed,
-    whatToDo: 'Check the app_key of this account; make a new one if it has expired.',
+    whatToDo: 'Check the app_key of this account; create a new one if it has expired.',
   },
   'access-denied': {
     ...whenFixed,
@@ -36,7 +36,7 @@ export const KINDS = {
   },
   'invalid-request': {
     ...whenFixed,
-    whatToDo: 'Check the ids and values asked for; the message names what is wrong.',
+    whatToDo: 'Check the ids and values in the request; the message names what is wrong.',
   },
   'content-type': {
     ...whenFixed,
@@ -50,7 +50,7 @@ export const KINDS = {
     ...later,
     whatToDo: 'Wait: the platform has locked the account after repeated failures.',
   },
-  verify: { ...whenFixed, whatToDo: 'Use an app_key that needs no second factor for this operation.' },
+  verify: { ...whenFixed, whatToDo: 'Use an app_key that does not need a second factor for this operation.' },
   'too-frequent': {
     ...later,
     whatToDo: 'Wait: the limit is in use, perhaps by another program with this account.',
@@ -62,7 +62,7 @@ export const KINDS = {
   unavailable: { ...later, whatToDo: 'Try again later: a part of the platform is down.' },
   'no-envelope': {
     ...outcomeUnknown,
-    whatToDo: 'Check the base address, and any proxy or gateway between: the answer is not from the API.',
+    whatToDo: 'Check the base address and any proxy or gateway in between: the answer is not from the API.',
   },
   'no-answer': {
     ...outcomeUnknown,
@@ -71,20 +71,19 @@ export const KINDS = {
   'not-sent': { ...later, whatToDo: 'Check the base address, the network and the proxy.' },
   'proxy-auth': {
     ...whenFixed,
-    whatToDo:
-      'Write the credentials into the address of the proxy, http://user:password@host:port, or correct them.',
+    whatToDo: 'Put the right credentials into the address of the proxy: http://user:password@host:port.',
   },
   certificate: {
     ...whenFixed,
     whatToDo:
       'If your own certificate authority issued it, set NODE_EXTRA_CA_CERTS to a file with the certificate of that ' +
-      'authority (PEM) and start Ferry again. Otherwise check the base address and the proxies between.',
+      'authority (PEM) and start Ferry again. Otherwise check the base address and any proxies in between.',
   },
   redirected: {
     retryable: false,
     certain: false,
     whatToDo:
-      'Set the base address to the one that answers itself. Ferry follows no redirect, because the key is in the address.',
+      'Set the base address to the final one. Ferry does not follow redirects, because the key is in the address.',
   },
   'answer-too-large': {
     retryable: false,

@@ -79,7 +79,7 @@ export function redirected(
   where: string,
   to: string | null,
 ): Refusal {
-  const target = to === null ? 'but the answer names no address' : `to ${to}`
+  const target = to === null ? 'but the answer does not name an address' : `to ${to}`
   const message = `The call was redirected (HTTP ${origin.httpStatus}) ${target}, ${where}`
   return refusal('redirected', { ...origin, code: 'Redirected', message })
 }
@@ -88,7 +88,7 @@ export function redirected(
 export function lost(origin: Origin, { kind, words }: NetworkFault): Refusal {
   if (origin.httpStatus !== 429 && kind === 'too-large') return answerTooLarge(origin, words)
   if (kind === 'proxy-auth') return { ...notSent({ kind, words }), certain: false }
-  const message = `The call got no whole answer: ${words}`
+  const message = `The call got no complete answer: ${words}`
   const known = origin.httpStatus === 429 ? 'too-frequent' : 'no-answer'
   return refusal(known, { ...origin, code: 'NoAnswer', message })
 }

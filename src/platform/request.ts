@@ -3,11 +3,11 @@ import { stringifyLossless } from './lossless-json.ts'
 import type { Operation } from './operations.ts'
 import type { Answered, Post } from './post.ts'
 
-/** What is asked of the platform, and how its answer is read. */
-export type PlatformRequest<Body, T> = {
+/** What is asked of the platform, and how its answer is read: `receive` yields `Step`s while it comes. */
+export type PlatformRequest<Step, Body, T> = {
   readonly operation: Operation
   readonly body: Buffer
-  readonly receive: Post<Body>['receive']
+  readonly receive: Post<Step, Body>['receive']
   readonly read: (answer: Answered<Body>, scrub: Scrub) => Verdict<T>
 }
 

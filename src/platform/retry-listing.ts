@@ -17,13 +17,13 @@ export type RetryOptions = {
  * Makes up to three attempts at a listing (or `maxAttempts`) with a growing back-off, and returns the last answer. A 429 costs no attempt: the
  * throttle has closed the operation, and the next attempt waits for its permit. Rejects with the signal's reason.
  */
-export async function retryListing<T>(
-  attempt: () => Promise<Answer<T>>,
+export async function* retryListing<Step, T>(
+  attempt: () => AsyncGenerator<Step, Answer<T>>,
   { signal, maxAttempts = MAX_ATTEMPTS, onTooFrequent, onRetry }: RetryOptions,
-): Promise<Answer<T>> {
+): AsyncGenerator<Step, Answer<T>> {
   let requests = 0
   for (let attempted = 1; ; ) {
-    const answer = await attempt()
+    const answer = yield* attempt()
     requests += answer.requests
     if (answer.ok) return { ...answer, requests }
     signal.throwIfAborted()

@@ -1,72 +1,65 @@
-import type { AlertRule } from '#src/model/alert-rule.ts'
-import type { McpServer, McpTool } from '#src/model/mcp-server.ts'
+import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
+import { type Fields, fieldsOf, type McpTool, type RowOf } from '#src/model/fields.ts'
+import { MCP_SERVER, type McpServer } from '#src/model/mcp-server.ts'
+import { MAX_RULES, MAX_SERVERS, TOO_MUCH } from './answer-size.ts'
 import { AlertRuleWire, isUint64, McpServerWire, McpToolWire } from './contract.ts'
+import type { Declared } from './declared.ts'
 import type { RowKind } from './read-rows.ts'
 
 /** How an alert rule on the network becomes one of the model. */
 export const ALERT_RULES: RowKind<AlertRule, AlertRuleWire> = {
+  declaration: ALERT_RULE,
+  readOfEach: ['account_id', 'folder_id', 'cron_pattern', 'timezone', 'created_at', 'triggered'],
+  path: ['data'],
+  maxRows: MAX_RULES,
+  tooMany: TOO_MUCH.rules,
   wire: AlertRuleWire,
-  declared: {
-    fields: new Set(Object.keys(AlertRuleWire.shape)),
-    nested: new Map([['labels', 'text by key']]),
-  },
+  declared: declaredBy(ALERT_RULE.fields),
   idOf: raw => (isUint64(raw.id) ? raw.id : null),
-  toRow: wire => ({
-    id: wire.id,
-    account_id: wire.account_id,
-    folder_id: wire.folder_id,
-    name: wire.name,
-    labels: wire.labels ?? null,
-    ds_type: wire.ds_type,
-    enabled: wire.enabled,
-    debug_log_enabled: wire.debug_log_enabled,
-    cron_pattern: wire.cron_pattern,
-    timezone: wire.timezone ?? null,
-    delay_seconds: wire.delay_seconds,
-    creator_id: wire.creator_id,
-    creator_name: wire.creator_name,
-    updater_id: wire.updater_id,
-    updater_name: wire.updater_name,
-    created_at: wire.created_at,
-    updated_at: wire.updated_at,
-    triggered: wire.triggered,
-  }),
+  toRow: completer(ALERT_RULE.fields),
 }
 
 /** How an MCP server on the network becomes one of the model. */
 export const MCP_SERVERS: RowKind<McpServer, McpServerWire> = {
+  declaration: MCP_SERVER,
+  readOfEach: [],
+  path: ['data', 'servers'],
+  maxRows: MAX_SERVERS,
+  tooMany: TOO_MUCH.servers,
   wire: McpServerWire,
-  declared: {
-    fields: new Set(Object.keys(McpServerWire.shape)),
-    nested: new Map([['tools', new Set(Object.keys(McpToolWire.shape))]]),
-  },
+  declared: declaredBy(MCP_SERVER.fields),
   idOf: raw => (typeof raw.server_id === 'string' && raw.server_id !== '' ? raw.server_id : null),
-  toRow: wire => ({
-    server_id: wire.server_id,
-    account_id: exact(wire.account_id),
-    team_id: exact(wire.team_id),
-    can_edit: wire.can_edit ?? null,
-    server_name: wire.server_name ?? null,
-    description: wire.description ?? null,
-    transport: wire.transport ?? null,
-    url: wire.url ?? null,
-    status: wire.status ?? null,
-    connect_timeout: exact(wire.connect_timeout),
-    call_timeout: exact(wire.call_timeout),
-    tool_count: exact(wire.tool_count),
-    // Null is an empty list: the platform uses both, and a change between them is no change of the server.
-    tools: wire.tools === undefined ? null : (wire.tools ?? []).map(toTool),
-    auth_mode: wire.auth_mode ?? null,
-    created_by: exact(wire.created_by),
-    created_at: exact(wire.created_at),
-    updated_at: exact(wire.updated_at),
-  }),
+  toRow: completer(MCP_SERVER.fields),
 }
 
-function toTool({ name, description }: McpToolWire): McpTool {
-  return { name: name ?? null, description: description ?? null }
+function declaredBy(fields: Fields): Declared {
+  const nested = new Map<string, 'text by key' | ReadonlySet<string>>()
+  for (const name of fieldsOf(fields, 'labels')) nested.set(name, 'text by key')
+  for (const name of fieldsOf(fields, 'tools')) nested.set(name, new Set(Object.keys(McpToolWire.shape)))
+  return { fields: new Set(Object.keys(fields)), nested }
 }
 
-function exact(integer: number | bigint | null | undefined): bigint | null {
-  return integer === null || integer === undefined ? null : BigInt(integer)
+/**
+ * Returns a function that puts null where a field is missing. It alters what the check made, because a copy would take as
+ * long as the check.
+ */
+function completer<Wire extends object, F extends Fields>(fields: F): (wire: Wire) => RowOf<F> {
+  const optional = Object.entries(fields).filter(([, { isOptional }]) => isOptional)
+  return wire => {
+    const row: Record<string, unknown> = wire as Record<string, unknown>
+    for (const [name, { kind }] of optional) {
+      const value = row[name]
+      if (value === undefined) row[name] = null
+      else if (kind === 'tools') row[name] = toTools(value as McpToolWire[] | null)
+    }
+    return wire as unknown as RowOf<F>
+  }
+}
+
+/** Null is an empty list: the platform uses both, and a change between them is no change of the server. */
+function toTools(tools: readonly McpToolWire[] | null): McpTool[] {
+  return (tools ?? []).map(({ name, description }) => ({
+    name: name ?? null,
+    description: description ?? null,
+  }))
 }

@@ -16,10 +16,10 @@ type Place = 'around' | 'between' | 'in row'
 type Expected = 'row or end' | 'row' | 'comma or end'
 
 export type RowHandler = {
-  /** The array of rows begins. A JSON text may have a member twice; then the last one counts, and rows before it do not. */
+  /** The member that holds the rows begins. A JSON text may have it twice; then the last one counts, and rows before it do not. */
   restart(): void
   /**
-   * Takes the text of one row, or null if it is longer than `MAX_ROW_BYTES`. The buffer is valid only during the call.
+   * Takes the text of one row, or null if it is longer than `MAX_ROW_BYTES`. The buffer may be a part of the chunk.
    *
    * Returns false if the text is not JSON, and takes nothing then. It may be tried first with a text that ends elsewhere
    * than the row: that is an object cut short, or one with more behind it, and never JSON.
@@ -112,13 +112,15 @@ export class RowScanner {
       } else if (byte === COLON) {
         this.#keys[this.#keys.length - 1] = decodedKey(this.#string)
         this.#string = [] // so that each string is decoded once
+        if (this.#isAtPath()) {
+          this.#rows = 0
+          this.#handler.restart()
+        }
       } else if (byte === OPEN_BRACKET && this.#isAtPath()) {
         this.#keep(chunk.subarray(from, at + 1))
         this.#keys.push(null)
         this.#place = 'between'
         this.#expected = 'row or end'
-        this.#rows = 0
-        this.#handler.restart()
         return at + 1
       } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) this.#keys.push(null)
       else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) this.#keys.pop()

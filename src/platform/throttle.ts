@@ -1,4 +1,4 @@
-import type { CallEnd } from '#src/model/call-end.ts'
+import type { CallEnd } from '#src/model/call.ts'
 import type { Moment } from '#src/model/moment.ts'
 import type { Operation } from './operations.ts'
 

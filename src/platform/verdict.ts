@@ -1,4 +1,4 @@
-import type { CallEnd } from '#src/model/call-end.ts'
+import type { CallEnd } from '#src/model/call.ts'
 import { isRedirect, readRedirect, requestIdOf, type Scrub, type Verdict } from './answer.ts'
 import type { Answered, Exchange, Transport } from './post.ts'
 import { lost, notSent } from './refusal.ts'
@@ -22,7 +22,7 @@ export function verdictOn<Body, T>(
 
 /**
  * Returns how a call ended, for the call log. Only an answer of the platform itself proves that the platform has counted the
- * call: it may count one later of which a gateway, or a cut connection, has given an answer.
+ * call: after the answer of a gateway, or a cut connection, it may still count it.
  */
 export function callEndOf(exchange: Exchange, verdict: Verdict<unknown>): CallEnd {
   const answeredAtMs = exchange.kind === 'answered' ? exchange.answeredAtMs : null

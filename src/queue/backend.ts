@@ -1,20 +1,21 @@
 import type { Logger } from 'pino'
 import { placeOf } from '#src/model/postgres-address.ts'
+import { reasonOf } from '#src/model/reason.ts'
+import { isTransient } from '#src/model/transient-error.ts'
 import { inPostgres, migrateTables, POSTGRES_CONNECTIONS } from './in-postgres.ts'
 import { inRedis } from './in-redis.ts'
-import type { AnyQueue, QueueKind, QueueWorker, WakeUpProcessor } from './kind.ts'
+import type { AnyQueue, ErrorSource, QueueKind, QueueWorker, WakeUpProcessor } from './kind.ts'
 import { QUEUE_NAMES, type QueueName, type WakeUps } from './messages.ts'
-import { createOutage, type Outage } from './outage.ts'
-import { openProducer, type Producer } from './producer.ts'
-import { hostOf } from './redis-replies.ts'
-import { reportErrors } from './report-errors.ts'
+import { Outage } from './outage.ts'
+import { Producer } from './producer.ts'
+import { adviceOnReply, hostOf } from './redis-replies.ts'
 
 /*
  * Where the queue is: in Redis if there is one, else in Ferry's own Postgres. No other room knows which it is.
  *
  *     worker ──► consumer ─┐                 ┌─ in-redis
  *                          ├─ backend ─ kind ┤
- *     whoever wakes ─► producer              └─ in-postgres
+ *     wake-ups ──────► producer              └─ in-postgres
  */
 
 export type BackendSettings = {
@@ -41,13 +42,13 @@ export type QueueBackend = {
 /** Chooses Redis or Postgres. Connects to nothing yet. */
 export function openBackend(settings: OpenSettings): QueueBackend {
   const { log } = settings
-  const outage = createOutage(log, placeOfQueue(settings))
+  const outage = new Outage(log, placeOfQueue(settings))
   const kind = kindOf(settings)
   return {
     outage,
     openQueue<Name extends QueueName>(name: Name) {
       const open = () => reportErrors(kind.openQueue(name), `${name}: add`, outage, log)
-      return openProducer<WakeUps[Name]>(name, open, outage)
+      return new Producer<WakeUps[Name]>(name, open, outage)
     },
     openWorker<Name extends QueueName>(
       name: Name,
@@ -89,4 +90,28 @@ function placeOfQueue({ redisUrl, databaseUrl }: BackendSettings): string {
   return redisUrl === null
     ? `Postgres at ${placeOf(databaseUrl)}`
     : `Redis at ${hostOf(redisUrl)} (REDIS_URL)`
+}
+
+/** The same error again within this time is logged at `debug`. */
+const SAME_ERROR_MS = 600_000
+
+/** What Redis answers to a client that waits for a job while it becomes a replica. */
+const TURNED_REPLICA = /^UNBLOCKED/
+
+/** A job whose lock expired was given to another worker, which finds its work taken or done. */
+const LOCK_LOST = /\block for job\b|Missing (lock|key) for job/i
+
+/** Logs the errors of a queue or a worker of BullMQ, which would end the process if nobody listened. Returns it. */
+export function reportErrors<T extends ErrorSource>(source: T, what: string, outage: Outage, log: Logger): T {
+  let last = { reason: '', atMs: Number.NEGATIVE_INFINITY }
+  source.on('error', error => {
+    const reason = reasonOf(error)
+    if (isTransient(error) || adviceOnReply(reason) || TURNED_REPLICA.test(reason))
+      return outage.begins(what, error)
+    const isNews = !LOCK_LOST.test(reason) && !outage.lasts(what)
+    const again = reason === last.reason && performance.now() - last.atMs < SAME_ERROR_MS
+    log[isNews && !again ? 'warn' : 'debug']({ what, error: reason }, 'The queue reports an error.')
+    last = { reason, atMs: performance.now() }
+  })
+  return source
 }

@@ -16,18 +16,20 @@ export async function checkRedis(url: string): Promise<string> {
   }
   if (info.mode === 'sentinel') {
     throw new QueueRefused(
-      `${where} is a Redis Sentinel, which Ferry does not ask for its master. ` +
+      `${where} is a Redis Sentinel, which Ferry does not support. ` +
         'Set REDIS_URL to a name that follows the master, or unset it to keep the queue in Postgres.',
     )
   }
   if (info.mode === 'cluster') {
     throw new QueueRefused(
       `${where} is a node of a Redis Cluster, which Ferry does not support. ` +
-        'Set REDIS_URL to a Redis of its own, or unset it to keep the queue in Postgres.',
+        'Set REDIS_URL to a single Redis server, or unset it to keep the queue in Postgres.',
     )
   }
   if (info.role !== 'master') {
-    throw new QueueRefused(`${where} is a replica, which takes no writes. Set REDIS_URL to its master.`)
+    throw new QueueRefused(
+      `${where} is a replica, which does not accept writes. Set REDIS_URL to its master.`,
+    )
   }
   if (info.policy !== 'noeviction') {
     throw new QueueRefused(

@@ -1,31 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Job as QueueJob, WaitingError } from 'bullmq'
+import { succeedsWithin } from '#src/model/within.ts'
 import { CHECK, type QueueWorker, type WakeUpProcessor } from './kind.ts'
 import { backOffMs, type Outage } from './outage.ts'
-import { within } from './within.ts'
 
-/** Processes the wake-ups of one queue. */
-export type Consumer = {
-  readonly underWay: ReadonlySet<Promise<void>>
-  /** Takes no new wake-ups; those that come all the same are given back. Resolves once none is being processed. */
-  stop(): Promise<void>
-  /** Aborts what is under way. */
-  abort(): void
-  /** Leaves the queue, even one that does not answer. */
-  close(): Promise<void>
-}
-
-/** What became of a wake-up. `given back`: its work was stopped; another worker is to do it, at once. */
+/** The outcome of a wake-up. `given back`: its work was stopped; another worker does it, at once. */
 export type Processed = 'done' | 'given back'
 
-/** The queue is told that a wake-up is free again; if it does not hear, a reconciler enqueues another soon after. */
+export type ConsumerOptions<WakeUp> = {
+  /** Names its connection in the log. */
+  readonly what: string
+  readonly open: (process: WakeUpProcessor<WakeUp>) => QueueWorker
+  readonly process: (job: QueueJob<WakeUp>, cutOff: AbortSignal) => Promise<Processed>
+  readonly outage: Outage
+}
+
+/** The queue learns that a wake-up is free again. If this fails, a reconciler enqueues another soon after. */
 const GIVE_BACK_MS = 1_000
 /** Long for a queue that has just been checked; one that failed since is waited for without end. */
 const READY_MS = 5_000
 const CLOSE_MS = 1_000
 
 /**
- * Begins to process the wake-ups of a queue.
+ * Processes the wake-ups of one queue.
  *
  *     open ──► ready ──► run ──► stopped
  *      ▲ after a pause │ failed
@@ -37,70 +34,83 @@ const CLOSE_MS = 1_000
  * A wake-up whose lock in the queue is lost (the queue was wiped, this process was suspended) is no reason to stop:
  * another worker that gets it finds the work taken. What stops the work is the loss of its lease in Postgres.
  */
-export async function openConsumer<WakeUp>(
-  what: string,
-  open: (process: WakeUpProcessor<WakeUp>) => QueueWorker,
-  process: (job: QueueJob<WakeUp>, cutOff: AbortSignal) => Promise<Processed>,
-  outage: Outage,
-): Promise<Consumer> {
-  const stopping = new AbortController()
-  const underWay = new Set<Promise<void>>()
-  const isReady = Promise.withResolvers<void>()
-  let worker = openNext()
-  const working = workUntilStopped()
-  await within(READY_MS, isReady.promise)
+export class Consumer<WakeUp> {
+  /** The wake-ups that are being processed. */
+  readonly underWay = new Set<Promise<void>>()
+  readonly #options: ConsumerOptions<WakeUp>
+  readonly #stopping = new AbortController()
+  readonly #ready = Promise.withResolvers<void>()
+  #worker: QueueWorker
+  readonly #working: Promise<void>
 
-  function openNext(): QueueWorker {
-    return open(async (job, token, cutOff) => {
-      const processing = processOrGiveBack(job, token, cutOff)
-      underWay.add(processing)
-      await processing.finally(() => underWay.delete(processing))
+  private constructor(options: ConsumerOptions<WakeUp>) {
+    this.#options = options
+    this.#worker = this.#openWorker()
+    this.#working = this.#workUntilStopped()
+  }
+
+  /** Begins, and waits a while until the queue is ready. */
+  static async open<WakeUp>(options: ConsumerOptions<WakeUp>): Promise<Consumer<WakeUp>> {
+    const consumer = new Consumer(options)
+    await succeedsWithin(READY_MS, consumer.#ready.promise)
+    return consumer
+  }
+
+  /** Takes no new wake-ups; those that come all the same are given back. Resolves once none is being processed. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#worker.pause()
+  }
+
+  /** Aborts what is under way. */
+  abort(): void {
+    this.#worker.cancelAllJobs('draining')
+  }
+
+  /** Leaves the queue, even one that does not answer. */
+  async close(): Promise<void> {
+    await succeedsWithin(CLOSE_MS, this.#worker.close(true))
+    await succeedsWithin(CLOSE_MS, this.#working)
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  #openWorker(): QueueWorker {
+    return this.#options.open(async (job, token, cutOff) => {
+      const processing = this.#processOrGiveBack(job, token, cutOff)
+      this.underWay.add(processing)
+      await processing.finally(() => this.underWay.delete(processing))
     })
   }
 
-  async function workUntilStopped(): Promise<void> {
-    for (let failures = 0; !stopping.signal.aborted; ) {
+  async #workUntilStopped(): Promise<void> {
+    const { what, outage } = this.#options
+    for (let failures = 0; !this.#isStopped; ) {
       try {
-        await worker.waitUntilReady()
+        await this.#worker.waitUntilReady()
         outage.ends(what)
-        isReady.resolve()
-        if (!stopping.signal.aborted) await worker.run()
+        this.#ready.resolve()
+        if (!this.#isStopped) await this.#worker.run()
         return
       } catch (error) {
-        if (stopping.signal.aborted) return
+        if (this.#isStopped) return
         outage.begins(what, error)
         failures += 1
-        await within(CLOSE_MS, worker.close(true))
-        await delay(backOffMs(failures), undefined, { signal: stopping.signal }).catch(() => {})
-        if (!stopping.signal.aborted) worker = openNext()
+        await succeedsWithin(CLOSE_MS, this.#worker.close(true))
+        await delay(backOffMs(failures), undefined, { signal: this.#stopping.signal }).catch(() => {})
+        if (!this.#isStopped) this.#worker = this.#openWorker()
       }
     }
   }
 
-  async function processOrGiveBack(
-    job: QueueJob<WakeUp>,
-    token?: string,
-    cutOff?: AbortSignal,
-  ): Promise<void> {
+  async #processOrGiveBack(job: QueueJob<WakeUp>, token?: string, cutOff?: AbortSignal): Promise<void> {
     if (!cutOff) throw new Error('BullMQ passes a signal only to a function with three parameters')
     if (job.name === CHECK) return
-    const isStopped = () => stopping.signal.aborted
-    const processed = isStopped() ? 'given back' : await process(job, cutOff)
-    if (processed !== 'given back' || !isStopped()) return
-    await within(GIVE_BACK_MS, job.moveToWait(token))
+    const processed = this.#isStopped ? 'given back' : await this.#options.process(job, cutOff)
+    if (processed !== 'given back' || !this.#isStopped) return
+    await succeedsWithin(GIVE_BACK_MS, job.moveToWait(token))
     throw new WaitingError()
-  }
-
-  return {
-    underWay,
-    async stop() {
-      stopping.abort()
-      await worker.pause()
-    },
-    abort: () => worker.cancelAllJobs('draining'),
-    async close() {
-      await within(CLOSE_MS, worker.close(true))
-      await within(CLOSE_MS, working)
-    },
   }
 }

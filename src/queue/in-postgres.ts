@@ -7,7 +7,9 @@ import {
   SchemaMigrationRequiredError,
   Worker,
 } from 'bullmq'
-import { Client, DatabaseError } from 'pg'
+import { Client, type ClientConfig, DatabaseError } from 'pg'
+import { z } from 'zod'
+import { findValue } from '#src/db/rows.ts'
 import { withBackOff } from './back-off.ts'
 import { FEW_EVENTS, type QueueKind, RUN_RETRY_MS, SILENT_MS } from './kind.ts'
 import { QUEUE_NAMES } from './messages.ts'
@@ -40,14 +42,11 @@ export function inPostgres(url: string): QueueKind {
     query_timeout: SILENT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    Client: QuietClient,
   })
   return {
     openQueue: name =>
-      new Queue(
-        name,
-        { connection: connectionOf(PRODUCER_POOL), streams: FEW_EVENTS },
-        createPostgresBackend,
-      ),
+      new Queue(name, { connection: connectionOf(PRODUCER_POOL), streams: FEW_EVENTS }, createQuietBackend),
     openWorker: (name, process, concurrency, outage) =>
       new Worker(
         name,
@@ -59,9 +58,33 @@ export function inPostgres(url: string): QueueKind {
           runRetryDelay: RUN_RETRY_MS,
           drainDelay: DRAIN_S,
         },
-        withBackOff(createPostgresBackend, outage),
+        withBackOff(createQuietBackend, outage),
       ),
   }
+}
+
+/**
+ * A client whose connection may be lost at any moment: the statement in flight fails, and so does the next one. BullMQ has
+ * no listener for errors between two statements and before it listens; there a lost connection would end the process.
+ */
+class QuietClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config)
+    this.on('error', ignore)
+  }
+
+  override removeAllListeners(event?: string | symbol): this {
+    return super.removeAllListeners(event).on('error', ignore)
+  }
+}
+
+function ignore(): void {}
+
+/** BullMQ takes the class of the connection that listens from the module that it has loaded, not from its options. */
+const createQuietBackend: typeof createPostgresBackend = (name, options, more) => {
+  const backend = createPostgresBackend(name, options, more)
+  Object.assign(backend.connection, { pgModule: { Client: QuietClient } })
+  return backend
 }
 
 /** BullMQ makes its tables under an advisory lock. Others that do so need it for less than a second. */
@@ -89,16 +112,18 @@ async function migrateWith(client: Client): Promise<void> {
   )
 }
 
-/** Anybody who may connect may hold an advisory lock, for as long as he likes. */
+/** Any role that can connect can hold an advisory lock, for any time. */
 async function explainLock(client: Client, error: unknown): Promise<never> {
   if (!(error instanceof DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error
-  const { rows } = await client.query<{ pids: string | null }>(
-    `select string_agg(distinct pid::text, ', ') as pids from pg_locks
+  const pids = await findValue(
+    client,
+    z.string(),
+    `select coalesce(string_agg(distinct pid::text, ', '), 'none') from pg_locks
      where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())`,
   )
   throw new QueueRefused(
     `The queue's tables cannot be made or changed: another session has held a lock of the queue for ${LOCK_WITHIN_MS / 1000} s. ` +
-      `Sessions that hold such a lock now: ${rows[0]?.pids ?? 'none'}. End the one that is not Ferry's, as its user or as a ` +
+      `Sessions that hold such a lock now: ${pids}. End the one that is not Ferry's, as its user or as a ` +
       'superuser: `select pg_terminate_backend(PID)`. docs/operators.md, "The role that Ferry works as", has the SQL that keeps ' +
       'others from such locks.',
     { mayPass: true, cause: error },
@@ -119,12 +144,11 @@ export async function describeTables(databaseUrl: string): Promise<string> {
 }
 
 async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({
+  const client = new QuietClient({
     connectionString: url,
     application_name: 'ferry queue',
     connectionTimeoutMillis: 10_000,
   })
-  client.on('error', () => {})
   await client.connect()
   try {
     return await work(client)

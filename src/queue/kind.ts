@@ -8,7 +8,7 @@ import type { Outage } from './outage.ts'
 
 export type QueueKind = {
   openQueue(name: QueueName): AnyQueue
-  /** A worker that has yet to become ready, and to run. It processes `concurrency` wake-ups at once. */
+  /** A worker that is not ready yet, and does not run. It processes `concurrency` wake-ups at once. */
   openWorker(
     name: QueueName,
     process: WakeUpProcessor<unknown>,
@@ -38,7 +38,7 @@ export const FEW_EVENTS = { events: { maxLen: 100 } }
 /** BullMQ's own pause after a connection was refused, besides the one of `withBackOff`. */
 export const RUN_RETRY_MS = 1_000
 
-/** A connection that does not answer for so long is dead: longer than BullMQ ever waits for a job. */
+/** A connection that does not answer for this long is dead: longer than BullMQ ever waits for a job. */
 export const SILENT_MS = 20_000
 
 /** A job that stands for nothing: it shows that jobs can be added. Workers ignore it. */

@@ -2,38 +2,44 @@ import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
 
 /**
- * Whether the queue answers, as all who use it in this process see it. That it does not is logged once, and that it does
- * again is logged once; what fails in between is logged at `debug`.
+ * Whether the queue answers, as all who use it in this process see it. The beginning and the end of an outage are logged once
+ * each; what fails in between is logged at `debug`.
  */
-export type Outage = {
-  /** `what` failed; the outage lasts until the same works again. */
-  begins(what: string, error: unknown): void
-  ends(what: string): void
-  lasts(what: string): boolean
-  /** From now on the connections are closed on purpose: what fails is logged at `debug` only. */
-  closes(): void
-}
+export class Outage {
+  readonly #log: Logger
+  /** The server, for the log. */
+  readonly #where: string
+  readonly #failing = new Set<string>()
+  #isClosing = false
 
-/** `where` names the server, for the log. */
-export function createOutage(log: Logger, where: string): Outage {
-  const failing = new Set<string>()
-  let isClosing = false
-  return {
-    begins(what, error) {
-      const details = { what, where, error: wordsOf(error) }
-      if (isClosing) return log.debug(details, 'A call to the queue failed while it was being closed.')
-      if (failing.size > 0) log.debug(details, 'The queue still does not answer.')
-      else
-        log.warn(details, 'The queue does not answer. Nothing is lost; Ferry calls it again until it does.')
-      failing.add(what)
-    },
-    ends(what) {
-      if (failing.delete(what) && failing.size === 0) log.info('The queue answers again.')
-    },
-    lasts: what => failing.has(what),
-    closes() {
-      isClosing = true
-    },
+  constructor(log: Logger, where: string) {
+    this.#log = log
+    this.#where = where
+  }
+
+  /** `what` failed; the outage lasts until the same works again. */
+  begins(what: string, error: unknown): void {
+    const details = { what, where: this.#where, error: wordsOf(error) }
+    if (this.#isClosing) {
+      this.#log.debug(details, 'A call to the queue failed while it was being closed.')
+      return
+    }
+    if (this.#failing.size > 0) this.#log.debug(details, 'The queue still does not answer.')
+    else this.#log.warn(details, 'The queue does not answer. Nothing is lost; Ferry keeps trying.')
+    this.#failing.add(what)
+  }
+
+  ends(what: string): void {
+    if (this.#failing.delete(what) && this.#failing.size === 0) this.#log.info('The queue answers again.')
+  }
+
+  lasts(what: string): boolean {
+    return this.#failing.has(what)
+  }
+
+  /** From now on the connections are closed on purpose: what fails is logged at `debug` only. */
+  closes(): void {
+    this.#isClosing = true
   }
 }
 
@@ -47,7 +53,7 @@ function wordsOf(error: unknown): string {
   )
 }
 
-/** The pause after so many failures: a quarter of a second, then twice as long each time, at most five seconds. */
+/** The pause after this many failures in a row: a quarter of a second, then twice as long each time, at most five seconds. */
 export function backOffMs(failures: number): number {
   return Math.min(250 * 2 ** (failures - 1), 5_000)
 }

@@ -14,7 +14,7 @@ export function adviceOnReply(message: string): string | undefined {
     return 'Let the user of REDIS_URL use every command on its keys: ACL SETUSER … +@all ~{ferry:*'
   if (message.startsWith('OOM')) return 'Raise its maxmemory, or remove other data from it.'
   if (message.startsWith('READONLY')) return 'Set REDIS_URL to its master.'
-  if (message.startsWith('MISCONF')) return 'Redis cannot write to its disk: make room there.'
+  if (message.startsWith('MISCONF')) return 'Redis cannot write to its disk: free some space.'
   if (/MOVED|CROSSSLOT|CLUSTERDOWN/.test(message)) return 'Ferry does not support Redis Cluster.'
   return undefined
 }
@@ -32,7 +32,7 @@ export function unfit(where: string, error: unknown): QueueRefused {
   const why = replyOf(error)
   const advice = adviceOnReply(why)
   return new QueueRefused(
-    `${where} cannot hold the queue: ${why}. ${advice ?? 'Correct that, or unset REDIS_URL to keep the queue in Postgres.'}`,
+    `${where} cannot hold the queue: ${why}. ${advice ?? 'Fix this, or unset REDIS_URL to keep the queue in Postgres.'}`,
     { mayPass: advice === undefined, cause: error },
   )
 }

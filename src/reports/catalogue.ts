@@ -1,6 +1,5 @@
 import { ALERT_REPORTS } from './catalogue/alerts.ts'
-import { AUDIT_REPORTS } from './catalogue/audit.ts'
-import { FERRY_REPORTS } from './catalogue/ferry.ts'
+import { AUDIT_REPORTS, FERRY_REPORTS } from './catalogue/ferry.ts'
 import { FRESHNESS_REPORTS } from './catalogue/freshness.ts'
 import { IMPORT_REPORTS } from './catalogue/imports.ts'
 import { MCP_REPORTS } from './catalogue/mcp.ts'

@@ -1,74 +1,87 @@
-import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import { findAll, Int8, type Queryable } from '#src/db/rows.ts'
 import { SILENT_AFTER_MS } from '#src/db/workers.ts'
-import { type Inventory, RESOURCES } from '#src/model/resource.ts'
+import { RESOURCES } from '#src/model/resource.ts'
 
-/** Whether an inventory is as young as promised, see the view `ferry.freshness`. */
-export type FreshnessState = 'fresh' | 'late' | 'never' | 'no promise'
-
-export type WhyLate = 'failed' | 'partial' | 'running' | 'no run' | 'paused' | 'clock set back'
-
-/** How fresh one inventory of one account is. */
-export type Freshness = {
-  readonly account: string
-  readonly inventory: Inventory['resource']
+/** How fresh one inventory of one account is, see the view `ferry.freshness`. */
+const Freshness = z.object({
+  account: z.string(),
+  inventory: z.enum(RESOURCES),
   /** When the last complete listing began to be read. */
-  readonly lastCompleteAt: Date | null
-  readonly lastCompleteRun: bigint | null
-  readonly ageMs: number | null
+  lastCompleteAt: z.date().nullable(),
+  lastCompleteRun: Int8.nullable(),
+  ageMs: z.number().nullable(),
   /** Null as long as no worker has run. */
-  readonly promiseMs: number | null
-  /** The schedule that keeps the promise. */
-  readonly schedule: string | null
-  readonly state: FreshnessState
+  promiseMs: z.number().nullable(),
+  /** The schedule that keeps the target. */
+  schedule: z.string().nullable(),
+  /** Whether it is within its freshness target. */
+  state: z.enum(['fresh', 'late', 'never', 'no target']),
   /** Null unless it is late or never. */
-  readonly whyLate: WhyLate | null
+  whyLate: z.enum(['failed', 'partial', 'running', 'no run', 'paused', 'clock set back']).nullable(),
   /** The last run since that failed or was partial, with its code and the platform's request_id. */
-  readonly lastFailedRun: bigint | null
-  readonly errorCode: string | null
-  readonly requestId: string | null
-  /** Whether no live worker has the account, and nothing of it was tried for a day, though it was promised. */
-  readonly isAbandoned: boolean
-}
-
-type Row = Omit<Freshness, 'lastCompleteRun' | 'lastFailedRun'> & {
-  readonly lastCompleteRun: string | null
-  readonly lastFailedRun: string | null
-}
+  lastFailedRun: Int8.nullable(),
+  errorCode: z.string().nullable(),
+  requestId: z.string().nullable(),
+  /** Whether no live worker has the account, and nothing of it was tried for a day, though it has a target. */
+  isAbandoned: z.boolean(),
+})
+export type Freshness = Readonly<z.infer<typeof Freshness>>
+export type FreshnessState = Freshness['state']
+export type WhyLate = NonNullable<Freshness['whyLate']>
 
 /** Returns how fresh each inventory is, by account and inventory; of one account if it is given. */
-export async function loadFreshness(
-  client: Pool | PoolClient,
-  account: string | null = null,
-): Promise<Freshness[]> {
-  const { rows } = await client.query<Row>(FRESHNESS, [account, RESOURCES, SILENT_AFTER_MS])
-  return rows.map(row => ({
-    ...row,
-    lastCompleteRun: row.lastCompleteRun === null ? null : BigInt(row.lastCompleteRun),
-    lastFailedRun: row.lastFailedRun === null ? null : BigInt(row.lastFailedRun),
-  }))
+export function loadFreshness(client: Queryable, account: string | null = null): Promise<Freshness[]> {
+  return findAll(client, Freshness, FRESHNESS, [account, RESOURCES, SILENT_AFTER_MS])
 }
 
+/** What is late, as a part of `Freshness`: what was never read is, once its target has passed since it was set. */
+export async function listLate(client: Queryable, accounts: readonly string[]): Promise<Judged[]> {
+  const judged = await findAll(client, Judged, JUDGED, [accounts])
+  return judged.filter(({ state, isOverdue }) => state === 'late' || (state === 'never' && isOverdue))
+}
+
+/** Whether every inventory of these accounts is within its freshness target. One that has none is not. */
+export async function areAllFresh(client: Queryable, accounts: readonly string[]): Promise<boolean> {
+  const judged = await findAll(client, Judged, JUDGED, [accounts])
+  const known = new Set(judged.map(({ account }) => account))
+  return known.size === accounts.length && judged.every(({ state }) => state === 'fresh')
+}
+
+const Judged = Freshness.pick({ account: true, inventory: true, state: true, whyLate: true }).extend({
+  /** Whether there was time to read it since its target was set. */
+  isOverdue: z.boolean(),
+})
+type Judged = z.infer<typeof Judged>
+
+const JUDGED = `
+  select f.account, f.inventory, f.state, f.why_late,
+    coalesce(t.target_since + t.target < clock_timestamp(), false) as is_overdue
+  from ferry.freshness f
+  left join ferry.freshness_targets t on t.account = f.account and t.resource = f.inventory
+  where f.account = any ($1)`
+
 const FRESHNESS = `
-  select account, inventory, last_complete_at as "lastCompleteAt", last_complete_run as "lastCompleteRun",
-    round(extract(epoch from age) * 1000)::float8 as "ageMs",
-    round(extract(epoch from promise) * 1000)::float8 as "promiseMs",
-    (select schedule from ferry.inventory_promises p where p.account = f.account and p.resource = f.inventory) as "schedule",
-    state, why_late as "whyLate", last_failed_run as "lastFailedRun", error_code as "errorCode", request_id as "requestId",
+  select account, inventory, last_complete_at, last_complete_run,
+    round(extract(epoch from age) * 1000)::float8 as age_ms,
+    round(extract(epoch from target) * 1000)::float8 as promise_ms,
+    (select schedule from ferry.freshness_targets p where p.account = f.account and p.resource = f.inventory) as schedule,
+    state, why_late, last_failed_run, error_code, request_id,
     -- An older worker does not say which accounts it has: then it may have any.
-    case when why_late = 'no run' and promise is not null then
+    case when why_late = 'no run' and target is not null then
       not exists (
         select from ferry.workers w where w.seen_at > clock_timestamp() - $3 * interval '1 ms'
-          and (w.accounts = '{}' or f.account = any (w.accounts)))
+          and f.account = any (w.accounts))
       and clock_timestamp() - interval '1 day' > all (
         select r.started_at from unnest($2::text[]) i (inventory) cross join lateral (
           select started_at from ferry.sync_runs
           where account = f.account and resource = i.inventory order by id desc limit 1) r
         union all
-        select promised_since from ferry.inventory_promises where account = f.account)
-    else false end as "isAbandoned"
+        select target_since from ferry.freshness_targets where account = f.account)
+    else false end as is_abandoned
   from ferry.freshness f where account = coalesce($1, account)`
 
-/** Whether the inventory is older than promised, or was never read completely. */
+/** Whether the inventory is older than its freshness target, or was never read completely. */
 export function isLate({ state }: Pick<Freshness, 'state'>): boolean {
   return state === 'late' || state === 'never'
 }
@@ -88,7 +101,7 @@ export function explainLateness(freshness: Freshness): string | null {
       return (
         `No run was tried ${state === 'never' ? 'yet' : 'since'}. Check that a worker is running and has this account.` +
         (isAbandoned
-          ? ` If the account was removed for good: delete from ferry.inventory_promises where account = ${literal(account)}.`
+          ? ` If the account was removed for good: delete from ferry.freshness_targets where account = ${literal(account)}.`
           : '')
       )
     case 'paused':

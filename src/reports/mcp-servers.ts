@@ -1,114 +1,145 @@
-import type { Pool } from 'pg'
+import { z } from 'zod'
+import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
+import { findAll } from '#src/db/rows.ts'
 
 /** A current MCP server. Ids are text. */
-export type ListedServer = {
-  readonly account: string
-  readonly id: string
-  readonly name: string | null
-  readonly team: string | null
-  readonly status: string | null
-  readonly transport: string | null
-  readonly auth: string | null
-  readonly tools: number
+const ListedServer = z.object({
+  account: z.string(),
+  id: z.string(),
+  name: z.string().nullable(),
+  team: z.string().nullable(),
+  status: z.string().nullable(),
+  transport: z.string().nullable(),
+  auth: z.string().nullable(),
+  tools: z.number(),
   /** When it was last seen to be added or changed. */
-  readonly since: Date
-}
-
-export type ServerFilter = {
-  readonly account?: string | undefined
-  /** A part of the name, whatever its case. */
-  readonly name?: string | undefined
-  /** 0 for servers of the whole account. */
-  readonly team?: bigint | undefined
-  readonly status?: string | undefined
-}
-
-/** The name (empty if it has none), account and id of the last server of a page. */
-export type ServerPlace = readonly [name: string, account: string, id: string]
+  since: z.date(),
+})
+export type ListedServer = Readonly<z.infer<typeof ListedServer>>
 
 /** Names are cut, so that the place of a row fits into an address; so are descriptions, of which a page shows the beginning. */
 const MAX_NAME = 500
 const MAX_DESCRIPTION = 2_000
 
-/** Returns the current servers by name, at most `limit`. */
-export async function listServers(
-  pool: Pool,
-  limit: number,
-  { account, name, team, status }: ServerFilter,
-  after: ServerPlace | null,
-): Promise<ListedServer[]> {
-  const { rows } = await pool.query<ListedServer>(
-    `select account, server_id as id, left(server_name, ${MAX_NAME}) as name, team_id::text as team, status, transport, auth_mode as auth,
-       case when jsonb_typeof(tools) = 'array' then jsonb_array_length(tools) else 0 end as tools, valid_from as since
-     from ferry.mcp_servers
-     where ($1::text is null or account = $1) and ($2::text is null or strpos(lower(server_name), lower($2)) > 0)
-       and ($3::numeric is null or team_id = $3) and ($4::text is null or status = $4)
-       and ($5::text is null or (left(coalesce(server_name, ''), ${MAX_NAME}), account, server_id) > ($5, $6::text, $7::text))
-     order by left(coalesce(server_name, ''), ${MAX_NAME}), account, server_id limit $8`,
-    [account ?? null, name ?? null, team ?? null, status ?? null, ...(after ?? [null, null, null]), limit],
-  )
-  return rows
-}
+/** The current MCP servers by name. */
+export const SERVERS = list({
+  caption: 'MCP servers by name',
+  filters: {
+    account: ACCOUNT_OF_PAGE,
+    name: { kind: 'text', label: 'Name', hint: 'a part of it', max: 1_000 },
+    team: { kind: 'id', of: 'a team', label: 'Team', hint: 'its number' },
+    // The states that the platform documents.
+    status: { kind: 'choice', values: ['enabled', 'disabled'], isOpen: true, label: 'Status' },
+  },
+  order: ['text', 'text', 'text'],
+  async load(pool, { filter: { account, name, team, status }, after, limit }) {
+    const rows = await findAll(
+      pool,
+      ListedServer,
+      `select account, server_id as id, left(server_name, ${MAX_NAME}) as name, team_id::text as team, status, transport, auth_mode as auth,
+         case when jsonb_typeof(tools) = 'array' then jsonb_array_length(tools) else 0 end as tools, valid_from as since
+       from ferry.mcp_servers
+       where ($1::text is null or account = $1) and ($2::text is null or strpos(lower(server_name), lower($2)) > 0)
+         and ($3::numeric is null or team_id = $3) and ($4::text is null or status = $4)
+         and ($5::text is null or (left(coalesce(server_name, ''), ${MAX_NAME}), account, server_id) > ($5, $6::text, $7::text))
+       order by left(coalesce(server_name, ''), ${MAX_NAME}), account, server_id limit $8`,
+      [
+        account ?? null,
+        name ?? null,
+        team ?? null,
+        status ?? null,
+        ...(after ?? [null, null, null]),
+        limit + 1,
+      ],
+    )
+    return partOf(rows, limit, ({ name, account, id }) => [name ?? '', account, id])
+  },
+  columns: ({ account, transport, auth, tools, since }: ListedServer) => ({
+    account,
+    transport,
+    'sign-in': auth,
+    tools,
+    'unchanged since': since,
+  }),
+  none: 'No MCP server is known. `ferry sync mcp-servers` reads them from the platform.',
+  noneMatches: 'No server matches.',
+})
 
 /** A tool of a current server, as that server describes it. */
-export type ListedTool = {
-  readonly account: string
-  readonly id: string
-  readonly server: string | null
-  readonly position: string
-  readonly tool: string | null
-  readonly description: string | null
-}
+const ListedTool = z.object({
+  account: z.string(),
+  id: z.string(),
+  server: z.string().nullable(),
+  position: z.string(),
+  tool: z.string().nullable(),
+  description: z.string().nullable(),
+})
+export type ListedTool = Readonly<z.infer<typeof ListedTool>>
 
-export type ToolFilter = {
-  readonly account?: string | undefined
-  /** A part of the tool's name or description, whatever its case. */
-  readonly text?: string | undefined
-}
-
-/** The tool's name (empty if it has none), account, server's id and position of the last tool of a page. */
-export type ToolPlace = readonly [tool: string, account: string, id: string, position: string]
-
-/** Returns the tools of the current servers by their name, at most `limit`: the same name at several servers stands together. */
-export async function listTools(
-  pool: Pool,
-  limit: number,
-  { account, text }: ToolFilter,
-  after: ToolPlace | null,
-): Promise<ListedTool[]> {
-  const { rows } = await pool.query<ListedTool>(
-    `select account, server_id as id, left(server_name, ${MAX_NAME}) as server, position, left(name, ${MAX_NAME}) as tool, left(description, ${MAX_DESCRIPTION}) as description
-     from ferry.mcp_server_tools
-     where ($1::text is null or account = $1)
-       and ($2::text is null or strpos(lower(concat_ws(' ', name, description)), lower($2)) > 0)
-       and ($3::text is null or (left(coalesce(name, ''), ${MAX_NAME}), account, server_id, position) > ($3, $4::text, $5::text, $6::bigint))
-     order by left(coalesce(name, ''), ${MAX_NAME}), account, server_id, position limit $7`,
-    [account ?? null, text ?? null, ...(after ?? [null, null, null, null]), limit],
-  )
-  return rows
-}
+/** The tools of the current servers by their name. */
+export const TOOLS = list({
+  caption: 'Tools by name',
+  filters: {
+    account: ACCOUNT_OF_PAGE,
+    text: { kind: 'text', label: 'Name or description', hint: 'a part of it', max: 1_000 },
+  },
+  order: ['text', 'text', 'text', 'id'],
+  async load(pool, { filter: { account, text }, after, limit }) {
+    const rows = await findAll(
+      pool,
+      ListedTool,
+      `select account, server_id as id, left(server_name, ${MAX_NAME}) as server, position, left(name, ${MAX_NAME}) as tool, left(description, ${MAX_DESCRIPTION}) as description
+       from ferry.mcp_server_tools
+       where ($1::text is null or account = $1)
+         and ($2::text is null or strpos(lower(concat_ws(' ', name, description)), lower($2)) > 0)
+         and ($3::text is null or (left(coalesce(name, ''), ${MAX_NAME}), account, server_id, position) > ($3, $4::text, $5::text, $6::bigint))
+       order by left(coalesce(name, ''), ${MAX_NAME}), account, server_id, position limit $7`,
+      [account ?? null, text ?? null, ...(after ?? [null, null, null, null]), limit + 1],
+    )
+    return partOf(rows, limit, ({ tool, account, id, position }) => [tool ?? '', account, id, position])
+  },
+  columns: ({ account }: ListedTool) => ({ account }),
+  none: 'No tool is recorded. A server lists its tools once somebody has connected it.',
+  noneMatches: 'No tool matches.',
+})
 
 /** The servers of one team. 0 is no team: servers of the whole account. */
-export type TeamRow = {
-  readonly account: string
-  readonly team: string | null
-  readonly servers: number
-  readonly enabled: number
-  readonly tools: number
-  readonly shared: number
-  readonly lastChange: Date
-}
+const TeamRow = z.object({
+  account: z.string(),
+  team: z.string().nullable(),
+  servers: z.number(),
+  enabled: z.number(),
+  tools: z.number(),
+  shared: z.number(),
+  lastChange: z.date(),
+})
+export type TeamRow = Readonly<z.infer<typeof TeamRow>>
 
-export type TeamPlace = readonly [servers: number, account: string, team: string]
-
-/** Returns the teams with the most servers first, at most `limit`. */
-export async function listTeams(pool: Pool, limit: number, after: TeamPlace | null): Promise<TeamRow[]> {
-  const { rows } = await pool.query<TeamRow>(
-    `select account, team_id::text as team, servers, enabled, tools, shared, last_change as "lastChange"
-     from ferry.mcp_by_team
-     where $1::int is null or (-servers, account, coalesce(team_id, -1)) > (-$1, $2::text, $3::numeric)
-     order by -servers, account, coalesce(team_id, -1) limit $4`,
-    [...(after ?? [null, null, null]), limit],
-  )
-  return rows
-}
+/** The teams that own servers, those with the most first. */
+export const TEAMS = list({
+  caption: 'Teams, those with the most servers first',
+  filters: {},
+  order: ['count', 'text', 'number'],
+  async load(pool, { after, limit }) {
+    const rows = await findAll(
+      pool,
+      TeamRow,
+      `select account, team_id::text as team, servers, enabled, tools, shared, last_change
+       from ferry.mcp_by_team
+       where $1::int is null or (-servers, account, coalesce(team_id, -1)) > (-$1, $2::text, $3::numeric)
+       order by -servers, account, coalesce(team_id, -1) limit $4`,
+      [...(after ?? [null, null, null]), limit + 1],
+    )
+    return partOf(rows, limit, ({ servers, account, team }) => [servers, account, team ?? '-1'])
+  },
+  columns: (row: TeamRow) => ({
+    account: row.account,
+    servers: row.servers,
+    enabled: row.enabled,
+    tools: row.tools,
+    'shared sign-in': row.shared,
+    'last change': row.lastChange,
+  }),
+  none: 'No MCP server is known. `ferry sync mcp-servers` reads them from the platform.',
+  noneMatches: 'No other team owns a server.',
+})

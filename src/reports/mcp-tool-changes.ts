@@ -1,25 +1,30 @@
 import type { Pool } from 'pg'
+import { z } from 'zod'
+import { findAll } from '#src/db/rows.ts'
 
 /** A tool that a server gained, lost or described otherwise. */
-export type ToolChange = {
-  readonly change: 'added' | 'removed' | 'description changed'
-  readonly tool: string | null
-  readonly before: string | null
-  readonly after: string | null
-}
+const ToolChange = z.object({
+  /** Of the servers that were asked for, the place of this one. */
+  nth: z.number(),
+  change: z.enum(['added', 'removed', 'description changed']),
+  tool: z.string().nullable(),
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+})
+export type ToolChange = Readonly<Omit<z.infer<typeof ToolChange>, 'nth'>>
 
-/** What one run found changed in the tools of one server. */
-export type ServerChange = {
-  readonly account: string
-  readonly id: string
-  readonly server: string | null
-  readonly at: Date
+const Version = z.object({
+  account: z.string(),
+  id: z.string(),
+  server: z.string().nullable(),
+  at: z.date(),
   /** The same to the microsecond, as text. */
-  readonly exactly: string
-  readonly run: string
-  /** Empty if only the order of the tools changed. */
-  readonly tools: readonly ToolChange[]
-}
+  exactly: z.string(),
+  run: z.string(),
+})
+
+/** What one run found changed in the tools of one server. `tools` is empty if only their order changed. */
+export type ServerChange = Readonly<z.infer<typeof Version>> & { readonly tools: readonly ToolChange[] }
 
 export type ChangeFilter = {
   readonly account?: string | undefined
@@ -37,7 +42,9 @@ export async function listToolChanges(
   { account, since, until }: ChangeFilter,
   after: ChangePlace | null,
 ): Promise<ServerChange[]> {
-  const { rows: versions } = await pool.query<Omit<ServerChange, 'tools'>>(
+  const versions = await findAll(
+    pool,
+    Version,
     `select v.account, v.server_id as id, v.server_name as server, v.valid_from as at,
        to_json(v.valid_from) #>> '{}' as exactly, v.opened_by_run as run
      from ferry.mcp_server_versions v
@@ -55,7 +62,9 @@ export async function listToolChanges(
   )
   const [newest, oldest] = [versions.at(0), versions.at(-1)]
   if (!newest || !oldest) return []
-  const { rows } = await pool.query<ToolChange & { nth: number }>(
+  const rows = await findAll(
+    pool,
+    ToolChange,
     `select s.nth::int as nth, c.change, c.tool, c.before, c.after
      from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as s (account, id, at, nth)
      join ferry.mcp_tool_changes($4, $5) c on c.account = s.account and c.server_id = s.id and c.observed_at = s.at

@@ -1,14 +1,16 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
+import { z } from 'zod'
 import { MIGRATION_LOCK } from '#src/db/migrate.ts'
 import { inTransaction } from '#src/db/pool.ts'
+import { findAll, findColumn, findMaybe } from '#src/db/rows.ts'
 
 /** The role that reads views and reports, and calls no function that writes. It has no login: programs get a role of their own that is a member of it. */
 export const READER = 'ferry_reader'
 
 /**
  * The tables that the role may read beside all views, each with the columns that it may not: rows as the platform sent
- * them, its words about recipients, hashes of keys and of data, and the tokens of leases. What is not here, it may not read at all: people and what
- * became of their rows (`import_recipients`, `import_rejects`, `import_left_out`), and the salt of their hashes
+ * them, its words about recipients, hashes of keys and of data, and the tokens of leases. What is not here, it may not read at all: people, the
+ * results of their rows (`import_recipients`, `import_rejects`, `import_left_out`), and the salt of their hashes
  * (`installation`). Reports about these are views, which read as their owner.
  */
 const READABLE: Readonly<Record<string, readonly string[]>> = {
@@ -21,7 +23,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   import_batches: ['claim', 'message', 'reasons'],
   import_locales: [],
   imports: [],
-  inventory_promises: [],
+  freshness_targets: [],
   leases: ['token'],
   mcp_server_versions: [],
   migrations: [],
@@ -37,7 +39,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   workers: [],
 }
 
-/** What became of the role: it has its rights, or this role may not give them; then `statements` do. */
+/** Whether the role has its rights; `refused`: this user may not grant them, and `statements` would. */
 export type ReaderState =
   | { readonly status: 'ready' }
   | { readonly status: 'refused'; readonly statements: readonly string[] }
@@ -58,7 +60,7 @@ export async function prepareReader(pool: Pool): Promise<ReaderState> {
       await client.query('savepoint locked')
       if (!exists) await client.query(CREATE).catch(unlessThere(client))
       for (const statement of statements) await client.query(statement)
-      // Whoever is not the owner is only warned.
+      // Postgres only warns a user who is not the owner.
       if ((await loadState(client)).isRight) return { status: 'ready' }
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error
@@ -98,22 +100,29 @@ function unlessThere(client: PoolClient): (error: unknown) => Promise<void> {
   }
 }
 
-type Column = {
-  readonly relation: string
-  readonly column: string
-  readonly isView: boolean
-  readonly isRead: boolean
-  readonly isWritten: boolean
-}
+/** The reports call functions and views that are for Ferry alone, with the rights of who asks. */
+const SCHEMAS = 'ferry, ferry_internal'
+const SCHEMA_OIDS = "('ferry'::regnamespace, 'ferry_internal'::regnamespace)"
+
+const Column = z.object({
+  schema: z.string(),
+  relation: z.string(),
+  column: z.string(),
+  isView: z.boolean(),
+  isRead: z.boolean(),
+  isWritten: z.boolean(),
+})
+type Column = Readonly<z.infer<typeof Column>>
+
+const RoleFacts = z.object({ exists: z.boolean(), isUser: z.boolean() })
+const WritingFunction = z.object({ name: z.string(), mayCall: z.boolean() })
 
 /** Which rights the role has, and the statements that give it the right ones. */
 async function loadState(client: PoolClient) {
-  const { rows: columns } = await client.query<Column>(COLUMNS, [READER])
-  const { rows: facts } = await client.query<{ exists: boolean; isUser: boolean }>(FACTS, [READER])
-  const { rows: functions } = await client.query<{ name: string; mayCall: boolean }>(WRITING_FUNCTIONS, [
-    READER,
-  ])
-  const { exists = false, isUser = false } = facts[0] ?? {}
+  const columns = await findAll(client, Column, COLUMNS, [READER])
+  const facts = await findMaybe(client, RoleFacts, FACTS, [READER])
+  const functions = await findAll(client, WritingFunction, WRITING_FUNCTIONS, [READER])
+  const { exists = false, isUser = false } = facts ?? {}
   const isRight =
     isUser &&
     columns.every(column => column.isRead === isReadable(column) && !column.isWritten) &&
@@ -130,47 +139,51 @@ function isReadable({ relation, column, isView }: Column): boolean {
 }
 
 function statementsFor(columns: readonly Column[]): string[] {
-  const views = new Set(columns.filter(({ isView }) => isView).map(({ relation }) => relation))
+  const views = new Set(columns.filter(({ isView }) => isView).map(nameOf))
   const tables = Map.groupBy(
     columns.filter(column => !column.isView && isReadable(column)),
-    ({ relation }) => relation,
+    nameOf,
   )
-  const whole = [...tables.keys()].filter(table => READABLE[table]?.length === 0)
+  const whole = [...tables.keys()].filter(table => READABLE[table.replace('ferry.', '')]?.length === 0)
   const inPart = [...tables].filter(([table]) => !whole.includes(table))
   return [
-    `grant usage on schema ferry to ${READER}`,
-    `revoke all on all tables in schema ferry from ${READER}`,
-    `alter default privileges in schema ferry revoke all on tables from ${READER}`,
-    `grant select on ${[...views, ...whole].map(name => `ferry.${name}`).join(', ')} to ${READER}`,
+    `grant usage on schema ${SCHEMAS} to ${READER}`,
+    `revoke all on all tables in schema ${SCHEMAS} from ${READER}`,
+    `alter default privileges in schema ${SCHEMAS} revoke all on tables from ${READER}`,
+    `grant select on ${[...views, ...whole].join(', ')} to ${READER}`,
     ...inPart.map(
       ([table, of]) =>
-        `grant select (${of.map(({ column }) => `"${column}"`).join(', ')}) on ferry.${table} to ${READER}`,
+        `grant select (${of.map(({ column }) => `"${column}"`).join(', ')}) on ${table} to ${READER}`,
     ),
   ]
 }
 
+function nameOf({ schema, relation }: Column): string {
+  return `${schema}.${relation}`
+}
+
 const COLUMNS = `
-  select c.relname as relation, a.attname as "column", c.relkind = 'v' as "isView",
-    coalesce(has_column_privilege(r.oid, c.oid, a.attnum, 'select'), false) as "isRead",
+  select c.relnamespace::regnamespace::text as schema, c.relname as relation, a.attname as "column", c.relkind = 'v' as is_view,
+    coalesce(has_column_privilege(r.oid, c.oid, a.attnum, 'select'), false) as is_read,
     coalesce(has_column_privilege(r.oid, c.oid, a.attnum, 'insert, update')
-      or has_table_privilege(r.oid, c.oid, 'delete, truncate'), false) as "isWritten"
+      or has_table_privilege(r.oid, c.oid, 'delete, truncate'), false) as is_written
   from pg_class c
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   left join pg_roles r on r.rolname = $1
-  where c.relnamespace = 'ferry'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
-  order by c.relname, a.attnum`
+  where c.relnamespace in ${SCHEMA_OIDS} and c.relkind in ('r', 'p', 'v', 'm')
+  order by schema, c.relname, a.attnum`
 
 /** A function that writes is volatile. Those of extensions, which somebody may have put into the schema, are not Ferry's. */
 const WRITING_FUNCTIONS = `
-  select format('ferry.%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid)) as name,
-    coalesce(has_function_privilege(r.oid, p.oid, 'execute'), true) as "mayCall"
+  select format('%s.%I(%s)', p.pronamespace::regnamespace, p.proname, pg_get_function_identity_arguments(p.oid)) as name,
+    coalesce(has_function_privilege(r.oid, p.oid, 'execute'), true) as may_call
   from pg_proc p left join pg_roles r on r.rolname = $1
-  where p.pronamespace = 'ferry'::regnamespace and p.provolatile = 'v' and not exists (
+  where p.pronamespace in ${SCHEMA_OIDS} and p.provolatile = 'v' and not exists (
     select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
   order by 1`
 
 const FACTS = `
-  select true as exists, has_schema_privilege(oid, 'ferry', 'usage') as "isUser" from pg_roles where rolname = $1`
+  select true as exists, has_schema_privilege(oid, 'ferry', 'usage') and has_schema_privilege(oid, 'ferry_internal', 'usage') as is_user from pg_roles where rolname = $1`
 
 /**
  * Returns whether the connected user may take on the role, as the console does to read. If it may not, but may grant the
@@ -188,10 +201,12 @@ export async function joinReader(pool: Pool): Promise<boolean> {
 
 /** From Postgres 16 on, a member may be barred from taking on the role. */
 async function mayBeReader(pool: Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ may: boolean }>(
+  const [may = false] = await findColumn(
+    pool,
+    z.boolean(),
     `select pg_has_role(oid, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end) as may
      from pg_roles where rolname = $1`,
     [READER],
   )
-  return rows[0]?.may ?? false
+  return may
 }

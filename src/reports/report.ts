@@ -36,7 +36,7 @@ export function optionsOf({ takes, ofNight }: Pick<Report, 'takes' | 'ofNight'>)
 /** What of the past a report counts, and how many days of it without `since`; null: all of it. */
 export type LooksBack = { readonly at: 'versions' | 'runs' | 'calls'; readonly days: number | null }
 
-/** What is asked for. `night` is a date such as `2026-11-20`. */
+/** The arguments of a report. `night` is a date such as `2026-11-20`. */
 export type ReportArguments = {
   readonly since?: Date | undefined
   readonly account?: string | undefined

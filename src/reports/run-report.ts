@@ -24,7 +24,7 @@ export type ReportRows = {
   readonly rows: readonly (readonly ReportCell[])[]
 }
 
-/** Runs a report. What is given goes to Postgres as parameters, never as text of the query. */
+/** Runs a report. Arguments go to Postgres as parameters, never as text of the query. */
 export async function runReport(pool: Pool, report: Report, given: ReportArguments): Promise<ReportRows> {
   const { query: text, takes }: Pick<Report, 'query' | 'takes'> =
     given.night !== undefined && report.ofNight !== undefined
@@ -43,7 +43,7 @@ export async function runReport(pool: Pool, report: Report, given: ReportArgumen
 
 const { builtins } = types
 
-/** Reads the types that reports use. Ids keep all their digits, and a date is no instant. */
+/** Reads the types that reports use. Ids keep all their digits, and a date stays a date. */
 function getTypeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
   switch (oid) {
     case builtins.INT8:

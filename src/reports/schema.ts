@@ -3,24 +3,24 @@ import { ferry, instant, isOneOf } from '#src/db/schema.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 
 /** How old the data of each inventory may be. Workers write it when they start: it follows from their settings. */
-export const inventoryPromises = ferry.table(
-  'inventory_promises',
+export const freshnessTargets = ferry.table(
+  'freshness_targets',
   {
     account: text('account').notNull(),
     resource: text('resource', { enum: RESOURCES }).notNull(),
-    promise: interval('promise').notNull(),
+    target: interval('target').notNull(),
     schedule: text('schedule').notNull(),
     timezone: text('timezone').notNull(),
     /** The days of the week (1 is Monday) of the schedule, if that is due by them alone. */
     weekdays: integer('weekdays').array(),
     folders: jsonb('folders').notNull(),
     runs_kept: interval('runs_kept').notNull().default('90 days'),
-    /** Since when it is promised to read these folders of the account. */
-    promised_since: instant('promised_since').notNull().default(sql`clock_timestamp()`),
+    /** Since when it is targeted to read these folders of the account. */
+    target_since: instant('target_since').notNull().default(sql`clock_timestamp()`),
     written_at: instant('written_at').notNull().default(sql`clock_timestamp()`),
   },
   t => [
     primaryKey({ columns: [t.account, t.resource] }),
-    check('inventory_promises_resource', isOneOf(t.resource, RESOURCES)),
+    check('freshness_targets_resource', isOneOf(t.resource, RESOURCES)),
   ],
 )

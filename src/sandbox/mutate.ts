@@ -21,12 +21,12 @@ export type Mutated = Readonly<Record<Mutation, number>>
 /** The rows to change, and the ways to change them. */
 export type MutableInventory = {
   readonly rules: Pick<RowStore<bigint, AlertRule<bigint>>, 'ids' | 'get'>
-  readonly servers: Pick<RowStore<string, McpServer>, 'ids' | 'get'>
+  readonly servers: Pick<RowStore<string, McpServer<bigint>>, 'ids' | 'get'>
   addRule(fields: Partial<AlertRule<bigint>>): void
   changeRule(id: bigint, patch: Partial<AlertRule<bigint>>): void
   removeRule(id: bigint): void
-  addServer(fields: Partial<McpServer>): void
-  changeServer(id: string, patch: Partial<McpServer>): void
+  addServer(fields: Partial<McpServer<bigint>>): void
+  changeServer(id: string, patch: Partial<McpServer<bigint>>): void
   removeServer(id: string): void
 }
 
@@ -123,12 +123,12 @@ function ruleEdit(rule: AlertRule<bigint>, random: Random, nowS: number): Partia
   return { ...edit, updater_id: updater.id, updater_name: updater.name, updated_at: BigInt(nowS) }
 }
 
-function serverEdit(server: McpServer, random: Random, nowS: number): Partial<McpServer> {
+function serverEdit(server: McpServer<bigint>, random: Random, nowS: number): Partial<McpServer<bigint>> {
   const tools = [
     ...(server.tools ?? []),
     { name: `health_check_${server.tools?.length ?? 0}`, description: 'Checks whether the server works' },
   ]
-  const edit = pick<Partial<McpServer>>(random, [
+  const edit = pick<Partial<McpServer<bigint>>>(random, [
     { status: server.status === 'enabled' ? 'disabled' : 'enabled' },
     { call_timeout: (server.call_timeout ?? 0n) + 30n },
     { tools, tool_count: BigInt(tools.length) },

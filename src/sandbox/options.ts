@@ -1,10 +1,6 @@
-import type { Operation } from '#src/platform/operations.ts'
-import type { Exchange } from './exchange.ts'
-
-/** At most `max` calls in any rolling `windowMs`. */
-export type Window = { readonly max: number; readonly windowMs: number }
-
-export type Limits = Readonly<Record<Operation, readonly Window[]>>
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Answer } from './answer.ts'
+import type { Limits } from './limits.ts'
 
 /** Milliseconds: fixed, or a range from which each call gets a random value. */
 export type Latency = number | readonly [number, number]
@@ -64,19 +60,16 @@ export const DEFAULT_OPTIONS: SandboxOptions = {
   countRefused: false,
 }
 
-const LIST_WINDOWS = [
-  { max: 50, windowMs: 1_000 },
-  { max: 1_000, windowMs: 60_000 },
-]
-
-/** Section 8 of the contract. */
-export const CONTRACT_LIMITS: Limits = {
-  'list-alert-rules': LIST_WINDOWS,
-  'list-mcp-servers': LIST_WINDOWS,
-  'import-subscribers': [
-    { max: 2, windowMs: 1_000 },
-    { max: 20, windowMs: 60_000 },
-  ],
+/** A call and its answer. */
+export type Exchange = {
+  readonly method: string
+  /** Contains the key. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** Null if it was longer than the platform accepts. */
+  readonly text: string | null
+  /** Null if there was no answer. */
+  readonly answer: Answer | null
+  /** Whether the answer is an injected fault. */
+  readonly isFault: boolean
 }
-
-export const NO_LIMITS: Limits = { 'list-alert-rules': [], 'list-mcp-servers': [], 'import-subscribers': [] }

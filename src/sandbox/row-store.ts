@@ -17,7 +17,7 @@ type Kept<Row> = Row | number
  */
 export class RowStore<Id, Row extends object> {
   #rows = new Map<Id, Kept<Row>>()
-  /** So many samples, from number 0 on, are the rows: they are put into `#rows` when one is asked for or changes. */
+  /** The rows are this many samples, from number 0 on: they are put into `#rows` when one is asked for or changes. */
   #onlySamples = 0
   /** The order of the fields in each row; empty means as the row has them. */
   #fields: readonly string[] = []

@@ -1,4 +1,5 @@
-import type { McpServer, McpTool } from '#src/model/mcp-server.ts'
+import type { McpTool } from '#src/model/fields.ts'
+import type { McpServer } from '#src/model/mcp-server.ts'
 import { person } from './people.ts'
 import { between, pick, type Random, seededRandom } from './random.ts'
 import { SAMPLE_NOW_S, type SampleRequest } from './sample-rules.ts'
@@ -89,7 +90,7 @@ const PRODUCTS = [
 const HOMES = ['platform', 'payments', 'orders', 'catalogue', 'identity', 'data'] as const
 
 /** A realistic MCP server. The same seed and index give the same server; each index has its own name and id. */
-export function sampleServer({ seed, index, accountId, hugeIds }: SampleRequest): McpServer {
+export function sampleServer({ seed, index, accountId, hugeIds }: SampleRequest): McpServer<bigint> {
   const random = seededRandom(Math.imul(seed, 0x85ebca6b) ^ index)
   const [product, description, toolLines] = PRODUCTS[index % PRODUCTS.length] as (typeof PRODUCTS)[number]
   const round = Math.floor(index / PRODUCTS.length)

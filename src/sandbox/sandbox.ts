@@ -3,6 +3,7 @@ import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { OPERATIONS } from '#src/platform/operations.ts'
 import { registerAdmin } from './admin.ts'
 import { answerRequest, refuseGarbage, takeAnyBody } from './listener.ts'
+import { WORKING_DAY } from './mutate.ts'
 import { DEFAULT_OPTIONS, type SandboxOptions } from './options.ts'
 import { SandboxState } from './state.ts'
 
@@ -14,7 +15,7 @@ import { SandboxState } from './state.ts'
  *
  * One listener serves the three operations from one `SandboxState`. Code in the same process reads and changes that
  * state directly. Another process on the same machine uses `POST /_sandbox/NAME` with a JSON body; the fields of each
- * name are in `admin-commands.ts` and in docs/sandbox.md:
+ * name are in `admin.ts` and in docs/sandbox.md:
  *
  *   data      add-rule, change-rule, remove-rule, add-server, change-server, remove-server, add-samples,
  *             replace-rules-body, replace-servers-body, reorder, mutate, reset
@@ -69,4 +70,17 @@ export async function openSandbox(options: Partial<SandboxOptions> = {}): Promis
     close,
     [Symbol.asyncDispose]: close,
   })
+}
+
+/**
+ * Makes one change every `everyMs`, in the order of `WORKING_DAY`: rules and servers are edited, fire, are added and
+ * removed, and their number stays about the same. Ends when disposed.
+ */
+export function openChanges(sandbox: Pick<Sandbox, 'state'>, everyMs: number): Disposable {
+  let made = 0
+  const timer = setInterval(() => {
+    const next = WORKING_DAY[made++ % WORKING_DAY.length]
+    if (next !== undefined) sandbox.state.mutate(1, [next])
+  }, everyMs)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
 }

@@ -3,15 +3,14 @@ import type { McpServer } from '#src/model/mcp-server.ts'
 import type { Operation } from '#src/platform/operations.ts'
 import { type FaultInput, Faults, type When } from './faults.ts'
 import { type AppKey, PERMISSIONS, SANDBOX_ACCOUNT_ID } from './keys.ts'
+import { CONTRACT_LIMITS, type Limits, NO_LIMITS, RollingLimits } from './limits.ts'
 import { type Mutated, type Mutation, mutate, WORKING_DAY } from './mutate.ts'
-import { CONTRACT_LIMITS, type Latency, type Limits, NO_LIMITS, type SandboxOptions } from './options.ts'
+import type { Latency, SandboxOptions } from './options.ts'
 import { type Random, seededRandom } from './random.ts'
 import { maxInAnyWindow, type Received } from './received.ts'
-import { RollingLimits } from './rolling-limits.ts'
 import { RowStore } from './row-store.ts'
 import { folderIdOf, sampleRule } from './sample-rules.ts'
 import { sampleServer } from './sample-servers.ts'
-import { Subscribers } from './subscribers.ts'
 
 /** The status page that exists from the start. */
 export const SANDBOX_PAGE_ID = 5_750_613_685_214n
@@ -42,7 +41,7 @@ export class SandboxState {
     rule => rule.id,
     index => this.#sampleRule(index, SANDBOX_ACCOUNT_ID),
   )
-  readonly servers = new RowStore<string, McpServer>(server => server.server_id)
+  readonly servers = new RowStore<string, McpServer<bigint>>(server => server.server_id)
   /** Folders that exist, even if empty. A call for any other gets ResourceNotFound. */
   readonly folders = new Set<bigint>()
   /** Keyed by the text of the key. */
@@ -111,7 +110,7 @@ export class SandboxState {
   }
 
   /** Adds the next sample server before position `index`, by default at the end; `fields` replace its own. */
-  addServer(fields: Partial<McpServer> & Undeclared = {}, index?: number): McpServer {
+  addServer(fields: Partial<McpServer<bigint>> & Undeclared = {}, index?: number): McpServer<bigint> {
     const accountId = fields.account_id ?? SANDBOX_ACCOUNT_ID
     const server = {
       ...sampleServer({ ...this.options, index: this.#sampled.servers++, accountId }),
@@ -121,7 +120,7 @@ export class SandboxState {
     return server
   }
 
-  changeServer(id: string, patch: Partial<McpServer> & Undeclared): void {
+  changeServer(id: string, patch: Partial<McpServer<bigint>> & Undeclared): void {
     this.servers.change(id, patch)
   }
 
@@ -178,5 +177,60 @@ export class SandboxState {
 
   #sampleRule(index: number, accountId: bigint): AlertRule<bigint> {
     return sampleRule({ ...this.options, index, accountId })
+  }
+}
+
+/** How one recipient is subscribed: as in the last delivery, which replaces the earlier ones. */
+export type Subscription = {
+  readonly all: boolean
+  readonly componentIds: readonly string[]
+  readonly locale: string
+}
+
+/** A recipient's subscription and how many times it was delivered. More than one means that it was sent again. */
+export type Delivered = Subscription & { readonly recipient: string; readonly deliveries: number }
+
+/** The status pages and their subscribers. */
+export class Subscribers {
+  readonly #pages: Set<bigint>
+  readonly #lists = new Map<string, Map<string, Delivered>>()
+
+  constructor(pages: Iterable<bigint>) {
+    this.#pages = new Set(pages)
+  }
+
+  addPage(pageId: bigint): void {
+    this.#pages.add(pageId)
+  }
+
+  hasPage(pageId: bigint): boolean {
+    return this.#pages.has(pageId)
+  }
+
+  deliver(pageId: bigint, method: string, recipient: string, subscription: Subscription): void {
+    const list = this.#listOf(pageId, method)
+    const deliveries = (list.get(recipient)?.deliveries ?? 0) + 1
+    list.set(recipient, { recipient, ...subscription, deliveries })
+  }
+
+  /** One recipient of a page; undefined if it was never imported there. */
+  get(pageId: bigint, method: string, recipient: string): Delivered | undefined {
+    return this.#listOf(pageId, method).get(recipient)
+  }
+
+  /** All subscribers of a page, in order of their first delivery. */
+  list(pageId: bigint, method: string): Delivered[] {
+    return [...this.#listOf(pageId, method).values()]
+  }
+
+  count(pageId: bigint, method: string): number {
+    return this.#listOf(pageId, method).size
+  }
+
+  #listOf(pageId: bigint, method: string): Map<string, Delivered> {
+    const name = `${pageId} ${method}`
+    const list = this.#lists.get(name) ?? new Map<string, Delivered>()
+    this.#lists.set(name, list)
+    return list
   }
 }

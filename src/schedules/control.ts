@@ -1,12 +1,16 @@
 import { closest } from 'fastest-levenshtein'
-import type { Pool } from 'pg'
-import type { ActedBy } from '#src/model/act.ts'
-import { addManualSlot } from './add-slot.ts'
+import type { Pool, PoolClient } from 'pg'
+import { recordActs } from '#src/db/audit.ts'
+import { and, drizzleOf, eq, or, sql } from '#src/db/drizzle.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { onlyRow } from '#src/db/rows.ts'
+import type { ActedBy, Action } from '#src/model/act.ts'
 import type { Schedule, ScheduleKey } from './definition.ts'
-import { pauseSchedules, resumeSchedules } from './pauses.ts'
+import { inMs } from './free-slot.ts'
+import { schedulePauses, scheduleSlots } from './schema.ts'
 
 /*
- * What a person may do with schedules. Each function takes all schedules there are, and the name of the one that is meant,
+ * What people do with schedules. Each function takes all schedules there are, and the name of the one that is meant,
  * for one account or for all, and who does it, for the audit.
  */
 
@@ -33,6 +37,20 @@ export async function requestRun(
   return requested
 }
 
+/** Adds a slot whose time is now, and which no worker has yet. Returns its time. */
+export function addManualSlot(pool: Pool, { schedule, account }: ScheduleKey, by: ActedBy): Promise<Date> {
+  const { account: byAccount, schedule: bySchedule, slot } = scheduleSlots
+  return inTransaction(pool, async client => {
+    const rows = await drizzleOf(client)
+      .insert(scheduleSlots)
+      .values({ account, schedule, slot: inMs(0), retry_at: sql`clock_timestamp()`, manual: true })
+      .onConflictDoUpdate({ target: [byAccount, bySchedule, slot], set: { slot: sql`excluded.slot` } })
+      .returning({ slot })
+    await recordActs(client, by, actsOn([{ schedule, account }], 'run'))
+    return onlyRow(rows, 'the insert of a slot').slot
+  })
+}
+
 /** Returns what is paused now. Throws `UnknownSchedule`. */
 export async function pauseSchedule(
   pool: Pool,
@@ -46,6 +64,19 @@ export async function pauseSchedule(
   return keys
 }
 
+/** Pausing twice is pausing once: what was paused already is not recorded again. Work under way is not interrupted. */
+export function pauseSchedules(pool: Pool, keys: readonly ScheduleKey[], by: ActedBy): Promise<void> {
+  return inTransaction(pool, async client => {
+    const { schedule, account } = schedulePauses
+    const paused = await drizzleOf(client)
+      .insert(schedulePauses)
+      .values(keys.map(key => ({ schedule: key.schedule, account: key.account })))
+      .onConflictDoNothing()
+      .returning({ schedule, account })
+    await recordActs(client, by, actsOn(paused, 'pause'))
+  })
+}
+
 /** Returns what runs again, and whether it was paused. Throws `UnknownSchedule`. */
 export async function resumeSchedule(
   pool: Pool,
@@ -57,6 +88,33 @@ export async function resumeSchedule(
   const keys = select(schedules, name, account)
   const resumed = await resumeSchedules(pool, keys, by)
   return keys.map(key => ({ ...key, wasPaused: resumed.some(one => one.account === key.account) }))
+}
+
+/** Returns what was paused. What was not is not recorded. */
+export function resumeSchedules(
+  pool: Pool,
+  keys: readonly ScheduleKey[],
+  by: ActedBy,
+): Promise<readonly ScheduleKey[]> {
+  if (keys.length === 0) return Promise.resolve([]) // no condition would delete every row
+  return inTransaction(pool, async client => {
+    const { schedule, account } = schedulePauses
+    const resumed = await drizzleOf(client)
+      .delete(schedulePauses)
+      .where(or(...keys.map(key => and(eq(schedule, key.schedule), eq(account, key.account)))))
+      .returning({ schedule, account })
+    await recordActs(client, by, actsOn(resumed, 'resume'))
+    return resumed
+  })
+}
+
+/** Returns the accounts whose schedule of this name is paused. */
+export async function listPausedAccounts(client: PoolClient, schedule: string): Promise<string[]> {
+  const paused = await drizzleOf(client)
+    .select({ account: schedulePauses.account })
+    .from(schedulePauses)
+    .where(eq(schedulePauses.schedule, schedule))
+  return paused.map(({ account }) => account)
 }
 
 function select(schedules: readonly Schedule[], name: string, account?: string): ScheduleKey[] {
@@ -75,4 +133,11 @@ function select(schedules: readonly Schedule[], name: string, account?: string):
 
 function didYouMean(text: string, names: readonly string[]): string {
   return names.length > 0 ? `Did you mean ${closest(text, names)}?` : 'No account is configured.'
+}
+
+/** The records of an act on schedules: one for each. */
+function actsOn(keys: readonly ScheduleKey[], action: Action) {
+  return keys.map(({ schedule, account }) => {
+    return { account, action, subjectKind: 'schedule', subject: schedule } as const
+  })
 }

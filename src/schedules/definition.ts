@@ -5,7 +5,7 @@ import { spread, type Timing } from './timing.ts'
  *
  *   definition   what is to be done by itself, and when: data that `jobs/schedules.ts` gives
  *   schedule     a definition for one account (or for none): what is listed, paused and run by hand
- *   slot         one time a schedule was due: a row in Postgres, done once, whoever does it
+ *   slot         one time a schedule was due: a row in Postgres, done once, by any worker
  *   slot lease   the right of one worker to do a slot
  */
 
@@ -15,11 +15,11 @@ export type ScheduleDefinition = {
   /** Whether each account has its own, or there is one for all. */
   readonly perAccount: boolean
   readonly timing: Timing
-  /** Whether a cron schedule that never ran is due at once. One that runs every so often always is. */
+  /** Whether a cron schedule that never ran is due at once. One with an interval always is. */
   readonly beginsAtOnce: boolean
   /** How long to wait before each further attempt at a slot that failed. None: one attempt, then the next slot. */
   readonly retryAfterMs: readonly number[]
-  /** When a slot is tried again that was skipped because another run was under way. Null: it is not tried again. */
+  /** When to try a slot again that was skipped because another run was under way. Null: never. */
   readonly skippedAgainAfterMs: number | null
 }
 
@@ -36,7 +36,7 @@ export type Schedule = ScheduleKey & Omit<ScheduleDefinition, 'name' | 'perAccou
 export const EVERY_ACCOUNT = '*'
 
 /**
- * Every schedule there is. What runs every so often does so at another moment for each account, the same on every
+ * Every schedule there is. A schedule with an interval runs at another moment for each account, the same on every
  * worker.
  */
 export function schedulesOf(

@@ -1,14 +1,21 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { type ClockReading, readClock } from '#src/db/clock.ts'
+import { and, drizzleOf, eq, sql } from '#src/db/drizzle.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { onlyRow } from '#src/db/rows.ts'
+import { installation } from '#src/db/schema.ts'
 import { reasonOf } from '#src/model/reason.ts'
-import { addFirstSlot } from './add-slot.ts'
-import type { Schedule } from './definition.ts'
-import { type Due, decideDue } from './due.ts'
+import type { Trigger } from '#src/model/run.ts'
+import type { Schedule, ScheduleKey } from './definition.ts'
+import { inMs } from './free-slot.ts'
 import { loadScheduleStates, type ScheduleState } from './schedule-states.ts'
+import { scheduleSlots } from './schema.ts'
 import { slotAfter, slotAt, type Timing } from './timing.ts'
 
-/** What is due, by what Postgres knows and by its clock: every worker learns the same, however wrong its own clock. */
+export type Due = { readonly slot: Date; readonly trigger: Trigger }
+
+/** What is due by what Postgres knows and by its clock: every worker finds the same, however wrong its own clock. */
 export type DueNow = {
   readonly due: readonly { readonly schedule: Schedule; readonly slot: Due }[]
   /** In how many milliseconds something may be due that is not due now; Infinity if nothing will. */
@@ -16,32 +23,46 @@ export type DueNow = {
   readonly clock: ClockReading
 }
 
-export type FindDue = (schedules: readonly Schedule[]) => Promise<DueNow>
-
-export type DueSettings = {
-  readonly pool: Pool
-  readonly log: Logger
+/** Which of the missed slots are still due. */
+export type DuePolicy = {
   /** A slot that was missed while no worker was up is caught up with if it is younger than this. */
   readonly catchUpMs: number
   /** Cron times before this were not missed. */
   readonly installedAt: Date
 }
 
-type Asked = Schedule & { readonly slot: Date; readonly next: Date }
+/** A schedule with its latest and its next time. */
+type Timed = Schedule & { readonly slot: Date; readonly next: Date }
 
-export function createFindDue({ pool, log, catchUpMs, installedAt }: DueSettings): FindDue {
-  const broken = new Set<string>()
-  /** What is to be added to `performance.now()` for the time of the database, as it was read last. */
-  let clockOffsetMs: number | null = null
+/** Finds what is due. Remembers the database's clock, so that a look costs one statement. */
+export class DueFinder {
+  readonly #pool: Pool
+  readonly #log: Logger
+  readonly #policy: DuePolicy
+  /** What to add to `performance.now()` to get the database's time, as it was read last. */
+  #clockOffsetMs: number | null = null
+  /** Timings whose next time cannot be computed, which was logged. */
+  readonly #broken = new Set<string>()
 
-  return async schedules => {
-    const { clock, asked, states } = await loadStates(schedules)
+  constructor({
+    pool,
+    log,
+    catchUpMs,
+    installedAt,
+  }: DuePolicy & { readonly pool: Pool; readonly log: Logger }) {
+    this.#pool = pool
+    this.#log = log
+    this.#policy = { catchUpMs, installedAt }
+  }
+
+  async find(schedules: readonly Schedule[]): Promise<DueNow> {
+    const { clock, timed, states } = await this.#loadStates(schedules)
     const due: { schedule: Schedule; slot: Due }[] = []
     let nextInMs = Number.POSITIVE_INFINITY
-    for (const [index, schedule] of asked.entries()) {
+    for (const [index, schedule] of timed.entries()) {
       const state = states[index]
       if (!state) continue
-      const slot = await dueOf(schedule, state, clock.now)
+      const slot = decideDue(schedule, state, this.#policy, clock.now) ?? (await this.#begin(schedule, state))
       if (slot) due.push({ schedule, slot })
       nextInMs = Math.min(nextInMs, schedule.next.getTime() - clock.now.getTime(), freeInMs(state))
     }
@@ -49,37 +70,35 @@ export function createFindDue({ pool, log, catchUpMs, installedAt }: DueSettings
   }
 
   /**
-   * Asks for the slots of about now, and learns with them what time it is: one statement, for every look of every worker.
-   * If other slots are the latest by then, because one has just begun or the machine slept, it asks again.
+   * Asks for the slots of about now, which also tells the time: one statement for every look of every worker. If other
+   * slots are the latest by then, because one has just begun or the machine slept, it asks again.
    */
-  async function loadStates(schedules: readonly Schedule[]) {
-    const guess =
-      clockOffsetMs === null ? null : timesOf(schedules, new Date(performance.now() + clockOffsetMs))
-    const found = guess && (await loadScheduleStates(pool, guess))
+  async #loadStates(schedules: readonly Schedule[]) {
+    const offsetMs = this.#clockOffsetMs
+    const guess = offsetMs === null ? null : this.#timesOf(schedules, new Date(performance.now() + offsetMs))
+    const found = guess && (await loadScheduleStates(this.#pool, guess))
     const now = found?.clock?.now
     if (guess && found?.clock && now && guess.every(one => one.slot <= now && now < one.next)) {
-      clockOffsetMs = now.getTime() - performance.now()
-      return { clock: found.clock, asked: guess, states: found.states }
+      this.#clockOffsetMs = now.getTime() - performance.now()
+      return { clock: found.clock, timed: guess, states: found.states }
     }
-    const clock = await readClock(pool)
-    clockOffsetMs = clock.now.getTime() - performance.now()
-    const asked = timesOf(schedules, clock.now)
-    return { clock, asked, states: (await loadScheduleStates(pool, asked)).states }
+    const clock = await readClock(this.#pool)
+    this.#clockOffsetMs = clock.now.getTime() - performance.now()
+    const timed = this.#timesOf(schedules, clock.now)
+    return { clock, timed, states: (await loadScheduleStates(this.#pool, timed)).states }
   }
 
   /** The first slot of a schedule that begins at once is the moment at which a worker first looks at it. */
-  async function dueOf(schedule: Asked, state: ScheduleState, now: Date): Promise<Due | null> {
-    const { timing, slot: latest } = schedule
-    const due = decideDue(timing, latest, state, installedAt, catchUpMs, now)
-    if (due || !schedule.beginsAtOnce || !state.isNew || state.paused) return due
-    const first = await addFirstSlot(pool, schedule)
-    return first && { slot: first, trigger: 'schedule' }
+  async #begin(schedule: Schedule, state: ScheduleState): Promise<Due | null> {
+    if (!schedule.beginsAtOnce || !state.isNew || state.paused) return null
+    const slot = await addFirstSlot(this.#pool, schedule)
+    return slot && { slot, trigger: 'schedule' }
   }
 
   /** Accounts may share a timing, and a cron time takes milliseconds to compute. */
-  function timesOf(schedules: readonly Schedule[], now: Date): Asked[] {
+  #timesOf(schedules: readonly Schedule[], now: Date): Timed[] {
     const timings = new Set(schedules.map(schedule => schedule.timing))
-    const known = new Map([...timings].map(timing => [timing, timesUnlessBroken(timing, now)]))
+    const known = new Map([...timings].map(timing => [timing, this.#timesUnlessBroken(timing, now)]))
     return schedules.flatMap(schedule => {
       const times = known.get(schedule.timing)
       return times ? [{ ...schedule, ...times }] : []
@@ -87,20 +106,70 @@ export function createFindDue({ pool, log, catchUpMs, installedAt }: DueSettings
   }
 
   /** A time that cannot be computed must stop no other schedule; it is logged once. */
-  function timesUnlessBroken(timing: Timing, now: Date): { slot: Date; next: Date } | null {
+  #timesUnlessBroken(timing: Timing, now: Date): { slot: Date; next: Date } | null {
     try {
       return { slot: slotAt(timing, now), next: slotAfter(timing, now) }
     } catch (error) {
       const name = JSON.stringify(timing)
-      if (!broken.has(name)) {
-        log.error({ timing, error: reasonOf(error) }, 'The next time of a schedule cannot be computed.')
+      if (!this.#broken.has(name)) {
+        this.#log.error({ timing, error: reasonOf(error) }, 'The next time of a schedule cannot be computed.')
       }
-      broken.add(name)
+      this.#broken.add(name)
       return null
     }
   }
 }
 
+/** A slot or a retry that is this late still counts as on time, whatever `FERRY_CATCH_UP` says. */
+const ON_TIME_MS = 30_000
+
+/**
+ * Decides which slot of a schedule is due now, at most one: the latest, if nobody took it and it is young enough; else the
+ * latest that is unfinished and free again (it failed, was given back, or its worker died). A hundred missed slots are one
+ * run.
+ *
+ * Cron times from before Ferry was installed were not missed; a schedule with an interval simply begins. All times are the
+ * database's.
+ */
+export function decideDue(
+  { timing, slot: latest }: Pick<Timed, 'timing' | 'slot'>,
+  { taken, paused, open }: Omit<ScheduleState, 'isNew'>,
+  { catchUpMs, installedAt }: DuePolicy,
+  now: Date,
+): Due | null {
+  const graceMs = Math.max(catchUpMs, ON_TIME_MS)
+  const lateMs = now.getTime() - latest.getTime()
+  const wasDue = 'everyMs' in timing || (latest >= installedAt && lateMs <= graceMs)
+  if (!taken && !paused && wasDue && lateMs >= 0) {
+    return { slot: latest, trigger: triggerOf(timing, lateMs) }
+  }
+  if (!open || open.freeInMs > 0 || -open.freeInMs > graceMs) return null
+  if (paused && !open.manual) return null
+  return { slot: open.slot, trigger: open.manual ? 'manual' : 'schedule' }
+}
+
+/** A schedule with an interval catches up with nothing: its latest slot is the current one. */
+function triggerOf(timing: Timing, lateMs: number): Trigger {
+  return 'cron' in timing && lateMs > ON_TIME_MS ? 'catch-up' : 'schedule'
+}
+
 function freeInMs({ open }: ScheduleState): number {
   return open && open.freeInMs > 0 ? open.freeInMs : Number.POSITIVE_INFINITY
+}
+
+/**
+ * Records the first slot of a schedule: its time is now. Null if the schedule has one, or had one. Of many workers that
+ * try at once, one succeeds: the row of the installation is their lock.
+ */
+export function addFirstSlot(pool: Pool, { schedule, account }: ScheduleKey): Promise<Date | null> {
+  return inTransaction(pool, async client => {
+    const db = drizzleOf(client)
+    await db.select({ only: installation.only }).from(installation).for('update')
+    const isOf = and(eq(scheduleSlots.account, account), eq(scheduleSlots.schedule, schedule))
+    const [any] = await db.select({ slot: scheduleSlots.slot }).from(scheduleSlots).where(isOf).limit(1)
+    if (any) return null
+    const first = { account, schedule, slot: inMs(0), retry_at: sql`clock_timestamp()` }
+    const rows = await db.insert(scheduleSlots).values(first).returning({ slot: scheduleSlots.slot })
+    return onlyRow(rows, 'the insert of a first slot').slot
+  })
 }

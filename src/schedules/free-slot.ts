@@ -1,5 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
+import { sql } from '#src/db/drizzle.ts'
 import { loadLeaseEnds } from '#src/db/lease-rows.ts'
+import { type OldRows, oldRows } from '#src/db/prune.ts'
+import { DAY_MS } from '#src/model/duration.ts'
 import type { ScheduleKey } from './definition.ts'
 
 /*
@@ -37,4 +40,24 @@ export async function loadFreeInMs(
 /** The name of the lease under which a slot is done. */
 export function slotLeaseName({ schedule, account }: ScheduleKey, slot: Date): string {
   return `slot:${schedule}:${account}:${slot.toISOString()}`
+}
+
+/** A time from now, in whole milliseconds like a JavaScript Date, so that a slot is found again by its time. */
+export function inMs(ms: number) {
+  return sql`date_trunc('milliseconds', clock_timestamp()) + ${ms}::int * interval '1 ms'`
+}
+
+/** Long enough to see how a schedule did. */
+const KEEP_SLOTS_MS = 30 * DAY_MS
+
+/** Old slots. The latest slot of a schedule stays: that it was done is what keeps it from being done again. */
+export function oldSlots(pool: Pool): OldRows {
+  return oldRows(pool, {
+    table: 'ferry.schedule_slots',
+    keepMs: KEEP_SLOTS_MS,
+    isOld: `r.slot < $1::timestamptz and (r.done_at is not null or r.retry_at < $1::timestamptz)
+    and exists (
+      select from ferry.schedule_slots later
+      where later.account = r.account and later.schedule = r.schedule and later.slot > r.slot)`,
+  })
 }

@@ -1,5 +1,6 @@
-import type { Pool, PoolClient } from 'pg'
-import type { Schedule } from './definition.ts'
+import { z } from 'zod'
+import { findAll, type Queryable } from '#src/db/rows.ts'
+import type { Schedule, ScheduleKey } from './definition.ts'
 import { slotAfter, type Timing } from './timing.ts'
 
 /** One line of `ferry schedules list`. */
@@ -22,13 +23,10 @@ export type ScheduleRow = {
 
 /** All from Postgres, in one query, and the settings: it needs no queue. */
 export async function listSchedules(
-  client: Pool | PoolClient,
+  client: Queryable,
   schedules: readonly Schedule[],
 ): Promise<ScheduleRow[]> {
-  const { rows } = await client.query<KnownRow>(KNOWN, [
-    schedules.map(({ schedule }) => schedule),
-    schedules.map(({ account }) => account),
-  ])
+  const rows = await loadKnown(client, schedules)
   // Accounts may share a timing, and a cron time takes milliseconds to compute.
   const next = new Map<Timing, Date>()
   return schedules.flatMap(({ schedule, account, timing }, index) => {
@@ -51,12 +49,34 @@ export async function listSchedules(
   })
 }
 
-type KnownRow = {
-  readonly paused: boolean
-  readonly slot: Date | null
-  readonly outcome: string | null
-  readonly now: Date
+/** When the next slot of a schedule is due that no worker has taken. */
+export type NextSlot = ScheduleKey & { readonly at: Date }
+
+/**
+ * Returns the next slot of each of these schedules after the last one that a worker took: if it is past, no worker takes
+ * it. Leaves out schedules that are paused or never had a slot.
+ */
+export async function listNextSlots(client: Queryable, schedules: readonly Schedule[]): Promise<NextSlot[]> {
+  const rows = await loadKnown(client, schedules)
+  return schedules.flatMap(({ schedule, account, timing }, index) => {
+    const { slot = null, paused = true } = rows[index] ?? {}
+    return slot && !paused ? [{ schedule, account, at: slotAfter(timing, slot) }] : []
+  })
 }
+
+function loadKnown(client: Queryable, schedules: readonly Schedule[]) {
+  return findAll(client, KnownRow, KNOWN, [
+    schedules.map(({ schedule }) => schedule),
+    schedules.map(({ account }) => account),
+  ])
+}
+
+const KnownRow = z.object({
+  paused: z.boolean(),
+  slot: z.date().nullable(),
+  outcome: z.string().nullable(),
+  now: z.date(),
+})
 
 /** One look into the index for each schedule: a schedule may have had 43,200 slots in a month. */
 const KNOWN = `

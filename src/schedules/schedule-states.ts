@@ -1,13 +1,14 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { CLOCK_MS_IN_SQL, type ClockReading, clockReading } from '#src/db/clock.ts'
+import { findAll } from '#src/db/rows.ts'
 import type { ScheduleKey } from './definition.ts'
 import { loadFreeInMs, retryInMsInSql } from './free-slot.ts'
 
 /** What Postgres knows of a schedule, as far as it decides whether the schedule is due. */
 export type ScheduleState = {
   readonly paused: boolean
-  /** Whether the slot asked about has a row: a worker took it, whatever came of it. */
+  /** Whether the slot asked about has a row: a worker took it, with any outcome. */
   readonly taken: boolean
   /** Whether it never had a slot. */
   readonly isNew: boolean
@@ -21,12 +22,11 @@ export async function loadScheduleStates(
   asked: readonly (ScheduleKey & { readonly slot: Date })[],
 ): Promise<{ readonly clock: ClockReading | null; readonly states: readonly ScheduleState[] }> {
   const askedAtMs = performance.now()
-  const { rows } = await pool.query(LOAD_STATES, [
+  const states = await findAll(pool, StateRow, LOAD_STATES, [
     asked.map(a => a.schedule),
     asked.map(a => a.account),
     asked.map(a => a.slot),
   ])
-  const states = StateRow.array().parse(rows)
   const [first] = states
   const clock = first ? clockReading(first.clockMs, askedAtMs) : null
   const freeInMs = await loadFreeInMs(
@@ -65,8 +65,8 @@ const LOAD_STATES = `
     exists (select from ferry.schedule_slots t
             where t.account = a.account and t.schedule = a.schedule and t.slot = a.slot) as taken,
     not exists (select from ferry.schedule_slots t
-                where t.account = a.account and t.schedule = a.schedule) as "isNew",
-    o.slot, o.manual, ${retryInMsInSql('o')} as "retryInMs", ${CLOCK_MS_IN_SQL} as "clockMs"
+                where t.account = a.account and t.schedule = a.schedule) as is_new,
+    o.slot, o.manual, ${retryInMsInSql('o')} as retry_in_ms, ${CLOCK_MS_IN_SQL} as clock_ms
   from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as a (schedule, account, slot, position)
   left join lateral (
     select * from ferry.schedule_slots u

@@ -1,25 +1,28 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from 'pino'
+import { z } from 'zod'
 import { and, drizzleOf, eq, inArray, isNull, lt, sql } from '#src/db/drizzle.ts'
 import { endLease } from '#src/db/lease-rows.ts'
 import { acquireLease, type Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { inMs } from './add-slot.ts'
-import type { ScheduleKey } from './definition.ts'
-import { loadFreeInMs, mayBeTriedInSql, retryInMsInSql, slotLeaseName } from './free-slot.ts'
+import { retryTransient } from '#src/db/retry.ts'
+import { findColumn, findOne } from '#src/db/rows.ts'
+import type { JobStatus } from '#src/model/run.ts'
+import type { Schedule, ScheduleKey } from './definition.ts'
+import { inMs, loadFreeInMs, mayBeTriedInSql, retryInMsInSql, slotLeaseName } from './free-slot.ts'
 import { scheduleSlots } from './schema.ts'
 
 /*
  * A worker does a slot under a lease.
  *
- *               take              settle
+ *               take               done
  *     (no row) ──────► at work ──────────► done
  *                        │  ▲
- *      reopen, or died   ▼  │ take
- *                       waiting
+ *    retry, wait, give   ▼  │ take
+ *    back, or died      waiting
  *
  * The lease says who does it; `retry_at` says from when on an unfinished slot may be tried again. `free-slot.ts` says when it
- * may be taken. To settle a slot is to record its outcome for good.
+ * may be taken, `decideSlotEnd` what becomes of it.
  */
 
 /**
@@ -35,17 +38,15 @@ export type SlotLease = {
   readonly attempts: number
   /** Aborts once it is known that another worker has the lease. */
   readonly signal: AbortSignal
-  /** Closes the slot. If `supersedes`, older slots that wait are closed too: their work is done by this one. */
-  settle(outcome: string, supersedes: boolean): Promise<void>
-  /** Lets any worker try the slot again after `afterMs`; `spent` is whether this counts as an attempt. */
-  reopen(afterMs: number, spent: boolean): Promise<void>
+  /** Closes the slot, or lets any worker try it again. */
+  end(end: SlotEnd): Promise<void>
 }
 
 type SlotContext = { readonly pool: Pool; readonly holder: string; readonly log: Logger }
 
 /**
- * Takes a slot, and keeps it until it is settled or reopened. Null if it is done, another worker has it, it waits to be
- * tried again, or its schedule is paused (unless `evenIfPaused`). Whoever lost it changes nothing by settling it.
+ * Takes a slot, and keeps it until the work on it ends. Null if it is done, another worker has it, it waits to be
+ * tried again, or its schedule is paused (unless `evenIfPaused`). Ending a lease that was lost changes nothing.
  */
 export async function takeSlot(
   { pool, holder, log }: SlotContext,
@@ -54,11 +55,14 @@ export async function takeSlot(
   { evenIfPaused }: { readonly evenIfPaused: boolean },
 ): Promise<SlotLease | null> {
   const name = slotLeaseName(key, slot)
-  const lease = await acquireLease(pool, name, holder, log, LEASE_MS, RENEW_EVERY_MS)
+  const lease = await acquireLease(pool, name, holder, log, {
+    lifeMs: LEASE_MS,
+    renewEveryMs: RENEW_EVERY_MS,
+  })
   if ('heldBy' in lease) return null
   let attempts: number | null = null
   try {
-    attempts = await beginAttempt(pool, key, slot, evenIfPaused)
+    attempts = await beginAttempt(pool, key, slot, evenIfPaused, lease.signal)
   } finally {
     if (attempts === null) await lease.release()
   }
@@ -66,60 +70,76 @@ export async function takeSlot(
 }
 
 /**
- * Counts an attempt and returns how many there were; null if there may be none now.
+ * Counts an attempt and returns how many there were; null if there may be none now. `retry_at` keeps others from closing the
+ * slot as superseded while its lease is young.
  *
- * Workers of earlier versions know no lease of a slot, and take one whose `retry_at` has come: they leave this one alone
- * for as long as the lease of a worker that dies at once.
+ * An attempt whose answer was lost is not counted anew. Its number and its `retry_at` are chosen before: a row that has both
+ * is this attempt, so the statement may be repeated.
  */
 async function beginAttempt(
   pool: Pool,
   { schedule, account }: ScheduleKey,
   slot: Date,
   evenIfPaused: boolean,
+  signal: AbortSignal,
 ): Promise<number | null> {
-  const { rows } = await pool.query<{ attempts: number }>(
-    `insert into ferry.schedule_slots as s (account, schedule, slot, attempts, retry_at)
-     select $1, $2, $3::timestamptz, 1, clock_timestamp() + $4 * interval '1 ms'
-     where $5::boolean or not exists (select from ferry.schedule_pauses p where p.schedule = $2 and p.account = $1)
-     on conflict (account, schedule, slot) do update set attempts = s.attempts + 1, retry_at = excluded.retry_at
-       where ${mayBeTriedInSql('s')}
-     returning attempts`,
-    [account, schedule, slot, LEASE_MS, evenIfPaused],
+  const { attempt, retryAt } = await findOne(
+    pool,
+    NextAttempt,
+    `select coalesce(max(attempts), 0) + 1 as attempt, (clock_timestamp() + $4 * interval '1 ms')::text as retry_at
+     from ferry.schedule_slots where account = $1 and schedule = $2 and slot = $3::timestamptz`,
+    [account, schedule, slot, LEASE_MS],
   )
-  return rows[0]?.attempts ?? null
+  const begin = () =>
+    findColumn(
+      pool,
+      z.number(),
+      `insert into ferry.schedule_slots as s (account, schedule, slot, attempts, retry_at)
+       select $1, $2, $3::timestamptz, $4::int, $5::timestamptz
+       where $6::boolean or not exists (select from ferry.schedule_pauses p where p.schedule = $2 and p.account = $1)
+       on conflict (account, schedule, slot) do update set attempts = excluded.attempts, retry_at = excluded.retry_at
+         where ${mayBeTriedInSql('s')} or (s.attempts = excluded.attempts and s.retry_at = excluded.retry_at)
+       returning attempts`,
+      [account, schedule, slot, attempt, retryAt, evenIfPaused],
+    )
+  const [attempts] = await retryTransient(begin, { retryForMs: RENEW_EVERY_MS, signal })
+  return attempts ?? null
 }
+
+const NextAttempt = z.object({ attempt: z.number(), retryAt: z.string() })
 
 function ownSlot(pool: Pool, key: ScheduleKey, slot: Date, attempts: number, lease: Lease): SlotLease {
   const isMine = and(isOf(key), eq(scheduleSlots.slot, slot), isNull(scheduleSlots.done_at))
-
-  /** Ends the lease with what `record` records, or, if it was lost, without. */
-  async function end(record: (client: PoolClient) => Promise<unknown>): Promise<void> {
-    try {
-      await inTransaction(pool, async client => {
-        if (await endLease(client, lease)) await record(client)
-      })
-      lease.wasEnded()
-    } finally {
-      await lease.release()
-    }
-  }
-
   return {
     slot,
     attempts,
     signal: lease.signal,
-    settle: (outcome, supersedes) =>
-      end(async client => {
-        await drizzleOf(client).update(scheduleSlots).set(doneAs(outcome)).where(isMine)
-        if (supersedes) await closeOlder(client, key, slot)
-      }),
-    reopen: (afterMs, spent) =>
-      end(client =>
-        drizzleOf(client)
-          .update(scheduleSlots)
-          .set({ retry_at: inMs(afterMs), attempts: spent ? attempts : attempts - 1 })
-          .where(isMine),
-      ),
+    async end(end) {
+      try {
+        await inTransaction(pool, async client => {
+          if (!(await endLease(client, lease))) return
+          await drizzleOf(client).update(scheduleSlots).set(columnsOf(end, attempts)).where(isMine)
+          if (end.to === 'done' && end.supersedes) await closeOlder(client, key, slot)
+        })
+        lease.wasEnded()
+      } finally {
+        await lease.release()
+      }
+    },
+  }
+}
+
+/** Only an attempt that was made counts. */
+function columnsOf(end: SlotEnd, attempts: number) {
+  switch (end.to) {
+    case 'done':
+      return doneAs(end.outcome)
+    case 'retry after a failure':
+      return { retry_at: inMs(end.afterMs) }
+    case 'wait after a skip':
+      return { retry_at: inMs(end.afterMs), attempts: attempts - 1 }
+    case 'give back':
+      return { retry_at: inMs(0), attempts: attempts - 1 }
   }
 }
 
@@ -127,7 +147,10 @@ function ownSlot(pool: Pool, key: ScheduleKey, slot: Date, attempts: number, lea
 async function closeOlder(client: PoolClient, key: ScheduleKey, slot: Date): Promise<void> {
   const isOlder = and(isOf(key), lt(scheduleSlots.slot, slot), isNull(scheduleSlots.done_at))
   const older = await drizzleOf(client)
-    .select({ slot: scheduleSlots.slot, retryInMs: sql<number>`${sql.raw(retryInMsInSql(SLOTS))}` })
+    .select({
+      slot: scheduleSlots.slot,
+      retryInMs: sql`${sql.raw(retryInMsInSql(SLOTS))}`.mapWith(z.number().parse),
+    })
     .from(scheduleSlots)
     .where(isOlder)
   const slots = older.map(one => ({ ...key, ...one }))
@@ -150,4 +173,34 @@ function doneAs(outcome: string) {
 
 function isOf({ schedule, account }: ScheduleKey) {
   return and(eq(scheduleSlots.account, account), eq(scheduleSlots.schedule, schedule))
+}
+
+/** What becomes of a slot once the work on it has ended. An attempt that was skipped or given back does not count. */
+export type SlotEnd =
+  /** If it `supersedes`, older slots that are free are closed too: their work is done by this one. */
+  | { readonly to: 'done'; readonly outcome: JobStatus; readonly supersedes: boolean }
+  | { readonly to: 'retry after a failure'; readonly afterMs: number }
+  | { readonly to: 'wait after a skip'; readonly afterMs: number }
+  /** Free at once. */
+  | { readonly to: 'give back' }
+
+/** Outcomes that stand even if the job was cut off meanwhile: its work is in Postgres. */
+const STORED: ReadonlySet<JobStatus> = new Set(['succeeded', 'partial', 'held'])
+
+/** `attempts` is how often the slot was begun, this time included. */
+export function decideSlotEnd(
+  { retryAfterMs, skippedAgainAfterMs }: Pick<Schedule, 'retryAfterMs' | 'skippedAgainAfterMs'>,
+  attempts: number,
+  outcome: JobStatus,
+  isCutOff: boolean,
+): SlotEnd {
+  if (STORED.has(outcome)) return { to: 'done', outcome, supersedes: true }
+  if (isCutOff || outcome === 'stopped' || outcome === 'yielded') return { to: 'give back' }
+  if (outcome === 'failed') {
+    const afterMs = retryAfterMs[attempts - 1]
+    if (afterMs !== undefined) return { to: 'retry after a failure', afterMs }
+  } else if (skippedAgainAfterMs !== null) {
+    return { to: 'wait after a skip', afterMs: skippedAgainAfterMs }
+  }
+  return { to: 'done', outcome, supersedes: false }
 }

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
 import { DAY_MS } from '#src/model/duration.ts'
 
-/**
- * Every so many milliseconds since 1970, and an offset (so that slots do not depend on when somebody started), or at a
- * cron time.
- */
+/** An interval since 1970 with an offset, so that slots do not depend on when a worker started; or a cron time. */
 export type Timing =
   | { readonly everyMs: number; readonly offsetMs?: number }
   | { readonly cron: string; readonly timezone: string }
@@ -13,7 +10,7 @@ export type Timing =
 /** No zone sets its clock by more than this. */
 const CLOCK_CHANGE_MS = 2 * 3_600_000
 
-/** How far back the latest tick of a cron time is looked for at first, and how much farther each time it is not there. */
+/** How far back to look for the latest tick of a cron time, and how much farther each time it is not there. */
 const LOOK_BACK_MS = 60_000
 const FARTHER = 8
 

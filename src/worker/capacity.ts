@@ -1,6 +1,6 @@
 /** How many jobs of each account are under way in this worker. */
 export type Capacity = {
-  /** Returns a function that ends the job, or null if the account has as many under way as it may have. */
+  /** Returns a function that ends the job, or null if the account has reached its maximum. */
   take(account: string): (() => void) | null
 }
 

@@ -1,8 +1,16 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
+import { readClock } from '#src/db/clock.ts'
+import { listWithoutSnapshot } from '#src/inventory/history/snapshots.ts'
+import { listFailing } from '#src/inventory/runs/failing-runs.ts'
 import type { NotifierContext } from '#src/notify/notifier.ts'
-import { slotAt } from '#src/schedules/timing.ts'
-import { repeat } from './repeat.ts'
+import type { Questions } from '#src/notify/watch.ts'
+import { areAllFresh, listLate } from '#src/reports/freshness.ts'
+import { listPausedAccounts } from '#src/schedules/control.ts'
+import { slotAt, type Timing } from '#src/schedules/timing.ts'
+import { NIGHT_GRACE_MS } from './freshness-targets.ts'
+import { Loop } from './loop.ts'
 
 export type NotificationContext = {
   readonly pool: Pool
@@ -14,6 +22,23 @@ export type NotificationContext = {
   readonly config: { readonly notify: NotifierContext['settings']; readonly proxy: NotifierContext['proxy'] }
 }
 
+/** The rooms that know what is watched. `nightly` says when snapshots are due. */
+export function questionsOf(nightly: Timing): Questions {
+  return {
+    listLate,
+    listFailing,
+    areAllFresh,
+    /** A schedule that a person paused misses nothing, and neither does an account that was not there yet. */
+    async listMissedNights(client, accounts) {
+      const { now } = await readClock(client)
+      const night = slotAt(nightly, new Date(now.getTime() - NIGHT_GRACE_MS))
+      const paused = await listPausedAccounts(client, snapshotInventory.name)
+      const missed = await listWithoutSnapshot(client, accounts, night)
+      return missed.filter(account => !paused.includes(account)).map(account => ({ account, night }))
+    },
+  }
+}
+
 const LOOK_EVERY_MS = 5_000
 
 /** Tells people what happens until it is disposed of. Loads nothing, and does nothing, if no receiver is set. */
@@ -21,19 +46,19 @@ export async function openNotifications(context: NotificationContext): Promise<A
   const { pool, log, holder, config, nightlyCron: cron, timezone } = context
   const { notify: settings, proxy } = config
   if (settings.webhook === null && settings.heartbeat === null) return new AsyncDisposableStack()
-  const { openNotifier } = await import('#src/notify/notifier.ts')
+  const { Notifier } = await import('#src/notify/notifier.ts')
   const stopping = new AbortController()
-  const notifier = openNotifier({
+  const notifier = new Notifier({
     pool,
     log,
     holder,
     settings,
     proxy,
     accounts: [...context.accounts.keys()],
-    nightBefore: at => slotAt({ cron, timezone }, at),
+    ask: questionsOf({ cron, timezone }),
     signal: stopping.signal,
   })
-  const loop = repeat('notifier', LOOK_EVERY_MS, notifier.look, log)
+  const loop = new Loop('notifier', LOOK_EVERY_MS, () => notifier.look(), log)
   return {
     async [Symbol.asyncDispose]() {
       stopping.abort(new Error('draining'))

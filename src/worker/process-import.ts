@@ -1,8 +1,11 @@
 import type { Job, JobContext, JobSignals } from '#jobs/job.ts'
-import { findImport } from '#src/imports/sending/find-import.ts'
+import { loadSummaryRow } from '#src/imports/reporting/summary.ts'
+import { stepsOf } from '#src/imports/reporting/waits-for.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
 import { listWaitingImports } from '#src/imports/sending/waiting-imports.ts'
+import { findImport } from '#src/imports/sending/work.ts'
 import { isActive } from '#src/model/import.ts'
+import { stepsInWords } from '#src/model/next-step.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { isTransient } from '#src/model/transient-error.ts'
 import type { Processed } from '#src/queue/consumer.ts'
@@ -16,22 +19,20 @@ export type ImportProcessor = {
   readonly jobs: readonly Job[]
   readonly queue: ImportQueue
   readonly capacity: Capacity
-  /** Is told of each import whose work ended here. */
-  readonly onEnd: (importId: bigint) => Promise<void>
 }
 
 export type ImportQueue = Pick<Producer<ImportWakeUp>, 'add' | 'getWaitingCount'>
 
 /**
  * Works on the import that a wake-up names, then enqueues those that may go on: this one too if it has only yielded.
- * Whether there is anything to do, and whether it is this worker's turn, is for Postgres to say. A fault is logged; the
+ * Postgres decides whether there is anything to do, and whether it is this worker's turn. A fault is logged; the
  * reconciler enqueues the import again.
  *
  *     confirmed, resumed ──► wake-up ──► a pass of work ──► wake-ups for those that wait then
  *     reconciler ──────────────▲
  */
 export async function processImport(
-  { context, jobs, queue, capacity, onEnd }: ImportProcessor,
+  { context, jobs, queue, capacity }: ImportProcessor,
   name: string,
   wakeUp: ImportWakeUp,
   signals: JobSignals,
@@ -45,7 +46,7 @@ export async function processImport(
   try {
     const { status } = await job.run(context, wakeUp, signals)
     const wasActive = isActive(head.status)
-    if (wasActive && (status === 'succeeded' || status === 'held')) await onEnd(importId)
+    if (wasActive && (status === 'succeeded' || status === 'held')) await logImportEnd(context, importId)
     if (status === 'stopped') return 'given back'
     if (status !== 'skipped') await enqueueWaiting(context, queue)
   } catch (error) {
@@ -59,7 +60,7 @@ export async function processImport(
   return 'done'
 }
 
-/** Reclaims batches whose claims have expired, and enqueues the imports that could be worked on and that nobody works on. */
+/** Reclaims batches whose claims have expired, and enqueues the imports that wait for a worker. */
 export async function reconcileImports(
   context: Pick<JobContext, 'pool' | 'log' | 'accounts'>,
   queue: ImportQueue,
@@ -68,12 +69,12 @@ export async function reconcileImports(
   if (reclaimed > 0)
     context.log.warn(
       { batches: reclaimed },
-      'Claims of batches had expired; the outcome of these batches is uncertain.',
+      'Claims on batches have expired; the outcome of these batches is unknown.',
     )
   await enqueueWaiting(context, queue)
 }
 
-/** While all workers are busy wake-ups would pile up: as many as there are imports waiting are enough. */
+/** Enqueues one wake-up for each waiting import at most: while all workers are busy, they would pile up. */
 async function enqueueWaiting(
   { pool, accounts }: Pick<JobContext, 'pool' | 'accounts'>,
   queue: ImportQueue,
@@ -83,4 +84,44 @@ async function enqueueWaiting(
   const enqueued = await queue.getWaitingCount()
   if (enqueued === null || enqueued >= waiting.length) return
   for (const id of waiting) await enqueueImport(queue, id)
+}
+
+/** Logs how the work on an import ended, if it has. */
+export async function logImportEnd(
+  { pool, log }: Pick<JobContext, 'pool' | 'log'>,
+  importId: bigint,
+): Promise<void> {
+  const row = await loadSummaryRow(pool, importId)
+  if (!row) return
+  const { account, status, read, sent, rejected, uncertain, pending } = row
+  const counts = {
+    import: row.id,
+    account,
+    page: row.pageId,
+    status,
+    read,
+    sent,
+    rejected,
+    uncertain,
+    pending,
+  }
+  switch (status) {
+    case 'paused': {
+      const { pauseCode: code, pauseRequestId: requestId } = row
+      const words = [row.pauseMessage, row.pauseWhatToDo].filter(Boolean).join(' ')
+      return log.warn(
+        { ...counts, ...(code && { errorCode: code }), ...(requestId && { requestId }) },
+        `An import is paused. ${words} \`ferry imports show ${row.id}\` says what to do.`,
+      )
+    }
+    case 'undecided':
+      return log.warn(
+        counts,
+        `An import waits for a decision about ${uncertain} rows: \`ferry imports show ${row.id}\` lists its batches. ${stepsInWords(stepsOf(row))}`,
+      )
+    case 'completed':
+      return log.info(counts, 'An import is completed.')
+    case 'cancelled':
+      return log.info(counts, 'An import was cancelled.')
+  }
 }

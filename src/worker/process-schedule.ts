@@ -5,33 +5,25 @@ import { isTransient } from '#src/model/transient-error.ts'
 import type { Processed } from '#src/queue/consumer.ts'
 import type { ScheduleWakeUp } from '#src/queue/messages.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
-import type { Due } from '#src/schedules/due.ts'
-import type { FindDue } from '#src/schedules/find-due.ts'
-import { type SlotLease, takeSlot } from '#src/schedules/slot-lease.ts'
+import type { Due, DueFinder } from '#src/schedules/find-due.ts'
+import { decideSlotEnd, takeSlot } from '#src/schedules/slot-lease.ts'
 import type { Capacity } from './capacity.ts'
 
 export type ScheduleProcessor = {
   readonly context: JobContext
   readonly jobs: readonly Job[]
   readonly schedules: readonly Schedule[]
-  readonly findDue: FindDue
+  readonly dueFinder: Pick<DueFinder, 'find'>
   readonly capacity: Capacity
-  /** Is told how each run ends. */
+  /** Called with each finished run. */
   readonly onRun: (run: RunResult) => void
 }
 
-/** Outcomes that stand even if the job was cut off meanwhile: its work is in Postgres. */
-const STORED: ReadonlySet<JobOutcome['status']> = new Set(['succeeded', 'partial', 'held'])
-
 /**
- * Does what is due of the schedule that a wake-up names, unless another worker does it or the account has as many jobs
- * under way here as it may have; the reconciler looks at it again then.
+ * Does what is due of the schedule that a wake-up names, unless another worker does it or the account has
+ * reached its maximum of jobs here; the reconciler looks at it again then.
  *
- *     wake-up ──► due ──► slot lease ──► job ──┬─ succeeded, partial, held ──► done
- *                                              ├─ failed, attempts left ─────► again after a pause
- *                                              ├─ failed, no attempt left ───► done (failed)
- *                                              ├─ skipped ───────────────────► done, or again after a pause
- *                                              └─ stopped, yielded, cut off ─► free at once, the attempt not counted
+ *     wake-up ──► due ──► slot lease ──► job ──► what becomes of the slot (`decideSlotEnd`)
  *
  * A fault of the job itself is logged and counts as failed. Throws only if Postgres cannot be reached: then the lease
  * expires by itself and the slot is free.
@@ -41,7 +33,7 @@ export async function processSchedule(
   { job: name, account }: ScheduleWakeUp,
   signals: JobSignals,
 ): Promise<Processed> {
-  const { context, jobs, schedules, findDue, capacity } = processor
+  const { context, jobs, schedules, dueFinder, capacity } = processor
   const job = jobs.find(candidate => candidate.name === name)
   const schedule = schedules.find(one => one.schedule === name && one.account === account)
   if (!job || !schedule) {
@@ -52,7 +44,7 @@ export async function processSchedule(
   const free = capacity.take(account)
   if (!free) return 'done'
   try {
-    const due = (await findDue([schedule])).due[0]?.slot
+    const due = (await dueFinder.find([schedule])).due[0]?.slot
     return due ? await doSlot(processor, job, schedule, due, signals) : 'done'
   } finally {
     free()
@@ -75,11 +67,9 @@ async function doSlot(
   const cutOff = AbortSignal.any([signals.cutOff, lease.signal])
   const { status, runs = [] } = await runJob({ ...context, log }, job, account, due, { ...signals, cutOff })
   for (const run of runs) onRun(run)
-  if (cutOff.aborted && !STORED.has(status)) {
-    await lease.reopen(0, false)
-    return 'given back'
-  }
-  return settle(lease, schedule, status)
+  const end = decideSlotEnd(schedule, lease.attempts, status, cutOff.aborted)
+  await lease.end(end)
+  return end.to === 'give back' ? 'given back' : 'done'
 }
 
 async function runJob(
@@ -100,31 +90,5 @@ async function runJob(
         'The job failed.',
       )
     return { status: 'failed' }
-  }
-}
-
-async function settle(
-  lease: SlotLease,
-  { skippedAgainAfterMs, retryAfterMs }: Schedule,
-  status: JobOutcome['status'],
-): Promise<Processed> {
-  switch (status) {
-    case 'stopped':
-    case 'yielded':
-      await lease.reopen(0, false)
-      return 'given back'
-    case 'skipped':
-      if (skippedAgainAfterMs === null) await lease.settle(status, false)
-      else await lease.reopen(skippedAgainAfterMs, false)
-      return 'done'
-    case 'failed': {
-      const pauseMs = retryAfterMs[lease.attempts - 1]
-      if (pauseMs === undefined) await lease.settle(status, false)
-      else await lease.reopen(pauseMs, true)
-      return 'done'
-    }
-    default:
-      await lease.settle(status, true)
-      return 'done'
   }
 }

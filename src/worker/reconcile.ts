@@ -1,36 +1,39 @@
 import type { Pool } from 'pg'
+import { z } from 'zod'
 import type { JobContext } from '#jobs/job.ts'
 import type { ClockReading } from '#src/db/clock.ts'
-import { onlyRow } from '#src/db/rows.ts'
+import { findOne } from '#src/db/rows.ts'
 import { recordWorker, SEEN_EVERY_MS } from '#src/db/workers.ts'
 import { ANY_EXPIRED_IN_SQL } from '#src/imports/sending/reclaim.ts'
 import { ANY_UNFINISHED_IN_SQL as ANY_UNFINISHED_IMPORT_IN_SQL } from '#src/imports/sending/waiting-imports.ts'
-import { ANY_UNFINISHED_IN_SQL as ANY_UNFINISHED_RUN_IN_SQL, failLostRuns } from '#src/inventory/lost-runs.ts'
+import {
+  ANY_UNFINISHED_IN_SQL as ANY_UNFINISHED_RUN_IN_SQL,
+  failLostRuns,
+} from '#src/inventory/runs/lost-runs.ts'
 import type { ImportWakeUp, ScheduleWakeUp } from '#src/queue/messages.ts'
 import type { Producer } from '#src/queue/producer.ts'
-import { ANY_MISSING_IN_SQL, type InventoryPromise, savePromises } from '#src/reports/promises.ts'
+import {
+  ANY_MISSING_IN_SQL,
+  type FreshnessTarget,
+  saveFreshnessTargets,
+} from '#src/reports/freshness-targets.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
-import type { FindDue } from '#src/schedules/find-due.ts'
+import type { DueFinder } from '#src/schedules/find-due.ts'
 import { reconcileImports } from './process-import.ts'
 import { enqueueSchedule } from './wake-ups.ts'
 
 /*
  * Postgres knows what is due; the queue only wakes workers. The reconciler asks Postgres, and enqueues a wake-up for what
- * is due, to be tried again, or left by a lost worker. It may enqueue too often, never too seldom. Each worker runs one by
- * a timer of its own, which a queue that was wiped cannot stop.
+ * is due, waits for another attempt, or was left by a lost worker. It may enqueue too often, never too seldom. Each worker
+ * runs one by a timer of its own, which a queue that was wiped cannot stop.
  */
-
-export type Reconciler = {
-  /** Looks once; returns in how many milliseconds it is worth looking again, or Infinity if nothing is waiting. */
-  look(): Promise<number>
-}
 
 /** What a worker says of itself in Postgres. */
 export type WorkerFacts = {
   /** The version of Ferry, for those who look at its workers. */
   readonly version?: string | null
   /** How old the data of its accounts may be: written again if somebody has removed it. */
-  readonly promises?: readonly InventoryPromise[]
+  readonly targets?: readonly FreshnessTarget[]
 }
 
 export type Producers = {
@@ -41,74 +44,92 @@ export type Producers = {
 /** However many schedules there are, a worker looks no more often than this for the next one. */
 const LOOK_AGAIN_MS = 200
 
-/** NTP keeps machines within milliseconds; a difference of seconds confuses whoever compares logs. */
+/** NTP keeps machines within milliseconds; a difference of seconds confuses people who compare logs. */
 const TOLERATED_MS = 3_000
 
-export function createReconciler(
-  context: Pick<JobContext, 'pool' | 'log' | 'accounts' | 'holder'>,
-  findDue: FindDue,
-  queues: Producers,
-  schedules: readonly Schedule[],
-  { version = null, promises = [] }: WorkerFacts = {},
-): Reconciler {
-  const { log } = context
-  let clockIsWrong = false
-  let recordedAtMs = Number.NEGATIVE_INFINITY
+type Context = Pick<JobContext, 'pool' | 'log' | 'accounts' | 'holder'>
 
-  return {
-    async look() {
-      const { due, nextInMs, clock } = await findDue(schedules)
-      watchClock(clock)
-      for (const { schedule, slot } of due) {
-        log.debug(
-          { schedule: schedule.schedule, account: schedule.account, ...slot },
-          'The reconciler enqueues a schedule that is due.',
-        )
-        await enqueueSchedule(queues.sync, schedule, clock.now)
-      }
-      await queues.sync.lookAgain()
-      await queues.import.lookAgain()
-      const unfinished = await lookForUnfinished(context.pool, promises)
-      for (const run of unfinished.runs ? await failLostRuns(context.pool) : []) {
-        log.warn({ run }, 'A run was marked failed: its worker was lost.')
-      }
-      if (unfinished.promises) await savePromises(context.pool, promises)
-      if (unfinished.imports) await reconcileImports(context, queues.import)
-      await recordPresence()
-      return Math.max(nextInMs, LOOK_AGAIN_MS)
-    },
+export class Reconciler {
+  readonly #context: Context
+  readonly #dueFinder: Pick<DueFinder, 'find'>
+  readonly #queues: Producers
+  readonly #schedules: readonly Schedule[]
+  readonly #facts: Required<WorkerFacts>
+  #clockIsWrong = false
+  #recordedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(
+    context: Context,
+    dueFinder: Pick<DueFinder, 'find'>,
+    queues: Producers,
+    schedules: readonly Schedule[],
+    { version = null, targets = [] }: WorkerFacts = {},
+  ) {
+    this.#context = context
+    this.#dueFinder = dueFinder
+    this.#queues = queues
+    this.#schedules = schedules
+    this.#facts = { version, targets }
   }
 
-  async function recordPresence(): Promise<void> {
-    if (performance.now() - recordedAtMs < SEEN_EVERY_MS) return
-    await recordWorker(context.pool, context.holder, version, context.accounts.keys())
-    recordedAtMs = performance.now()
+  /** Looks once; returns in how many milliseconds it is worth looking again, or Infinity if nothing is waiting. */
+  async look(): Promise<number> {
+    const { pool, log } = this.#context
+    const { sync, import: imports } = this.#queues
+    const { targets } = this.#facts
+    const { due, nextInMs, clock } = await this.#dueFinder.find(this.#schedules)
+    this.#watchClock(clock)
+    for (const { schedule, slot } of due) {
+      log.debug(
+        { schedule: schedule.schedule, account: schedule.account, ...slot },
+        'The reconciler enqueues a schedule that is due.',
+      )
+      await enqueueSchedule(sync, schedule, clock.now)
+    }
+    await sync.lookAgain()
+    await imports.lookAgain()
+    const unfinished = await lookForUnfinished(pool, targets)
+    for (const run of unfinished.runs ? await failLostRuns(pool) : []) {
+      log.warn({ run }, 'A run was marked failed: its worker was lost.')
+    }
+    if (unfinished.targets) await saveFreshnessTargets(pool, targets)
+    if (unfinished.imports) await reconcileImports(this.#context, imports)
+    await this.#recordPresence()
+    return Math.max(nextInMs, LOOK_AGAIN_MS)
   }
 
-  function watchClock({ aheadMs, roundTripMs }: ClockReading): void {
+  async #recordPresence(): Promise<void> {
+    if (performance.now() - this.#recordedAtMs < SEEN_EVERY_MS) return
+    const { pool, holder, accounts } = this.#context
+    await recordWorker(pool, holder, this.#facts.version, accounts.keys())
+    this.#recordedAtMs = performance.now()
+  }
+
+  #watchClock({ aheadMs, roundTripMs }: ClockReading): void {
     const isWrong = Math.abs(aheadMs) - roundTripMs / 2 > TOLERATED_MS
-    if (isWrong && !clockIsWrong) {
+    if (isWrong && !this.#clockIsWrong) {
       const seconds = `${Math.round(Math.abs(aheadMs) / 1_000)} s`
-      log.warn(
+      this.#context.log.warn(
         `This machine's clock is ${seconds} ${aheadMs > 0 ? 'ahead of' : 'behind'} the database's. Schedules use the ` +
           "database's clock, so nothing is missed; the times in this machine's log are wrong. Set both clocks by NTP.",
       )
-    } else if (!isWrong && clockIsWrong) {
-      log.info("This machine's clock agrees with the database's again.")
+    } else if (!isWrong && this.#clockIsWrong) {
+      this.#context.log.info("This machine's clock agrees with the database's again.")
     }
-    clockIsWrong = isWrong
+    this.#clockIsWrong = isWrong
   }
 }
 
-type Unfinished = { readonly runs: boolean; readonly imports: boolean; readonly promises: boolean }
+const Unfinished = z.object({ runs: z.boolean(), imports: z.boolean(), targets: z.boolean() })
 
-/** Whether there is anything to look at more closely: most looks of a worker find that there is not. */
-async function lookForUnfinished(pool: Pool, promises: readonly InventoryPromise[]): Promise<Unfinished> {
-  const { rows } = await pool.query<Unfinished>(
+/** Says what to look at more closely, in one statement: most looks find nothing. */
+function lookForUnfinished(pool: Pool, targets: readonly FreshnessTarget[]) {
+  return findOne(
+    pool,
+    Unfinished,
     `select ${ANY_UNFINISHED_RUN_IN_SQL} as runs,
        ${ANY_UNFINISHED_IMPORT_IN_SQL} or ${ANY_EXPIRED_IN_SQL} as imports,
-       ${ANY_MISSING_IN_SQL} as promises`,
-    [promises.map(({ account }) => account), promises.map(({ resource }) => resource)],
+       ${ANY_MISSING_IN_SQL} as targets`,
+    [targets.map(({ account }) => account), targets.map(({ resource }) => resource)],
   )
-  return onlyRow(rows, 'the look for unfinished work')
 }

@@ -69,7 +69,7 @@ function describe(run: RunResult): Line {
   const more = message === null ? '' : ` ${message}`
   switch (run.status) {
     case 'failed':
-      // Whoever interrupted it knows, and another worker goes on.
+      // The person who interrupted it knows, and another worker continues.
       if (errorCode === 'Interrupted') {
         return { level: 'info', text: `A sync was cut off; nothing was applied.${more}`, details }
       }

@@ -1,21 +1,21 @@
+import type { Logger } from 'pino'
 import type { Job, JobContext } from '#jobs/job.ts'
 import { loadInstallation } from '#src/db/installation.ts'
 import { retryTransient } from '#src/db/retry.ts'
 import { removeWorker } from '#src/db/workers.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import type { RunResult } from '#src/model/run.ts'
+import { succeedsWithin } from '#src/model/within.ts'
 import type { QueueBackend } from '#src/queue/backend.ts'
-import { openConsumer } from '#src/queue/consumer.ts'
+import { Consumer } from '#src/queue/consumer.ts'
 import type { ImportWakeUp, QueueName, ScheduleWakeUp } from '#src/queue/messages.ts'
 import { type ScheduleDefinition, schedulesOf } from '#src/schedules/definition.ts'
-import { createFindDue } from '#src/schedules/find-due.ts'
+import { DueFinder } from '#src/schedules/find-due.ts'
 import { createCapacity } from './capacity.ts'
-import { drain } from './drain.ts'
-import { createImportReport } from './import-log.ts'
+import { Loop } from './loop.ts'
 import { processImport } from './process-import.ts'
 import { processSchedule } from './process-schedule.ts'
-import { createReconciler, type WorkerFacts } from './reconcile.ts'
-import { repeat } from './repeat.ts'
+import { Reconciler, type WorkerFacts } from './reconcile.ts'
 import { createRunReport } from './run-log.ts'
 
 export type FerryWorker = {
@@ -36,15 +36,15 @@ export type WorkerContext = JobContext & {
 export type WorkerOptions = WorkerFacts & {
   readonly jobs: readonly Job[]
   readonly schedules: readonly ScheduleDefinition[]
-  /** Is told how each run ends. */
+  /** Called with each finished run. */
   readonly onRun?: (run: RunResult) => void
   /** How often the reconciler looks at least; null: never. */
   readonly reconcileEveryMs?: number | null
 }
 
 /**
- * As many jobs of one account, and as many of its imports, are under way in one worker at most. They are counted apart for
- * each account, so one whose platform hangs delays no other. They mostly wait for the platform: how many of them
+ * Jobs of one account under way in one worker, at most, and as many of its imports. Each account is counted by itself, so
+ * one whose platform hangs delays no other. They mostly wait for the platform: how many of them
  * work at once is another setting (`FERRY_WORKER_CONCURRENCY`).
  */
 const MAX_PER_ACCOUNT = 4
@@ -60,10 +60,10 @@ export async function openWorker(
 ): Promise<FerryWorker> {
   const { pool, log, catchUpMs } = context
   const { createdAt: installedAt } = await retryTransient(() => loadInstallation(pool))
-  const findDue = createFindDue({ pool, log, catchUpMs, installedAt })
+  const dueFinder = new DueFinder({ pool, log, catchUpMs, installedAt })
   const schedules = schedulesOf(definitions, context.accounts.keys())
   const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
-  const reconciler = createReconciler(context, findDue, queues, schedules, facts)
+  const reconciler = new Reconciler(context, dueFinder, queues, schedules, facts)
 
   const draining = new AbortController()
   const { signal } = draining
@@ -72,7 +72,7 @@ export async function openWorker(
     context,
     jobs,
     schedules,
-    findDue,
+    dueFinder,
     capacity: createCapacity(MAX_PER_ACCOUNT),
     onRun(run: RunResult) {
       report(run)
@@ -84,25 +84,24 @@ export async function openWorker(
     jobs,
     queue: queues.import,
     capacity: createCapacity(MAX_PER_ACCOUNT),
-    onEnd: createImportReport(context),
   }
   const concurrency = MAX_PER_ACCOUNT * context.accounts.size + 1
   const consumers = [
-    await openConsumer<ScheduleWakeUp>(
-      'sync: worker',
-      process => backend.openWorker('sync', process, concurrency),
-      (job, cutOff) => processSchedule(scheduleProcessor, job.data, { signal, cutOff }),
-      backend.outage,
-    ),
-    await openConsumer<ImportWakeUp>(
-      'import: worker',
-      process => backend.openWorker('import', process, concurrency),
-      (job, cutOff) => processImport(importProcessor, job.name, job.data, { signal, cutOff }),
-      backend.outage,
-    ),
+    await Consumer.open<ScheduleWakeUp>({
+      what: 'sync: worker',
+      open: process => backend.openWorker('sync', process, concurrency),
+      process: (job, cutOff) => processSchedule(scheduleProcessor, job.data, { signal, cutOff }),
+      outage: backend.outage,
+    }),
+    await Consumer.open<ImportWakeUp>({
+      what: 'import: worker',
+      open: process => backend.openWorker('import', process, concurrency),
+      process: (job, cutOff) => processImport(importProcessor, job.name, job.data, { signal, cutOff }),
+      outage: backend.outage,
+    }),
   ]
   const timer =
-    reconcileEveryMs === null ? null : repeat('reconciler', reconcileEveryMs, reconciler.look, log)
+    reconcileEveryMs === null ? null : new Loop('reconciler', reconcileEveryMs, () => reconciler.look(), log)
 
   return {
     async countWaiting() {
@@ -127,4 +126,35 @@ export async function openWorker(
       await Promise.all(Object.values(queues).map(queue => queue.close()))
     },
   }
+}
+
+type Drained = Pick<Consumer<unknown>, 'underWay' | 'stop' | 'abort' | 'close'>
+
+/**
+ * Stops the consumers and a timer within `deadlineMs`: five sixths of it for what is under way to end, then a twelfth for
+ * what is cut off, and a twelfth for the queue to answer.
+ */
+export async function drain(
+  consumers: readonly Drained[],
+  timer: { stop(): Promise<void> } | null,
+  deadlineMs: number,
+  log: Logger,
+): Promise<void> {
+  const stopped = [...consumers.map(consumer => consumer.stop()), timer?.stop()]
+  const underWay = () => consumers.flatMap(consumer => [...consumer.underWay])
+  if (!(await succeedsWithin((deadlineMs * 10) / 12, settled(underWay)))) {
+    log.warn({ jobs: underWay().length }, 'Cutting off the work that has not ended, and giving it back.')
+    for (const consumer of consumers) consumer.abort()
+    await succeedsWithin(deadlineMs / 12, settled(underWay))
+  }
+  // BullMQ would wait without end for a Redis that does not answer, here and in a close that is not forced.
+  if (!(await succeedsWithin(deadlineMs / 12, Promise.all(stopped)))) {
+    const seconds = (deadlineMs / 12_000).toFixed(1)
+    log.warn(`The queue did not answer within ${seconds} s; exiting without closing it.`)
+  }
+  await Promise.all(consumers.map(consumer => consumer.close()))
+}
+
+async function settled(underWay: () => readonly Promise<unknown>[]): Promise<void> {
+  while (underWay().length > 0) await Promise.allSettled(underWay())
 }

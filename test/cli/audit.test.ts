@@ -122,7 +122,7 @@ describe('ferry audit', () => {
 
   test('prints control characters of a reason as harmless ones', async () => {
     await using cli = await openCli()
-    expect((await cli.ferryRun('audit')).stdout).toBe('Nobody has done anything by hand yet.\n')
+    expect((await cli.ferryRun('audit')).stdout).toBe('No manual actions yet.\n')
     await cli.ferryRun('schedules pause prune --as \u001b[31mada --because a\u0007b\nc')
     const { stdout } = await cli.ferryRun('audit')
     expect(stdout).toMatch(/\ufffd\[31mada +pause +schedule prune +\* +a\ufffdb\ufffdc$/m)

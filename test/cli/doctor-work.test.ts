@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { recordWorker, SILENT_AFTER_MS } from '#src/db/workers.ts'
 import { whyStuck } from '#src/imports/reporting/stuck.ts'
 import type { ImportStatus } from '#src/model/import.ts'
-import { savePromises } from '#src/reports/promises.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { ageImport } from '#test/support/age-import.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { type Cli, openCli, syncAs } from './open-cli.ts'
@@ -35,7 +35,7 @@ describe('an import that waits for a person', () => {
     ],
     [
       'staging',
-      'Its file has been checked. Nothing is sent until somebody confirms it',
+      'Its file has been checked. Nothing is sent until you confirm it',
       ['ferry imports cancel 1'],
     ],
   ] as const)(
@@ -110,7 +110,7 @@ describe('an import that should go on by itself', () => {
     expect(lines).toMatchObject([
       {
         status: 'fail',
-        found: 'import 1 of account default (10 rows left): no live worker has this account',
+        found: 'import 1 of account default (10 rows left): no worker is processing it',
       },
     ])
     expect(commandsIn(lines[0]?.whatToDo)).toEqual(['ferry worker', 'ferry imports resume 1 --wait'])
@@ -125,7 +125,7 @@ describe('an import that should go on by itself', () => {
     await recordWorker(cli.ferry.pool, 'w', null, ['default'])
     const { code, lines } = await examine(cli, 'imports')
     expect(lines).toMatchObject([
-      { status: 'fail', found: expect.stringMatching(/\(10 rows left\): no row was sent for 20 min/) },
+      { status: 'fail', found: expect.stringMatching(/\(10 rows left\): no row has been sent for 20 min/) },
     ])
     expect(commandsIn(lines[0]?.whatToDo)).toEqual(['ferry imports watch 1', 'ferry imports show 1'])
     expect(code).toBe(1)
@@ -154,10 +154,10 @@ describe('an import that should go on by itself', () => {
 })
 
 describe('an inventory', () => {
-  test('that is older than promised is a failure, with why and the command that reads it', async () => {
+  test('that is older than its freshness target is a failure, with why and the command that reads it', async () => {
     await using cli = await openCli({ rules: 1 })
     await cli.ferryRun('sync all')
-    await savePromises(cli.ferry.pool, [{ ...PROMISE, account: 'default', folders: ['0'] }])
+    await saveFreshnessTargets(cli.ferry.pool, [{ ...FRESHNESS_TARGET, account: 'default', folders: ['0'] }])
     expect((await examine(cli, 'inventories')).lines).toMatchObject([{ status: 'ok' }])
     await ageRuns(cli.ferry.pool, '2 days')
     const { code, lines } = await examine(cli, 'inventories')
@@ -172,7 +172,7 @@ describe('an inventory', () => {
 
   test('that was never read is a failure once a run of it failed', async () => {
     await using cli = await openCli()
-    await savePromises(cli.ferry.pool, [{ ...PROMISE, account: 'default', folders: ['0'] }])
+    await saveFreshnessTargets(cli.ferry.pool, [{ ...FRESHNESS_TARGET, account: 'default', folders: ['0'] }])
     expect((await examine(cli, 'inventories')).lines).toMatchObject([{ status: 'warn' }])
     await syncAs(cli, 'default', { wrongKey: true })
     const { lines } = await examine(cli, 'inventories')
@@ -226,7 +226,7 @@ describe('workers', () => {
       { status: 'warn', found: expect.stringContaining(`process ${process.pid}, has been silent since`) },
       {
         status: 'fail',
-        found: 'work is due, and no worker is alive',
+        found: 'work is due, but no worker is alive',
         whatToDo: expect.stringContaining('`ferry worker`'),
       },
     ])

@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { accountsFile, openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
-const SERVERS = { ...PROMISE, resource: 'mcp-servers', promiseMs: 90_000_000, folders: null } as const
+const SERVERS = {
+  ...FRESHNESS_TARGET,
+  resource: 'mcp-servers',
+  promiseMs: 90_000_000,
+  folders: null,
+} as const
 
 test('`ferry freshness` exits 3 while an inventory is late or was never read, and 0 once all are fresh', async () => {
   await using cli = await openCli({ rules: 2, servers: 1 })
@@ -16,7 +21,7 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
     { account: 'default', inventory: 'mcp-servers', state: 'never', whyLate: 'no run' },
   ])
 
-  await savePromises(cli.ferry.pool, [PROMISE, SERVERS])
+  await saveFreshnessTargets(cli.ferry.pool, [FRESHNESS_TARGET, SERVERS])
   await cli.sync()
   expect((await cli.ferryRun('freshness')).code).toBe(3)
   await cli.sync({ resource: 'mcp-servers' })
@@ -54,13 +59,13 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
 
 test('`ferry report` says beside its rows which of their inventories are late, and changes nothing else', async () => {
   await using cli = await openCli({ rules: 2, servers: 1 })
-  await savePromises(cli.ferry.pool, [PROMISE, SERVERS])
+  await saveFreshnessTargets(cli.ferry.pool, [FRESHNESS_TARGET, SERVERS])
   await cli.sync()
   const fresh = await cli.ferryRun('report rules_by_folder --json')
   expect(fresh).toMatchObject({ code: 0, stderr: '' })
   await ageRuns(cli.ferry.pool, '1 hour', 1n)
   const late =
-    /^ferry: these are older than promised: alert-rules of account default \(last read 2\d{3}-.*\)\. `ferry freshness` says why\.\n$/
+    /^ferry: these are older than their freshness target: alert-rules of account default \(last read 2\d{3}-.*\)\. `ferry freshness` shows why\.\n$/
   const aged = await cli.ferryRun('report rules_by_folder --json')
   expect(aged).toEqual({ ...fresh, stderr: expect.stringMatching(late) })
   expect((await cli.ferryRun('report mcp_by_team')).stderr).toContain(
@@ -70,12 +75,12 @@ test('`ferry report` says beside its rows which of their inventories are late, a
   expect((await cli.ferryRun('report freshness')).stderr).toBe('')
 })
 
-test('without a worker nothing is promised, and `ferry freshness` says so', async () => {
+test('without a worker nothing is targeted, and `ferry freshness` says so', async () => {
   await using cli = await openCli({ rules: 2, servers: 1 })
   expect((await cli.ferryRun('sync all')).code).toBe(0)
   const ended = await cli.ferryRun('freshness')
-  expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('nobody has said') })
-  expect(ended.stdout).toContain('no promise')
+  expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('no freshness target is set') })
+  expect(ended.stdout).toContain('no target')
 })
 
 test('`ferry freshness` shows an account that is no longer configured, and one that was never synced', async () => {
@@ -89,13 +94,13 @@ test('`ferry freshness` shows an account that is no longer configured, and one t
   }
   const shown = jsonLines(await cli.ferryRun('freshness --json', settings))
   expect(shown.map(({ account, inventory, state }) => `${account} ${inventory} ${state}`)).toEqual([
-    'default alert-rules no promise',
+    'default alert-rules no target',
     'new alert-rules never',
     'new mcp-servers never',
   ])
 })
 
-test('a worker promises when it starts, by its settings', async () => {
+test('a worker targets when it starts, by its settings', async () => {
   await using cli = await openCli({ rules: 2 })
   await using worker = cli.ferryStart('worker --json', {
     FERRY_POLL_EVERY: '20s',
@@ -103,11 +108,11 @@ test('a worker promises when it starts, by its settings', async () => {
   })
   await worker.printed('"pid"')
   const rows = await cli.query(
-    'select account, resource, promise::text from ferry.inventory_promises order by 2',
+    'select account, resource, target::text from ferry.freshness_targets order by 2',
   )
   expect(rows).toEqual([
-    { account: 'default', resource: 'alert-rules', promise: '00:01:00' },
-    { account: 'default', resource: 'mcp-servers', promise: '25:00:00' },
+    { account: 'default', resource: 'alert-rules', target: '00:01:00' },
+    { account: 'default', resource: 'mcp-servers', target: '25:00:00' },
   ])
   const limits = 'select operation, calls_per_minute as allowed from ferry.platform_limits order by operation'
   expect(await cli.query(limits)).toEqual([

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { HEARTBEAT_FILE, openHeartbeat } from '#src/cli/heartbeat.ts'
+import { HEARTBEAT_FILE, Heartbeat } from '#src/cli/heartbeat.ts'
 import { readConfig } from '#src/config.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import { openTestDatabase, withDatabase } from '../support/database.ts'
+import { holdLease, leasesOf } from '../support/leases.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const log = pino({ level: 'silent' })
@@ -18,7 +19,7 @@ test('a worker that reaches Postgres touches the file that the image looks at, a
   const config = readConfig({ FERRY_DATA_DIR: await directory() })
   await using opened = openDatabase(database.url, log)
   const { pool } = opened
-  const heartbeat = openHeartbeat({ pool, config, holder: 'test', log })
+  const heartbeat = new Heartbeat({ pool, config, holder: 'test', log })
   await waitFor(() => existsSync(join(config.dataDir, HEARTBEAT_FILE)), { what: 'a heartbeat' })
   await heartbeat[Symbol.asyncDispose]()
   expect(existsSync(join(config.dataDir, HEARTBEAT_FILE))).toBe(false)
@@ -26,19 +27,31 @@ test('a worker that reaches Postgres touches the file that the image looks at, a
   expect(dockerfile).toContain(`"$FERRY_DATA_DIR/${HEARTBEAT_FILE}"`)
 })
 
+test('a heartbeat has given its lease up once the file is there, so that the next one finds it free', async () => {
+  await using database = await openTestDatabase()
+  const config = readConfig({ FERRY_DATA_DIR: await directory() })
+  await using opened = openDatabase(database.url, log)
+  const { pool } = opened
+  // Another worker's heartbeat is under way all the time.
+  await holdLease(pool, 'alive:other')
+  await using _ = new Heartbeat({ pool, config, holder: 'test', log })
+  await waitFor(() => existsSync(join(config.dataDir, HEARTBEAT_FILE)), { what: 'a heartbeat' })
+  expect((await leasesOf(pool)).map(({ name }) => name)).toEqual(['alive:other'])
+})
+
 test('one that does not reach Postgres has no heartbeat, and goes on', async () => {
   const config = readConfig({ FERRY_DATA_DIR: await directory() })
   const pool = new Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/nowhere' })
   const failed = Promise.withResolvers<void>()
   const listening = { ...log, debug: () => failed.resolve() } as typeof log
-  await using _ = openHeartbeat({ pool, config, holder: 'test', log: listening })
+  await using _ = new Heartbeat({ pool, config, holder: 'test', log: listening })
   await failed.promise
   expect(existsSync(join(config.dataDir, HEARTBEAT_FILE))).toBe(false)
   await pool.end()
 })
 
 test.each([
-  ['takes no writes', (name: string) => `alter database ${name} set default_transaction_read_only = on`],
+  ['accepts no writes', (name: string) => `alter database ${name} set default_transaction_read_only = on`],
   ['shows the tables, and no more', (name: string) => `alter database ${name} set role pg_read_all_data`],
 ])('one whose Postgres answers but %s has no heartbeat', async (_, setting) => {
   await using database = await openTestDatabase()
@@ -52,7 +65,7 @@ test.each([
   expect((await store.pool.query('select 1 as n')).rows).toEqual([{ n: 1 }])
   const failed = Promise.withResolvers<void>()
   const listening = { ...log, debug: () => failed.resolve() } as typeof log
-  await using _heartbeat = openHeartbeat({ pool: store.pool, config, holder: 'test', log: listening })
+  await using _heartbeat = new Heartbeat({ pool: store.pool, config, holder: 'test', log: listening })
   await failed.promise
   expect(existsSync(join(config.dataDir, HEARTBEAT_FILE))).toBe(false)
 })

@@ -42,7 +42,7 @@ test('who asks for a moment before the first reading of an account is told that 
   expect(before).toMatchObject({ code: 0, stdout: 'None found.\n' })
   expect(before.stderr).toMatch(
     new RegExp(
-      `^ferry: what alert-rules there were at 2020-01-01 .* is not known: the first reading was of account default at ${at}, of account other at ${at}\\.\\n$`,
+      `^ferry: the alert-rules of 2020-01-01 .* are not known: the first reading was of account default at ${at}, of account other at ${at}\\.\\n$`,
     ),
   )
   expect(await note('rules list --as-of 2020-01-01 --account other --json')).not.toContain('default')

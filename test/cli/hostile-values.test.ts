@@ -23,7 +23,15 @@ const HOSTILE = {
 } as const
 
 /** These take any text. A new parameter is refused a hostile value, or is named here. */
-const TAKES_ANY_TEXT = ['--name', '--by', '--because', '--out', 'audit --as', 'address', 'import --method']
+const TAKES_ANY_TEXT = [
+  '--name',
+  '--by',
+  '--because',
+  '--out',
+  'audit --as',
+  'address',
+  'import --method',
+].concat(['at --team', 'at --match'])
 
 /** Who does something may have any name. */
 const isActor = (command: Command, name: string) =>
@@ -53,6 +61,7 @@ function wordsOf({ path, command }: Leaf, parameter: Parameter, value: string, f
     a: '1',
     b: '2',
     inventory: 'alert-rules',
+    time: '1h',
     name: path[0] === 'report' ? 'nights' : 'prune',
     file,
     '--page': '1',
@@ -101,7 +110,7 @@ function faultsOf(
     stderr.includes(text),
   )
   return [
-    /\n {4}at |not expected/.test(shown) && 'a stack',
+    /\n {4}at |is unexpected/.test(shown) && 'a stack',
     /[^\P{Cc}\n]|\p{Bidi_Control}/u.test(shown) && 'control characters',
     stderr.length > 1_000 && `${stderr.length} characters`,
     stderr.trim().split('\n').length > 3 && 'many lines',

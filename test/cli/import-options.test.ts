@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { addOptions } from '#src/cli/import/options.ts'
-import { columnsOfProducts } from '#src/cli/import/products.ts'
+import { addOptions, columnsOfProducts } from '#src/cli/import/options.ts'
 import { fieldsOf, nameOf } from '#src/imports/staging/file/header.ts'
 import { PRESET_NAMES, PRESETS } from '#src/imports/staging/presets/presets.ts'
 

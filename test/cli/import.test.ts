@@ -118,7 +118,7 @@ describe('ferry import --yes --wait', () => {
     expect((await cli.ferryRun('imports rejects 1')).stdout).toBe(readFileSync(out, 'utf8'))
     expect(await cli.ferryRun(`imports rejects 1 --out ${out}`)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('exists; name a file that does not'),
+      stderr: expect.stringContaining('already exists; name a new file'),
     })
     writeFileSync(out, readFileSync(out, 'utf8').replace('nobody', 'somebody@example.com'))
     expect(await cli.ferryRun(`import ${out} ${PAGE} --yes --wait`)).toMatchObject({ code: 0 })
@@ -149,7 +149,7 @@ describe('ferry import --yes --wait', () => {
     )
     expect(held.code).toBe(5)
     expect(jsonLines(held).at(-1)).toMatchObject({ status: 'undecided', sent: 2, uncertain: 2 })
-    expect(held.stderr).toContain('`ferry imports resolve 1 --as resend` has them sent again')
+    expect(held.stderr).toContain('`ferry imports resolve 1 --as resend` sends them again')
     expect((await cli.ferryRun('imports resolve 1 --as resend')).stdout).toContain('It is queued.')
     expect((await cli.ferryRun('imports resume 1 --wait')).code).toBe(0)
     expect(subscribed(cli)).toBe(4)

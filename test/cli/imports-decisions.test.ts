@@ -33,7 +33,9 @@ describe('decisions', () => {
     expect(refused).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('account eu, which is not configured here; there are: default'),
+      stderr: expect.stringContaining(
+        'account eu, which is not configured here; the accounts here are: default',
+      ),
     })
     expect(await cli.query('select status from ferry.imports')).toEqual([{ status: 'paused' }])
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { pauseImport } from '#src/imports/control/decide.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
 import { addSnapshot } from '#test/support/snapshots.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { type Cli, openCli, syncAs } from './open-cli.ts'
@@ -93,7 +93,7 @@ describe('ferry changes', () => {
       expect(await cli.ferryRun(`changes ${which}`)).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: `ferry: nothing with the id 1 is known; \`ferry ${noun} list\` shows what there is\n`,
+        stderr: `ferry: nothing with the id 1 is known; \`ferry ${noun} list\` lists what is known\n`,
       })
     }
     expect(await cli.ferryRun('changes --rule 2 --since 2999-01-01')).toMatchObject({ code: 0 })

@@ -83,7 +83,7 @@ test('a message goes through the proxy of HTTPS_PROXY, whose password is in no o
 
 test('notify list shows what was told, what waits and what no receiver accepted within a day', async () => {
   await using cli = await openCli({ rules: 0, servers: 0 })
-  expect((await cli.ferryRun('notify list')).stdout).toContain('There is none.')
+  expect((await cli.ferryRun('notify list')).stdout).toContain('No events.')
   await cli.query(
     `insert into ferry.events (kind, state, account, subject, data, attempts, at, delivered_at, failure) values
        ('import.paused', 'raised', 'default', '1', '{}', 1, clock_timestamp(), clock_timestamp(), null),

@@ -18,11 +18,11 @@ describe('ferry report', () => {
     await using cli = await openCli({ rules: 3 })
     await cli.sync()
     expect((await cli.ferryRun('report freshness')).stdout).toMatch(
-      /^default +alert-rules +2\d{3}-.* no promise/m,
+      /^default +alert-rules +2\d{3}-.* no target/m,
     )
     const [head, row, ...rest] = (await cli.ferryRun('report freshness --format csv')).stdout.split('\n')
     expect(head).toMatch(/^account,inventory,last_complete_at,last_complete_run,age,/)
-    expect(row).toMatch(/^default,alert-rules,2\d{3}-\d\d-\d\dT[\d:.]+Z,1,\d+(\.\d+)?,,no promise,,,,$/)
+    expect(row).toMatch(/^default,alert-rules,2\d{3}-\d\d-\d\dT[\d:.]+Z,1,\d+(\.\d+)?,,no target,,,,$/)
     expect(rest).toEqual([''])
     const json = jsonLines(await cli.ferryRun('report freshness --json'))
     expect(json).toMatchObject([{ account: 'default', last_complete_run: '1', age: expect.any(Number) }])
@@ -79,7 +79,7 @@ describe('ferry report', () => {
       expect(await run(` --night ${none}`)).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: `ferry: there is no snapshot of the night ${none}; \`ferry report nights --since ${none}\` lists those there are\n`,
+        stderr: `ferry: there is no snapshot of the night ${none}; \`ferry report nights --since ${none}\` lists the nights\n`,
       })
     }
     await cli.query(`insert into ferry.history (starts_at) values (now() - interval '10 days')`)
@@ -111,7 +111,7 @@ describe('ferry report', () => {
   test('refuses options that a report does not take, and values that it cannot read', async () => {
     const run = (args: string) => runFerryHere(['report', ...args.split(' ')], {})
     expect((await run('freshness --since 7d --night 2026-11-20')).stderr).toBe(
-      'ferry: freshness takes no --since and no --night; it takes --account\n',
+      'ferry: freshness does not take --since or --night; it takes --account\n',
     )
     expect((await run('--account a')).code).toBe(2)
     expect((await run(`freshness --night 2026-02-31`)).stderr).toContain('Write a date: 2026-11-20.')

@@ -29,13 +29,14 @@ export type RunningFerry = AsyncDisposable & {
   ended: Promise<Ended>
 }
 
-/** Starts the command line in a process of its own, with these settings and no others. */
+/** Starts the command line in a process of its own, with these settings and no others. `entry` is that of another copy. */
 export function startFerry(
   args: readonly string[],
   env: Env = {},
   nodeArgs: readonly string[] = [],
+  entry = FERRY,
 ): RunningFerry {
-  const child = spawn(process.execPath, [...nodeArgs, FERRY, ...args], {
+  const child = spawn(process.execPath, [...nodeArgs, entry, ...args], {
     env: { ...COMMON_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -28,7 +28,7 @@ describe('ferry runs', () => {
     await cli.sync()
     await cli.sync({ resource: 'mcp-servers' })
     await cli.query(`update ferry.sync_runs set started_at = now() - interval '3 days' where id = 1`)
-    const { listRuns } = await import('#src/inventory/list-runs.ts')
+    const { listRuns } = await import('#src/inventory/runs/list-runs.ts')
     const of = async (filter: object) =>
       (await listRuns(cli.ferry.pool, 20, filter)).map(({ run }) => `${run}`)
     expect(await of({})).toEqual(['2', '1'])
@@ -54,7 +54,7 @@ describe('ferry runs', () => {
         code: 2,
         signal: null,
         stdout: '',
-        stderr: 'ferry: there is no account "nope"; there are: default, old\n',
+        stderr: 'ferry: there is no account "nope"; the accounts are: default, old\n',
       })
       expect((await cli.ferryRun(`${command} --account old`)).code).toBe(0)
       const unconfigured = { FERRY_BASE_URL: '', FERRY_APP_KEY: '' }
@@ -142,7 +142,7 @@ describe('ferry runs', () => {
     expect(stdout).toContain(
       'Removals held: 13 now, as run 3 found them. `ferry runs approve 3` removes them.',
     )
-    expect(stdout).toContain('Run 2 did not hold 1 of them. So they are decided about with run 3.')
+    expect(stdout).toContain('Run 2 did not hold 1 of them. Decide about them with run 3.')
     expect(stdout).toMatch(new RegExp(`updated by +held\\n${last} .* after run 2\\n\\d+ .*[^2]\\n`))
     expect(jsonLines(await cli.ferryRun('runs show 2 --json'))).toMatchObject([
       { heldLater: [`${last}`], heldByRun: '3' },
@@ -275,7 +275,7 @@ describe('ferry snapshots', () => {
     await using cli = await openCli()
     expect(await cli.ferryRun('snapshots diff 1 2')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('there is no snapshot 1'),
+      stderr: expect.stringContaining('snapshot 1 does not exist'),
     })
   })
 })

@@ -1,10 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { migrate } from '#src/db/migrate.ts'
 import { onServer, withDatabase } from '#test/support/database.ts'
+import { makeNewerFerry } from './newer-ferry.ts'
 import { type Env, jsonLines, runFerryHere, startFerry } from './run-ferry.ts'
 
 const READING = [
@@ -37,16 +39,18 @@ describe('on a database without tables', () => {
     expect(await schemasOf(database.url)).toEqual([])
   })
 
-  test('a command that works makes them, those of the queue too, so that doctor misses nothing', async () => {
+  test('a command that works makes them, those of the queue and the rights of the role that only reads too, so that doctor misses nothing', async () => {
     await using database = await openEmptyDatabase()
     // The platform is out of reach: the tables are made all the same.
     expect((await runFerryHere(['sync', 'alert-rules', '--json'], database.env)).code).toBe(1)
-    expect(await schemasOf(database.url)).toEqual(['ferry', 'ferry_queue'])
+    expect(await schemasOf(database.url)).toEqual(['ferry', 'ferry_internal', 'ferry_queue'])
     expect(jsonLines(await runFerryHere(['runs', 'list', '--json'], database.env))).toMatchObject([
       { run: '1' },
     ])
     const found = jsonLines(await runFerryHere(['doctor', '--json'], database.env))
-    expect(found.find(({ check }) => check === 'queue')).toMatchObject({ status: 'ok' })
+    for (const name of ['queue', 'reader']) {
+      expect(found.find(({ check }) => check === name)).toMatchObject({ status: 'ok' })
+    }
   })
 
   test('a plan and a dry run make them too, and their help says so', async () => {
@@ -58,45 +62,70 @@ describe('on a database without tables', () => {
       await runFerryHere([command, ...rest], database.env)
       expect(await schemasOf(database.url)).toContain('ferry')
       const { stdout } = await runFerryHere([command, '--help'])
-      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('creates the tables if there are none')
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('creates missing tables')
     }
   })
 })
 
 describe('on the tables of an older Ferry', () => {
-  test.each([...READING, 'sync all', 'snapshots take', 'schedules run prune'])(
-    '`ferry %s` says so, names `ferry migrate` and changes nothing',
-    async args => {
-      await using database = await openEmptyDatabase()
-      const lacking = await migrateAllButOne(database.url)
-      const { code, stdout, stderr } = await runFerryHere(args.split(' '), database.env)
-      expect(code).toBe(1)
-      expect(stdout + stderr).toContain('The database is older than this Ferry: it lacks one migration.')
-      expect(stdout + stderr).toContain('`ferry migrate`')
-      expect(await newestMigration(database.url)).toBeLessThan(lacking)
-      expect(await schemasOf(database.url)).toEqual(['ferry'])
-    },
-  )
+  let newer: ReturnType<typeof makeNewerFerry>
+  beforeAll(() => {
+    newer = makeNewerFerry()
+    return () => newer[Symbol.dispose]()
+  })
+
+  const startNewer = (args: readonly string[], env: Env) => startFerry(args, env, [], newer.entry)
+
+  test('each command that does not migrate says so, names `ferry migrate` and changes nothing', async () => {
+    await using database = await openOlderDatabase()
+    for (const command of [...READING, 'sync all', 'snapshots take', 'schedules run prune']) {
+      await using ferry = startNewer(command.split(' '), database.env)
+      const { code, stdout, stderr } = await ferry.ended
+      expect(code, command).toBe(1)
+      expect(stdout + stderr, command).toContain(
+        'The database is older than this Ferry: it lacks one migration.',
+      )
+      expect(stdout + stderr, command).toContain('`ferry migrate`')
+    }
+    expect(await newestMigration(database.url)).toBeLessThan(newer.when)
+    expect(await schemasOf(database.url)).toEqual(['ferry', 'ferry_internal'])
+  })
 
   test('`ferry migrate` brings them up to date', async () => {
-    await using database = await openEmptyDatabase()
-    const lacking = await migrateAllButOne(database.url)
-    expect(jsonLines(await runFerryHere(['migrate', '--json'], database.env))).toEqual([
-      { migrations: 1, reader: 'ready' },
-    ])
-    expect(await newestMigration(database.url)).toBe(lacking)
+    await using database = await openOlderDatabase()
+    await using ferry = startNewer(['migrate', '--json'], database.env)
+    expect(jsonLines(await ferry.ended)).toEqual([{ migrations: 1, reader: 'ready' }])
+    expect(await newestMigration(database.url)).toBe(newer.when)
   })
 
   test.each(['up', 'worker'])('`ferry %s` brings them up to date', async command => {
-    await using database = await openEmptyDatabase()
-    const lacking = await migrateAllButOne(database.url)
-    await using ferry = startFerry([command, '--json'], database.env)
+    await using database = await openOlderDatabase()
+    await using ferry = startNewer([command, '--json'], database.env)
     await ferry.printed('"schedules"')
-    expect(await newestMigration(database.url)).toBe(lacking)
+    expect(await newestMigration(database.url)).toBe(newer.when)
     ferry.child.kill('SIGTERM')
     expect((await ferry.ended).code).toBe(0)
   })
 })
+
+test.each([...READING, 'migrate', 'up', 'sync all'])(
+  '`ferry %s` refuses tables from before the first release, and leaves them as they are',
+  async command => {
+    await using database = await openEmptyDatabase()
+    await using client = await connect(database.url)
+    await client.query(`create schema ferry;
+      create table ferry.migrations (id serial primary key, hash text not null, created_at bigint);
+      insert into ferry.migrations (hash, created_at) values ('development', 1760000000000)`)
+    const { code, stdout, stderr } = await runFerryHere(command.split(' '), database.env)
+    expect(code).toBe(1)
+    expect(stdout + stderr).toContain('was made by a Ferry from before the first release')
+    expect(stdout + stderr).toContain('FERRY_DATA_DIR')
+    expect(await schemasOf(database.url)).toEqual(['ferry'])
+    const { rows } = await client.query(`select relname from pg_class
+      where relnamespace = 'ferry'::regnamespace and relkind = 'r'`)
+    expect(rows).toEqual([{ relname: 'migrations' }])
+  },
+)
 
 describe('without a data directory', () => {
   test.each(READING)('`ferry %s` says that there is no database and makes none', async args => {
@@ -141,21 +170,11 @@ async function openEmptyDatabase(): Promise<AsyncDisposable & { readonly url: st
   }
 }
 
-const FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
-
-/** Makes the tables as the version before this one left them; returns when the missing migration was written. */
-async function migrateAllButOne(url: string): Promise<number> {
-  const { entries }: { entries: { tag: string; when: number }[] } = JSON.parse(
-    readFileSync(join(FOLDER, 'meta/_journal.json'), 'utf8'),
-  )
-  await using client = await connect(url)
-  await client.query(`create schema ferry;
-    create table ferry.migrations (id serial primary key, hash text not null, created_at bigint)`)
-  for (const { tag, when } of entries.slice(0, -1)) {
-    await client.query(readFileSync(join(FOLDER, `${tag}.sql`), 'utf8'))
-    await client.query('insert into ferry.migrations (hash, created_at) values ($1, $2)', [tag, when])
-  }
-  return entries.at(-1)?.when ?? 0
+/** With the tables of this version. */
+async function openOlderDatabase() {
+  const database = await openEmptyDatabase()
+  await migrate(database.url)
+  return database
 }
 
 async function newestMigration(url: string): Promise<number> {

@@ -39,9 +39,9 @@ describe('--plan', () => {
       const { stdout } = await cli.ferryRun(`sync all --plan${options}`)
       expect(stdout.split('\n')).toEqual([
         expect.stringMatching(/^default alert-rules: 7 seen, 7 added, /),
-        '  first reading: 7 alert rules of default, there before Ferry looked',
+        '  first reading: 7 alert rules of default, which were there before the first sync',
         expect.stringMatching(/^default mcp-servers: 2 seen, 2 added, /),
-        '  first reading: 2 MCP servers of default, there before Ferry looked',
+        '  first reading: 2 MCP servers of default, which were there before the first sync',
         '',
       ])
     }

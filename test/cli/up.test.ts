@@ -100,7 +100,7 @@ describe('ferry up without any setting', () => {
     const server = await findPostmaster(join(dataDir, 'postgres'))
     process.kill(server!.pid, 'SIGKILL')
     expect(await up.ended).toMatchObject({ code: 1, signal: null })
-    expect(up.output.stderr).toContain("ferry: Ferry's Postgres has ended: the server in ")
+    expect(up.output.stderr).toContain("ferry: Ferry's Postgres has stopped: the server in ")
     expect(up.output.stderr).toContain('Start this command again (`ferry up`)')
     expect(existsSync(join(dataDir, 'sandbox.json'))).toBe(false)
     await using next = startFerry(['up'], env)
@@ -195,7 +195,7 @@ describe('ferry schedules', () => {
     )
     expect(await poll()).toMatchObject({ paused: false })
     expect((await cli.ferryRun('schedules resume poll-alert-rules')).stdout).toBe(
-      'poll-alert-rules (default): it was not paused, and runs at its times\n',
+      'poll-alert-rules (default): it was not paused; it runs on schedule\n',
     )
   })
 
@@ -206,7 +206,7 @@ describe('ferry schedules', () => {
     expect(await cli.ferryRun('schedules run snapshot-inventory', { FERRY_POLL_EVERY: '6h' })).toMatchObject({
       code: 0,
       stdout:
-        'snapshot-inventory (default): a running worker does it now; if none runs, the next one that starts\n',
+        'snapshot-inventory (default): a running worker does it now; if none is running, the next one that starts\n',
     })
     const taken = () =>
       cli.query(`select from ferry.sync_runs where trigger = 'manual' and status = 'succeeded'`)

@@ -115,7 +115,7 @@ describe('settings', () => {
       expect.stringMatching(/^ {2}FERRY_POLL_EVERY: "60" is not a duration; write /),
       expect.stringMatching(/^ {2}FERRY_TIMEZONE: "CST" is not an IANA time zone; write /),
       expect.stringMatching(/^ {2}FERRY_BASE_URL: is not set, but an app_key is; set it /),
-      '  FERRY_FOLDER: there is no such setting; did you mean FERRY_FOLDERS?',
+      '  FERRY_FOLDER: is not a setting; did you mean FERRY_FOLDERS?',
       '',
     ])
   })
@@ -149,7 +149,7 @@ describe('a data directory that cannot be one', () => {
     const { code, stdout, stderr } = await runFerryHere(args.split(' '), { FERRY_DATA_DIR })
     expect(code).toBe(2)
     expect(stdout + stderr).toContain('FERRY_DATA_DIR')
-    expect(stderr).not.toContain('not expected')
+    expect(stderr).not.toContain('is unexpected')
   })
 })
 

@@ -5,7 +5,7 @@ import { reopenLimits } from '#test/support/closed-limits.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
 /*
- * What `ferry.acquire_permit` and `ferry.finish_call` make of a given call log. It is in minutes instead of seconds, so
+ * What `ferry_internal.acquire_permit` and `ferry_internal.finish_call` make of a given call log. It is in minutes instead of seconds, so
  * that the time a busy machine takes to ask does not matter.
  */
 
@@ -57,7 +57,7 @@ async function waitOf(store: TestStore, ...windows: readonly Window[]) {
     call_id: string | null
     wait_ms: number | null
     poll_soon: boolean
-  }>(`select * from ferry.acquire_permit('k', 'op', 'a', null, $1, $2, 5000)`, [
+  }>(`select * from ferry_internal.acquire_permit('k', 'op', 'a', null, $1, $2, 5000)`, [
     windows.map(([most]) => most),
     windows.map(([, minutes]) => minutes * MINUTE),
   ])

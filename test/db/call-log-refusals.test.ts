@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CallEnd } from '#src/model/call-end.ts'
+import type { CallEnd } from '#src/model/call.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { answeredNow } from '#test/support/answered-now.ts'
 import { closedForMs, reopenLimits } from '#test/support/closed-limits.ts'

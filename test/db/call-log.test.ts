@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { CallEnd } from '#src/model/call-end.ts'
+import type { CallEnd } from '#src/model/call.ts'
 import { answeredNow } from '#test/support/answered-now.ts'
 import { ageCalls } from '#test/support/call-log.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'

@@ -1,7 +1,8 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { oldLeases, takeLease } from '#src/db/lease-rows.ts'
+import { takeLease } from '#src/db/lease-rows.ts'
 import { acquireLease, fenceWithLease, type Lease, LeaseLost } from '#src/db/leases.ts'
+import { oldLeases } from '#src/db/old-rows.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { expireLeases, leasesOf, takeOverLeases } from '#test/support/leases.ts'
 import { removeOld } from '#test/support/prune.ts'
@@ -61,7 +62,7 @@ test('an expired lease does not let work be applied, even if nobody has taken it
 test('work that takes longer than its lease lives keeps it: it is not taken over', async () => {
   await using store = await openTestStore()
   const lifeMs = 2_000
-  const lease = await acquireLease(store.pool, 'sync:a:alert-rules', 'slow', log, lifeMs)
+  const lease = await acquireLease(store.pool, 'sync:a:alert-rules', 'slow', log, { lifeMs })
   if ('heldBy' in lease) throw new Error('held')
   await inTransaction(store.pool, async client => {
     await fenceWithLease(client, lease)
@@ -92,7 +93,7 @@ test('a look at expired leases delays whoever asks for one no longer than the lo
 
 test('a lease locked when it was to be renewed is renewed as soon as it is free', async () => {
   await using store = await openTestStore()
-  const lease = await acquireLease(store.pool, 'short', 'worker', log, 3_000)
+  const lease = await acquireLease(store.pool, 'short', 'worker', log, { lifeMs: 3_000 })
   if ('heldBy' in lease) throw new Error('held')
   const expiry = () => expiryOf(store)
   const first = await expiry()
@@ -108,7 +109,7 @@ test('a lease locked when it was to be renewed is renewed as soon as it is free'
 
 test('the holder of a lease learns that another worker has it', async () => {
   await using store = await openTestStore()
-  const lease = await acquireLease(store.pool, 'short', 'worker', log, 300)
+  const lease = await acquireLease(store.pool, 'short', 'worker', log, { lifeMs: 300 })
   if ('heldBy' in lease) throw new Error('held')
   await takeOverLeases(store.pool)
   await waitFor(() => lease.signal.aborted, { what: 'the lease to be lost' })
@@ -118,7 +119,7 @@ test('the holder of a lease learns that another worker has it', async () => {
 
 test('a lease lives as long as was asked for, and is renewed in time', async () => {
   await using store = await openTestStore()
-  const lease = await acquireLease(store.pool, 'short', 'worker', log, 3_000)
+  const lease = await acquireLease(store.pool, 'short', 'worker', log, { lifeMs: 3_000 })
   if ('heldBy' in lease) throw new Error('held')
   const expiry = () => expiryOf(store)
   const first = await expiry()

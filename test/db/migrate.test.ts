@@ -70,14 +70,7 @@ describe('while another process migrates', () => {
   /** An empty database, and a client that has begun to migrate it and was suspended. */
   async function begun() {
     await using opened = new AsyncDisposableStack()
-    const { serverUrl, template } = inject('database')
-    const name = `${template}_${randomBytes(4).toString('hex')}`
-    await onServer(serverUrl, `create database ${name}`)
-    opened.defer(() => onServer(serverUrl, `drop database ${name} with (force)`))
-    const url = withDatabase(serverUrl, name)
-    const other = new Client({ connectionString: url })
-    await other.connect()
-    opened.defer(() => other.end())
+    const { url, client: other } = opened.use(await openEmptyDatabase())
     await other.query('begin; create schema ferry')
     // In one transaction, one and the same picture of all sessions is shown again and again.
     const watcher = new Client({ connectionString: url })
@@ -141,25 +134,45 @@ describe('while another process migrates', () => {
   })
 })
 
-test('a migration that fails leaves nothing behind', async () => {
-  const { serverUrl, template } = inject('database')
-  const name = `${template}_${randomBytes(4).toString('hex')}`
-  await onServer(serverUrl, `create database ${name}`)
-  try {
-    const url = withDatabase(serverUrl, name)
-    const client = new Client({ connectionString: url })
-    await client.connect()
-    await client.query('create schema ferry; create table ferry.alert_rule_firings ()')
-    await expect(migrate(url)).rejects.toThrow('already exists')
-    expect((await client.query("select to_regclass('ferry.migrations') as there")).rows).toEqual([
+test.each([
+  ['a table', 'create table ferry.alert_rules (id int)', 'a table or view alert_rules'],
+  ['a view', 'create view ferry.freshness as select 1 as one', 'a table or view freshness'],
+  [
+    'a function',
+    "create function ferry.nights() returns int language sql as 'select 1'",
+    'a function nights',
+  ],
+  ['migrations of another kind', 'create table ferry.migrations (id int)', 'a table or view migrations'],
+])(
+  'a schema ferry with %s of somebody else is refused in words, and left as it is',
+  async (_, statement, named) => {
+    await using database = await openEmptyDatabase()
+    const { url, client } = database
+    await client.query(`create schema ferry; ${statement}`)
+    for (const policy of ['read', 'update'] as const) {
+      await expect(migrate(url, policy)).rejects.toMatchObject({
+        name: 'SchemaTaken',
+        message: expect.stringContaining(`has ${named},`),
+      })
+    }
+    expect((await client.query("select to_regnamespace('ferry_internal') as there")).rows).toEqual([
       { there: null },
     ])
-    await client.query('drop schema ferry cascade')
-    await client.end()
+    await client.query('drop schema ferry cascade; create schema ferry')
     expect(await migrate(url)).toBeGreaterThan(0)
-  } finally {
-    await onServer(serverUrl, `drop database ${name} with (force)`)
-  }
+  },
+)
+
+test('a migration that fails leaves nothing behind', async () => {
+  await using database = await openEmptyDatabase()
+  const { url, client } = database
+  await client.query('create schema ferry_internal; create table ferry_internal.limited_calls ()')
+  await expect(migrate(url)).rejects.toThrow('limited_calls')
+  expect((await client.query("select to_regclass('ferry.migrations') as there")).rows).toEqual([
+    { there: null },
+  ])
+  await client.query('drop schema ferry_internal cascade')
+  expect(await migrate(url)).toBeGreaterThan(0)
 })
 
 async function isWaiting(client: Client): Promise<boolean> {
@@ -167,4 +180,19 @@ async function isWaiting(client: Client): Promise<boolean> {
     "select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'",
   )
   return rows.length === 1
+}
+
+/** A database without Ferry's schema, and a client in it. */
+async function openEmptyDatabase() {
+  await using opened = new AsyncDisposableStack()
+  const { serverUrl, template } = inject('database')
+  const name = `${template}_${randomBytes(4).toString('hex')}`
+  await onServer(serverUrl, `create database ${name}`)
+  opened.defer(() => onServer(serverUrl, `drop database ${name} with (force)`))
+  const url = withDatabase(serverUrl, name)
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  opened.defer(() => client.end())
+  const kept = opened.move()
+  return { url, client, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { openDatabase, queryWithin } from '#src/db/pool.ts'
+import { answeringWithin, openDatabase } from '#src/db/pool.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 
 test('a connection whose statement did not end in time is not used again: it may still be busy with it', async () => {
@@ -9,6 +9,6 @@ test('a connection whose statement did not end in time is not used again: it may
   const pid = async () =>
     (await only.pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
   const before = await pid()
-  await expect(queryWithin(only.pool, 50, 'select pg_sleep(2)', [])).rejects.toThrow(/timeout/i)
+  await expect(answeringWithin(only.pool, 50).query('select pg_sleep(2)')).rejects.toThrow(/timeout/i)
   expect(await pid()).not.toBe(before)
 })

@@ -63,7 +63,9 @@ test.concurrent(
       await client.query('select 1')
     })
     await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
-    await harness.direct.query('select from ferry.leases for update nowait')
+    await waitFor(() => harness.direct.query('select from ferry.leases for update nowait'), {
+      what: 'the server to release the lock',
+    })
     await lease.release()
   },
 )
@@ -110,7 +112,7 @@ test.concurrent(
 
 test.concurrent('a lease is renewed by another connection when one falls silent', PATIENT, async () => {
   await using harness = await setup()
-  const lease = await acquireLease(harness.pool, 'a', 'worker', log, 6_000)
+  const lease = await acquireLease(harness.pool, 'a', 'worker', log, { lifeMs: 6_000 })
   if ('heldBy' in lease) throw new Error('held')
   const expiry = async () => (await leasesOf(harness.direct))[0]!.expiresAt
   const first = await expiry()

@@ -27,7 +27,7 @@ async function callWithClock(pool: Pool, key: string, rates: readonly number[]):
     for (;;) {
       const { rows } = await pool.query<{ ms: number | null }>(
         `select extract(epoch from max(w.free_at) - $4)::float8 * 1000 as ms
-         from ferry.full_windows($1, 'import-subscribers', $2, $3, $4) w`,
+         from ferry_internal.full_windows($1, 'import-subscribers', $2, $3, $4) w`,
         [
           key,
           WINDOWS.map(window => window.maxCalls),

@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { compareSql, planSql, type SqlPlan } from '../../drizzle/plan-sql.ts'
+import { planTables, readTableStatements } from '../../drizzle/plan-tables.ts'
 import { readSqlFiles, type SqlFile } from '../../drizzle/sql-files.ts'
 import { openTestDatabase } from '../support/database.ts'
 
@@ -17,11 +18,11 @@ describe('a migrated database and the files of functions, views and triggers', (
     const mistakes = files.filter(({ name, made }) => {
       const [object, ...others] = made.filter(each => !each.startsWith('TRIGGER '))
       const triggers = made.filter(each => each.startsWith('TRIGGER '))
-      const isNamed = object === `VIEW ferry.${name}` || object?.startsWith(`FUNCTION ferry.${name}(`)
+      const isNamed = new RegExp(`^(VIEW|FUNCTION) ferry(_internal)?\\.${name}(\\(|$)`).test(object ?? '')
       return (
         !isNamed ||
         others.length > 0 ||
-        !triggers.every(each => objects.get(each)?.includes(`ferry.${name}()`))
+        !triggers.every(each => objects.get(each)?.includes(`ferry_internal.${name}()`))
       )
     })
     expect(mistakes.map(file => file.path)).toEqual([])
@@ -32,6 +33,19 @@ describe('the next migration', () => {
   test('has nothing in it as long as no file has changed', async () => {
     await using client = await openClient()
     expect(await planSql(client, readSqlFiles())).toEqual({ drops: [], files: [] })
+    expect(await planTables(client, readTableStatements())).toEqual([])
+  })
+
+  test('has a comment, an index or a parameter of drizzle/tables that has changed, and only that', async () => {
+    await using client = await openClient()
+    const statements = [
+      "COMMENT ON COLUMN ferry.workers.pid IS 'Another comment.'",
+      'CREATE INDEX IF NOT EXISTS workers_by_pid ON ferry.workers (pid)',
+      'ALTER TABLE ferry.workers SET (fillfactor = 50)',
+    ]
+    const plan = await planTables(client, [...readTableStatements(), ...statements])
+    expect(plan).toEqual(statements.map(statement => `${statement};`))
+    expect(await planTables(client, readTableStatements())).toEqual([])
   })
 
   test('replaces a function whose body has changed, and drops nothing', async () => {
@@ -59,7 +73,7 @@ describe('the next migration', () => {
       withFile('split_batch', text => text.replace('p_batch bigint', 'p_batch bigint, p_parts int')),
     )
     expect(summaryOf(plan)).toEqual({
-      drops: ['DROP FUNCTION ferry.split_batch(bigint);'],
+      drops: ['DROP FUNCTION ferry_internal.split_batch(bigint);'],
       files: ['split_batch'],
     })
   })
@@ -69,13 +83,17 @@ describe('the next migration', () => {
     const files = withFile('count_rest', () => '').filter(({ text }) => text !== '')
     const renamed = files.map(file =>
       file.name === 'carve_batch'
-        ? { ...file, name: 'cut_batch', text: file.text.replaceAll('ferry.carve_batch', 'ferry.cut_batch') }
+        ? {
+            ...file,
+            name: 'cut_batch',
+            text: file.text.replaceAll('ferry_internal.carve_batch', 'ferry.cut_batch'),
+          }
         : file,
     )
     expect(summaryOf(await planSql(client, renamed))).toEqual({
       drops: [
         'DROP TRIGGER imports_count_rest ON ferry.imports;',
-        'DROP FUNCTION ferry.carve_batch(bigint,boolean), ferry.count_rest();',
+        'DROP FUNCTION ferry_internal.carve_batch(bigint,boolean), ferry_internal.count_rest();',
       ],
       files: ['cut_batch'],
     })

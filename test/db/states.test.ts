@@ -23,7 +23,7 @@ const CHECKED: Record<string, readonly string[]> = {
   'import_rejects.origin': REJECT_ORIGINS,
   'imports.on_uncertain': ON_UNCERTAIN,
   'imports.status': IMPORT_STATUSES,
-  'inventory_promises.resource': RESOURCES,
+  'freshness_targets.resource': RESOURCES,
   'removal_holds.outcome': HOLD_OUTCOMES,
   'removal_holds.resource': RESOURCES,
   'snapshots.status': SNAPSHOT_STATUSES,

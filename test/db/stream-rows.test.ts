@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest'
-import { readOne, streamRows } from '#src/db/stream-rows.ts'
+import { z } from 'zod'
+import { type Found, rowsOf } from '#src/db/rows.ts'
+import { readCount, streamRows } from '#src/db/stream-rows.ts'
 import { openTestStore } from '#test/support/store.ts'
+
+const numbersOf = (page: Found) => rowsOf(z.object({ n: z.number() }), page)
 
 test('each row comes once, in its order, however many pages that takes', async () => {
   await using store = await openTestStore()
   for (const count of [0, 1, 999, 1_000, 1_001, 2_000, 2_001]) {
-    const rows = streamRows<{ n: number }>(store.pool, 'select n from generate_series(1, $1::int) n', [count])
+    const rows = streamRows(store.pool, numbersOf, 'select n from generate_series(1, $1::int) n', [count])
     const numbers = (await Array.fromAsync(rows)).map(({ n }) => n)
     expect(numbers).toEqual(Array.from({ length: count }, (_, n) => n + 1))
   }
@@ -20,7 +24,12 @@ test('all rows are from one instant, and those written meanwhile are not among t
     )
   await add(1_500)
   const seen: unknown[] = []
-  for await (const row of streamRows(store.pool, 'select schedule from ferry.schedule_pauses', [])) {
+  for await (const row of streamRows(
+    store.pool,
+    ({ rows }) => rows,
+    'select schedule from ferry.schedule_pauses',
+    [],
+  )) {
     if (seen.push(row) === 1) await add(1_500)
   }
   expect(seen).toHaveLength(1_500)
@@ -34,14 +43,19 @@ test('whoever stops early, or meets an error, gives the connection back without 
     )
     return rows
   }
-  for await (const row of streamRows(store.pool, 'select n from generate_series(1, 5000) n', [])) {
+  for await (const row of streamRows(store.pool, numbersOf, 'select n from generate_series(1, 5000) n', [])) {
     expect(row).toEqual({ n: 1 })
     break
   }
   expect(await states()).toEqual([])
-  const failing = streamRows(store.pool, 'select 1 / (2000 - n) as n from generate_series(1, 5000) n', [])
+  const failing = streamRows(
+    store.pool,
+    numbersOf,
+    'select 1 / (2000 - n) as n from generate_series(1, 5000) n',
+    [],
+  )
   await expect(Array.fromAsync(failing)).rejects.toThrow('division by zero')
   expect(await states()).toEqual([])
-  expect(await readOne(store.pool, 'select 7 as n', [])).toEqual({ n: 7 })
-  await expect(readOne(store.pool, 'select where false', [])).rejects.toThrow('the query returned no row')
+  expect(await readCount(store.pool, 'select 7 as count', [])).toBe(7)
+  await expect(readCount(store.pool, 'select where false', [])).rejects.toThrow('the query returned no count')
 })

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { createProgram } from '#src/cli/program.ts'
 import { SETTINGS } from '#src/config/settings.ts'
-import { ADMIN_COMMANDS } from '#src/sandbox/admin-commands.ts'
+import { ADMIN_COMMANDS } from '#src/sandbox/admin.ts'
 import { openSandbox } from '#src/sandbox/sandbox.ts'
 import { blocksOf, inlineCodeOf, PAGES, readPage, shellCommandsOf } from './pages.ts'
 

@@ -20,12 +20,9 @@ const isLinked = (home: string) =>
 const LEFT: Readonly<Record<string, (home: string) => void>> = {
   'CONTRIBUTING.md': home => {
     const written = globSync('drizzle/*_*.sql', { cwd: join(home, 'ferry-copy') }).sort()
-    expect(written.slice(-2)).toEqual([
-      expect.stringContaining('what_changes'),
-      expect.stringContaining('comments_of_what_changes'),
-    ])
+    expect(written.at(-1)).toContain('what_changes')
     const read = (path: string) => readFileSync(join(home, 'ferry-copy', path), 'utf8')
-    expect(read(written.at(-2) ?? '')).toContain('Changed.')
+    expect(read(written.at(-1) ?? '')).toContain('Changed.')
     expect(read('docs/schema.md')).toContain('Changed.')
     expect(JSON.parse(read('package.json')).version).toBe('0.2.0')
   },

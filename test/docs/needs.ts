@@ -4,7 +4,7 @@ import { inTransaction } from '#src/db/pool.ts'
 import { listBatches } from '#src/imports/reporting/batches.ts'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import { workImport } from '#src/imports/sending/work.ts'
-import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
 import { type StagedImport, stageRows } from '#test/support/staged.ts'
@@ -32,6 +32,12 @@ const NEEDS: Readonly<Record<string, Need>> = {
     )
     return { NAME: 'nights', A: 'default', '2026-11-20': rows[0]?.night ?? '' }
   },
+  at: async harness => ({
+    TIME: '1m',
+    N: `${(await syncedRule(harness)).folder_id}`,
+    T: 'core',
+    WORDS: 'latency',
+  }),
   audit: () => ({ A: 'default', NAME: 'ada' }),
   freshness: async harness => {
     await takeSnapshot(harness.ferry, { account: 'default', trigger: 'manual' }, NEVER)

@@ -9,7 +9,7 @@ import { openDatabase } from '#src/db/pool.ts'
 import { joinReader, prepareReader } from '#src/reports/reader-role.ts'
 import { openTestDatabase, withDatabase } from '#test/support/database.ts'
 import { addRun } from '#test/support/runs.ts'
-import { describeSchema, withSettings } from '../../docs/generate.ts'
+import { describeSchema, withLists, withSettings } from '../../docs/generate.ts'
 import { blocksOf, inlineCodeOf, PAGES, readPage, sectionOf } from './pages.ts'
 
 /* What the pages say about settings and the schema is what the program and the database say. */
@@ -18,6 +18,12 @@ test('docs/settings.md shows every setting with its default and meaning (else: n
   const page = readPage('docs/settings.md')
   expect(page).toBe(withSettings(page))
   expect(page).toContain('| `FERRY_POLL_EVERY` | `60s` |')
+})
+
+test('docs/commands.md shows every list with its filters and how many rows it prints (else: npm run docs)', async () => {
+  const page = readPage('docs/commands.md')
+  expect(page).toBe(await withLists(page))
+  expect(page).toContain('| `ferry runs list` |')
 })
 
 test('the accounts file shown in docs/settings.md is one that Ferry reads', async () => {

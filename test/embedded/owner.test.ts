@@ -1,13 +1,13 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { migrate } from '#src/db/migrate.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import { SUPERUSER } from '#src/embedded/cluster.ts'
 import { migrateQueue } from '#src/queue/backend.ts'
-import { joinReader, prepareReader } from '#src/reports/reader-role.ts'
+import { prepareReader } from '#src/reports/reader-role.ts'
 import { withDatabase } from '#test/support/database.ts'
 import { superuserUrlOf } from '#test/support/server.ts'
 import { ask, openEmbeddedHarness } from './embedded-harness.ts'
@@ -72,57 +72,39 @@ test('a reader can take no advisory lock of the queue', async () => {
   }
 })
 
-test('a database that an older Ferry made as a superuser is handed over with everything in it, once', {
+test('a database from before the first release is refused, and left as it is', {
   timeout: 120_000,
 }, async () => {
   await using place = await openEmbeddedHarness()
   const first = await place.open()
-  const { username: owner } = new URL(first.url)
-  const maintenance = withDatabase(await superuserUrlOf(place.dataDir, first.url), 'postgres')
-  for (const statement of ['drop database ferry', `drop role ${owner}`, 'create database ferry']) {
-    await ask(maintenance, statement)
-  }
-  await rm(join(await place.home(), 'owner-password'))
-  const old = withDatabase(maintenance, 'ferry')
-  await migrateAll(old)
-  await ask(old, `insert into ferry.schedule_pauses (schedule, account) values ('prune', '*')`)
-  await ask(old, `create role grafana login in role ferry_reader`)
-  await ask(old, 'create schema "of theirs"')
-  await ask(old, `create type "of theirs".kind as enum ('a')`)
-  await ask(old, 'create table "of theirs"."T" (k "of theirs".kind)')
-  const before = await ask(old, BELONGS(SUPERUSER))
-  expect(before).toEqual(expect.arrayContaining(['database', 'schema ferry_queue', 'type of theirs.kind']))
-  await first.close()
-
-  await using second = await place.open()
-  expect(new URL(second.url).username).toBe(owner)
-  expect(await ask(second.url, BELONGS(SUPERUSER))).toBeNull()
-  expect(await ask(second.url, BELONGS(owner))).toEqual(before)
-  expect(await ask(second.url, 'select count(*)::int from ferry.schedule_pauses')).toBe(1)
-  await migrateAll(second.url)
-  await using database = openDatabase(second.url, pino({ level: 'silent' }))
-  expect(await joinReader(database.pool)).toBe(true)
-  await ask(second.url, `alter role grafana password 'x'`)
-})
-
-test('an older Ferry that still works in it is named, and nothing is changed until it has ended', {
-  timeout: 120_000,
-}, async () => {
-  await using place = await openEmbeddedHarness()
-  await using first = await place.open()
   const superuserUrl = await superuserUrlOf(place.dataDir, first.url)
-  await ask(superuserUrl, 'create table ferry_works ()')
+  await ask(superuserUrl, 'create schema ferry')
   await ask(superuserUrl, `alter database ferry owner to ${SUPERUSER}`)
-  const older = new Client({ connectionString: superuserUrl })
-  await older.connect()
-  await older.query('begin; lock table ferry_works')
+  const password = join(await place.home(), 'owner-password')
+  await rm(password)
+  await first.close()
 
   await expect(place.open()).rejects.toMatchObject({
     name: 'PostgresNotRunning',
-    whatToDo: expect.stringContaining('older version'),
+    message: expect.stringContaining('from before the first release'),
+    whatToDo: expect.stringContaining('FERRY_DATA_DIR'),
   })
-  expect(await ask(superuserUrl, BELONGS(SUPERUSER))).toContain('relation public.ferry_works')
-  await older.end()
-  await using again = await place.open()
-  expect(await ask(again.url, BELONGS(SUPERUSER))).toBeNull()
+  expect(existsSync(password)).toBe(false)
+})
+
+test('a start that was cut off before the database had its owner is completed by the next one', {
+  timeout: 120_000,
+}, async () => {
+  await using place = await openEmbeddedHarness()
+  const first = await place.open()
+  const maintenance = withDatabase(await superuserUrlOf(place.dataDir, first.url), 'postgres')
+  for (const statement of ['drop database ferry', 'create database ferry']) await ask(maintenance, statement)
+  await first.close()
+
+  await using second = await place.open()
+  const { username: owner } = new URL(second.url)
+  expect(
+    await ask(second.url, 'select datdba::regrole::text from pg_database where datname = current_database()'),
+  ).toBe(owner)
+  await migrateAll(second.url)
 })

@@ -40,7 +40,7 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
   expect(first.stdout).toContain(
     'Checked: Postgres holds exactly what the platform holds, 40 alert rules and 25 MCP',
   )
-  expect(first.stdout).toContain('each of 2,880 people was subscribed once, nobody else')
+  expect(first.stdout).toContain('each of 2,880 people was subscribed exactly once, and nobody else was')
   expect(await findPostmaster(join(dataDir, 'demo', 'postgres'))).toBeUndefined()
   expect(readdirSync(dataDir)).toEqual(['demo'])
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type InsteadOf, openGateway } from '#test/support/gateway.ts'
 import { disagreements, ledgerOf } from '#test/support/import-ledger.ts'
@@ -88,7 +88,7 @@ test.for(answers)(
       expect({ end, twice }).toEqual(
         onUncertain === 'resend' ? { end: 'completed', twice: 5 } : { end: 'undecided', twice: 0 },
       )
-      if (onUncertain === 'hold') await resolveUncertain(harness.ferry.pool, id, 'sent', null, ADA)
+      if (onUncertain === 'hold') await resolveUncertain(harness.ferry.pool, id, 'sent', ADA)
       expect((await harness.importRow(id)).status).toBe('completed')
     }
   },

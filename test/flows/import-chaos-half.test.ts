@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { pick, type Random, seededRandom } from '#src/sandbox/random.ts'
@@ -33,7 +33,7 @@ test('a platform that refuses calls of which it has applied half loses nobody, a
 
   const undecided = await listSummaryRows(chaos.pool, 99, { status: 'undecided' })
   chaos.sandbox.state.onCall(null)
-  for (const { id } of undecided) await resolveUncertain(chaos.pool, BigInt(id), 'resend', null, ADA)
+  for (const { id } of undecided) await resolveUncertain(chaos.pool, BigInt(id), 'resend', ADA)
   await untilAllRest(chaos)
   const { wrong, ...counts } = await chaos.verdict()
   report({ seed: SEED, faults, resumed, undecided: undecided.length, ...counts })

@@ -84,7 +84,7 @@ test('a platform that answers anything or nothing, having done the work or not, 
   expect(undecided.rows.filter(row => !held.includes(BigInt(row.id)) || row.resends > 0)).toEqual([])
 
   chaos.sandbox.state.onCall(null)
-  for (const { id } of undecided.rows) await resolveUncertain(chaos.pool, BigInt(id), 'resend', null, ADA)
+  for (const { id } of undecided.rows) await resolveUncertain(chaos.pool, BigInt(id), 'resend', ADA)
   await chaos.allEnded()
   const { wrong, ...counts } = await chaos.verdict()
   report({ seed: SEED, workers: 2, faults, undecided: undecided.rows.length, ...counts })

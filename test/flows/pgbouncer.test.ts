@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
-import { listRuns } from '#src/inventory/list-runs.ts'
+import { listRuns } from '#src/inventory/runs/list-runs.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { jsonLines, runFerry, startFerry } from '#test/cli/run-ferry.ts'
 import { onServer, withDatabase } from '#test/support/database.ts'
@@ -137,8 +137,8 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer', () => {
 
   test.each([
     ['session', {}, 'unsupported startup parameter: options'],
-    ['session', { ignore_startup_parameters: 'options' }, 'drops the settings'],
-    ['transaction', { ignore_startup_parameters: 'options' }, 'drops the settings'],
+    ['session', { ignore_startup_parameters: 'options' }, 'drops the startup settings'],
+    ['transaction', { ignore_startup_parameters: 'options' }, 'drops the startup settings'],
   ] as const)(
     'that pools by %s (%j), a queue in Postgres is refused by name',
     LONG,

@@ -12,7 +12,7 @@ import { waitFor } from '#test/support/wait-for.ts'
 /** Longer than a worker waits before it gives up a statement, and than the claim of a batch lasts. */
 const AWAY_MS = 18_000
 
-test('while Postgres takes no writes nothing is sent twice, and it is said once', {
+test('while Postgres accepts no writes nothing is sent twice, and it is said once', {
   timeout: 240_000,
 }, async () => {
   const settings = { FERRY_REQUEST_TIMEOUT: '3s', FERRY_ARRIVAL_BOUND: '1s', FERRY_POLL_EVERY: '2s' }
@@ -44,7 +44,7 @@ test('while Postgres takes no writes nothing is sent twice, and it is said once'
   const doctor = await cli.ferryRun('doctor --json')
   expect(jsonLines(doctor).find(finding => finding.status === 'fail')).toMatchObject({
     check: 'postgres',
-    found: expect.stringContaining('takes no writes'),
+    found: expect.stringContaining('accepts no writes'),
   })
   expect(doctor.stdout).not.toContain('report it')
   await new Promise(resolve => setTimeout(resolve, AWAY_MS))
@@ -69,7 +69,7 @@ test('while Postgres takes no writes nothing is sent twice, and it is said once'
   expect(said.filter(line => line.level >= 50)).toEqual([])
 })
 
-test('a worker that starts while Postgres takes no writes waits for it', { timeout: 120_000 }, async () => {
+test('a worker that starts while Postgres accepts no writes waits for it', { timeout: 120_000 }, async () => {
   await using cli = await openCli()
   await cli.ferryRun('migrate')
   const { serverUrl } = inject('database')

@@ -76,7 +76,8 @@ test('with the grants of the docs, one role migrates and the other does all the 
   const runtime = harness.envOf('ferry_runtime')
   expect(await runFerry(['migrate'], harness.envOf('ferry_migrator'))).toMatchObject({ code: 0, stderr: '' })
   const doctor = await runFerry(['doctor', '--json'], runtime)
-  expect(jsonLines(doctor).filter(finding => finding.status !== 'ok')).toEqual([])
+  // On the server of the tests everybody may hold advisory locks.
+  expect(jsonLines(doctor).filter(finding => finding.status !== 'ok')).toMatchObject([{ check: 'locks' }])
   expect(doctor.code).toBe(0)
 
   await using worker = startFerry(['worker', '--json'], runtime)
@@ -119,8 +120,8 @@ test('the grants can be given after the first migration too, and doctor names th
     [`revoke delete on ferry_queue.job from ${runtime}`, 'delete on ferry_queue.job'],
     [`revoke insert on ferry.sync_runs from ${runtime}`, 'insert on ferry.sync_runs'],
     [
-      `revoke execute on function ferry.finish_call from ${runtime}`,
-      'execute of the function ferry.finish_call',
+      `revoke execute on function ferry_internal.finish_call from ${runtime}`,
+      'execute of the function ferry_internal.finish_call',
     ],
     [`revoke temporary on database ferry_roles_${harness.suffix} from ${runtime}`, 'temporary tables'],
   ]) {

@@ -120,6 +120,30 @@ describe('which connection is closed', () => {
     expect([0, 1, 2].map(crowd.isOpen)).toEqual([true, false, false])
   })
 
+  test('none that is being answered, though the answer before it on the same connection has ended', async () => {
+    await using server = await openSlowServer()
+    using crowd = createCrowd(server.address, ONE)
+    await crowd.grow(1, get('/') + get('/slow'))
+    await expect.poll(server.asked, SOON).toBe(2)
+    await crowd.grow(OF_ONE)
+    await expect.poll(crowd.open, SOON).toBe(OF_ONE)
+    expect([0, 1].map(crowd.isOpen)).toEqual([true, false])
+  })
+
+  test('one that does not read its answer', async () => {
+    await using server = await openSlowServer()
+    const { hostname, port } = new URL(server.address)
+    const deaf = connect({ host: hostname, port: Number(port), localAddress: ONE[0] })
+    deaf.on('error', () => {}).write(get('/long'))
+    await expect.poll(server.asked, SOON).toBe(1)
+    using crowd = createCrowd(server.address, ONE)
+    await crowd.grow(OF_ONE)
+    await expect.poll(server.accepted, SOON).toBe(OF_ONE + 1)
+    crowd.send(0, get('/'))
+    await expect.poll(server.asked, SOON).toBe(2)
+    deaf.destroy()
+  })
+
   test('even one that is being answered, if all are', async () => {
     await using server = await openSlowServer()
     using crowd = createCrowd(server.address, ONE)
@@ -165,21 +189,29 @@ test.each([
   expect(networkOf(address)).toBe(network)
 })
 
+/** More than the system keeps for a client that does not read. */
+const LONG = Buffer.alloc(64_000_000)
+
 /** A server whose `/slow` is answered when it closes. */
 async function openSlowServer() {
   const slow: ServerResponse[] = []
   let asked = 0
+  let accepted = 0
   const server = createServer((request, response) => {
     asked += 1
     if (request.url === '/slow') slow.push(response)
-    else response.end()
+    else response.end(request.url === '/long' ? LONG : '')
   })
   boundConnections(server)
+  server.on('connection', () => {
+    accepted += 1
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked: () => asked,
+    accepted: () => accepted,
     connections: () =>
       new Promise<number>((resolve, reject) =>
         server.getConnections((error, count) => (error ? reject(error) : resolve(count))),

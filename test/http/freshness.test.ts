@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { ask, openHttpHarness, openTestHttp } from './http-harness.ts'
 
-test('it is 200 while every inventory is as young as promised, and 503 once one is late', async () => {
+test('it is 200 while every inventory is within its freshness target, and 503 once one is late', async () => {
   await using harness = await openHttpHarness()
-  await savePromises(harness.ferry.pool, [{ ...PROMISE, promiseMs: 60_000 }])
+  await saveFreshnessTargets(harness.ferry.pool, [{ ...FRESHNESS_TARGET, targetMs: 60_000 }])
   const never = await harness.get('/freshness')
   expect(never).toMatchObject({ status: 503, json: { fresh: false, inventories: [{ state: 'never' }] } })
 
@@ -47,9 +47,9 @@ test('it is 200 while every inventory is as young as promised, and 503 once one 
 
 test('one inventory that is late is enough for 503, however fresh the others are', async () => {
   await using harness = await openHttpHarness()
-  await savePromises(harness.ferry.pool, [
-    { ...PROMISE, promiseMs: 3_600_000 },
-    { ...PROMISE, resource: 'mcp-servers', folders: null },
+  await saveFreshnessTargets(harness.ferry.pool, [
+    { ...FRESHNESS_TARGET, targetMs: 3_600_000 },
+    { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null },
   ])
   await harness.sync()
   expect(await harness.get('/freshness')).toMatchObject({

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { isAllowedHost } from '#src/http/listener.ts'
 import { ask, openTestHttp } from './http-harness.ts'
 
 test('a request for another host is refused, on every path, with a plain sentence', async () => {
@@ -120,4 +121,38 @@ test('a port that is taken is refused in words, or another one is found', async 
   expect(other.address).not.toBe(http.address)
   expect((await ask(`${other.address}/livez`)).status).toBe(200)
   await expect(openTestHttp({ host: '192.0.2.1' })).rejects.toThrow('this machine does not have this address')
+})
+
+test.each([
+  undefined,
+  '127.0.0.1',
+  '127.0.0.1:3377',
+  '10.0.0.7:80',
+  '[::1]:3377',
+  '[fe80::1]',
+  'localhost',
+  'LocalHost:3377',
+  'ferry.internal:3377',
+])('a request for %s is answered', host => {
+  expect(isAllowedHost(host, ['ferry.internal'])).toBe(true)
+})
+
+test.each([
+  '',
+  'evil.example',
+  'evil.example:3377',
+  'localhost.evil.example',
+  'localhost.',
+  'evil.example/localhost',
+  'a@localhost',
+  'localhost:3377:1',
+  '127.0.0.1.evil.example',
+  '127.1',
+  '2130706433',
+  '::1',
+  '[evil.example]',
+  '[127.0.0.1]',
+  'sub.ferry.internal',
+])('a request for %j is not answered', host => {
+  expect(isAllowedHost(host, ['ferry.internal'])).toBe(false)
 })

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { pino } from 'pino'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createTokenGuard } from '#src/http/token-guard.ts'
 import { Secret } from '#src/model/secret.ts'
 import { BOTH_TOKENS, basic, bearing, OPERATE_TOKEN, READ_TOKEN } from './console/console-harness.ts'
@@ -22,6 +22,11 @@ async function openGuarded() {
       ask(http.address + path, { headers, agent: new Agent({ localAddress }) }),
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   }
+}
+
+/** The lines about wrong tokens. */
+function loggedIn(lines: readonly string[]): { failures: number }[] {
+  return lines.filter(line => line.includes('Wrong tokens')).map(line => JSON.parse(line))
 }
 
 describe.each([
@@ -98,9 +103,11 @@ test('failures are counted, and logged once in ten seconds, without the tokens',
   expect(failures('console', 'wrong')).toBe(10)
   expect(failures('console', 'braked')).toBe(2)
   expect(failures('metrics', 'wrong')).toBe(1)
-  const logged = guarded.lines.filter(line => line.includes('Wrong tokens'))
-  expect(logged).toHaveLength(1)
-  expect(JSON.parse(logged[0]!)).toMatchObject({ level: 40, door: 'console', address: GUESSER, failures: 1 })
+  const logged = loggedIn(guarded.lines)
+  expect(logged).toMatchObject([{ level: 40, door: 'console', address: GUESSER, failures: 1 }])
+  await guarded[Symbol.asyncDispose]()
+  const sum = loggedIn(guarded.lines).reduce((before, { failures }) => before + failures, 0)
+  expect(sum).toBe(13)
   expect(guarded.lines.join()).not.toContain('guess-of-somebody')
 })
 
@@ -117,6 +124,7 @@ describe('the brake', () => {
       },
       guess: (address: string) => guard.check('console', address, () => null),
       right: (address: string) => guard.check('console', address, () => 'in'),
+      end: () => guard[Symbol.dispose](),
     }
   }
 
@@ -131,6 +139,9 @@ describe('the brake', () => {
     expect(guess('a')).toEqual({ is: 'wrong' })
     expect(guess('a')).toEqual({ is: 'wait', seconds: 6 })
     pass(60_000)
+    for (let time = 0; time < 10; time += 1) expect(guess('a')).toEqual({ is: 'wrong' })
+    expect(guess('a').is).toBe('wait')
+    pass(3_600_000)
     for (let time = 0; time < 10; time += 1) expect(guess('a')).toEqual({ is: 'wrong' })
     expect(guess('a').is).toBe('wait')
   })
@@ -150,16 +161,54 @@ describe('the brake', () => {
     expect(guess('first').is).toBe('wrong')
   })
 
-  test('says in the log how many failed since the last line', () => {
-    const { guess, pass, lines } = setup()
-    for (let time = 0; time < 30; time += 1) guess('a')
-    pass(9_999)
-    guess('a')
-    pass(1)
-    guess('b')
-    expect(lines).toMatchObject([
-      { address: 'a', failures: 1 },
-      { address: 'b', failures: 31 },
-    ])
+  test('forgets no address that goes on guessing before one that stopped', () => {
+    const { guess } = setup()
+    for (const address of ['goes on', 'stopped', 'goes on']) {
+      for (let time = 0; time < 5; time += 1) guess(address)
+    }
+    for (let other = 0; other < 9_999; other += 1) guess(`other ${other}`)
+    expect(guess('goes on').is).toBe('wait')
+  })
+
+  describe('says in the log', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      onTestFinished(() => void vi.useRealTimers())
+    })
+
+    test('how many of a burst failed, though nobody guesses after it', () => {
+      const { guess, lines } = setup()
+      for (let time = 0; time < 30; time += 1) guess('a')
+      guess('b')
+      vi.advanceTimersByTime(9_999)
+      expect(lines).toMatchObject([{ address: 'a', failures: 1 }])
+      vi.advanceTimersByTime(1)
+      expect(lines).toMatchObject([{ failures: 1 }, { address: 'b', door: 'console', failures: 30 }])
+      vi.advanceTimersByTime(60_000)
+      expect(lines).toHaveLength(2)
+    })
+
+    test('the first failure after a pause at once, and one line in ten seconds of those that go on', () => {
+      const { guess, lines } = setup()
+      guess('a')
+      vi.advanceTimersByTime(10_000)
+      guess('b')
+      expect(lines).toMatchObject([{ address: 'a' }, { address: 'b', failures: 1 }])
+      guess('b')
+      vi.advanceTimersByTime(10_000)
+      guess('b')
+      guess('b')
+      expect(lines).toHaveLength(3)
+      vi.advanceTimersByTime(10_000)
+      expect(lines.slice(2)).toMatchObject([{ failures: 1 }, { failures: 2 }])
+    })
+
+    test('what failed last, also if the worker ends', () => {
+      const { guess, end, lines } = setup()
+      for (let time = 0; time < 5; time += 1) guess('a')
+      end()
+      expect(lines).toMatchObject([{ failures: 1 }, { address: 'a', failures: 4 }])
+      expect(vi.getTimerCount()).toBe(0)
+    })
   })
 })

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { sendAll, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -51,9 +49,9 @@ test('an undecided import is told until its last batch is decided', async () => 
   const { rows } = await pool.query<{ id: string }>(
     `select id from ferry.import_batches where state = 'uncertain'`,
   )
-  await resolveUncertain(pool, id, 'sent', BigInt(rows[0]!.id), ADA)
+  await resolveUncertain(pool, id, 'sent', ADA, { batchId: BigInt(rows[0]!.id) })
   expect(await told(store)).toEqual(['import.undecided raised'])
-  await resolveUncertain(pool, id, 'sent', null, ADA)
+  await resolveUncertain(pool, id, 'sent', ADA)
   expect(await told(store)).toEqual([
     'import.undecided raised',
     'import.undecided resolved',

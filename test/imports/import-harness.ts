@@ -1,6 +1,6 @@
 import type { ImportContext } from '#src/imports/context.ts'
+import type { WorkEnd } from '#src/imports/sending/send-batches.ts'
 import { workImport } from '#src/imports/sending/work.ts'
-import type { WorkEnd } from '#src/imports/sending/work-end.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type CallSeen, SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
@@ -43,7 +43,7 @@ export type ImportRow = {
   failures: number
   unaccepted: number
   accepted: number
-  most_rows: number | null
+  max_rows: number | null
   retry_at: Date | null
   finished_at: Date | null
   pause_code: string | null

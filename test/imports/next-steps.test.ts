@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ImportStanding, nextSteps } from '#src/imports/next-steps.ts'
-import { FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/pause-codes.ts'
+import { FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/states.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 
 const RESOLVE = ['resolve 7 --as sent', 'resolve 7 --as resend']

@@ -44,7 +44,7 @@ async function unaccounted(pool: Pool): Promise<string[]> {
      cross join lateral (
        select array[count(*), coalesce(sum(b.rows), 0), coalesce(sum(b.rows) filter (where b.state = 'sent'), 0),
          coalesce(sum(b.rows) filter (where b.state = 'uncertain'
-           or (b.uncertain and b.state in ('ready', 'in flight', 'doubted'))), 0),
+           or (b.uncertain and b.state in ('ready', 'in flight', 'suspect'))), 0),
          s.rejects, (select count(*) from ferry.import_rejects r where r.import_id = i.id and r.origin = 'platform'),
          (select count(*) from ferry.import_left_out l where l.import_id = i.id and l.kind = 'duplicate'),
          (select count(*) from ferry.import_left_out l where l.import_id = i.id and l.kind = 'suppressed'),

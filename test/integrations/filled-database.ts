@@ -1,6 +1,6 @@
 import { Client, type Pool } from 'pg'
 import { workImport } from '#src/imports/sending/work.ts'
-import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
 import { joinReader, prepareReader } from '#src/reports/reader-role.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { stageRows } from '#test/support/staged.ts'

@@ -27,7 +27,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'Ferry: alert rules, Time to clear': 'account team episodes p50 p90 longest',
   'Ferry: alert rules, Rules by team': 'account team rules enabled disabled firing folders',
   'Ferry: fleet and freshness, Freshness now':
-    'account inventory state age promise last_complete_at why_late error_code request_id',
+    'account inventory state age target last_complete_at why_late error_code request_id',
   'Ferry: fleet and freshness, Oldest data': 'time metric age',
   'Ferry: fleet and freshness, Runs by outcome': 'time metric runs',
   'Ferry: fleet and freshness, How long runs take': 'time metric seconds',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { findAbsent, knownSetCheck } from '#src/inventory/absence.ts'
 import { alertRules } from '#src/inventory/alert-rules.ts'
-import { RowTable } from '#src/inventory/row-table.ts'
+import { findAbsent, knownSetCheck } from '#src/inventory/publish/absence.ts'
+import { RowTable } from '#src/inventory/read/row-table.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { rules, scriptedAccount, syncListed, upTo } from './scripted-account.ts'
 

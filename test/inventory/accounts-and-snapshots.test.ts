@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { NoSuchSnapshot } from '#src/inventory/snapshot-diff.ts'
-import { listSnapshots } from '#src/inventory/snapshot-table.ts'
-import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { NoSuchSnapshot } from '#src/inventory/history/snapshot-diff.ts'
+import { loadSnapshotPage } from '#src/inventory/history/snapshot-page.ts'
+import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { leasesOf } from '#test/support/leases.ts'
@@ -163,7 +163,9 @@ test('a snapshot of a held run says so, and a failed run leaves none', async () 
   harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { operation: 'list-alert-rules' })
   const failed = await takeSnapshot(harness.ferry, { account: 'default', trigger: 'manual' }, NEVER)
   expect(failed).toMatchObject({ status: 'failed', snapshot: null })
-  expect((await listSnapshots(harness.ferry.pool, 10)).map(snapshot => snapshot.status)).toEqual(['held'])
+  expect((await loadSnapshotPage(harness.ferry.pool, {}, null, 10)).map(snapshot => snapshot.status)).toEqual(
+    ['held'],
+  )
 })
 
 test('one slot has one snapshot, however often it is taken', async () => {
@@ -173,7 +175,7 @@ test('one slot has one snapshot, however often it is taken', async () => {
   const again = await takeSnapshot(harness.ferry, request, NEVER)
   expect(first.snapshot).not.toBeNull()
   expect(again).toMatchObject({ snapshot: null, status: 'succeeded' })
-  expect(await listSnapshots(harness.ferry.pool, 10)).toHaveLength(1)
+  expect(await loadSnapshotPage(harness.ferry.pool, {}, null, 10)).toHaveLength(1)
 })
 
 test('a snapshot waits for its turn where a poll is under way', async () => {

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { appearanceOf } from '#src/inventory/appearance.ts'
-import { type ChangePageFilter, loadChangePage } from '#src/inventory/change-page.ts'
-import { type ChangeFilter, type ChangeRow, countChanges, listChanges } from '#src/inventory/changes.ts'
+import type { ChangeFilter, ChangeRow } from '#src/inventory/history/change-row.ts'
+import {
+  type ChangePageFilter,
+  countChanges,
+  listChanges,
+  loadChangePage,
+} from '#src/inventory/history/changes.ts'
+import { appearanceOf } from '#src/inventory/publish/appearance.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { type Listed, restarted, rules, syncListed } from './scripted-account.ts'
 

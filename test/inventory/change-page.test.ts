@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
-import { type ChangeKey, type ChangePageFilter, loadChangePage } from '#src/inventory/change-page.ts'
-import { type ChangeRow, listChanges } from '#src/inventory/changes.ts'
+import type { ChangeRow } from '#src/inventory/history/change-row.ts'
+import {
+  type ChangeKey,
+  type ChangePageFilter,
+  countChanges,
+  listChanges,
+  loadChangePage,
+} from '#src/inventory/history/changes.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 
@@ -162,6 +168,31 @@ test('an event of one account is told from what the same id did in another one a
       expect(await of({ ...filter, kind: 'returned' })).toEqual(['a returned 5'])
       expect(await of({ ...filter, account: 'b' })).toEqual(['b removed 3', 'b added 2'])
       expect(await of(filter)).toHaveLength(8)
+    }
+  }
+})
+
+test('the whole list has what the pages have, whatever is asked for and however many are wanted', async () => {
+  await using store = await openTestStore()
+  await fill(store)
+  const filters: ChangePageFilter[] = [
+    {},
+    { account: 'B' },
+    { by: 'Joan' },
+    { rule: 2n },
+    { server: 's2' },
+    { since: new Date(at(2)), until: new Date(at(3)) },
+    { server: 's2', by: 'Ada' },
+    { server: 's2', rule: 2n },
+  ]
+  for (const filter of filters) {
+    const { found } = await pages(store, filter, 1_000)
+    const listed = async (limit: number | null) => Array.fromAsync(listChanges(store.pool, filter, limit))
+    expect((await listed(null)).map(nameOf).toSorted()).toEqual(found.map(nameOf).toSorted())
+    for (const limit of [1, 5, found.length]) {
+      const first = found.slice(0, limit).map(nameOf)
+      expect((await listed(limit)).map(nameOf).toSorted()).toEqual(first.toSorted())
+      expect(await countChanges(store.pool, filter, limit)).toBe(first.length)
     }
   }
 })

@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { alertRules } from '#src/inventory/alert-rules.ts'
-import { openChangeWriter } from '#src/inventory/change-writer.ts'
-import type { Changes } from '#src/inventory/compare.ts'
-import { leaseNameOf } from '#src/inventory/lease-name.ts'
-import { NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
+import { openChangeWriter } from '#src/inventory/publish/change-writer.ts'
+import type { Changes } from '#src/inventory/publish/compare.ts'
+import { NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
+import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ON_VERSIONS } from '#test/support/locks.ts'
@@ -41,8 +41,11 @@ test('of each part, exactly what its last attempt wrote is published, whenever i
         for (const [n, blocks] of attempts.entries()) {
           if (n === 0) {
             await underWay
-            writer.mark()
-          } else writer.rewind()
+            await writer.mark()
+          } else {
+            await underWay
+            await writer.rewind()
+          }
           for (const { isHeavy, underWayFor } of blocks) {
             next += 1
             if (n === attempts.length - 1) wanted.push(next)
@@ -83,7 +86,7 @@ test.for([
       and database = (select oid from pg_database where datname = current_database())) and mode = 'RowExclusiveLock'`
       return (await harness.query(locks)).length > 0
     }
-    writer.mark()
+    await writer.mark()
     for (let n = 0; n < 4; n++) {
       await writer.write(block(n))
       expect(await isWriting()).toBe(false)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { ageSnapshots, diffSnapshots } from '#test/support/snapshots.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type DifferenceKey, loadDifferencePage, type Moments } from '#src/inventory/compare-page.ts'
+import { type DifferenceKey, loadDifferencePage, type Moments } from '#src/inventory/history/compare-page.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
@@ -46,8 +46,7 @@ async function compare(
       pool,
       resource,
       moments,
-      after,
-      rows,
+      { after, rows },
       bounds,
     )
     expect(differences.length).toBeLessThanOrEqual(rows)
@@ -139,6 +138,10 @@ test('what a first reading found is in no page but its own, and names nobody, al
   await insertRuleVersion(store.pool, { ...read, id: '5', name: 'read again', by: 'Ada' })
   await insertRuleVersion(store.pool, { account: 'a', id: '6', name: 'there', from: at(1), to: at(3) })
   await insertRuleVersion(store.pool, { ...read, id: '6', name: 'there again', by: 'Ada' })
+  // One that was read after both moments.
+  const later = { account: 'c', id: '7' }
+  await insertRuleVersion(store.pool, { ...later, name: 'there', from: at(1), to: at(3) })
+  await insertRuleVersion(store.pool, { ...later, name: 'read', from: at(7), appeared: 'first reading' })
   for (const bounds of BOUNDS) {
     const one = { ...MOMENTS, account: 'a' }
     const all = await compare(store, 'alert-rules', one, 2, bounds)
@@ -169,7 +172,10 @@ test('what a first reading found is in no page but its own, and names nobody, al
 test('a change has the fields that differ, exact', async () => {
   await using store = await openTestStore()
   await fill(store)
-  const { differences } = await loadDifferencePage(store.pool, 'alert-rules', MOMENTS, null, 50)
+  const { differences } = await loadDifferencePage(store.pool, 'alert-rules', MOMENTS, {
+    after: null,
+    rows: 50,
+  })
   expect(differences[0]).toMatchObject({
     before: '{"name": "old", "folder_id": 1, "updater_id": 3, "updater_name": "Ada"}',
     after: '{"name": "new", "folder_id": 9, "updater_id": 4, "updater_name": "Joan"}',
@@ -182,7 +188,7 @@ test('differences are counted up to a bound, and a page that is just full is the
   for (let id = 1; id <= 6; id++)
     await insertRuleVersion(store.pool, { id: `${id}`, name: 'added', from: at(4) })
   const page = (rows: number, maxBetween: number) =>
-    loadDifferencePage(store.pool, 'alert-rules', MOMENTS, null, rows, { maxBetween })
+    loadDifferencePage(store.pool, 'alert-rules', MOMENTS, { after: null, rows }, { maxBetween })
   expect(await page(6, 6)).toMatchObject({ counts: { added: 6 }, next: null })
   expect(await page(5, 6)).toMatchObject({ counts: { added: 6 }, next: { id: '5' } })
   expect(await page(6, 5)).toMatchObject({ counts: null, next: null })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countQuarantined } from '#src/inventory/count-quarantined.ts'
+import { countQuarantined } from '#src/inventory/read/quarantine.ts'
 import { addRun } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
+import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/holds/approve.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -32,7 +32,7 @@ async function decideAtOnce(harness: FerryHarness, first: 'approve' | 'reject') 
   const reject = () => rejectRun(harness.ferry, held.run, ADA)
   let rejecting: ReturnType<typeof reject> | undefined
   let calls = 0
-  const listAlertRules: typeof account.client.listAlertRules = async (...listing) => {
+  const listAlertRules: typeof account.client.listAlertRules = async function* (...listing) {
     if (++calls === 2) {
       await locker.query('begin; lock table ferry.audit in share mode')
       if (first === 'reject') {
@@ -41,7 +41,7 @@ async function decideAtOnce(harness: FerryHarness, first: 'approve' | 'reject') 
         await waiting(1)
       }
     }
-    return account.client.listAlertRules(...listing)
+    yield* account.client.listAlertRules(...listing)
   }
   const context = withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } })
   const approving = approveRun(context, held.run, ADA, NEVER)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { approveRun, rejectRun } from '#src/inventory/approve.ts'
+import { approveRun, rejectRun } from '#src/inventory/holds/approve.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { startRun } from '#src/inventory/ledger.ts'
-import { listRuns } from '#src/inventory/list-runs.ts'
-import { failRunsBefore } from '#src/inventory/lost-runs.ts'
+import { startRun } from '#src/inventory/runs/ledger.ts'
+import { listRuns } from '#src/inventory/runs/list-runs.ts'
+import { failRunsBefore } from '#src/inventory/runs/lost-runs.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { expireLeases, removeLeases, takeOverLeases } from '#test/support/leases.ts'
@@ -14,10 +14,9 @@ const SMALL = { rules: 0, servers: 0 }
 /** Syncs; once the platform has answered and before anything is applied, `meanwhile` happens to the worker's lease. */
 function syncWhile(harness: FerryHarness, meanwhile: () => Promise<unknown>) {
   const account = scriptedAccount('default', () => rules(upTo(5)))
-  const listAlertRules: typeof account.client.listAlertRules = async (...ask) => {
-    const answer = await account.client.listAlertRules(...ask)
+  const listAlertRules: typeof account.client.listAlertRules = async function* (...ask) {
+    yield* account.client.listAlertRules(...ask)
     await meanwhile()
-    return answer
   }
   const context = withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } })
   return syncInventory(context, { account: 'default', resource: 'alert-rules', trigger: 'manual' }, NEVER)

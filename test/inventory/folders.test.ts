@@ -1,12 +1,22 @@
 import { expect, test } from 'vitest'
 import { alertRules } from '#src/inventory/alert-rules.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
-import { loadRun } from '#src/inventory/list-runs.ts'
+import { readSource } from '#src/inventory/read/reading.ts'
+import { loadRun } from '#src/inventory/runs/list-runs.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import type { Drift } from '#src/model/listing.ts'
-import { collectRows } from '#test/support/collect-rows.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
-import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+import {
+  currentIds,
+  ended,
+  hand,
+  list,
+  rules,
+  scriptedAccount,
+  syncListed,
+  upTo,
+  withAccounts,
+} from './scripted-account.ts'
 
 const SMALL = { rules: 0, servers: 0 }
 const NEVER = new AbortController().signal
@@ -19,16 +29,21 @@ function drifting(drift: ReadonlyMap<bigint, readonly Drift[]>): InventoryAccoun
     ...account,
     client: {
       ...account.client,
-      async listAlertRules(folder, sink, context) {
-        const answer = await account.client.listAlertRules(folder, sink, context)
-        if (!answer.ok) return answer
-        return { ...answer, data: { ...answer.data, dataHash: `${folder}`, drift: drift.get(folder) ?? [] } }
+      async *listAlertRules(folder, find, context) {
+        for await (const step of account.client.listAlertRules(folder, find, context)) {
+          if (step.kind !== 'ended' || !step.answer.ok) yield step
+          else {
+            const data = { ...step.answer.data, dataHash: `${folder}`, drift: drift.get(folder) ?? [] }
+            yield ended({ ...step.answer, data })
+          }
+        }
       },
     },
   }
 }
 
 test('drift of several folders is told once for each field and type, and each folder has its hash', async () => {
+  await using harness = await openFerryHarness(SMALL)
   const field = (type: string) => ({ field: 'env', type })
   const account = drifting(
     new Map([
@@ -37,14 +52,9 @@ test('drift of several folders is told once for each field and type, and each fo
     ]),
   )
   const source = alertRules(account, [1n, 2n])
-  const previous: unknown[] = []
-  const part = (before?: Promise<unknown>) => {
-    previous.push(before)
-    return collectRows()
-  }
-  const read = await source.read({ runId: null, signal: NEVER, part, isKnownSet: async () => false })
-  expect(read).toMatchObject({ drift: [field('object'), field('string')], dataHashes: ['1', '2'] })
-  expect(await previous[1]).toMatchObject({ ok: true, data: { dataHash: '1' } })
+  const request = { runId: null, signal: NEVER, changes: null }
+  const reading = await readSource(harness.ferry.pool, source, 'default', source.createListedRows(), request)
+  expect(reading).toMatchObject({ drift: [field('object'), field('string')], dataHashes: ['1', '2'] })
 })
 
 test('positions of quarantined rows are counted through all folders, known rows included', async () => {
@@ -118,19 +128,11 @@ test('of an attempt at a folder that was cut off nothing is stored, even if noth
   await using harness = await openFerryHarness(SMALL)
   // More than is held in memory: it is written while the listing is being read.
   const cutOff = rules(upTo(6_000))
-  const folder2 = rules([7_001], { folder: 2n })
-  const account = scriptedAccount('default', n => (n === 1 ? cutOff : n === 2 ? [] : folder2))
+  const account = scriptedAccount('default', () => [])
   const { client } = account
-  let first: ReturnType<typeof client.listAlertRules> | undefined
-  const listAlertRules: typeof client.listAlertRules = async (folder, sink, context) => {
-    if (folder === 2n) {
-      await first
-      return client.listAlertRules(folder, sink, context)
-    }
-    first = client
-      .listAlertRules(folder, sink, context)
-      .then(() => client.listAlertRules(folder, sink, context))
-    return first
+  const listAlertRules: typeof client.listAlertRules = async function* (folder, find) {
+    if (folder === 1n) yield* hand(cutOff, find)
+    yield* list(folder === 1n ? [] : rules([7_001], { folder }), find)
   }
   const run = await syncInventory(
     withAccounts(harness, { ...account, client: { ...client, listAlertRules } }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listChanges } from '#src/inventory/changes.ts'
+import { listChanges } from '#src/inventory/history/changes.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 
@@ -161,4 +161,30 @@ test('changes as the command line lists them are those of the views, of both inv
     'b added',
     'b added',
   ])
+})
+
+test('of the last moment of all, the functions of history say what is known now', async () => {
+  await using store = await openTestStore()
+  await insertRule(store, { name: 'was', from: 1, to: 2 })
+  await insertRule(store, { account: 'b', name: 'is', from: 2 })
+  await insertFiring(store.pool, { account: 'b', from: at(3) })
+  await insertServer(store, { name: 'was', from: 1, to: 2 })
+  await insertServer(store, { account: 'b', name: 'is', from: 2 })
+  const rules = texts(store, `account, name, triggered) from ferry.alert_rules_as_of('infinity')`)
+  const servers = texts(store, `account, server_name) from ferry.mcp_servers_as_of('infinity')`)
+  expect([await rules, await servers]).toEqual([['b is t'], ['b is']])
+  const between = (a: string, b: string) =>
+    texts(store, 'inventory, change, account, name) from ferry.changes_between($1, $2) order by 1', [a, b])
+  expect(await between('-infinity', 'infinity')).toEqual(['alert-rules added b is', 'mcp-servers added b is'])
+  expect(await between('infinity', '-infinity')).toEqual([
+    'alert-rules removed b is',
+    'mcp-servers removed b is',
+  ])
+  expect(await between(at(1), 'infinity')).toEqual([
+    'alert-rules added b is',
+    'alert-rules removed a was',
+    'mcp-servers added b is',
+    'mcp-servers removed a was',
+  ])
+  expect(await texts(store, `account) from ferry.alert_rules_as_of('-infinity')`)).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
-import { HoldChanged, nameOfHeld } from '#src/inventory/holds.ts'
+import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/holds/approve.ts'
+import { HoldChanged, nameOfHeld } from '#src/inventory/holds/holds.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { EVERYTHING, FOLDER_1, FOLDER_2, keep, openKnown, outcomes } from './known-rules.ts'
@@ -219,9 +219,9 @@ test('what a person rejects while another one approves it stays', async () => {
   await using harness = await openKnown()
   const held = await syncListed(harness, [keep(...upTo(20))])
   const account = scriptedAccount('default', () => keep(...upTo(20)))
-  const listAlertRules: typeof account.client.listAlertRules = async (...listing) => {
+  const listAlertRules: typeof account.client.listAlertRules = async function* (...listing) {
     await rejectRun(harness.ferry, held.run, ADA).catch(() => {})
-    return account.client.listAlertRules(...listing)
+    yield* account.client.listAlertRules(...listing)
   }
   const rejecting = { ...account, client: { ...account.client, listAlertRules } }
   expect(await approveRun(withAccounts(harness, rejecting), held.run, ADA, NEVER)).toMatchObject({

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { approveRun, rejectRun } from '#src/inventory/approve.ts'
-import { createKnownRows } from '#src/inventory/known-rows.ts'
+import { approveRun, rejectRun } from '#src/inventory/holds/approve.ts'
+import { createKnownRows } from '#src/inventory/read/known-rows.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
-import { hand, type Listed, refused, scriptedAccount, withAccounts } from './scripted-account.ts'
+import { ended, hand, type Listed, refused, scriptedAccount, withAccounts } from './scripted-account.ts'
 
 /*
  * The same things happen to two accounts. One is synced by workers that know the rows they applied, the other by one that
@@ -76,14 +76,14 @@ test('what workers know changes nothing of what they store, whatever is listed a
           const account = `${kind} ${sequence}`
           let calls = 0
           const scripted = scriptedAccount(account, () => [])
-          const listAlertRules: typeof scripted.client.listAlertRules = async (folder, sink) => {
+          const listAlertRules: typeof scripted.client.listAlertRules = async function* (folder, find) {
             const isFirst = ++calls <= folders.length
             const inFolder = (rows: readonly Listed[]) =>
               rows.filter(rule => folder === 0n || rule.folder === folder)
-            if (cut) await hand(inFolder(cut), sink)
-            const data = await hand(inFolder(isFirst ? one : two), sink)
-            if (ending === (isFirst ? 'refused' : 'second refused')) return refused('AccessDenied')
-            return { ok: true, requestId: 'r', requests: 1, data }
+            if (cut) yield* hand(inFolder(cut), find)
+            const answer = yield* hand(inFolder(isFirst ? one : two), find)
+            const isRefused = ending === (isFirst ? 'refused' : 'second refused')
+            yield ended(isRefused ? refused('AccessDenied') : answer)
           }
           const context = {
             ...withAccounts(harness, { ...scripted, client: { ...scripted.client, listAlertRules } }),
@@ -114,7 +114,7 @@ test('what workers know changes nothing of what they store, whatever is listed a
   )
   // The law says nothing unless each of these came about often.
   for (const status of ['succeeded', 'partial', 'held', 'failed']) expect(seen[status]).toBeGreaterThan(10)
-}, 60_000)
+}, 300_000)
 
 /** All of a result that does not differ between two accounts; run ids in messages do. */
 function tellable({ account: _, run, durationMs: __, ...result }: Awaited<ReturnType<typeof syncInventory>>) {

@@ -1,11 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { createKnownRows } from '#src/inventory/known-rows.ts'
-import { createIdSet } from '#src/inventory/listed-rows.ts'
+import { createKnownRows } from '#src/inventory/read/known-rows.ts'
+import { createIdSet } from '#src/inventory/read/listed-rows.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { countsOf, type RunResult } from '#src/model/run.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ageRuns } from '#test/support/runs.ts'
-import { type Listed, refused, rules, scriptedAccount, upTo, withAccounts } from './scripted-account.ts'
+import {
+  ended,
+  type Listed,
+  refused,
+  rules,
+  scriptedAccount,
+  upTo,
+  withAccounts,
+} from './scripted-account.ts'
 
 const SMALL = { rules: 0, servers: 0 }
 const LISTED = rules(upTo(20))
@@ -23,14 +31,12 @@ function startWorker(harness: FerryHarness, maxRows = 10_000) {
     let parsed = 0
     const scripted = scriptedAccount(account, () => list, keyHash)
     const { client } = scripted
-    const listAlertRules: typeof client.listAlertRules = async (folder, sink, context) => {
-      const take: typeof sink.take = row => {
-        parsed += 1
-        sink.take(row)
+    const listAlertRules: typeof client.listAlertRules = async function* (...listing) {
+      for await (const step of client.listAlertRules(...listing)) {
+        if (step.kind === 'rows') parsed += step.rows.filter(({ kind }) => kind !== 'known').length
+        if (step.kind === 'ended' && ending === 'a fault') throw new Error('a fault of ours')
+        yield step.kind === 'ended' && ending === 'a refusal' ? ended(refused('AccessDenied')) : step
       }
-      const answer = await client.listAlertRules(folder, { ...sink, take }, context)
-      if (ending === 'a fault') throw new Error('a fault of ours')
-      return ending === 'a refusal' ? refused('AccessDenied') : answer
     }
     const context = withAccounts(harness, { ...scripted, client: { ...client, listAlertRules } })
     const request = { account, resource: 'alert-rules', trigger: 'manual', folders } as const

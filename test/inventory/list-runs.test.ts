@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { loadHeldRows } from '#src/inventory/list-runs.ts'
+import { loadHeldRows, loadReadableRun } from '#src/inventory/runs/list-runs.ts'
+import { addRun } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 
@@ -21,4 +22,34 @@ test('held rows are shown once each, as they are now, by name, and without those
     const rows = await loadHeldRows(pool, { account: 'a', resource }, ['1', '2', '3'])
     expect(rows.map(({ id, name }) => `${id} ${name}`)).toEqual(['2 a', '1 b'])
   }
+})
+
+test('a run is shown with what it found itself, and the first complete run of its inventory after it', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const failed = { end: { status: 'failed', appliedAt: null } } as const
+  const run = await addRun(pool, { end: { status: 'partial', quarantined: 1 } })
+  const others = [await addRun(pool, { resource: 'mcp-servers' }), await addRun(pool, { account: 'b' })]
+  await addRun(pool, failed)
+  expect(await loadReadableRun(pool, run)).toMatchObject({ completeSince: null })
+  const next = await addRun(pool)
+  await addRun(pool)
+  await pool.query(
+    `insert into ferry.quarantined_rows (run_id, position, id, reason, fingerprint)
+     values ($1, 0, '7', 'broken', gen_random_uuid())`,
+    [run],
+  )
+  for (const [first, field] of [[run, 'mine'], ...others.map(other => [other, 'of another'])]) {
+    await pool.query(
+      `insert into ferry.contract_drift (account, resource, field, type, first_run)
+       select account, resource, $2, 'string', id from ferry.sync_runs where id = $1`,
+      [first, field],
+    )
+  }
+  const shown = await loadReadableRun(pool, run)
+  expect(shown).toMatchObject({
+    completeSince: next,
+    quarantined: [{ position: 0, id: '7', reason: 'broken' }],
+  })
+  expect(shown?.drift).toEqual([{ field: 'mine', type: 'string' }])
 })

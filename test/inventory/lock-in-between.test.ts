@@ -5,6 +5,8 @@ import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ON_VERSIONS } from '#test/support/locks.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import {
+  ended,
+  hand,
   handOn,
   restarted,
   rules,
@@ -42,15 +44,12 @@ test('a lock that waits for a run, and for which its comparisons wait, fails the
       ...account,
       client: {
         ...account.client,
-        async listAlertRules(_folder, sink) {
-          await sink.ready()
-          sink.begin()
-          await handOn(changed.slice(0, 9_000), sink)
+        async *listAlertRules(_folder, find) {
+          yield* hand(changed.slice(0, 9_000), find)
           await waitFor(isRunWriting, { what: 'the changes to be written' })
           locking = person.query('lock table ferry.alert_rule_versions')
           await waitFor(isPersonWaiting, { what: 'the lock to be waited for' })
-          const data = await handOn(changed.slice(9_000), sink)
-          return { ok: true, requestId: 'r', requests: 1, data }
+          yield ended(yield* handOn(changed.slice(9_000), find))
         },
       },
     }),

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { failLostRuns } from '#src/inventory/lost-runs.ts'
+import { failLostRuns } from '#src/inventory/runs/lost-runs.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { expireLeases, leasesOf, takeOverLeases } from '#test/support/leases.ts'

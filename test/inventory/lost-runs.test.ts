@@ -2,9 +2,8 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease, fenceWithLease, type Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { leaseNameOf } from '#src/inventory/lease-name.ts'
-import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
-import { failLostRuns } from '#src/inventory/lost-runs.ts'
+import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
+import { failLostRuns, leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import { expireLeases, leasesOf, takeOverLeases } from '#test/support/leases.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
@@ -14,7 +13,7 @@ const log = pino({ level: 'silent' })
 
 /** The lease of the inventory of `NEW_RUN`. */
 async function acquired(store: TestStore, holder: string, lifeMs?: number): Promise<Lease> {
-  const lease = await acquireLease(store.pool, leaseNameOf(NEW_RUN), holder, log, lifeMs)
+  const lease = await acquireLease(store.pool, leaseNameOf(NEW_RUN), holder, log, { lifeMs })
   if ('heldBy' in lease) throw new Error(`held by ${lease.heldBy}`)
   return lease
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oldRuns } from '#src/inventory/prune.ts'
+import { oldRuns } from '#src/inventory/old-rows.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { ageRuns } from '#test/support/runs.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { listRuns } from '#src/inventory/list-runs.ts'
-import { previewSync, type SyncPreview } from '#src/inventory/preview.ts'
-import { collectSamples } from '#src/inventory/sample-differences.ts'
+import { previewSync, type SyncPreview } from '#src/inventory/publish/preview.ts'
+import { collectSamples } from '#src/inventory/publish/sample-differences.ts'
+import { listRuns } from '#src/inventory/runs/list-runs.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
   currentIds,

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { inTransaction } from '#src/db/pool.ts'
-import { oldQuarantinedRows } from '#src/inventory/prune-quarantine.ts'
-import { Quarantine, saveQuarantined } from '#src/inventory/quarantine.ts'
+import { oldQuarantinedRows } from '#src/inventory/old-rows.ts'
+import { Quarantine, saveQuarantined } from '#src/inventory/read/quarantine.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -34,7 +34,8 @@ test.for([500, 501, 1_000])('%i rows are all removed', async count => {
   const { pool } = store
   await addListing(pool, 60, [])
   await pool.query(
-    `insert into ferry.quarantined_rows (run_id, position, reason) select r.id, n, 'no name' from ferry.sync_runs r, generate_series(1, $1::int) n`,
+    `insert into ferry.quarantined_rows (run_id, position, reason, fingerprint, until_run)
+     select r.id, n, 'no name', gen_random_uuid(), r.id from ferry.sync_runs r, generate_series(1, $1::int) n`,
     [count],
   )
   expect(await removeOld(oldQuarantinedRows(pool, 30 * DAY_MS))).toBe(count)

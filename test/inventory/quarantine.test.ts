@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { loadRun } from '#src/inventory/list-runs.ts'
-import { MAX_STORED_ROWS } from '#src/inventory/quarantine.ts'
+import { MAX_STORED_ROWS } from '#src/inventory/read/quarantine.ts'
+import { loadRun } from '#src/inventory/runs/list-runs.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 
@@ -133,18 +133,4 @@ test('each scope has rows of its own', async () => {
   // A run that failed read nothing, so it has set nothing aside.
   harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
   expect(await idsShown(harness, await harness.sync())).toEqual([])
-})
-
-test('rows that an earlier version of Ferry stored hold for their own run alone', async () => {
-  await using harness = await openFerryHarness({ rules: 5 })
-  const [a] = harness.sandbox.state.rules.ids()
-  spoil(harness, [a!])
-  const first = await harness.sync()
-  await harness.query('update ferry.quarantined_rows set fingerprint = null')
-  const second = await harness.sync()
-  harness.sandbox.state.reorder(3)
-  const third = await harness.sync()
-  expect(await idsShown(harness, first)).toEqual([`${a}`])
-  expect(await idsShown(harness, second)).toEqual([])
-  expect(await idsShown(harness, third)).toEqual([`${a}`])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MAX_STORED_ROWS, Quarantine } from '#src/inventory/quarantine.ts'
+import { MAX_STORED_ROWS, Quarantine } from '#src/inventory/read/quarantine.ts'
 
 const row = (position: number, id: string | null = '1', raw: string | null = null) => ({
   position,

@@ -1,49 +1,78 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Compared } from '#src/inventory/compare.ts'
-import { createIdSet } from '#src/inventory/listed-rows.ts'
-import { REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
-import { openReading } from '#src/inventory/reading.ts'
-import { REPEATED } from '#src/platform/read-rows.ts'
+import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
+import type { ChangeSink, Compare, Compared } from '#src/inventory/publish/compare.ts'
+import { createIdSet, type ListedRows } from '#src/inventory/read/listed-rows.ts'
+import { Reader } from '#src/inventory/read/reading.ts'
+import { BEGINS, type ListingStep } from '#src/platform/listing.ts'
 
 const NOTHING: Compared<string> = {
   changes: { added: [], changed: [], began: [], ended: [], bytes: 0 },
   states: [],
 }
+const UNMARKED = { async mark() {}, async rewind() {} }
 
-const ROW = { row: '', altered: [], digest: '', bytes: 1 }
-const UNMARKED = { mark() {}, rewind() {} }
+function openReader(
+  compare: Compare<string>,
+  write: ChangeSink<string>['write'],
+  listed: ListedRows = createIdSet(),
+) {
+  return new Reader<string>({ accountIdOf: () => null }, listed, { ...UNMARKED, write }, compare)
+}
+
+/** `count` rows, from this number on. */
+function rowsFrom(
+  from: number,
+  count: number,
+  idOf: (position: number) => string = String,
+): ListingStep<string> {
+  const row = { kind: 'good' as const, row: '', altered: [], digest: '', bytes: 1, written: null }
+  const rows = Array.from({ length: count }, (_, n) => from + n)
+  return {
+    kind: 'rows',
+    rows: rows.map(position => ({
+      ...row,
+      id: idOf(position),
+      position,
+      declared: () => `"number ${position}"`,
+    })),
+  }
+}
+
+const ENDED: ListingStep<string> = {
+  kind: 'ended',
+  pages: 1,
+  answer: {
+    ok: true,
+    requestId: 'r',
+    requests: 1,
+    data: { rows: 0, drift: [], dataHash: '', incomplete: null, confirmed: false },
+  },
+}
 
 test('rows are passed on as soon as nothing else is, are compared before, and reading waits only once many rows do', async () => {
   const compared: number[] = []
   let passedOn = 0
   let underWay = Promise.withResolvers<void>()
-  const reading = openReading<string>(
-    { accountIdOf: () => null },
-    createIdSet(),
+  const reader = openReader(
     async rows => {
       compared.push(rows.length)
       return NOTHING
     },
-    {
-      ...UNMARKED,
-      async write() {
-        underWay = Promise.withResolvers()
-        await underWay.promise
-        passedOn += 1
-      },
+    async () => {
+      underWay = Promise.withResolvers()
+      await underWay.promise
+      passedOn += 1
     },
   )
-  const sink = reading.part()
-  await sink.ready()
-  sink.begin()
+  await reader.take(BEGINS)
   let rows = 0
   async function take(count: number): Promise<'goes on' | 'waits'> {
-    for (const end = rows + count; rows < end; rows++) sink.take({ ...ROW, id: `${rows}`, position: rows })
     let state: 'goes on' | 'waits' = 'waits'
-    sink.settle().then(() => {
+    reader.take(rowsFrom(rows, count)).then(() => {
       state = 'goes on'
     })
+    rows += count
     await setImmediate()
     return state
   }
@@ -60,42 +89,33 @@ test('rows are passed on as soon as nothing else is, are compared before, and re
   expect([await take(999), compared, passedOn]).toEqual(['goes on', [1_000, 2_000, 3_000], 2])
   underWay.resolve()
   await setImmediate()
-  const ended = reading.end()
+  const ended = reader.take(ENDED)
   await setImmediate()
   underWay.resolve()
-  expect([(await ended).seen, compared, passedOn]).toEqual([6_999, [1_000, 2_000, 3_000, 999], 4])
+  await ended
+  expect([reader.end(), compared, passedOn]).toMatchObject([{ seen: 6_999 }, [1_000, 2_000, 3_000, 999], 4])
 })
 
 test('once a reading has stopped, no row is being compared, and nothing is passed on', async () => {
   const writing = Promise.withResolvers<void>()
   const comparison = Promise.withResolvers<Compared<string>>()
   const writes: string[] = []
-  const reading = openReading<string>(
-    { accountIdOf: () => null },
-    createIdSet(),
+  const reader = openReader(
     async rows => (rows.length === 1_000 ? NOTHING : comparison.promise),
-    {
-      ...UNMARKED,
-      async write() {
-        writes.push('begun')
-        await writing.promise
-      },
+    async () => {
+      writes.push('begun')
+      await writing.promise
     },
   )
-  const sink = reading.part()
-  await sink.ready()
-  sink.begin()
-  for (let position = 0; position < 4_000; position++) {
-    sink.take({ ...ROW, id: `${position}`, position })
-    if (position === 999) await sink.settle()
-  }
-  const settled = sink.settle()
+  await reader.take(BEGINS)
+  await reader.take(rowsFrom(0, 1_000))
+  const taken = reader.take(rowsFrom(1_000, 3_000))
   let isStopped = false
-  const stopped = reading.stop().then(() => {
+  const stopped = reader.stop().then(() => {
     isStopped = true
   })
   writing.resolve()
-  await settled
+  await taken
   await setImmediate()
   expect([isStopped, writes]).toEqual([false, ['begun']])
   comparison.resolve(NOTHING)
@@ -105,25 +125,20 @@ test('once a reading has stopped, no row is being compared, and nothing is passe
 })
 
 test('of a row that came before in the same listing its JSON is kept, of one that came in another folder it is not', async () => {
-  const reading = openReading<string>({ accountIdOf: () => null }, createIdSet(), async () => NOTHING, {
-    ...UNMARKED,
-    write: async () => {},
-  })
-  const first = reading.part()
-  const second = reading.part()
-  const row = (position: number) => ({ ...ROW, id: '7', position })
-  await first.ready()
-  first.begin()
-  first.take(row(0), () => '"the first"')
-  first.take(row(1), () => '"again"')
-  await second.ready()
-  second.begin()
-  second.take(row(0), () => '"elsewhere"')
-  const { quarantined } = await reading.end()
-  expect([...quarantined.byFingerprint()].map(([, kept]) => kept)).toEqual([
-    { position: 1, id: '7', reason: REPEATED, raw: '"again"' },
-    { position: 2, id: '7', reason: REPEATED_IN_FOLDER, raw: null },
-  ])
+  const reader = openReader(
+    async () => NOTHING,
+    async () => {},
+  )
+  for (const step of [BEGINS, rowsFrom(0, 2, () => '7'), ENDED, BEGINS, rowsFrom(0, 1, () => '7'), ENDED]) {
+    await reader.take(step)
+  }
+  const reading = reader.end()
+  expect(reading.kind === 'read' && [...reading.quarantined.byFingerprint()].map(([, kept]) => kept)).toEqual(
+    [
+      { position: 1, id: '7', reason: REPEATED, raw: '"number 1"' },
+      { position: 2, id: '7', reason: REPEATED_IN_FOLDER, raw: null },
+    ],
+  )
 })
 
 test('what is compared of an attempt that is void by then is neither passed on nor learned', async () => {
@@ -131,25 +146,21 @@ test('what is compared of an attempt that is void by then is neither passed on n
   const learned: string[] = []
   const changesOf = (bytes: number) => ({ ...NOTHING.changes, bytes })
   const written: number[] = []
-  const reading = openReading<string>(
-    { accountIdOf: () => null },
-    { ...createIdSet(), learn: id => void learned.push(id) },
+  const reader = openReader(
     () => comparison.promise,
-    { ...UNMARKED, write: async ({ bytes }) => void written.push(bytes) },
+    async ({ bytes }) => void written.push(bytes),
+    { ...createIdSet(), learn: id => void learned.push(id) },
   )
-  const sink = reading.part()
-  const take = (id: string) => sink.take({ ...ROW, id, position: 0 })
-  await sink.ready()
-  sink.begin()
-  for (let n = 0; n < 1_000; n++) take(`${n}`)
-  await sink.settle()
-  sink.begin()
+  await reader.take(BEGINS)
+  await reader.take(rowsFrom(0, 1_000))
+  const again = reader.take(BEGINS)
   const states = [{ fingerprint: '', isFiring: false }]
   comparison.resolve({ changes: changesOf(1), states })
-  await setImmediate()
+  await again
   comparison = Promise.withResolvers()
-  take('again')
+  await reader.take(rowsFrom(0, 1, () => 'again'))
   comparison.resolve({ changes: changesOf(2), states })
-  expect(await reading.end()).toMatchObject({ seen: 1 })
+  await reader.take(ENDED)
+  expect(reader.end()).toMatchObject({ seen: 1 })
   expect([written, learned]).toEqual([[2], ['again']])
 })

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
-import { listCalls, loadRun } from '#src/inventory/list-runs.ts'
+import { listCalls, loadRun } from '#src/inventory/runs/list-runs.ts'
+import { syncInventory } from '#src/inventory/sync.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
 
 /** For who waits for a platform that never answers. */
 const IMPATIENT = { FERRY_REQUEST_TIMEOUT: '1s' }
@@ -74,4 +76,29 @@ test('a fault that passes is not noticed but in the call log', async () => {
   await using harness = await openFerryHarness({ rules: 5 })
   harness.sandbox.state.inject({ kind: 'error', code: 'ServiceUnavailable' }, { nth: 1 })
   expect(await harness.sync()).toMatchObject({ status: 'succeeded', added: 5, requests: 2 })
+})
+
+test('a run that was refused half-way says how many pages it had read', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 4 }, { FERRY_PAGE_LIMIT: '2' })
+  harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' }, { nth: 2 })
+  const { run } = await harness.sync({ resource: 'mcp-servers' })
+  expect(await loadRun(harness.ferry.pool, run)).toMatchObject({
+    run: { status: 'failed', errorCode: 'AccessDenied', pages: 1 },
+  })
+})
+
+test('a run that a fault ends in its second listing says how many pages it had read', async () => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const listed = rules(upTo(20))
+  await syncListed(harness, [listed])
+  const faulty = scriptedAccount('default', n => {
+    if (n === 2) throw new Error('a fault')
+    return listed.slice(1)
+  })
+  const request = { account: 'default', resource: 'alert-rules', trigger: 'manual' } as const
+  const signal = new AbortController().signal
+  await expect(syncInventory(withAccounts(harness, faulty), request, signal)).rejects.toThrow('a fault')
+  expect(await loadRun(harness.ferry.pool, 2n)).toMatchObject({
+    run: { status: 'failed', errorCode: 'Fault', pages: 1 },
+  })
 })

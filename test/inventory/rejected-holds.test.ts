@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/approve.ts'
+import { approveRun, NothingToApprove, rejectRun } from '#src/inventory/holds/approve.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { loadQuarantined, loadQuarantineReasons } from '#src/inventory/quarantine.ts'
+import { loadQuarantined, loadQuarantineReasons } from '#src/inventory/read/quarantine.ts'
 import { addRun, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
-type Stored = { readonly position: number; readonly until?: bigint; readonly isKnownAgain?: boolean }
+type Stored = { readonly position: number; readonly until?: bigint }
 
 async function quarantine(store: TestStore, run: bigint, reason: string, stored: Stored) {
-  const { position, until = null, isKnownAgain = true } = stored
+  const { position, until = null } = stored
   await store.pool.query(
     `insert into ferry.quarantined_rows (run_id, position, id, reason, raw, fingerprint, until_run)
      values ($1, $2, '7', $3, '{"name": 1}', $4, $5)`,
-    [run, position, reason, isKnownAgain ? randomUUID() : null, until],
+    [run, position, reason, randomUUID(), until],
   )
 }
 
@@ -25,7 +25,7 @@ test('a run has the rows that it stored, and those of earlier runs of its scope 
   const failed = await addRun(pool, { end: { status: 'failed', appliedAt: null } })
   await quarantine(store, first, 'ended before the third', { position: 3, until: third })
   await quarantine(store, first, 'lasts', { position: 2 })
-  await quarantine(store, first, 'of the first alone', { position: 1, isKnownAgain: false })
+  await quarantine(store, first, 'of the first alone', { position: 1, until: second })
   await quarantine(store, third, 'new', { position: 0 })
   expect(await reasons(first)).toEqual(['of the first alone', 'lasts', 'ended before the third'])
   expect(await reasons(second)).toEqual(['lasts', 'ended before the third'])

@@ -1,16 +1,27 @@
 import { hash } from 'node:crypto'
 import type { InventoryAccount, InventoryContext } from '#src/inventory/context.ts'
-import { createKnownRows } from '#src/inventory/known-rows.ts'
+import { createKnownRows } from '#src/inventory/read/known-rows.ts'
 import { type SyncRequest, syncInventory } from '#src/inventory/sync.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { Answer } from '#src/platform/answer.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
+import { AlertRuleWire } from '#src/platform/contract.ts'
+import {
+  BEGINS,
+  type FindKnown,
+  type ListedRow,
+  type Listing,
+  type ListingEnd,
+  type ListingStep,
+  type ReadRow,
+} from '#src/platform/listing.ts'
 import { stringifyLossless } from '#src/platform/lossless-json.ts'
 import { refusedByPlatform } from '#src/platform/refusal.ts'
-import type { ListingEnd, ReadRow, RowSink } from '#src/platform/row-sink.ts'
+import { ALERT_RULES } from '#src/platform/row-kinds.ts'
 import type { FerryHarness } from '#test/support/ferry-harness.ts'
 import { mcpPage } from '#test/support/mcp-list.ts'
+import { alertRuleWire } from '#test/support/wire.ts'
 
 /** What an alert rule listing is to say of one rule. */
 export type Listed = {
@@ -37,9 +48,9 @@ export function scriptedAccount(
 ): InventoryAccount {
   let calls = 0
   const client: PlatformClient = {
-    async listAlertRules(folder, sink) {
+    async *listAlertRules(folder, find) {
       const rows = script(++calls).filter(row => folder === 0n || row.folder === folder)
-      return { ok: true, requestId: 'r', requests: 1, data: await hand(rows, sink) }
+      yield* list(rows, find)
     },
     async listMcpPage({ page }) {
       const rows = page === 1 ? servers.map(id => ({ server_id: id, server_name: `server ${id}` })) : []
@@ -104,51 +115,64 @@ export async function currentIds(harness: FerryHarness, account = 'default'): Pr
   return rows.map(row => row.id)
 }
 
-/** Hands rows over as a client does. */
-export async function hand(rows: readonly Listed[], sink: RowSink<AlertRule>): Promise<ListingEnd> {
-  await sink.ready()
-  sink.begin()
-  return handOn(rows, sink)
+/** The steps of a listing but its last, and the answer. */
+type Handing = AsyncGenerator<ListingStep<AlertRule>, Answer<ListingEnd>>
+
+const ROWS_A_STEP = 250
+
+/** Lists these, as a client does. */
+export async function* list(rows: readonly Listed[], find: FindKnown): Listing<AlertRule> {
+  yield ended(yield* hand(rows, find))
+}
+
+export async function* hand(rows: readonly Listed[], find: FindKnown): Handing {
+  yield BEGINS
+  return yield* handOn(rows, find)
 }
 
 /** Hands over rows of a listing that has begun. */
-export async function handOn(rows: readonly Listed[], sink: RowSink<AlertRule>): Promise<ListingEnd> {
-  const digests = rows.map(row => hash('sha256', stringifyLossless(row), 'latin1'))
-  for (const [position, row] of rows.entries()) {
-    const digest = digests[position] ?? ''
-    if (!sink.knows(digest)) sink.take(readRow(position, row, digest))
-    await sink.settle()
+export async function* handOn(rows: readonly Listed[], find: FindKnown): Handing {
+  const all = rows.map((row, position) => listedRow(position, row, find))
+  for (let from = 0; from < all.length; from += ROWS_A_STEP) {
+    yield { kind: 'rows', rows: all.slice(from, from + ROWS_A_STEP) }
   }
-  return { rows: rows.length, dataHash: hash('sha256', digests.join(''), 'hex'), drift: [] }
+  const dataHash = hash('sha256', all.map(({ digest }) => digest).join(''), 'hex')
+  const data = { rows: rows.length, dataHash, drift: [], incomplete: null, confirmed: false }
+  return { ok: true, requestId: 'r', requests: 1, data }
+}
+
+/** The last step of a listing. */
+export function ended(answer: Answer<ListingEnd>): ListingStep<AlertRule> {
+  return { kind: 'ended', pages: answer.ok ? 1 : 0, answer }
+}
+
+function listedRow(position: number, row: Listed, find: FindKnown): ListedRow<AlertRule> {
+  const digest = hash('sha256', stringifyLossless(row), 'latin1')
+  const known = find(digest)
+  const read = () => readRow(position, row, digest)
+  return known === -1 ? read() : { kind: 'known', digest, known, read }
 }
 
 function readRow(position: number, row: Listed, digest: string): ReadRow<AlertRule> {
   const id = row.broken === 'without an id' ? null : `${row.id}`
-  return row.broken
-    ? { position, id, reason: 'broken', raw: null }
-    : { position, id: `${row.id}`, row: ruleOf(row), altered: [], digest, bytes: 100 }
+  if (row.broken) return { kind: 'quarantined', digest, position, id, reason: 'broken', raw: null }
+  const declared = () => null
+  return {
+    kind: 'good',
+    digest,
+    position,
+    id: `${row.id}`,
+    row: ruleOf(row),
+    altered: [],
+    bytes: 100,
+    written: null,
+    declared,
+  }
 }
 
 /** What is stored of it. */
 export function ruleOf({ id, folder, name, firing = false, createdAtS = 0n }: Listed): AlertRule {
-  return {
-    id,
-    account_id: 1n,
-    folder_id: folder,
-    name,
-    labels: null,
-    ds_type: 'prometheus',
-    enabled: true,
-    debug_log_enabled: false,
-    cron_pattern: '* * * * *',
-    timezone: null,
-    delay_seconds: 0n,
-    creator_id: 1n,
-    creator_name: 'Ada',
-    updater_id: 1n,
-    updater_name: 'Ada',
-    created_at: createdAtS,
-    updated_at: 0n,
-    triggered: firing,
-  }
+  const fields = { id, account_id: 1n, folder_id: folder, name, created_at: createdAtS, triggered: firing }
+  const wire = alertRuleWire({ ...fields, labels: null, updater_name: 'Ada', updated_at: 0n })
+  return ALERT_RULES.toRow(AlertRuleWire.parse(wire))
 }

@@ -4,8 +4,10 @@ import type { PlatformClient } from '#src/platform/client.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import {
   currentIds,
+  ended,
   hand,
   type Listed,
+  list,
   refused,
   rules,
   scriptedAccount,
@@ -15,7 +17,7 @@ import {
 } from './scripted-account.ts'
 
 type ListRules = PlatformClient['listAlertRules']
-type Sink = Parameters<ListRules>[1]
+type Find = Parameters<ListRules>[1]
 
 const SMALL = { rules: 0, servers: 0 }
 const without = (...gone: number[]) => rules(upTo(20).filter(id => !gone.includes(id)))
@@ -121,14 +123,17 @@ test('a first listing with a row nobody can name concludes nothing, however litt
 
 /** How a second listing does not confirm the first. */
 const NOT_CONFIRMING: Readonly<
-  Record<string, (rows: readonly Listed[], sink: Sink) => ReturnType<ListRules>>
+  Record<string, (rows: readonly Listed[], find: Find) => ReturnType<ListRules>>
 > = {
-  'is refused': async () => refused('AccessDenied'),
-  'is refused after its rows': (rows, sink) => hand(rows, sink).then(() => refused('AccessDenied')),
-  'has a row nobody can name': async (rows, sink) => {
-    const nameless = rules([99_999], { broken: 'without an id' })
-    return { ok: true, requestId: 'r', requests: 1, data: await hand([...rows, ...nameless], sink) }
+  async *'is refused'() {
+    yield ended(refused('AccessDenied'))
   },
+  async *'is refused after its rows'(rows, find) {
+    yield* hand(rows, find)
+    yield ended(refused('AccessDenied'))
+  },
+  'has a row nobody can name': (rows, find) =>
+    list([...rows, ...rules([99_999], { broken: 'without an id' })], find),
 }
 
 for (const [what, second] of Object.entries(NOT_CONFIRMING)) {
@@ -141,8 +146,8 @@ for (const [what, second] of Object.entries(NOT_CONFIRMING)) {
       const first = rules(upTo(size + 1).slice(1), { name: 'new', firing: true })
       const account = scriptedAccount('default', () => first)
       let calls = 0
-      const listAlertRules: ListRules = (folder, sink, context) =>
-        ++calls === 2 ? second(first, sink) : account.client.listAlertRules(folder, sink, context)
+      const listAlertRules: ListRules = (folder, find, context) =>
+        ++calls === 2 ? second(first, find) : account.client.listAlertRules(folder, find, context)
       const context = withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } })
       const sync = () =>
         syncInventory(

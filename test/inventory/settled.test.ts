@@ -9,7 +9,8 @@ import { ageRuns } from '#test/support/runs.ts'
 import { ageRuleVersions } from '#test/support/versions.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import {
-  handOn,
+  ended,
+  hand,
   type Listed,
   rules,
   scriptedAccount,
@@ -59,13 +60,11 @@ function sorted(rows: readonly Record<string, unknown>[]): string[] {
 function syncSlowly(harness: FerryHarness, name: string, rows: readonly Listed[], begun = Promise.resolve()) {
   const { promise: rest, resolve: end } = Promise.withResolvers<void>()
   const account = scriptedAccount(name, () => [])
-  const listAlertRules: PlatformClient['listAlertRules'] = async (_, sink) => {
-    await sink.ready()
-    sink.begin()
+  const listAlertRules: PlatformClient['listAlertRules'] = async function* (_, find) {
     await begun
-    const data = await handOn(rows, sink)
+    const answer = yield* hand(rows, find)
     await rest
-    return { ok: true, requestId: 'r', requests: 1, data }
+    yield ended(answer)
   }
   const context = withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } })
   const request = { account: name, resource: 'alert-rules', trigger: 'manual' } as const

@@ -59,7 +59,9 @@ class ShiftingPlatform {
   }
 
   client(): PlatformClient {
-    const unused = () => Promise.reject(new Error('not part of this test'))
+    const unused = () => {
+      throw new Error('not part of this test')
+    }
     return {
       listMcpPage: async ({ page }) => ({ ok: true, requestId: 'r', requests: 1, data: this.page(page) }),
       listAlertRules: unused,

@@ -1,26 +1,18 @@
 import { expect, test } from 'vitest'
 import type { InventoryContext } from '#src/inventory/context.ts'
-import { createKnownRows } from '#src/inventory/known-rows.ts'
-import { failRunsBefore } from '#src/inventory/lost-runs.ts'
-import { saveSnapshot } from '#src/inventory/snapshot-table.ts'
+import { saveSnapshot } from '#src/inventory/history/snapshots.ts'
+import { createKnownRows } from '#src/inventory/read/known-rows.ts'
+import { failRunsBefore } from '#src/inventory/runs/lost-runs.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import type { RunResult } from '#src/model/run.ts'
+import type { Answer } from '#src/platform/answer.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { expireLeases, takeOverLeases } from '#test/support/leases.ts'
 import { ON_VERSIONS } from '#test/support/locks.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import {
-  hand,
-  handOn,
-  type Listed,
-  refused,
-  rules,
-  scriptedAccount,
-  upTo,
-  withAccounts,
-} from './scripted-account.ts'
+import { ended, hand, list, refused, rules, scriptedAccount, upTo, withAccounts } from './scripted-account.ts'
 
 /*
  * Runs that change so much that it is written while the listing is being read.
@@ -32,27 +24,28 @@ const OLD = rules(MANY, { name: 'old' })
 const NEW = rules(MANY, { name: 'new', firing: true })
 
 type ListRules = PlatformClient['listAlertRules']
-type Sink = Parameters<ListRules>[1]
+type Find = Parameters<ListRules>[1]
 
 const REFUSED = refused('AccessDenied')
 
 /** A context whose account lists rules in this way. `n` counts the calls, from 1. */
 function listing(
   harness: FerryHarness,
-  list: (sink: Sink, n: number, folder: bigint) => ReturnType<ListRules>,
+  how: (find: Find, n: number, folder: bigint) => ReturnType<ListRules>,
 ): InventoryContext {
   let calls = 0
   const account = scriptedAccount('default', () => [])
-  const listAlertRules: ListRules = (folder, sink, { signal }) =>
-    list(sink, ++calls, folder).finally(() => signal.throwIfAborted())
+  const listAlertRules: ListRules = async function* (folder, find, { signal }) {
+    try {
+      yield* how(find, ++calls, folder)
+    } finally {
+      signal.throwIfAborted()
+    }
+  }
   return {
     ...withAccounts(harness, { ...account, client: { ...account.client, listAlertRules } }),
     removalGuard: { rows: 10, share: 0.2 },
   }
-}
-
-async function answer(rows: readonly Listed[], sink: Sink): ReturnType<ListRules> {
-  return { ok: true, requestId: 'r', requests: 1, data: await hand(rows, sink) }
 }
 
 function sync(
@@ -101,12 +94,10 @@ test('much is written while the listing is being read, and nobody sees any of it
   ] as const) {
     const rest = Promise.withResolvers<void>()
     const syncing = sync(
-      listing(harness, async sink => {
-        await sink.ready()
-        sink.begin()
-        const data = await handOn(rows, sink)
+      listing(harness, async function* (find) {
+        const answer = yield* hand(rows, find)
         await rest.promise
-        return { ok: true, requestId: 'r', requests: 1, data }
+        yield ended(answer)
       }),
     )
     await waitFor(async () => (await writing(harness)) === 1, { what: 'the changes to be written' })
@@ -120,7 +111,7 @@ test('much is written while the listing is being read, and nobody sees any of it
 
 type Mishap = {
   readonly meanwhile?: (harness: FerryHarness, stop: AbortController) => Promise<unknown> | unknown
-  readonly instead?: () => ReturnType<ListRules>
+  readonly instead?: () => Answer<never>
   readonly ends: Partial<RunResult> | string
 }
 
@@ -130,11 +121,13 @@ const MISHAPS: Readonly<Record<string, Mishap>> = {
     ends: { status: 'failed', errorCode: 'Interrupted' },
   },
   'is refused the rest': {
-    instead: async () => REFUSED,
+    instead: () => REFUSED,
     ends: { status: 'failed', errorCode: 'AccessDenied' },
   },
   'meets a fault': {
-    instead: () => Promise.reject(new Error('a fault of ours')),
+    instead: () => {
+      throw new Error('a fault of ours')
+    },
     ends: 'a fault of ours',
   },
   'loses its lease': {
@@ -169,15 +162,15 @@ for (const [what, { meanwhile, instead, ends }] of Object.entries(MISHAPS)) {
     await using other = await harness.openFerry()
     const knownRows = createKnownRows(1_000_000)
     const warm = (context: InventoryContext) => ({ ...context, knownRows, leaseMs: 60_000 })
-    await sync(warm(listing(harness, sink => answer(OLD, sink))))
+    await sync(warm(listing(harness, find => list(OLD, find))))
     const stop = new AbortController()
     const failing = sync(
       warm(
-        listing(harness, async sink => {
-          const data = await hand(NEW, sink)
+        listing(harness, async function* (find) {
+          const answer = yield* hand(NEW, find)
           await waitFor(async () => (await writing(harness)) === 1, { what: 'the changes to be written' })
           await meanwhile?.({ ...harness, ferry: other }, stop)
-          return instead ? instead() : { ok: true, requestId: 'r', requests: 1, data }
+          yield ended(instead ? instead() : answer)
         }),
       ),
       { signal: stop.signal },
@@ -188,7 +181,7 @@ for (const [what, { meanwhile, instead, ends }] of Object.entries(MISHAPS)) {
     expect(await writing(harness)).toBe(0)
 
     await harness.query(`delete from ferry.leases`)
-    const next = await sync(warm(listing(harness, sink => answer(NEW, sink))))
+    const next = await sync(warm(listing(harness, find => list(NEW, find))))
     expect(next).toMatchObject({ status: 'succeeded', seen: 5_000, changed: 5_000 })
     expect(await seen(harness)).toEqual(CHANGED)
   })
@@ -202,11 +195,11 @@ async function takeSnapshotNow(harness: FerryHarness): Promise<void> {
 
 test('of a listing that was asked for again after much was written, only the last answer counts', async () => {
   await using harness = await openFerryHarness(SMALL)
-  await sync(listing(harness, sink => answer(OLD, sink)))
+  await sync(listing(harness, find => list(OLD, find)))
   const result = await sync(
-    listing(harness, async sink => {
-      await hand([...NEW, ...rules([6_000])], sink)
-      return answer([...OLD.toReversed().slice(1), ...rules([5_000], { name: 'new' })], sink)
+    listing(harness, async function* (find) {
+      yield* hand([...NEW, ...rules([6_000])], find)
+      yield* list([...OLD.toReversed().slice(1), ...rules([5_000], { name: 'new' })], find)
     }),
   )
   expect(result).toMatchObject({ seen: 5_000, added: 0, changed: 1, unchanged: 4_999 })
@@ -226,12 +219,10 @@ test('a folder that is asked for again after much was written takes nothing of t
       { folder, name: `folder ${folder}` },
     )
   const result = await sync(
-    listing(harness, async (sink, _, folder) => {
-      if (folder === 1n) return answer([...OLD], sink)
-      if (folder === 2n) await hand(inFolder(2n, 10_000), sink)
-      if (folder === 2n) return answer([], sink)
-      if (folder === 3n) await hand(inFolder(3n, 20_000), sink)
-      return answer(inFolder(folder, 30_000).slice(500), sink)
+    listing(harness, async function* (find, _, folder) {
+      if (folder === 1n) return yield* list([...OLD], find)
+      yield* hand(inFolder(folder, Number(folder) * 5_000), find)
+      yield* list(folder === 2n ? [] : inFolder(folder, 30_000).slice(500), find)
     }),
     { folders: [1n, 2n, 3n] },
   )
@@ -240,18 +231,14 @@ test('a folder that is asked for again after much was written takes nothing of t
 })
 
 /** 5,000 rows of which one is gone and all others have another name, listed again in a second way. */
-async function secondListing(harness: FerryHarness, second: (sink: Sink) => ReturnType<ListRules>) {
-  await sync(listing(harness, sink => answer(OLD, sink)))
-  return sync(
-    listing(harness, async (sink, n) => {
-      return n === 1 ? answer(NEW.slice(1), sink) : second(sink)
-    }),
-  )
+async function secondListing(harness: FerryHarness, second: (find: Find) => ReturnType<ListRules>) {
+  await sync(listing(harness, find => list(OLD, find)))
+  return sync(listing(harness, (find, n) => (n === 1 ? list(NEW.slice(1), find) : second(find))))
 }
 
 test('much that was written is published once a second listing agrees', async () => {
   await using harness = await openFerryHarness(SMALL)
-  const result = await secondListing(harness, sink => answer(NEW.slice(1), sink))
+  const result = await secondListing(harness, find => list(NEW.slice(1), find))
   expect(result).toMatchObject({ status: 'succeeded', removed: 1, changed: 4_999, requests: 2 })
   expect(await seen(harness)).toEqual({
     rules: { new: 4_999 },

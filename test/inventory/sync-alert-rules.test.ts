@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listRuns, loadRun } from '#src/inventory/list-runs.ts'
+import { listRuns, loadRun } from '#src/inventory/runs/list-runs.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { rules, syncListed } from './scripted-account.ts'
 
@@ -249,7 +249,7 @@ test('time zones and cron patterns that break the contract are carried and flagg
     await harness.query('select id, flags from ferry.alert_rules where flags is not null order by id'),
   ).toEqual(
     [
-      { id: `${zone!.id}`, flags: ['timezone is no IANA name'] },
+      { id: `${zone!.id}`, flags: ['timezone is not an IANA name'] },
       { id: `${cron!.id}`, flags: ['cron_pattern names a time zone'] },
     ].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1)),
   )

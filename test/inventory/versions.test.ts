@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { closeVersions, openVersions } from '#src/inventory/publish/versions.ts'
 import { ALERT_RULE_VERSIONS } from '#src/inventory/versioned-tables.ts'
-import { closeVersions, openVersions } from '#src/inventory/versions.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { insertRuleVersion } from '#test/support/versions.ts'
 

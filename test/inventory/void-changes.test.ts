@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { alertRules } from '#src/inventory/alert-rules.ts'
-import { openChangeWriter } from '#src/inventory/change-writer.ts'
-import type { Changes } from '#src/inventory/compare.ts'
-import { leaseNameOf } from '#src/inventory/lease-name.ts'
-import { NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
-import type { OpenRun } from '#src/inventory/open-run.ts'
+import { openChangeWriter } from '#src/inventory/publish/change-writer.ts'
+import type { Changes } from '#src/inventory/publish/compare.ts'
+import type { OpenRun } from '#src/inventory/runs/ledger.ts'
+import { NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
+import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { holdLease } from '#test/support/leases.ts'
@@ -27,12 +27,11 @@ test('changes that were being written when their attempt was cut off are not pub
   const writer = openChangeWriter(harness.ferry, alertRules(scriptedAccount('default', () => [])), run)
 
   // More than is held in memory.
-  writer.mark()
+  await writer.mark()
   await writer.write(firing(upTo(4_001)))
-  writer.mark()
-  const cutOff = writer.write(firing([5_001]))
-  writer.rewind()
-  await cutOff
+  await writer.mark()
+  await writer.write(firing([5_001]))
+  await writer.rewind()
   await writer.write(firing([5_002]))
   await writer.publish(async () => ({ ...NOTHING_DONE, status: 'succeeded' }))
   expect(await harness.query('select id::int from ferry.alert_rule_firings where id > 4001')).toEqual([

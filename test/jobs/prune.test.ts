@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { JOBS } from '#jobs/index.ts'
 import { prune } from '#jobs/prune.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
+import { cancelImport } from '#src/imports/control/decide.ts'
 import { listSummaryRows } from '#src/imports/reporting/summary.ts'
-import { listRuns } from '#src/inventory/list-runs.ts'
+import { listRuns } from '#src/inventory/runs/list-runs.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
@@ -33,8 +33,8 @@ test('the job also purges imports that ended a month ago, and discards stagings 
   const call = { account: '*', trigger: 'schedule' }
   await prune.run(harness.ferry, call, { signal: never, cutOff: never })
   expect(await listSummaryRows(pool, 9)).toMatchObject([
-    { id: `${queued}`, purged_at: null },
-    { id: `${ended}`, purged_at: expect.any(Date) },
+    { id: `${queued}`, purgedAt: null },
+    { id: `${ended}`, purgedAt: expect.any(Date) },
   ])
 })
 

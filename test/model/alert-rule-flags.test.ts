@@ -10,16 +10,16 @@ test('IANA names are zones; abbreviations, offsets and made-up names are not; no
     expect([name, zone(name)]).toEqual([name, undefined])
   }
   for (const name of ['CST', 'Local', 'UTC+8', '+08:00', 'Europe/Atlantis', 'berlin', 'BST']) {
-    expect([name, zone(name)]).toEqual([name, ['timezone is no IANA name']])
+    expect([name, zone(name)]).toEqual([name, ['timezone is not an IANA name']])
     // What was looked up before is remembered, not turned round.
-    expect(zone(name)).toEqual(['timezone is no IANA name'])
+    expect(zone(name)).toEqual(['timezone is not an IANA name'])
   }
 })
 
 test('a cron pattern has five fields and names no zone', () => {
   for (const pattern of ['* * * * *', ' 0 3 * * 1-5 ', '*/5\t* * * *']) expect(cron(pattern)).toBeUndefined()
   for (const pattern of ['* * * *', '0 * * * * *', '@every 30s', '']) {
-    expect(cron(pattern)).toEqual(['cron_pattern has not 5 fields'])
+    expect(cron(pattern)).toEqual(['cron_pattern does not have 5 fields'])
   }
   for (const pattern of ['CRON_TZ=UTC 0 * * * *', 'TZ=UTC 0 * * * *']) {
     expect(cron(pattern)).toEqual(['cron_pattern names a time zone'])

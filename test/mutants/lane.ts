@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { applyMutant, type Mutant } from './table.ts'
+import { openCode } from './code.ts'
+import { makeMutant } from './make.ts'
+import type { Mutant } from './table.ts'
 
 /** Whether the tests noticed; `witness` is the first that did, null if a file could not even be loaded or never ended. */
 export type Verdict =
@@ -49,6 +51,7 @@ export async function openLane(
     if (name.startsWith('.') && name !== '.bin') continue
     await symlink(join(root, 'node_modules', name), join(directory, 'node_modules', name))
   }
+  const code = openCode(directory)
   const { FERRY_TEST_REDIS_URL: _, ...environment } = process.env
   const env = { ...environment, FERRY_TEST_DATABASE_URL: databaseUrl }
 
@@ -102,10 +105,10 @@ export async function openLane(
       }
     },
     async try(mutant, last) {
-      const applied = applyMutant(directory, mutant)
-      if ('stale' in applied) return { kind: 'stale', why: applied.stale }
-      const path = join(directory, applied.file)
-      await writeFile(path, applied.after)
+      const made = makeMutant(code, mutant.change)
+      if ('stale' in made) return { kind: 'stale', why: made.stale }
+      const path = join(directory, made.file)
+      await writeFile(path, made.after)
       try {
         if (last) {
           const verdict = await verdictBy(last.file, RegExp.escape(last.title))
@@ -118,7 +121,7 @@ export async function openLane(
         }
         return { kind: 'survived' }
       } finally {
-        await writeFile(path, applied.before)
+        await writeFile(path, made.before)
       }
     },
   }

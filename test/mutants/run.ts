@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openServer } from '#test/support/server.ts'
+import { openCode } from './code.ts'
 import { type Lane, openLane, type Verdict, type Witness } from './lane.ts'
+import { makeMutant } from './make.ts'
 import { type Mutant, readTables } from './table.ts'
 
 /*
@@ -15,8 +17,9 @@ import { type Mutant, readTables } from './table.ts'
  *     npm run mutate -- leases claims/turn  those whose names begin so
  *     npm run mutate -- --lanes 4           so many at a time, instead of one for each core
  *     npm run mutate -- --unproven          without first seeing that the tests succeed on the code as it is
+ *     npm run mutate -- --show leases       only shows what they change
  *
- * The changes stand in the tables beside this file (`table.ts` says how they are written). They are made in copies of
+ * The changes stand in the tables beside this file (CONTRIBUTING.md says how they are named). They are made in copies of
  * the tree, never here. One embedded Postgres serves all.
  *
  * Ends with 1 if fewer than nine of ten mutants are noticed, if the code of one has changed so that it cannot be tried,
@@ -33,18 +36,22 @@ const { values, positionals } = parseArgs({
   options: {
     lanes: { type: 'string', default: `${availableParallelism()}` },
     unproven: { type: 'boolean', default: false },
+    show: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
-const mutants = readTables().filter(
+const mutants = readTables(ROOT).filter(
   ({ name }) => positionals.length === 0 || positionals.some(begin => name.startsWith(begin)),
 )
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(signal))
-process.exitCode = await main(mutants, Number(values.lanes)).catch(error => {
-  if (!stop.signal.aborted) throw error
-  return 130
-})
+const code = openCode(ROOT)
+if (values.show) for (const mutant of mutants) say(`${mutant.name}\n${shownChange(mutant)}`)
+else
+  process.exitCode = await main(mutants, Number(values.lanes)).catch(error => {
+    if (!stop.signal.aborted) throw error
+    return 130
+  })
 
 async function main(mutants: readonly Mutant[], laneCount: number): Promise<number> {
   await using opened = new AsyncDisposableStack()
@@ -99,7 +106,7 @@ function judge(tried: readonly Tried[]): number {
   const harmless = named(({ mutant, verdict }) => mutant.harmless !== null && verdict.kind === 'survived')
   const noticed = named(({ mutant, verdict }) => mutant.harmless !== null && verdict.kind === 'killed')
   const useless = named(({ verdict }) => verdict.kind === 'stale' || verdict.kind === 'broken')
-  for (const mutant of survived) say(`\nsurvived: ${mutant.name}\n- ${mutant.find}\n+ ${mutant.replacement}`)
+  for (const mutant of survived) say(`\nsurvived: ${mutant.name}\n${shownChange(mutant)}`)
   for (const mutant of harmless) say(`\nharmless: ${mutant.name}\n  ${mutant.harmless}`)
   for (const mutant of noticed) say(`\n${mutant.name} is called harmless, but was noticed`)
   for (const mutant of useless) say(`\n${mutant.name} could not be tried`)
@@ -109,6 +116,19 @@ function judge(tried: readonly Tried[]): number {
       `killed), ${harmless.length} harmless, ${useless.length} not tried`,
   )
   return share >= LEAST_SHARE && useless.length === 0 && noticed.length === 0 ? 0 : 1
+}
+
+/** The lines that a mutant changes, before and after. */
+function shownChange({ change }: Mutant): string {
+  const made = makeMutant(code, change)
+  if ('stale' in made) return made.stale
+  const before = made.before.split('\n')
+  const after = made.after.split('\n')
+  const first = before.findIndex((line, n) => line !== after[n])
+  const same = before.toReversed().findIndex((line, n) => line !== after.at(-1 - n))
+  const part = (lines: string[], sign: string) =>
+    lines.slice(first, Math.max(first, lines.length - same)).map(line => `${sign} ${line}`)
+  return [`  ${made.file}:${first + 1}`, ...part(before, '-'), ...part(after, '+')].join('\n')
 }
 
 function detailOf(verdict: Verdict): string {

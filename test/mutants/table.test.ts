@@ -1,18 +1,20 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { applyMutant, readTables } from './table.ts'
+import { openCode } from './code.ts'
+import { faultOf, makeMutant } from './make.ts'
+import { readTables } from './table.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-test('every mutant can be applied to the code as it is, and names tests that exist', () => {
-  const mutants = readTables()
-  const stale = mutants.flatMap(mutant => {
-    const applied = applyMutant(ROOT, mutant)
-    return 'stale' in applied ? [`${mutant.name}: ${applied.stale}`] : []
+test('every mutant can be made of the code as it is, and names tests that exist', () => {
+  const code = openCode(ROOT)
+  const faults = readTables(ROOT).flatMap(({ name, change, tests }) => {
+    const made = makeMutant(code, change)
+    const fault = 'stale' in made ? made.stale : faultOf(made)
+    const lacking = tests
+      .filter(file => !file.endsWith('.test.ts'))
+      .map(file => `no test file, or several, is named ${file}`)
+    return [...(fault === null ? [] : [fault]), ...lacking].map(fault => `${name}: ${fault}`)
   })
-  const lacking = mutants.flatMap(({ name, tests }) =>
-    tests.filter(file => !existsSync(join(ROOT, file))).map(file => `${name}: there is no ${file}`),
-  )
-  expect([...stale, ...lacking]).toEqual([])
+  expect(faults).toEqual([])
 })

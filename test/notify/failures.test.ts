@@ -3,8 +3,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { EventKey } from '#src/model/event.ts'
 import type { Notifier } from '#src/notify/notifier.ts'
 import { recordResult } from '#src/notify/pending.ts'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { type NotifyHarness, openNotifyHarness } from './notify-harness.ts'
 import { status } from './receiver.ts'
 
@@ -82,6 +82,7 @@ test('a refused message holds up those of its kind, account and subject, and no 
   await expectWait(notifier, 5_000)
   expect(told()).toEqual(atOnce)
   await harness.endWaiting()
+  expect(await notifier.look()).toBe(0)
   await notifier.look()
   expect(told()).toEqual([...atOnce, 'import.paused default raised', 'import.paused default resolved'])
 })
@@ -160,7 +161,7 @@ test('the first failure of a message is a warning, its repetitions are not', asy
 
 test('a worker that watches does so again after twenty seconds, and not before', async () => {
   await using harness = await openNotifyHarness()
-  await savePromises(harness.ferry.pool, [PROMISE])
+  await saveFreshnessTargets(harness.ferry.pool, [FRESHNESS_TARGET])
   await harness.sync()
   const notifier = harness.openNotifier()
   await notifier.look()

@@ -3,7 +3,8 @@ import { readConfig } from '#src/config.ts'
 import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import type { EventData, EventKey } from '#src/model/event.ts'
-import { type Notifier, openNotifier } from '#src/notify/notifier.ts'
+import { Notifier } from '#src/notify/notifier.ts'
+import { questionsOf } from '#src/worker/notifications.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { openReceiver, type Receiver, SECRET } from './receiver.ts'
 
@@ -40,8 +41,8 @@ export async function openNotifyHarness(): Promise<NotifyHarness> {
       const { notify: settings, proxy } = config
       const accounts = [...ferry.accounts.keys()]
       const holder = `test ${Math.random()}`
-      const nightBefore = () => new Date(0)
-      return kept.use(openNotifier({ pool, log, holder, settings, proxy, accounts, nightBefore, signal }))
+      const ask = questionsOf({ everyMs: Number.MAX_SAFE_INTEGER }) // no night was due since anything ran
+      return kept.use(new Notifier({ pool, log, holder, settings, proxy, accounts, ask, signal }))
     },
     raise: (key, data = DATA) => inTransaction(pool, client => raiseEvent(client, { ...KEY, ...key }, data)),
     resolve: key => inTransaction(pool, client => resolveEvent(client, { ...KEY, ...key })),

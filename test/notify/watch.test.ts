@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import { recordSkipped } from '#src/inventory/ledger.ts'
-import { type Watched, watch } from '#src/notify/watch.ts'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { recordSkipped } from '#src/inventory/runs/ledger.ts'
+import { watch } from '#src/notify/watch.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import type { Timing } from '#src/schedules/timing.ts'
+import { questionsOf } from '#src/worker/notifications.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
 import { type NotifyHarness, openNotifyHarness } from './notify-harness.ts'
 import { status } from './receiver.ts'
 
-/** No night was due since anything ran. */
-const LONG_AGO = new Date(0)
-
-function watchOf(harness: NotifyHarness, nightBefore: Watched['nightBefore'] = () => LONG_AGO) {
-  return watch({ pool: harness.ferry.pool, accounts: ['default'], nightBefore })
+/** Without `nightly`, no night was due since anything ran. */
+function watchOf(harness: NotifyHarness, nightly: Timing = { everyMs: Number.MAX_SAFE_INTEGER }) {
+  return watch({ pool: harness.ferry.pool, accounts: ['default'], ask: questionsOf(nightly) })
 }
 
 async function told(harness: NotifyHarness): Promise<string[]> {
@@ -50,53 +50,80 @@ test('an inventory whose last three runs failed is told once, and once that one 
   ])
 })
 
+const DAY_MS = 86_400_000
+
+/** Nights that are due at this time of the day. */
+async function nightsDue(harness: NotifyHarness, minutesAgo: number): Promise<Timing> {
+  const [row] = await harness.query<{ now: Date }>('select clock_timestamp() as now')
+  return { everyMs: DAY_MS, offsetMs: (row!.now.getTime() - minutesAgo * 60_000) % DAY_MS }
+}
+
+async function takeSnapshot(harness: NotifyHarness, run: bigint, at: Date): Promise<void> {
+  await harness.query(
+    `insert into ferry.snapshots (account, slot, taken_at, status, alert_rules_run, mcp_servers_run)
+     values ('default', $2, $2, 'succeeded', $1, $1)`,
+    [run, at],
+  )
+}
+
 test('a night without a snapshot is told an hour later, and once that a snapshot was taken', async () => {
   await using harness = await openNotifyHarness()
-  const asked: Date[] = []
-  const now = (await harness.query<{ now: Date }>('select clock_timestamp() as now'))[0]!.now
-  let night = new Date(now.getTime() - 60_000)
-  const look = () =>
-    watchOf(harness, at => {
-      asked.push(at)
-      return night
-    })
+  const nightly = await nightsDue(harness, 61)
+  const look = () => watchOf(harness, nightly)
   await look()
   expect(await told(harness)).toEqual([]) // The account was not there yet.
-  expect(now.getTime() - asked[0]!.getTime()).toBeCloseTo(3_600_000, -6)
 
   const { run } = await harness.sync()
-  await harness.query(`update ferry.sync_runs set started_at = started_at - interval '1 h'`)
+  await harness.query(`update ferry.sync_runs set started_at = started_at - interval '2 h'`)
   await look()
   await look()
   expect(await told(harness)).toEqual(['night.missed raised default'])
-  await harness.query(
-    `insert into ferry.snapshots (account, taken_at, status, alert_rules_run, mcp_servers_run)
-     values ('default', clock_timestamp(), 'succeeded', $1, $1)`,
-    [run],
-  )
+  await takeSnapshot(harness, run, new Date())
   await look()
   expect(await told(harness)).toEqual(['night.missed raised default', 'night.missed resolved default'])
 
-  night = new Date(now.getTime() + 60_000)
+  await harness.query(`update ferry.snapshots set taken_at = taken_at - interval '1 day'`)
   await harness.query(
-    `insert into ferry.schedule_pauses (schedule, account) values ('snapshot-inventory', 'default')`,
+    `insert into ferry.schedule_pauses (account, schedule) values ('default', 'snapshot-inventory')`,
   )
   await look()
   expect(await told(harness)).toHaveLength(2) // Somebody wanted no snapshot.
 })
 
+test.each([
+  [59, []],
+  [61, ['night.missed raised default']],
+])(
+  'a night that was due %i minutes ago is told if ferry.nights has it as missed',
+  async (minutes, events) => {
+    await using harness = await openNotifyHarness()
+    const { run } = await harness.sync()
+    await harness.query(`update ferry.sync_runs set started_at = started_at - interval '2 days'`)
+    await target(harness)
+    await takeSnapshot(harness, run, new Date(Date.now() - DAY_MS - minutes * 60_000 + 1_000))
+    await watchOf(harness, await nightsDue(harness, minutes))
+    expect((await told(harness)).filter(line => line.startsWith('night'))).toEqual(events)
+    expect(await harness.query(`select from ferry.nights() where status = 'missed'`)).toHaveLength(
+      events.length,
+    )
+  },
+)
+
 /** Promises as a worker does when it starts. */
-function promise({ ferry }: NotifyHarness): Promise<void> {
-  return savePromises(ferry.pool, [PROMISE, { ...PROMISE, resource: 'mcp-servers', folders: null }])
+function target({ ferry }: NotifyHarness): Promise<void> {
+  return saveFreshnessTargets(ferry.pool, [
+    FRESHNESS_TARGET,
+    { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null },
+  ])
 }
 
 async function syncBoth(harness: NotifyHarness): Promise<void> {
   for (const resource of ['alert-rules', 'mcp-servers'] as const) await harness.sync({ resource })
 }
 
-test('an inventory that is older than promised is told, and that it is fresh again', async () => {
+test('an inventory that is older than its freshness target is told, and that it is fresh again', async () => {
   await using harness = await openNotifyHarness()
-  await promise(harness)
+  await target(harness)
   await syncBoth(harness)
   await watchOf(harness)
   expect(await told(harness)).toEqual([])
@@ -113,18 +140,16 @@ test('an inventory that is older than promised is told, and that it is fresh aga
   ])
 })
 
-test('an inventory that was never read is told once its promise has passed since it was made, and when it is read', async () => {
+test('an inventory that was never read is told once its target has passed since it was made, and when it is read', async () => {
   await using harness = await openNotifyHarness()
   const pass = (time: string) =>
-    harness.query(`update ferry.inventory_promises set promised_since = promised_since - $1::interval`, [
-      time,
-    ])
-  await savePromises(harness.ferry.pool, [PROMISE])
+    harness.query(`update ferry.freshness_targets set target_since = target_since - $1::interval`, [time])
+  await saveFreshnessTargets(harness.ferry.pool, [FRESHNESS_TARGET])
   await pass('170 s')
   await watchOf(harness)
   expect(await told(harness)).toEqual([])
   await pass('11 s')
-  await savePromises(harness.ferry.pool, [PROMISE]) // A worker that starts again gives it no more time.
+  await saveFreshnessTargets(harness.ferry.pool, [FRESHNESS_TARGET]) // A worker that starts again gives it no more time.
   await watchOf(harness)
   await watchOf(harness)
   expect(await told(harness)).toEqual(['inventory.late raised default alert-rules'])
@@ -133,19 +158,19 @@ test('an inventory that was never read is told once its promise has passed since
   expect((await told(harness)).at(-1)).toBe('inventory.late resolved default alert-rules')
 })
 
-test('other folders have the time of the promise to be read first', async () => {
+test('other folders have the time of the target to be read first', async () => {
   await using harness = await openNotifyHarness()
   const { pool } = harness.ferry
-  await savePromises(pool, [PROMISE])
-  await harness.query(`update ferry.inventory_promises set promised_since = promised_since - interval '1 h'`)
-  await savePromises(pool, [{ ...PROMISE, folders: ['7'] }])
+  await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
+  await harness.query(`update ferry.freshness_targets set target_since = target_since - interval '1 h'`)
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, folders: ['7'] }])
   await watchOf(harness)
   expect(await told(harness)).toEqual([])
 })
 
 test('of an inventory that is late and whose runs fail both are told, and each is over for itself', async () => {
   await using harness = await openNotifyHarness()
-  await savePromises(harness.ferry.pool, [PROMISE])
+  await saveFreshnessTargets(harness.ferry.pool, [FRESHNESS_TARGET])
   await harness.sync()
   await harness.query(`update ferry.sync_runs set started_at = started_at - interval '4 min'`)
   await watchOf(harness)
@@ -183,7 +208,7 @@ test('the heartbeat is called while everything is fresh, by one worker, and not 
   }
   await beat()
   expect(receiver.received).toEqual([]) // Nothing was read so far.
-  await promise(harness)
+  await target(harness)
   await syncBoth(harness)
   await beat()
   expect(receiver.received).toMatchObject([{ method: 'GET', path: '/hook?for=ferry', body: '' }])

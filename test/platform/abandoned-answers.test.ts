@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { collectRows } from '../support/collect-rows.ts'
+import { listRules } from '../support/collect-rows.ts'
 import { context } from '../support/platform-calls.ts'
 import { openScriptedPlatform, success } from '../support/scripted-platform.ts'
 import { alertRuleWire } from '../support/wire.ts'
@@ -19,11 +19,12 @@ for (const encoding of ['identity', 'gzip']) {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
       response.end(encoding === 'gzip' ? gzipSync(LONG) : LONG)
     })
-    const sink = { ...collectRows(), ready: () => Promise.reject(new Error('Postgres is away')) }
-    await expect(platform.client.listAlertRules(0n, sink, context)).rejects.toThrow('Postgres is away')
+    const pause = () => Promise.reject(new Error('Postgres is away'))
+    await expect(listRules(platform.client, context, { pause })).rejects.toThrow('Postgres is away')
     await closed.promise
     await expect
       .poll(() => new Promise(done => platform.server.getConnections((_, open) => done(open))))
       .toBe(0)
+    expect(platform.throttle.calls).toMatchObject([{ state: 'finished', end: { errorCode: 'NoAnswer' } }])
   })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { momentNow } from '#src/model/moment.ts'
-import { collectRows } from '#test/support/collect-rows.ts'
+import { listRules } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { answerJson, failure, openScriptedPlatform, success } from '../support/scripted-platform.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -15,7 +15,7 @@ const batch = {
 test('an abort ends a listing under way with the reason, and its permit is finished', async () => {
   await using platform = await openScriptedPlatform(() => {})
   const stop = new AbortController()
-  const listing = platform.client.listAlertRules(0n, collectRows(), { runId: null, signal: stop.signal })
+  const listing = listRules(platform.client, { runId: null, signal: stop.signal })
   await waitFor(() => platform.received.length === 1, { what: 'the request' })
   stop.abort(new Error('shutting down'))
   await expect(listing).rejects.toThrow('shutting down')
@@ -27,7 +27,7 @@ test('an abort during a back-off ends the listing with the reason', async () => 
   await using platform = await openScriptedPlatform((_request, response) => {
     answerJson(response, failure('ServiceUnavailable'), 503, { 'retry-after': '60' })
   })
-  const listing = platform.client.listAlertRules(0n, collectRows(), { runId: null, signal: stop.signal })
+  const listing = listRules(platform.client, { runId: null, signal: stop.signal })
   await waitFor(() => platform.throttle.calls[0]?.state === 'finished', { what: 'the first attempt' })
   stop.abort(new Error('shutting down'))
   await expect(listing).rejects.toThrow('shutting down')

@@ -2,9 +2,10 @@ import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { MAX_ANSWER_BYTES, MAX_ROW_BYTES, MAX_SERVERS } from '#src/platform/answer-size.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
-import { collectRows } from '#test/support/collect-rows.ts'
+import type { McpPage } from '#src/platform/list-page.ts'
+import { collectRows, listRules } from '#test/support/collect-rows.ts'
 import { alertRuleWire } from '#test/support/wire.ts'
-import { mcpPage, openMcpList } from '../support/mcp-list.ts'
+import { mcpPage, openMcpList, readServers } from '../support/mcp-list.ts'
 import { answerJson, openScriptedPlatform } from '../support/scripted-platform.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
@@ -25,7 +26,7 @@ async function listing(data: string, of: (client: PlatformClient) => Promise<unk
   return { answer: await of(platform.client), requests: platform.received.length }
 }
 
-const rulesOf = (client: PlatformClient) => client.listAlertRules(0n, collectRows(), context)
+const rulesOf = (client: PlatformClient) => listRules(client, context)
 const tooLarge = (what: string) => ({
   ok: false,
   requests: 1,
@@ -50,7 +51,7 @@ test('a page of more servers than fit is refused at once, with what to do', asyn
 test('a listing of more than a million rows is read', async () => {
   // Rows that are known are only counted, in a tenth of the time.
   const taken = collectRows(new Set([hash('sha256', '0', 'latin1')]))
-  const { answer } = await listing(junk(1_100_000), client => client.listAlertRules(0n, taken, context))
+  const { answer } = await listing(junk(1_100_000), client => listRules(client, context, { taken }))
   expect(answer).toMatchObject({ ok: true, data: { rows: 1_100_000 } })
   expect(taken.known).toBe(1_100_000)
 })
@@ -59,7 +60,7 @@ test('a row that is too long is quarantined, and the others are read', async () 
   const name = 'x'.repeat(MAX_ROW_BYTES)
   const rows = [alertRuleWire({ id: 1 }), alertRuleWire({ id: 2, name }), alertRuleWire({ id: 3 })]
   const taken = collectRows()
-  await listing(JSON.stringify(rows), client => client.listAlertRules(0n, taken, context))
+  await listing(JSON.stringify(rows), client => listRules(client, context, { taken }))
   expect(taken.good.map(({ row }) => row.id)).toEqual([1, 3])
   expect(taken.quarantined).toEqual([
     { position: 1, id: null, reason: 'the row is longer than 1 MiB', raw: null },
@@ -87,19 +88,20 @@ test('an answer that is long beside its rows is downloaded once, and says which 
 })
 
 test('pages of more rows together than fit end the reading', async () => {
-  const { readMcpServers } = await import('#src/platform/mcp-listing.ts')
-  const same = Array(399_999).fill(mcpPage([{ server_id: 'same', server_name: 'x' }]).servers[0])
+  const same = Array<McpPage['servers'][number]>(399_999).fill(
+    mcpPage([{ server_id: 'same', server_name: 'x' }]).servers[0]!,
+  )
   let asked = 0
   const list = openMcpList([], {
     before: () => {
       asked += 1
       // Each page has one new server among 400,000 rows, and there seem to be a thousand pages.
       const { servers } = mcpPage([{ server_id: `new-${asked}` }])
-      const data = { total: 400_000_000, servers: [...servers, ...same] }
+      const data = { total: 400_000_000, servers: [...servers, ...same], drift: [] }
       return { ok: true, data, requestId: `req-${asked}`, requests: 1 }
     },
   })
-  const reading = await readMcpServers(list, { limit: 400_000, includeAccount: true }, () => false, context)
+  const reading = await readServers(list, { limit: 400_000, includeAccount: true }, () => false, context)
   expect(reading).toMatchObject({ status: 'refused', refusal: { code: 'AnswerTooLarge' } })
   // Those under way when the bound is reached are all that comes after it.
   expect(asked).toBeLessThanOrEqual(1 + 64 + 3)

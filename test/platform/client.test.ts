@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
 import type { Refusal } from '#src/platform/refusal.ts'
-import { collectRows } from '#test/support/collect-rows.ts'
+import { collectRows, listRules } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { createThrottle } from '../support/create-throttle.ts'
 import { batch, context, page } from '../support/platform-calls.ts'
@@ -25,7 +25,7 @@ async function refusalOf(platform: Parameters<typeof importOnce>[0]): Promise<Re
 
 test('a call is a POST of exact JSON with the key in the address and nowhere else', async () => {
   await using platform = await openScriptedPlatform((_request, response) => answerJson(response, success([])))
-  const answer = await platform.client.listAlertRules(2n ** 64n - 1n, collectRows(), context)
+  const answer = await listRules(platform.client, context, { folder: 2n ** 64n - 1n })
 
   expect(answer).toMatchObject({ ok: true, requestId: 'req-1', requests: 1 })
   const [{ url, headers, body }] = platform.received as [(typeof platform.received)[0]]
@@ -42,7 +42,7 @@ test('a call is a POST of exact JSON with the key in the address and nowhere els
 test('a listing that brings its own throttle acquires its permit there, and tells it the end', async () => {
   await using platform = await openScriptedPlatform((_request, response) => answerJson(response, success([])))
   const throttle = createThrottle()
-  const answer = await platform.client.listAlertRules(0n, collectRows(), { ...context, throttle })
+  const answer = await listRules(platform.client, { ...context, throttle })
   expect(answer).toMatchObject({ ok: true })
   expect(throttle.calls).toMatchObject([
     { state: 'finished', end: { answeredAtMs: expect.any(Number), httpStatus: 200 } },
@@ -76,7 +76,7 @@ test('each operation sends the fields of its body', async () => {
 test('the base address may have a path', async () => {
   await using server = await openScriptedPlatform((_request, response) => answerJson(response, success([])))
   await using platform = await openScriptedPlatform(() => {}, { baseUrl: `${server.origin}/some/api/` })
-  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({ ok: true })
+  expect(await listRules(platform.client, context)).toMatchObject({ ok: true })
   expect(server.received[0]?.url).toMatch(/^\/some\/api\/monit\/rule\/list\/basic\?/)
 })
 
@@ -91,7 +91,7 @@ test('rules come with ids exact to the last digit, packed or not', async () => {
   })
   for (const _ of pieces) {
     const taken = collectRows()
-    expect(await platform.client.listAlertRules(0n, taken, context)).toMatchObject({ ok: true })
+    expect(await listRules(platform.client, context, { taken })).toMatchObject({ ok: true })
     expect(taken.good[0]?.row.id).toBe(2n ** 64n - 1n)
   }
 })
@@ -102,7 +102,7 @@ test('a row whose text is known is not parsed', async () => {
     answerJson(response, { request_id: `req-${n}`, data: n < 3 ? rules : rules.toReversed() }),
   )
   const taken = collectRows()
-  const first = await platform.client.listAlertRules(0n, taken, context)
+  const first = await listRules(platform.client, context, { taken })
   expect(first).toMatchObject({
     ok: true,
     data: { rows: 2, dataHash: expect.stringMatching(/^[0-9a-f]{64}$/) },
@@ -110,14 +110,14 @@ test('a row whose text is known is not parsed', async () => {
 
   const known = collectRows(new Set(taken.good.map(({ digest }) => digest)))
   const parse = vi.spyOn(JSON, 'parse')
-  const second = await platform.client.listAlertRules(0n, known, context)
+  const second = await listRules(platform.client, context, { taken: known })
   const parsed = parse.mock.calls.map(([text]) => text)
   parse.mockRestore()
   expect(parsed.filter(text => text.includes('High load'))).toEqual([])
   expect(known).toMatchObject({ known: 2, good: [], quarantined: [] })
   const dataHash = first.ok ? first.data.dataHash : ''
   expect(second).toMatchObject({ ok: true, requestId: 'req-2', data: { rows: 2, dataHash } })
-  const third = await platform.client.listAlertRules(0n, collectRows(), context)
+  const third = await listRules(platform.client, context)
   expect(third.ok && third.data.dataHash).not.toBe(dataHash)
 })
 
@@ -254,7 +254,7 @@ test('the key appears in no refusal and no log, even if the platform repeats it'
     else if (n === 2) plain(500, `text/html; ${CANARY}`, echo)(response)
     else response.destroy()
   })
-  const answer = await platform.client.listAlertRules(0n, collectRows(), context)
+  const answer = await listRules(platform.client, context)
   const said = JSON.stringify(answer, (_key, value) => (typeof value === 'bigint' ? `${value}` : value))
   const kept = JSON.stringify(platform.throttle.calls.map(({ end }) => end))
   expect(answer).toMatchObject({ ok: false, requests: 3, refusal: { kind: 'no-answer' } })

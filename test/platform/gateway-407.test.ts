@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collectRows } from '#test/support/collect-rows.ts'
+import { listRules } from '#test/support/collect-rows.ts'
 import { openScriptedPlatform } from '../support/scripted-platform.ts'
 
 test('a page with 407 is final for a listing, and the call counts until its arrival bound is over', async () => {
@@ -7,7 +7,7 @@ test('a page with 407 is final for a listing, and the call counts until its arri
     response.writeHead(407, { 'content-type': 'text/html' }).end('<html>')
   })
   const context = { runId: null, signal: new AbortController().signal }
-  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+  expect(await listRules(platform.client, context)).toMatchObject({
     ok: false,
     requests: 1,
     refusal: { code: 'ProxyAuthenticationRequired', httpStatus: 407 },

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { type McpReading, readMcpServers } from '#src/platform/mcp-listing.ts'
 import { refusedByPlatform } from '#src/platform/refusal.ts'
-import { mcpPage, openMcpList, server } from '../support/mcp-list.ts'
+import { mcpPage, openMcpList, readServers, server } from '../support/mcp-list.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
 const ask = { limit: 2, includeAccount: true }
@@ -12,8 +11,7 @@ const known =
 const nothingKnown = () => false
 
 const names = (count: number) => Array.from({ length: count }, (_, n) => `s${n + 1}`)
-const idsOf = (reading: McpReading) =>
-  reading.status === 'refused' ? null : reading.listing.rows.map(row => row.server_id)
+const idsOf = ({ good }: Awaited<ReturnType<typeof readServers>>) => good.map(({ id }) => id)
 const refused = (code: string, httpStatus: number) => ({
   ok: false as const,
   refusal: refusedByPlatform({ httpStatus, requestId: 'req-x', retryAfterMs: null }, code, ''),
@@ -22,14 +20,14 @@ const refused = (code: string, httpStatus: number) => ({
 
 test('a list with the ids already known is read once, to a short page', async () => {
   const list = openMcpList(names(5))
-  const reading = await readMcpServers(list, ask, known(...names(5)), context)
+  const reading = await readServers(list, ask, known(...names(5)), context)
   expect(reading).toMatchObject({ status: 'complete', pages: 3, requests: 3 })
   expect(idsOf(reading)).toEqual(names(5))
 })
 
 test('a list that ends with a full page is read on to an empty one', async () => {
   const list = openMcpList(names(4))
-  expect(await readMcpServers(list, ask, known(...names(4)), context)).toMatchObject({
+  expect(await readServers(list, ask, known(...names(4)), context)).toMatchObject({
     status: 'complete',
     pages: 3,
   })
@@ -38,7 +36,7 @@ test('a list that ends with a full page is read on to an empty one', async () =>
 test('a list whose ids are not those known is read a second time', async () => {
   for (const before of [[], names(3), [...names(5), 'gone']]) {
     const list = openMcpList(names(5))
-    expect(await readMcpServers(list, ask, known(...before), context)).toMatchObject({
+    expect(await readServers(list, ask, known(...before), context)).toMatchObject({
       status: 'complete',
       pages: 6,
     })
@@ -46,16 +44,16 @@ test('a list whose ids are not those known is read a second time', async () => {
 })
 
 test('an empty list is a list', async () => {
-  expect(await readMcpServers(openMcpList([]), ask, nothingKnown, context)).toMatchObject({
+  expect(await readServers(openMcpList([]), ask, nothingKnown, context)).toMatchObject({
     status: 'complete',
     pages: 2,
-    listing: { rows: [] },
+    good: [],
   })
 })
 
 test('pages go by the size the platform really uses, not the one asked for', async () => {
   const list = openMcpList(names(50), { maxPerPage: 20 })
-  const reading = await readMcpServers(list, { ...ask, limit: 100 }, known(...names(50)), context)
+  const reading = await readServers(list, { ...ask, limit: 100 }, known(...names(50)), context)
   expect(idsOf(reading)).toEqual(names(50))
   expect(list.asked).toEqual([
     { page: 1, limit: 100 },
@@ -67,7 +65,7 @@ test('pages go by the size the platform really uses, not the one asked for', asy
 test('pages after the first are asked for side by side', async () => {
   const waiting: (() => void)[] = []
   const list = openMcpList(names(20))
-  const reading = readMcpServers(
+  const reading = readServers(
     {
       async listMcpPage(page, call) {
         if (page.page > 1) {
@@ -87,14 +85,14 @@ test('pages after the first are asked for side by side', async () => {
 
 test('a frozen total stops nothing, and asks for two readings that agree even if the ids are known', async () => {
   const list = openMcpList(names(11), { total: () => 4 })
-  const reading = await readMcpServers(list, ask, known(...names(11)), context)
+  const reading = await readServers(list, ask, known(...names(11)), context)
   expect(reading).toMatchObject({ status: 'complete', pages: 12 })
   expect(idsOf(reading)).toEqual(names(11))
 })
 
 test('a platform that counts nothing past the end is understood', async () => {
   const list = openMcpList(names(4), { total: (rows, { page }) => (page === 3 ? 0 : rows.length) })
-  expect(await readMcpServers(list, ask, known(...names(4)), context)).toMatchObject({ status: 'complete' })
+  expect(await readServers(list, ask, known(...names(4)), context)).toMatchObject({ status: 'complete' })
 })
 
 test('a list that shifts is read again until two readings agree', async () => {
@@ -103,7 +101,7 @@ test('a list that shifts is read again until two readings agree', async () => {
       if (n === 2) list.rows.shift() // s3 moves to the page already read
     },
   })
-  const reading = await readMcpServers(list, ask, nothingKnown, context)
+  const reading = await readServers(list, ask, nothingKnown, context)
   expect(reading).toMatchObject({ status: 'complete' })
   expect(idsOf(reading)).toEqual(['s2', 's3', 's4', 's5', 's6'])
   expect(list.asked.filter(({ page }) => page === 1)).toHaveLength(3)
@@ -116,7 +114,7 @@ test('a server that a shift hid without a trace is found by the second reading',
       if (n === 2) list.rows = [...names(4).slice(1), 'new'].map(server)
     },
   })
-  const reading = await readMcpServers(list, ask, known(...names(4)), context)
+  const reading = await readServers(list, ask, known(...names(4)), context)
   expect(idsOf(reading)).toEqual(['s2', 's3', 's4', 'new'])
   expect(reading).toMatchObject({ status: 'complete', pages: 9 })
 })
@@ -127,7 +125,7 @@ const incomplete: [why: string, Parameters<typeof openMcpList>[1]][] = [
 ]
 test.each(incomplete)('after three readings it is partial: %s', async (why, options) => {
   const list = openMcpList(names(5), options)
-  const reading = await readMcpServers(list, ask, known(...names(5)), context)
+  const reading = await readServers(list, ask, known(...names(5)), context)
   expect(reading).toMatchObject({ status: 'partial', why })
   expect(idsOf(reading)).toEqual(names(5))
   expect(list.asked.filter(({ page }) => page === 1)).toHaveLength(3)
@@ -136,8 +134,8 @@ test.each(incomplete)('after three readings it is partial: %s', async (why, opti
 test('pages of servers whose ids cannot be read are all asked for', async () => {
   const list = openMcpList([], { total: () => 2 })
   list.rows = [1, 2, 3, 4, 5, 6].map(server_id => ({ server_id }))
-  const reading = await readMcpServers(list, ask, nothingKnown, context)
-  expect(reading).toMatchObject({ status: 'partial', listing: { quarantined: { length: 6 } } })
+  const reading = await readServers(list, ask, nothingKnown, context)
+  expect(reading).toMatchObject({ status: 'partial', quarantined: { length: 6 } })
 })
 
 test('a short page that is not the last makes it partial, and what comes after is still read', async () => {
@@ -152,15 +150,15 @@ test('a short page that is not the last makes it partial, and what comes after i
           }
         : undefined,
   })
-  const reading = await readMcpServers(list, ask, nothingKnown, context)
+  const reading = await readServers(list, ask, nothingKnown, context)
   expect(reading).toMatchObject({ status: 'partial', why: 'page 2 was short, and more came after it' })
   expect(idsOf(reading)).toEqual(['s1', 's2', 's3', 's5', 's6'])
 })
 
 test('the same server on two pages makes it partial', async () => {
-  const reading = await readMcpServers(openMcpList(['a', 'b', 'b', 'c']), ask, nothingKnown, context)
+  const reading = await readServers(openMcpList(['a', 'b', 'b', 'c']), ask, nothingKnown, context)
   expect(reading).toMatchObject({ status: 'partial', why: 'a server came twice' })
-  expect(idsOf(reading)).toEqual(['a', 'b', 'c'])
+  expect(idsOf(reading)).toEqual(['a', 'b', 'b', 'c']) // whoever reads them sets the second one aside
 })
 
 test('readings that are whole but never agree are partial', async () => {
@@ -169,14 +167,14 @@ test('readings that are whole but never agree are partial', async () => {
       if (page === 1) list.rows = [...names(3), `new-${n}`].map(server)
     },
   })
-  const reading = await readMcpServers(list, ask, nothingKnown, context)
+  const reading = await readServers(list, ask, nothingKnown, context)
   expect(reading).toMatchObject({ status: 'partial', why: 'no two readings had the same servers' })
 })
 
 test('a platform that pays no heed to the page number is not asked for ever', async () => {
   const list = openMcpList([])
   const always = openMcpList(names(2))
-  const reading = await readMcpServers(
+  const reading = await readServers(
     {
       listMcpPage: (asked, call) => {
         list.asked.push(asked)
@@ -193,7 +191,7 @@ test('a platform that pays no heed to the page number is not asked for ever', as
 
 test('a total beyond belief does not set off as many calls', async () => {
   const list = openMcpList(names(3), { total: () => Number.MAX_SAFE_INTEGER })
-  expect(await readMcpServers(list, ask, nothingKnown, context)).toMatchObject({ status: 'partial' })
+  expect(await readServers(list, ask, nothingKnown, context)).toMatchObject({ status: 'partial' })
   expect(list.asked.length).toBeLessThan(3 * 70)
 })
 
@@ -201,7 +199,7 @@ test('a page too deep to be had makes it partial at once', async () => {
   const list = openMcpList(names(9), {
     before: ({ page }) => (page >= 3 ? refused('InvalidParameter', 400) : undefined),
   })
-  const reading = await readMcpServers(list, ask, nothingKnown, context)
+  const reading = await readServers(list, ask, nothingKnown, context)
   expect(reading).toMatchObject({ status: 'partial', why: 'the platform refused page 3' })
   expect(idsOf(reading)).toEqual(names(4))
   expect(list.asked.filter(({ page }) => page === 1)).toHaveLength(1)
@@ -216,7 +214,7 @@ test('a refusal of the first page, or any other of a later one, ends the reading
     const list = openMcpList(names(9), {
       before: ({ page }) => (page === at ? refused(code, status) : undefined),
     })
-    const reading = await readMcpServers(list, ask, nothingKnown, context)
+    const reading = await readServers(list, ask, nothingKnown, context)
     expect(reading).toMatchObject({ status: 'refused', refusal: { code, requestId: 'req-x' } })
   }
 })
@@ -224,25 +222,25 @@ test('a refusal of the first page, or any other of a later one, ends the reading
 test('rows that do not parse count, and are no reason to read again', async () => {
   const list = openMcpList(names(5))
   list.rows[2] = { server_id: 's3', server_name: 3 }
-  const reading = await readMcpServers(list, ask, known(...names(5)), context)
+  const reading = await readServers(list, ask, known(...names(5)), context)
   expect(reading).toMatchObject({
     status: 'complete',
     pages: 3,
-    listing: { quarantined: [{ position: 2, id: 's3' }] },
+    quarantined: [{ position: 2, id: 's3' }],
   })
 })
 
 test('a row whose id cannot be read makes it partial, without reading again', async () => {
   const list = openMcpList(names(5))
   list.rows[3] = { server_id: null }
-  const reading = await readMcpServers(list, ask, nothingKnown, context)
+  const reading = await readServers(list, ask, nothingKnown, context)
   expect(reading).toMatchObject({ status: 'partial', why: 'a row came whose id cannot be read', pages: 3 })
   expect(idsOf(reading)).toEqual(['s1', 's2', 's3', 's5'])
 })
 
 test('a fault of ours ends the reading with that fault', async () => {
   const list = openMcpList(names(9))
-  const reading = readMcpServers(
+  const reading = readServers(
     {
       listMcpPage: (asked, call) =>
         asked.page === 3 ? Promise.reject(new Error('the database is gone')) : list.listMcpPage(asked, call),
@@ -257,7 +255,7 @@ test('a fault of ours ends the reading with that fault', async () => {
 test('a list that is steadily one short of its total is partial, even if the ids that came are those known', async () => {
   for (const known of [true, false]) {
     const list = openMcpList(names(5), { total: rows => rows.length + 1 })
-    expect(await readMcpServers(list, ask, () => known, context)).toMatchObject({
+    expect(await readServers(list, ask, () => known, context)).toMatchObject({
       status: 'partial',
       why: 'of 6 servers only 5 came',
     })
@@ -278,7 +276,7 @@ test('a reading agrees with one before it only if it has the same servers: not m
         return undefined
       },
     })
-    const reading = await readMcpServers(list, { ...ask, limit: 100 }, nothingKnown, context)
+    const reading = await readServers(list, { ...ask, limit: 100 }, nothingKnown, context)
     expect(lists).toBe(3)
     expect(reading).toMatchObject({ status: 'complete' })
     expect(idsOf(reading)).toEqual(list.rows.map(row => (row as { server_id: string }).server_id))

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { collectRows } from '#test/support/collect-rows.ts'
+import { listRules } from '#test/support/collect-rows.ts'
 import { importOnce, SMALL_BATCH, UNCERTAIN } from '#test/support/import-once.ts'
 import { createThrottle } from '../support/create-throttle.ts'
 import { answerJson, openScriptedPlatform, type Script, success } from '../support/scripted-platform.ts'
@@ -84,7 +84,7 @@ test('a listing that cannot be sent is tried three times without a request', asy
   await using platform = await openScriptedPlatform(() => {}, {
     baseUrl: `http://127.0.0.1:${await closedPort()}`,
   })
-  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject(unsent)
+  expect(await listRules(platform.client, context)).toMatchObject(unsent)
   expect(platform.throttle.calls.map(({ state }) => state)).toEqual(Array(3).fill('returned'))
 })
 
@@ -179,7 +179,7 @@ test.each([
       },
     },
   })
-  const listing = platform.client.listAlertRules(0n, collectRows(), { runId: null, signal: stop.signal })
+  const listing = listRules(platform.client, { runId: null, signal: stop.signal })
   await expect(listing).rejects.toThrow('shutting down')
   expect(throttle.calls.map(({ state }) => state)).toEqual(Array(last).fill('returned'))
   expect(platform.received).toEqual([])

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Secret } from '#src/model/secret.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
-import { collectRows } from '#test/support/collect-rows.ts'
+import { listRules } from '#test/support/collect-rows.ts'
 import { importOnce, SMALL_BATCH } from '#test/support/import-once.ts'
 import { answerJson, CANARY, openScriptedPlatform, success } from '../support/scripted-platform.ts'
 
@@ -93,7 +93,7 @@ test('a call whose answer is lost or late is named with where it went', async ()
   const host = platform.origin.slice('http://'.length)
   expect((await refusalOf(platform)).message).toContain(`at ${host} (FERRY_BASE_URL)`)
   expect((await refusalOf(platform)).message).toBe(
-    `The call got no whole answer: it took longer than 200 ms (FERRY_REQUEST_TIMEOUT) at ${host} (FERRY_BASE_URL).`,
+    `The call got no complete answer: it took longer than 200 ms (FERRY_REQUEST_TIMEOUT) at ${host} (FERRY_BASE_URL).`,
   )
 })
 
@@ -107,7 +107,7 @@ for (const scheme of ['http', 'https'] as const) {
   test(`a proxy that wants credentials for ${scheme} is named, and not asked again`, async () => {
     await using proxy = await openProxy(407)
     await using platform = await openScriptedPlatform(() => {}, through(proxy.host))
-    const answer = await platform.client.listAlertRules(0n, collectRows(), context)
+    const answer = await listRules(platform.client, context)
     expect(answer).toMatchObject({
       ok: false,
       refusal: { kind: 'proxy-auth', code: 'ProxyAuthenticationRequired', retryable: false },
@@ -172,7 +172,7 @@ test('hosts of NO_PROXY are reached without the proxy, and no proxy is named for
 test('a certificate that nobody here vouches for is called that, at once and with what to do', async () => {
   await using server = await privatePlatform()
   await using platform = await openScriptedPlatform(() => {}, { baseUrl: `https://${server.host}` })
-  const answer = await platform.client.listAlertRules(0n, collectRows(), context)
+  const answer = await listRules(platform.client, context)
   expect(answer).toMatchObject({
     ok: false,
     requests: 0,
@@ -180,7 +180,7 @@ test('a certificate that nobody here vouches for is called that, at once and wit
   })
   const { message, whatToDo } = (answer as { refusal: Refusal }).refusal
   expect(message).toMatch(
-    /the certificate is not trusted: it is signed by an authority that is not known here \(UNABLE_TO_/,
+    /the certificate is not trusted: it is signed by an authority that this machine does not trust \(UNABLE_TO_/,
   )
   expect(message).toContain(`at ${server.host} (FERRY_BASE_URL)`)
   expect(whatToDo).toContain('NODE_EXTRA_CA_CERTS')
@@ -189,10 +189,10 @@ test('a certificate that nobody here vouches for is called that, at once and wit
 test('NODE_EXTRA_CA_CERTS makes a private CA trusted', async () => {
   await using server = await privatePlatform()
   const script = `
-    import { collectRows } from '#test/support/collect-rows.ts'
+    import { listRules } from '#test/support/collect-rows.ts'
     import { openScriptedPlatform } from '#test/support/scripted-platform.ts'
     const platform = await openScriptedPlatform(() => {}, { baseUrl: 'https://${server.host}' })
-    const answer = await platform.client.listAlertRules(0n, collectRows(), { runId: null, signal: new AbortController().signal })
+    const answer = await listRules(platform.client, { runId: null, signal: new AbortController().signal })
     console.log(answer.ok)
     await platform[Symbol.asyncDispose]()`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -211,19 +211,19 @@ test('https to a port that speaks plain http is named as such', async () => {
   await using platform = await openScriptedPlatform(() => {}, { baseUrl: `https://${host}` })
   const refusal = await refusalOf(platform)
   expect(refusal).toMatchObject({ kind: 'not-sent', certain: true })
-  expect(refusal.message).toContain(`this port does not speak TLS, perhaps plain http`)
+  expect(refusal.message).toContain(`this port does not speak TLS; it may be plain http`)
   expect(refusal.message).toContain(`at ${host} (FERRY_BASE_URL)`)
 })
 
 const redirects: [what: string, status: number, location: string | undefined, said: string][] = [
   ['to another host', 301, 'https://console.example.com/login', 'to console.example.com,'],
   ['with the key', 302, `https://h.example:8443/x?app_key=${CANARY}`, 'to h.example:8443,'],
-  ['with the key in a host', 307, 'https://canary.example/', 'names no address'],
+  ['with the key in a host', 307, 'https://canary.example/', 'does not name an address'],
   ['to a path', 308, '/elsewhere', 'to 127.0.0.1:'],
-  ['to nowhere', 302, undefined, 'names no address'],
-  ['to what is no address', 302, 'http://[', 'names no address'],
+  ['to nowhere', 302, undefined, 'does not name an address'],
+  ['to what is no address', 302, 'http://[', 'does not name an address'],
   ['to what was done', 303, 'https://a.example/', 'to a.example,'],
-  ['that is none', 304, undefined, 'names no address'],
+  ['that is none', 304, undefined, 'does not name an address'],
 ]
 test.each(redirects)(
   'a redirect %s is final and names the host only',
@@ -235,7 +235,7 @@ test.each(redirects)(
       },
       key === undefined ? {} : { appKey: new Secret(key) },
     )
-    const answer = await platform.client.listAlertRules(0n, collectRows(), context)
+    const answer = await listRules(platform.client, context)
     expect(answer).toMatchObject({
       ok: false,
       requests: 1,

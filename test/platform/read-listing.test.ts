@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { AlertRule } from '#src/model/alert-rule.ts'
 import { MAX_ROW_BYTES } from '#src/platform/answer-size.ts'
-import { listPageRequest, type ReadServers } from '#src/platform/list-page.ts'
-import { listRulesRequest } from '#src/platform/list-rules.ts'
+import { AlertRulesData } from '#src/platform/contract.ts'
+import { listPage, type ReadServers } from '#src/platform/list-page.ts'
+import { listRequest } from '#src/platform/list-request.ts'
 import { readListing } from '#src/platform/read-listing.ts'
+import type { PlatformRequest } from '#src/platform/request.ts'
 import { ALERT_RULES } from '#src/platform/row-kinds.ts'
-import type { RowSink } from '#src/platform/row-sink.ts'
 import { collectRows } from '#test/support/collect-rows.ts'
 import { alertRuleWire } from '#test/support/wire.ts'
 
@@ -25,8 +24,35 @@ async function* chunksOf(text: string, size = text.length) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-function read(text: string, sink: RowSink<AlertRule> = collectRows(), size?: number) {
-  return readListing(ALERT_RULES, chunksOf(text, size), sink)
+/** Reads all steps into `taken`, and returns what came in the end. */
+async function finish<Step, End>(
+  steps: AsyncGenerator<Step, End>,
+  taken: { take(step: Step): void },
+): Promise<End> {
+  for (;;) {
+    const { done, value } = await steps.next()
+    if (done) return value
+    taken.take(value)
+  }
+}
+
+async function read(text: string, taken = collectRows(), size?: number) {
+  const { listing, ...end } = await finish(
+    readListing(ALERT_RULES, taken.find, HEAD, chunksOf(text, size)),
+    taken,
+  )
+  return { ...listing, ...end }
+}
+
+/** The answer to a request whose body is this text. */
+async function* answer<Step, Body, T>(request: PlatformRequest<Step, Body, T>, text: string, size?: number) {
+  const body = yield* request.receive(HEAD, chunksOf(text, size))
+  return { ...request.read({ ...ANSWERED, body }, same), requests: 1 }
+}
+
+function answerOf(text: string, taken = collectRows(), size?: number) {
+  const request = listRequest('list-alert-rules', {}, ALERT_RULES, AlertRulesData, taken.find)
+  return finish(answer(request, text, size), taken)
 }
 
 const rule = (id: number, fields = {}) => JSON.stringify(alertRuleWire({ id, ...fields }))
@@ -46,28 +72,36 @@ test('of rows that come as `data` twice, only the last ones count', async () => 
 
 test('if `data` comes twice and the last time as null, there is no row', async () => {
   for (const data of ['null', '[]']) {
-    const taken = collectRows()
-    const request = listRulesRequest(0n, taken)
-    const text = `{"request_id":"r","data":[${rule(1)}],"data":${data}}`
-    const body = await request.receive(HEAD, chunksOf(text))
-    const verdict = request.read({ ...ANSWERED, body }, same)
-    expect(verdict).toMatchObject({ ok: true, data: { rows: 0, dataHash: hash('sha256', '', 'hex') } })
-    expect(taken.good).toEqual([])
+    for (const size of [1, undefined]) {
+      const taken = collectRows()
+      const text = `{"request_id":"r","data":[${rule(1)}],"data":${data}}`
+      const dataHash = hash('sha256', '', 'hex')
+      expect(await answerOf(text, taken, size)).toMatchObject({
+        ok: true,
+        data: { listing: { rows: 0, dataHash } },
+      })
+      expect(taken.good).toEqual([])
+    }
   }
 })
 
+const page = (servers: string, readBefore: ReadServers = new Map(), size?: number) =>
+  listPage({ page: 1, limit: 20, includeAccount: true, readBefore }, request =>
+    answer(request, `{"request_id":"r","data":{"total":2,${servers}}}`, size),
+  )
+
 test('servers that come twice, or are null in the end, or are no JSON', async () => {
-  const request = listPageRequest({ page: 1, limit: 20, includeAccount: true })
-  const page = async (servers: string) => {
-    const body = await request.receive(HEAD, chunksOf(`{"request_id":"r","data":{"total":2,${servers}}}`))
-    return request.read({ ...ANSWERED, body }, same)
+  const with_ = (...servers: unknown[]) => ({ ok: true, data: { servers } })
+  const one = { server_id: 'a' }
+  const [first, last] = [one, { server_id: 'b' }].map(server => JSON.stringify(server))
+  for (const size of [1, undefined]) {
+    const twice = `"servers":[${first},2],"servers":`
+    expect(await page(`${twice}[${last}]`, new Map(), size)).toMatchObject(with_({ id: 'b', position: 0 }))
+    expect(await page(`${twice}null`, new Map(), size)).toMatchObject(with_())
   }
-  const with_ = (...raw: unknown[]) => ({ ok: true, data: { servers: raw.map(one => ({ raw: one })) } })
-  expect(await page('"servers":[1,2],"servers":[3]')).toMatchObject(with_(3))
-  expect(await page('"servers":[1,2],"servers":null')).toMatchObject(with_())
-  expect(await page('"servers":[{"server_id":"\\u0000"}]')).toMatchObject({
-    data: { servers: [{ id: '\u2400', altered: ['server_id'] }] },
-  })
+  expect(await page('"servers":[{"server_id":"\\u0000"}]')).toMatchObject(
+    with_({ id: '\u2400', altered: ['server_id'] }),
+  )
   expect(await page('"servers":[1,nul]')).toMatchObject({
     ok: false,
     refusal: { message: expect.stringContaining(': 1 rows of the list are whole') },
@@ -76,15 +110,13 @@ test('servers that come twice, or are null in the end, or are no JSON', async ()
 
 test('a server that comes again is not parsed again, unless its text is another', async () => {
   const readBefore: ReadServers = new Map()
-  const request = listPageRequest({ page: 1, limit: 20, includeAccount: true, readBefore })
-  const page = async (...names: string[]) => {
+  const named = async (...names: string[]) => {
     const servers = names.map((server_name, n) => ({ server_id: `s${n}`, server_name }))
-    const text = JSON.stringify({ request_id: 'r', data: { total: 2, servers } })
-    const verdict = request.read({ ...ANSWERED, body: await request.receive(HEAD, chunksOf(text)) }, same)
-    return verdict.ok ? verdict.data.servers : []
+    const read = await page(`"servers":${JSON.stringify(servers)}`, readBefore)
+    return read.ok ? read.data.servers : []
   }
-  const first = await page('a', 'b')
-  const again = await page('a', 'B')
+  const first = await named('a', 'b')
+  const again = await named('a', 'B')
   expect(again[0]).toBe(first[0])
   expect(again[1]).toMatchObject({ id: 's1', row: { server_name: 'B' } })
   expect(readBefore.size).toBe(3)
@@ -115,10 +147,7 @@ test('a damaged listing is refused with the place of the damage, however it is c
   ]
   for (const [text, rows, bytes] of damaged) {
     for (const size of [1, 700, text.length]) {
-      const request = listRulesRequest(0n, collectRows())
-      const body = await request.receive(HEAD, chunksOf(text, size))
-      const verdict = request.read({ ...ANSWERED, body }, same)
-      expect(verdict).toMatchObject({
+      expect(await answerOf(text, collectRows(), size)).toMatchObject({
         ok: false,
         refusal: {
           message: `The answer (HTTP 200) is not valid JSON: ${rows} rows of the list are whole, and what follows after ${bytes} bytes (unpacked) is damaged or cut off.`,
@@ -145,8 +174,9 @@ test('a fault of Ferry is no row that does not parse', async () => {
       throw new Error('a fault of Ferry')
     },
   }
-  const reading = readListing(faulty, chunksOf(listing(rule(1))), collectRows())
-  await expect(reading).rejects.toThrow('a fault of Ferry')
+  const taken = collectRows()
+  const reading = readListing(faulty, taken.find, HEAD, chunksOf(listing(rule(1))))
+  await expect(finish(reading, taken)).rejects.toThrow('a fault of Ferry')
 })
 
 test('rows in another order, or one more that is too long, have another hash', async () => {
@@ -181,26 +211,37 @@ test('a quarantined row is kept exactly, with its undeclared fields as drift', a
   expect(taken.quarantined[0]?.raw).toContain('12345678901234567')
 })
 
-test('rows come once the sink is ready, and the next ones once it has taken them', async () => {
+test('no chunk is read before the rows of the one before were taken, and what is left is given up', async () => {
   const events: string[] = []
-  const collected = collectRows()
-  const sink: RowSink<AlertRule> = {
-    ...collected,
-    async ready() {
-      await delay(1)
-      events.push('ready')
-    },
-    begin: () => void events.push('begin'),
-    take(row) {
-      events.push('takes')
-      collected.take(row)
-    },
-    async settle() {
-      await delay(1)
-      events.push('settled')
-    },
+  const rows = [rule(1), rule(2), rule(3)]
+  async function* chunks() {
+    try {
+      for (const chunk of [`{"data":[${rows[0]},`, `${rows[1]},`, `${rows[2]}]}`]) {
+        events.push('reads')
+        yield Buffer.from(chunk)
+      }
+    } finally {
+      events.push('left')
+    }
   }
-  const rows = [rule(1), rule(2)]
-  await read(listing(...rows), sink, listing(rule(1)).length)
-  expect(events).toEqual(['ready', 'begin', 'takes', 'settled', 'takes', 'settled'])
+  for await (const step of readListing(ALERT_RULES, collectRows().find, HEAD, chunks())) {
+    events.push(step.kind)
+    if (events.length === 5) break
+  }
+  expect(events).toEqual(['begins', 'reads', 'rows', 'reads', 'rows', 'left'])
+})
+
+test('a row that is known can be read all the same', async () => {
+  const text = listing(rule(1, { env: 1 }), rule(2))
+  const taken = collectRows()
+  await read(text, taken)
+  const digests = new Set(taken.good.map(({ digest }) => digest))
+  const again = collectRows()
+  for await (const step of readListing(ALERT_RULES, collectRows(digests).find, HEAD, chunksOf(text))) {
+    if (step.kind !== 'rows') again.take(step)
+    else again.take({ ...step, rows: step.rows.map(row => (row.kind === 'known' ? row.read() : row)) })
+  }
+  expect(again.good.map(({ declared, ...row }) => [row, declared()])).toEqual(
+    taken.good.map(({ declared, ...row }) => [row, declared()]),
+  )
 })

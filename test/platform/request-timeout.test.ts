@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { collectRows } from '#test/support/collect-rows.ts'
+import { listRules } from '#test/support/collect-rows.ts'
 import { createThrottle } from '#test/support/create-throttle.ts'
 import { importOnce, SMALL_BATCH, UNCERTAIN } from '#test/support/import-once.ts'
 import { answerJson, openScriptedPlatform, success } from '#test/support/scripted-platform.ts'
@@ -39,9 +39,10 @@ test("the time to answer is the platform's: an answer that comes slowly is given
     (_request, response) => answerJson(response, success([alertRuleWire()])),
     { requestTimeoutMs: 300 },
   )
-  const taken = collectRows()
-  const slow = { ...taken, settle: () => delay(500) }
-  expect(await fast.client.listAlertRules(0n, slow, context)).toMatchObject({ ok: true, requests: 1 })
+  expect(await listRules(fast.client, context, { pause: () => delay(500) })).toMatchObject({
+    ok: true,
+    requests: 1,
+  })
 })
 
 test("the wait for another permit is not the platform's time, and it has all of its time after that", async () => {

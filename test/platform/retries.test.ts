@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { refusedByPlatform } from '#src/platform/refusal.ts'
 import { retryListing } from '#src/platform/retry-listing.ts'
-import { collectRows } from '#test/support/collect-rows.ts'
+import { listRules } from '#test/support/collect-rows.ts'
 import { importOnce } from '#test/support/import-once.ts'
 import { batch, context, page } from '../support/platform-calls.ts'
 import { answerJson, failure, openScriptedPlatform, success } from '../support/scripted-platform.ts'
@@ -11,7 +11,7 @@ test('data of another type breaks the contract: tried three times, then refused,
     answerJson(response, success(request.url.includes('mcp') ? { total: '5', servers: [] } : {})),
   )
   const answers = await Promise.all([
-    platform.client.listAlertRules(0n, collectRows(), context),
+    listRules(platform.client, context),
     platform.client.listMcpPage(page, context),
   ])
   expect(answers).toMatchObject([
@@ -34,7 +34,7 @@ test('a listing is tried three times, and no more', async () => {
     if (request.url.includes('mcp')) answerJson(response, failure('InternalError'), 500)
     else answerJson(response, isThird ? success([]) : failure('InternalError'), isThird ? 200 : 500)
   })
-  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+  expect(await listRules(platform.client, context)).toMatchObject({
     ok: true,
     requests: 3,
   })
@@ -49,7 +49,7 @@ test('a listing that is refused for good is tried once', async () => {
   await using platform = await openScriptedPlatform((_request, response) =>
     answerJson(response, failure('Unauthorized'), 401),
   )
-  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+  expect(await listRules(platform.client, context)).toMatchObject({
     ok: false,
     requests: 1,
   })
@@ -61,7 +61,7 @@ test('a 429 costs no attempt: the throttle is told, and the next permit is asked
     else if (n <= 7) answerJson(response, failure('InternalError'), 500)
     else answerJson(response, success([]))
   })
-  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+  expect(await listRules(platform.client, context)).toMatchObject({
     ok: true,
     requests: 8,
   })
@@ -72,7 +72,7 @@ test('what is tried again is said at debug: whoever asked says how it ended', as
   await using platform = await openScriptedPlatform((_request, response) =>
     answerJson(response, failure('InternalError'), 500),
   )
-  expect(await platform.client.listAlertRules(0n, collectRows(), context)).toMatchObject({
+  expect(await listRules(platform.client, context)).toMatchObject({
     ok: false,
     requests: 3,
   })
@@ -86,8 +86,8 @@ test('that listings wait for a 429 is warned of, once a minute', async () => {
     if (n % 3 === 0) answerJson(response, success([]))
     else answerJson(response, failure('RequestTooFrequently'), 429)
   })
-  await platform.client.listAlertRules(0n, collectRows(), context)
-  await platform.client.listAlertRules(0n, collectRows(), context)
+  await listRules(platform.client, context)
+  await listRules(platform.client, context)
   const warnings = platform.logs.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
   expect(warnings).toMatchObject([{ account: expect.any(String), operation: 'list-alert-rules' }])
   expect(warnings[0].msg).toMatch(/Waiting/)
@@ -109,13 +109,14 @@ test('a listing is not tried again before the time that Retry-After names', asyn
   const order: string[] = []
   const tryAgain = (name: string, retryAfterMs: number | null, maxAttempts: number) =>
     retryListing(
-      async () => {
+      // biome-ignore lint/correctness/useYield: it has no rows
+      async function* () {
         order.push(name)
         const about = { httpStatus: 503, requestId: 'r', retryAfterMs }
         return { ok: false, requests: 1, refusal: refusedByPlatform(about, 'ServiceUnavailable', '') }
       },
       { signal: context.signal, maxAttempts, onTooFrequent() {}, onRetry() {} },
-    )
+    ).next()
   // Without it, the third attempt comes 1.5 s after the first at the latest.
   await Promise.all([tryAgain('waits', 3_000, 2), tryAgain('goes on', null, 3)])
   expect(order).toEqual(['waits', 'goes on', 'goes on', 'goes on', 'waits'])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readMcpServers } from '#src/platform/mcp-listing.ts'
+import { readServers } from '#test/support/mcp-list.ts'
 import { openMcpList, server } from '../support/mcp-list.ts'
 
 /*
@@ -28,7 +28,7 @@ test('no server that was there throughout is missing from a complete reading, wh
       expect(passes).toBeLessThanOrEqual(3)
       expect(reading.status).not.toBe('refused')
       if (reading.status === 'complete') {
-        const listed = new Set(reading.listing.rows.map(row => row.server_id))
+        const listed = new Set(reading.good.map(({ id }) => id))
         expect([...throughout.difference(listed)]).toEqual([])
       }
       if (reading.status !== 'refused') seen[reading.status] += 1
@@ -47,7 +47,7 @@ test('a list that keeps still is complete in two passes, whatever its total says
     fc.asyncProperty(scenario, async given => {
       const { reading, throughout, passes } = await readShifting({ ...given, unrest: [0, 0, 0] })
       expect(reading.status).toBe('complete')
-      expect(reading.status === 'complete' && reading.listing.rows).toHaveLength(throughout.size)
+      expect(reading.good).toHaveLength(throughout.size)
       expect(passes).toBeLessThanOrEqual(2)
     }),
     { numRuns: 1_000 },
@@ -110,7 +110,7 @@ async function readShifting(given: Scenario) {
   // Calls under way are answered one by one, in any order.
   const waiting: (() => void)[] = []
   const answerOne = () => waiting.splice(below(waiting.length), 1)[0]?.()
-  const reading = await readMcpServers(
+  const reading = await readServers(
     {
       async listMcpPage(ask, call) {
         await new Promise<void>(resolve => {

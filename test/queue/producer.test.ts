@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { AnyQueue } from '#src/queue/kind.ts'
-import { backOffMs, createOutage } from '#src/queue/outage.ts'
-import { openProducer } from '#src/queue/producer.ts'
+import { backOffMs, Outage } from '#src/queue/outage.ts'
+import { Producer } from '#src/queue/producer.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 
@@ -31,8 +31,8 @@ function setup() {
     }
     return queue as AnyQueue
   }
-  const outage = createOutage(log, 'here')
-  return { state, outage, producer: openProducer<unknown>('sync', open, outage) }
+  const outage = new Outage(log, 'here')
+  return { state, outage, producer: new Producer<unknown>('sync', open, outage) }
 }
 
 test('a queue that failed rests, longer after each failure, and is opened anew; a success ends that', async () => {
@@ -91,4 +91,41 @@ test('the pause doubles up to five seconds', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 50].map(backOffMs)).toEqual([
     250, 500, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000,
   ])
+})
+
+test('a call that fails late leaves the queue alone that was opened in place of its own', async () => {
+  const { outage, state } = setup()
+  const calls: PromiseWithResolvers<never>[] = []
+  let closed = 0
+  const open = (): AnyQueue => {
+    const queue: Partial<AnyQueue> = {
+      waitUntilReady: async () => undefined as never,
+      add() {
+        const call = Promise.withResolvers<never>()
+        calls.push(call)
+        return call.promise
+      },
+      getBackend: () => ({
+        async close() {
+          closed += 1
+        },
+      }),
+    }
+    return queue as AnyQueue
+  }
+  const producer = new Producer<unknown>('sync', open, outage)
+  const [early, late] = [producer.add('a', {}), producer.add('b', {})]
+  await vi.waitFor(() => expect(calls).toHaveLength(2))
+  calls[0]?.reject(new Error('away'))
+  expect(await early).toBe(false)
+  state.ms = 250
+  const next = producer.add('c', {})
+  await vi.waitFor(() => expect(calls).toHaveLength(3))
+  calls[1]?.reject(new Error('away'))
+  expect(await late).toBe(false)
+  calls[2]?.resolve(undefined as never)
+  expect(await next).toBe(true)
+  const before = closed
+  await producer.close()
+  expect(closed).toBe(before + 1)
 })

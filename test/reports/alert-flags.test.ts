@@ -18,7 +18,7 @@ test('rules_contract_breaks lists each enabled rule that cron_load leaves out, a
     await insert(store, { id: `${n + 1}`, name: cron, from: DAY, cron })
   }
   // Named already by what it breaks.
-  const flags = ['cron_pattern has not 5 fields']
+  const flags = ['cron_pattern does not have 5 fields']
   await insert(store, { id: '20', name: 'flagged', from: DAY, cron: '@every 30s', flags })
   await insert(store, { id: '21', name: 'off', from: DAY, cron: '61 * * * *', enabled: false })
   await insert(store, { id: '22', name: 'removed', from: DAY, to: HOUR, cron: '61 * * * *' })
@@ -44,7 +44,7 @@ test('rules_contract_breaks lists each enabled rule that cron_load leaves out, a
 
 test('rules_contract_breaks has a row for each reason, rules_default_timezone the rules without a zone', async () => {
   await using store = await openTestStore()
-  const flags = ['cron_pattern has not 5 fields', 'timezone is no IANA name']
+  const flags = ['cron_pattern does not have 5 fields', 'timezone is not an IANA name']
   await insert(store, { name: 'both', from: DAY, flags, cron: '*', timezone: 'CST' })
   await insert(store, { id: '2', name: 'fixed', from: DAY, to: HOUR, flags })
   await insert(store, { id: '2', name: 'fixed', from: HOUR, timezone: '' })
@@ -59,7 +59,7 @@ test('rules_contract_breaks has a row for each reason, rules_default_timezone th
 describe('zone_of', () => {
   const zoneOf = async (store: TestStore, names: readonly (string | null)[]) => {
     const { rows } = await store.pool.query<{ zone: string }>(
-      'select ferry.zone_of(name) as zone from unnest($1::text[]) with ordinality as n (name, place) order by place',
+      'select ferry_internal.zone_of(name) as zone from unnest($1::text[]) with ordinality as n (name, place) order by place',
       [names],
     )
     return rows.map(row => row.zone)
@@ -114,7 +114,7 @@ describe('zone_of', () => {
           .format(new Date(at))
           .replace(/.*GMT/, '')
       const { rows } = await store.pool.query<{ minutes: number; at: string }>(
-        `select (extract(epoch from at::timestamptz at time zone ferry.zone_of($1) - at::timestamptz at time zone 'UTC') / 60)::int as minutes, at
+        `select (extract(epoch from at::timestamptz at time zone ferry_internal.zone_of($1) - at::timestamptz at time zone 'UTC') / 60)::int as minutes, at
          from unnest(array['2026-01-15T12:00:00Z', '2026-07-15T12:00:00Z']) as at`,
         [name],
       )

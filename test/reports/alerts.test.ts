@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { oldHistory } from '#src/inventory/prune-history.ts'
+import { oldHistory } from '#src/inventory/old-rows.ts'
 import { insertVersions } from '#test/support/many-rows.ts'
 import { removeOld } from '#test/support/prune.ts'
 import { openTestStore } from '#test/support/store.ts'

@@ -1,12 +1,18 @@
+import { expect } from 'vitest'
 import { findReport, type ReportArguments } from '#src/reports/catalogue.ts'
 import { runReport } from '#src/reports/run-report.ts'
 import type { TestStore } from '#test/support/store.ts'
 import { insertFiring, insertRuleVersion, type RuleVersion, type Span } from '#test/support/versions.ts'
 
-/** The instant so many minutes ago, at a whole minute. */
+/** An instant some minutes ago, at a whole minute. A test that goes on into the next minute counts from the one it began in. */
 export function minutesAgo(minutes: number): Date {
-  return new Date((Math.floor(Date.now() / 60_000) - minutes) * 60_000)
+  const { testPath, currentTestName } = expect.getState()
+  const test = `${testPath} ${currentTestName}`
+  if (test !== counted.test) counted = { test, fromMinute: Math.floor(Date.now() / 60_000) }
+  return new Date((counted.fromMinute - minutes) * 60_000)
 }
+
+let counted = { test: '', fromMinute: 0 }
 
 export const HOUR = 60
 export const DAY = 24 * HOUR

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { callsPerMinute, saveCallsPerMinute } from '#src/db/calls-per-minute.ts'
-import { recordSkipped, startRun } from '#src/inventory/ledger.ts'
+import { callsPerMinute, saveCallsPerMinute } from '#src/db/limits.ts'
+import { recordSkipped, startRun } from '#src/inventory/runs/ledger.ts'
 import { addRun, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 

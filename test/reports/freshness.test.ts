@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
-import { promisesOf } from '#jobs/promises.ts'
 import { recordWorker } from '#src/db/workers.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
-import { startRun } from '#src/inventory/ledger.ts'
-import type { Retention } from '#src/model/retention.ts'
+import { startRun } from '#src/inventory/runs/ledger.ts'
+import type { Retention } from '#src/model/settings.ts'
 import { explainLateness, loadFreshness } from '#src/reports/freshness.ts'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { freshnessTargetsOf } from '#src/worker/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { addRun, ageRuns, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 
@@ -30,13 +30,13 @@ describe('ferry.freshness', () => {
     expect(await loadFreshness(store.pool)).toEqual([])
     for (const account of ['c', 'a', 'a', 'b']) await addRun(store.pool, { account })
     await addRun(store.pool, { account: 'a', resource: 'mcp-servers' })
-    await savePromises(store.pool, [{ ...PROMISE, account: 'd' }])
+    await saveFreshnessTargets(store.pool, [{ ...FRESHNESS_TARGET, account: 'd' }])
     const rows = await loadFreshness(store.pool)
     expect(rows.map(row => [row.account, row.inventory, row.state])).toEqual([
-      ['a', 'alert-rules', 'no promise'],
-      ['a', 'mcp-servers', 'no promise'],
-      ['b', 'alert-rules', 'no promise'],
-      ['c', 'alert-rules', 'no promise'],
+      ['a', 'alert-rules', 'no target'],
+      ['a', 'mcp-servers', 'no target'],
+      ['b', 'alert-rules', 'no target'],
+      ['c', 'alert-rules', 'no target'],
       ['d', 'alert-rules', 'never'],
     ])
     expect((await loadFreshness(store.pool, 'b')).map(row => row.account)).toEqual(['b'])
@@ -45,7 +45,7 @@ describe('ferry.freshness', () => {
   test('is fresh up to the promise and late after it; the age is that of the beginning of the reading', async () => {
     await using store = await openTestStore()
     const { pool } = store
-    await savePromises(pool, [PROMISE])
+    await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
     const run = await addRun(pool)
     await ageRuns(pool, '179 seconds')
     await pool.query('update ferry.sync_runs set finished_at = clock_timestamp()')
@@ -65,7 +65,7 @@ describe('ferry.freshness', () => {
   test('counts listings that were applied with nothing partial: succeeded and held, with or without changes', async () => {
     await using store = await openTestStore()
     const { pool } = store
-    await savePromises(pool, [PROMISE])
+    await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
     expect(await stateOf(pool)).toBe('never: no run')
     await addRun(pool, { end: failed })
     expect(await stateOf(pool)).toBe('never: failed')
@@ -82,7 +82,7 @@ describe('ferry.freshness', () => {
     await using store = await openTestStore()
     const { pool } = store
     const scope = (folders: string[]) => ({ ...NEW_RUN.scope, folders })
-    await savePromises(pool, [{ ...PROMISE, folders: ['1', '2'] }])
+    await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, folders: ['1', '2'] }])
     await addRun(pool, { scope: scope(['1']) })
     expect(await stateOf(pool)).toBe('never: no run')
     const both = await addRun(pool, { scope: scope(['1', '2']) })
@@ -96,7 +96,7 @@ describe('ferry.freshness', () => {
   test('says why an inventory is late, and which run failed', async () => {
     await using store = await openTestStore()
     const { pool } = store
-    await savePromises(pool, [PROMISE, { ...PROMISE, account: 'other' }])
+    await saveFreshnessTargets(pool, [FRESHNESS_TARGET, { ...FRESHNESS_TARGET, account: 'other' }])
     await addRun(pool, { account: 'other' })
     await addRun(pool)
     await ageRuns(pool, '1 hour')
@@ -129,40 +129,33 @@ describe('ferry.freshness', () => {
     })
   })
 
-  test('advises to remove promises only if no live worker has the account, and nothing of it was tried for a day', async () => {
+  test('advises to remove freshness targets only if no live worker has the account, and nothing of it was tried for a day', async () => {
     await using store = await openTestStore()
     const { pool } = store
     const advice = async () => explainLateness((await loadFreshness(pool, 'default'))[0]!)
     const silent = () =>
       pool.query(`update ferry.workers set seen_at = clock_timestamp() - interval '91 seconds'`)
-    const DELETE = `delete from ferry.inventory_promises where account = 'default'`
-    await savePromises(pool, [PROMISE, { ...PROMISE, resource: 'mcp-servers', promiseMs: 3_600_000 }])
+    const DELETE = `delete from ferry.freshness_targets where account = 'default'`
+    await saveFreshnessTargets(pool, [
+      FRESHNESS_TARGET,
+      { ...FRESHNESS_TARGET, resource: 'mcp-servers', targetMs: 3_600_000 },
+    ])
     await addRun(pool, { resource: 'mcp-servers' })
     expect(await advice()).toMatch(/^No run was tried yet\. Check that a worker .*account\.$/)
-    await pool.query(
-      `update ferry.inventory_promises set promised_since = promised_since - interval '2 days'`,
-    )
+    await pool.query(`update ferry.freshness_targets set target_since = target_since - interval '2 days'`)
     await ageRuns(pool, '23 hours')
     expect(await advice()).not.toContain('delete')
     await ageRuns(pool, '2 hours')
     expect(await advice()).toContain(DELETE)
-    await pool.query(
-      `update ferry.inventory_promises set promised_since = promised_since + interval '30 hours'`,
-    )
+    await pool.query(`update ferry.freshness_targets set target_since = target_since + interval '30 hours'`)
     expect(await advice()).not.toContain('delete')
-    await pool.query(
-      `update ferry.inventory_promises set promised_since = promised_since - interval '30 hours'`,
-    )
+    await pool.query(`update ferry.freshness_targets set target_since = target_since - interval '30 hours'`)
     await recordWorker(pool, 'other', null, ['another'])
-    expect(await advice()).toContain(DELETE)
-    await recordWorker(pool, 'older', null)
-    expect(await advice()).not.toContain('delete')
-    await silent()
     expect(await advice()).toContain(DELETE)
     await recordWorker(pool, 'ours', null, ['another', 'default'])
     expect(await advice()).not.toContain('delete')
     await silent()
-    await pool.query('delete from ferry.inventory_promises')
+    await pool.query('delete from ferry.freshness_targets')
     await ageRuns(pool, '1 hour')
     expect(await advice()).toBe(null)
   })
@@ -170,7 +163,7 @@ describe('ferry.freshness', () => {
   test('is late after the clock was set back, until the next complete run', async () => {
     await using store = await openTestStore()
     const { pool } = store
-    await savePromises(pool, [PROMISE])
+    await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
     await addRun(pool)
     await ageRuns(pool, '-1 hour')
     expect(await stateOf(pool)).toBe('late: clock set back')
@@ -192,7 +185,7 @@ describe('promises', () => {
   }
   const now = new Date('2026-11-20T12:00:00Z')
   const promised = (more: Partial<typeof settings>) =>
-    promisesOf({ ...settings, ...more }, [account('a')], now).map(({ promiseMs }) => promiseMs / 60_000)
+    freshnessTargetsOf({ ...settings, ...more }, [account('a')], now).map(({ targetMs }) => targetMs / 60_000)
 
   test('are three poll intervals, and the longest interval of the nightly schedule and one hour', () => {
     expect(promised({})).toEqual([3, 25 * 60])
@@ -204,7 +197,7 @@ describe('promises', () => {
   })
 
   test('name the schedule that keeps them, and the folders that must be read', () => {
-    expect(promisesOf(settings, [account('a', [2n, 1n, 2n])], now)).toMatchObject([
+    expect(freshnessTargetsOf(settings, [account('a', [2n, 1n, 2n])], now)).toMatchObject([
       {
         account: 'a',
         resource: 'alert-rules',
@@ -214,14 +207,17 @@ describe('promises', () => {
       },
       { account: 'a', resource: 'mcp-servers', schedule: 'snapshot-inventory', folders: null },
     ])
-    expect(promisesOf(settings, [account('a', [2n, 0n])], now)).toMatchObject([{ folders: ['0'] }, {}])
+    expect(freshnessTargetsOf(settings, [account('a', [2n, 0n])], now)).toMatchObject([
+      { folders: ['0'] },
+      {},
+    ])
   })
 
   test('replace what an earlier worker wrote, and leave accounts alone that this worker does not know', async () => {
     await using store = await openTestStore()
-    await savePromises(store.pool, [PROMISE, { ...PROMISE, account: 'other' }])
-    await savePromises(store.pool, [{ ...PROMISE, promiseMs: 90_000 }])
-    await savePromises(store.pool, [])
+    await saveFreshnessTargets(store.pool, [FRESHNESS_TARGET, { ...FRESHNESS_TARGET, account: 'other' }])
+    await saveFreshnessTargets(store.pool, [{ ...FRESHNESS_TARGET, targetMs: 90_000 }])
+    await saveFreshnessTargets(store.pool, [])
     const rows = await loadFreshness(store.pool)
     expect(rows.map(row => [row.account, row.promiseMs])).toEqual([
       ['default', 90_000],

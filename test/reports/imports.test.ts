@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { saveCallsPerMinute } from '#src/db/calls-per-minute.ts'
+import { saveCallsPerMinute } from '#src/db/limits.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import { openFerryHarness } from '#test/support/ferry-harness.ts'
 import { stageRows } from '#test/support/staged.ts'

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { findReport, REPORTS } from '#src/reports/catalogue.ts'
 import { runReport } from '#src/reports/run-report.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
-import { insertServerVersion } from '#test/support/versions.ts'
+import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { ask, DAY, fire, HOUR, insert, minutesAgo } from './ask.ts'
 
 const NIGHTLY = ['rules_by_folder', 'rules_by_team', 'rules_unowned', 'mcp_tools', 'mcp_by_team']
 
-/** Two nights ago, in UTC: no promise says another zone. */
+/** Two nights ago, in UTC: no target says another zone. */
 const TAKEN = minutesAgo(2 * DAY)
 const NIGHT = TAKEN.toISOString().slice(0, 10)
 
@@ -72,6 +72,32 @@ test('of an account without a snapshot of the night there are no rows', async ()
   for (const name of NIGHTLY) {
     const rows = await ask(store, name, 'account', { night: NIGHT })
     expect([name, ...new Set(rows.flat())]).toEqual([name, 'a'])
+  }
+})
+
+test('of several snapshots of a night each account is shown at its own, and the history must hold the first', async () => {
+  await using store = await openTestStore()
+  const hour = (hours: number) => new Date(Date.parse(NIGHT) + hours * HOUR * 60_000)
+  for (const account of ['a', 'b']) {
+    const early = { account, name: 'early', from: hour(-5), to: hour(12) }
+    const late = { account, name: 'late', from: hour(12) }
+    await insertRuleVersion(store.pool, { ...early, folder: 1, labels: null })
+    await insertRuleVersion(store.pool, { ...late, folder: 2, labels: { team: 'late' } })
+    await insertServerVersion(store.pool, { ...early, team: 1, tools: [{ name: 'early' }] })
+    await insertServerVersion(store.pool, { ...late, team: 2, tools: [{ name: 'late' }] })
+  }
+  await addSnapshot(store, 'a', 'succeeded', hour(3))
+  await addSnapshot(store, 'b', 'succeeded', hour(20))
+  const shown = async (name: string, columns: string) =>
+    Object.fromEntries(await ask(store, name, columns, { night: NIGHT }))
+  expect(await shown('rules_by_folder', 'account folder_id')).toEqual({ a: 1n, b: 2n })
+  expect(await shown('rules_by_team', 'account team')).toEqual({ a: null, b: 'late' })
+  expect(await shown('rules_unowned', 'account name')).toEqual({ a: 'early' })
+  expect(await shown('mcp_tools', 'account tool')).toEqual({ a: 'early', b: 'late' })
+  expect(await shown('mcp_by_team', 'account team_id')).toEqual({ a: 1n, b: 2n })
+  await store.pool.query('insert into ferry.history (starts_at) values ($1)', [hour(4)])
+  for (const name of NIGHTLY) {
+    await expect(rowsOf(store, name, { night: NIGHT })).rejects.toThrow('The history starts at')
   }
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { oldHistory } from '#src/inventory/prune-history.ts'
+import { oldHistory } from '#src/inventory/old-rows.ts'
 import type { ReportArguments } from '#src/reports/catalogue.ts'
 import { removeOld } from '#test/support/prune.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
@@ -121,7 +121,7 @@ async function compareAll(store: TestStore, histories: AccountHistory[], seen: S
       changes.editors(seen, sinceMs),
     )
     const edits = await store.pool.query({
-      text: 'select account, id::text, folder_id::text, updater_id::text, edited_at from ferry.rule_edits($1)',
+      text: 'select account, id::text, folder_id::text, updater_id::text, edited_at from ferry_internal.rule_edits($1)',
       values: [since.since],
       rowMode: 'array',
     })

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { addRun, NEW_RUN } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
 
@@ -21,7 +21,7 @@ const iso = (text: string) => new Date(text)
 test('blind_spots names from when to when nothing complete was read, and why', async () => {
   await using store = await openTestStore()
   const { pool } = store
-  await savePromises(pool, [PROMISE])
+  await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
   const failed = { status: 'failed', appliedAt: null, errorCode: 'InternalError' }
   await addRunAt(pool, '2026-01-01T00:00:00Z')
   await addRunAt(pool, '2026-01-01T00:02:00Z')
@@ -33,7 +33,7 @@ test('blind_spots names from when to when nothing complete was read, and why', a
     scope: { ...NEW_RUN.scope, folders: ['5'] },
   })
   await addRunAt(pool, '2026-01-01T00:10:00Z')
-  await addRunAt(pool, '2026-01-01T00:11:00Z', {}, '10 seconds', { account: 'not promised' })
+  await addRunAt(pool, '2026-01-01T00:11:00Z', {}, '10 seconds', { account: 'not targeted' })
   const { rows } = await pool.query(
     `select account, inventory, "from", "to", lasted::text, late_from, fresh_again_at, error_code
      from ferry.blind_spots('2026-01-01') order by "from"`,
@@ -66,7 +66,7 @@ test('blind_spots names from when to when nothing complete was read, and why', a
 test('blind_spots names the code of the last run that failed in it, and looks no farther back than runs are kept', async () => {
   await using store = await openTestStore()
   const { pool } = store
-  await savePromises(pool, [PROMISE])
+  await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
   const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
   await addRunAt(pool, ago(60))
   for (const [at, errorCode] of [
@@ -79,14 +79,14 @@ test('blind_spots names the code of the last run that failed in it, and looks no
   const spots = () =>
     pool.query(`select error_code from ferry.blind_spots('2026-01-01') where "to" is not null`)
   expect((await spots()).rows).toEqual([{ error_code: 'Unauthorized' }])
-  await savePromises(pool, [{ ...PROMISE, runsKeptMs: 600_000 }])
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, runsKeptMs: 600_000 }])
   expect((await spots()).rows).toEqual([])
 })
 
 test('freshness_daily gives for each day the share of its minutes that were fresh', async () => {
   await using store = await openTestStore()
   const { pool } = store
-  await savePromises(pool, [{ ...PROMISE, promiseMs: 6 * 3_600_000, timezone: 'Asia/Tokyo' }])
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, targetMs: 6 * 3_600_000, timezone: 'Asia/Tokyo' }])
   const { rows: days } = await pool.query<{ d: string }>(
     `select (date_trunc('day', now() at time zone 'Asia/Tokyo') - n * interval '1 day')::date::text as d from generate_series(3, 0, -1) n`,
   )
@@ -110,10 +110,10 @@ test('freshness_daily gives for each day the share of its minutes that were fres
   ])
 })
 
-test('freshness_daily counts no time twice when runs take longer than the promise', async () => {
+test('freshness_daily counts no time twice when runs take longer than the target', async () => {
   await using store = await openTestStore()
   const { pool } = store
-  await savePromises(pool, [{ ...PROMISE, promiseMs: 3_600_000, timezone: 'UTC' }])
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, targetMs: 3_600_000, timezone: 'UTC' }])
   const { rows: days } = await pool.query<{ d: string }>(
     `select (now() at time zone 'UTC')::date - 1 || '' as d`,
   )
@@ -135,8 +135,14 @@ test('freshness_daily counts no time twice when runs take longer than the promis
 test('nights has one row a night: the snapshot of the schedule, or that it was missed', async () => {
   await using store = await openTestStore()
   const { pool } = store
-  await savePromises(pool, [
-    { ...PROMISE, resource: 'mcp-servers', promiseMs: 25 * 3_600_000, timezone: 'Asia/Tokyo', folders: null },
+  await saveFreshnessTargets(pool, [
+    {
+      ...FRESHNESS_TARGET,
+      resource: 'mcp-servers',
+      targetMs: 25 * 3_600_000,
+      timezone: 'Asia/Tokyo',
+      folders: null,
+    },
   ])
   const add = (slot: string | null, taken: string, status: string) =>
     pool.query(
@@ -176,14 +182,14 @@ test('nights misses only the days of the week on which its schedule is due', asy
   await using store = await openTestStore()
   const { pool } = store
   const weekdays = [1, 2, 3, 4, 5]
-  const promise = {
-    ...PROMISE,
+  const target = {
+    ...FRESHNESS_TARGET,
     resource: 'mcp-servers',
-    promiseMs: 73 * 3_600_000,
+    targetMs: 73 * 3_600_000,
     folders: null,
     weekdays,
   } as const
-  await savePromises(pool, [promise])
+  await saveFreshnessTargets(pool, [target])
   await pool.query(
     `insert into ferry.snapshots (account, taken_at, status, alert_rules_run, mcp_servers_run)
      select 'default', date_trunc('week', now() at time zone 'UTC') at time zone 'UTC' - n * interval '1 day' + interval '3 hours', 'succeeded', 1, 1
@@ -205,8 +211,13 @@ test('nights misses only the days of the week on which its schedule is due', asy
 test('nights shows every night of its time, however long ago the last snapshot was', async () => {
   await using store = await openTestStore()
   const { pool } = store
-  const promise = { ...PROMISE, resource: 'mcp-servers', promiseMs: 25 * 3_600_000, folders: null } as const
-  await savePromises(pool, [promise])
+  const target = {
+    ...FRESHNESS_TARGET,
+    resource: 'mcp-servers',
+    targetMs: 25 * 3_600_000,
+    folders: null,
+  } as const
+  await saveFreshnessTargets(pool, [target])
   const days = async (since: string) => {
     const { rows } = await pool.query<{ ago: number; status: string; account: string }>(
       `select current_date - night as ago, status, account from ferry.nights(now() - $1::interval) order by 1 desc`,
@@ -223,14 +234,14 @@ test('nights shows every night of its time, however long ago the last snapshot w
   }
   const missed = (from: number) => Array.from({ length: from }, (_, n) => `default ${from - n} missed`)
   expect((await days('3 days')).filter(line => !line.includes(' 0 '))).toEqual(missed(3))
-  // Nobody promises nights of the other account any more: it missed none lately.
+  // Nobody targets nights of the other account any more: it missed none lately.
   expect((await days('60 days')).filter(line => line.startsWith('gone'))).toEqual(['gone 50 succeeded'])
 })
 
-test('a listing of all folders keeps the promise of some, for freshness as for blind spots', async () => {
+test('a listing of all folders keeps the target of some, for freshness as for blind spots', async () => {
   await using store = await openTestStore()
   const { pool } = store
-  await savePromises(pool, [{ ...PROMISE, folders: ['5'] }])
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, folders: ['5'] }])
   const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
   const of = (folders: string[]) => ({ scope: { ...NEW_RUN.scope, folders } })
   await addRunAt(pool, ago(20), {}, '1 second', of(['0']))

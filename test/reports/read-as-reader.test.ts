@@ -56,7 +56,7 @@ test('whoever reads as the reader sees no people, writes nothing, and waits no l
   expect((await plain.query('select count(*) from ferry.import_recipients')).rowCount).toBe(1)
   const reader = harness.open({ role: READER, withinMs: 2_000 })
   expect((await reader.query('select count(*) from ferry.imports')).rowCount).toBe(1)
-  const streamed = (sql: string) => Array.fromAsync(streamRows(reader, sql, []))
+  const streamed = (sql: string) => Array.fromAsync(streamRows(reader, ({ rows }) => rows, sql, []))
   expect(await streamed('select current_user::text as name')).toEqual([{ name: READER }])
   for (const hidden of ['import_recipients', 'import_rejects', 'installation']) {
     await expect(reader.query(`select * from ferry.${hidden}`)).rejects.toMatchObject(DENIED)

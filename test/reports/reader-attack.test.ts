@@ -115,7 +115,7 @@ async function ownRelations(): Promise<string[]> {
   const { rows } = await pool.query<{ name: string; columns: string }>(
     `select relname as name, string_agg(format('null::%s as %I', format_type(atttypid, atttypmod), attname), ', ' order by attnum) as columns
      from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped
-     where relkind in ('r', 'v') and (relnamespace = 'ferry'::regnamespace
+     where relkind in ('r', 'v') and (relnamespace in ('ferry'::regnamespace, 'ferry_internal'::regnamespace)
        or c.oid in ('pg_class'::regclass, 'pg_attribute'::regclass) and atttypid <> 'anyarray'::regtype)
      group by c.oid, relname`,
   )
@@ -148,8 +148,8 @@ describe('a reader with types and tables of his own', () => {
     const functions = await functionsWhere('true')
     expect(functions.length).toBeGreaterThan(50)
     const { rows: views } = await pool.query<{ name: string }>(
-      `select format('ferry.%I', relname) as name from pg_class
-       where relnamespace = 'ferry'::regnamespace and relkind = 'v'`,
+      `select oid::regclass::text as name from pg_class
+       where relnamespace in ('ferry'::regnamespace, 'ferry_internal'::regnamespace) and relkind = 'v'`,
     )
     const statements = [
       ...functions.flatMap(callsOf),

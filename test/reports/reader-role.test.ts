@@ -38,20 +38,20 @@ const DENIED = '42501'
 
 /** All of these tables, and these columns of others: nothing else is kept from the role. */
 const HIDDEN = [
-  'import_batches.claim',
-  'import_batches.message',
-  'import_batches.reasons',
-  'import_left_out',
-  'import_recipients',
-  'import_rejects',
-  'installation',
-  'leases.token',
-  'platform_calls.limit_key',
-  'platform_limits.limit_key',
-  'quarantined_rows.raw',
-  'sync_runs.data_hashes',
-  'sync_runs.lease_token',
-  'sync_runs.scope',
+  'ferry.import_batches.claim',
+  'ferry.import_batches.message',
+  'ferry.import_batches.reasons',
+  'ferry.import_left_out',
+  'ferry.import_recipients',
+  'ferry.import_rejects',
+  'ferry.installation',
+  'ferry.leases.token',
+  'ferry.platform_calls.limit_key',
+  'ferry.platform_limits.limit_key',
+  'ferry.quarantined_rows.raw',
+  'ferry.sync_runs.data_hashes',
+  'ferry.sync_runs.lease_token',
+  'ferry.sync_runs.scope',
 ]
 
 type Column = { relation: string; column: string; kind: string }
@@ -60,14 +60,14 @@ describe('a member of ferry_reader', () => {
   test('may read every column of every table and view but those that are hidden', async () => {
     await using database = await setup()
     const { rows: columns } = await database.pool.query<Column>(
-      `select relname as relation, attname as column, relkind as kind from pg_class c
+      `select c.oid::regclass::text as relation, attname as column, relkind as kind from pg_class c
        join pg_attribute a on attrelid = c.oid and attnum > 0 and not attisdropped
-       where relnamespace = 'ferry'::regnamespace and relkind in ('r', 'v', 'm', 'p', 'f')`,
+       where relnamespace in ('ferry'::regnamespace, 'ferry_internal'::regnamespace) and relkind in ('r', 'v', 'm', 'p', 'f')`,
     )
     expect(columns.length).toBeGreaterThan(300)
     const denied: string[] = []
     for (const { relation, column } of columns) {
-      const code = await refusal(database.member, `select "${column}" from ferry."${relation}" limit 1`)
+      const code = await refusal(database.member, `select "${column}" from ${relation} limit 1`)
       expect([null, DENIED], `${relation}.${column}`).toContain(code)
       if (code === DENIED) denied.push(`${relation}.${column}`)
     }
@@ -102,11 +102,12 @@ describe('a member of ferry_reader', () => {
   test('may write nothing, create nothing, and read no other schema of Ferry', async () => {
     await using database = await setup()
     const { rows: tables } = await database.pool.query<Column>(
-      `select relname as relation from pg_class where relnamespace = 'ferry'::regnamespace and relkind in ('r', 'v')`,
+      `select oid::regclass::text as relation from pg_class
+       where relnamespace in ('ferry'::regnamespace, 'ferry_internal'::regnamespace) and relkind in ('r', 'v')`,
     )
     for (const { relation } of tables) {
-      expect(await refusal(database.member, `delete from ferry."${relation}"`), relation).not.toBe(null)
-      expect(await refusal(database.member, `truncate ferry."${relation}"`), relation).not.toBe(null)
+      expect(await refusal(database.member, `delete from ${relation}`), relation).not.toBe(null)
+      expect(await refusal(database.member, `truncate ${relation}`), relation).not.toBe(null)
     }
     expect(await refusal(database.member, 'create table ferry.mine ()')).toBe(DENIED)
     await database.pool.query('create schema ferry_queue; create table ferry_queue.jobs (data text)')
@@ -116,10 +117,10 @@ describe('a member of ferry_reader', () => {
   test('may call no function that writes', async () => {
     await using database = await setup()
     const { rows: functions } = await database.pool.query<{ call: string }>(
-      `select format('select ferry.%I(%s)', proname, (
+      `select format('select %s.%I(%s)', pronamespace::regnamespace, proname, (
           select string_agg('null::' || format_type(t, null), ', ' order by n)
           from unnest(proargtypes) with ordinality a (t, n))) as call
-       from pg_proc where pronamespace = 'ferry'::regnamespace and provolatile = 'v' and prorettype <> 'trigger'::regtype`,
+       from pg_proc where pronamespace::regnamespace::text in ('ferry', 'ferry_internal') and provolatile = 'v' and prorettype <> 'trigger'::regtype`,
     )
     expect(functions.length).toBeGreaterThan(5)
     for (const { call } of functions) {
@@ -163,13 +164,27 @@ describe('the role ferry_reader', () => {
     expect(await refusal(database.member, 'select * from ferry.later_view')).toBe(null)
   })
 
+  test.each(['insert', 'update', 'delete', 'truncate'])(
+    'loses the right to %s, if that alone was granted by hand',
+    async right => {
+      await using database = await setup()
+      await database.pool.query(`grant ${right} on ferry.workers to ferry_reader`)
+      expect(await prepareReader(database.pool)).toEqual({ status: 'ready' })
+      const { rows } = await database.pool.query(
+        `select has_table_privilege('ferry_reader', 'ferry.workers', $1) as has`,
+        [right],
+      )
+      expect(rows).toEqual([{ has: false }])
+    },
+  )
+
   test('loses a function that writes and was granted by hand, or made since', async () => {
     await using database = await setup()
-    await database.pool.query(`grant execute on function ferry.count_rest() to ferry_reader;
+    await database.pool.query(`grant execute on function ferry_internal.count_rest() to ferry_reader;
       create function ferry.later() returns void language sql as ''`)
     expect(await prepareReader(database.pool)).toEqual({ status: 'ready' })
     const { rows } = await database.pool.query(
-      `select name from unnest('{ferry.count_rest(),ferry.later()}'::text[]) name
+      `select name from unnest('{ferry_internal.count_rest(),ferry.later()}'::text[]) name
        where has_function_privilege('ferry_reader', name, 'execute')`,
     )
     expect(rows).toEqual([])

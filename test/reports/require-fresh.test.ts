@@ -1,8 +1,8 @@
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
-import { oldRuns } from '#src/inventory/prune.ts'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { oldRuns } from '#src/inventory/old-rows.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { removeOld } from '#test/support/prune.ts'
 import { addRun, ageRuns } from '#test/support/runs.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -46,7 +46,7 @@ describe('ferry.require_fresh', () => {
   test('knows an account that was taken away, by name and among all, however old its runs are', async () => {
     await using store = await openTestStore()
     const { pool } = store
-    await savePromises(pool, [{ ...PROMISE, account: 'away' }])
+    await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, account: 'away' }])
     await addRun(pool, { account: 'away', end: { seen: 3, added: 3 } })
     await addRun(pool, { account: 'away' })
     await addRun(pool, { account: 'never read', end: { status: 'failed', appliedAt: null } })
@@ -55,7 +55,7 @@ describe('ferry.require_fresh', () => {
     const require = (account: string | null) =>
       pool.query(`select ferry.require_fresh('alert-rules', '1 hour', $1)`, [account])
     // As operators take an account away: see `explainLateness`.
-    await pool.query(`delete from ferry.inventory_promises where account = 'away'`)
+    await pool.query(`delete from ferry.freshness_targets where account = 'away'`)
     await removeOld(oldRuns(pool, 90 * 86_400_000))
     await expect(require('away')).rejects.toThrow(`The alert-rules of account 'away' are too old`)
     await expect(require('never read')).rejects.toThrow('never read completely')
@@ -76,9 +76,9 @@ describe('ferry.require_fresh', () => {
     await addRun(pool, { end: { status: 'partial' } })
     await expect(require('alert-rules', '1 day')).rejects.toThrow('were never read completely')
     await expect(require(`rules'; drop`, '1 day')).rejects.toThrow(
-      `There is no inventory 'rules''; drop'; there are alert-rules and mcp-servers.`,
+      `Unknown inventory 'rules''; drop'; the inventories are alert-rules and mcp-servers.`,
     )
-    await expect(require(null, '1 day')).rejects.toThrow('There is no inventory null')
+    await expect(require(null, '1 day')).rejects.toThrow('Unknown inventory null')
     await expect(require('alert-rules', null)).rejects.toThrow('how old the data may be')
     await expect(require('alert-rules', '-1 day')).rejects.toThrow('how old the data may be')
   })

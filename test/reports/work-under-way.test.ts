@@ -2,9 +2,9 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease, type Lease } from '#src/db/leases.ts'
 import { leaseNameOf as pageLeaseName } from '#src/imports/page.ts'
-import { leaseNameOf } from '#src/inventory/lease-name.ts'
-import { startRun } from '#src/inventory/ledger.ts'
-import { listWorkUnderWay } from '#src/reports/work-under-way.ts'
+import { startRun } from '#src/inventory/runs/ledger.ts'
+import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
+import { listWorkUnderWay } from '#src/reports/now.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
 import { stageRows } from '#test/support/staged.ts'
@@ -55,7 +55,7 @@ test('it shows runs, imports and slots with the worker that does them, and nothi
     [leaseNameOf(NEW_RUN), run],
   )
 
-  await slotLease?.settle('succeeded', false)
+  await slotLease?.end({ to: 'done', outcome: 'succeeded', supersedes: false })
   await importLease.release()
   expect(await work()).toMatchObject([runWork])
   await pool.query(`update ferry.leases set expires_at = clock_timestamp()`)

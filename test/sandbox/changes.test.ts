@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest'
-import { openChanges } from '#src/sandbox/changes.ts'
 import { wireJson } from '#src/sandbox/json.ts'
 import { WORKING_DAY } from '#src/sandbox/mutate.ts'
 import { DEFAULT_OPTIONS } from '#src/sandbox/options.ts'
+import { openChanges } from '#src/sandbox/sandbox.ts'
 import { SandboxState } from '#src/sandbox/state.ts'
 
 test('one thing changes at a time, and in the long run there are about as many', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { RollingLimits } from '#src/sandbox/limits.ts'
 import { maxInAnyWindow, type Received } from '#src/sandbox/received.ts'
-import { RollingLimits } from '#src/sandbox/rolling-limits.ts'
 
 const IMPORT = [
   { max: 2, windowMs: 1_000 },

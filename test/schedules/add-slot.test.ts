@@ -1,9 +1,8 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
-import { addFirstSlot } from '#src/schedules/add-slot.ts'
-import { createFindDue } from '#src/schedules/find-due.ts'
-import { pauseSchedules, resumeSchedules } from '#src/schedules/pauses.ts'
+import { pauseSchedules, resumeSchedules } from '#src/schedules/control.ts'
+import { addFirstSlot, DueFinder } from '#src/schedules/find-due.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -38,9 +37,9 @@ test('a schedule that begins at once does not while it is paused, and does once 
   await using store = await openTestStore()
   await loadInstallation(store.pool)
   const log = pino({ level: 'silent' })
-  const findDue = createFindDue({ pool: store.pool, log, catchUpMs: 0, installedAt: new Date() })
+  const dueFinder = new DueFinder({ pool: store.pool, log, catchUpMs: 0, installedAt: new Date() })
   await pauseSchedules(store.pool, [KEY], ADA)
-  expect((await findDue([NIGHTLY])).due).toEqual([])
+  expect((await dueFinder.find([NIGHTLY])).due).toEqual([])
   await resumeSchedules(store.pool, [KEY], ADA)
-  expect((await findDue([NIGHTLY])).due).toMatchObject([{ slot: { trigger: 'schedule' } }])
+  expect((await dueFinder.find([NIGHTLY])).due).toMatchObject([{ slot: { trigger: 'schedule' } }])
 })

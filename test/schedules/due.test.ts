@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { decideDue } from '#src/schedules/due.ts'
-import { slotAt } from '#src/schedules/timing.ts'
+import { type DuePolicy, decideDue } from '#src/schedules/find-due.ts'
+import { slotAt, type Timing } from '#src/schedules/timing.ts'
 
 const HOUR = 3_600_000
 const everyMinute = { everyMs: 60_000 }
@@ -10,12 +10,16 @@ const at = (time: string) => new Date(`2026-11-20T${time}Z`)
 
 describe('what is due', () => {
   const untouched = { paused: false, taken: false, isNew: false, open: null }
-  const longAgo = new Date('2026-01-01T00:00:00Z')
   const plan = (
-    timing: Parameters<typeof decideDue>[0],
-    state: Partial<Parameters<typeof decideDue>[2]>,
+    timing: Timing,
+    state: Partial<Parameters<typeof decideDue>[1]>,
     now: Date,
-  ) => decideDue(timing, slotAt(timing, now), { ...untouched, ...state }, longAgo, 6 * HOUR, now)
+    policy: Partial<DuePolicy> = {},
+  ) => {
+    const usual = { catchUpMs: 6 * HOUR, installedAt: new Date('2026-01-01T00:00:00Z') }
+    const schedule = { timing, slot: slotAt(timing, now) }
+    return decideDue(schedule, { ...untouched, ...state }, { ...usual, ...policy }, now)
+  }
 
   test('is a slot that nobody took', () => {
     expect(plan(nightly, {}, at('03:30:03'))).toEqual({ slot: night, trigger: 'schedule' })
@@ -24,7 +28,7 @@ describe('what is due', () => {
   })
 
   test('is on time for half a minute, even if nothing is to be caught up with', () => {
-    const barely = (now: Date) => decideDue(nightly, night, untouched, longAgo, 1, now)
+    const barely = (now: Date) => plan(nightly, {}, now, { catchUpMs: 1 })
     expect(barely(at('03:30:29'))).toEqual({ slot: night, trigger: 'schedule' })
     expect(barely(at('03:30:31'))).toBeNull()
   })
@@ -43,10 +47,10 @@ describe('what is due', () => {
 
   test('is no cron time from before Ferry was installed, but a poll is due at once', () => {
     const installedAt = at('04:00:00')
-    expect(decideDue(nightly, night, untouched, installedAt, 6 * HOUR, at('04:00:05'))).toBeNull()
-    expect(
-      decideDue(everyMinute, at('04:00:00'), untouched, at('04:00:04'), 6 * HOUR, at('04:00:05'))?.slot,
-    ).toEqual(at('04:00:00'))
+    expect(plan(nightly, {}, at('04:00:05'), { installedAt })).toBeNull()
+    expect(plan(everyMinute, {}, at('04:00:05'), { installedAt: at('04:00:04') })?.slot).toEqual(
+      at('04:00:00'),
+    )
   })
 
   test('is an unfinished slot once it is free, and not long after', () => {

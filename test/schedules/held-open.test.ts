@@ -2,8 +2,8 @@ import type { Pool, PoolClient } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
-import { addFirstSlot } from '#src/schedules/add-slot.ts'
-import { pauseSchedules, resumeSchedules } from '#src/schedules/pauses.ts'
+import { pauseSchedules, resumeSchedules } from '#src/schedules/control.ts'
+import { addFirstSlot } from '#src/schedules/find-due.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { leasesOf } from '#test/support/leases.ts'
@@ -72,7 +72,7 @@ test('of two workers that record the first slot of a schedule, the second sees t
 
 test('a slot that another worker is just taking without a lease is not taken, and its attempt is not counted twice', async () => {
   await using store = await openTestStore()
-  await (await take(store))!.reopen(0, true)
+  await (await take(store))!.end({ to: 'retry after a failure', afterMs: 0 })
   const { result, waited } = await whileOpen(
     store.pool,
     client =>
@@ -89,7 +89,7 @@ test('a slot that another worker is just taking without a lease is not taken, an
 
 test('work that succeeded does not close an older slot that another worker is just taking', async () => {
   await using store = await openTestStore()
-  await (await take(store, BEFORE_NOON))!.reopen(0, true)
+  await (await take(store, BEFORE_NOON))!.end({ to: 'retry after a failure', afterMs: 0 })
   await endSlotPauses(store.pool)
   const newest = await take(store)
   const { waited } = await whileOpen(
@@ -99,21 +99,24 @@ test('work that succeeded does not close an older slot that another worker is ju
         `update ferry.schedule_slots set attempts = 2, retry_at = clock_timestamp() + interval '1 min' where ${IS_SLOT}`,
         [KEY.schedule, KEY.account, BEFORE_NOON],
       ),
-    () => newest!.settle('succeeded', true),
+    () => newest!.end({ to: 'done', outcome: 'succeeded', supersedes: true }),
   )
   expect(waited).toBe(true)
   expect((await listSlots(store.pool)).map(({ outcome }) => outcome)).toEqual([null, 'succeeded'])
 })
 
-test.for(['settle', 'reopen'] as const)(
-  'a worker whose slot is just being taken over changes nothing by its %s',
+test.for(['done', 'give back'] as const)(
+  'a worker whose slot is just being taken over changes nothing: %s',
   async how => {
     await using store = await openTestStore()
     const lease = await take(store)
     const { waited } = await whileOpen(
       store.pool,
       client => client.query(`update ferry.leases set token = gen_random_uuid(), holder = 'another'`),
-      () => (how === 'settle' ? lease!.settle('succeeded', true) : lease!.reopen(0, false)),
+      () =>
+        how === 'done'
+          ? lease!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
+          : lease!.end({ to: 'give back' }),
     )
     expect(waited).toBe(true)
     expect(await listSlots(store.pool)).toMatchObject([{ attempts: 1, done_at: null, outcome: null }])

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { listNextSlots } from '#src/schedules/next-slots.ts'
-import { pauseSchedules } from '#src/schedules/pauses.ts'
+import { pauseSchedules } from '#src/schedules/control.ts'
+import { listNextSlots } from '#src/schedules/list-schedules.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { openTestStore } from '#test/support/store.ts'
 

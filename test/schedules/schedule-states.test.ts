@@ -16,7 +16,7 @@ async function take(store: TestStore, account: string, slot: Date) {
 
 test('a slot that one account has taken is not taken for another', async () => {
   await using store = await openTestStore()
-  await (await take(store, 'one', NOON)).settle('succeeded', true)
+  await (await take(store, 'one', NOON)).end({ to: 'done', outcome: 'succeeded', supersedes: true })
   const asked = ['one', 'two'].map(account => ({ schedule: 'poll', account, slot: NOON }))
   expect((await loadScheduleStates(store.pool, asked)).states).toMatchObject([
     { taken: true },
@@ -26,7 +26,8 @@ test('a slot that one account has taken is not taken for another', async () => {
 
 test('of several slots that are to be tried again the latest is the open one', async () => {
   await using store = await openTestStore()
-  for (const slot of [ONE, NOON]) await (await take(store, 'one', slot)).reopen(60_000, true)
+  for (const slot of [ONE, NOON])
+    await (await take(store, 'one', slot)).end({ to: 'retry after a failure', afterMs: 60_000 })
   const { states } = await loadScheduleStates(store.pool, [{ schedule: 'poll', account: 'one', slot: ONE }])
   const [state] = states
   expect(state?.open?.slot).toEqual(ONE)

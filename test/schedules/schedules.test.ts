@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { listActs } from '#src/db/audit.ts'
 import { pauseSchedule, resumeSchedule, UnknownSchedule } from '#src/schedules/control.ts'
 import { listSchedules } from '#src/schedules/list-schedules.ts'
-import { runSchedule } from '#src/worker/run-schedule.ts'
+import { runSchedule } from '#src/worker/wake-ups.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { BACKENDS, openQueueHarness, reconcileOften, testJob } from '../worker/queue-harness.ts'
@@ -88,8 +88,7 @@ describe.each(BACKENDS)('a run by hand, on %s', kind => {
       harness.ferry,
       await harness.openBackend(),
       harness.schedulesOf([job]),
-      'nightly',
-      undefined,
+      { name: 'nightly', account: undefined },
       ADA,
     )
     await waitFor(() => job.calls.length === 1, { what: 'the run' })
@@ -109,8 +108,7 @@ describe.each(BACKENDS)('a run by hand, on %s', kind => {
       harness.ferry,
       await harness.openBackend(),
       harness.schedulesOf([job]),
-      'nightly',
-      undefined,
+      { name: 'nightly', account: undefined },
       ADA,
     )
     await harness.wipeQueue()

@@ -1,8 +1,9 @@
+import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
-import { addFirstSlot } from '#src/schedules/add-slot.ts'
-import { pauseSchedules } from '#src/schedules/pauses.ts'
+import { pauseSchedules } from '#src/schedules/control.ts'
+import { addFirstSlot } from '#src/schedules/find-due.ts'
 import { loadScheduleStates } from '#src/schedules/schedule-states.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -30,7 +31,7 @@ test('a slot is taken by one of many who try at once', async () => {
     lease => lease !== null,
   )
   expect(leases).toHaveLength(1)
-  await leases[0]!.settle('succeeded', true)
+  await leases[0]!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
 })
 
 test('a slot is kept for as long as the work takes, and can be settled then', async () => {
@@ -44,7 +45,7 @@ test('a slot is kept for as long as the work takes, and can be settled then', as
   }
   expect((await expiry()).getTime() - before.getTime()).toBeGreaterThan(4_000)
   expect(lease!.signal.aborted).toBe(false)
-  await lease!.settle('succeeded', true)
+  await lease!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
   expect(await listSlots(store.pool)).toMatchObject([{ attempts: 1, retry_at: null, outcome: 'succeeded' }])
 })
 
@@ -56,21 +57,21 @@ test('a slot is not free before its lease expires, whatever its retry_at', async
   expect(
     (await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }])).states[0]!.open!.freeInMs,
   ).toBeGreaterThan(0)
-  await lease!.settle('succeeded', true)
+  await lease!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
 })
 
 test('a slot whose lease expired can be settled, as long as no other worker has taken it', async () => {
   await using store = await openTestStore()
   const lease = await take(store)
   await expire(store)
-  await lease!.settle('succeeded', true)
+  await lease!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
   expect(await listSlots(store.pool)).toMatchObject([{ attempts: 1, outcome: 'succeeded' }])
   expect(await leasesOf(store.pool)).toEqual([])
 })
 
 test('a lease that is not used leaves no row: its slot was done, or waits', async () => {
   await using store = await openTestStore()
-  await (await take(store))!.settle('succeeded', true)
+  await (await take(store))!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
   expect(await take(store)).toBeNull()
   expect(await leasesOf(store.pool)).toEqual([])
 })
@@ -81,10 +82,10 @@ test('a worker that lost its slot learns it, and cannot settle it or give it bac
   await expire(store)
   const taken = await take(store)
   await waitFor(() => lost!.signal.aborted, { what: 'the first to be told' })
-  await lost!.reopen(0, false)
-  await lost!.settle('failed', true)
+  await lost!.end({ to: 'give back' })
+  await lost!.end({ to: 'done', outcome: 'failed', supersedes: true })
   expect(await listSlots(store.pool)).toMatchObject([{ attempts: 2, done_at: null }])
-  await taken!.settle('succeeded', true)
+  await taken!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
   expect(await listSlots(store.pool)).toMatchObject([{ attempts: 2, outcome: 'succeeded' }])
 })
 
@@ -92,21 +93,21 @@ test('work that succeeded closes the older slots that may be tried now, but not 
   await using store = await openTestStore()
   const minute = (n: number) => new Date(NOON.getTime() + n * 60_000)
   const waiting = await take(store, minute(0))
-  await waiting!.reopen(0, true)
+  await waiting!.end({ to: 'retry after a failure', afterMs: 0 })
   const later = await take(store, minute(-1))
   const atWork = await take(store, minute(1))
   // Longer than its retry_at: only its lease says that a worker is doing it.
   await endSlotPauses(store.pool)
-  await later!.reopen(60_000, true)
+  await later!.end({ to: 'retry after a failure', afterMs: 60_000 })
   const newest = await take(store, minute(2))
-  await newest!.settle('succeeded', true)
+  await newest!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
   expect((await listSlots(store.pool)).map(row => row.outcome)).toEqual([
     null,
     'superseded',
     null,
     'succeeded',
   ])
-  await atWork!.settle('failed', false)
+  await atWork!.end({ to: 'done', outcome: 'failed', supersedes: false })
 })
 
 test('work that succeeded closes no newer slot, none of another account, and none of another schedule', async () => {
@@ -119,19 +120,19 @@ test('work that succeeded closes no newer slot, none of another account, and non
   ]
   for (const { key, slot } of others) {
     const lease = await takeSlot(contextOf(store), key, slot, { evenIfPaused: false })
-    await lease!.reopen(0, true)
+    await lease!.end({ to: 'retry after a failure', afterMs: 0 })
   }
   const lease = await take(store)
-  await lease!.settle('succeeded', true)
+  await lease!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
   expect((await listSlots(store.pool)).filter(row => row.outcome !== null)).toHaveLength(1)
 })
 
 test('work that did not succeed closes no other slot', async () => {
   await using store = await openTestStore()
   const older = await take(store, new Date(NOON.getTime() - 60_000))
-  await older!.reopen(0, true)
+  await older!.end({ to: 'retry after a failure', afterMs: 0 })
   const lease = await take(store)
-  await lease!.settle('failed', false)
+  await lease!.end({ to: 'done', outcome: 'failed', supersedes: false })
   expect((await listSlots(store.pool)).map(row => row.outcome)).toEqual([null, 'failed'])
 })
 
@@ -143,17 +144,17 @@ test('a paused schedule keeps its slots, except what a person asked for; that of
   ).toBeNull()
   const byHand = await takeSlot(contextOf(store), { ...KEY, account: 'other' }, NOON, { evenIfPaused: true })
   const free = await take(store)
-  await byHand!.settle('succeeded', true)
-  await free!.settle('succeeded', true)
+  await byHand!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
+  await free!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
 })
 
 test('an attempt that was given back does not count, and a slot that is done is not open', async () => {
   await using store = await openTestStore()
-  await (await take(store))!.reopen(0, false)
+  await (await take(store))!.end({ to: 'give back' })
   expect(await listSlots(store.pool)).toMatchObject([{ attempts: 0, done_at: null }])
   const again = await take(store)
   expect(again!.attempts).toBe(1)
-  await again!.settle('succeeded', true)
+  await again!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
   const { states } = await loadScheduleStates(store.pool, [{ ...KEY, slot: NOON }])
   expect(states).toEqual([{ paused: false, taken: true, isNew: false, open: null }])
 })
@@ -161,12 +162,12 @@ test('an attempt that was given back does not count, and a slot that is done is 
 test('a slot that waits for its next attempt cannot be taken, nor one that is done', async () => {
   await using store = await openTestStore()
   const lease = await take(store)
-  await lease!.reopen(60_000, true)
+  await lease!.end({ to: 'retry after a failure', afterMs: 60_000 })
   expect(await take(store)).toBeNull()
   await endSlotPauses(store.pool)
   const again = await take(store)
   expect(again!.attempts).toBe(2)
-  await again!.settle('failed', false)
+  await again!.end({ to: 'done', outcome: 'failed', supersedes: false })
   expect(await take(store)).toBeNull()
 })
 
@@ -177,4 +178,35 @@ test('the first slot of a schedule is recorded once, whoever tries, and never ag
   expect(tries.filter(slot => slot !== null)).toHaveLength(1)
   expect(await addFirstSlot(store.pool, KEY)).toBeNull()
   expect(await addFirstSlot(store.pool, { ...KEY, account: 'other' })).not.toBeNull()
+})
+
+/** The same pool, of whose answers to the first insert of a slot one is lost. */
+function losingFirstAnswer(pool: Pool): Pool {
+  let isLost = false
+  return new Proxy(pool, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key)
+      if (typeof member !== 'function') return member
+      if (key !== 'query') return member.bind(target)
+      return async (text: string, values?: unknown[]) => {
+        const answer = await target.query(text, values)
+        if (isLost || !text.includes('insert into ferry.schedule_slots')) return answer
+        isLost = true
+        throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+      }
+    },
+  })
+}
+
+test('an attempt whose answer was lost is made, and counted once', async () => {
+  await using store = await openTestStore()
+  const pool = losingFirstAnswer(store.pool)
+  const lease = await takeSlot({ pool, holder: 'test', log }, KEY, NOON, { evenIfPaused: false }).catch(
+    () => null,
+  )
+  if (lease === null) await expire(store)
+  const made = lease ?? (await take(store))
+  expect(made!.attempts).toBe(1)
+  expect(await listSlots(store.pool)).toMatchObject([{ attempts: 1 }])
+  await made!.end({ to: 'done', outcome: 'succeeded', supersedes: true })
 })

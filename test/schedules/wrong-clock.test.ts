@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { readClock } from '#src/db/clock.ts'
-import { listRuns } from '#src/inventory/list-runs.ts'
+import { listRuns } from '#src/inventory/runs/list-runs.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import { listSlots } from '#test/support/slots.ts'
 import { waitFor } from '#test/support/wait-for.ts'

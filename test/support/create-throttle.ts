@@ -1,4 +1,4 @@
-import type { CallEnd } from '#src/model/call-end.ts'
+import type { CallEnd } from '#src/model/call.ts'
 import { momentNow } from '#src/model/moment.ts'
 import type { Call, Permit, Throttle } from '#src/platform/throttle.ts'
 

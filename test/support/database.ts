@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import { inject } from 'vitest'
 import { waitFor } from './wait-for.ts'
 
@@ -22,9 +22,9 @@ export async function openTestDatabase(): Promise<TestDatabase> {
     url: withDatabase(serverUrl, name),
     name,
     async [Symbol.asyncDispose]() {
-      await using admin = await connect(serverUrl)
-      const forgotten = await connectionsLeft(admin.client, name)
-      await admin.client.query(`drop database ${name} with (force)`)
+      const admin = adminOf(serverUrl)
+      const forgotten = await connectionsLeft(admin, name)
+      await admin.query(`drop database ${name} with (force)`)
       if (forgotten.length > 0) throw new Error(`The test left connections open: ${forgotten.join(', ')}`)
     },
   }
@@ -32,8 +32,9 @@ export async function openTestDatabase(): Promise<TestDatabase> {
 
 /** Runs one statement that cannot take parameters or run in a transaction, on the server's own database. */
 export async function onServer(serverUrl: string, statement: string): Promise<void> {
-  await using admin = await connect(serverUrl)
-  await admin.client.query(statement)
+  const admin = new Client({ connectionString: serverUrl, application_name: 'ferry test support' })
+  await admin.connect()
+  await admin.query(statement).finally(() => admin.end())
 }
 
 /**
@@ -41,8 +42,7 @@ export async function onServer(serverUrl: string, statement: string): Promise<vo
  * but if fsync is on, it waits for the disk.
  */
 export async function cloneStrategy(serverUrl: string): Promise<'file_copy' | 'wal_log'> {
-  await using admin = await connect(serverUrl)
-  const { rows } = await admin.client.query<{ fsync: string }>('show fsync')
+  const { rows } = await adminOf(serverUrl).query<{ fsync: string }>('show fsync')
   return rows[0]?.fsync === 'off' ? 'file_copy' : 'wal_log'
 }
 
@@ -55,7 +55,8 @@ export function withDatabase(serverUrl: string, name: string): string {
 
 /** Tries again while Postgres refuses because the template is in use (55006), such as by another clone. */
 async function cloneTemplate(serverUrl: string, statement: string): Promise<void> {
-  const clone = () => onServer(serverUrl, statement)
+  const admin = adminOf(serverUrl)
+  const clone = () => admin.query(statement)
   const cloned = await waitFor(
     () =>
       clone().then(
@@ -68,10 +69,10 @@ async function cloneTemplate(serverUrl: string, statement: string): Promise<void
 }
 
 /** Who is still connected. A backend ends some milliseconds after its client has closed: this waits for it. */
-async function connectionsLeft(client: Client, name: string): Promise<string[]> {
+async function connectionsLeft(admin: Pool, name: string): Promise<string[]> {
   let left: string[] = []
   const allGone = async () => {
-    const { rows } = await client.query<{ who: string }>(
+    const { rows } = await admin.query<{ who: string }>(
       `select application_name || ' (' || coalesce(state, 'unknown') || ')' as who
          from pg_stat_activity where datname = $1 and usesysid is not null`,
       [name],
@@ -83,8 +84,14 @@ async function connectionsLeft(client: Client, name: string): Promise<string[]> 
   return left
 }
 
-async function connect(url: string): Promise<{ client: Client; [Symbol.asyncDispose](): Promise<void> }> {
-  const client = new Client({ connectionString: url, application_name: 'ferry test support' })
-  await client.connect()
-  return { client, [Symbol.asyncDispose]: () => client.end() }
+const admins = new Map<string, Pool>()
+
+/** One connection for all test files of a process: it makes and drops databases. It keeps no process from ending. */
+function adminOf(serverUrl: string): Pool {
+  const known = admins.get(serverUrl)
+  if (known) return known
+  const admin = new Pool({ connectionString: serverUrl, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  admin.on('error', () => {}) // the server was stopped
+  admins.set(serverUrl, admin)
+  return admin
 }

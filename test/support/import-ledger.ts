@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { Delivered } from '#src/sandbox/subscribers.ts'
+import type { Delivered } from '#src/sandbox/state.ts'
 
 /** What is wrong with the rows of any import at this moment, one line each; nothing if every row is accounted for. */
 export async function rowsUnaccounted(pool: Pool): Promise<string[]> {

@@ -1,7 +1,12 @@
-import type { PlatformClient } from '#src/platform/client.ts'
+import { hash } from 'node:crypto'
+import { expect } from 'vitest'
+import type { McpServer } from '#src/model/mcp-server.ts'
+import type { CallContext, PlatformClient } from '#src/platform/client.ts'
 import type { McpPage } from '#src/platform/list-page.ts'
+import { listMcpServers } from '#src/platform/mcp-listing.ts'
 import { readRow } from '#src/platform/read-rows.ts'
 import { MCP_SERVERS } from '#src/platform/row-kinds.ts'
+import { collectRows } from './collect-rows.ts'
 
 export type McpRequest = { readonly page: number; readonly limit: number }
 
@@ -37,7 +42,52 @@ export function openMcpList(
 
 /** A page with these rows, as if they had come over the network. */
 export function mcpPage(servers: readonly unknown[], total = servers.length): McpPage {
-  return { total, servers: servers.map(raw => ({ raw, ...readRow(MCP_SERVERS, raw, false) })) }
+  return { total, servers: servers.map(listed), drift: [] }
+}
+
+function listed(raw: unknown, position: number): McpPage['servers'][number] {
+  const read = readRow(MCP_SERVERS, raw, false)
+  const json = JSON.stringify(raw)
+  const digest = hash('sha256', json, 'latin1')
+  const id = read.id === null ? null : `${read.id}`
+  if ('reason' in read) return { kind: 'quarantined', digest, position, id, reason: read.reason, raw: json }
+  return {
+    ...read,
+    kind: 'good',
+    digest,
+    position,
+    id: `${id}`,
+    bytes: json.length,
+    written: null,
+    declared: () => json,
+  }
+}
+
+/** Lists all servers and returns what that came to, beside their rows. */
+export async function readServers(
+  client: Pick<PlatformClient, 'listMcpPage'>,
+  ask: { readonly limit: number; readonly includeAccount: boolean },
+  isKnownSet: (ids: ReadonlySet<string>) => boolean,
+  context: CallContext,
+) {
+  const taken = collectRows<McpServer>()
+  for await (const step of listMcpServers(client, ask, isKnownSet, context)) {
+    taken.take(step)
+    if (step.kind !== 'ended') continue
+    const { pages, answer } = step
+    if (!answer.ok) return { status: 'refused' as const, pages, ...answer, ...taken }
+    const { incomplete: why, confirmed, drift } = answer.data
+    expect(confirmed).toBe(why === null)
+    return {
+      status: confirmed ? ('complete' as const) : ('partial' as const),
+      pages,
+      requests: answer.requests,
+      why,
+      drift,
+      ...taken,
+    }
+  }
+  throw new Error('the listing has no end')
 }
 
 export function server(id: string): { server_id: string; server_name: string } {

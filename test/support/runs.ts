@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { finishRun, type NewRun, NOTHING_DONE, type RunEnd, startRun } from '#src/inventory/ledger.ts'
+import { finishRun, type NewRun, NOTHING_DONE, type RunEnd, startRun } from '#src/inventory/runs/ledger.ts'
 
 /** What a run is started with, where it does not matter to the test. */
 export const NEW_RUN: NewRun = {

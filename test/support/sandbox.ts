@@ -1,5 +1,4 @@
-import type { Exchange } from '#src/sandbox/exchange.ts'
-import type { SandboxOptions } from '#src/sandbox/options.ts'
+import type { Exchange, SandboxOptions } from '#src/sandbox/options.ts'
 import { openSandbox, type Sandbox } from '#src/sandbox/sandbox.ts'
 import { answerProblems, requestProblems } from './contract/check.ts'
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { onlyRow } from '#src/db/rows.ts'
-import { findPair, listDifferences, type SnapshotDifference } from '#src/inventory/snapshot-diff.ts'
+import { findPair, listDifferences, type SnapshotDifference } from '#src/inventory/history/snapshot-diff.ts'
 
 /** All that differs between two snapshots. */
 export async function diffSnapshots(pool: Pool, a: bigint, b: bigint): Promise<SnapshotDifference[]> {

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
-import { approveRun, rejectRun } from '#src/inventory/approve.ts'
-import { takeSnapshot } from '#src/inventory/snapshots.ts'
+import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
+import { approveRun, rejectRun } from '#src/inventory/holds/approve.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import type { ActedBy } from '#src/model/act.ts'
-import { savePromises } from '#src/reports/promises.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import type { Mutation } from '#src/sandbox/mutate.ts'
 import type { SandboxState } from '#src/sandbox/state.ts'
-import { pauseSchedules } from '#src/schedules/pauses.ts'
+import { pauseSchedules } from '#src/schedules/control.ts'
 import { letTimePass } from './let-time-pass.ts'
 import { fillCurrentImports, fillEarlierImports } from './working-imports.ts'
 
@@ -49,7 +49,7 @@ export async function fillWorkingDays({ ferry, sandbox, account = 'default' }: D
   const sync = (resource: 'alert-rules' | 'mcp-servers') =>
     syncInventory(ferry, { account, resource, trigger: 'schedule' }, NEVER)
   const snapshot = () => takeSnapshot(ferry, { account, trigger: 'schedule', slot: new Date() }, NEVER)
-  await promise(pool, account)
+  await target(pool, account)
   await snapshot()
   await fillEarlierImports(pool, account)
   for (let poll = 1; poll <= 24; poll++) {
@@ -71,8 +71,9 @@ export async function fillWorkingDays({ ferry, sandbox, account = 'default' }: D
 /** A worker that lives, and what its schedules did last. */
 async function recordWork(pool: Pool, account: string): Promise<void> {
   await pool.query(
-    `insert into ferry.workers (holder, host, pid, version, started_at, seen_at)
-     values ('ferry-1:4711', 'ferry-1', 4711, '0.1.0', clock_timestamp() - interval '3 days', clock_timestamp())`,
+    `insert into ferry.workers (holder, host, pid, version, accounts, started_at, seen_at)
+     values ('ferry-1:4711', 'ferry-1', 4711, '0.1.0', array[$1], clock_timestamp() - interval '3 days', clock_timestamp())`,
+    [account],
   )
   await pool.query(
     `insert into ferry.schedule_slots (account, schedule, slot, attempts, done_at, outcome)
@@ -83,20 +84,20 @@ async function recordWork(pool: Pool, account: string): Promise<void> {
   )
 }
 
-async function promise(pool: Pool, account: string): Promise<void> {
+async function target(pool: Pool, account: string): Promise<void> {
   const usual = { account, timezone: 'UTC', runsKeptMs: null, weekdays: null }
-  await savePromises(pool, [
+  await saveFreshnessTargets(pool, [
     {
       ...usual,
       resource: 'alert-rules',
-      promiseMs: 2 * HOUR_MS,
+      targetMs: 2 * HOUR_MS,
       schedule: 'poll-alert-rules',
       folders: ['0'],
     },
     {
       ...usual,
       resource: 'mcp-servers',
-      promiseMs: 6 * HOUR_MS,
+      targetMs: 6 * HOUR_MS,
       schedule: 'snapshot-inventory',
       folders: null,
     },

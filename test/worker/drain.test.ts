@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { importSubscribers } from '#jobs/import-subscribers.ts'
 import { loadInstallation } from '#src/db/installation.ts'
 import { openBackend } from '#src/queue/backend.ts'
-import { openWorker } from '#src/worker/worker.ts'
+import { drain, openWorker } from '#src/worker/worker.ts'
 import { waitFor } from '../support/wait-for.ts'
 import {
   BACKENDS,
@@ -14,6 +14,27 @@ import {
   testJob,
   workOf,
 } from './queue-harness.ts'
+
+test('what does not end in time is cut off in every queue, and the timer ends', async () => {
+  const cutOff: string[] = []
+  const consumers = ['sync', 'import'].map(name => {
+    const work = Promise.withResolvers<void>()
+    const underWay = new Set([work.promise])
+    return {
+      underWay,
+      stop: () => work.promise,
+      abort() {
+        cutOff.push(name)
+        underWay.clear()
+        work.resolve()
+      },
+      close: async () => {},
+    }
+  })
+  const timer = { stop: async () => void cutOff.push('timer') }
+  await drain(consumers, timer, 120, pino({ level: 'silent' }))
+  expect(cutOff).toEqual(['timer', 'sync', 'import'])
+})
 
 describe.each(BACKENDS)('a worker that drains, on %s', kind => {
   test('lets what is under way end, and takes nothing new', async () => {

@@ -40,7 +40,7 @@ const runs = (worker: { job: ReturnType<typeof testJob> }, more: number) => {
   })
 }
 
-const AWAY = 'The queue does not answer. Nothing is lost; Ferry calls it again until it does.'
+const AWAY = 'The queue does not answer. Nothing is lost; Ferry keeps trying.'
 const BACK = 'The queue answers again.'
 
 describe.concurrent('a queue in Postgres that refuses the first connections', () => {

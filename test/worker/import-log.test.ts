@@ -1,9 +1,8 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { JobOutcome } from '#jobs/job.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
+import { cancelImport } from '#src/imports/control/decide.ts'
 import { createCapacity } from '#src/worker/capacity.ts'
-import { createImportReport } from '#src/worker/import-log.ts'
 import { processImport } from '#src/worker/process-import.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { startWorker } from '../jobs/start-worker.ts'
@@ -104,11 +103,10 @@ test('a worker logs a cancellation, but not that an import gave way, waits or wa
   const { lines, log } = openLines()
   let status: JobOutcome['status'] = 'yielded'
   const processor = {
-    context: harness.ferry,
+    context: { ...harness.ferry, log },
     jobs: [{ name: 'import-subscribers', run: async () => ({ status }) }],
     queue: harness.openQueue('import'),
     capacity: createCapacity(1),
-    onEnd: createImportReport({ pool: harness.ferry.pool, log }),
   }
   const { signal } = new AbortController()
   /** Processes an import that a person cancels meanwhile. */

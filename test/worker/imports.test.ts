@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { createFindDue } from '#src/schedules/find-due.ts'
-import { createReconciler } from '#src/worker/reconcile.ts'
+import { DueFinder } from '#src/schedules/find-due.ts'
+import { Reconciler } from '#src/worker/reconcile.ts'
 import { enqueueImport } from '#src/worker/wake-ups.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { startWorker } from '../jobs/start-worker.ts'
@@ -58,8 +58,8 @@ describe.each(BACKENDS)('imports on %s', kind => {
       await harness.queue.add('import-subscribers', { import: `${id}` })
     }
     const queues = { sync: harness.openQueue('sync'), import: harness.openQueue('import') }
-    const findDue = createFindDue({ ...harness.ferry, installedAt: new Date() })
-    const reconciler = createReconciler(harness.ferry, findDue, queues, [])
+    const dueFinder = new DueFinder({ ...harness.ferry, installedAt: new Date() })
+    const reconciler = new Reconciler(harness.ferry, dueFinder, queues, [])
     await reconciler.look()
     expect(await harness.queue.getWaitingCount()).toBe(2)
     await harness.wipe()

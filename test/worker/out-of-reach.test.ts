@@ -2,7 +2,7 @@ import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
 import { openBackend } from '#src/queue/backend.ts'
-import { runSchedule } from '#src/worker/run-schedule.ts'
+import { runSchedule } from '#src/worker/wake-ups.ts'
 import { openWorker } from '#src/worker/worker.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { testRedisUrl } from '../support/redis.ts'
@@ -61,7 +61,13 @@ describe.skipIf(!testRedisUrl)('with a Redis that does not answer', () => {
     const backend = await backendBy(proxy, harness)
     const worker = await openWorker(harness.ferry, backend, workOf([job], reconcileOften))
     proxy.close()
-    await runSchedule(harness.ferry, backend, harness.schedulesOf([job]), 'nightly', undefined, ADA)
+    await runSchedule(
+      harness.ferry,
+      backend,
+      harness.schedulesOf([job]),
+      { name: 'nightly', account: undefined },
+      ADA,
+    )
     expect(job.calls).toEqual([])
     await proxy.open()
     await waitFor(() => job.calls.length === 1, { what: 'the run' })

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
-import { listWorkers, oldWorkers, recordWorker } from '#src/db/workers.ts'
+import { oldWorkers } from '#src/db/old-rows.ts'
+import { listWorkers, recordWorker } from '#src/db/workers.ts'
 import { openWorker } from '#src/worker/worker.ts'
 import { removeOld } from '#test/support/prune.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -37,7 +38,7 @@ test('a worker that was not seen for 90 seconds counts as silent, and one silent
     ['silent', 100],
     ['gone', 25 * 3_600],
   ] as const) {
-    await recordWorker(store.pool, holder, null)
+    await recordWorker(store.pool, holder, null, [])
     await store.pool.query(
       `update ferry.workers set seen_at = seen_at - $2 * interval '1 second', started_at = started_at - interval '1 h'
        where holder = $1`,
@@ -50,7 +51,7 @@ test('a worker that was not seen for 90 seconds counts as silent, and one silent
   ])
   expect(await removeOld(oldWorkers(store.pool))).toBe(1)
   const [, silent] = await listWorkers(store.pool, 2)
-  await recordWorker(store.pool, 'silent', null)
+  await recordWorker(store.pool, 'silent', null, [])
   expect(await listWorkers(store.pool, 10)).toMatchObject([
     { holder: 'silent', isAlive: true, startedAt: silent!.startedAt },
     { holder: 'alive', isAlive: true },

@@ -2,14 +2,13 @@ import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
 import { pauseSchedule } from '#src/schedules/control.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
-import { createFindDue, type FindDue } from '#src/schedules/find-due.ts'
+import { DueFinder } from '#src/schedules/find-due.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
-import type { Timing } from '#src/schedules/timing.ts'
-import { slotAt } from '#src/schedules/timing.ts'
-import { createReconciler, type WorkerFacts } from '#src/worker/reconcile.ts'
+import { slotAt, type Timing } from '#src/schedules/timing.ts'
+import { Reconciler, type WorkerFacts } from '#src/worker/reconcile.ts'
 import type { WorkerContext } from '#src/worker/worker.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { ONCE, openQueueHarness, type QueueHarness, testJob } from './queue-harness.ts'
 
 const scheduleOf = (schedule: string, timing: Timing, account = 'default'): Schedule => ({
@@ -26,14 +25,14 @@ function openReconciler(
   schedules: readonly Schedule[],
   context: WorkerContext = harness.ferry,
   facts?: WorkerFacts,
-  findDue?: FindDue,
+  dueFinder?: Pick<DueFinder, 'find'>,
 ) {
   const backend = harness.openBackend()
   const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }
-  const due = findDue ?? createFindDue({ ...context, installedAt: new Date() })
-  const reconciler = createReconciler(context, due, queues, schedules, facts)
+  const due = dueFinder ?? new DueFinder({ ...context, installedAt: new Date() })
+  const reconciler = new Reconciler(context, due, queues, schedules, facts)
   return {
-    ...reconciler,
+    look: () => reconciler.look(),
     async [Symbol.asyncDispose]() {
       await queues.sync.close()
       await queues.import.close()
@@ -69,23 +68,23 @@ test('a look at nothing that is due takes two statements', async () => {
   expect(query).toHaveBeenCalledTimes(2)
 })
 
-test('promises that somebody removed are written again, without a statement more while none is missing', async () => {
+test('targets that somebody removed are written again, without a statement more while none is missing', async () => {
   await using harness = await openQueueHarness('postgres')
   const { pool } = harness.ferry
-  const promises = [PROMISE, { ...PROMISE, resource: 'mcp-servers' as const }]
+  const targets = [FRESHNESS_TARGET, { ...FRESHNESS_TARGET, resource: 'mcp-servers' as const }]
   await using reconciler = openReconciler(
     harness,
     [scheduleOf('poll', { everyMs: 3_600_000, offsetMs: 0 })],
     harness.ferry,
-    { promises },
+    { targets },
   )
   for (let look = 1; look <= 2; look++) await reconciler.look()
   const query = vi.spyOn(pool, 'query')
   await reconciler.look()
   expect(query).toHaveBeenCalledTimes(2)
-  await pool.query(`delete from ferry.inventory_promises where resource = 'mcp-servers'`)
+  await pool.query(`delete from ferry.freshness_targets where resource = 'mcp-servers'`)
   await reconciler.look()
-  const { rows } = await pool.query('select account, resource from ferry.inventory_promises order by 2')
+  const { rows } = await pool.query('select account, resource from ferry.freshness_targets order by 2')
   expect(rows).toEqual([
     { account: 'default', resource: 'alert-rules' },
     { account: 'default', resource: 'mcp-servers' },
@@ -94,12 +93,12 @@ test('promises that somebody removed are written again, without a statement more
 
 test('what is due is right even after this machine has slept, by the clock of the database', async () => {
   await using harness = await openQueueHarness('postgres')
-  const findDue = createFindDue({ ...harness.ferry, installedAt: new Date() })
+  const dueFinder = new DueFinder({ ...harness.ferry, installedAt: new Date() })
   const poll = scheduleOf('poll', { everyMs: 600_000, offsetMs: 0 })
-  const before = await findDue([poll])
+  const before = await dueFinder.find([poll])
   const now = performance.now.bind(performance)
   using _slept = vi.spyOn(performance, 'now').mockImplementation(() => now() - 3_600_000)
-  const { due, nextInMs } = await findDue([poll])
+  const { due, nextInMs } = await dueFinder.find([poll])
   expect(due).toEqual(before.due)
   expect(nextInMs).toBeGreaterThan(0)
 })
@@ -131,7 +130,7 @@ test('looks again when the next slot is due, or the next one that waits is free'
   ] as const) {
     const key = { schedule, account: 'default' }
     const lease = await takeSlot(harness.ferry, key, slotAt(ONCE, new Date()), { evenIfPaused: false })
-    await lease!.reopen(freeInMs, true)
+    await lease!.end({ to: 'retry after a failure', afterMs: freeInMs })
   }
   const soon = await rarely.look()
   expect(soon).toBeLessThanOrEqual(40_000)
@@ -156,13 +155,13 @@ test('a clock that is seconds wrong is logged once, either way, and so is that i
   const lines: { level: number; msg: string }[] = []
   const log = pino({ level: 'info' }, { write: line => void lines.push(JSON.parse(line)) })
   const readings = [0, 3_150, 10_000, 10_000, -10_000, 0, 0, -10_000]
-  const findDue: FindDue = async () => ({
+  const find: DueFinder['find'] = async () => ({
     due: [],
     nextInMs: 1_000,
     // Exact to half of the round trip.
     clock: { now: new Date(), aheadMs: readings.shift() ?? 0, roundTripMs: 400 },
   })
-  await using reconciler = openReconciler(harness, [], { ...harness.ferry, log }, {}, findDue)
+  await using reconciler = openReconciler(harness, [], { ...harness.ferry, log }, {}, { find })
   while (readings.length > 0) await reconciler.look()
   expect(lines.map(({ level, msg }) => `${pino.levels.labels[level]} ${msg.split('.')[0]}`)).toEqual([
     "warn This machine's clock is 10 s ahead of the database's",
@@ -175,8 +174,8 @@ test('looks no more often than five times a second, however soon something is du
   await using harness = await openQueueHarness('postgres')
   let nextInMs = -5
   const clock = { now: new Date(), aheadMs: 0, roundTripMs: 0 }
-  const findDue: FindDue = async () => ({ due: [], nextInMs, clock })
-  await using reconciler = openReconciler(harness, [], harness.ferry, {}, findDue)
+  const find: DueFinder['find'] = async () => ({ due: [], nextInMs, clock })
+  await using reconciler = openReconciler(harness, [], harness.ferry, {}, { find })
   expect(await reconciler.look()).toBe(200)
   nextInMs = 201
   expect(await reconciler.look()).toBe(201)

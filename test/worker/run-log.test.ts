@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { RunResult } from '#src/model/run.ts'
-import { createOutage } from '#src/queue/outage.ts'
+import { Outage } from '#src/queue/outage.ts'
 import { createRunReport } from '#src/worker/run-log.ts'
 
 const SUCCEEDED: RunResult = {
@@ -116,7 +116,7 @@ test('the first success after a failure is logged, and the same failure again af
 
 test('that the queue does not answer is logged once, and once that it answers again', () => {
   const { lines, log } = setup()
-  const outage = createOutage(log, 'Redis at cache:6379 (REDIS_URL)')
+  const outage = new Outage(log, 'Redis at cache:6379 (REDIS_URL)')
   for (let again = 0; again < 3; again++) {
     outage.begins('sync: fetch', new Error('gone'))
     outage.begins('import: add', new Error('gone'))
@@ -127,7 +127,7 @@ test('that the queue does not answer is logged once, and once that it answers ag
   outage.ends('import: add')
   expect(lines[0]).toMatchObject({ where: 'Redis at cache:6379 (REDIS_URL)', error: 'gone' })
   expect(lines.map(line => line.msg)).toEqual([
-    'The queue does not answer. Nothing is lost; Ferry calls it again until it does.',
+    'The queue does not answer. Nothing is lost; Ferry keeps trying.',
     'The queue answers again.',
   ])
 })

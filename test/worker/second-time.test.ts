@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { withBackOff } from '#src/queue/back-off.ts'
-import { createOutage } from '#src/queue/outage.ts'
-import { repeat } from '#src/worker/repeat.ts'
+import { Outage } from '#src/queue/outage.ts'
+import { Loop } from '#src/worker/loop.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
 /*
@@ -21,7 +21,7 @@ function openLines() {
 
 test('the second outage of the queue is logged as the first one was', () => {
   const { log, said } = openLines()
-  const outage = createOutage(log, 'Redis at cache:6379 (REDIS_URL)')
+  const outage = new Outage(log, 'Redis at cache:6379 (REDIS_URL)')
   for (const _ of [1, 2]) {
     outage.begins('sync: fetch', new Error('gone'))
     outage.begins('sync: fetch', new Error('gone'))
@@ -29,17 +29,28 @@ test('the second outage of the queue is logged as the first one was', () => {
     outage.ends('sync: fetch')
   }
   const once = [
-    'warn: The queue does not answer. Nothing is lost; Ferry calls it again until it does.',
+    'warn: The queue does not answer. Nothing is lost; Ferry keeps trying.',
     'info: The queue answers again.',
   ]
   expect(said()).toEqual([...once, ...once])
+})
+
+test('the queue answers again once all that failed works, not the first of it', () => {
+  const { log, said } = openLines()
+  const outage = new Outage(log, 'Redis at cache:6379 (REDIS_URL)')
+  outage.begins('sync: fetch', new Error('gone'))
+  outage.begins('import: fetch', new Error('gone'))
+  outage.ends('sync: fetch')
+  expect(said()).toHaveLength(1)
+  outage.ends('import: fetch')
+  expect(said()).toHaveLength(2)
 })
 
 test('work that is repeated says at its second trouble what it said at the first', async () => {
   const { log, said } = openLines()
   const plan = ['fail', 'fail', 'work', 'work', 'fail', 'fail', 'work']
   let turns = 0
-  const repeated = repeat(
+  const repeated = new Loop(
     'look',
     1,
     async () => {
@@ -51,7 +62,7 @@ test('work that is repeated says at its second trouble what it said at the first
   )
   await waitFor(() => turns > plan.length, { what: 'every turn' })
   await repeated.stop()
-  const once = ['warn: The look failed and is tried again.', 'info: The look works again.']
+  const once = ['warn: The look failed and will be tried again.', 'info: The look works again.']
   expect(said()).toEqual([...once, ...once])
 })
 
@@ -67,7 +78,7 @@ test('a call to the queue that succeeded makes the next pause the shortest again
       disconnectBlocking: async () => {},
       close: async () => {},
     }
-    const create = withBackOff((() => backend) as never, createOutage(log, 'here'))
+    const create = withBackOff((() => backend) as never, new Outage(log, 'here'))
     const opened = create('sync', {} as never, {} as never) as unknown as typeof backend
     return { call: () => opened.moveToActive().catch(() => {}), answers }
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { slotAt, spread } from '#src/schedules/timing.ts'
-import { runSchedule } from '#src/worker/run-schedule.ts'
+import { runSchedule } from '#src/worker/wake-ups.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '../support/wait-for.ts'
 import {
@@ -67,8 +67,7 @@ describe.each(BACKENDS)('a worker on %s', kind => {
       harness.ferry,
       harness.openBackend(),
       harness.schedulesOf([job]),
-      job.name,
-      undefined,
+      { name: job.name, account: undefined },
       ADA,
     )
     const wakeUps = await harness.queue.getJobs(['delayed', 'waiting'])
@@ -134,7 +133,7 @@ describe.each(BACKENDS)('a worker on %s', kind => {
     const older = new Date(Date.now() - 2 * ONCE.everyMs)
     const [schedule] = harness.schedulesOf([job])
     const lease = await takeSlot(harness.ferry, schedule!, older, { evenIfPaused: false })
-    await lease!.reopen(0, false)
+    await lease!.end({ to: 'give back' })
     await harness.work([job], reconcileOften)
     const ended = async () => (await harness.slots()).filter(slot => slot.done_at)
     await waitFor(async () => (await ended()).length === 2, {

@@ -51,13 +51,13 @@ export async function differencesToSandbox(
   return [
     ...(sameRows(rules, storedRules)
       ? []
-      : [`alert rules differ (${rules.length} there, ${storedRules.length} here)`]),
+      : [`alert rules differ (${rules.length} in the sandbox, ${storedRules.length} in Postgres)`]),
     ...(sameRows(servers, storedServers)
       ? []
-      : [`MCP servers differ (${servers.length} there, ${storedServers.length} here)`]),
+      : [`MCP servers differ (${servers.length} in the sandbox, ${storedServers.length} in Postgres)`]),
     ...(isDeepStrictEqual(counted, did)
       ? []
-      : [`the second night counted ${counted.join()} for ${did.join()} (${kinds.join()})`]),
+      : [`the second night counted ${counted.join()} instead of ${did.join()} (${kinds.join()})`]),
   ]
 }
 

@@ -18,7 +18,7 @@ export async function importPeople(
   signal: AbortSignal,
 ): Promise<ImportSummary> {
   const { stageFile } = await import('../import/stage.ts')
-  const { confirmImport } = await import('#src/imports/control/confirm.ts')
+  const { confirmImport } = await import('#src/imports/control/decide.ts')
   const { workHere } = await import('../import/watch.ts')
   const { openView } = await import('../import/view.ts')
   const wanted = optionsFor(ferry, people)
@@ -106,7 +106,7 @@ export function differencesOfImport(
   return [
     ...(counted === right
       ? []
-      : [`the import counted ${counted} for ${right} (read, sent, rejected, duplicate, suppressed)`]),
+      : [`the import counted ${counted} instead of ${right} (read, sent, rejected, duplicate, suppressed)`]),
     ...(strangers + again + missing === 0
       ? []
       : [`${missing} subscribers are missing, ${again} were sent twice, ${strangers} should not be there`]),

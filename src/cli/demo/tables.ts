@@ -1,8 +1,10 @@
 import type { Pool } from 'pg'
-import type { Fields } from '#src/inventory/differences.ts'
+import { z } from 'zod'
+import type { Cell } from '#src/db/list.ts'
+import { findAll } from '#src/db/rows.ts'
 import type { RunResult } from '#src/model/run.ts'
-import { differencesOf } from '../differences.ts'
-import { type Cell, emphasised, print, printTable } from '../output.ts'
+import { differencesOf } from '../changes.ts'
+import { emphasised, print, printTable } from '../output.ts'
 import { printRuns } from '../run-result.ts'
 import { printDiff } from '../snapshots.ts'
 
@@ -36,28 +38,26 @@ export async function printTables(pool: Pool, first: Night, second: Night): Prom
   await printDiff(pool, first.snapshot, second.snapshot, { all: true })
 }
 
-type Change = {
-  readonly change: string
-  readonly name: string
-  readonly before: Fields | null
-  readonly after: Fields | null
-  readonly updater_name: string | null
-}
+const Fields = z.record(z.string(), z.unknown()).nullable()
+const Change = z.object({
+  change: z.string(),
+  name: z.string(),
+  before: Fields,
+  after: Fields,
+  updaterName: z.string().nullable(),
+})
 
 async function printChanges(pool: Pool, { runs }: Night): Promise<void> {
-  const { rows } = await pool.query<Change>(
+  const rows = await findAll(
+    pool,
+    Change,
     `select change, name, before, after, updater_name from ferry.alert_rule_changes
      where run_id = any ($1) order by change, name`,
     [runs.map(run => run.run)],
   )
-  const cells = rows.map(row => [
-    row.change,
-    row.name,
-    differencesOf(row.before, row.after),
-    row.updater_name,
-  ])
+  const cells = rows.map(row => [row.change, row.name, differencesOf(row.before, row.after), row.updaterName])
   print('  select * from ferry.alert_rule_changes')
-  printTable(['change', 'name', 'what', 'by'], cells, 'Nothing.')
+  printTable(['change', 'name', 'what', 'by'], cells, 'No changes.')
 }
 
 function heading(text: string): void {

@@ -1,18 +1,26 @@
-import { listMissingRights, type MissingRight } from '#src/db/missing-rights.ts'
+import type { Pool } from 'pg'
+import { readClock, readSetBackMs } from '#src/db/clock.ts'
 import { poolSizeOf } from '#src/db/pool.ts'
-import { loadConnectionFacts, loadServerFacts, type ServerFacts } from '#src/db/server-facts.ts'
+import {
+  listMissingRights,
+  loadConnectionFacts,
+  loadServerFacts,
+  type MissingRight,
+  type ServerFacts,
+} from '#src/db/server-facts.ts'
 import type { Ferry } from '#src/ferry.ts'
-import { stepsOfHold } from '#src/inventory/next-steps.ts'
-import { listOpenHolds } from '#src/inventory/open-holds.ts'
+import { listOpenHolds } from '#src/inventory/holds/list-holds.ts'
+import { stepsOfHold } from '#src/inventory/runs/next-steps.ts'
 import { counted } from '#src/model/counted.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { loadReaderState, READER } from '#src/reports/reader-role.ts'
 import { EXIT } from '../exit.ts'
+import { duration } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
 
-/** Yields what the database lacks. That it is new enough and migrated is known: Ferry could not have opened otherwise. */
+/** Yields what the database lacks. It is new enough and migrated, or Ferry could not have opened it. */
 export async function* databaseFindings(ferry: Ferry): AsyncGenerator<Finding> {
   yield* orFailed('postgres', checkServer(ferry))
   yield await checkRights(ferry).catch(failed('rights'))
@@ -27,11 +35,12 @@ async function* checkServer({ pool, backend, embedded }: Ferry): AsyncGenerator<
   yield versionFinding(facts, where)
   if (facts.isSuperuser) yield superuserFinding(facts.role)
   if (facts.isPublicOpen) yield OPEN_PUBLIC
+  if (facts.areLocksOpen && backend.redisUrl === null) yield openLocks(facts.lockers)
   if (facts.isolation === 'read committed') return
   yield {
     check: 'isolation',
     status: 'ok',
-    found: `the default here is ${facts.isolation}; Ferry runs its own transactions as read committed, which its limits need`,
+    found: `the default isolation level is ${facts.isolation}; Ferry runs its own transactions as read committed, as its rate limits require`,
   }
 }
 
@@ -41,7 +50,7 @@ function versionFinding({ version, isReadOnly }: ServerFacts, where: string): Fi
   return {
     check: 'postgres',
     status: 'fail',
-    found: `${found}; it takes no writes`,
+    found: `${found}; it accepts no writes`,
     whatToDo:
       'It is a standby, or a failover is in progress: wait, or name the primary in DATABASE_URL. If it is neither, ' +
       'default_transaction_read_only is on for this server, database or role.',
@@ -53,26 +62,41 @@ function superuserFinding(role: string): Finding {
     check: 'role',
     status: 'warn',
     found:
-      `the role ${role} of DATABASE_URL is a superuser: whoever gets its rights, by a mistake or a stolen password, runs ` +
-      "programs on the database's machine and reads every database of it",
+      `the role ${role} of DATABASE_URL is a superuser: whoever gets its rights, by a mistake or a stolen password, can run ` +
+      "programs on the database's machine and read all of its databases",
     whatToDo:
-      'Give Ferry a database that belongs to a role of its own, without SUPERUSER, and name that role in DATABASE_URL: ' +
+      'Give Ferry a database owned by a role of its own, without SUPERUSER, and use that role in DATABASE_URL: ' +
       'docs/operators.md, "The role that Ferry works as", has the SQL.',
   }
 }
 
-/** So it is in a database that comes from Postgres 14 or older. */
+/** The default in a database that was created by Postgres 14 or older. */
 const OPEN_PUBLIC: Finding = {
   check: 'role',
   status: 'warn',
   found:
-    'every role may create functions and operators in the schema public, where Postgres looks up those of Ferry: a role ' +
-    'that only reads may have its own run in their place, with the rights of this role',
+    'every role can create functions and operators in the schema public, where Postgres also looks up those that Ferry ' +
+    'calls: even a read-only role can have its own run in their place, with the rights of this role',
   whatToDo: 'As the owner of the database: REVOKE CREATE ON SCHEMA public FROM PUBLIC;',
 }
 
+/** The default of every database until these rights are revoked. The embedded Postgres revokes them when it is created. */
+function openLocks(lockers: readonly string[]): Finding {
+  return {
+    check: 'locks',
+    status: 'warn',
+    found:
+      'every role that can connect can hold the advisory locks that the queue in Postgres needs, for as long as it likes: ' +
+      'even a read-only role can stop the queue',
+    whatToDo:
+      'As a superuser, with psql in this database: ' +
+      `select format('revoke execute on function %1$s from public; grant execute on function %1$s to ${lockers.join(', ')}', ` +
+      "oid::regprocedure) from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname ~ '^pg_(try_)?advisory_' \\gexec",
+  }
+}
+
 /** The queue's schema exists only if the queue has lived in Postgres. */
-const SCHEMAS = ['ferry', 'ferry_queue']
+const SCHEMAS = ['ferry', 'ferry_internal', 'ferry_queue']
 
 /** Grants are easily forgotten when one role creates the tables and another one uses them. */
 async function checkRights({ pool }: Ferry): Promise<Finding> {
@@ -82,7 +106,7 @@ async function checkRights({ pool }: Ferry): Promise<Finding> {
     return {
       check: 'rights',
       status: 'ok',
-      found: 'this role has every right on its tables that Ferry needs',
+      found: 'this role has all the rights that Ferry needs',
     }
   }
   return {
@@ -90,10 +114,10 @@ async function checkRights({ pool }: Ferry): Promise<Finding> {
     status: 'fail',
     found: `the role ${first.role} lacks rights: ${missing.map(describeRight).join('; ')}`,
     whatToDo:
-      `As their owner: GRANT USAGE ON SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
-      `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
-      `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ferry, ferry_queue TO "${first.role}"; ` +
+      `As their owner: GRANT USAGE ON SCHEMA ferry, ferry_internal, ferry_queue TO "${first.role}"; ` +
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ferry, ferry_internal, ferry_queue TO "${first.role}"; ` +
+      `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ferry, ferry_internal, ferry_queue TO "${first.role}"; ` +
+      `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ferry, ferry_internal, ferry_queue TO "${first.role}"; ` +
       `GRANT TEMPORARY ON DATABASE … TO "${first.role}"; (docs/operators.md, "Two roles")`,
   }
 }
@@ -105,14 +129,14 @@ function describeRight({ kind, right, objects }: MissingRight): string {
   return `${right} of the ${kind} ${names}`
 }
 
-/** The role that only reads is a wish: without it Ferry works, and nobody reads with its rights. */
+/** The read-only role is optional: Ferry works without it. */
 async function checkReader({ pool }: Ferry): Promise<Finding> {
   const { exists, isRight, statements } = await loadReaderState(pool)
   if (exists && isRight) {
     return {
       check: 'reader',
       status: 'ok',
-      found: `the role ${READER} has its rights: views and reports, no people`,
+      found: `the role ${READER} can read views and reports, but no recipients`,
     }
   }
   return {
@@ -120,8 +144,8 @@ async function checkReader({ pool }: Ferry): Promise<Finding> {
     status: 'warn',
     found: exists
       ? `the role ${READER} lacks rights, or has some that it should not have`
-      : `there is no role ${READER}, which reads views and reports and no people`,
-    whatToDo: `\`ferry migrate\` makes it. If its role may not, run this as the owner of the tables who may create roles: ${statements.join('; ')};`,
+      : `the role ${READER}, which reads views and reports but no recipients, does not exist`,
+    whatToDo: `\`ferry migrate\` creates it. If it lacks the rights, run this as a role that owns the tables and can create roles: ${statements.join('; ')};`,
   }
 }
 
@@ -138,9 +162,9 @@ async function checkConnections({ pool, backend, embedded, config }: Ferry): Pro
   return {
     check: 'connections',
     status: 'fail',
-    found: `${found}: no room for one`,
+    found: `${found}: not enough for one worker`,
     whatToDo:
-      'Raise max_connections (or the limit of the database or role), or set REDIS_URL, which takes fewer.',
+      'Raise max_connections (or the limit of the database or role), or set REDIS_URL, which needs fewer.',
   }
 }
 
@@ -156,4 +180,40 @@ async function* openHolds({ pool }: Ferry): AsyncGenerator<Finding> {
     }
   }
   if (holds.length === 0) yield { check: 'holds', status: 'ok', found: 'no removal waits for a decision' }
+}
+
+/** With a larger difference, the times in this machine's log and in the tables cannot be compared. */
+const MAX_DIFFERENCE_MS = 2_000
+const SAMPLES = 5
+
+/**
+ * Compares the database's clock to the last calls, then this machine's clock to it. Takes the sample with the shortest round
+ * trip: it is the most exact.
+ */
+export async function checkClock(pool: Pool): Promise<Finding> {
+  const setBackMs = await readSetBackMs(pool)
+  if (setBackMs > 0) {
+    return {
+      check: 'clock',
+      status: 'warn',
+      found: `the database's clock was set back: the latest calls began ${duration(setBackMs)} after its current time`,
+      whatToDo:
+        'Runs and imports of accounts with such calls may wait until the clock catches up. Let NTP slew the clock, not step it.',
+    }
+  }
+  let best = await readClock(pool)
+  for (let sample = 1; sample < SAMPLES; sample++) {
+    const reading = await readClock(pool)
+    if (reading.roundTripMs < best.roundTripMs) best = reading
+  }
+  const size = duration(Math.abs(best.aheadMs))
+  const found = `the database's clock is ${size} ${best.aheadMs > 0 ? 'behind' : 'ahead of'} this machine's`
+  if (Math.abs(best.aheadMs) <= MAX_DIFFERENCE_MS) return { check: 'clock', status: 'ok', found }
+  return {
+    check: 'clock',
+    status: 'warn',
+    found,
+    whatToDo:
+      "Synchronise both clocks with NTP. Limits, schedules and history use the database's clock; this machine's log does not.",
+  }
 }

@@ -1,6 +1,5 @@
 import { exitCodeFor, whatToDoAbout } from '../errors.ts'
 import type { ExitCode } from '../exit.ts'
-import { NoAnswer } from './bound.ts'
 
 /** The result of one check. */
 export type Finding = {
@@ -14,10 +13,23 @@ export type Finding = {
   readonly isUnreachable?: boolean
 }
 
-/** A statement of doctor's had no answer in time. */
+/** Doctor waits this long for an answer from a server, then reports that it got none. */
+export const ANSWER_WITHIN_MS = 5_000
+
+/** A server did not answer, whether or not it accepted the connection. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+  readonly whatToDo: string
+  constructor(who: string, whatToDo: string) {
+    super(`${who} did not answer within ${ANSWER_WITHIN_MS / 1_000} s`)
+    this.whatToDo = whatToDo
+  }
+}
+
+/** A statement of doctor had no answer in time. */
 class DatabaseSilent extends NoAnswer {
   constructor() {
-    super('the database', 'See whether it is overloaded, or whether its address still leads to it.')
+    super('the database', 'Check whether it is overloaded, and whether its address still points to it.')
   }
 }
 
@@ -25,7 +37,7 @@ function silenceOf(error: unknown): Error | null {
   return error instanceof Error && /query read timeout/i.test(error.message) ? new DatabaseSilent() : null
 }
 
-/** A standby answers all the same. */
+/** A standby does answer. */
 function isReadOnly(error: Error): boolean {
   return 'code' in error && error.code === '25006'
 }

@@ -1,8 +1,8 @@
 import type { Ferry } from '#src/ferry.ts'
 import { stepsWithoutWorker } from '#src/imports/next-steps.ts'
 import { listStuckImports, type StuckImport } from '#src/imports/reporting/stuck.ts'
-import { listWaitingRows, type SummaryRow } from '#src/imports/reporting/summary.ts'
-import { nextInWords, waitsFor } from '#src/imports/reporting/waits-for.ts'
+import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { listWaitingRows, nextInWords, waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { counted } from '#src/model/counted.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 import { EXIT } from '../exit.ts'
@@ -11,10 +11,10 @@ import type { Finding } from './finding.ts'
 
 const CHECK = 'imports'
 
-/** So many imports are named of each kind. */
+/** At most this many imports of each kind are named. */
 const MAX_NAMED = 10
 
-/** Yields the imports that wait for a person, and those that should go on by themselves and do not. */
+/** Yields the imports that wait for a person, and those that should proceed without one but do not. */
 export async function* importFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGenerator<Finding> {
   const waiting = await listWaitingRows(pool, MAX_NAMED + 1)
   const stuck = await listStuckImports(pool, MAX_NAMED + 1)
@@ -24,18 +24,18 @@ export async function* importFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGener
     yield {
       check: CHECK,
       status: 'warn',
-      found: `there are more: the first ${MAX_NAMED} of each kind are named`,
+      found: `more imports need attention; the first ${MAX_NAMED} of each kind are named`,
       whatToDo: '`ferry imports list --limit 1000` shows every import with its status.',
     }
   }
   if (waiting.length + stuck.length === 0) {
-    yield { check: CHECK, status: 'ok', found: 'no import waits for a person, and none is stuck' }
+    yield { check: CHECK, status: 'ok', found: 'no import is waiting for a person, and none is stuck' }
   }
 }
 
 function waitingFinding(row: SummaryRow): Finding {
   const why = waitsFor(row)?.why ?? ''
-  const advice = row.status === 'paused' ? row.pause_what_to_do : null
+  const advice = row.status === 'paused' ? row.pauseWhatToDo : null
   return {
     check: CHECK,
     status: 'warn',
@@ -47,28 +47,28 @@ function waitingFinding(row: SummaryRow): Finding {
 
 function stuckFinding({ id, account, why, failures, idleMs, pending }: StuckImport): Finding {
   const which = `import ${id} of account ${account} (${counted(pending, 'row')} left)`
-  const watch = { command: `ferry imports watch ${id}`, does: 'says what it waits for' }
+  const watch = { command: `ferry imports watch ${id}`, does: 'shows what it is waiting for' }
   const show = { command: `ferry imports show ${id}`, does: 'lists its calls' }
   switch (why) {
     case 'no worker':
       return {
         check: CHECK,
         status: 'fail',
-        found: `${which}: no live worker has this account`,
+        found: `${which}: no worker is processing it`,
         whatToDo: stepsInWords(stepsWithoutWorker(id)),
       }
     case 'no progress':
       return {
         check: CHECK,
         status: 'fail',
-        found: `${which}: no row was sent for ${duration(idleMs)}`,
+        found: `${which}: no row has been sent for ${duration(idleMs)}`,
         whatToDo: stepsInWords([watch, show]),
       }
     case 'calls fail':
       return {
         check: CHECK,
         status: 'warn',
-        found: `${which}: its last ${counted(failures, 'call')} failed; it is tried again by itself`,
+        found: `${which}: its last ${counted(failures, 'call')} failed; Ferry keeps retrying`,
         whatToDo: stepsInWords([show]),
       }
   }

@@ -1,21 +1,20 @@
-import type { ClosedLimit } from '#src/db/closed-limits.ts'
+import type { ClosedLimit } from '#src/db/limits.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { listSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import type { Answer } from '#src/platform/answer.ts'
+import type { Listing } from '#src/platform/listing.ts'
 import type { Operation } from '#src/platform/operations.ts'
-import type { RowSink } from '#src/platform/row-sink.ts'
+import type { Call, Throttle } from '#src/platform/throttle.ts'
 import { EXIT } from '../exit.ts'
 import { isRefusal } from '../run-result.ts'
-import { ANSWER_WITHIN_MS } from './bound.ts'
-import { boundedThrottle, LimitNotFree } from './bounded-throttle.ts'
-import type { Finding } from './finding.ts'
+import { ANSWER_WITHIN_MS, type Finding } from './finding.ts'
 
 type Account = NonNullable<ReturnType<Ferry['accounts']['get']>>
 type CallContext = Parameters<Account['client']['listMcpPage']>[1]
 
 /**
  * Makes one real call of each listing for each account, once, through the throttle like any other call. All accounts are
- * asked at the same time, and none is waited for longer than doctor waits. `waitFor` is told what is being waited for.
+ * asked at the same time, and none may take longer than `ANSWER_WITHIN_MS`. Calls `waitFor` with what it is waiting for.
  */
 export async function* platformFindings(
   ferry: Ferry,
@@ -49,14 +48,15 @@ async function accountFindings(
   call: CallContext,
   timeUp: AbortSignal,
 ): Promise<Finding[]> {
-  const rules = countReadable()
+  const rules = { count: 0 }
   const [ofServers, ofRules] = await Promise.all([
     ask(timeUp, async () => {
       const servers = await client.listMcpPage({ page: 1, limit: 1, includeAccount }, call)
       return answerFinding(name, servers, servers.ok ? `${servers.data.total} MCP servers` : '')
     }),
     ask(timeUp, async () => {
-      const answer = await client.listAlertRules(folders[0] ?? 0n, rules, call)
+      const listing = client.listAlertRules(folders[0] ?? 0n, () => -1, call)
+      const answer = await countReadable(listing, rules)
       return answerFinding(name, answer, `${rules.count} alert rules`)
     }),
   ])
@@ -66,7 +66,7 @@ async function accountFindings(
   return [
     ofServers === 'silent' ? silentFinding(name, 'list-mcp-servers') : ofServers,
     isLong
-      ? listsFinding(name, `${rules.count} alert rules and more: the listing did not end ${IN_TIME}`)
+      ? listsFinding(name, `at least ${rules.count} alert rules; the listing did not end ${IN_TIME}`)
       : ofRules === 'silent'
         ? silentFinding(name, 'list-alert-rules')
         : ofRules,
@@ -98,21 +98,14 @@ function silentFinding(account: string, operation: Operation): Finding {
   }
 }
 
-/** Counts the rows that parse. */
-function countReadable(): RowSink<unknown> & { readonly count: number } {
-  const sink = {
-    count: 0,
-    ready: async () => {},
-    begin() {
-      sink.count = 0
-    },
-    knows: () => false,
-    take(row: object) {
-      if ('row' in row) sink.count += 1
-    },
-    settle: async () => {},
+/** Counts the rows that parse, and returns the answer. */
+async function countReadable(listing: Listing<unknown>, rules: { count: number }): Promise<Answer<unknown>> {
+  for await (const step of listing) {
+    if (step.kind === 'ended') return step.answer
+    if (step.kind === 'begins') rules.count = 0
+    else rules.count += step.rows.filter(({ kind }) => kind === 'good').length
   }
-  return sink
+  throw new Error('a listing has no end')
 }
 
 function answerFinding(account: string, answer: Answer<unknown>, found: string): Finding {
@@ -136,7 +129,7 @@ function limitFinding({ account, operation, closed }: LimitNotFree): Finding {
   return {
     check: 'platform',
     status: 'warn',
-    found: `account ${account}: the limit of ${operation} is in use; the platform was not asked`,
+    found: `account ${account}: the limit of ${operation} is used up; the platform was not called`,
     whatToDo: 'Run this again later, when the workers of this account make fewer calls.',
   }
 }
@@ -148,7 +141,7 @@ function closedFinding(account: string, operation: Operation, { until, requestId
     status: 'fail',
     found: `account ${account}: the platform answers 429; ${operation} is closed until ${until.toISOString()}${about}`,
     whatToDo:
-      'Wait until then. If it stays so, another program may use the same account, or the limits of Ferry are set too high.',
+      'Wait until then. If it happens again, another program may be using the same account, or the limits of Ferry may be too high.',
     exit: EXIT.refused,
   }
 }
@@ -162,7 +155,41 @@ async function* sharedAccounts({ pool, config }: Ferry): AsyncGenerator<Finding>
       check: 'limits',
       status: 'warn',
       found: `${names.join(' and ')} are one account on the platform (${accountId}), which counts their calls together`,
-      whatToDo: 'Give them one limitGroup in FERRY_ACCOUNTS_FILE.',
+      whatToDo: 'Give them the same limitGroup in FERRY_ACCOUNTS_FILE.',
     }
+  }
+}
+
+/** A call got no permit in time: the platform has closed the limit, or (`closed` is null) other calls use it up. */
+export class LimitNotFree extends Error {
+  override readonly name = 'LimitNotFree'
+  readonly account: string
+  readonly operation: Operation
+  readonly closed: ClosedLimit | null
+  constructor({ account, operation }: Call, closed: ClosedLimit | null) {
+    super(`the limit of ${operation} is not free`)
+    this.account = account
+    this.operation = operation
+    this.closed = closed
+  }
+}
+
+/**
+ * Returns Ferry's throttle, except that `acquirePermit` throws `LimitNotFree` instead of waiting for a limit that is closed,
+ * or for longer than `timeUp`.
+ */
+export function boundedThrottle({ throttle, findClosedLimit }: Ferry, timeUp: AbortSignal): Throttle {
+  return {
+    ...throttle,
+    async acquirePermit(call, signal) {
+      const closed = await findClosedLimit(call.account, call.operation)
+      if (closed !== null) throw new LimitNotFree(call, closed)
+      try {
+        return await throttle.acquirePermit(call, signal)
+      } catch (error) {
+        if (!timeUp.aborted) throw error
+        throw new LimitNotFree(call, await findClosedLimit(call.account, call.operation))
+      }
+    },
   }
 }

@@ -5,9 +5,9 @@ import { isActive } from '#src/model/import.ts'
 import type { OneShotContext } from '../command-context.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { print, printAside, printJson } from '../output.ts'
+import { wakeWorkersFor } from '../queue.ts'
 import { exitCodeOf, explainOutcome, printSummary } from './result.ts'
 import { openView } from './view.ts'
-import { wakeWorkersFor } from './wake-workers.ts'
 import { followImport, workHere } from './watch.ts'
 
 type Options = { readonly json?: true }

@@ -1,13 +1,14 @@
 import { type Command, Option } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { ImportOptions } from '#src/imports/staging/options.ts'
-import { PRESET_NAMES, type PresetName } from '#src/imports/staging/presets/presets.ts'
-import { MAX_BATCH_ROWS } from '#src/model/batch-rows.ts'
+import { fieldsOfProduct, PRESET_NAMES, type PresetName } from '#src/imports/staging/presets/presets.ts'
 import { ON_UNCERTAIN, type OnUncertain } from '#src/model/import.ts'
+import { MAX_BATCH_ROWS } from '#src/model/settings.ts'
 import { accountsOf } from '../accounts.ts'
 import { type ActOptions, addActOptions } from '../acted-by.ts'
 import { countFrom, mapArgument, mapLocaleArgument, methodArgument, pageArgument } from '../arguments.ts'
 import { UsageError } from '../errors.ts'
+import { wrapped } from '../wrap.ts'
 
 /** What may be written after `ferry import FILE`. */
 export type Options = ActOptions & {
@@ -71,7 +72,7 @@ export function addOptions(command: Command): Command {
       .option('--update', 'send recipients again that an earlier import sent with other settings')
       .option(
         '--dry-run',
-        'read and check the file, store no row, call nothing, whatever other options say; creates the tables if there are none',
+        'read and check the file, but store no rows and call nothing, whatever the other options; creates missing tables',
       )
       .option('--yes', 'do not ask')
       .option('--wait', 'process the import in this process until it ends'),
@@ -104,4 +105,19 @@ export function importOptions(options: Options, config: Config): ImportOptions {
     onUncertain: options.onUncertain,
     update: options.update ?? false,
   }
+}
+
+const WIDTH = 78
+const INDENT = ' '.repeat(14)
+
+/** The columns that `--from` reads of each product, for `--help`. */
+export function columnsOfProducts(): string {
+  const products = PRESET_NAMES.map(product => {
+    const fields = fieldsOfProduct(product).map(
+      ({ columns, required }) => columns.join(' or ') + (required ? '*' : ''),
+    )
+    const lines = wrapped(fields.join('; '), WIDTH - INDENT.length)
+    return `  ${product}`.padEnd(INDENT.length) + lines.join(`\n${INDENT}`)
+  })
+  return `Columns that --from reads, or keys of NDJSON, whatever their case (* needed):\n${products.join('\n')}\n`
 }

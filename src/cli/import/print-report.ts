@@ -12,7 +12,7 @@ export function printStagingReport(path: string, staged: StagingReport, estimate
   for (const warning of staged.warnings) print(`${coloured('yellow', 'warning')}: ${harmless(warning)}`)
   const { pending, batches, page, account } = staged.summary
   if (pending === 0) {
-    print('\nThere are no recipients to send.')
+    print('\nNo recipients to send.')
     return
   }
   print(

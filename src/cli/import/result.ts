@@ -1,17 +1,19 @@
 import { nextSteps } from '#src/imports/next-steps.ts'
+import { summaryColumns } from '#src/imports/reporting/imports-list.ts'
 import type { PauseWithWords } from '#src/imports/reporting/summary.ts'
 import { counted } from '#src/model/counted.ts'
 import { type ImportSummary, missingOf } from '#src/model/import.ts'
-import { stepsInWords } from '#src/model/next-step.ts'
+import { stepsBeside, stepsInWords } from '#src/model/next-step.ts'
 import { codeAside } from '#src/model/reason.ts'
 import { EXIT, type ExitCode, gravest } from '../exit.ts'
-import { type Cell, cellText, duration, fits, harmless, print, printAside, printTable } from '../output.ts'
+import { printOne } from '../list-command.ts'
+import { harmless, printAside } from '../output.ts'
 import { isRefusal } from '../run-result.ts'
 
 /** How an import ended, or where it stands if it has not ended. */
 export type Outcome = { readonly summary: ImportSummary; readonly pause: PauseWithWords | null }
 
-/** The command is done with an import that is active, and not with one that waits for a person. */
+/** An import that is still active counts as done; one that waits for a person does not. */
 export function exitCodeOf({ summary, pause }: Outcome): ExitCode {
   const { status, rejected } = summary
   return gravest([
@@ -23,37 +25,10 @@ export function exitCodeOf({ summary, pause }: Outcome): ExitCode {
   ])
 }
 
-export const SUMMARY_HEAD = [
-  'import',
-  'account',
-  'page',
-  'status',
-  'read',
-  'sent',
-  'rejected',
-  'duplicate',
-].concat(['suppressed', 'already imported', 'uncertain', 'pending', 'batches', 'calls', 'took'])
-
-export function cellsOf(summary: ImportSummary): Cell[] {
-  const { read, sent, rejected, duplicate, suppressed, alreadyImported, uncertain, pending } = summary
-  const about = [summary.import, summary.account, summary.page, summary.status]
-  const counts = [read, sent, rejected, duplicate, suppressed, alreadyImported, uncertain, pending]
-  return [...about, ...counts, summary.batches, summary.requests, duration(summary.durationMs)]
-}
-
 /** Prints it in one row, or in one column if the row is too wide. */
 export function printSummary(summary: ImportSummary): void {
-  const cells = cellsOf(summary)
-  if (fits(SUMMARY_HEAD, [cells])) {
-    printTable(SUMMARY_HEAD, [cells], '')
-    return
-  }
-  for (const [index, name] of SUMMARY_HEAD.entries()) {
-    print(`${name.padEnd(NAME_WIDTH)}  ${cellText(cells[index] ?? null)}`)
-  }
+  printOne(summaryColumns(summary))
 }
-
-const NAME_WIDTH = Math.max(...SUMMARY_HEAD.map(name => name.length))
 
 /** Prints on stderr why an import is not completed, and what to do. */
 export function explainOutcome({ summary, pause }: Outcome): void {
@@ -76,13 +51,13 @@ export function explainOutcome({ summary, pause }: Outcome): void {
   if (status === 'completed' && rejected > 0) say(`${counted(rejected, 'row')} rejected. ${steps}`)
 }
 
-/** What a person may do next. Commands that the message of a pause names already are left out. */
+/** What a person can do next, without the commands that the message of a pause names already. */
 function stepsAfter(
   { import: id, status, uncertain, rejected }: ImportSummary,
   pause: PauseWithWords | null,
 ) {
   const steps = nextSteps({ id: id ?? '', status, uncertain, rejected, pauseCode: pause?.code ?? null })
-  return steps.filter(({ command }) => !pause?.whatToDo?.includes(`\`${command}\``))
+  return stepsBeside(pause?.whatToDo, steps)
 }
 
 export function pauseInWords(summary: ImportSummary, pause: PauseWithWords): string {
@@ -90,7 +65,7 @@ export function pauseInWords(summary: ImportSummary, pause: PauseWithWords): str
   return [
     `paused${codeAside(pause.code, pause.message)}.`,
     pause.message ?? '',
-    pause.platformMessage === null ? '' : `In its words: ${pause.platformMessage}`,
+    pause.platformMessage === null ? '' : `The platform says: ${pause.platformMessage}`,
     pause.whatToDo ?? '',
     stepsInWords(stepsAfter(summary, pause)),
     request,

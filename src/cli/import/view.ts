@@ -22,26 +22,30 @@ const INDENT = '  '
 
 /** Opens JSON objects for programs, a bar that moves on a terminal, or lines elsewhere. */
 export function openView(options: { json?: true }): View {
-  if (options.json) return lines(progress => printJson({ progress: jsonOf(progress) }))
-  if (!process.stdout.isTTY) return lines(progress => print(inOneLine(progress)))
-  let shown = 0
-  return {
-    show(progress) {
-      const drawn = barred(progress, columnsShown())
-      process.stdout.write(clear(shown) + drawn.join('\n'))
-      shown = drawn.length
-    },
-    end() {
-      if (shown > 0) print('')
-      shown = 0
-    },
-  }
+  if (options.json) return new Lines(progress => printJson({ progress: jsonOf(progress) }))
+  return process.stdout.isTTY ? new Bar() : new Lines(progress => print(inOneLine(progress)))
 }
 
-/** Clears so many lines; the cursor is in the last of them. */
-function clear(lines: number): string {
-  const up = lines > 1 ? `\u001b[${lines - 1}A` : ''
-  return lines === 0 ? '' : `\r${up}\u001b[J`
+/** Draws over what it drew before. */
+class Bar implements View {
+  #lines = 0
+
+  show(progress: Progress): void {
+    const drawn = barred(progress, columnsShown())
+    process.stdout.write(this.#cleared() + drawn.join('\n'))
+    this.#lines = drawn.length
+  }
+
+  end(): void {
+    if (this.#lines > 0) print('')
+    this.#lines = 0
+  }
+
+  /** The cursor is in the last line. */
+  #cleared(): string {
+    const up = this.#lines > 1 ? `\u001b[${this.#lines - 1}A` : ''
+    return this.#lines === 0 ? '' : `\r${up}\u001b[J`
+  }
 }
 
 /** The bar takes the room that the words of the first line leave; the rest follows below it, whole. */
@@ -62,20 +66,25 @@ function barred(progress: Progress, columns: number): string[] {
 }
 
 /** Writes a line whenever the status changes, and otherwise from time to time. */
-function lines(write: (progress: Progress) => void): View {
-  let last = { at: Number.NEGATIVE_INFINITY, status: '', counts: '' }
-  return {
-    show(progress) {
-      const { status, sent, rejected, uncertain } = progress.summary
-      const counts = `${sent} ${rejected} ${uncertain}`
-      const sinceMs = performance.now() - last.at
-      const changed = counts !== last.counts && sinceMs >= PACE_MS
-      if (status === last.status && !changed && sinceMs < SILENCE_MS) return
-      last = { at: performance.now(), status, counts }
-      write(progress)
-    },
-    end() {},
+class Lines implements View {
+  #last = { atMs: Number.NEGATIVE_INFINITY, status: '', counts: '' }
+  readonly #write: (progress: Progress) => void
+
+  constructor(write: (progress: Progress) => void) {
+    this.#write = write
   }
+
+  show(progress: Progress): void {
+    const { status, sent, rejected, uncertain } = progress.summary
+    const counts = `${sent} ${rejected} ${uncertain}`
+    const sinceMs = performance.now() - this.#last.atMs
+    const changed = counts !== this.#last.counts && sinceMs >= PACE_MS
+    if (status === this.#last.status && !changed && sinceMs < SILENCE_MS) return
+    this.#last = { atMs: performance.now(), status, counts }
+    this.#write(progress)
+  }
+
+  end(): void {}
 }
 
 function jsonOf({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Progress) {

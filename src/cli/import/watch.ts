@@ -10,7 +10,7 @@ import { UsageError } from '../errors.ts'
 import { printAside } from '../output.ts'
 import type { View } from './view.ts'
 
-/** To a person a second is immediate; a look costs a few small queries. */
+/** A second seems immediate to a person, and each look costs only a few small queries. */
 const LOOK_EVERY_MS = 1_000
 
 /** Shows the progress of an import until it is not active or `signal` aborts. Returns the last state. Throws `ImportNotFound`. */
@@ -32,7 +32,7 @@ export async function followImport(
   }
 }
 
-/** Looks again if the database is being restarted. */
+/** Retries while the database is being restarted. */
 function look(ferry: ImportContext, id: bigint): Promise<ProgressWithPause> {
   return retryTransient(async () => {
     const { account } = await loadSummary(ferry.pool, id)
@@ -44,7 +44,7 @@ function look(ferry: ImportContext, id: bigint): Promise<ProgressWithPause> {
  * Processes an import in this process and shows its progress, until it is not active. Returns its last state. While a worker is
  * processing it, or another import goes first, it only watches, and continues once it can.
  *
- * When `signal` aborts it begins no further call and waits for the calls in flight.
+ * When `signal` aborts, it starts no further call and waits for the calls in flight.
  */
 export async function workHere(
   ferry: ImportContext,
@@ -75,16 +75,16 @@ export async function workHere(
 export function expectAccount({ accounts }: ImportContext, { import: id, account }: ImportSummary): void {
   if (accounts.has(account)) return
   throw new UsageError(
-    `import ${id} is of account ${account}, which is not configured here; there are: ${[...accounts.keys()].join(', ')}`,
+    `import ${id} belongs to account ${account}, which is not configured here; the accounts here are: ${[...accounts.keys()].join(', ')}`,
   )
 }
 
 /** The view for the process that does the work: between two attempts no worker is processing the import, and none is needed. */
 function asWorker(view: View): View {
   return {
-    ...view,
     show: progress =>
       view.show(NO_WORKER_NEEDED.has(progress.whyWaiting) ? { ...progress, whyWaiting: null } : progress),
+    end: () => view.end(),
   }
 }
 

@@ -18,7 +18,7 @@ export async function showRecipients(
   options: { json?: true },
 ): Promise<ExitCode> {
   const found = await findSummaryRow(pool, id)
-  const isPurged = found.purged_at !== null
+  const isPurged = found.purgedAt !== null
   const line = (row: RecipientRow) => (options.json ? jsonOf(id, row) : textOf(row, isPurged))
   if (address === undefined) {
     if (!options.json) await writeLines([columns(HEAD)])
@@ -37,12 +37,12 @@ export async function showRecipients(
 const HEAD = ['line', 'state', 'batch', 'sent', 'call', 'request_id', 'recipient']
 
 function textOf(row: RecipientRow, isPurged: boolean): string {
-  const { line, state, batch, resends, sent_at, call, request_id } = row
+  const { line, state, batch, resends, sentAt, call, requestId } = row
   const again = resends !== null && resends > 0 ? `, resent ${resends}` : ''
   const recipient = row.recipient ?? (isPurged ? 'purged' : '')
   const why = [row.reason, row.message].filter(words => words !== null).join(': ')
   const whose = [recipient, why && `(${why})`].filter(Boolean).join(' ')
-  return harmless(columns([line, state + again, batch, instant(sent_at), call, request_id, whose]))
+  return harmless(columns([line, state + again, batch, instant(sentAt), call, requestId, whose]))
 }
 
 const WIDTHS = [9, 18, 9, 21, 9, 34]
@@ -52,18 +52,5 @@ function columns(cells: readonly (string | null)[]): string {
 }
 
 function jsonOf(id: bigint, row: RecipientRow): string {
-  const { line, recipient, state, reason, message, batch, resends, sent_at, call, request_id } = row
-  return JSON.stringify({
-    import: id.toString(),
-    line,
-    recipient,
-    state,
-    reason,
-    message,
-    batch,
-    resends,
-    sentAt: sent_at,
-    call,
-    requestId: request_id,
-  })
+  return JSON.stringify({ import: id.toString(), ...row })
 }

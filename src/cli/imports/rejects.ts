@@ -17,15 +17,15 @@ export async function writeRejectsOf(
 ): Promise<ExitCode> {
   if (json && out === undefined)
     throw new UsageError('the rejected rows are written to stdout, so --json needs --out FILE')
-  const { purged_at } = await findSummaryRow(pool, id)
-  if (purged_at !== null) {
+  const { purgedAt } = await findSummaryRow(pool, id)
+  if (purgedAt !== null) {
     throw new ImportRefuses(
-      `the rows of import ${id} were purged at ${instant(purged_at)}: there is nothing to write`,
+      `the rows of import ${id} were purged at ${instant(purgedAt)}: nothing is left to write`,
     )
   }
   if (out === undefined) return toStdout(pool, id)
   if (isFile(out)) {
-    throw new UsageError(`${shownPath(out)} exists; name a file that does not`)
+    throw new UsageError(`${shownPath(out)} already exists; name a new file`)
   }
   const rejects = await saveRejects(pool, id, out)
   if (json) printJson({ import: id, rejects, file: out })
@@ -33,7 +33,7 @@ export async function writeRejectsOf(
   return EXIT.done
 }
 
-/** A path that cannot be looked at cannot be written to either; writing says why. */
+/** A path that cannot be read cannot be written either; the error of writing it explains why. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile()

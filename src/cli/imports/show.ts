@@ -1,26 +1,19 @@
 import type { Pool } from 'pg'
+import type { Cell } from '#src/db/list.ts'
 import type { BatchRow } from '#src/imports/reporting/batches.ts'
 import { loadProgress } from '#src/imports/reporting/progress.ts'
 import { type Report, reportImport } from '#src/imports/reporting/report.ts'
+import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { nextInWords, waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { counted } from '#src/model/counted.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { pauseInWords, printSummary } from '../import/result.ts'
-import {
-  type Cell,
-  emphasised,
-  fits,
-  harmless,
-  instant,
-  print,
-  printAside,
-  printJson,
-  printTable,
-} from '../output.ts'
+import { emphasised, fits, harmless, instant, print, printAside, printJson, printTable } from '../output.ts'
 
 /** A terminal shows no more batches than this. */
 const SHOWN = 20
 
-/** Prints an import, counted anew from its rows. Counts that do not add up are an error. */
+/** Prints an import, recounted from its rows. Counts that do not add up are an error. */
 export async function showImport(pool: Pool, id: bigint, options: { json?: true }): Promise<ExitCode> {
   const report = await reportImport(pool, id)
   const { whyWaiting } = await loadProgress(pool, id, null)
@@ -38,30 +31,8 @@ function printJsonReport({ summary, batches, reasons, next, ...about }: Report):
   printJson(summary)
   printJson(about)
   for (const batch of batches) {
-    const {
-      id,
-      from_line,
-      to_line,
-      claimed_at,
-      called_at,
-      sent_at,
-      http_status,
-      error_code,
-      request_ids,
-      ...rest
-    } = batch
-    printJson({
-      batch: id,
-      fromLine: from_line,
-      toLine: to_line,
-      ...rest,
-      claimedAt: claimed_at,
-      calledAt: called_at,
-      sentAt: sent_at,
-      httpStatus: http_status,
-      errorCode: error_code,
-      requestIds: request_ids,
-    })
+    const { id, ...rest } = batch
+    printJson({ batch: id, ...rest })
   }
   reasons.forEach(printJson)
 }
@@ -95,18 +66,18 @@ function printBatches(id: bigint | null, batches: readonly BatchRow[]): void {
     .slice(0, SHOWN)
     .map(batch => [
       BigInt(batch.id),
-      `${batch.from_line}-${batch.to_line}`,
+      `${batch.fromLine}-${batch.toLine}`,
       batch.rows,
       batch.state,
       batch.calls,
       batch.resends,
-      batch.sent_at,
-      batch.http_status,
-      batch.error_code,
-      batch.request_ids.join(' '),
+      batch.sentAt,
+      batch.httpStatus,
+      batch.errorCode,
+      batch.requestIds.join(' '),
     ])
   const head = ['batch', 'lines', 'rows', 'state', 'calls', 'resends', 'sent', 'HTTP', 'error', 'request_id']
-  const none = 'No batch yet.'
+  const none = 'No batches yet.'
   if (fits(head, rows)) printTable(head, rows, none)
   else printTable(NARROW_HEAD, sorted.slice(0, SHOWN).map(narrow), none)
   const more = batches.length - SHOWN
@@ -117,17 +88,33 @@ const NARROW_HEAD = ['batch', 'lines', 'rows', 'state', 'calls', 'how it went']
 
 /** A batch for a terminal that is too narrow for all columns. */
 function narrow(batch: BatchRow): Cell[] {
-  const { id, from_line, to_line, rows, state, calls, resends, sent_at, http_status, error_code } = batch
+  const { id, fromLine, toLine, rows, state, calls, resends, sentAt, httpStatus, errorCode } = batch
   const how = [
-    sent_at === null ? '' : instant(sent_at),
-    http_status === null ? '' : `HTTP ${http_status}`,
-    error_code ?? '',
+    sentAt === null ? '' : instant(sentAt),
+    httpStatus === null ? '' : `HTTP ${httpStatus}`,
+    errorCode ?? '',
     resends === 0 ? '' : `resent ${counted(resends, 'time')}`,
-    ...batch.request_ids,
+    ...batch.requestIds,
   ]
-  return [BigInt(id), `${from_line}-${to_line}`, rows, state, calls, how.filter(Boolean).join(', ')]
+  return [BigInt(id), `${fromLine}-${toLine}`, rows, state, calls, how.filter(Boolean).join(', ')]
 }
 
 function isPlain({ state, resends }: BatchRow): boolean {
   return state === 'sent' && resends === 0
+}
+
+/** At most this many imports that wait for a person are named. */
+const MAX_NAMED = 5
+
+/** Prints what a person can do about the imports that wait for one. */
+export function noteWaiting(rows: readonly SummaryRow[]): void {
+  const waiting = rows.filter(row => waitsFor(row) !== null)
+  for (const row of waiting.slice(0, MAX_NAMED)) {
+    printAside(harmless(`ferry: import ${row.id} is ${row.status}. ${nextInWords(row)}`))
+  }
+  const more = waiting.length - MAX_NAMED
+  if (more > 0)
+    printAside(
+      `ferry: ${counted(more, 'more import')} of these ${more === 1 ? 'waits' : 'wait'} for a person; \`ferry doctor\` names them`,
+    )
 }

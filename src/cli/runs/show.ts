@@ -1,17 +1,28 @@
 import type { Pool } from 'pg'
-import { type HeldRow, loadHeldRows, type RunDetails, type RunRow } from '#src/inventory/list-runs.ts'
-import { nextOfRun } from '#src/inventory/next-steps.ts'
-import { NEW_FIELDS, QUARANTINED_ROWS } from '#src/inventory/run-words.ts'
+import {
+  type CallRow,
+  type HeldRow,
+  loadHeldRows,
+  loadRun,
+  type RunDetails,
+} from '#src/inventory/runs/list-runs.ts'
+import {
+  NEW_FIELDS,
+  NO_ANSWER,
+  NO_CALL,
+  nextOfRun,
+  QUARANTINED_ROWS,
+} from '#src/inventory/runs/next-steps.ts'
+import { RUN_LIST } from '#src/inventory/runs/runs-list.ts'
+import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
-import { cellText, emphasised, fits, harmless, print, printJson, printTable } from '../output.ts'
-import { findRun } from './find.ts'
-import { printCalls } from './print-calls.ts'
-import { printHeld } from './print-held.ts'
-import { cellsOf, RUN_HEAD } from './table.ts'
+import { printOne } from '../list-command.ts'
+import { tellMore } from '../listing.ts'
+import { duration, emphasised, fits, harmless, instant, print, printJson, printTable } from '../output.ts'
 
 type Options = { json?: true; all?: true }
 
-/** Prints one run with everything known of it. */
+/** Prints everything known about one run. */
 export async function showRun(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
   const found = await findRun(pool, id)
   const { run, quarantined, drift, hold, calls } = found
@@ -28,7 +39,7 @@ function printRun(
   held: readonly HeldRow[],
   options: Options,
 ): void {
-  printCounts(run)
+  printOne(RUN_LIST.columns(run))
   if (run.message !== null) print(`\n${harmless(run.message)}`)
   if (hold) printHeld(run.run, hold, held, options)
   else {
@@ -55,15 +66,82 @@ function printRun(
   printCalls(calls)
 }
 
-/** In one row, or in one column if the row is too wide. */
-function printCounts(run: RunRow): void {
-  const cells = cellsOf(run)
-  if (fits(RUN_HEAD, [cells])) {
-    printTable(RUN_HEAD, [cells], '')
+/** Returns everything known about one run. Throws `UsageError` for an unknown id. */
+export async function findRun(pool: Pool, id: bigint): Promise<RunDetails> {
+  const found = await loadRun(pool, id)
+  if (!found) throw new UsageError(`there is no run ${id}; \`ferry runs list\` shows them`)
+  return found
+}
+
+/** If the table is too wide, error and request_id share a column, so that no id is broken across lines. */
+export function printCalls(calls: readonly CallRow[]): void {
+  const head = ['operation', 'started', 'took', 'HTTP']
+  const cells = (call: CallRow) => [
+    call.operation,
+    instant(call.started),
+    call.finished === null ? NO_ANSWER : duration(call.finished.getTime() - call.started.getTime()),
+    call.httpStatus,
+  ]
+  const wide = [...head, 'error', 'request_id']
+  const rows = calls.map(call => [...cells(call), call.errorCode, call.requestId])
+  if (fits(wide, rows)) {
+    printTable(wide, rows, NO_CALL)
     return
   }
-  const width = Math.max(...RUN_HEAD.map(name => name.length))
-  for (const [index, name] of RUN_HEAD.entries()) {
-    print(`${name.padEnd(width)}  ${cellText(cells[index] ?? null)}`.trimEnd())
+  const narrow = calls.map(call => [
+    ...cells(call),
+    [call.errorCode, call.requestId].filter(Boolean).join(' '),
+  ])
+  printTable([...head, 'error, request_id'], narrow, NO_CALL)
+}
+
+/** Held rows that fit on a screen. */
+const HELD_SHOWN = 20
+
+/**
+ * Prints the rows that the hold of a run has now. Those that the run did not hold come first, those whose removal was
+ * rejected before come last.
+ */
+export function printHeld(
+  run: bigint,
+  { ids, lastRun, added }: NonNullable<RunDetails['hold']>,
+  held: readonly HeldRow[],
+  options: { all?: true },
+): void {
+  const rows = lastRun === run ? `${ids.length}` : `${ids.length} now, as run ${lastRun} found them`
+  const decided = added.length > 0 ? lastRun : run
+  print(
+    `\n${emphasised('Removals held')}: ${rows}. \`ferry runs approve ${decided}\` removes them. \`ferry runs reject ${decided}\` keeps them.`,
+  )
+  if (added.length > 0) {
+    print(`Run ${run} did not hold ${added.length} of them. Decide about them with run ${lastRun}.`)
   }
+  const before = held.filter(row => row.rejectedInRun !== null)
+  if (before.length > 0) {
+    print(
+      `The removal of ${before.length} of them was rejected before. If you approve, these are removed too.`,
+    )
+  }
+  const later = new Set(added)
+  const rest = held.filter(row => row.rejectedInRun === null)
+  const sorted = [
+    ...rest.filter(row => later.has(row.id)),
+    ...rest.filter(row => !later.has(row.id)),
+    ...before,
+  ]
+  const shown = options.all ? sorted : sorted.slice(0, HELD_SHOWN)
+  const head = ['id', 'name', 'folder', 'updated by']
+  if (added.length > 0) head.push('held')
+  if (before.length > 0) head.push('rejected before')
+  printTable(
+    head,
+    shown.map(({ id, name, folder, by, rejectedInRun }) => {
+      const cells = [id, name, folder, by]
+      if (added.length > 0) cells.push(later.has(id) ? `after run ${run}` : '')
+      if (before.length > 0) cells.push(rejectedInRun === null ? '' : `in run ${rejectedInRun}`)
+      return cells
+    }),
+    '',
+  )
+  tellMore(held.length - shown.length)
 }

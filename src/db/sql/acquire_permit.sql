@@ -7,7 +7,7 @@
 -- counted would count with a snapshot older than the lock, and would let too many calls through.
 --
 -- Which calls count, and until when, is said in full_windows.sql.
-CREATE OR REPLACE FUNCTION ferry.acquire_permit(
+CREATE OR REPLACE FUNCTION ferry_internal.acquire_permit(
   p_limit_key text, p_operation text, p_account text, p_run_id bigint,
   p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
   OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean
@@ -29,7 +29,7 @@ BEGIN
   v_now := clock_timestamp();
   v_free_at := greatest(v_blocked_until, v_now);
   SELECT greatest(v_free_at, max(w.free_at)), coalesce(bool_or(w.is_in_flight), false) INTO v_free_at, poll_soon
-    FROM ferry.full_windows(p_limit_key, p_operation, p_max_calls, p_window_ms, v_now) w;
+    FROM ferry_internal.full_windows(p_limit_key, p_operation, p_max_calls, p_window_ms, v_now) w;
 
   IF v_free_at > v_now THEN
     wait_ms := extract(epoch FROM v_free_at - v_now) * 1000;
@@ -40,4 +40,4 @@ BEGIN
     RETURNING id INTO call_id;
 END $$;
 
-COMMENT ON FUNCTION ferry.acquire_permit IS 'Records one more call in the call log, or says how long to wait. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.acquire_permit IS 'Records one more call in the call log, or says how long to wait. For Ferry itself.';

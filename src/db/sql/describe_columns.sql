@@ -1,6 +1,6 @@
 -- Gives the columns of a view the comments of the columns of the same name in the relation they come from: they mean
 -- the same. For the files of views; a comment that follows the call replaces what it gave.
-CREATE OR REPLACE FUNCTION ferry.describe_columns(p_view regclass, p_source regclass) RETURNS void
+CREATE OR REPLACE FUNCTION ferry_internal.describe_columns(p_view regclass, p_source regclass) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_column record;
@@ -14,4 +14,4 @@ BEGIN
   END LOOP;
 END $$;
 
-COMMENT ON FUNCTION ferry.describe_columns IS 'Copies the comments of columns to the view that shows them. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.describe_columns IS 'Copies the comments of columns to the view that shows them. For Ferry itself.';

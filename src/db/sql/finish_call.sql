@@ -5,7 +5,7 @@
 -- p_is_over_limit: the platform refused the call because of its limit. That moves blocked_until forward, never back, for
 -- every worker: by the back-off of the strike (the last one, from that strike on), or by p_retry_after_ms if that is
 -- longer. Answers to calls sent before the block are one strike with it. Any other answer ends the strikes.
-CREATE OR REPLACE FUNCTION ferry.finish_call(
+CREATE OR REPLACE FUNCTION ferry_internal.finish_call(
   p_call_id bigint, p_answered_ms_ago double precision, p_http_status int, p_error_code text, p_request_id text,
   p_is_over_limit boolean, p_retry_after_ms double precision, p_back_off_ms int[]
 ) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -36,4 +36,4 @@ BEGIN
   END IF;
 END $$;
 
-COMMENT ON FUNCTION ferry.finish_call IS 'Records the end of a call. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.finish_call IS 'Records the end of a call. For Ferry itself.';

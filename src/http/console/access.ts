@@ -1,21 +1,21 @@
 import { MAX_ACTOR_CHARACTERS } from '#src/model/act.ts'
 import type { Secret } from '#src/model/secret.ts'
-import { isToken } from '../token.ts'
+import { isToken } from '../token-guard.ts'
 
 /*
- * Who may look, and who may decide. Two tokens: one to read, one to operate. A browser asks a person for them (Basic: any
- * name, the token as the password), a script sends `Authorization: Bearer`. Without a token there is no console.
+ * Access to the console: one token to read, one to operate. A browser asks for them (Basic: any name, the token as the
+ * password), a script sends `Authorization: Bearer`. Without a token there is no console.
  */
 
 export type Access = 'read' | 'operate'
 
-/** At least one of them is there. */
+/** At least one is set. */
 export type Tokens = Readonly<Record<Access, Secret | null>>
 
-/** Somebody who may look. `actor` is the name in the audit: the token's, and the name that was given with it. */
+/** Somebody with a token. `actor` is the name in the audit: the token's, and the name that was given with it. */
 export type Visitor = { readonly access: Access; readonly actor: string }
 
-/** Returns who bears the token in an `Authorization` header, or null if it is a wrong one. Takes the same time for every wrong one. */
+/** Returns the visitor of an `Authorization` header, or null if its token is wrong. Takes the same time for every wrong one. */
 export function visitorOf(tokens: Tokens, authorization: string): Visitor | null {
   const { name, token } = credentialsIn(authorization)
   const mayOperate = tokens.operate !== null && isToken(token, tokens.operate)

@@ -18,10 +18,10 @@ import {
 import type { Assets } from './assets.ts'
 import { pageOf } from './layout.ts'
 import { BadQuery, NotPossible, type PageRequest, type Section } from './page.ts'
-import { createCookies, type OneTimeCode } from './sign-in.ts'
+import { type Cookies, createCookies, type OneTimeCode } from './sign-in.ts'
 import type { ConsoleTarget } from './target.ts'
 
-/** Where a page stands, and who may see it. */
+/** The section of a page, and the access that it needs. */
 export type Place = {
   readonly section: Section | null
   readonly access: Access
@@ -29,21 +29,9 @@ export type Place = {
   backFrom?(params: PageRequest['params']): string
 }
 
-export type Answerer = {
-  /** Answers with what `work` comes to, if the visitor may, or with a page that says why not. */
-  answer(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    place: Place,
-    work: (asked: PageRequest) => Promise<Answer>,
-  ): Promise<FastifyReply>
-  /** A browser asks a person for another token only after a 401. Goes on to `to` once the token may operate. */
-  signIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
-}
-
 export type AnswererOptions = {
   readonly tokens: Tokens
-  /** Signs in one browser; null where people know the tokens. */
+  /** Signs in one browser; null if people have the tokens. */
   readonly code: OneTimeCode | null
   readonly guard: TokenGuard
   readonly log: Logger
@@ -61,15 +49,50 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** Returns what lets visitors in, and puts each answer into a page. */
-export function createAnswerer(options: AnswererOptions): Answerer {
-  const { tokens, code, guard, log, assets, target } = options
-  const cookies = createCookies(tokens)
+/** Lets visitors in, and puts each answer into a page. */
+export class Answerer {
+  readonly #options: AnswererOptions
+  readonly #cookies: Cookies
 
-  /** The token comes first: it may allow more than the cookie. An address that is braked still has its cookies. */
-  function identify({ headers, socket }: FastifyRequest): Checked<Visitor> | { readonly is: 'unknown' } {
+  constructor(options: AnswererOptions) {
+    this.#options = options
+    this.#cookies = createCookies(options.tokens)
+  }
+
+  /** Answers with the result of `work` if the visitor has access, or with a page that says why not. */
+  async answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    place: Place,
+    work: (asked: PageRequest) => Promise<Answer>,
+  ): Promise<FastifyReply> {
+    const { section, access } = place
+    const found = this.#identify(request)
+    if (found.is !== 'right') return this.#refuseVisitor(request, reply, found)
+    const visitor = found.value
+    this.#rememberBrowser(request, reply, visitor)
+    const hasAccess = access === 'read' || visitor.access === 'operate'
+    const answer = hasAccess ? await this.#workFor(request, visitor, place, work) : needsOperate(request.url)
+    return this.#send(request, reply, { section, visitor }, answer)
+  }
+
+  /** A browser asks a person for another token only after a 401. Goes on to `to` once the token allows operating. */
+  async signIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { searchParams } = addressOf(request)
+    const code = searchParams.get('code')
+    if (code !== null) return this.#signInByCode(request, reply, code)
+    const found = this.#identify(request)
+    if (found.is !== 'right') return this.#refuseVisitor(request, reply, found)
+    if (found.value.access !== 'operate') return this.#refuseVisitor(request, reply, { is: 'unknown' })
+    this.#rememberBrowser(request, reply, found.value)
+    return reply.redirect(pathHere(searchParams.get('to') ?? '/'), 303)
+  }
+
+  /** The token comes first: it may allow more than the cookie. Cookies still work for an address that has to wait. */
+  #identify({ headers, socket }: FastifyRequest): Checked<Visitor> | { readonly is: 'unknown' } {
+    const { guard, tokens } = this.#options
     const { authorization, cookie } = headers
-    const known = cookies.read(cookie, socket.localPort)
+    const known = this.#cookies.read(cookie, socket.localPort)
     const checked =
       authorization === undefined
         ? { is: 'unknown' as const }
@@ -78,113 +101,83 @@ export function createAnswerer(options: AnswererOptions): Answerer {
   }
 
   /** A browser sends what a person typed with every request (Basic); a script keeps no cookie. */
-  function rememberBrowser({ headers, socket }: FastifyRequest, reply: FastifyReply, visitor: Visitor): void {
-    const known = cookies.read(headers.cookie, socket.localPort)
+  #rememberBrowser({ headers, socket }: FastifyRequest, reply: FastifyReply, visitor: Visitor): void {
+    const known = this.#cookies.read(headers.cookie, socket.localPort)
     if (known?.actor === visitor.actor || !/^basic /i.test(headers.authorization ?? '')) return
-    reply.header('set-cookie', cookies.issue(visitor, socket.localPort))
+    reply.header('set-cookie', this.#cookies.issue(visitor, socket.localPort))
   }
 
-  async function workFor(
+  async #workFor(
     request: FastifyRequest,
     visitor: Visitor,
     { backFrom }: Place,
     work: (asked: PageRequest) => Promise<Answer>,
   ): Promise<Answer> {
-    const now = target()
-    if (!now || now.signal.aborted) return notServing()
-    const { pathname, searchParams } = addressOf(request)
-    const asked: PageRequest = {
-      path: pathname,
-      params: request.params as Record<string, string>,
-      query: searchParams,
-      visitor,
-      target: now,
-      reader: now.reader,
-    }
+    const target = this.#options.target()
+    if (!target || target.signal.aborted) return notServing()
+    const { pathname: path, searchParams: query } = addressOf(request)
+    const params = request.params as Record<string, string>
     try {
-      return await work(asked)
+      return await work({ path, params, query, visitor, target, reader: target.reader })
     } catch (error) {
-      if (error instanceof BadQuery) return wrongAddress(error.message, pathname)
+      if (error instanceof BadQuery) return wrongAddress(error.message, path)
       if (error instanceof NotPossible) return notPossible(error.message, error.back)
-      log.warn({ error: reasonOf(error) }, 'A page of the console failed.')
+      this.#options.log.warn({ error: reasonOf(error) }, 'A page of the console failed.')
       return request.method === 'POST' && backFrom
-        ? failedDecision(error, pathname, backFrom(asked.params))
+        ? failedDecision(error, path, backFrom(params))
         : unreadable(error)
     }
   }
 
-  function send(
-    request: FastifyRequest,
+  #refuseVisitor(request: FastifyRequest, reply: FastifyReply, found: Unknown): FastifyReply {
+    reply.header('www-authenticate', 'Basic realm="Ferry", charset="UTF-8"')
+    if (found.is === 'wait') reply.header('retry-after', found.seconds)
+    const answer =
+      found.is === 'wait'
+        ? tooManyTokens(found.seconds)
+        : needsToken(pathHere(request.url), this.#options.code !== null)
+    return this.#send(request, reply, NOBODY, answer)
+  }
+
+  /** The address that `ferry up` prints. A program that looks at an address before a person opens it sends HEAD. */
+  #signInByCode(request: FastifyRequest, reply: FastifyReply, given: string): FastifyReply {
+    const { code, guard } = this.#options
+    const { remoteAddress, localPort } = request.socket
+    const used =
+      request.method === 'GET' ? guard.check('console', remoteAddress, () => code?.use(given) || null) : null
+    if (used?.is === 'right') {
+      const visitor = { access: 'operate', actor: actorOf('operate') } as const
+      reply.header('set-cookie', this.#cookies.issue(visitor, localPort))
+      return this.#send(request, reply, { section: null, visitor }, { goTo: '/' })
+    }
+    if (this.#identify(request).is === 'right') return reply.redirect('/', 303)
+    if (used?.is === 'wait') return this.#refuseVisitor(request, reply, used)
+    return this.#send(request, reply, NOBODY, usedCode())
+  }
+
+  #send(
+    { url: here }: FastifyRequest,
     reply: FastifyReply,
-    { section, visitor }: { readonly section: Section | null; readonly visitor: Visitor | null },
+    { section, visitor }: Shown,
     answer: Answer,
   ): FastifyReply {
     reply.headers(HEADERS)
     if ('goTo' in answer) return reply.redirect(answer.goTo, 303)
-    const { status, title, heading, body, refreshEveryMs } = answer
-    // One that fetches itself is the same again: whoever leaves it open would have the garbage collected each time.
-    if (refreshEveryMs === undefined) target()?.collectGarbageLater()
-    const timezone = target()?.timezone ?? 'UTC'
-    const isFailure = status >= 500
-    const frame = {
-      title,
-      heading,
-      section,
-      here: request.url,
-      visitor,
-      timezone,
-      isFailure,
-      refreshEveryMs,
-      assets,
-    }
-    return reply
-      .code(status)
-      .type('text/html; charset=utf-8')
-      .send(String(pageOf(frame, body)))
-  }
-
-  function refuseVisitor(request: FastifyRequest, reply: FastifyReply, found: Unknown): FastifyReply {
-    reply.header('www-authenticate', 'Basic realm="Ferry", charset="UTF-8"')
-    if (found.is === 'wait') reply.header('retry-after', found.seconds)
-    const answer =
-      found.is === 'wait' ? tooManyTokens(found.seconds) : needsToken(pathHere(request.url), code !== null)
-    return send(request, reply, { section: null, visitor: null }, answer)
-  }
-
-  /** The address that `ferry up` prints. HEAD is what a program asks that looks at an address before a person does. */
-  function signInByCode(request: FastifyRequest, reply: FastifyReply, given: string): FastifyReply {
-    if (request.method === 'GET' && code?.use(given)) {
-      const visitor = { access: 'operate', actor: actorOf('operate') } as const
-      reply.header('set-cookie', cookies.issue(visitor, request.socket.localPort))
-      return send(request, reply, { section: null, visitor }, { goTo: '/' })
-    }
-    if (identify(request).is === 'right') return reply.redirect('/', 303)
-    return send(request, reply, { section: null, visitor: null }, usedCode())
-  }
-
-  return {
-    async answer(request, reply, place, work) {
-      const { section, access } = place
-      const found = identify(request)
-      if (found.is !== 'right') return refuseVisitor(request, reply, found)
-      const visitor = found.value
-      rememberBrowser(request, reply, visitor)
-      const may = access === 'read' || visitor.access === 'operate'
-      const answer = may ? await workFor(request, visitor, place, work) : needsOperate(request.url)
-      return send(request, reply, { section, visitor }, answer)
-    },
-    async signIn(request, reply) {
-      const { searchParams } = addressOf(request)
-      const given = searchParams.get('code')
-      if (given !== null) return signInByCode(request, reply, given)
-      const found = identify(request)
-      if (found.is !== 'right') return refuseVisitor(request, reply, found)
-      if (found.value.access !== 'operate') return refuseVisitor(request, reply, { is: 'unknown' })
-      rememberBrowser(request, reply, found.value)
-      return reply.redirect(pathHere(searchParams.get('to') ?? '/'), 303)
-    },
+    const { status, body, ...view } = answer
+    const target = this.#options.target()
+    // A page that fetches itself again and again would have the garbage collected each time.
+    if (view.refreshEveryMs === undefined) target?.collectGarbageLater()
+    const { assets } = this.#options
+    const timezone = target?.timezone ?? 'UTC'
+    const page = pageOf({ ...view, section, here, visitor, timezone, isFailure: status >= 500, assets }, body)
+    return reply.code(status).type('text/html; charset=utf-8').send(String(page))
   }
 }
+
+/** Who looks at a page, and in which section it stands. */
+type Shown = { readonly section: Section | null; readonly visitor: Visitor | null }
+
+const NOBODY: Shown = { section: null, visitor: null }
 
 type Unknown = Exclude<Checked<Visitor>, { is: 'right' }> | { readonly is: 'unknown' }
 

@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { approveRun, NothingToApprove } from '#src/inventory/approve.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
-import { HoldChanged } from '#src/inventory/holds.ts'
+import { approveRun, NothingToApprove } from '#src/inventory/holds/approve.ts'
+import { HoldChanged } from '#src/inventory/holds/holds.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { reasonOf } from '#src/model/reason.ts'
 
 /*
- * An approval reads the inventory again, which may take minutes: longer than a browser waits. It goes on here after its form
- * was answered. What becomes of it is in Postgres, as of any run: all of it is applied or nothing, so a worker that stops in
- * the middle leaves the hold open.
+ * An approval reads the inventory again, which may take minutes: longer than a browser waits. It continues here after its
+ * form was answered. Its result is in Postgres, as that of any run: all of it is applied or nothing, so a worker that stops
+ * half-way leaves the hold open.
  */
 
-/** What this worker knows of the approval of a hold, beside what Postgres says. */
+/** What this worker knows about the approval of a hold, besides what Postgres has. */
 export type ApprovalState =
   | { readonly state: 'under way'; readonly since: Date; readonly actor: string }
-  /** It failed without a run that says so. */
+  /** It failed, and no run says so. */
   | { readonly state: 'failed'; readonly at: Date; readonly actor: string; readonly message: string }
 
 export type Approvals = {
@@ -24,18 +24,18 @@ export type Approvals = {
    * end, whatever it is, but only for some seconds. Throws `NothingToApprove`, and `HoldChanged` if `seen` names other rows.
    */
   approve(holdId: bigint, runId: bigint, by: ActedBy, seen: string): Promise<void>
-  /** Null if nothing of it is to be told. */
+  /** Null if this worker knows of no approval. */
   stateOf(holdId: bigint): ApprovalState | null
   /** Resolves once no approval is under way. */
   settled(): Promise<void>
 }
 
-/** A small inventory is read in that time, and a person does not mind the wait. */
+/** Long enough for a small inventory, short enough for a person. */
 const ANSWER_WITHIN_MS = 4_000
-/** Of so many holds it is remembered that their approval failed. */
+/** The most failed approvals that are remembered. */
 const MAX_FAILURES = 100
 
-/** Approvals end once `signal` aborts: nothing of them is applied then. */
+/** Approvals end once `signal` aborts; then nothing of them is applied. */
 export function createApprovals(context: InventoryContext, log: Logger, signal: AbortSignal): Approvals {
   const underWay = new Map<bigint, { ended: Promise<void>; since: Date; actor: string }>()
   const failures = new Map<bigint, Extract<ApprovalState, { state: 'failed' }>>()
@@ -60,7 +60,7 @@ export function createApprovals(context: InventoryContext, log: Logger, signal: 
       let ended = underWay.get(holdId)?.ended
       if (!ended) {
         ended = begin(holdId, runId, by, seen)
-        // Nobody may be there any more to hear that there was nothing to approve.
+        // The browser may be gone by the time this fails.
         ended.catch(() => {})
         underWay.set(holdId, { ended, since: new Date(), actor: by.actor })
       }

@@ -1,15 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { listImportedAccounts } from '#src/imports/reporting/count-imports.ts'
+import { isSyncedAccount } from '#src/inventory/known-accounts.ts'
+import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import type { AnswerUnreadable } from '../listener.ts'
 import type { TokenGuard } from '../token-guard.ts'
 import type { Tokens } from './access.ts'
-import { createAnswerer } from './answerer.ts'
+import { Answerer } from './answerer.ts'
 import { notFound } from './answers.ts'
 import { serveAssets } from './assets.ts'
 import { createForms } from './forms.ts'
-import { html } from './html.ts'
+import { type Html, html } from './html.ts'
+import type { PageRequest } from './page.ts'
 import { ACTIONS, LOOKUPS, PAGES } from './pages.ts'
-import { unknownAccountNotice } from './parts/unknown-account.ts'
 import type { OneTimeCode } from './sign-in.ts'
 import type { ConsoleTarget } from './target.ts'
 
@@ -37,7 +40,8 @@ export type ConsoleOptions = {
  * cannot be read.
  */
 export function serveConsole(app: FastifyInstance, options: ConsoleOptions): AnswerUnreadable {
-  const { answer, signIn } = createAnswerer({ ...options, assets: serveAssets(app) })
+  const answerer = new Answerer({ ...options, assets: serveAssets(app) })
+  const answer = answerer.answer.bind(answerer)
   const forms = createForms(options.tokens.operate)
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -72,7 +76,7 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): Ans
       answer(request, reply, place, asked => forms.look(lookup, asked, request)),
     )
   }
-  app.get('/sign-in', signIn)
+  app.get('/sign-in', (request, reply) => answerer.signIn(request, reply))
   // A script that asks for something unknown is answered in JSON, as without a console.
   const answerBrowser: AnswerUnreadable = (request, reply) => {
     if (!request.headers.accept?.includes('text/html')) return null
@@ -80,4 +84,17 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): Ans
   }
   app.get('/*', (request, reply) => answerBrowser(request, reply) ?? reply.callNotFound())
   return answerBrowser
+}
+
+/**
+ * Says so if the address asks for an account that is neither configured here nor in what was stored: an empty list would
+ * look as if it had nothing. Null otherwise.
+ */
+async function unknownAccountNotice({ query, reader, target }: PageRequest): Promise<Html | null> {
+  const asked = query.get('account')
+  if (!asked || asked.includes('\0') || asked === EVERY_ACCOUNT || target.accounts.includes(asked))
+    return null
+  if (await isSyncedAccount(reader, asked)) return null
+  if ((await listImportedAccounts(reader)).includes(asked)) return null
+  return html`<p class="notice warn">No account is named <bdi>${asked}</bdi>.</p>`
 }

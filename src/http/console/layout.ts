@@ -1,7 +1,7 @@
 import type { Visitor } from './access.ts'
 import { type Html, html } from './html.ts'
 import { SECTIONS, type Section } from './page.ts'
-import { time } from './parts/values.ts'
+import { plainTime } from './parts/values.ts'
 import { namedInWords } from './parts/visible.ts'
 
 export type Frame = {
@@ -58,7 +58,7 @@ export function pageOf(frame: Frame, body: Html): Html {
 ${body}
 </main>
 <footer>
-<p>As of <span data-as-of>${time(new Date(), timezone)}</span>. Times in <span data-zone>${timezone}</span>. ${visitor ? accessNote(visitor, here) : null}</p>
+<p>As of <span data-as-of>${plainTime(new Date(), timezone)}</span>. Times in <span data-zone>${timezone}</span>. ${visitor ? accessNote(visitor, here) : null}</p>
 <p data-live role="status" class="visually-hidden"></p>
 </footer>
 </body>
@@ -66,7 +66,7 @@ ${body}
 }
 
 function accessNote({ access, actor }: Visitor, here: string): Html {
-  if (access === 'operate') return html`You may decide, as <bdi>${actor}</bdi>.`
+  if (access === 'operate') return html`Signed in as <bdi>${actor}</bdi>.`
   const signIn = `/sign-in?${new URLSearchParams({ to: here })}`
-  return html`You may look, as <bdi>${actor}</bdi>. <a href="${signIn}">Sign in to decide</a>`
+  return html`Read-only as <bdi>${actor}</bdi>. <a href="${signIn}">Sign in to decide</a>`
 }

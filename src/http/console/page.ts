@@ -12,7 +12,7 @@ export const SECTIONS = {
   firing: { name: 'Firing', path: '/firing' },
   imports: { name: 'Imports', path: '/imports' },
   mcp: { name: 'MCP', path: '/mcp' },
-  ledger: { name: 'Ledger', path: '/ledger' },
+  ledger: { name: 'Activity', path: '/ledger' },
 } as const
 export type Section = keyof typeof SECTIONS
 
@@ -46,7 +46,7 @@ export type Page = {
   readonly section: Section
   /** `operate` for recipients of imports. */
   readonly access: Access
-  /** Null: there is no such thing. */
+  /** Null if there is no such thing. */
   render(request: PageRequest): Promise<View | null>
 }
 
@@ -59,8 +59,10 @@ export type Confirmation = {
   readonly button: string
   /** For what cannot be undone. */
   readonly isDangerous?: boolean
-  /** Where a person goes who does not want it. */
+  /** Where "Cancel" leads. */
   readonly back: string
+  /** Instead of "Cancel", where that is what the button does. */
+  readonly backWords?: string
 }
 
 /** A decision: GET asks for confirmation, POST carries it out. Only for those who may operate. */
@@ -70,16 +72,16 @@ export type Action = {
   readonly section: Section
   /** The page of what it is about. */
   backFrom(params: PageRequest['params']): string
-  /** Null: there is no such thing. `goTo`: there is nothing to decide any more, and this page says why. */
+  /** Null if there is no such thing. `goTo` if nothing is left to decide, and that page says why. */
   confirm(request: PageRequest): Promise<Confirmation | { readonly goTo: string } | null>
   /**
-   * Does it, and records it in the audit with `by`, as the last that it asks Postgres for. Returns the path to go to, or null if there is no such thing. Throws an
-   * error with a `message` for people, and `whatToDo` if there is a remedy.
+   * Does it, and records it in the audit with `by`, as its last statement. Returns the path to go to, or null if there is no
+   * such thing. Throws an error with a `message` for people, and `whatToDo` if there is a remedy.
    */
   act(request: PageRequest, by: ActedBy, form: URLSearchParams): Promise<string | null>
 }
 
-/** What a page with a form shows that asks something and changes nothing. */
+/** A page with a form that asks something and changes nothing. */
 export type LookupView = {
   readonly title: string
   /** What is asked for: the fields of the form, and words before them. */
@@ -91,7 +93,7 @@ export type LookupView = {
 }
 
 /**
- * A question about what must be in no address, history or log, such as a recipient: GET shows a form, POST the form and
+ * A question about something that must be in no address, history or log, such as a recipient: GET shows a form, POST the form and
  * what was found. Only for those who may operate, and guarded as an action is.
  */
 export type Lookup = {
@@ -102,10 +104,10 @@ export type Lookup = {
   look(request: PageRequest, form: URLSearchParams | null): Promise<LookupView | null>
 }
 
-/** The state of a thing does not allow what was asked, or has changed since. The message says so, and what is so now. */
+/** The state of a thing does not allow what was asked, or has changed since. The message says so, with the current state. */
 export class NotPossible extends Error {
   override readonly name = 'NotPossible'
-  /** Where the thing can be looked at. */
+  /** The page of the thing. */
   readonly back: string
 
   constructor(message: string, back: string, options?: ErrorOptions) {
@@ -127,9 +129,7 @@ export function parsedQuery<Shape extends z.ZodObject>(
   const given = Object.fromEntries([...query].filter(([, value]) => value !== ''))
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(shape.shape, name) && !OF_EVERY_LIST.includes(name)) {
-      throw new BadQuery(
-        `The address is wrong: this page knows no parameter of this name: ${name.slice(0, 50)}.`,
-      )
+      throw new BadQuery(`The address is wrong: this page has no parameter named ${name.slice(0, 50)}.`)
     }
     if (value.includes('\0')) throw new BadQuery(`The address is wrong: ${name}: it contains U+0000.`)
   }
@@ -139,7 +139,7 @@ export function parsedQuery<Shape extends z.ZodObject>(
   throw new BadQuery(`The address is wrong: ${issue?.path.join('.') || 'a parameter'}: ${issue?.message}.`)
 }
 
-/** What a value that is wrong should be, unless the shape says it itself. */
+/** What a wrong value should be, unless the shape says it itself. */
 function wordsOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_value':
@@ -147,7 +147,7 @@ function wordsOf(issue: z.core.$ZodRawIssue): string {
     case 'too_big':
       return `it is longer than ${issue.maximum} characters`
     default:
-      return 'this page cannot read its value'
+      return 'its value is not valid'
   }
 }
 
@@ -159,9 +159,10 @@ export function asksForAll(query: URLSearchParams): boolean {
 /** The place in a list, and the zone of times that a browser adds to a form. */
 const OF_EVERY_LIST = ['after', 'zone']
 
-const MAX_ID = 2n ** 63n - 1n
+/** Of a run, an import or an event. */
+export const MAX_ID = 2n ** 63n - 1n
 
-/** The number of a run, an import, an event: null if the text is none. */
+/** The number of a run, an import or an event; null if the text is not one. */
 export function idOf(text: string | undefined): bigint | null {
   if (!/^\d{1,19}$/.test(text ?? '')) return null
   const id = BigInt(text ?? '')

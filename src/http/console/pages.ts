@@ -1,30 +1,41 @@
 import type { Action, Lookup, Page } from './page.ts'
-import { CHANGES_PAGES } from './pages/changes.ts'
-import { FIRING_PAGES } from './pages/firing.ts'
-import { HOLD_PAGE } from './pages/hold.ts'
+import { at } from './pages/at.ts'
+import { audit } from './pages/audit.ts'
+import { calls } from './pages/calls.ts'
+import { changes } from './pages/changes.ts'
+import { compare } from './pages/compare.ts'
+import { events } from './pages/events.ts'
+import { firing } from './pages/firing.ts'
+import { firingLoad } from './pages/firing-load.ts'
+import { firingNoisy } from './pages/firing-noisy.ts'
+import { firingSilenced } from './pages/firing-silenced.ts'
+import { firingWhen } from './pages/firing-when.ts'
+import { hold } from './pages/hold.ts'
 import { HOLD_ACTIONS } from './pages/hold-actions.ts'
-import { HOLD_PAGES } from './pages/holds.ts'
-import { IMPORT_PAGES } from './pages/import.ts'
+import { holds } from './pages/holds.ts'
+import { importPage } from './pages/import.ts'
 import { IMPORT_ACTIONS } from './pages/import-actions.ts'
 import { recipientLookup } from './pages/import-recipient.ts'
-import { IMPORTS_PAGES } from './pages/imports.ts'
-import { LEDGER_PAGES } from './pages/ledger.ts'
-import { MCP_PAGES } from './pages/mcp.ts'
-import { NOW_PAGES } from './pages/now.ts'
-import { SCHEDULE_ACTIONS, SCHEDULE_PAGES } from './pages/schedules.ts'
+import { imports } from './pages/imports.ts'
+import { servers, teams, tools } from './pages/mcp.ts'
+import { mcpChanges } from './pages/mcp-changes.ts'
+import { mcpRisks } from './pages/mcp-risks.ts'
+import { now } from './pages/now.ts'
+import { rule } from './pages/rule.ts'
+import { run } from './pages/run.ts'
+import { runs } from './pages/runs.ts'
+import { SCHEDULE_ACTIONS, schedules } from './pages/schedules.ts'
+import { server } from './pages/server.ts'
+import { snapshots } from './pages/snapshots.ts'
 
-/** Every page. */
+/** Every page, section by section. */
 export const PAGES: readonly Page[] = [
-  ...NOW_PAGES,
-  ...CHANGES_PAGES,
-  ...FIRING_PAGES,
-  ...IMPORTS_PAGES,
-  ...IMPORT_PAGES,
-  ...LEDGER_PAGES,
-  ...SCHEDULE_PAGES,
-  ...HOLD_PAGES,
-  HOLD_PAGE,
-  ...MCP_PAGES,
+  now,
+  ...[changes, compare, at, rule],
+  ...[firing, firingNoisy, firingWhen, firingSilenced, firingLoad],
+  ...[imports, importPage],
+  ...[servers, tools, mcpChanges, mcpRisks, teams, server],
+  ...[runs, run, calls, schedules, snapshots, holds, hold, events, audit],
 ]
 
 /** Every decision that the console can carry out. */

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { Secret } from '#src/model/secret.ts'
-import { isToken } from '../token.ts'
+import { isToken } from '../token-guard.ts'
 import type { Tokens, Visitor } from './access.ts'
 
 /*
@@ -53,7 +53,7 @@ function nameAt(port: number | undefined): string {
   return `ferry-${port}`
 }
 
-/** A code in an address that signs in whoever uses it first. Nobody can guess it, so nothing slows down who tries. */
+/** A code in an address that signs in whoever uses it first. */
 export type OneTimeCode = {
   readonly path: string
   /** True for the first use. */

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import type { Limit } from '#src/model/limit.ts'
-import type { NotifySettings } from '#src/model/notify-settings.ts'
+import type { NotifySettings } from '#src/model/settings.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import type { Readiness } from '../readiness.ts'
 import type { Approvals } from './approvals.ts'

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { findAll, Int8 } from '#src/db/rows.ts'
 import { RESOLVED_AS_SENT } from '#src/imports/sending/pause.ts'
 import { IS_DECIDABLE, IS_UNCERTAIN } from '#src/imports/uncertain.ts'
 
@@ -8,11 +9,10 @@ import { IS_DECIDABLE, IS_UNCERTAIN } from '#src/imports/uncertain.ts'
 export type Resolution = 'sent' | 'resend'
 
 /** In SQL, what a decision needs to know of batch `b`. */
-const DECIDED = `b.id, b.from_line as "fromLine", b.to_line as "toLine", b.rows, cardinality(b.set_aside) as "setAside",
-  b.call_id as call`
+const DECIDED = `b.id, b.from_line, b.to_line, b.rows, cardinality(b.set_aside) as set_aside, b.call_id as call`
 
 const DecidedBatch = z.object({
-  id: z.string().transform(BigInt),
+  id: Int8,
   /** The lines of the file from its first row to its last. */
   fromLine: z.string(),
   toLine: z.string(),
@@ -27,13 +27,14 @@ const DecidedBatch = z.object({
 export type DecidedBatch = z.infer<typeof DecidedBatch>
 
 /** Returns the uncertain batches of an import, or one of them if it is uncertain, as a decision would be about them. */
-export async function listDecidable(pool: Pool, id: bigint, batchId: bigint | null): Promise<DecidedBatch[]> {
-  const { rows } = await pool.query(
+export function listDecidable(pool: Pool, id: bigint, batchId: bigint | null): Promise<DecidedBatch[]> {
+  return findAll(
+    pool,
+    DecidedBatch,
     `select ${DECIDED} from ferry.import_batches b
      where b.state not in ('sent', 'split') and ${IS_DECIDABLE} and import_id = $1 and ($2::bigint is null or id = $2)`,
     [id, batchId],
   )
-  return DecidedBatch.array().parse(rows)
 }
 
 /** Names the doubt about these batches: another batch, or another call of one of them, gives another name. */
@@ -48,19 +49,20 @@ export function doubtAbout(batches: readonly DecidedBatch[]): string {
  *
  * Rows set aside of a batch that was sent are still to be rejected.
  */
-export async function decideBatches(
+export function decideBatches(
   client: PoolClient,
   id: bigint,
   as: Resolution,
   batchId: bigint | null,
 ): Promise<DecidedBatch[]> {
-  const { rows } = await client.query(
+  return findAll(
+    client,
+    DecidedBatch,
     `update ferry.import_batches b set ${as === 'sent' ? SENT : RESEND}, message = coalesce($3::text, message)
      where ${IS_UNCERTAIN} and state <> 'in flight' and import_id = $1 and ($2::bigint is null or id = $2)
      returning ${DECIDED}`,
     [id, batchId, as === 'sent' ? RESOLVED_AS_SENT : null],
   )
-  return DecidedBatch.array().parse(rows)
 }
 
 /** `sent_at` is when the platform was called, if that is known. */

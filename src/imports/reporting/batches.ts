@@ -1,26 +1,27 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { findAll } from '#src/db/rows.ts'
 import { BATCH_STATES } from '#src/imports/states.ts'
 import { IS_CLAIM_EXPIRED, IS_DECIDABLE } from '#src/imports/uncertain.ts'
 
 const BatchRow = z.object({
   id: z.string(),
-  from_line: z.string(),
-  to_line: z.string(),
+  fromLine: z.string(),
+  toLine: z.string(),
   rows: z.number(),
   state: z.enum(BATCH_STATES),
   resends: z.number(),
   uncertain: z.boolean(),
-  claimed_at: z.date().nullable(),
-  /** When the last call of it began, whatever came of that; null if none was made. */
-  called_at: z.date().nullable(),
-  sent_at: z.date().nullable(),
-  http_status: z.number().nullable(),
-  error_code: z.string().nullable(),
-  /** Of every call made for it that was answered, in the order they were made. */
-  request_ids: z.array(z.string()),
   /** How many calls had rows of it in them, those of the batches it was split from too. */
   calls: z.number(),
+  claimedAt: z.date().nullable(),
+  /** When its last call began, whatever the outcome; null if none was made. */
+  calledAt: z.date().nullable(),
+  sentAt: z.date().nullable(),
+  httpStatus: z.number().nullable(),
+  errorCode: z.string().nullable(),
+  /** Of every call made for it that was answered, in the order they were made. */
+  requestIds: z.array(z.string()),
 })
 export type BatchRow = Readonly<z.infer<typeof BatchRow>>
 
@@ -42,13 +43,14 @@ const COLUMNS = `b.id, b.from_line, b.to_line, b.rows,
         select count(*)::int from source s join ferry.platform_calls c on c.batch_id = s.id) as calls`
 
 /** Returns the batches of an import in the order of their lines, without those that were split. */
-export async function listBatches(client: PoolClient, id: bigint): Promise<BatchWithWords[]> {
-  const { rows } = await client.query(
+export function listBatches(client: PoolClient, id: bigint): Promise<BatchWithWords[]> {
+  return findAll(
+    client,
+    BatchWithWords,
     `select ${COLUMNS}, b.message from ferry.import_batches b
      where b.import_id = $1 and b.state <> 'split' order by b.from_line`,
     [id],
   )
-  return BatchWithWords.array().parse(rows)
 }
 
 /** Which batches of an import are wanted: all, those that are not sent, or those that a person may decide about. */
@@ -62,18 +64,19 @@ const CHOSEN: Readonly<Record<BatchChoice, string>> = {
   uncertain: `b.state not in ('sent', 'split') and ${IS_DECIDABLE}`,
 }
 
-/** Returns so many of the batches of an import that begin before a line, the last lines first: they are the latest. */
-export async function listBatchesBefore(
+/** Returns the batches of an import that begin before a line, the last lines first: they are the latest. */
+export function listBatchesBefore(
   pool: Pool,
   id: bigint,
   { choice = 'all', before = null, limit }: { choice?: BatchChoice; before?: bigint | null; limit: number },
 ): Promise<BatchRow[]> {
-  const { rows } = await pool.query(
+  return findAll(
+    pool,
+    BatchRow,
     `select ${COLUMNS} from ferry.import_batches b
      where b.import_id = $1 and ${CHOSEN[choice]} and b.from_line < $2 order by b.from_line desc limit $3`,
     [id, before ?? MAX_LINE, limit],
   )
-  return BatchRow.array().parse(rows)
 }
 
 const MAX_LINE = 2n ** 63n - 1n
@@ -84,9 +87,9 @@ export async function importsOfBatches(
   batches: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   if (batches.length === 0) return new Map()
-  const { rows } = await pool.query<{ id: string; import_id: string }>(
-    'select id, import_id from ferry.import_batches where id = any ($1::bigint[])',
-    [batches],
-  )
-  return new Map(rows.map(row => [row.id, row.import_id]))
+  const text = 'select id, import_id from ferry.import_batches where id = any ($1::bigint[])'
+  const found = await findAll(pool, ImportOfBatch, text, [batches])
+  return new Map(found.map(({ id, importId }) => [id, importId]))
 }
+
+const ImportOfBatch = z.object({ id: z.string(), importId: z.string() })

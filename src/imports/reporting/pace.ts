@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { isHeldInSql } from '#src/db/lease-rows.ts'
+import { findAll, findMaybe } from '#src/db/rows.ts'
 import { SILENT_AFTER_MS } from '#src/db/workers.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
 import { isOlderActiveInSql, leaseNameInSql } from '#src/imports/page.ts'
@@ -35,21 +36,23 @@ export const PACE_OVER_MS = 180_000
 
 /** Reads by indexes alone: an import may have tens of thousands of batches. Throws `ImportNotFound`. */
 export async function loadPace(pool: Pool, id: bigint): Promise<Pace> {
-  const { rows } = await pool.query(
+  const pace = await findMaybe(
+    pool,
+    Pace,
     `select
-       b.left + ceil(greatest(i.recipients - i.batched, 0)::numeric / least(i.batch_rows, i.most_rows))::int
-         as "batchesLeft",
-       least(i.batch_rows, i.most_rows) as "batchRows",
-       extract(epoch from now() - q.at)::float8 * 1000 as "queuedForMs",
-       s.rows as "rowsSent", b.in_flight as "inFlight",
-       least(coalesce(extract(epoch from now() - f.at)::float8 * 1000, 0), $2) as "paceMs",
-       ${isHeldInSql(leaseNameInSql('i'))} as "hasWorker",
-       exists (select from ferry.workers w where w.seen_at > now() - $3 * interval '1 ms') as "isAnyWorkerAlive",
+       b.left + ceil(greatest(i.recipients - i.batched, 0)::numeric / least(i.batch_rows, i.max_rows))::int
+         as batches_left,
+       least(i.batch_rows, i.max_rows) as batch_rows,
+       extract(epoch from now() - q.at)::float8 * 1000 as queued_for_ms,
+       s.rows as rows_sent, b.in_flight,
+       least(coalesce(extract(epoch from now() - f.at)::float8 * 1000, 0), $2) as pace_ms,
+       ${isHeldInSql(leaseNameInSql('i'))} as has_worker,
+       exists (select from ferry.workers w where w.seen_at > now() - $3 * interval '1 ms') as is_any_worker_alive,
        (select min(older.id) from ferry.imports older where ${isOlderActiveInSql('older', 'i')}) as behind,
-       greatest(extract(epoch from i.retry_at - now())::float8 * 1000, 0) as "backOffMs",
+       greatest(extract(epoch from i.retry_at - now())::float8 * 1000, 0) as back_off_ms,
        (select b.error_code from ferry.import_batches b
         where b.import_id = i.id and b.error_code is not null and b.claimed_at is not null
-        order by b.claimed_at desc limit 1) as "backOffCode"
+        order by b.claimed_at desc limit 1) as back_off_code
      from ferry.imports i
      cross join lateral (
        select count(*)::int as left, count(*) filter (where b.state = 'in flight')::int as in_flight
@@ -68,7 +71,28 @@ export async function loadPace(pool: Pool, id: bigint): Promise<Pace> {
      where i.id = $1`,
     [id, PACE_OVER_MS, SILENT_AFTER_MS],
   )
-  const [pace] = Pace.array().parse(rows)
   if (!pace) throw new ImportNotFound(id)
   return pace
+}
+
+/** One minute of an account's imports. */
+const ThroughputMinute = z.object({
+  minute: z.date(),
+  /** Calls that began in it, and rows that the platform accepted with them: not those that a person says were sent. */
+  calls: z.number(),
+  rows: z.number(),
+  /** Calls that its limit allows in a minute; null if no worker has written that yet. */
+  allowed: z.number().nullable(),
+})
+export type ThroughputMinute = Readonly<z.infer<typeof ThroughputMinute>>
+
+/** Returns the last hour of an account's imports, the oldest minute first. Minutes without a call are not in it. */
+export function loadThroughput(pool: Pool, account: string): Promise<ThroughputMinute[]> {
+  return findAll(
+    pool,
+    ThroughputMinute,
+    `select minute, calls, rows, allowed from ferry.import_throughput(date_trunc('minute', now()) - interval '59 minutes')
+     where account = $1 order by minute`,
+    [account],
+  )
 }

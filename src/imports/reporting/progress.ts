@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { type LimitState, loadLimitState } from '#src/db/limit-state.ts'
+import { type LimitState, loadLimitState } from '#src/db/limits.ts'
 import { estimateMs } from '#src/imports/estimate.ts'
 import { type ImportSummary, isActive, isEnded } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'

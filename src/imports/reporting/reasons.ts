@@ -1,9 +1,10 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { findAll } from '#src/db/rows.ts'
 import { LEFT_OUT_KINDS, REJECT_ORIGINS } from '#src/imports/states.ts'
 
 /** Why rows of an import are not sent, and how many. */
-export const ReasonRow = z.object({
+const ReasonRow = z.object({
   kind: z.enum(['rejected', ...LEFT_OUT_KINDS]),
   /** Null for what was left out. */
   origin: z.enum(REJECT_ORIGINS).nullable(),
@@ -16,11 +17,26 @@ export type ReasonRow = Readonly<z.infer<typeof ReasonRow>>
 export const MAX_COUNTED_REASONS = 10_000
 
 /** Returns why rows are not sent, the most frequent reason first, counted in the first `MAX_COUNTED_REASONS`. Readers may do so. */
-export async function listReasons(pool: Pool, id: bigint): Promise<ReasonRow[]> {
-  const { rows } = await pool.query(
-    `select kind, rejected_by as origin, reason, rows from ferry.import_reasons where import = $1
+export function listReasons(pool: Pool, id: bigint): Promise<ReasonRow[]> {
+  return findAll(
+    pool,
+    ReasonRow,
+    `select kind, rejected_by as origin, reason, rows from ferry_internal.import_reasons where import = $1
      order by rows desc, kind, reason`,
     [id],
   )
-  return ReasonRow.array().parse(rows)
+}
+
+/** Returns why rows are not sent and how many, the most frequent reason first. */
+export function countReasons(client: PoolClient, id: bigint): Promise<ReasonRow[]> {
+  return findAll(
+    client,
+    ReasonRow,
+    `select 'rejected' as kind, origin, reason, count(*)::int as rows from ferry.import_rejects
+       where import_id = $1 group by origin, reason
+     union all
+     select kind, null, reason, count(*)::int from ferry.import_left_out where import_id = $1 group by kind, reason
+     order by rows desc, kind, reason`,
+    [id],
+  )
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
 import { findInstallation } from '#src/db/installation.ts'
-import { onlyRow } from '#src/db/rows.ts'
+import { findAll, findValue, Int8 } from '#src/db/rows.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { namedIn } from '#src/imports/recipient-text.ts'
 import { BEYOND_ASCII } from '#src/imports/spellings.ts'
@@ -22,9 +22,9 @@ const RecipientRow = z.object({
   batch: z.string().nullable(),
   /** How often its batch was sent again after an uncertain outcome. */
   resends: z.number().nullable(),
-  sent_at: z.date().nullable(),
+  sentAt: z.date().nullable(),
   call: z.string().nullable(),
-  request_id: z.string().nullable(),
+  requestId: z.string().nullable(),
 })
 export type RecipientRow = Readonly<z.infer<typeof RecipientRow>>
 
@@ -32,7 +32,7 @@ export type RecipientRow = Readonly<z.infer<typeof RecipientRow>>
 const FoundRow = RecipientRow.extend({ raw: z.string().nullable() })
 type FoundRow = Readonly<z.infer<typeof FoundRow>>
 
-/** Rows of a page: so many that asking for it costs little beside reading it. */
+/** Rows per page: enough that the query costs little compared with reading its rows. */
 const PAGE = 5_000
 
 /** The batch of a row is the last unsplit one that begins at or before its line, if it reaches that far. */
@@ -66,7 +66,9 @@ const COLUMNS = 'line, recipient, state, reason, message, batch, resends, sent_a
 /** Yields what happened to every row, in the order of the file, page by page. */
 export async function* listRecipients(pool: Pool, id: bigint): AsyncGenerator<readonly RecipientRow[]> {
   for (let after = '0'; ; ) {
-    const { rows } = await pool.query(
+    const page = await findAll(
+      pool,
+      RecipientRow,
       `select ${COLUMNS} from (
          (${SENT_OR_TO_BE_SENT} and r.line > $2 order by r.line limit $3)
          union all
@@ -76,7 +78,6 @@ export async function* listRecipients(pool: Pool, id: bigint): AsyncGenerator<re
        ) t order by line limit $3`,
       [id, after, PAGE],
     )
-    const page = RecipientRow.array().parse(rows)
     const last = page.at(-1)
     if (!last) return
     yield page
@@ -92,7 +93,7 @@ export async function* listRecipients(pool: Pool, id: bigint): AsyncGenerator<re
  */
 export async function findRecipient(
   pool: Pool,
-  { id, method, purged_at }: Pick<SummaryRow, 'id' | 'method' | 'purged_at'>,
+  { id, method, purgedAt }: Pick<SummaryRow, 'id' | 'method' | 'purgedAt'>,
   address: string,
 ): Promise<RecipientRow[]> {
   const recipient = address.trim()
@@ -104,12 +105,12 @@ export async function findRecipient(
   const found: FoundRow[] = []
   for (let after = -1n; after < lastLine; after += SEARCHED_LINES) {
     const to = after + SEARCHED_LINES
-    const { rows } = await pool.query(FIND, [id, recipient, hash, BEYOND_ASCII.test(recipient), after, to])
-    found.push(...FoundRow.array().parse(rows))
+    const params = [id, recipient, hash, BEYOND_ASCII.test(recipient), after, to]
+    found.push(...(await findAll(pool, FoundRow, FIND, params)))
   }
   return found
     .filter(({ raw }) => raw === null || namedIn(raw, [{ line: 0n, recipient }]).length > 0)
-    .map(({ raw, ...row }) => (row.state === 'rejected' && purged_at === null ? { ...row, recipient } : row))
+    .map(({ raw, ...row }) => (row.state === 'rejected' && purgedAt === null ? { ...row, recipient } : row))
 }
 
 /**
@@ -129,17 +130,18 @@ const FIND = `
   order by line`
 
 /** The last line of the file that became a row; -1 if none did. */
-async function loadLastLine(pool: Pool, id: string): Promise<bigint> {
-  const { rows } = await pool.query<{ line: string }>(
+function loadLastLine(pool: Pool, id: string): Promise<bigint> {
+  return findValue(
+    pool,
+    Int8,
     `select greatest((select max(line) from ferry.import_recipients where import_id = $1),
        (select max(line) from ferry.import_left_out where import_id = $1),
-       (select max(line) from ferry.import_rejects where import_id = $1), -1) as line`,
+       (select max(line) from ferry.import_rejects where import_id = $1), -1)`,
     [id],
   )
-  return BigInt(onlyRow(rows, 'the last line of an import').line)
 }
 
-/** The words for a recipient of whom `findRecipient` has found nothing. */
+/** What to say if `findRecipient` found nothing. */
 export function nobodyFound(id: bigint, isPurged: boolean): string {
   const nobody = `import ${id} has no row of that recipient`
   return isPurged

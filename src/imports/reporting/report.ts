@@ -1,12 +1,13 @@
 import type { Pool, PoolClient } from 'pg'
-import { ImportNotFound } from '#src/imports/errors.ts'
+import { z } from 'zod'
+import { findOne } from '#src/db/rows.ts'
+import { IS_UNCERTAIN } from '#src/imports/uncertain.ts'
 import { type ImportCounts, type ImportSummary, missingOf } from '#src/model/import.ts'
 import { type BatchWithWords, listBatches } from './batches.ts'
-import { ReasonRow } from './reasons.ts'
-import { countRows, type RowCounts } from './recount.ts'
+import { countReasons, type ReasonRow } from './reasons.ts'
 import {
+  findSummaryRow,
   loadPauseWithWords,
-  loadSummaryRow,
   type PauseWithWords,
   type SummaryRow,
   summaryOf,
@@ -34,8 +35,7 @@ export type Report = {
 /** Recounts an import. Throws `ImportNotFound`. */
 export function reportImport(pool: Pool, id: bigint): Promise<Report> {
   return atOneInstant(pool, async client => {
-    const row = await loadSummaryRow(client, id)
-    if (!row) throw new ImportNotFound(id)
+    const row = await findSummaryRow(client, id)
     const counted = await countRows(client, id)
     const pause = await loadPauseWithWords(client, row)
     return {
@@ -57,19 +57,6 @@ async function atOneInstant<T>(pool: Pool, read: (client: PoolClient) => Promise
   }
 }
 
-/** Returns why rows are not sent and how many, the most frequent reason first. */
-async function countReasons(client: PoolClient, id: bigint): Promise<ReasonRow[]> {
-  const { rows } = await client.query(
-    `select 'rejected' as kind, origin, reason, count(*)::int as rows from ferry.import_rejects
-       where import_id = $1 group by origin, reason
-     union all
-     select kind, null, reason, count(*)::int from ferry.import_left_out where import_id = $1 group by kind, reason
-     order by rows desc, kind, reason`,
-    [id],
-  )
-  return ReasonRow.array().parse(rows)
-}
-
 function reportOf(
   row: SummaryRow,
   counted: RowCounts,
@@ -82,9 +69,9 @@ function reportOf(
     summary,
     file: row.file,
     method: row.method,
-    createdAt: row.created_at,
-    finishedAt: row.finished_at,
-    purgedAt: row.purged_at,
+    createdAt: row.createdAt,
+    finishedAt: row.finishedAt,
+    purgedAt: row.purgedAt,
     next: [waitsFor(row)?.why, nextInWords(row)].filter(Boolean).join(' '),
     batches,
     reasons,
@@ -112,4 +99,44 @@ function differences(kept: ImportCounts, counted: ImportCounts): string[] {
       count => `${count}: the rows give ${counted[count]}, the kept count is ${kept[count]}`,
     ),
   ]
+}
+
+/** The counts of an import that its rows give; those kept along the way must be the same. */
+const RowCounts = z.object({
+  sent: z.number(),
+  rejected: z.number(),
+  duplicate: z.number(),
+  suppressed: z.number(),
+  alreadyImported: z.number(),
+  uncertain: z.number(),
+  pending: z.number(),
+})
+export type RowCounts = Readonly<z.infer<typeof RowCounts>>
+
+/**
+ * Counts every row of an import. A recipient is counted by the batch its line is in: it is pending if it is in no batch yet,
+ * or in one that was neither sent nor is uncertain.
+ */
+export function countRows(client: PoolClient, id: bigint): Promise<RowCounts> {
+  return findOne(
+    client,
+    RowCounts,
+    `with batches as (
+       select b.state, ${IS_UNCERTAIN} as is_uncertain,
+         (select count(*) from ferry.import_recipients r
+          where r.import_id = b.import_id and r.line between b.from_line and b.to_line) as rows
+       from ferry.import_batches b where b.import_id = $1 and b.state <> 'split'
+     )
+     select coalesce(sum(rows) filter (where state = 'sent'), 0)::int as sent,
+       coalesce(sum(rows) filter (where is_uncertain), 0)::int as uncertain,
+       coalesce(sum(rows) filter (where state <> 'sent' and not is_uncertain), 0)::int
+         + (select count(*)::int from ferry.import_recipients r
+            where r.import_id = $1 and r.line > (select batched_to from ferry.imports where id = $1)) as pending,
+       (select count(*)::int from ferry.import_rejects where import_id = $1) as rejected,
+       (select count(*)::int from ferry.import_left_out where import_id = $1 and kind = 'duplicate') as duplicate,
+       (select count(*)::int from ferry.import_left_out where import_id = $1 and kind = 'suppressed') as suppressed,
+       (select count(*)::int from ferry.import_left_out where import_id = $1 and kind = 'already imported') as already_imported
+     from batches`,
+    [id],
+  )
 }

@@ -1,6 +1,7 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { isHeldInSql } from '#src/db/lease-rows.ts'
+import { findAll } from '#src/db/rows.ts'
 import { SILENT_AFTER_MS } from '#src/db/workers.ts'
 import { isActiveInSql, isBehindInSql, leaseNameInSql } from '#src/imports/page.ts'
 import { TAKEN_WITHIN_MS } from './why-waiting.ts'
@@ -14,7 +15,7 @@ const ActiveImport = z.object({
   failures: z.number(),
   /** Since rows of it were sent, or a person queued it. */
   idleMs: z.number(),
-  /** Whether a live worker has its account, or some process is sending it. */
+  /** Whether some process is sending it, or will: a live worker has its account, and did not leave the lease of a dead one. */
   hasWorker: z.boolean(),
 })
 export type ActiveImport = Readonly<z.infer<typeof ActiveImport>>
@@ -35,13 +36,11 @@ export function whyStuck({ failures, idleMs, hasWorker }: ActiveImport): WhyStuc
 
 /** Returns the active imports that are stuck, the oldest first, at most `limit`. One that others go before is not. */
 export async function listStuckImports(pool: Pool, limit: number): Promise<StuckImport[]> {
-  const { rows } = await pool.query(ACTIVE, [SILENT_AFTER_MS])
-  const stuck = ActiveImport.array()
-    .parse(rows)
-    .flatMap(row => {
-      const why = whyStuck(row)
-      return why === null ? [] : { ...row, why }
-    })
+  const active = await findAll(pool, ActiveImport, ACTIVE, [SILENT_AFTER_MS, TAKEN_WITHIN_MS])
+  const stuck = active.flatMap(row => {
+    const why = whyStuck(row)
+    return why === null ? [] : { ...row, why }
+  })
   return stuck.slice(0, limit)
 }
 
@@ -53,7 +52,7 @@ export async function isAnyImportActive(pool: Pool): Promise<boolean> {
   return rowCount === 1
 }
 
-/** By indexes alone. A worker of an earlier version does not say which accounts it has: it may have any. */
+/** By indexes alone. */
 const ACTIVE = `
   select i.id, i.account, i.failures, i.recipients - i.sent - i.uncertain as pending,
     extract(epoch from clock_timestamp() - greatest(
@@ -63,11 +62,35 @@ const ACTIVE = `
          and a.action in ('confirm', 'resume', 'resolve')),
       (select b.sent_at from ferry.import_batches b
        where b.import_id = i.id and b.state = 'sent' order by b.sent_at desc limit 1)
-    ))::float8 * 1000 as "idleMs",
+    ))::float8 * 1000 as idle_ms,
     ${isHeldInSql(leaseNameInSql('i'))} or exists (
       select from ferry.workers w
       where w.seen_at > clock_timestamp() - $1 * interval '1 ms'
-        and (w.accounts = '{}' or i.account = any (w.accounts))) as "hasWorker"
+        and i.account = any (w.accounts))
+      and not exists (
+        select from ferry.leases lost
+        where lost.name = ${leaseNameInSql('i')} and lost.expires_at <= clock_timestamp() - $2 * interval '1 ms') as has_worker
   from ferry.imports i
   where i.finished_at is null and ${isActiveInSql('i')} and not ${isBehindInSql('i')}
   order by i.id`
+
+/** How far an import is that runs, and whether its calls fail. */
+const RunningImport = z.object({
+  id: z.string(),
+  sent: z.number(),
+  toBeSent: z.number(),
+  /** Calls in a row, up to the last one, that failed for other reasons than their content. */
+  failures: z.number(),
+})
+export type RunningImport = Readonly<z.infer<typeof RunningImport>>
+
+/** Returns imports that run, first those whose last call failed, then the oldest; at most `limit`. */
+export function listRunningImports(client: Pool | PoolClient, limit: number): Promise<RunningImport[]> {
+  return findAll(
+    client,
+    RunningImport,
+    `select id, sent, recipients as to_be_sent, failures from ferry.imports
+     where finished_at is null and status = 'running' order by failures = 0, id limit $1`,
+    [limit],
+  )
+}

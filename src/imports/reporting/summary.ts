@@ -1,41 +1,42 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { findAll, findColumn, findMaybe } from '#src/db/rows.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
 import { IS_NOT_COUNTED_YET } from '#src/imports/uncertain.ts'
 import { IMPORT_STATUSES, type ImportSummary, ON_UNCERTAIN } from '#src/model/import.ts'
 
 /** An import with its counts of rows, as the database returns it: numbers beyond 32 bits are text. */
-const SummaryRow = z.object({
+export const SummaryRow = z.object({
   id: z.string(),
   account: z.string(),
-  page_id: z.string(),
+  pageId: z.string(),
   method: z.string(),
   status: z.enum(IMPORT_STATUSES),
   file: z.string(),
-  created_at: z.date(),
-  staged_at: z.date().nullable(),
-  confirmed_at: z.date().nullable(),
-  finished_at: z.date().nullable(),
-  purged_at: z.date().nullable(),
+  createdAt: z.date(),
+  stagedAt: z.date().nullable(),
+  confirmedAt: z.date().nullable(),
+  finishedAt: z.date().nullable(),
+  purgedAt: z.date().nullable(),
   read: z.number(),
   sent: z.number(),
   rejected: z.number(),
   duplicate: z.number(),
   suppressed: z.number(),
-  already_imported: z.number(),
+  alreadyImported: z.number(),
   uncertain: z.number(),
   pending: z.number(),
-  /** Pause once so many rows have been sent; null: it does not. */
-  first_rows: z.number().nullable(),
-  on_uncertain: z.enum(ON_UNCERTAIN),
+  /** Pause once this many rows have been sent; null: no pause. */
+  firstRows: z.number().nullable(),
+  onUncertain: z.enum(ON_UNCERTAIN),
   batches: z.number(),
   requests: z.number(),
-  duration_ms: z.number(),
-  pause_code: z.string().nullable(),
-  pause_http_status: z.number().nullable(),
-  pause_request_id: z.string().nullable(),
-  pause_message: z.string().nullable(),
-  pause_what_to_do: z.string().nullable(),
+  durationMs: z.number(),
+  pauseCode: z.string().nullable(),
+  pauseHttpStatus: z.number().nullable(),
+  pauseRequestId: z.string().nullable(),
+  pauseMessage: z.string().nullable(),
+  pauseWhatToDo: z.string().nullable(),
 })
 export type SummaryRow = Readonly<z.infer<typeof SummaryRow>>
 
@@ -43,19 +44,20 @@ export type SummaryRow = Readonly<z.infer<typeof SummaryRow>>
  * Made of the counts kept with the import, and of the few batches whose claim has expired and is not ended yet. `batches`
  * are those made, without those split since, and, until the import has ended, those still to be made.
  */
-const SUMMARIES = `
+export const SUMMARIES = `
   select i.id, i.account, i.page_id, i.method, i.status, i.file, i.created_at, i.staged_at, i.confirmed_at,
-    i.finished_at, i.purged_at, i.first_rows, i.on_uncertain, i.read, i.sent, i.rejected, i.duplicate, i.suppressed, i.already_imported, i.uncertain + b.lost as uncertain,
+    i.finished_at, i.purged_at, i.first_rows, i.on_uncertain, i.read, i.sent, i.rejected, i.duplicate, i.suppressed,
+    i.already_imported, i.uncertain + b.lost as uncertain,
     i.recipients - i.sent - i.uncertain - b.lost as pending,
     i.batches + case when i.finished_at is null
-      then ceil((i.recipients - i.batched)::numeric / least(i.batch_rows, i.most_rows))::int else 0 end as batches,
+      then ceil((i.recipients - i.batched)::numeric / least(i.batch_rows, i.max_rows))::int else 0 end as batches,
     i.requests,
     round(extract(epoch from
         coalesce(i.finished_at, i.rests_since, case when i.confirmed_at is null then i.staged_at end, now())
         - coalesce(i.confirmed_at, i.created_at)) * 1000 - i.rested_ms)::float8 as duration_ms,
     i.pause_code,
     (select b.http_status from ferry.import_batches b
-     where b.import_id = i.id and b.state in ('ready', 'doubted', 'uncertain') and b.request_id = i.pause_request_id
+     where b.import_id = i.id and b.state in ('ready', 'suspect', 'uncertain') and b.request_id = i.pause_request_id
      limit 1) as pause_http_status,
     i.pause_request_id, i.pause_message, i.pause_what_to_do
   from ferry.imports i
@@ -69,16 +71,15 @@ export async function loadSummary(pool: Pool, id: bigint): Promise<ImportSummary
 }
 
 /** The same with everything that is stored about it. Throws `ImportNotFound`. */
-export async function findSummaryRow(pool: Pool, id: bigint): Promise<SummaryRow> {
-  const row = await loadSummaryRow(pool, id)
+export async function findSummaryRow(client: Pool | PoolClient, id: bigint): Promise<SummaryRow> {
+  const row = await loadSummaryRow(client, id)
   if (!row) throw new ImportNotFound(id)
   return row
 }
 
 /** Null if there is no import of that id. */
-export async function loadSummaryRow(client: Pool | PoolClient, id: bigint): Promise<SummaryRow | null> {
-  const { rows } = await client.query(`${SUMMARIES} where i.id = $1`, [id])
-  return SummaryRow.array().parse(rows)[0] ?? null
+export function loadSummaryRow(client: Pool | PoolClient, id: bigint): Promise<SummaryRow | null> {
+  return findMaybe(client, SummaryRow, `${SUMMARIES} where i.id = $1`, [id])
 }
 
 /** Which imports are wanted; what is left out does not narrow them. */
@@ -91,12 +92,14 @@ export type ImportFilter = {
 }
 
 /** Returns the newest imports first. */
-export async function listSummaryRows(
+export function listSummaryRows(
   pool: Pool,
   limit: number,
   { account, status, since, before }: ImportFilter = {},
 ): Promise<SummaryRow[]> {
-  const { rows } = await pool.query(
+  return findAll(
+    pool,
+    SummaryRow,
     `${SUMMARIES} where i.id in (
        select id from ferry.imports
        where ($2::text is null or account = $2) and ($3::text is null or status = $3)
@@ -105,22 +108,6 @@ export async function listSummaryRows(
      order by i.id desc`,
     [limit, account, status, since, before],
   )
-  return SummaryRow.array().parse(rows)
-}
-
-/**
- * Returns imports that wait for a person, the oldest first: staged, paused and undecided ones, and cancelled ones with
- * uncertain rows, until their recipients are purged.
- */
-export async function listWaitingRows(client: Pool | PoolClient, limit: number): Promise<SummaryRow[]> {
-  const { rows } = await client.query(
-    `${SUMMARIES} where i.finished_at is null
-         and (i.status in ('paused', 'undecided') or i.status = 'staging' and i.staged_at is not null)
-       or i.status = 'cancelled' and i.uncertain > 0 and i.purged_at is null
-     order by i.id limit $1`,
-    [limit],
-  )
-  return SummaryRow.array().parse(rows)
 }
 
 /** The keys in the order that is promised to scripts. */
@@ -128,19 +115,19 @@ export function summaryOf(row: SummaryRow): ImportSummary {
   return {
     import: BigInt(row.id),
     account: row.account,
-    page: BigInt(row.page_id),
+    page: BigInt(row.pageId),
     status: row.status,
     read: row.read,
     sent: row.sent,
     rejected: row.rejected,
     duplicate: row.duplicate,
     suppressed: row.suppressed,
-    alreadyImported: row.already_imported,
+    alreadyImported: row.alreadyImported,
     uncertain: row.uncertain,
     pending: row.pending,
     batches: row.batches,
     requests: row.requests,
-    durationMs: row.duration_ms,
+    durationMs: row.durationMs,
   }
 }
 
@@ -159,11 +146,11 @@ export type PauseReport = {
 export function pauseReportOf(row: SummaryRow): PauseReport | null {
   if (row.status !== 'paused') return null
   return {
-    code: row.pause_code,
-    httpStatus: row.pause_http_status,
-    requestId: row.pause_request_id,
-    message: row.pause_message,
-    whatToDo: row.pause_what_to_do,
+    code: row.pauseCode,
+    httpStatus: row.pauseHttpStatus,
+    requestId: row.pauseRequestId,
+    message: row.pauseMessage,
+    whatToDo: row.pauseWhatToDo,
   }
 }
 
@@ -180,10 +167,12 @@ export async function loadPauseWithWords(
 ): Promise<PauseWithWords | null> {
   const pause = pauseReportOf(row)
   if (pause === null) return null
-  const { rows } = await client.query<{ message: string | null }>(
+  const [platformMessage = null] = await findColumn(
+    client,
+    z.string().nullable(),
     `select message from ferry.import_batches
      where import_id = $1 and request_id = $2 and state <> 'split' order by call_id desc limit 1`,
     [row.id, pause.requestId],
   )
-  return { ...pause, platformMessage: rows[0]?.message ?? null }
+  return { ...pause, platformMessage }
 }

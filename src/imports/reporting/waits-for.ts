@@ -1,45 +1,78 @@
+import type { Pool, PoolClient } from 'pg'
+import { findAll } from '#src/db/rows.ts'
 import { nextSteps } from '#src/imports/next-steps.ts'
-import { FIRST_ROWS_SENT } from '#src/imports/pause-codes.ts'
 import { STAGED_FOR_MS } from '#src/imports/staging/expire.ts'
+import { FIRST_ROWS_SENT } from '#src/imports/states.ts'
 import { counted } from '#src/model/counted.ts'
+import { IMPORT_STATUSES, isActive, isEnded } from '#src/model/import.ts'
+import { isAllowed } from '#src/model/import-moves.ts'
 import { type NextStep, stepsInWords } from '#src/model/next-step.ts'
 import { codeAside } from '#src/model/reason.ts'
-import type { SummaryRow } from './summary.ts'
+import { SUMMARIES, SummaryRow } from './summary.ts'
+
+/** What an import may wait for, the most likely first. */
+const DECISIONS = ['confirm', 'resume', 'resolve'] as const
 
 /** Why an import waits for a person, without a recipient. */
 export type WaitsFor = {
-  readonly decision: 'confirm' | 'resume' | 'resolve'
+  readonly decision: (typeof DECISIONS)[number]
   /** A sentence or two. */
   readonly why: string
   /** When the decision is taken from the person; null: never. */
   readonly until: Date | null
-  /** The commands that decide. */
-  readonly steps: readonly NextStep[]
 }
 
-/** Returns what an import waits for a person for; null if it does not wait. */
+/** Returns what an import waits for a person for; null if it does not wait. A purged one does not. */
 export function waitsFor(row: SummaryRow): WaitsFor | null {
-  const { status, staged_at, purged_at, pause_code, pause_message, uncertain } = row
-  const steps = stepsOf(row)
-  if (status === 'staging' && staged_at !== null) {
-    const why = 'Its file has been checked. Nothing is sent until somebody confirms it.'
-    // As `oldStagings` has it: the earlier of the two.
-    const since = Math.min(row.created_at.getTime(), staged_at.getTime())
-    return { decision: 'confirm', why, until: new Date(since + STAGED_FOR_MS), steps }
+  const { status, createdAt, stagedAt, purgedAt, pauseCode, pauseMessage, uncertain } = row
+  if (isActive(status) || purgedAt !== null) return null
+  const decision = DECISIONS.find(one => isAllowed(one, row))
+  switch (decision) {
+    case undefined:
+      return null
+    case 'confirm': {
+      const why = 'Its file has been checked. Nothing is sent until you confirm it.'
+      // As `oldStagings` has it: the earlier of the two.
+      const since = Math.min(createdAt.getTime(), stagedAt?.getTime() ?? Infinity)
+      return { decision, why, until: new Date(since + STAGED_FOR_MS) }
+    }
+    case 'resume': {
+      const rest = isFirstRowsApproval(row) ? ' The others wait for an approval.' : ''
+      const why = `${pauseMessage ?? 'It is paused.'}${rest || codeAside(pauseCode, pauseMessage)}`
+      return { decision, why, until: null }
+    }
+    case 'resolve': {
+      const rows = uncertain === 1 ? 'one row' : counted(uncertain, 'row')
+      const why = `${isEnded(status) ? `It is ${status}. ` : ''}No definite answer came for ${rows}: the platform may have them. Check the platform, then decide.`
+      return { decision, why, until: null }
+    }
   }
-  if (status === 'paused') {
-    const rest = pause_code === FIRST_ROWS_SENT ? ' The others wait for an approval.' : ''
-    const why = `${pause_message ?? 'It is paused.'}${rest || codeAside(pause_code, pause_message)}`
-    return { decision: 'resume', why, until: null, steps }
-  }
-  const isCancelled = status === 'cancelled' && uncertain > 0 && purged_at === null
-  if (status === 'undecided' || isCancelled) {
-    const rows = uncertain === 1 ? 'one row' : counted(uncertain, 'row')
-    const why = `${isCancelled ? 'It is cancelled. ' : ''}No definite answer came for ${rows}: the platform may have them. Somebody has to find out.`
-    return { decision: 'resolve', why, until: null, steps }
-  }
-  return null
 }
+
+/** Whether it has sent its first rows, and the others wait for somebody who has looked at them. */
+export function isFirstRowsApproval({ status, pauseCode }: SummaryRow): boolean {
+  return status === 'paused' && pauseCode === FIRST_ROWS_SENT
+}
+
+/** Returns the imports that `waitsFor` says something of, the oldest first. */
+export function listWaitingRows(client: Pool | PoolClient, limit: number): Promise<SummaryRow[]> {
+  return findAll(client, SummaryRow, `${SUMMARIES} where ${WAITS_IN_SQL} order by i.id limit $1`, [limit])
+}
+
+/** Beside its status, what a decision about row `i` of `ferry.imports` depends on; see `isAllowed`. */
+const DEPENDS_ON = {
+  confirm: 'i.staged_at is not null',
+  resume: 'true',
+  resolve: 'i.uncertain + b.lost > 0',
+} as const satisfies Record<(typeof DECISIONS)[number], string>
+
+/** `waitsFor` in SQL: the statuses come from the same table. */
+const WAITS_IN_SQL = `i.purged_at is null and (${DECISIONS.map(decision => {
+  const statuses = IMPORT_STATUSES.filter(
+    status => !isActive(status) && isAllowed(decision, { status, stagedAt: new Date(0), uncertain: 1 }),
+  )
+  return `i.status in (${statuses.map(status => `'${status}'`).join(', ')}) and ${DEPENDS_ON[decision]}`
+}).join(' or ')})`
 
 /** Says what a person may do about an import; empty if nothing waits for one. */
 export function nextInWords(row: SummaryRow): string {
@@ -50,13 +83,6 @@ export function nextInWords(row: SummaryRow): string {
 }
 
 /** What a person may do about an import, see `nextSteps`. */
-export function stepsOf({
-  id,
-  status,
-  uncertain,
-  rejected,
-  pause_code,
-  purged_at,
-}: SummaryRow): readonly NextStep[] {
-  return nextSteps({ id, status, uncertain, rejected, pauseCode: pause_code, isPurged: purged_at !== null })
+export function stepsOf(row: SummaryRow): readonly NextStep[] {
+  return nextSteps({ ...row, pauseCode: row.pauseCode, isPurged: row.purgedAt !== null })
 }

@@ -1,4 +1,4 @@
-import type { LimitState } from '#src/db/limit-state.ts'
+import type { LimitState } from '#src/db/limits.ts'
 import { counted } from '#src/model/counted.ts'
 import type { Pace } from './pace.ts'
 

@@ -1,12 +1,14 @@
-import type { PoolClient } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { findAll, findMaybe, Int8 } from '#src/db/rows.ts'
 import { suspectsInSql } from './import-state.ts'
 import { isProven } from './reject-rows.ts'
+import { isAsked } from './suspects.ts'
 
 export const BatchInFlight = z.object({
-  id: z.string().transform(BigInt),
+  id: Int8,
   rows: z.number(),
-  setAside: z.array(z.string().transform(BigInt)),
+  setAside: z.array(Int8),
   proven: z.number(),
   /** Whether it was uncertain before this call. */
   uncertain: z.boolean(),
@@ -16,35 +18,67 @@ export const BatchInFlight = z.object({
   lastCode: z.string().nullable(),
   /** See `SentBatch`. */
   refusedAlone: z.string().nullable(),
+  /** Whether a person was asked about its only row, and resumed the import. */
+  asked: z.boolean(),
 })
 export type BatchInFlight = Readonly<z.infer<typeof BatchInFlight>>
 
-const COLUMNS = `b.id, b.rows, b.set_aside as "setAside", b.uncertain,
+const COLUMNS = `b.id, b.rows, b.set_aside, b.uncertain,
   (select count(*)::int from unnest(b.set_aside) line where ${isProven('b.reasons', 'line')}) as proven, b.call_id is not null as called,
-  coalesce(b.error_code, (select p.error_code from ferry.import_batches p where p.id = b.parent_id)) as "lastCode",
-  case when b.rows = 1 then (select r.value ->> 'code' from jsonb_each(b.reasons) r limit 1) end as "refusedAlone"`
+  coalesce(b.error_code, (select p.error_code from ferry.import_batches p where p.id = b.parent_id)) as last_code,
+  case when b.rows = 1 then (select r.value ->> 'code' from jsonb_each(b.reasons) r limit 1) end as refused_alone,
+  ${isAsked('b.reasons')} as asked`
 
 /** The rows of the import that were refused alone are counted with it. */
 const ClaimedBatch = BatchInFlight.extend({ suspects: z.number() })
 type ClaimedBatch = Readonly<z.infer<typeof ClaimedBatch>>
 
 /** Locks the batch of a claim. Null if the claim was reclaimed meanwhile: then its outcome changes nothing. */
-export async function findClaimed(client: PoolClient, claim: string): Promise<ClaimedBatch | null> {
-  const { rows } = await client.query(
+export function findClaimed(client: PoolClient, claim: string): Promise<ClaimedBatch | null> {
+  return findMaybe(
+    client,
+    ClaimedBatch,
     `select ${COLUMNS}, ${suspectsInSql('b.import_id')} as suspects from ferry.import_batches b
      where b.claim = $1 and b.state = 'in flight' for update of b`,
     [claim],
   )
-  return ClaimedBatch.array().parse(rows)[0] ?? null
 }
 
 /** Locks the batches of an import whose claims have expired. */
-export async function findExpired(client: PoolClient, importId: bigint): Promise<BatchInFlight[]> {
-  const { rows } = await client.query(
+export function findExpired(client: PoolClient, importId: bigint): Promise<BatchInFlight[]> {
+  return findAll(
+    client,
+    BatchInFlight,
     `select ${COLUMNS} from ferry.import_batches b
-     where b.import_id = $1 and ferry.is_expired_claim(b.state, b.claim_ends_at, clock_timestamp())
+     where b.import_id = $1 and ferry_internal.is_expired_claim(b.state, b.claim_ends_at, clock_timestamp())
      order by b.id for update of b`,
     [importId],
   )
-  return BatchInFlight.array().parse(rows)
+}
+
+const BatchRow = z.object({
+  line: Int8,
+  recipient: z.string(),
+  all: z.boolean(),
+  componentIds: z.array(z.string()),
+  locale: z.string(),
+})
+export type BatchRow = Readonly<z.infer<typeof BatchRow>>
+
+/**
+ * The rows of a batch that are to be sent: those set aside are left out. Looked up by their range (OFFSET keeps the
+ * planner from joining them, for which it would read every row of the import).
+ */
+export function loadRows(pool: Pool, batchId: bigint): Promise<BatchRow[]> {
+  return findAll(
+    pool,
+    BatchRow,
+    `select r.line, r.recipient, r."all", coalesce(r.component_ids, '{}') as component_ids, r.locale
+     from ferry.import_batches b
+     cross join lateral (
+       select * from ferry.import_recipients r
+       where r.import_id = b.import_id and r.line between b.from_line and b.to_line offset 0) r
+     where b.id = $1 and r.line <> all (b.set_aside) order by r.line`,
+    [batchId],
+  )
 }

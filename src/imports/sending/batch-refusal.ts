@@ -7,7 +7,7 @@ import type { Refusal, RefusalKind } from '#src/platform/refusal.ts'
  *   uncertain   the platform may have done what was asked
  *   too-large   fewer rows may be accepted
  *   rows        the fault may be in a row
- *   import      the fault is in what all rows have in common: a person is to look
+ *   import      the fault is in what all rows have in common: a person must check
  */
 export type BatchRefusal = 'for-now' | 'uncertain' | 'too-large' | 'rows' | 'import'
 

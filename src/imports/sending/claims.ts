@@ -3,10 +3,10 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import type { Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { onlyRow } from '#src/db/rows.ts'
+import { findOne, Int8 } from '#src/db/rows.ts'
 import { MAX_BATCH_BYTES, ROW_OVERHEAD_BYTES } from '#src/imports/estimate.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
-import { guardedMs, type Limit } from '#src/model/limit.ts'
+import { guardedMs, type Limit, POLL_SOON_MS } from '#src/model/limit.ts'
 import { type Moment, momentNow } from '#src/model/moment.ts'
 import type { Permit } from '#src/platform/throttle.ts'
 import { LARGEST_FIRST_AFTER } from './decide.ts'
@@ -21,7 +21,7 @@ export type ClaimContext = {
   readonly lease: Pick<Lease, 'name' | 'token'>
   readonly limit: Limit
   readonly arrivalBoundMs: number
-  /** After so long, a claim without an outcome counts as uncertain. */
+  /** After this time, a claim without an outcome counts as uncertain. */
   readonly claimMs: number
 }
 
@@ -41,6 +41,20 @@ export type ClaimResult =
   /** Nothing is left to claim, see `endImport`; or the lease or the claim is not the caller's any more. */
   | { readonly what: 'exhausted' | 'lost' }
 
+/** However long the wait, the import may be paused meanwhile. */
+const MAX_POLL_MS = 1_000
+
+/** Returns after how many milliseconds to ask again for what was not available. */
+export function pollAfterMs({
+  waitMs,
+  pollSoon,
+}: {
+  readonly waitMs: number
+  readonly pollSoon?: boolean
+}): number {
+  return Math.max(1, Math.min(waitMs, pollSoon ? POLL_SOON_MS : MAX_POLL_MS))
+}
+
 /** Made by `newClaim` or `newPermit`. */
 export type ClaimRequest = {
   readonly claim: string
@@ -59,7 +73,7 @@ export function newPermit(claim: string): ClaimRequest {
   return { claim, isAgain: true, askedAt: momentNow() }
 }
 
-/** Imports that wait for permits of one limit take turns; one that has not asked for so long does not wait any more. */
+/** Imports that wait for permits of one limit take turns; one that has not asked for this long no longer waits. */
 const TURN_LAPSES_MS = 2_000
 
 /** How often a waiting import notes that it still waits: often enough that its turn does not lapse. */
@@ -81,9 +95,11 @@ export async function claimBatch(context: ClaimContext, request: ClaimRequest): 
   }
 }
 
-async function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRow> {
-  const { rows } = await context.pool.query<ClaimRow>(
-    `select * from ferry.claim_batch(p_import => $1, p_lease => $2, p_token => $3, p_claim => $4, p_again => $5,
+function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRow> {
+  return findOne(
+    context.pool,
+    ClaimRow,
+    `select * from ferry_internal.claim_batch(p_import => $1, p_lease => $2, p_token => $3, p_claim => $4, p_again => $5,
        p_limit_key => $6, p_max_calls => $7, p_window_ms => $8, p_arrival_bound_ms => $9, p_claim_ms => $10,
        p_max_bytes => $11, p_row_overhead_bytes => $12, p_largest_first_after => $13, p_turn_lapses_ms => $14,
        p_note_waiting_every_ms => $15)`,
@@ -105,7 +121,6 @@ async function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<C
       NOTE_WAITING_EVERY_MS,
     ],
   )
-  return ClaimRow.parse(onlyRow(rows, 'ferry.claim_batch'))
 }
 
 function resultOf(
@@ -116,11 +131,11 @@ function resultOf(
   switch (row.what) {
     case 'claimed': {
       const call = { account, operation: 'import-subscribers', runId: null } as const
-      const permit = { callId: row.call_id, call, askedAt }
-      return { what: 'claimed', claim: { batchId: row.batch_id, claim, permit } }
+      const permit = { callId: row.callId, call, askedAt }
+      return { what: 'claimed', claim: { batchId: row.batchId, claim, permit } }
     }
     case 'wait':
-      return { what: 'wait', waitMs: row.wait_ms, pollSoon: row.poll_soon }
+      return { what: 'wait', waitMs: row.waitMs, pollSoon: row.pollSoon }
     case 'turn':
       return { what: 'wait', waitMs: ASK_AFTER_TURN_MS, pollSoon: true }
     default:
@@ -129,8 +144,8 @@ function resultOf(
 }
 
 const ClaimRow = z.discriminatedUnion('what', [
-  z.object({ what: z.literal('claimed'), batch_id: z.coerce.bigint(), call_id: z.coerce.bigint() }),
-  z.object({ what: z.literal('wait'), wait_ms: z.number(), poll_soon: z.boolean() }),
+  z.object({ what: z.literal('claimed'), batchId: Int8, callId: Int8 }),
+  z.object({ what: z.literal('wait'), waitMs: z.number(), pollSoon: z.boolean() }),
   z.object({ what: z.literal('turn') }),
   z.object({ what: z.literal('exhausted') }),
   z.object({ what: z.literal('expired') }),
@@ -162,10 +177,10 @@ export async function removeCall(
     claim,
     callId,
   ])
-  await client.query('select ferry.release_call($1, $2)', [importId, callId])
+  await client.query('select ferry_internal.release_call($1, $2)', [importId, callId])
 }
 
 /** Gives up a claim with which nothing was sent, and its permit: the batch is as if it had never been claimed. */
 export async function releaseUnsent({ pool, importId }: ClaimContext, claim: string): Promise<void> {
-  await pool.query('select ferry.release_claim($1, $2)', [importId, claim])
+  await pool.query('select ferry_internal.release_claim($1, $2)', [importId, claim])
 }

@@ -21,7 +21,7 @@ import type {
  *   not sent
  *   500, 502, 504, no JSON, no answer, an      uncertain: sent again, or held for a person
  *   answer that breaks the contract
- *   413                                        halved; one row is a reject, or a suspect until a call is accepted
+ *   413                                        halved; one row is a reject, or a suspect as long as no call was accepted
  *   400 that names recipients                  again without them
  *   400 that names the page                    again once a person has resumed the import
  *   any other 400                              halved; one row is a suspect, or a reject if it was one before
@@ -31,8 +31,9 @@ import type {
  *
  * A suspect is a row that was refused alone. The fault may be the page's, so it is sent alone once more: after a call was
  * accepted that began after the refusal, or, when nothing else is left to send, if other rows of a batch that was refused with
- * it were accepted after that. Refused again with the same code, it is a reject. A row that was named is one too once the rest
- * of its batch is accepted, but with a code that may mean the page it has to be refused alone as well.
+ * it were accepted after that. If not, the import is paused, and it is sent again once a person has resumed it. Refused again
+ * with the same code, it is a reject. A row that was named is one too once the rest of its batch is accepted, but with a code
+ * that may mean the page it has to be refused alone as well.
  */
 
 /** Refusals in a row that may be the fault of a row: after so many the fault is taken to be the import's. */
@@ -60,9 +61,6 @@ export const MAX_FAILURES = 10
 
 /** An import is paused once the platform has rejected more than this share of its rows, and more rows than its limit. */
 export const MAX_REJECTED_SHARE = 0.01
-
-/** The limit of a new import. A person who resumes it after that pause raises it, see `pausedForRejects`. */
-export const FIRST_MAX_REJECTS = 10
 
 const FIRST_BACK_OFF_MS = 1_000
 const MAX_BACK_OFF_MS = 60_000
@@ -101,10 +99,10 @@ export function resendsUncertain(onUncertain: OnUncertain, status: ImportStatus)
 
 /**
  * Decides about the suspects when nothing else is left to send: `retried` of them are sent once more, since the platform has
- * accepted the rows around them. If that is none, the fault may not be theirs, and the import is paused.
+ * accepted the rows around them. If that is none, the fault may not be theirs, and a person is asked by a pause.
  */
 export function decideSuspects(state: ImportState, retried: number): ImportDecision {
-  return retried === 0 ? paused(unchanged(state), 'unaccepted') : unchanged(state)
+  return retried === 0 ? paused(unchanged(state), 'suspects') : unchanged(state)
 }
 
 function accepted({ setAside, proven, rows }: SentBatch, state: ImportState): Decision {
@@ -142,7 +140,8 @@ function tooLarge(batch: SentBatch, refusal: Refusal, state: ImportState): Decis
   }
   if (batch.rows === 1) {
     const alone = { ...next, maxRows: null }
-    return state.accepted === 0 ? { ...alone, disposition: { to: 'suspect' } } : rejected(batch, alone, state)
+    const isFirst = state.accepted === 0 && batch.refusedAlone !== refusal.code
+    return isFirst ? { ...alone, disposition: { to: 'suspect' } } : rejected(batch, alone, state)
   }
   const maxRows = Math.max(1, Math.min(Math.floor(sent / 2), state.maxRows ?? sent))
   const split: Disposition = { to: 'split', resent: !certain }

@@ -8,7 +8,7 @@ export type SentBatch = {
   readonly proven: number
   /**
    * The code with which its only row was refused alone before. Since then a call was accepted, or nothing else was left to
-   * send. Null for any other batch.
+   * send and a person resumed the import. Null for any other batch.
    */
   readonly refusedAlone: string | null
 }
@@ -21,7 +21,7 @@ export type PlatformResponse =
       readonly refusal: Refusal
       /** The lines sent whose recipient the message names. */
       readonly namedLines: readonly bigint[]
-      /** Whether the message is about the page, and nothing of a row, and did not say so of this batch before. */
+      /** Whether the message is about the page, and nothing of a row: a person must check before anything is decided about the row. */
       readonly isWrongPage: boolean
     }
 
@@ -52,7 +52,7 @@ export type Disposition =
   | { readonly to: 'uncertain' | 'suspect' | 'rejected' }
 
 /** Why an import is paused. `platform`: its message is the reason. `pause.ts` has the sentences of the others. */
-export type PauseCause = 'platform' | 'page' | 'failures' | 'unaccepted' | 'rejects'
+export type PauseCause = 'platform' | 'page' | 'failures' | 'unaccepted' | 'suspects' | 'rejects'
 
 /** What becomes of an import. */
 export type ImportDecision = Pick<

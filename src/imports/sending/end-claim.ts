@@ -10,7 +10,7 @@ const STATES = {
   ready: 'ready',
   uncertain: 'uncertain',
   split: 'split',
-  suspect: 'doubted',
+  suspect: 'suspect',
   rejected: 'rejected',
 } as const satisfies Record<Disposition['to'], BatchState>
 
@@ -43,10 +43,10 @@ export async function endClaim(
       details.message,
     ],
   )
-  if (end.to === 'split') await client.query('select ferry.split_batch($1)', [batch.id])
+  if (end.to === 'split') await client.query('select ferry_internal.split_batch($1)', [batch.id])
   if (end.to === 'uncertain') {
     await client.query(
-      `select ferry.carve_batch(id, $2) from ferry.import_batches where id = $1 and set_aside <> '{}'`,
+      `select ferry_internal.carve_batch(id, $2) from ferry.import_batches where id = $1 and set_aside <> '{}'`,
       [batch.id, batch.uncertain],
     )
   }

@@ -1,11 +1,10 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool } from 'pg'
 import { z } from 'zod'
-import { onlyRow } from '#src/db/rows.ts'
+import type { Pause } from '#src/imports/move-import.ts'
 import { isSamePage } from '#src/imports/page.ts'
-import type { Exclusion } from './exclusion.ts'
-import { leaveOutSent } from './leave-out-sent.ts'
-import { findHeldElsewhere, markMaybeSent } from './mark-maybe-sent.ts'
-import type { Pause } from './pause.ts'
+import { MAY_BE_SENT } from '#src/imports/sent-elsewhere.ts'
+import { type Exclusion, findHeldElsewhere, leaveOutSent, markMaybeSent } from './exclusion.ts'
+import { readAcrossImports } from './pages.ts'
 
 /*
  * What other imports have sent to the page meanwhile, found by an import that starts or continues: it leaves out the
@@ -29,19 +28,24 @@ export type ExclusionResult = {
   readonly held: Pause | null
 }
 
-const Found = z.object({ found: z.boolean() })
-
-/** Whether a call of another import of the page may still be in flight. */
-export async function isAnotherInFlight(client: PoolClient, importId: bigint): Promise<boolean> {
-  const { rows } = await client.query(
-    `select exists (
-       select from ferry.imports i
-       join ferry.imports o on ${isSamePage('i', 'o')} and o.id <> i.id
-       join ferry.import_batches b on b.import_id = o.id and b.state = 'in flight'
-       where i.id = $1) as found`,
+/**
+ * Whether other imports have sent anything to the page since the last pass, or may have. If not, there is nothing to find, and
+ * the rows of the import, which may be millions, need not be read.
+ */
+async function isAnySentSince(pool: Pool, { importId }: Exclusion): Promise<boolean> {
+  const found = await readAcrossImports(
+    pool,
+    z.unknown(),
+    `select from ferry.imports i
+     join ferry.imports o on ${isSamePage('i', 'o')} and o.id <> i.id
+     cross join lateral (
+       select b.* from ferry.import_batches b
+       where b.import_id = o.id and (b.state = 'sent' or ${MAY_BE_SENT} or b.resends > 0)
+         and (b.call_id <= i.excluded_to_call) is not true limit 1) b
+     where i.id = $1 limit 1`,
     [importId],
   )
-  return Found.parse(onlyRow(rows, 'looking for calls in flight')).found
+  return found.length > 0
 }
 
 /**
@@ -50,6 +54,7 @@ export async function isAnotherInFlight(client: PoolClient, importId: bigint): P
  * are the latest.
  */
 export async function excludeAlreadySent(pool: Pool, exclusion: Exclusion): Promise<ExclusionResult> {
+  if (!(await isAnySentSince(pool, exclusion))) return { isWhole: true, held: null }
   if (!exclusion.isUpdate && !(await leaveOutSent(pool, exclusion))) return STOPPED
   const held = await findHeldElsewhere(pool, exclusion)
   if (held) return { isWhole: true, held }

@@ -1,10 +1,13 @@
 import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
 import { inTransaction } from '#src/db/pool.ts'
-import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
-import { continueOrEnd } from './continue-or-end.ts'
-import { lockPage } from './lock-page.ts'
+import { findAll, Int8 } from '#src/db/rows.ts'
+import { lockForMove } from '#src/imports/move-import.ts'
+import { lockPage } from '#src/imports/page.ts'
+import { WORKER_LOST_CODE } from '#src/model/run.ts'
 import type { ResponseDetails } from './pause.ts'
-import { endSetAside } from './set-aside.ts'
+import { endSetAside } from './reject-rows.ts'
+import { moveResolved } from './remainder.ts'
 
 /** A definite answer to a call of which the claim has ended without one. */
 export type LateAnswer = {
@@ -21,21 +24,23 @@ export type LateAnswer = {
 export function persistLateAnswer(pool: Pool, importId: bigint, late: LateAnswer): Promise<void> {
   return inTransaction(pool, async client => {
     await lockPage(client, importId)
-    const { rows } = await client.query<LateBatch>(
+    const batches = await findAll(
+      client,
+      LateBatch,
       `update ferry.import_batches b set ${late.isAccepted ? SENT : REFUSED},
          http_status = $4, error_code = $5, request_id = $6, message = $7
        where b.import_id = $1 and b.call_id = $2 and b.error_code = $3 and b.state in ('uncertain', 'ready')
          and ($8 or b.uncertain)
-       returning b.id, cardinality(b.set_aside) as "setAside", b.resends > 0 as "wasUncertain"`,
+       returning b.id, cardinality(b.set_aside) as set_aside, b.resends > 0 as was_uncertain`,
       [importId, late.callId, WORKER_LOST_CODE, ...valuesOf(late.details), late.isAccepted],
     )
-    if (rows.length === 0) return
-    if (late.isAccepted) await recordAcceptance(client, importId, rows)
-    await continueOrEnd(client, importId)
+    if (batches.length === 0) return
+    if (late.isAccepted) await recordAcceptance(client, importId, batches)
+    await moveResolved(client, await lockForMove(client, importId), null)
   })
 }
 
-type LateBatch = { readonly id: string; readonly setAside: number; readonly wasUncertain: boolean }
+const LateBatch = z.object({ id: Int8, setAside: z.number(), wasUncertain: z.boolean() })
 
 /** A batch that was to be sent again, and was not, has not been resent. */
 const SENT = `state = 'sent', uncertain = false, sent_at = clock_timestamp(),
@@ -48,11 +53,11 @@ const REFUSED = `state = 'ready', resends = resends - (b.state = 'ready')::int,
 async function recordAcceptance(
   client: PoolClient,
   importId: bigint,
-  batches: readonly LateBatch[],
+  batches: readonly z.infer<typeof LateBatch>[],
 ): Promise<void> {
   await client.query('update ferry.imports set accepted = accepted + 1 where id = $1', [importId])
   for (const { id, setAside, wasUncertain } of batches) {
-    if (setAside > 0) await endSetAside(client, importId, BigInt(id), wasUncertain)
+    if (setAside > 0) await endSetAside(client, importId, id, wasUncertain)
   }
 }
 

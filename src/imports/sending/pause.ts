@@ -1,6 +1,7 @@
-import { FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/pause-codes.ts'
+import type { Pause } from '#src/imports/move-import.ts'
+import { FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/states.ts'
 import { counted } from '#src/model/counted.ts'
-import { WORKER_LOST_CODE } from '#src/model/worker-lost.ts'
+import { WORKER_LOST_CODE } from '#src/model/run.ts'
 import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
 import { MAX_FAILURES, MAX_REJECTED_SHARE } from './decide.ts'
 import type { PauseCause } from './decision.ts'
@@ -9,15 +10,6 @@ import type { PauseCause } from './decision.ts'
  * Every sentence that says why an import is paused, what became of a batch without an answer of the platform, or why a row
  * is rejected. None holds a recipient.
  */
-
-/** Why an import is paused, and what to do about it. */
-export type Pause = {
-  /** Null if a person paused it. */
-  readonly code: string | null
-  readonly requestId: string | null
-  readonly message: string
-  readonly whatToDo: string | null
-}
 
 /** What the platform answered to a call. */
 export type ResponseDetails = {
@@ -91,7 +83,14 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
         code,
         requestId,
         message: `The platform refused many calls in a row, so the fault may not be in a row of the file. The last answer: ${message}`,
-        whatToDo: checkTheImport(rejected),
+        whatToDo: `${checkTheImport(rejected)} Then resume.`,
+      }
+    case 'suspects':
+      return {
+        code,
+        requestId,
+        message: `Only rows are left that the platform refused, each of them sent alone. As no call after that was accepted, the fault may not be in these rows. The last answer: ${message}`,
+        whatToDo: `${checkTheImport(rejected)} Then resume: rows that are refused again with the same code are rejected.`,
       }
     case 'rejects':
       return {
@@ -106,10 +105,9 @@ export function pauseOf(cause: PauseCause, last: LastRefusal | null, rejected: n
 
 function checkTheImport(rejected: number): string {
   const check = 'Check the status page, the method and the values that the message names.'
-  const resume = 'Then resume. If only rows are left that are wrong, cancel the import instead.'
   return rejected === 0
-    ? `${check} No row was rejected because of this. ${resume}`
-    : `${check} Check whether the ${rejected} rows rejected so far are really wrong. ${resume}`
+    ? `${check} No row was rejected because of this.`
+    : `${check} Check whether the ${rejected} rows rejected so far are really wrong.`
 }
 
 /** The pause of an import that was to send some rows first; of so many of them it is not known whether they arrived. */
@@ -119,12 +117,12 @@ export function firstRowsSent(id: bigint, firstRows: number, heldRows: number): 
     requestId: null,
     message:
       heldRows > 0
-        ? `The first ${firstRows} rows have been tried; whether ${heldRows} of them arrived is not known.`
+        ? `The first ${firstRows} rows have been tried; the outcome of ${heldRows} of them is unknown.`
         : `The first ${firstRows} rows have been sent.`,
     whatToDo:
       heldRows > 0
-        ? `Look at the status page, say what arrived with \`${resolveAsSent(id)}\` (or \`--as resend\`); then resume the import, or cancel it.`
-        : 'Look at the status page; then resume the import, or cancel it.',
+        ? `Check the status page, record the outcome with \`${resolveAsSent(id)}\` (or \`--as resend\`); then resume the import, or cancel it.`
+        : 'Check the status page; then resume the import, or cancel it.',
   }
 }
 
@@ -133,8 +131,8 @@ export function uncertainElsewhere(other: bigint, rows: number): Pause {
   return {
     code: 'UncertainElsewhere',
     requestId: null,
-    message: `Import ${other} may have sent ${counted(rows, 'row')} of it; the outcome is not known.`,
-    whatToDo: `Find out whether they arrived, say so with \`${resolveAsSent(other)}\` (or \`--as resend\`), then resume.`,
+    message: `Import ${other} may have sent ${counted(rows, 'row')} of it; the outcome is unknown.`,
+    whatToDo: `Check whether they arrived, record it with \`${resolveAsSent(other)}\` (or \`--as resend\`), then resume.`,
   }
 }
 

@@ -4,17 +4,15 @@ import { inTransaction } from '#src/db/pool.ts'
 import { isAboutNoRow, isAboutPage, namedIn, withoutRecipients } from '#src/imports/recipient-text.ts'
 import type { ImportCall } from '#src/platform/client.ts'
 import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
-import { findClaimed } from './batch-in-flight.ts'
+import { type BatchInFlight, type BatchRow, findClaimed } from './batch-in-flight.ts'
 import { removeCall } from './claims.ts'
 import { decide } from './decide.ts'
 import type { Disposition, ImportDecision, PlatformResponse } from './decision.ts'
 import { endClaim, keepReasons } from './end-claim.ts'
-import { lockImport, pauseActive, type SendState, updateImport } from './import-state.ts'
+import { lockImport, type SendState, stopImport, updateImport } from './import-state.ts'
 import { persistLateAnswer } from './late-answer.ts'
-import type { BatchRow } from './load-rows.ts'
 import { type LastRefusal, pauseOf, type ResponseDetails } from './pause.ts'
-import { rejectRows } from './reject-rows.ts'
-import { endSetAside } from './set-aside.ts'
+import { endSetAside, rejectRows } from './reject-rows.ts'
 import { retrySuspects } from './suspects.ts'
 
 const NOT_FOUND = 'ResourceNotFound'
@@ -57,7 +55,7 @@ function persistInTime(
     else if (call.permit) await removeCall(client, importId, claim, call.permit)
     const batch = await findClaimed(client, claim)
     if (!batch) return { state: locked, isLate: true }
-    const decision = decide(batch, responseOf(outcome, batch.lastCode), locked)
+    const decision = decide(batch, responseOf(outcome, batch), locked)
     const { disposition } = decision
     const details = detailsOf(call)
     const blamed = linesToBlame(disposition, rows)
@@ -85,16 +83,16 @@ export async function persistDecision(
   rejected: number,
 ): Promise<void> {
   await updateImport(client, importId, decision)
-  if (decision.pause) await pauseActive(client, importId, pauseOf(decision.pause, last, rejected))
+  if (decision.pause) await stopImport(client, importId, pauseOf(decision.pause, last, rejected))
 }
 
 /**
  * A person who resumes the import says that the page exists. If what was refused for the page is refused so again, the fault
- * may be in a row after all.
+ * may be in a row after all. But no row is rejected for it only because a person resumed.
  */
 function responseOf(
   { call: { answer }, rows, pageId }: CallOutcome,
-  lastCode: string | null,
+  { lastCode, asked }: Pick<BatchInFlight, 'lastCode' | 'asked'>,
 ): PlatformResponse {
   if (answer.ok) return { kind: 'accepted' }
   const { refusal } = answer
@@ -102,7 +100,7 @@ function responseOf(
   const words = refusal.message.replace(`(HTTP ${refusal.httpStatus})`, '')
   // "The status page does not exist", in any language: what was not found and is nothing of a row is the page.
   const isPage = isAboutPage(words, pageId, rows) || (refusal.code === NOT_FOUND && isAboutNoRow(words, rows))
-  const isWrongPage = refusal.code !== lastCode && isPage
+  const isWrongPage = (refusal.code !== lastCode || asked) && isPage
   return { kind: 'refused', refusal, namedLines: namedIn(words, rows), isWrongPage }
 }
 

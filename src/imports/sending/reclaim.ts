@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { findByIndex } from '#src/db/planner.ts'
 import { inTransaction } from '#src/db/pool.ts'
+import { findColumn, Int8 } from '#src/db/rows.ts'
 import { isSamePage } from '#src/imports/page.ts'
 import { IS_CLAIM_EXPIRED } from '#src/imports/uncertain.ts'
 import { findExpired } from './batch-in-flight.ts'
@@ -25,14 +26,16 @@ export function reclaimImport(pool: Pool, importId: bigint): Promise<number> {
 
 /** Ends the expired claims of all imports of a page, this one included. */
 export async function reclaimExpiredOfPage(pool: Pool, importId: bigint): Promise<void> {
-  const { rows } = await pool.query<{ id: string }>(
+  const expired = await findColumn(
+    pool,
+    Int8,
     `select distinct o.id from ferry.imports i
      join ferry.imports o on ${isSamePage('i', 'o')}
      join ferry.import_batches b on b.import_id = o.id and ${IS_CLAIM_EXPIRED}
      where i.id = $1`,
     [importId],
   )
-  await reclaimImports(pool, rows)
+  await reclaimImports(pool, expired)
 }
 
 /** SQL that says whether any claim has expired. */
@@ -40,15 +43,13 @@ export const ANY_EXPIRED_IN_SQL = `exists (select from ferry.import_batches b wh
 
 /** Ends the expired claims of all imports, whatever their status; returns how many. */
 export async function reclaimExpired(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ id: string }>(
-    `select distinct b.import_id as id from ferry.import_batches b where ${IS_CLAIM_EXPIRED}`,
-  )
-  return reclaimImports(pool, rows)
+  const ofAll = `select distinct b.import_id from ferry.import_batches b where ${IS_CLAIM_EXPIRED}`
+  return reclaimImports(pool, await findColumn(pool, Int8, ofAll))
 }
 
 /** One after another: a transaction that locked several imports could wait for one that locks them in another order. */
-async function reclaimImports(pool: Pool, imports: readonly { readonly id: string }[]): Promise<number> {
+async function reclaimImports(pool: Pool, imports: readonly bigint[]): Promise<number> {
   let reclaimed = 0
-  for (const { id } of imports) reclaimed += await reclaimImport(pool, BigInt(id))
+  for (const id of imports) reclaimed += await reclaimImport(pool, id)
   return reclaimed
 }

@@ -1,55 +1,117 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Lease } from '#src/db/leases.ts'
 import type { ImportContext } from '#src/imports/context.ts'
-import { type Claim, newClaim } from './claims.ts'
+import type { ImportStatus } from '#src/model/import.ts'
+import { type Claim, newClaim, pollAfterMs } from './claims.ts'
 import type { SendState } from './import-state.ts'
-import { maxInFlight } from './in-flight.ts'
-import { pollAfterMs } from './poll.ts'
 import { type Sender, sendBatch } from './send.ts'
 import { listWaitingImports } from './waiting-imports.ts'
-import { endOf, type WorkEnd, type WorkOptions } from './work-end.ts'
 
-/** An import that has waited for so long lets others go on, whether it has made its calls or not. */
+/**
+ * How the work on an import ended.
+ *
+ *   completed, undecided, paused, cancelled   the import's own status
+ *   yielded   another import waits for its turn
+ *   busy      another worker processes an import of this page, or did and a call of it may still be in flight
+ *   waiting   it is not confirmed, an older import of this page is sent first, or its account is not configured here
+ *   stopped   the signal aborted
+ */
+export type WorkEnd = Resting | 'yielded' | 'busy' | 'waiting' | 'stopped'
+
+type Resting = Exclude<ImportStatus, 'staging' | 'queued' | 'running'>
+
+export type WorkOptions = {
+  /** Aborted: nothing more is claimed; the work ends with the calls in flight. */
+  readonly signal: AbortSignal
+  /** Aborted: calls in flight are cut off; their outcome is uncertain. */
+  readonly cutOff?: AbortSignal
+  readonly yieldAfterCalls?: number
+}
+
+/** How the work ends on an import of this status. */
+export function endOf(status: ImportStatus): WorkEnd {
+  switch (status) {
+    case 'staging':
+    case 'queued':
+    case 'running':
+      return 'waiting'
+    default:
+      return status
+  }
+}
+
+/** An import that has waited this long lets others continue, whether it has made its calls or not. */
 const LONG_WAIT_MS = 5_000
 
 const LOOK_FOR_OTHERS_EVERY_MS = 1_000
 
-/** Claims and sends batches, several at a time. Returns once none is in flight any more. */
-export async function sendBatches(
-  { pool, accounts }: ImportContext,
-  sender: Sender,
-  started: SendState,
-  lease: Lease,
-  { signal, yieldAfterCalls = Number.POSITIVE_INFINITY }: WorkOptions,
-): Promise<WorkEnd> {
-  const inFlight = new Set<Promise<void>>()
-  let state: SendState = started
-  let calls = 0
-  let servedAtMs = performance.now()
-  let lookedAtMs = Number.NEGATIVE_INFINITY
+/** The batches of an import that are sent under its lease, several at a time. */
+export class BatchSending {
+  readonly #sender: Sender
+  readonly #lease: Lease
+  readonly #signal: AbortSignal
+  readonly #yieldAfterCalls: number | null
+  readonly #isAnyWaiting: () => Promise<boolean>
+  readonly #inFlight = new Set<Promise<void>>()
+  #state: SendState
+  /** Calls so far, when the last one was claimed, and when Postgres was last asked for other imports. */
+  #calls = 0
+  #servedAtMs = performance.now()
+  #lookedAtMs = Number.NEGATIVE_INFINITY
 
-  async function send(claim: Claim): Promise<void> {
-    state = (await sendBatch(sender, claim)) ?? state
+  constructor(
+    { pool, accounts }: ImportContext,
+    sender: Sender,
+    started: SendState,
+    lease: Lease,
+    { signal, yieldAfterCalls }: WorkOptions,
+  ) {
+    this.#sender = sender
+    this.#lease = lease
+    this.#signal = signal
+    this.#yieldAfterCalls = yieldAfterCalls ?? null
+    this.#isAnyWaiting = async () => (await listWaitingImports(pool, [...accounts.keys()])).length > 0
+    this.#state = started
+  }
+
+  /** Claims and sends batches. Returns once no call is in flight. */
+  async run(): Promise<WorkEnd> {
+    try {
+      for (;;) {
+        if (this.#signal.aborted) return 'stopped'
+        if (this.#lease.signal.aborted) return 'busy'
+        if (this.#inFlight.size >= maxInFlight(this.#state)) {
+          await Promise.race(this.#inFlight)
+          continue
+        }
+        if (await this.#isOthersTurn()) return 'yielded'
+        const end = await this.#claimNext()
+        if (end) return end
+      }
+    } finally {
+      await Promise.all(this.#inFlight)
+    }
   }
 
   /** Whether another import waits for its turn. Postgres is asked once a second at most. */
-  async function isOthersTurn(): Promise<boolean> {
+  async #isOthersTurn(): Promise<boolean> {
+    if (this.#yieldAfterCalls === null) return false
     const nowMs = performance.now()
-    const hadItsTurn = calls >= yieldAfterCalls || nowMs - servedAtMs > LONG_WAIT_MS
-    if (!Number.isFinite(yieldAfterCalls) || !hadItsTurn || nowMs - lookedAtMs < LOOK_FOR_OTHERS_EVERY_MS)
-      return false
-    lookedAtMs = nowMs
-    return (await listWaitingImports(pool, [...accounts.keys()])).length > 0
+    const hadItsTurn = this.#calls >= this.#yieldAfterCalls || nowMs - this.#servedAtMs > LONG_WAIT_MS
+    if (!hadItsTurn || nowMs - this.#lookedAtMs < LOOK_FOR_OTHERS_EVERY_MS) return false
+    this.#lookedAtMs = nowMs
+    return this.#isAnyWaiting()
   }
 
-  async function claimNext(): Promise<WorkEnd | null> {
-    const result = await sender.steps.claim(newClaim())
+  async #claimNext(): Promise<WorkEnd | null> {
+    const { steps, onWaited } = this.#sender
+    const result = await steps.claim(newClaim())
     switch (result.what) {
       case 'claimed': {
-        calls += 1
-        servedAtMs = performance.now()
-        const flight: Promise<void> = send(result.claim).finally(() => inFlight.delete(flight))
-        inFlight.add(flight)
+        this.#calls++
+        this.#servedAtMs = performance.now()
+        const flight: Promise<void> = this.#send(result.claim).finally(() => this.#inFlight.delete(flight))
+        this.#inFlight.add(flight)
         return null
       }
       case 'ended':
@@ -57,41 +119,40 @@ export async function sendBatches(
       case 'lost':
         return 'busy'
       case 'exhausted': {
-        const left = await sender.steps.end()
+        const left = await steps.end()
         if (left.what === 'ended') return endOf(left.status)
-        await waitFor(pollAfterMs(left))
+        await this.#waitFor(pollAfterMs(left))
         return null
       }
       case 'wait': {
         const sinceMs = performance.now()
-        await waitFor(pollAfterMs(result))
-        sender.onWaited?.(performance.now() - sinceMs)
+        await this.#waitFor(pollAfterMs(result))
+        onWaited?.(performance.now() - sinceMs)
         return null
       }
     }
   }
 
-  /** Waits so long, or until a call ends: its outcome may change what can be claimed. */
-  async function waitFor(ms: number): Promise<void> {
-    const over = new AbortController()
-    const stop = AbortSignal.any([over.signal, signal, lease.signal])
-    await Promise.race([delay(ms, undefined, { signal: stop }).catch(() => {}), ...inFlight])
-    over.abort()
+  async #send(claim: Claim): Promise<void> {
+    this.#state = (await sendBatch(this.#sender, claim)) ?? this.#state
   }
 
-  try {
-    for (;;) {
-      if (signal.aborted) return 'stopped'
-      if (lease.signal.aborted) return 'busy'
-      if (inFlight.size >= maxInFlight(state)) {
-        await Promise.race(inFlight)
-        continue
-      }
-      if (await isOthersTurn()) return 'yielded'
-      const end = await claimNext()
-      if (end) return end
-    }
-  } finally {
-    await Promise.all(inFlight)
+  /** Waits this long, or until a call ends: its outcome may change what can be claimed. */
+  async #waitFor(ms: number): Promise<void> {
+    const over = new AbortController()
+    const stop = AbortSignal.any([over.signal, this.#signal, this.#lease.signal])
+    await Promise.race([delay(ms, undefined, { signal: stop }).catch(() => {}), ...this.#inFlight])
+    over.abort()
   }
+}
+
+/** So that a platform that takes 10 s to answer still gets 20 calls a minute. */
+const MAX_IN_FLIGHT = 4
+
+/**
+ * Returns how many calls of an import may be in flight: one until a call was accepted, and after one that failed, because
+ * what is wrong should cost few calls.
+ */
+export function maxInFlight({ accepted, failures }: SendState): number {
+  return accepted === 0 || failures > 0 ? 1 : MAX_IN_FLIGHT
 }

@@ -5,10 +5,9 @@ import { isTransient } from '#src/model/transient-error.ts'
 import type { ImportCall, PlatformClient } from '#src/platform/client.ts'
 import type { SubscriberWire } from '#src/platform/contract.ts'
 import type { Permit } from '#src/platform/throttle.ts'
-import { type Claim, newPermit } from './claims.ts'
+import type { BatchRow } from './batch-in-flight.ts'
+import { type Claim, newPermit, pollAfterMs } from './claims.ts'
 import type { SendState } from './import-state.ts'
-import type { BatchRow } from './load-rows.ts'
-import { pollAfterMs } from './poll.ts'
 import type { Steps } from './steps.ts'
 
 /*
@@ -31,7 +30,7 @@ export type Sender = {
   /** Aborted: calls are cut off; their outcome is uncertain. */
   readonly cutOff: AbortSignal
   readonly log: Logger
-  /** Is told how long the next call has waited for its permit. */
+  /** Called with how long the next call has waited for its permit. */
   readonly onWaited?: (ms: number) => void
 }
 

@@ -1,22 +1,22 @@
 import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
 import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
 import { fenceWithLease, type Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { onlyRow } from '#src/db/rows.ts'
+import { findValue, onlyRow } from '#src/db/rows.ts'
+import { lockForMove, moveImport } from '#src/imports/move-import.ts'
+import { isSamePage } from '#src/imports/page.ts'
 import { imports } from '#src/imports/schema.ts'
-import { type ImportStatus, isActive } from '#src/model/import.ts'
-import { type ExclusionResult, excludeAlreadySent, isAnotherInFlight } from './exclude-already-sent.ts'
+import type { ImportStatus } from '#src/model/import.ts'
+import { moveOf } from '#src/model/import-moves.ts'
+import { type ExclusionResult, excludeAlreadySent } from './exclude-already-sent.ts'
 import type { Exclusion } from './exclusion.ts'
-import { lockImport, pauseActive } from './import-state.ts'
+import { lockImport, type SendState, stopImport } from './import-state.ts'
 import { reclaimExpiredOfPage } from './reclaim.ts'
 import { forgetBlame } from './suspects.ts'
 
 /** An import when the work on it begins. */
-export type Started = {
-  readonly status: ImportStatus
-  readonly accepted: number
-  readonly failures: number
-}
+export type Started = SendState & { readonly status: ImportStatus }
 
 /**
  * Starts or continues the work on an import: leaves out the recipients that other imports have sent to this page, and
@@ -66,6 +66,20 @@ function beginExclusion(
   })
 }
 
+/** Whether a call of another import of the page may still be in flight. */
+function isAnotherInFlight(client: PoolClient, importId: bigint): Promise<boolean> {
+  return findValue(
+    client,
+    z.boolean(),
+    `select exists (
+       select from ferry.imports i
+       join ferry.imports o on ${isSamePage('i', 'o')} and o.id <> i.id
+       join ferry.import_batches b on b.import_id = o.id and b.state = 'in flight'
+       where i.id = $1)`,
+    [importId],
+  )
+}
+
 /** Returns null if the exclusion is to be done again. */
 function endExclusion(
   pool: Pool,
@@ -73,49 +87,25 @@ function endExclusion(
   { isWhole, held }: ExclusionResult,
 ): Promise<Started | null> {
   return inTransaction(pool, async client => {
-    const found = await drizzleOf(client)
-      .select({
-        isValid: sql<boolean>`${imports.excluding_to_call} = ${toCall} is true`,
-        status: imports.status,
-      })
-      .from(imports)
-      .where(eq(imports.id, importId))
-      .for('update')
-    const { isValid, status } = onlyRow(found, 'ending an exclusion')
-    if (!isActive(status)) await clearExclusion(client, importId)
-    else if (!isWhole || !isValid) return null
+    const found = await lockForMove(client, importId)
+    let status = found.status
+    if ('refused' in moveOf('start', found)) await saveExclusion(client, importId, found.excluded_to_call)
+    else if (!isWhole || found.excluding_to_call !== toCall) return null
     else {
       if (status === 'queued') await forgetBlame(client, importId)
-      await setRunning(client, importId, held === null)
-      if (held) await pauseActive(client, importId, held)
+      status = (await moveImport(client, found, { event: 'start' })).status
+      await saveExclusion(client, importId, held ? null : toCall)
+      if (held) status = await stopImport(client, importId, held)
     }
     await fenceWithLease(client, lease)
-    return readStarted(client, importId)
+    return { status, accepted: found.accepted, failures: found.failures }
   })
 }
 
-async function clearExclusion(client: PoolClient, importId: bigint): Promise<void> {
-  await drizzleOf(client).update(imports).set({ excluding_to_call: null }).where(eq(imports.id, importId))
-}
-
-/** `isExcluded`: who was already sent has been left out, so that the next look need only see what was sent since. */
-async function setRunning(client: PoolClient, importId: bigint, isExcluded: boolean): Promise<void> {
+/** Up to call `excludedTo`, who was already sent has been left out: the next look need only see what was sent since. */
+async function saveExclusion(client: PoolClient, importId: bigint, excludedTo: bigint | null): Promise<void> {
   await drizzleOf(client)
     .update(imports)
-    .set({
-      started_at: sql`coalesce(${imports.started_at}, clock_timestamp())`,
-      status: 'running',
-      excluded_to_call: isExcluded ? sql`${imports.excluding_to_call}` : null,
-      excluding_to_call: null,
-    })
+    .set({ excluded_to_call: excludedTo, excluding_to_call: null })
     .where(eq(imports.id, importId))
-}
-
-async function readStarted(client: PoolClient, importId: bigint): Promise<Started> {
-  const { status, accepted, failures } = imports
-  const rows = await drizzleOf(client)
-    .select({ status, accepted, failures })
-    .from(imports)
-    .where(eq(imports.id, importId))
-  return onlyRow(rows, 'starting an import')
 }

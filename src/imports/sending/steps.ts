@@ -1,6 +1,7 @@
 import type { Lease } from '#src/db/leases.ts'
 import { retryTransient } from '#src/db/retry.ts'
 import type { Permit } from '#src/platform/throttle.ts'
+import { type BatchRow, loadRows } from './batch-in-flight.ts'
 import {
   type ClaimContext,
   type ClaimRequest,
@@ -11,7 +12,6 @@ import {
 } from './claims.ts'
 import { type EndResult, endImport } from './end-import.ts'
 import type { SendState } from './import-state.ts'
-import { type BatchRow, loadRows } from './load-rows.ts'
 import { type CallOutcome, persistOutcome } from './persist-outcome.ts'
 import { type Started, startImport } from './start.ts'
 

@@ -4,7 +4,7 @@ import { importBatches } from '#src/imports/schema.ts'
 import type { ResponseDetails } from './pause.ts'
 
 /*
- * Rows that were refused alone, and are not rejected for that yet; `decide.ts` says why. Stored as `doubted`.
+ * Rows that were refused alone, and are not rejected for that yet; `decide.ts` says why. Stored as `suspect`.
  */
 
 /**
@@ -18,22 +18,26 @@ export async function retrySuspects(
 ): Promise<void> {
   await client.query(
     `update ferry.import_batches b set state = 'ready'
-     where b.import_id = $1 and b.state = 'doubted' and $2 >
+     where b.import_id = $1 and b.state = 'suspect' and $2 >
        (select (r.value ->> 'toCall')::bigint from jsonb_each(b.reasons) r limit 1)`,
     [importId, acceptedCall],
   )
 }
 
+/** Says nothing of the page: whatever the platform accepts, it accepts this too if it is small enough. */
+const ONLY_OF_THE_ROW = 'EntityTooLarge'
+
 /**
- * Has those suspects sent once more that the page cannot be blamed for: the platform has accepted a call that was made after
- * theirs, or rows around them (a batch that held the suspect was refused with the same code, rows of it were accepted since,
+ * Has those suspects sent once more that the page cannot be blamed for: they were too large and the platform has accepted any
+ * call, it has accepted a call that was made after theirs, or rows around them (a batch that held the suspect was refused with the same code, rows of it were accepted since,
  * and none was rejected). Returns how many.
  */
 export async function retrySuspectsAmongSent(client: PoolClient, importId: bigint): Promise<number> {
   const { rowCount } = await client.query(
     `update ferry.import_batches b set state = 'ready'
-     where b.import_id = $1 and b.state = 'doubted' and (exists (
-       select from ferry.import_batches s where s.import_id = $1 and s.state = 'sent' and s.call_id > b.call_id)
+     where b.import_id = $1 and b.state = 'suspect' and (exists (
+       select from ferry.import_batches s where s.import_id = $1 and s.state = 'sent'
+         and (s.call_id > b.call_id or b.error_code = '${ONLY_OF_THE_ROW}'))
      or exists (
        with recursive around as (
          select p.* from ferry.import_batches p where p.id = b.parent_id
@@ -52,11 +56,30 @@ export async function retrySuspectsAmongSent(client: PoolClient, importId: bigin
   return rowCount ?? 0
 }
 
-/** Forgets what rows were blamed for before a pause: what was wrong may have been corrected since. */
+/** Notes that a person is asked about the suspects: the import is paused because nothing else is left to send. */
+export async function noteAsked(client: PoolClient, importId: bigint): Promise<void> {
+  await client.query(
+    `update ferry.import_batches b set reasons = (
+       select jsonb_object_agg(r.key, r.value || '{"asked": true}') from jsonb_each(b.reasons) r)
+     where b.import_id = $1 and b.state = 'suspect'`,
+    [importId],
+  )
+}
+
+/** In SQL, whether a person was asked about the only row of a batch, and resumed the import. */
+export function isAsked(reasons: string): string {
+  return `jsonb_path_exists(${reasons}, '$.*.asked')`
+}
+
+/**
+ * Forgets what rows were blamed for before a pause: what was wrong may have been corrected since. Only of suspects that the
+ * person who resumed was asked about the reason stays: refused again, they are rejects.
+ */
 export async function forgetBlame(client: PoolClient, importId: bigint): Promise<void> {
   await client.query(
-    `update ferry.import_batches set state = 'ready', set_aside = '{}', reasons = '{}'
-     where import_id = $1 and (state = 'doubted' or state = 'ready' and reasons <> '{}')`,
+    `update ferry.import_batches set state = 'ready', set_aside = '{}',
+       reasons = case when state = 'suspect' and ${isAsked('reasons')} then reasons else '{}' end
+     where import_id = $1 and (state = 'suspect' or state = 'ready' and reasons <> '{}')`,
     [importId],
   )
 }
@@ -70,7 +93,7 @@ export async function loadSuspectDetails(
   const [details] = await drizzleOf(client)
     .select({ httpStatus, errorCode, requestId, message })
     .from(importBatches)
-    .where(and(eq(importBatches.import_id, importId), sql`${importBatches.state} = 'doubted'`))
+    .where(and(eq(importBatches.import_id, importId), sql`${importBatches.state} = 'suspect'`))
     .orderBy(desc(importBatches.call_id))
     .limit(1)
   return details ?? null

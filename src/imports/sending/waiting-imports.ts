@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { isHeldInSql } from '#src/db/lease-rows.ts'
+import { findColumn, Int8 } from '#src/db/rows.ts'
 import { isActiveInSql, isBehindInSql, leaseNameInSql } from '#src/imports/page.ts'
 
 /** SQL that says whether any import is unfinished. Without one, none waits. */
@@ -9,8 +10,10 @@ export const ANY_UNFINISHED_IN_SQL = 'exists (select from ferry.imports where fi
  * Returns the imports that could be sent now and that no worker is processing, those first that were served longest ago:
  * active, the oldest of their page, not backing off.
  */
-export async function listWaitingImports(pool: Pool, accounts: readonly string[]): Promise<bigint[]> {
-  const { rows } = await pool.query<{ id: string }>(
+export function listWaitingImports(pool: Pool, accounts: readonly string[]): Promise<bigint[]> {
+  return findColumn(
+    pool,
+    Int8,
     `select i.id from ferry.imports i
      where i.finished_at is null and ${isActiveInSql('i')} and i.account = any ($1)
        and (i.retry_at <= clock_timestamp()) is not false
@@ -19,5 +22,4 @@ export async function listWaitingImports(pool: Pool, accounts: readonly string[]
      order by i.served_at nulls first, i.id`,
     [accounts],
   )
-  return rows.map(row => BigInt(row.id))
 }

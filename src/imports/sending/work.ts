@@ -1,20 +1,22 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
 import { acquireLease, LeaseLost } from '#src/db/leases.ts'
 import type { ImportContext } from '#src/imports/context.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
-import { leaseNameOf } from '#src/imports/page.ts'
-import { isActive } from '#src/model/import.ts'
+import { type ImportPage, isBehindInSql, leaseNameOf } from '#src/imports/page.ts'
+import { imports } from '#src/imports/schema.ts'
+import { type ImportStatus, isActive } from '#src/model/import.ts'
 import type { ClaimContext } from './claims.ts'
-import { findImport } from './find-import.ts'
-import { sendBatches } from './send-batches.ts'
+import { BatchSending, endOf, type WorkEnd, type WorkOptions } from './send-batches.ts'
 import { stepsOf } from './steps.ts'
-import { endOf, type WorkEnd, type WorkOptions } from './work-end.ts'
 
 /*
  * The work on one import, by one worker at a time:
  *
  *     lease ──► exclude who was already sent ──► claim ──► send ──► persist the outcome ──► claim ...
  *
- * `ferry.claim_batch` decides what is to be done next, under the lock of the import's row. So nothing remembered here
+ * `ferry_internal.claim_batch` decides what is to be done next, under the lock of the import's row. So nothing remembered here
  * matters to a pause, a cancellation, another worker, or a restart of this one.
  */
 
@@ -36,7 +38,7 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
   if (!account || head.isBehind) return 'waiting'
 
   const log = ferry.log.child({ import: id, account: head.account })
-  const lease = await acquireLease(ferry.pool, leaseNameOf(head), ferry.holder, log, LEASE_MS)
+  const lease = await acquireLease(ferry.pool, leaseNameOf(head), ferry.holder, log, { lifeMs: LEASE_MS })
   if ('heldBy' in lease) return 'busy'
   try {
     const context: ClaimContext = {
@@ -56,7 +58,7 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
     const { pageId, method } = head
     const onWaited = (ms: number) => ferry.observer?.waited(head.account, 'import-subscribers', ms)
     const sender = { steps, client, pageId, method, cutOff, log, onWaited }
-    const end = await sendBatches(ferry, sender, started, lease, options)
+    const end = await new BatchSending(ferry, sender, started, lease, options).run()
     log.debug({ end }, 'The work on the import has ended.')
     return end
   } catch (error) {
@@ -65,4 +67,22 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
   } finally {
     await lease.release()
   }
+}
+
+/** What a worker needs to know before it works on an import. */
+export type ImportHead = ImportPage & {
+  readonly status: ImportStatus
+  /** Whether an older import of the same page is sent first. */
+  readonly isBehind: boolean
+}
+
+/** Returns null if there is no import of that id. */
+export async function findImport(pool: Pool, importId: bigint): Promise<ImportHead | null> {
+  const { account, page_id: pageId, method, status } = imports
+  const isBehind = sql`${sql.raw(isBehindInSql('imports'))}`.mapWith(z.boolean().parse)
+  const [head] = await drizzleOf(pool)
+    .select({ account, pageId, method, status, isBehind })
+    .from(imports)
+    .where(eq(imports.id, importId))
+  return head ?? null
 }

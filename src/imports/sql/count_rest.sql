@@ -1,6 +1,6 @@
 -- Keeps how long an import has waited for a person, paused or undecided: this time does not count as time it took. As a
 -- trigger it sees every change of status, whoever makes it.
-CREATE OR REPLACE FUNCTION ferry.count_rest() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION ferry_internal.count_rest() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   NEW.rested_ms := OLD.rested_ms
     + coalesce(round(extract(epoch FROM clock_timestamp() - OLD.rests_since) * 1000), 0)::bigint;
@@ -9,6 +9,6 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER imports_count_rest BEFORE UPDATE OF status ON ferry.imports
-  FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION ferry.count_rest();
+  FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION ferry_internal.count_rest();
 
-COMMENT ON FUNCTION ferry.count_rest IS 'Keeps how long an import has waited for a person. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.count_rest IS 'Keeps how long an import has waited for a person. For Ferry itself.';

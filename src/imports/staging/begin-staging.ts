@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg'
 import { drizzleOf } from '#src/db/drizzle.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import { imports } from '#src/imports/schema.ts'
+import { FIRST_STATUS } from '#src/model/import-moves.ts'
 import { reserveSpace } from './disk-space.ts'
 
 /** Where staged rows go: into Ferry's tables, or for a dry run into temporary tables of the transaction. */
@@ -58,7 +59,7 @@ export async function beginStaging(
 async function insertImport(client: PoolClient, newImport: NewImport): Promise<bigint> {
   const rows = await drizzleOf(client)
     .insert(imports)
-    .values({ ...newImport, status: 'staging' })
+    .values({ ...newImport, status: FIRST_STATUS })
     .returning({ id: imports.id })
   return onlyRow(rows, 'inserting an import').id
 }

@@ -7,27 +7,10 @@ const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const TRAILER = -1
 const NULL = -1
 const TEXT_OID = 25
-/** A character of a JavaScript string takes at most so many bytes of UTF-8. */
+/** The most bytes of UTF-8 that one character of a JavaScript string takes. */
 const BYTES_A_CHARACTER = 3
 
-export type BinaryRows = {
-  /** How many bytes have been gathered. */
-  size(): number
-  /** Begins a row with what `rowStart` returned. */
-  begin(start: Buffer): void
-  /** A number that int8 holds and JavaScript exactly. */
-  integer(value: number): void
-  boolean(value: boolean): void
-  text(value: string): void
-  /** 16 bytes, as the characters of a latin1 string. */
-  uuid(bytes: string): void
-  /** Null for none. */
-  texts(values: readonly string[]): void
-  /** Returns what has been gathered, as one COPY. The buffer is valid until the next but one call. */
-  take(): Buffer
-}
-
-/** Returns what rows of so many columns begin with: the number of columns, and the int8 that is the first of each. */
+/** Returns what each row begins with: the number of columns, and the int8 that is the first of them, if any. */
 export function rowStart(columns: number, first?: bigint): Buffer {
   const start = Buffer.alloc(first === undefined ? 2 : 14)
   start.writeInt16BE(columns)
@@ -36,67 +19,85 @@ export function rowStart(columns: number, first?: bigint): Buffer {
 }
 
 /** Gathers rows in two buffers that are used in turns and grow as needed. */
-export function openBinaryRows(size: number): BinaryRows {
-  let buffer = startedBuffer(size)
-  let other = startedBuffer(size)
-  let at = SIGNATURE.length
+export class BinaryRows {
+  #buffer: Buffer
+  #other: Buffer
+  #at = SIGNATURE.length
 
-  function room(bytes: number): void {
-    if (at + bytes <= buffer.length) return
-    const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, at + bytes))
-    buffer.copy(larger, 0, 0, at)
-    buffer = larger
-  }
-  function int32(value: number): void {
-    at = buffer.writeInt32BE(value, at)
-  }
-  function text(value: string): void {
-    room(4 + value.length * BYTES_A_CHARACTER)
-    const bytes = buffer.write(value, at + 4, 'utf8')
-    buffer.writeInt32BE(bytes, at)
-    at += 4 + bytes
+  constructor(size: number) {
+    this.#buffer = startedBuffer(size)
+    this.#other = startedBuffer(size)
   }
 
-  return {
-    size: () => at - SIGNATURE.length,
-    begin(start) {
-      room(start.length)
-      at += start.copy(buffer, at)
-    },
-    integer(value) {
-      room(12)
-      int32(8)
-      int32(Math.floor(value / 2 ** 32))
-      at = buffer.writeUInt32BE(value % 2 ** 32, at)
-    },
-    boolean(value) {
-      room(5)
-      int32(1)
-      at = buffer.writeUInt8(value ? 1 : 0, at)
-    },
-    text,
-    uuid(bytes) {
-      room(20)
-      int32(16)
-      at += buffer.write(bytes, at, 16, 'latin1')
-    },
-    texts(values) {
-      room(28)
-      const length = at
-      int32(NULL)
-      if (values.length === 0) return
-      for (const word of [1, 0, TEXT_OID, values.length, 1]) int32(word)
-      for (const value of values) text(value)
-      buffer.writeInt32BE(at - length - 4, length)
-    },
-    take() {
-      room(2)
-      at = buffer.writeInt16BE(TRAILER, at)
-      const taken = buffer.subarray(0, at)
-      ;[buffer, other] = [other, buffer]
-      at = SIGNATURE.length
-      return taken
-    },
+  /** How many bytes have been gathered. */
+  get size(): number {
+    return this.#at - SIGNATURE.length
+  }
+
+  /** Begins a row with what `rowStart` returned. */
+  begin(start: Buffer): void {
+    this.#room(start.length)
+    this.#at += start.copy(this.#buffer, this.#at)
+  }
+
+  /** A number that int8 holds and JavaScript exactly. */
+  integer(value: number): void {
+    this.#room(12)
+    this.#int32(8)
+    this.#int32(Math.floor(value / 2 ** 32))
+    this.#at = this.#buffer.writeUInt32BE(value % 2 ** 32, this.#at)
+  }
+
+  boolean(value: boolean): void {
+    this.#room(5)
+    this.#int32(1)
+    this.#at = this.#buffer.writeUInt8(value ? 1 : 0, this.#at)
+  }
+
+  text(value: string): void {
+    this.#room(4 + value.length * BYTES_A_CHARACTER)
+    const bytes = this.#buffer.write(value, this.#at + 4, 'utf8')
+    this.#buffer.writeInt32BE(bytes, this.#at)
+    this.#at += 4 + bytes
+  }
+
+  /** 16 bytes, as the characters of a latin1 string. */
+  uuid(bytes: string): void {
+    this.#room(20)
+    this.#int32(16)
+    this.#at += this.#buffer.write(bytes, this.#at, 16, 'latin1')
+  }
+
+  /** Null for none. */
+  texts(values: readonly string[]): void {
+    this.#room(28)
+    const length = this.#at
+    this.#int32(NULL)
+    if (values.length === 0) return
+    for (const word of [1, 0, TEXT_OID, values.length, 1]) this.#int32(word)
+    for (const value of values) this.text(value)
+    this.#buffer.writeInt32BE(this.#at - length - 4, length)
+  }
+
+  /** Returns what has been gathered, as one COPY. The buffer is valid until the next but one call. */
+  take(): Buffer {
+    this.#room(2)
+    this.#at = this.#buffer.writeInt16BE(TRAILER, this.#at)
+    const taken = this.#buffer.subarray(0, this.#at)
+    ;[this.#buffer, this.#other] = [this.#other, this.#buffer]
+    this.#at = SIGNATURE.length
+    return taken
+  }
+
+  #room(bytes: number): void {
+    if (this.#at + bytes <= this.#buffer.length) return
+    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#at + bytes))
+    this.#buffer.copy(larger, 0, 0, this.#at)
+    this.#buffer = larger
+  }
+
+  #int32(value: number): void {
+    this.#at = this.#buffer.writeInt32BE(value, this.#at)
   }
 }
 

@@ -1,5 +1,5 @@
 import { isRounded, ROUNDED } from './checks/values.ts'
-import { openCsvReader } from './file/csv.ts'
+import { CsvReader } from './file/csv.ts'
 import { readHeader, withoutHint } from './file/csv-header.ts'
 import { readBlocks } from './file/lines.ts'
 import { openSource } from './file/source.ts'
@@ -41,9 +41,9 @@ export async function readComponentsMap(
   const blocks = readBlocks(source.content)
   const { delimiter, head } = await readHeader(blocks, path, [], null)
   const { line, rest } = withoutHint(head)
-  const read = openCsvReader({ delimiter, width: 2, columns: [0, 1] }, line, sink)
-  read(rest)
-  for await (const block of blocks) read(block)
+  const reader = new CsvReader({ delimiter, width: 2, columns: [0, 1] }, line, sink)
+  reader.read(rest)
+  for await (const block of blocks) reader.read(block)
   await source.expectUnchanged()
   return components
 }

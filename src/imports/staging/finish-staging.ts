@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { drizzleOf, eq, sql } from '#src/db/drizzle.ts'
+import { findAll } from '#src/db/rows.ts'
 import { imports } from '#src/imports/schema.ts'
 import type { Staging } from './begin-staging.ts'
 
@@ -13,18 +14,16 @@ const StagedReason = z.object({
 export type StagedReason = Readonly<z.infer<typeof StagedReason>>
 
 /** Counts the rows that are not sent by reason, the most frequent reason first. */
-export async function countReasons(
-  client: PoolClient,
-  { id, tables }: Staging,
-): Promise<readonly StagedReason[]> {
-  const { rows } = await client.query(
+export function countReasons(client: PoolClient, { id, tables }: Staging): Promise<readonly StagedReason[]> {
+  return findAll(
+    client,
+    StagedReason,
     `select 'rejected' as kind, reason, count(*)::int as rows from ${tables.rejects} where import_id = $1 group by reason
      union all
      select kind, reason, count(*)::int from ${tables.leftOut} where import_id = $1 group by kind, reason
      order by rows desc, reason`,
     [id],
   )
-  return StagedReason.array().parse(rows)
 }
 
 /** Returns how many rows the reasons of one kind are about. */

@@ -1,21 +1,27 @@
 import { bytesOfRow } from '#src/imports/estimate.ts'
 import { localeKey } from './checks/locale.ts'
 import type { RowVerdict } from './checks/row.ts'
-import type { Sink } from './file/reader.ts'
+import type { Sink } from './file/lines.ts'
 import type { OpenFile } from './file/rows.ts'
 import { openSeenBefore } from './seen-before.ts'
 import type { StagingWriter } from './staging-writer.ts'
 
 /** What is counted of rows, beside how many went to which table. */
 export type Tally = {
+  /** Rows taken so far, and the line of the last one. */
+  read: number
+  lastLine: number
+  /** Good rows, and how many bytes they have in requests. */
+  good: number
+  bytes: number
   /** Good rows from whose address something was removed. */
-  readonly unseenCharacters: number
-  readonly namesOrSeparators: number
+  unseenCharacters: number
+  namesOrSeparators: number
   /** Good rows that name components, and one of these components. */
-  readonly withComponents: number
-  readonly component: string | null
+  withComponents: number
+  component: string | null
   /** The locales of rows rejected for them (as `localeKey` returns them), with the number of rows. The first 1,000 are counted. */
-  readonly wrongLocales: ReadonlyMap<string, number>
+  readonly wrongLocales: Map<string, number>
 }
 
 /** A file has few locales; one that has many has something else in that column. */
@@ -23,41 +29,90 @@ const MAX_LOCALES = 1000
 /** The form of a locale. Anything else may be personal data. */
 const LIKE_A_LOCALE = /^[a-z]{2,3}(?:[-_][a-z\d]{2,8}){0,3}$/i
 
-export type RowSink = Sink & {
-  /** How many rows have been taken so far, the line of the last one, and how many bytes a good one has on average. */
-  taken(): {
-    readonly read: number
-    readonly lastLine: number
-    readonly bytesARow: number
-    readonly tally: Tally
-  }
-  /** Passes to the writer which recipients taken since the last call may be repeated. Call it after the last row too. */
-  findRepeated(): void
-}
-
-/** Returns the sink of a reader: it checks each row and writes it to its table. */
-export function openRowSink(
-  writer: StagingWriter,
-  check: (values: readonly unknown[]) => RowVerdict,
-  hashOf: (recipient: string) => string,
-  file: OpenFile,
-): RowSink {
-  const seenBefore = openSeenBefore()
-  const hashes: string[] = []
-  let read = 0
-  let lastLine = 0
-  let good = 0
-  let bytes = 0
-  const wrongLocales = new Map<string, number>()
-  const tally = {
+/** Checks each row that a reader finds, and writes it to its table. */
+export class RowSink implements Sink {
+  readonly #writer: StagingWriter
+  readonly #check: (values: readonly unknown[]) => RowVerdict
+  readonly #hashOf: (recipient: string) => string
+  readonly #file: OpenFile
+  readonly #seenBefore = openSeenBefore()
+  /** Of the recipients taken since `findRepeated` was called. */
+  readonly #hashes: string[] = []
+  readonly #tally: Tally = {
+    read: 0,
+    lastLine: 0,
+    good: 0,
+    bytes: 0,
     unseenCharacters: 0,
     namesOrSeparators: 0,
     withComponents: 0,
-    component: null as string | null,
-    wrongLocales,
+    component: null,
+    wrongLocales: new Map(),
   }
 
-  function count({ cleaned, componentIds }: RowVerdict & { kind: 'good' }): void {
+  constructor(
+    writer: StagingWriter,
+    check: (values: readonly unknown[]) => RowVerdict,
+    hashOf: (recipient: string) => string,
+    file: OpenFile,
+  ) {
+    this.#writer = writer
+    this.#check = check
+    this.#hashOf = hashOf
+    this.#file = file
+  }
+
+  /** What has been counted so far. */
+  get tally(): Readonly<Tally> {
+    return this.#tally
+  }
+
+  /**
+   * Passes to the writer which recipients taken since the last call may be repeated. Call it after the last row too. Many in
+   * one loop: a processor then loads several places of memory at once.
+   */
+  findRepeated(): void {
+    for (const hash of this.#hashes) if (this.#seenBefore(hash)) this.#writer.repeated(hash)
+    this.#hashes.length = 0
+  }
+
+  faultOf(values: readonly unknown[]): number | null {
+    const verdict = this.#check(values)
+    return verdict.kind === 'rejected' ? verdict.field : null
+  }
+
+  row(line: number, values: readonly unknown[], raw: string): void {
+    const verdict = this.#check(values)
+    this.#tally.read++
+    this.#tally.lastLine = line
+    if (verdict.kind === 'good') {
+      const { recipient, all, componentIds, locale } = verdict
+      const hash = this.#hashOf(recipient)
+      this.#hashes.push(hash)
+      this.#count(verdict)
+      this.#writer.recipient({ line, hash, all, componentIds, locale, recipient, raw })
+    } else if (verdict.kind === 'left out') {
+      const { reason, recipient } = verdict
+      const hash = recipient === null ? null : this.#hashOf(recipient)
+      this.#writer.leftOut({ line, reason, recipient, hash })
+    } else {
+      const { reason, message, value, field } = verdict
+      if (value !== undefined) this.#countLocale(value)
+      this.#writer.reject({ line, reason, column: this.#file.columnOf(field), message, raw })
+    }
+  }
+
+  damaged(line: number, reason: string, message: string, raw: string): void {
+    this.#tally.read++
+    this.#tally.lastLine = line
+    // Postgres cannot store U+0000: a visible character replaces it.
+    this.#writer.reject({ line, reason, column: null, message, raw: raw.replaceAll('\0', '\u2400') })
+  }
+
+  #count({ recipient, locale, cleaned, componentIds }: RowVerdict & { kind: 'good' }): void {
+    const tally = this.#tally
+    tally.good++
+    tally.bytes += bytesOfRow(recipient, locale, componentIds)
     if (cleaned === 'unseen characters') tally.unseenCharacters++
     else if (cleaned !== null) tally.namesOrSeparators++
     if (componentIds.length === 0) return
@@ -66,54 +121,11 @@ export function openRowSink(
     tally.component ??= componentIds.find(id => /^[\w-]{1,64}$/.test(id)) ?? null
   }
 
-  function countLocale(value: string): void {
+  #countLocale(value: string): void {
     if (!LIKE_A_LOCALE.test(value)) return
+    const { wrongLocales } = this.#tally
     const locale = localeKey(value)
     const before = wrongLocales.get(locale)
     if (before !== undefined || wrongLocales.size < MAX_LOCALES) wrongLocales.set(locale, (before ?? 0) + 1)
-  }
-
-  return {
-    taken: () => ({ read, lastLine, bytesARow: good === 0 ? 0 : bytes / good, tally }),
-
-    // Many in one loop: a processor then loads several places of memory at once.
-    findRepeated() {
-      for (const hash of hashes) if (seenBefore(hash)) writer.repeated(hash)
-      hashes.length = 0
-    },
-
-    faultOf(values) {
-      const verdict = check(values)
-      return verdict.kind === 'rejected' ? verdict.field : null
-    },
-
-    row(line, values, raw) {
-      const verdict = check(values)
-      read++
-      lastLine = line
-      if (verdict.kind === 'good') {
-        const { recipient, all, componentIds, locale } = verdict
-        const hash = hashOf(recipient)
-        hashes.push(hash)
-        good++
-        count(verdict)
-        bytes += bytesOfRow(recipient, locale, componentIds)
-        writer.recipient({ line, hash, all, componentIds, locale, recipient, raw })
-      } else if (verdict.kind === 'left out') {
-        const { reason, recipient } = verdict
-        writer.leftOut({ line, reason, recipient, hash: recipient === null ? null : hashOf(recipient) })
-      } else {
-        const { reason, message, value } = verdict
-        if (value !== undefined) countLocale(value)
-        writer.reject({ line, reason, column: file.columnOf(verdict.field), message, raw })
-      }
-    },
-
-    damaged(line, reason, message, raw) {
-      read++
-      lastLine = line
-      // Postgres cannot store U+0000: a visible character replaces it.
-      writer.reject({ line, reason, column: null, message, raw: raw.replaceAll('\0', '\u2400') })
-    },
   }
 }

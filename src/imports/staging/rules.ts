@@ -19,7 +19,10 @@ export async function expectStageable(path: string, options: ImportOptions): Pro
 /** Throws `FileRefused` if stdin is to be two files. */
 export function expectOneStdin(path: string, { components, suppress }: ImportOptions): void {
   if ([path, components, suppress].filter(file => file === '-').length < 2) return
-  throw new FileRefused('stdin is one file, and is named twice.', 'Name the other file by its path.')
+  throw new FileRefused(
+    'stdin is named twice, but can be read only once.',
+    'Name the other file by its path.',
+  )
 }
 
 /** Returns the rules by which rows are checked. Reads the file given by `--components`. Throws `FileRefused`. */

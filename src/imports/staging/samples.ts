@@ -1,23 +1,22 @@
 import type { PoolClient } from 'pg'
 import { z } from 'zod'
+import { findAll, Int8 } from '#src/db/rows.ts'
 import type { Staging } from './begin-staging.ts'
 
 /** How many rows are shown, of those to be sent and of the rejected ones. */
 const SAMPLES = 5
 
-const StagedSample = z
-  .object({
-    line: z.string().transform(BigInt),
-    recipient: z.string(),
-    all: z.boolean(),
-    component_ids: z.array(z.string()).nullable(),
-    locale: z.string(),
-  })
-  .transform(({ component_ids, locale, ...row }) => ({ ...row, componentIds: component_ids ?? [], locale }))
+const StagedSample = z.object({
+  line: Int8,
+  recipient: z.string(),
+  all: z.boolean(),
+  componentIds: z.array(z.string()),
+  locale: z.string(),
+})
 export type StagedSample = Readonly<z.infer<typeof StagedSample>>
 
 const RejectSample = z.object({
-  line: z.string().transform(BigInt),
+  line: Int8,
   column: z.string().nullable(),
   message: z.string(),
 })
@@ -32,19 +31,20 @@ export async function loadSamples(
   { id, tables }: Staging,
   sentBefore: number,
 ): Promise<{ readonly samples: StagedSample[]; readonly rejects: RejectSample[] }> {
-  const samples = await client.query(
-    `select line, recipient, "all", component_ids, locale from ${tables.recipients} r
+  const samples = await findAll(
+    client,
+    StagedSample,
+    `select line, recipient, "all", coalesce(component_ids, '{}') as component_ids, locale from ${tables.recipients} r
      where import_id = $1
        ${sentBefore > 0 ? 'and not exists (select from pg_temp.import_sent_before s where s.line = r.line)' : ''}
      order by line limit $2`,
     [id, SAMPLES],
   )
-  const rejects = await client.query(
+  const rejects = await findAll(
+    client,
+    RejectSample,
     `select line, "column", message from ${tables.rejects} where import_id = $1 order by line limit $2`,
     [id, SAMPLES],
   )
-  return {
-    samples: StagedSample.array().parse(samples.rows),
-    rejects: RejectSample.array().parse(rejects.rows),
-  }
+  return { samples, rejects }
 }

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { z } from 'zod'
-import { countOf } from '#src/db/rows.ts'
+import { countOf, findAll, Int8 } from '#src/db/rows.ts'
 import { isSamePage } from '#src/imports/page.ts'
 import {
   haveSameSettings,
@@ -80,7 +80,7 @@ export async function noteSentBefore(
 }
 
 const MaybeSentBefore = z.object({
-  earlierImport: z.string().transform(BigInt),
+  earlierImport: Int8,
   rows: z.number(),
   isHeld: z.boolean(),
 })
@@ -91,13 +91,15 @@ export type MaybeSentBefore = Readonly<z.infer<typeof MaybeSentBefore>>
  * Returns which other imports may have sent rows of a staged import that are not in `import_sent_before`, by the rules that
  * sending applies when the work begins. Reads only the rows of batches that may have been sent.
  */
-export async function loadMaybeSentBefore(
+export function loadMaybeSentBefore(
   client: PoolClient,
   { id, tables }: Staging,
   { account, pageId, method }: Destination,
   onUncertain: string,
 ): Promise<MaybeSentBefore[]> {
-  const { rows } = await client.query(
+  return findAll(
+    client,
+    MaybeSentBefore,
     `with others as materialized (${OTHERS}),
        maybe_sent_batches as materialized (${MAYBE_SENT}),
        maybe as materialized (
@@ -108,11 +110,10 @@ export async function loadMaybeSentBefore(
          select b.import_id, j.recipient_hash, false
          from others b join ferry.import_rejects j on j.import_id = b.import_id and j.batch_id = b.batch_id
          where b.resends > 0)
-     select m.import_id as "earlierImport", m.is_held as "isHeld", count(distinct r.line)::int as rows
+     select m.import_id as earlier_import, m.is_held, count(distinct r.line)::int as rows
      from maybe m join ${tables.recipients} r on r.recipient_hash = m.recipient_hash
      where r.import_id = $1 and not exists (select from pg_temp.import_sent_before s where s.line = r.line)
      group by m.import_id, m.is_held order by m.is_held desc, m.import_id`,
     [id, account, pageId, method, onUncertain],
   )
-  return MaybeSentBefore.array().parse(rows)
 }

@@ -4,22 +4,20 @@ import { inTransaction } from '#src/db/pool.ts'
 import { openRecipientHashBytes } from '#src/imports/recipient-hash.ts'
 import { beginStaging, type NewImport } from './begin-staging.ts'
 import { openRowCheck } from './checks/row.ts'
-import { afterDiskFull } from './disk-full.ts'
-import { isDiskFull } from './disk-space.ts'
+import { afterDiskFull, isDiskFull } from './disk-space.ts'
 import { mergeDuplicates } from './duplicates.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
 import { openSource } from './file/source.ts'
 import type { Compression } from './file/unpack.ts'
 import { analyzeRecipients, countReasons, expectNothingMissing, finishStaging } from './finish-staging.ts'
 import type { ImportOptions } from './options.ts'
-import { openRowSink } from './row-sink.ts'
+import { RowSink } from './row-sink.ts'
 import { expectOneStdin, readRules } from './rules.ts'
 import { loadSamples } from './samples.ts'
 import { loadMaybeSentBefore, noteSentBefore } from './sent-before.ts'
 import { reportOf, type StagingReport } from './staging-report.ts'
-import { openStagingWriter } from './staging-writer.ts'
-import { leaveOutSuppressed } from './suppressed-rows.ts'
-import { copySuppressions } from './suppression-list.ts'
+import { StagingWriter } from './staging-writer.ts'
+import { copySuppressions, leaveOutSuppressed } from './suppression-list.ts'
 
 /*
  * Staging: the rows of a file become an import that waits to be confirmed.
@@ -93,12 +91,12 @@ async function stage(
     if (options.suppress !== null) {
       await copySuppressions(client, options.suppress, options.method, hashOf, signal)
     }
-    const writer = openStagingWriter(client, staging)
-    const rows = openRowSink(writer, openRowCheck(rules), hashOf, file)
+    const writer = new StagingWriter(client, staging)
+    const rows = new RowSink(writer, openRowCheck(rules), hashOf, file)
     await file.readRows(rows, async () => {
       signal.throwIfAborted()
       const { totalBytes } = source
-      watch.onProgress?.({ bytes: source.bytesRead(), totalBytes, rows: rows.taken().read })
+      watch.onProgress?.({ bytes: source.bytesRead(), totalBytes, rows: rows.tally.read })
       rows.findRepeated()
       await writer.drain()
     })
@@ -108,7 +106,8 @@ async function stage(
     if (options.suppress !== null) recipients -= await leaveOutSuppressed(client, staging)
     recipients -= await mergeDuplicates(client, staging)
     const reasons = await countReasons(client, staging)
-    const { read, lastLine, bytesARow, tally } = rows.taken()
+    const { tally } = rows
+    const { read, lastLine } = tally
     expectNothingMissing(read, recipients, reasons)
     if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
     const alreadyImported = await noteSentBefore(client, staging, options)
@@ -118,11 +117,9 @@ async function stage(
       id: isDryRun ? null : staging.id,
       options,
       file: { compression: source.compression, ...file.shape() },
-      read,
       recipients: recipients - alreadyImported,
       alreadyImported,
       maybeSent,
-      bytesARow,
       tally,
       reasons,
       samples,

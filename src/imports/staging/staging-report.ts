@@ -1,5 +1,5 @@
 import { callsFor } from '#src/imports/estimate.ts'
-import { maskRecipient } from '#src/imports/mask.ts'
+import { maskRecipient } from '#src/imports/recipient-text.ts'
 import type { ImportSummary } from '#src/model/import.ts'
 import { shownColumn } from './file/header.ts'
 import { rowsOfKind, type StagedReason } from './finish-staging.ts'
@@ -22,7 +22,7 @@ export type StagingReport = {
 }
 
 export function reportOf(result: StagingResult): StagingReport {
-  const { id, options, read, recipients, alreadyImported, file } = result
+  const { id, options, recipients, alreadyImported, file, tally } = result
   const sentBefore = { kind: 'already imported', reason: 'already imported', rows: alreadyImported } as const
   const reasons = alreadyImported > 0 ? [...result.reasons, sentBefore] : result.reasons
   return {
@@ -32,7 +32,7 @@ export function reportOf(result: StagingResult): StagingReport {
       account: options.account,
       page: options.pageId,
       status: 'staging',
-      read,
+      read: tally.read,
       sent: 0,
       rejected: rowsOfKind(reasons, 'rejected'),
       duplicate: rowsOfKind(reasons, 'duplicate'),
@@ -40,7 +40,7 @@ export function reportOf(result: StagingResult): StagingReport {
       alreadyImported,
       uncertain: 0,
       pending: recipients,
-      batches: callsFor(recipients, options.batchRows, result.bytesARow),
+      batches: callsFor(recipients, options.batchRows, tally.bytes / Math.max(tally.good, 1)),
       requests: 0,
       durationMs: result.durationMs,
     },

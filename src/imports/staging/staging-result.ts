@@ -15,14 +15,11 @@ export type StagingResult = {
   readonly id: bigint | null
   readonly options: ImportOptions
   readonly file: StagedFile
-  readonly read: number
   /** Rows to be sent, without those that other imports have sent. */
   readonly recipients: number
   readonly alreadyImported: number
   readonly maybeSent: readonly MaybeSentBefore[]
-  /** Bytes of a row in a request, on average. */
-  readonly bytesARow: number
-  readonly tally: Tally
+  readonly tally: Readonly<Tally>
   readonly reasons: readonly StagedReason[]
   readonly samples: readonly StagedSample[]
   readonly rejects: readonly RejectSample[]

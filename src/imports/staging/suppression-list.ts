@@ -1,19 +1,19 @@
 import type { PoolClient } from 'pg'
+import { countOf } from '#src/db/rows.ts'
 import { hexOfHash } from '#src/imports/recipient-hash.ts'
 import { counted } from '#src/model/counted.ts'
+import type { Staging } from './begin-staging.ts'
 import { cleanAddress } from './checks/clean-address.ts'
 import { openRecipientCheck } from './checks/recipient.ts'
 import { textOf } from './checks/values.ts'
-import { copyInto } from './copy-into.ts'
-import { openCsvReader } from './file/csv.ts'
+import { CsvReader } from './file/csv.ts'
 import { fieldsOf, RECIPIENT } from './file/header.ts'
-import { readBlocks } from './file/lines.ts'
-import type { Sink } from './file/reader.ts'
+import { readBlocks, type Sink } from './file/lines.ts'
 import { openFile, readAll } from './file/rows.ts'
 import { HEAD, sniffFormat } from './file/sniff.ts'
 import { type FileSource, openSource, peek } from './file/source.ts'
 import { FileRefused } from './file-refused.ts'
-import { createSuppressions } from './suppressed-rows.ts'
+import { copyInto } from './staging-writer.ts'
 
 /** How many hashes are sent to Postgres at a time. */
 const COPY_LINES = 10_000
@@ -76,7 +76,7 @@ async function readRecipients(
   if (format === 'csv' && !isHeader && isRecipient(firstLine)) {
     await readAll(
       readBlocks(all),
-      openCsvReader({ delimiter: ',', width: 1, columns: [0] }, 1, sink),
+      new CsvReader({ delimiter: ',', width: 1, columns: [0] }, 1, sink),
       between,
     )
   } else {
@@ -116,9 +116,33 @@ function openUnreadable(name: string) {
       const more = count > named.length ? `, and ${count - named.length} more` : ''
       throw new FileRefused(
         `${counted(count, 'line')} of ${name} cannot be read: ${named.join(', ')}${more}. ` +
-          'Nothing is imported as long as some suppressed recipients are unknown.',
+          'Nothing is imported until every suppressed recipient can be read.',
         count === 1 ? 'Correct the line, or remove it.' : 'Correct these lines, or remove them.',
       )
     },
   }
+}
+
+/** Creates the table of the hashes of suppressed recipients, for this transaction. Returns the target of COPY into it. */
+export async function createSuppressions(client: PoolClient): Promise<string> {
+  await client.query(
+    'create temporary table import_suppressions (recipient_hash uuid not null) on commit drop',
+  )
+  return 'pg_temp.import_suppressions (recipient_hash) from stdin'
+}
+
+/** Moves the rows of suppressed recipients to those left out. Returns how many. */
+export async function leaveOutSuppressed(client: PoolClient, { id, tables }: Staging): Promise<number> {
+  const moved = await client.query(
+    `with gone as (
+       delete from ${tables.recipients} r
+       where r.import_id = $1
+         and exists (select from pg_temp.import_suppressions s where s.recipient_hash = r.recipient_hash)
+       returning r.line, r.recipient_hash, r.recipient
+     )
+     insert into ${tables.leftOut} (import_id, line, kind, reason, recipient_hash, recipient)
+     select $1, line, 'suppressed', 'suppression list', recipient_hash, recipient from gone`,
+    [id],
+  )
+  return countOf(moved)
 }

@@ -15,11 +15,12 @@ const STATUS_COLUMN =
 
 /** Returns what a person should know before they confirm. No warning names a person. */
 export function warningsAbout(result: StagingResult): string[] {
-  const { read, recipients, maybeSent, reasons, file, options, tally } = result
+  const { recipients, maybeSent, reasons, file, options, tally } = result
+  const { read } = tally
   const warnings: string[] = []
   const rows = (reason: string) => reasons.find(known => known.reason === reason)?.rows ?? 0
   if (read === 0) warnings.push('The file has a header and no rows.')
-  else if (recipients === 0) warnings.push('No row of the file is to be sent.')
+  else if (recipients === 0) warnings.push('No row of the file will be sent.')
   warnings.push(...maybeSent.map(aboutUncertain))
   if (rows('no locale') === read && read > 0) {
     warnings.push('No row has a locale: set one for all rows with --default-locale, such as en-US.')
@@ -117,7 +118,7 @@ function aboutStatuses({ unused, mapped }: StagedFile, from: PresetName | null):
   if (preset && !Object.keys(preset.statuses).some(status => status in mapped)) {
     const columns = Object.values<Status>(preset.statuses).map(status => status.columns[0])
     warnings.push(
-      `This does not look like an export of ${preset.product}: it has none of its columns (${columns.join(', ')}), so they leave nobody out.`,
+      `This does not look like an export of ${preset.product}: it has none of its columns (${columns.join(', ')}), so no row is left out because of them.`,
     )
   }
   const statuses = unused.filter(column => STATUS_COLUMN.test(nameOf(column)))

@@ -1,7 +1,5 @@
 CREATE OR REPLACE VIEW ferry.alert_rules AS
-  SELECT v.account, v.id, v.account_id, v.folder_id, v.name, v.labels, v.ds_type, v.enabled, v.debug_log_enabled,
-    v.cron_pattern, v.timezone, v.delay_seconds, v.creator_id, v.creator_name, v.updater_id, v.updater_name,
-    v.created_at, v.updated_at,
+  SELECT v.account, {{alert-rules v.$field, }}
     EXISTS (SELECT FROM ferry.alert_rule_firings f
             WHERE f.id = v.id AND f.account = v.account AND f.ended IS NULL) AS triggered,
     v.valid_from, v.opened_by_run, v.fingerprint, v.flags, v.altered
@@ -9,5 +7,5 @@ CREATE OR REPLACE VIEW ferry.alert_rules AS
   WHERE v.valid_to IS NULL;
 
 COMMENT ON VIEW ferry.alert_rules IS 'The current alert rules.';
-SELECT ferry.describe_columns('ferry.alert_rules', 'ferry.alert_rule_versions');
+SELECT ferry_internal.describe_columns('ferry.alert_rules', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.alert_rules.triggered IS 'Whether the rule had an active alert when it was last read.';

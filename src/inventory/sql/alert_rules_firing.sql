@@ -5,6 +5,6 @@ CREATE OR REPLACE VIEW ferry.alert_rules_firing AS
   WHERE f.ended IS NULL;
 
 COMMENT ON VIEW ferry.alert_rules_firing IS 'The rules that are firing, and since when.';
-SELECT ferry.describe_columns('ferry.alert_rules_firing', 'ferry.alert_rule_firings');
-SELECT ferry.describe_columns('ferry.alert_rules_firing', 'ferry.alert_rule_versions');
+SELECT ferry_internal.describe_columns('ferry.alert_rules_firing', 'ferry.alert_rule_firings');
+SELECT ferry_internal.describe_columns('ferry.alert_rules_firing', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.alert_rules_firing.firing_for IS 'How long it has been firing, as observed.';

@@ -1,5 +1,5 @@
 -- Called with the moment alone, so a query asks once, not for each row.
-CREATE OR REPLACE FUNCTION ferry.expect_history(at timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION ferry_internal.expect_history(at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
   IF at < ferry.history_start() THEN
@@ -9,4 +9,4 @@ BEGIN
   RETURN true;
 END $$;
 
-COMMENT ON FUNCTION ferry.expect_history IS 'True if the history is complete at a moment; else raises an error. The _as_of functions call it.';
+COMMENT ON FUNCTION ferry_internal.expect_history IS 'True if the history is complete at a moment; else raises an error. The _as_of functions call it.';

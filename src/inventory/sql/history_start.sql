@@ -3,4 +3,4 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT coalesce((SELECT starts_at FROM ferry.history), '-infinity')
 $$;
 
-COMMENT ON FUNCTION ferry.history_start IS 'From when on the history is complete: versions that ended before may have been removed. -infinity if none was.';
+COMMENT ON FUNCTION ferry.history_start IS 'The history is complete from this instant on: versions that ended earlier may have been removed. -infinity if none have been.';

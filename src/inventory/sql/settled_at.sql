@@ -9,4 +9,4 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
   )
 $$;
 
-COMMENT ON FUNCTION ferry.settled_at IS 'The instant up to which the history never changes any more, except that old versions are pruned: every later commit has later instants. Who asks again and again for what is new asks for what was observed after the last row it got and up to this instant: it misses nothing and gets nothing twice.';
+COMMENT ON FUNCTION ferry.settled_at IS 'The instant up to which the history is final, except that old versions are pruned: every later commit has later instants. To poll for changes, ask for rows observed after the last row you received and up to this instant: you miss nothing and receive nothing twice.';

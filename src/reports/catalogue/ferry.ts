@@ -31,3 +31,13 @@ export const FERRY_REPORTS: readonly Report[] = [
     query: 'select * from ferry.runs_health($1) where ($2::text is null or account = $2)',
   },
 ]
+
+export const AUDIT_REPORTS: readonly Report[] = [
+  {
+    name: 'audit_log',
+    shows: 'manual actions: who did what, when and why',
+    takes: ['since', 'account'],
+    query: `select * from ferry.audit_log
+      where at >= coalesce($1::timestamptz, '-infinity') and ($2::text is null or account = $2)`,
+  },
+]

@@ -9,7 +9,7 @@ export const FRESHNESS_REPORTS: readonly Report[] = [
   },
   {
     name: 'freshness_daily',
-    shows: 'for how much of each day each inventory was as fresh as promised',
+    shows: 'for how much of each day each inventory was within its freshness target',
     takes: ['since', 'account'],
     query: 'select * from ferry.freshness_daily($1) where ($2::text is null or account = $2)',
   },

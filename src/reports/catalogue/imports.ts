@@ -3,7 +3,7 @@ import type { Report } from '../report.ts'
 export const IMPORT_REPORTS: readonly Report[] = [
   {
     name: 'import_funnel',
-    shows: 'what became of the rows of each import, from the file to the platform',
+    shows: 'the rows of each import by result, from the file to the platform',
     takes: ['since', 'account'],
     query: `select * from ferry.import_funnel
       where created_at >= coalesce($1::timestamptz, '-infinity') and ($2::text is null or account = $2)`,

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg'
+import { z } from 'zod'
+import { findMaybe } from '#src/db/rows.ts'
 
 /** What the report `cron_load` says of an account and this week. */
 export type CronLoad = {
@@ -12,12 +14,8 @@ export type CronLoad = {
   readonly worst: readonly { readonly at: Date; readonly evaluations: number }[]
 }
 
-type Row = {
-  readonly average: number
-  readonly quarters: readonly (readonly [number, number])[]
-  readonly minutes: readonly number[]
-  readonly worst: readonly (readonly [number, number])[]
-}
+const Pairs = z.array(z.tuple([z.number(), z.number()]))
+const Load = z.object({ average: z.number(), quarters: Pairs, minutes: z.array(z.number()), worst: Pairs })
 
 /** Returns the load of an account; null if it has no enabled rule whose schedule can be read. */
 export async function loadCronLoad(
@@ -25,8 +23,7 @@ export async function loadCronLoad(
   account: string,
   maxWorst: number,
 ): Promise<CronLoad | null> {
-  const { rows } = await reader.query<Row>(CRON_LOAD, [account, maxWorst])
-  const [row] = rows
+  const row = await findMaybe(reader, Load, CRON_LOAD, [account, maxWorst])
   if (!row) return null
   return {
     ...row,

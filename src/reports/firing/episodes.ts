@@ -1,26 +1,22 @@
 import type { Pool } from 'pg'
-import type { Period } from './period.ts'
+import { z } from 'zod'
+import { findAll } from '#src/db/rows.ts'
+import { FiredRuleRow, type Period } from './firings.ts'
+
+const Change = z.enum(['added', 'changed', 'removed', 'returned'])
 
 /** What happened to a rule, as far as its bar is marked with it. */
 export type RuleEvent = {
   readonly at: Date
-  readonly change: 'added' | 'changed' | 'removed' | 'returned'
-  /** What it was set to if the change switched it on or off; null otherwise. */
+  readonly change: z.infer<typeof Change>
+  /** The new value if the change enabled or disabled the rule; null otherwise. */
   readonly enabled: boolean | null
   /** Null for a removal: the platform does not say who. */
   readonly by: string | null
 }
 
 /** A rule that fired in a period. */
-export type FiredRule = {
-  readonly account: string
-  readonly id: string
-  readonly name: string
-  readonly team: string | null
-  readonly episodes: number
-  /** How long it fired within the period. */
-  readonly firedForMs: number
-  readonly isFiring: boolean
+export type FiredRule = Readonly<z.infer<typeof FiredRuleRow>> & {
   /** Its episodes by time; those that begin within one five-hundredth of the period are one. `to` is null if it fires now. */
   readonly bars: readonly { readonly from: Date; readonly to: Date | null }[]
   /** The last fifty, by time. */
@@ -36,13 +32,14 @@ export type FiredRules = {
   readonly firing: number
 }
 
-type Row = Omit<FiredRule, 'bars' | 'events'> & {
-  readonly bars: readonly (readonly [number, number | null])[]
-  readonly events: readonly (readonly [number, RuleEvent['change'], boolean | null, string | null])[] | null
-  readonly rules: number
-  readonly allEpisodes: number
-  readonly allFiring: number
-}
+/** A rule that fired, and what is the same for all of them: how many fired. */
+const FiredRow = FiredRuleRow.extend({
+  bars: z.array(z.tuple([z.number(), z.number().nullable()])),
+  events: z.array(z.tuple([z.number(), Change, z.boolean().nullable(), z.string().nullable()])).nullable(),
+  rules: z.number(),
+  allEpisodes: z.number(),
+  allFiring: z.number(),
+})
 
 const BARS = 500
 
@@ -53,7 +50,7 @@ export async function loadFiredRules(
   maxRules: number,
 ): Promise<FiredRules> {
   const barSeconds = Math.max(1, (until.getTime() - since.getTime()) / 1_000 / BARS)
-  const { rows } = await reader.query<Row>(FIRED_RULES, [since, until, account, maxRules, barSeconds])
+  const rows = await findAll(reader, FiredRow, FIRED_RULES, [since, until, account, maxRules, barSeconds])
   const [first] = rows
   return {
     shown: rows.map(({ rules: _rules, allEpisodes: _episodes, allFiring: _firing, ...row }) => ({
@@ -96,8 +93,8 @@ const FIRED_RULES = `
     ) b
     group by b.account, b.id
   )
-  select s.account, s.id::text, v.name, v.team, s.episodes::int, (extract(epoch from s.fired_for) * 1000)::float8 as "firedForMs",
-    s.firing as "isFiring", b.bars, c.events, t.rules, t.episodes as "allEpisodes", t.firing as "allFiring"
+  select s.account, s.id::text, v.name, v.team, s.episodes::int, (extract(epoch from s.fired_for) * 1000)::float8 as fired_for_ms,
+    s.firing as is_firing, b.bars, c.events, t.rules, t.episodes as all_episodes, t.firing as all_firing
   from shown s
   join bars b on b.id = s.id and b.account = s.account
   cross join (
@@ -118,3 +115,28 @@ const FIRED_RULES = `
     ) c
   ) c
   order by s.fired_for desc, s.account, s.id`
+
+/** A rule that fires now, and since when. */
+const FiringRule = z.object({
+  account: z.string(),
+  id: z.string(),
+  /** Null if the rule has been removed since. */
+  name: z.string().nullable(),
+  began: z.date(),
+  firingForMs: z.number(),
+})
+export type FiringRule = Readonly<z.infer<typeof FiringRule>>
+
+/** Returns the rules that have been firing longest. */
+export function loadLongestFiring(
+  reader: Pool,
+  account: string | null,
+  maxRules: number,
+): Promise<FiringRule[]> {
+  return findAll(reader, FiringRule, LONGEST_FIRING, [account, maxRules])
+}
+
+const LONGEST_FIRING = `
+  select account, id::text, name, began, (extract(epoch from firing_for) * 1000)::float8 as firing_for_ms
+  from ferry.alert_rules_firing where account = coalesce($1, account)
+  order by began, account, id limit $2`

@@ -1,21 +1,19 @@
 import type { Pool } from 'pg'
-import type { Period } from './period.ts'
+import { z } from 'zod'
+import { findAll } from '#src/db/rows.ts'
+import { FiredRuleRow, type Period } from './firings.ts'
 
 /** A row of the report `rules_noisy`. */
-export type NoisyRule = {
-  readonly account: string
-  readonly id: string
-  readonly name: string
-  readonly team: string | null
-  readonly episodes: number
-  readonly firedForMs: number
+const NoisyRule = FiredRuleRow.extend({
   /** Episodes that began soon after the one before had ended. */
-  readonly flaps: number
+  flaps: z.number(),
   /** From 0 to 1. */
-  readonly nightShare: number
-  readonly lastBegan: Date
-  readonly isFiring: boolean
-}
+  nightShare: z.number(),
+  lastBegan: z.date(),
+  /** How many rules fired, this one included. */
+  rules: z.number(),
+})
+export type NoisyRule = Readonly<Omit<z.infer<typeof NoisyRule>, 'rules'>>
 
 /** Returns the rules with the most episodes since a time, and how many others fired. */
 export async function loadNoisyRules(
@@ -23,16 +21,12 @@ export async function loadNoisyRules(
   { since, account }: Period,
   maxRules: number,
 ): Promise<{ readonly shown: readonly NoisyRule[]; readonly rules: number }> {
-  const { rows } = await reader.query<NoisyRule & { readonly rules: number }>(NOISY_RULES, [
-    since,
-    account,
-    maxRules,
-  ])
-  return { shown: rows, rules: rows[0]?.rules ?? 0 }
+  const shown = await findAll(reader, NoisyRule, NOISY_RULES, [since, account, maxRules])
+  return { shown, rules: shown[0]?.rules ?? 0 }
 }
 
 const NOISY_RULES = `
-  select account, id::text, name, team, episodes, hours * 3600000 as "firedForMs", flaps, night_share as "nightShare",
-    last_began as "lastBegan", firing as "isFiring", in_all as rules
+  select account, id::text, name, team, episodes, hours * 3600000 as fired_for_ms, flaps, night_share,
+    last_began, firing as is_firing, in_all as rules
   from ferry.rules_noisy($1, of_account => $2, at_most => $3) r
   order by r.episodes desc, r.hours desc, r.account, r.id`

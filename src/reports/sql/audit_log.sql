@@ -3,6 +3,6 @@ CREATE OR REPLACE VIEW ferry.audit_log AS
   FROM ferry.audit a
   ORDER BY a.id DESC;
 
-COMMENT ON VIEW ferry.audit_log IS 'What people did by hand, the newest first; ferry audit lists the same.';
-SELECT ferry.describe_columns('ferry.audit_log', 'ferry.audit');
+COMMENT ON VIEW ferry.audit_log IS 'Manual actions, newest first; ferry audit lists the same.';
+SELECT ferry_internal.describe_columns('ferry.audit_log', 'ferry.audit');
 COMMENT ON COLUMN ferry.audit_log.subject IS 'What it was done to: a run, an import or a schedule, and which one.';

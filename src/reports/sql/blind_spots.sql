@@ -7,14 +7,14 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE SET jit = off AS $$
   SELECT i.account, i.inventory, g.at, g.next_at, coalesce(g.next_at, now()) - g.at,
     -- What a run has read is there once it has finished: until then the gap before it lasts.
-    greatest(g.at + i.promise, g.finished_at), g.next_finished_at,
+    greatest(g.at + i.target, g.finished_at), g.next_finished_at,
     l.error_code
   FROM (
-    SELECT n.account, n.inventory, p.promise, p.folders, s.since, coalesce(
+    SELECT n.account, n.inventory, p.target, p.folders, s.since, coalesce(
       (SELECT r.id FROM ferry.sync_runs r WHERE r.started_at >= s.since ORDER BY r.started_at LIMIT 1),
       9223372036854775807) AS run_since
     FROM ferry.inventories n
-    JOIN ferry.inventory_promises p ON p.account = n.account AND p.resource = n.inventory
+    JOIN ferry.freshness_targets p ON p.account = n.account AND p.resource = n.inventory
     CROSS JOIN LATERAL (
       SELECT greatest(coalesce($1, now() - interval '7 days'), now() - p.runs_kept) AS since
     ) s
@@ -24,20 +24,20 @@ RETURNS TABLE (
     SELECT * FROM (
       SELECT c.id, c.at, c.finished_at, lead(c.id) OVER w AS next_id, lead(c.at) OVER w AS next_at, lead(c.finished_at) OVER w AS next_finished_at
       FROM (
-        SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry.complete_runs r
+        SELECT r.id, least(r.started_at, r.finished_at) AS at, r.finished_at FROM ferry_internal.complete_runs r
         WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders IN (i.folders, '["0"]')
           -- Two looks into the index, each in its order.
           AND r.id >= greatest(
-            (SELECT e.id FROM ferry.complete_runs e
+            (SELECT e.id FROM ferry_internal.complete_runs e
              WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = i.folders AND e.id < i.run_since
              ORDER BY e.id DESC LIMIT 1),
-            (SELECT e.id FROM ferry.complete_runs e
+            (SELECT e.id FROM ferry_internal.complete_runs e
              WHERE e.account = i.account AND e.inventory = i.inventory AND e.folders = '["0"]' AND e.id < i.run_since
              ORDER BY e.id DESC LIMIT 1), 0)
       ) c
       WINDOW w AS (ORDER BY c.id)
     ) o
-    WHERE coalesce(o.next_finished_at, now()) > greatest(o.at + i.promise, i.since)
+    WHERE coalesce(o.next_finished_at, now()) > greatest(o.at + i.target, i.since)
   ) g
   LEFT JOIN LATERAL (
     SELECT r.error_code FROM ferry.sync_runs r
@@ -48,4 +48,4 @@ RETURNS TABLE (
   ORDER BY g.at DESC, i.account, i.inventory
 $$;
 
-COMMENT ON FUNCTION ferry.blind_spots IS 'When nothing complete was read for longer than promised, the latest first: account, inventory, from (the last complete listing before it), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than promised), error_code (of the last run in it that failed). Since: 7 days ago by default.';
+COMMENT ON FUNCTION ferry.blind_spots IS 'Times in which no complete listing was read for longer than the freshness target, latest first: account, inventory, from (the last complete listing before it), to (the next one; null if there is none yet), lasted, late_from and fresh_again_at (between them the data was older than its freshness target), error_code (of the last run in it that failed). Since: 7 days ago by default.';

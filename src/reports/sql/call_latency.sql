@@ -8,7 +8,7 @@ RETURNS TABLE (
     make_interval(secs => percentile_cont(0.95) WITHIN GROUP (ORDER BY e.seconds)),
     make_interval(secs => percentile_cont(0.99) WITHIN GROUP (ORDER BY e.seconds)),
     make_interval(secs => max(e.seconds))
-  FROM ferry.limited_calls c
+  FROM ferry_internal.limited_calls c
   CROSS JOIN LATERAL (
     SELECT CASE WHEN c.http_status IS NOT NULL THEN extract(epoch FROM c.finished - c.started)::double precision END AS seconds
   ) e

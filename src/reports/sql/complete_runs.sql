@@ -1,10 +1,18 @@
 -- As its owner, and without the rest of the scope, which has a hash of the key in it.
-CREATE OR REPLACE VIEW ferry.complete_runs AS
-  SELECT r.id, r.account, r.resource AS inventory, r.scope -> 'folders' AS folders, r.started_at, r.finished_at
+CREATE OR REPLACE VIEW ferry_internal.complete_runs AS
+  SELECT r.id, r.account, r.resource AS inventory, r.scope -> 'folders' AS folders, r.started_at, r.finished_at,
+    coalesce(r.applied_at, r.finished_at) AS applied_at,
+    EXISTS (
+      SELECT FROM ferry.sync_runs e
+      WHERE e.account = r.account AND e.resource = r.resource AND e.scope -> 'folders' = r.scope -> 'folders'
+        AND e.status IN ('succeeded', 'held') AND e.id < r.id AND e.scope = r.scope
+    ) AS knows_absent
   FROM ferry.sync_runs r
   WHERE r.status IN ('succeeded', 'held');
 
-COMMENT ON VIEW ferry.complete_runs IS 'The runs that applied a complete listing, each with the folders that it listed.';
-SELECT ferry.describe_columns('ferry.complete_runs', 'ferry.sync_runs');
-COMMENT ON COLUMN ferry.complete_runs.inventory IS 'alert-rules or mcp-servers.';
-COMMENT ON COLUMN ferry.complete_runs.folders IS 'The folders that it listed, as JSON; 0 stands for all.';
+COMMENT ON VIEW ferry_internal.complete_runs IS 'The runs that applied a complete listing, each with the folders that it listed.';
+SELECT ferry_internal.describe_columns('ferry_internal.complete_runs', 'ferry.sync_runs');
+COMMENT ON COLUMN ferry_internal.complete_runs.inventory IS 'alert-rules or mcp-servers.';
+COMMENT ON COLUMN ferry_internal.complete_runs.folders IS 'The folders that it listed, as JSON; 0 stands for all.';
+COMMENT ON COLUMN ferry_internal.complete_runs.applied_at IS 'When what it read became visible.';
+COMMENT ON COLUMN ferry_internal.complete_runs.knows_absent IS 'Whether a run before it had the same scope: else it removed nothing.';

@@ -1,4 +1,4 @@
-CREATE OR REPLACE FUNCTION ferry.cron_field(p_field text, p_from integer, p_to integer) RETURNS integer[]
+CREATE OR REPLACE FUNCTION ferry_internal.cron_field(p_field text, p_from integer, p_to integer) RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   v_names text[] := CASE p_to WHEN 12 THEN '{jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec}'
@@ -30,4 +30,4 @@ BEGIN
   RETURN ARRAY(SELECT DISTINCT CASE WHEN p_to = 7 THEN value % 7 ELSE value END AS value FROM unnest(v_values) AS value ORDER BY value);
 END $$;
 
-COMMENT ON FUNCTION ferry.cron_field IS 'The values that one field of a cron pattern stands for, between the two bounds; null if it cannot be read. For ferry.cron_load.';
+COMMENT ON FUNCTION ferry_internal.cron_field IS 'The values that one field of a cron pattern stands for, between the two bounds; null if it cannot be read. For ferry.cron_load.';

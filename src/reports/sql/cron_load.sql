@@ -16,16 +16,16 @@ RETURNS TABLE (
     SELECT o.timezone, o.zone, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
     FROM span w
     CROSS JOIN (
-      SELECT z.timezone, ferry.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
+      SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
     ) z
     CROSS JOIN LATERAL (
       SELECT z.timezone, z.zone, (w.begins - interval '1 day') AT TIME ZONE z.zone - (w.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
         (w.ends + interval '1 day') AT TIME ZONE z.zone - (w.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
     ) o
   ), patterns AS MATERIALIZED (
-    SELECT p.cron_pattern, ferry.cron_field(p.fields[1], 0, 59) AS minutes, ferry.cron_field(p.fields[2], 0, 23) AS hours,
-      ferry.cron_field(p.fields[3], 1, 31) AS days, ferry.cron_field(p.fields[4], 1, 12) AS months,
-      ferry.cron_field(p.fields[5], 0, 7) AS weekdays,
+    SELECT p.cron_pattern, ferry_internal.cron_field(p.fields[1], 0, 59) AS minutes, ferry_internal.cron_field(p.fields[2], 0, 23) AS hours,
+      ferry_internal.cron_field(p.fields[3], 1, 31) AS days, ferry_internal.cron_field(p.fields[4], 1, 12) AS months,
+      ferry_internal.cron_field(p.fields[5], 0, 7) AS weekdays,
       -- A day matches if either the day of the month or the weekday does, if both are restricted.
       p.fields[3] IN ('*', '?') AS is_any_day, p.fields[5] IN ('*', '?') AS is_any_weekday
     FROM (

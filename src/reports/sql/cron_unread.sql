@@ -1,4 +1,4 @@
-CREATE OR REPLACE FUNCTION ferry.cron_unread(p_pattern text) RETURNS text
+CREATE OR REPLACE FUNCTION ferry_internal.cron_unread(p_pattern text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   v_names text[] := '{minute,hour,day,month,weekday}';
@@ -14,7 +14,7 @@ BEGIN
   ELSE
     FOR i IN 1 .. 5 LOOP
       -- Most fields are a star, and a look into the field takes time.
-      IF v_fields[i] <> '*' AND ferry.cron_field(v_fields[i], v_from[i], v_to[i]) IS NULL THEN
+      IF v_fields[i] <> '*' AND ferry_internal.cron_field(v_fields[i], v_from[i], v_to[i]) IS NULL THEN
         v_unread := v_unread || v_names[i];
       END IF;
     END LOOP;
@@ -22,4 +22,4 @@ BEGIN
   RETURN 'Ferry cannot read this pattern: ' || nullif(array_to_string(v_unread, ', '), '');
 END $$;
 
-COMMENT ON FUNCTION ferry.cron_unread IS 'Why ferry.cron_load leaves out rules of this cron pattern: the fields that it cannot read; null if it can read all.';
+COMMENT ON FUNCTION ferry_internal.cron_unread IS 'Why ferry.cron_load leaves out rules of this cron pattern: the fields that it cannot read; null if it can read all.';

@@ -5,7 +5,7 @@ RETURNS TABLE (
 ) LANGUAGE sql STABLE SET jit = off SET enable_mergejoin = off SET enable_nestloop = off SET enable_sort = off SET work_mem = '32MB' AS $$
   WITH counted AS MATERIALIZED (
     SELECT e.account, e.folder_id, e.updater_id, count(*) AS edits, max(e.edited_at) AS last_edit
-    FROM ferry.rule_edits(coalesce($1, now() - interval '30 days')) e
+    FROM ferry_internal.rule_edits(coalesce($1, now() - interval '30 days')) e
     GROUP BY e.account, e.folder_id, e.updater_id
   ), people AS MATERIALIZED (
     -- The name of a person, from the latest edit.

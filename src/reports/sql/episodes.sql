@@ -1,6 +1,6 @@
 -- What is known of the begin and the end of an episode: decided here alone, by looks into the primary key of versions. (As EXISTS they
 -- could be hashed: all versions read.) Without settings of its own, Postgres inlines it.
-CREATE OR REPLACE FUNCTION ferry.episodes(since timestamptz)
+CREATE OR REPLACE FUNCTION ferry_internal.episodes(since timestamptz)
 RETURNS TABLE (
   account text, id numeric(20, 0), began timestamptz, ended timestamptz, began_seen boolean, was_cleared boolean
 ) LANGUAGE sql STABLE AS $$
@@ -17,4 +17,4 @@ RETURNS TABLE (
   ) f
 $$;
 
-COMMENT ON FUNCTION ferry.episodes IS 'The episodes of alert rules that fire, or ended after a time. began_seen: the rule was known before it began to fire, or was added then; else (a first reading found it firing, or it appeared so) nobody knows since when it fired. was_cleared: it ended, and the rule was still there; else the rule was removed while it fired, or it fires. For the reports.';
+COMMENT ON FUNCTION ferry_internal.episodes IS 'The episodes of alert rules that fire, or ended after a time. began_seen: the rule was known before it began to fire, or was added then; else (a first reading found it firing, or it appeared so) nobody knows since when it fired. was_cleared: it ended, and the rule was still there; else the rule was removed while it fired, or it fires. For the reports.';

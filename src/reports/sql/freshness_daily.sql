@@ -11,15 +11,15 @@ LANGUAGE sql STABLE SET jit = off AS $$
     SELECT i.account, i.inventory, n.day::date AS day, b."from", b."to",
       extract(epoch FROM b."to" - b."from")::double precision AS seconds
     FROM ferry.inventories i
-    JOIN ferry.inventory_promises p ON p.account = i.account AND p.resource = i.inventory
+    JOIN ferry.freshness_targets p ON p.account = i.account AND p.resource = i.inventory
     -- From the first complete listing on.
     CROSS JOIN LATERAL (
       SELECT o.finished_at FROM (
-        (SELECT r.id, r.finished_at FROM ferry.complete_runs r
+        (SELECT r.id, r.finished_at FROM ferry_internal.complete_runs r
          WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = p.folders
          ORDER BY r.id LIMIT 1)
         UNION ALL
-        (SELECT r.id, r.finished_at FROM ferry.complete_runs r
+        (SELECT r.id, r.finished_at FROM ferry_internal.complete_runs r
          WHERE r.account = i.account AND r.inventory = i.inventory AND r.folders = '["0"]'
          ORDER BY r.id LIMIT 1)
       ) o ORDER BY o.id LIMIT 1
@@ -44,4 +44,4 @@ LANGUAGE sql STABLE SET jit = off AS $$
   ORDER BY d.day DESC, d.account, d.inventory
 $$;
 
-COMMENT ON FUNCTION ferry.freshness_daily IS 'For how much of each day each inventory was as fresh as promised: account, inventory, day (in FERRY_TIMEZONE), minutes that are over, fresh_minutes, and share of them. A day begins with the first complete listing, and today ends now. Since: 7 days ago by default.';
+COMMENT ON FUNCTION ferry.freshness_daily IS 'For how much of each day each inventory was within its freshness target: account, inventory, day (in FERRY_TIMEZONE), minutes that are over, fresh_minutes, and share of them. A day begins with the first complete listing, and today ends now. Since: 7 days ago by default.';

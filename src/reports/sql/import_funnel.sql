@@ -7,10 +7,10 @@ CREATE OR REPLACE VIEW ferry.import_funnel AS
   FROM ferry.imports i
   ORDER BY i.id DESC;
 
-COMMENT ON VIEW ferry.import_funnel IS 'What became of the rows of each import, the newest first: read = rejected_by_check + duplicate + suppressed + already_imported + to_send, and to_send = rejected_by_platform + sent + uncertain + pending.';
-SELECT ferry.describe_columns('ferry.import_funnel', 'ferry.imports');
+COMMENT ON VIEW ferry.import_funnel IS 'The rows of each import by result, newest import first: read = rejected_by_check + duplicate + suppressed + already_imported + to_send, and to_send = rejected_by_platform + sent + uncertain + pending.';
+SELECT ferry_internal.describe_columns('ferry.import_funnel', 'ferry.imports');
 COMMENT ON COLUMN ferry.import_funnel.import IS 'The import (imports.id).';
-COMMENT ON COLUMN ferry.import_funnel.rejected_by_check IS 'Rows that did not pass the check of the file.';
-COMMENT ON COLUMN ferry.import_funnel.to_send IS 'Rows that were, or are, to be sent.';
-COMMENT ON COLUMN ferry.import_funnel.pending IS 'Rows that are still to be sent.';
-COMMENT ON COLUMN ferry.import_funnel.missing IS 'Rows that are in no place: always 0.';
+COMMENT ON COLUMN ferry.import_funnel.rejected_by_check IS 'Rows that failed the check of the file.';
+COMMENT ON COLUMN ferry.import_funnel.to_send IS 'Rows that passed all checks: sent, or waiting to be sent.';
+COMMENT ON COLUMN ferry.import_funnel.pending IS 'Rows still waiting to be sent.';
+COMMENT ON COLUMN ferry.import_funnel.missing IS 'Rows that are unaccounted for: always 0.';

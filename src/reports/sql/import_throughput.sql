@@ -7,7 +7,7 @@ RETURNS TABLE (
     coalesce(sum(b.rows) FILTER (
       WHERE b.state = 'sent' AND b.call_id = c.id AND b.http_status IS NOT NULL AND b.error_code IS NULL), 0)::integer,
     max(c.calls_per_minute), count(*)::double precision / max(c.calls_per_minute)
-  FROM ferry.limited_calls c
+  FROM ferry_internal.limited_calls c
   LEFT JOIN ferry.import_batches b ON b.id = c.batch_id
   WHERE c.operation = 'import-subscribers'
     AND c.counted_by >= coalesce($1, now() - interval '1 day') AND c.started >= coalesce($1, now() - interval '1 day')

@@ -10,8 +10,8 @@ CREATE OR REPLACE VIEW ferry.inventories AS
   )
   SELECT account, resource AS inventory FROM synced
   UNION
-  SELECT account, resource FROM ferry.inventory_promises;
+  SELECT account, resource FROM ferry.freshness_targets;
 
-COMMENT ON VIEW ferry.inventories IS 'Each inventory of each account that was ever synced, or that a worker has promised to sync.';
+COMMENT ON VIEW ferry.inventories IS 'Each inventory of each account that was ever synced, or that a worker is configured to sync.';
 COMMENT ON COLUMN ferry.inventories.account IS 'The account, by its name in the settings.';
 COMMENT ON COLUMN ferry.inventories.inventory IS 'alert-rules or mcp-servers.';

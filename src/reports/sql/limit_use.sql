@@ -8,7 +8,7 @@ RETURNS TABLE (
   WITH counted AS (
     SELECT date_trunc('minute', c.started) AS minute, c.limit_id, c.operation, c.account, max(c.calls_per_minute) AS allowed,
       count(*) AS calls, count(*) FILTER (WHERE c.http_status = 429) AS refused
-    FROM ferry.limited_calls c
+    FROM ferry_internal.limited_calls c
     WHERE c.counted_by >= coalesce($1, now() - interval '1 hour') AND c.started >= coalesce($1, now() - interval '1 hour')
     GROUP BY 1, 2, 3, 4
   )

@@ -6,7 +6,7 @@ RETURNS TABLE (
   folders integer
 ) LANGUAGE sql STABLE SET jit = off SET enable_mergejoin = off SET enable_nestloop = off SET enable_sort = off SET work_mem = '32MB' AS $$
   WITH edits AS MATERIALIZED (
-    SELECT e.* FROM ferry.rule_edits(coalesce($1, now() - interval '7 days')) e
+    SELECT e.* FROM ferry_internal.rule_edits(coalesce($1, now() - interval '7 days')) e
   ), instants AS (
     SELECT e.account, e.updater_id, e.edited_at, count(*) AS edits FROM edits e GROUP BY e.account, e.updater_id, e.edited_at
   ), hours AS (

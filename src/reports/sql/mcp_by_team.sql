@@ -8,7 +8,7 @@ CREATE OR REPLACE VIEW ferry.mcp_by_team AS
   ORDER BY servers DESC, s.account, s.team_id;
 
 COMMENT ON VIEW ferry.mcp_by_team IS 'The current MCP servers by the team that owns them, the team with the most first; 0 stands for servers of the whole account.';
-SELECT ferry.describe_columns('ferry.mcp_by_team', 'ferry.mcp_server_versions');
+SELECT ferry_internal.describe_columns('ferry.mcp_by_team', 'ferry.mcp_server_versions');
 COMMENT ON COLUMN ferry.mcp_by_team.servers IS 'How many servers the team has.';
 COMMENT ON COLUMN ferry.mcp_by_team.enabled IS 'How many of them have the status enabled.';
 COMMENT ON COLUMN ferry.mcp_by_team.tools IS 'How many tools are recorded for them.';

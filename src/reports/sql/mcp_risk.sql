@@ -61,8 +61,8 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
   FROM found f JOIN servers s USING (place)
   ORDER BY f.place, f.reason, f.tool;
 
-COMMENT ON VIEW ferry.mcp_risk IS 'What could be a risk in the current MCP servers: one row for each server, reason and tool.';
-SELECT ferry.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
+COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool.';
+SELECT ferry_internal.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
 COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
-COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason is about one.';
+COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
 COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character.';

@@ -13,28 +13,22 @@ RETURNS TABLE (
     ORDER BY p.valid_from DESC LIMIT 1
   ) p
   CROSS JOIN LATERAL (
-    SELECT CASE WHEN o.key IS NULL THEN 'added' WHEN n.key IS NULL THEN 'removed' ELSE 'description changed' END AS change,
-      coalesce(n.name, o.name) AS tool, o.description AS before, n.description AS after
+    SELECT CASE WHEN bool_and(d.more > 0) THEN 'added' WHEN bool_and(d.more < 0) THEN 'removed' ELSE 'description changed' END AS change,
+      d.name AS tool, max(d.description) FILTER (WHERE d.more < 0) AS before, max(d.description) FILTER (WHERE d.more > 0) AS after
     FROM (
-      SELECT coalesce(to_jsonb(d.name), 'null') AS key, d.name, d.description,
-        row_number() OVER (PARTITION BY d.name ORDER BY d.description) AS nth
+      SELECT c.name, c.description, c.more, row_number() OVER (PARTITION BY c.name, c.more > 0 ORDER BY c.description) AS nth
       FROM (
-        SELECT x.tool ->> 'name', x.tool ->> 'description' FROM jsonb_array_elements(p.tools) x (tool)
-        EXCEPT ALL SELECT x.tool ->> 'name', x.tool ->> 'description' FROM jsonb_array_elements(v.tools) x (tool)
-      ) d (name, description)
-    ) o
-    FULL JOIN (
-      SELECT coalesce(to_jsonb(d.name), 'null') AS key, d.name, d.description,
-        row_number() OVER (PARTITION BY d.name ORDER BY d.description) AS nth
-      FROM (
-        SELECT x.tool ->> 'name', x.tool ->> 'description' FROM jsonb_array_elements(v.tools) x (tool)
-        EXCEPT ALL SELECT x.tool ->> 'name', x.tool ->> 'description' FROM jsonb_array_elements(p.tools) x (tool)
-      ) d (name, description)
-    ) n ON n.key = o.key AND n.nth = o.nth
+        SELECT x.tool ->> 'name', x.tool ->> 'description', sum(s.sign)::int
+        FROM (VALUES (-1, p.tools), (1, v.tools)) s (sign, tools) CROSS JOIN LATERAL jsonb_array_elements(s.tools) x (tool)
+        GROUP BY 1, 2 HAVING sum(s.sign) <> 0
+      ) c (name, description, more)
+      CROSS JOIN LATERAL generate_series(1, abs(c.more))
+    ) d
+    GROUP BY d.name, d.nth
   ) t
   WHERE v.valid_from >= coalesce($1, now() - interval '7 days') AND v.valid_from <= coalesce($2, 'infinity')
     AND v.tools IS DISTINCT FROM p.tools
   ORDER BY v.valid_from DESC, v.account, v.server_id, t.tool, t.before, t.after
 $$;
 
-COMMENT ON FUNCTION ferry.mcp_tool_changes IS 'Tools that a known MCP server gained, lost or described otherwise since a time (null: seven days ago) and up to one (null: now), the newest first. before and after are the descriptions. Servers that were added or removed are in mcp_server_changes.';
+COMMENT ON FUNCTION ferry.mcp_tool_changes IS 'Tools that a known MCP server gained, lost or changed the description of since a time (null: seven days ago) and up to one (null: now), the newest first. before and after are the descriptions. Servers that were added or removed are in mcp_server_changes.';

@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW ferry.mcp_tools AS
   ORDER BY t.account, t.name, t.server_name, t.server_id, t.position;
 
 COMMENT ON VIEW ferry.mcp_tools IS 'The recorded tools of the current MCP servers by their name: one row for each tool of each server.';
-SELECT ferry.describe_columns('ferry.mcp_tools', 'ferry.mcp_server_versions');
+SELECT ferry_internal.describe_columns('ferry.mcp_tools', 'ferry.mcp_server_versions');
 COMMENT ON COLUMN ferry.mcp_tools.tool IS 'The tool''s name.';
 COMMENT ON COLUMN ferry.mcp_tools.description IS 'What the tool does, according to this server.';
 COMMENT ON COLUMN ferry.mcp_tools.servers IS 'How many tools of the account have this name.';

@@ -3,15 +3,15 @@ RETURNS TABLE (
   account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
-    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.promise, p.weekdays,
-      p.account IS NOT NULL AS is_promised,
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.target, p.weekdays,
+      p.account IS NOT NULL AS has_target,
       coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
-      -- The interval of the nightly schedule: the promise without its hour.
-      greatest(round(extract(epoch FROM t.promise - interval '1 hour') / 86400), 1)::integer AS every
+      -- The interval of the nightly schedule: the freshness target without its hour.
+      greatest(round(extract(epoch FROM t.target - interval '1 hour') / 86400), 1)::integer AS every
     FROM ferry.snapshots s
-    LEFT JOIN ferry.inventory_promises p ON p.account = s.account AND p.resource = 'mcp-servers'
+    LEFT JOIN ferry.freshness_targets p ON p.account = s.account AND p.resource = 'mcp-servers'
     CROSS JOIN LATERAL (
-      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.promise, interval '25 hours') AS promise
+      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.target, interval '25 hours') AS target
     ) t
     -- The last one before them may begin a gap, however long ago it was.
     JOIN (
@@ -27,13 +27,13 @@ RETURNS TABLE (
     FROM (
       SELECT o.*, lead(o.night) OVER (PARTITION BY o.account ORDER BY o.night) AS next_night FROM found o
     ) f
-    CROSS JOIN LATERAL generate_series(CASE WHEN f.weekdays IS NULL THEN f.every ELSE 1 END, coalesce(
+    CROSS JOIN LATERAL generate_series(1, coalesce(
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
-      floor(extract(epoch FROM now() - f.at - (greatest(f.promise - f.every * interval '1 day', interval '1 hour'))) / 86400)::integer), CASE WHEN f.weekdays IS NULL THEN f.every ELSE 1 END) n
-    -- An account that nobody promises any more has missed nothing lately.
-    WHERE (f.next_night IS NOT NULL OR f.is_promised OR f.at > now() - interval '30 days')
-      AND (f.weekdays IS NULL OR extract(isodow FROM f.night + n) = ANY (f.weekdays))
+      floor(extract(epoch FROM now() - f.at - greatest(f.target - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
+    -- An account without a freshness target has missed nothing lately.
+    WHERE (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
+      AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END
   )
   SELECT n.account, n.night, n.status, n.id, n.taken_at, n.alert_rules_run, n.mcp_servers_run
   FROM (

@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW ferry.rejects_by_reason WITH (security_barrier = true) AS
   JOIN ferry.imports i ON i.id = r.import_id
   ORDER BY i.id DESC, r.rows DESC, r.origin, r.reason;
 
-COMMENT ON VIEW ferry.rejects_by_reason IS 'How many rows of each import were rejected, by reason, the newest import first. Counts only.';
+COMMENT ON VIEW ferry.rejects_by_reason IS 'Rejected rows of each import by reason, newest import first. Counts only.';
 COMMENT ON COLUMN ferry.rejects_by_reason.import IS 'The import (imports.id).';
 COMMENT ON COLUMN ferry.rejects_by_reason.account IS 'The account, by its name in the settings.';
 COMMENT ON COLUMN ferry.rejects_by_reason.page_id IS 'The status page.';

@@ -7,7 +7,7 @@ DECLARE
   v_oldest record;
 BEGIN
   IF $1 IS NULL OR $1 NOT IN ('alert-rules', 'mcp-servers') THEN
-    RAISE EXCEPTION 'There is no inventory %; there are alert-rules and mcp-servers.', coalesce(quote_literal($1), 'null')
+    RAISE EXCEPTION 'Unknown inventory %; the inventories are alert-rules and mcp-servers.', coalesce(quote_literal($1), 'null')
       USING ERRCODE = 'invalid_parameter_value';
   ELSIF $2 IS NULL OR $2 < interval '0' THEN
     RAISE EXCEPTION 'require_fresh needs to know how old the data may be, such as ''5 minutes''.'

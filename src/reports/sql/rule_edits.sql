@@ -1,6 +1,6 @@
 -- A version is an edit if the one before it ended at the same instant: else the rule was added, or returned. Many edits share
 -- an instant, so the callers forbid to merge by it. Without settings of its own, Postgres inlines it.
-CREATE OR REPLACE FUNCTION ferry.rule_edits(since timestamptz)
+CREATE OR REPLACE FUNCTION ferry_internal.rule_edits(since timestamptz)
 RETURNS TABLE (
   account text, id numeric(20, 0), folder_id numeric(20, 0), updater_id numeric(20, 0), edited_at timestamptz
 ) LANGUAGE sql STABLE AS $$
@@ -10,4 +10,4 @@ RETURNS TABLE (
   WHERE v.valid_from >= $1 AND v.valid_from < 'infinity' AND p.valid_to >= $1 AND p.valid_to < 'infinity'
 $$;
 
-COMMENT ON FUNCTION ferry.rule_edits IS 'Who edited which alert rule since a time: one row for each change that was observed, without additions and returns. For the reports.';
+COMMENT ON FUNCTION ferry_internal.rule_edits IS 'Who edited which alert rule since a time: one row for each change that was observed, without additions and returns. For the reports.';

@@ -11,7 +11,7 @@ CREATE OR REPLACE VIEW ferry.rules_by_folder AS
   ORDER BY rules DESC, account, folder_id;
 
 COMMENT ON VIEW ferry.rules_by_folder IS 'The current alert rules by folder, the largest folder first.';
-SELECT ferry.describe_columns('ferry.rules_by_folder', 'ferry.alert_rule_versions');
+SELECT ferry_internal.describe_columns('ferry.rules_by_folder', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.rules_by_folder.rules IS 'How many rules are in the folder.';
 COMMENT ON COLUMN ferry.rules_by_folder.enabled IS 'How many of them are enabled.';
 COMMENT ON COLUMN ferry.rules_by_folder.disabled IS 'How many are disabled.';

@@ -15,7 +15,7 @@ CREATE OR REPLACE VIEW ferry.rules_by_team AS
   ORDER BY rules DESC, account, team;
 
 COMMENT ON VIEW ferry.rules_by_team IS 'The current alert rules by the team in their labels, the team with the most rules first; rules without one are under null.';
-SELECT ferry.describe_columns('ferry.rules_by_team', 'ferry.alert_rule_versions');
+SELECT ferry_internal.describe_columns('ferry.rules_by_team', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.rules_by_team.rules IS 'How many rules the team has.';
 COMMENT ON COLUMN ferry.rules_by_team.enabled IS 'How many of them are enabled.';
 COMMENT ON COLUMN ferry.rules_by_team.disabled IS 'How many are disabled.';

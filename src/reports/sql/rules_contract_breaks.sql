@@ -6,7 +6,7 @@ CREATE OR REPLACE VIEW ferry.rules_contract_breaks AS
   UNION ALL
   SELECT v.account, u.reason, v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
   FROM (
-    SELECT s.account, s.cron_pattern, ferry.cron_unread(s.cron_pattern) AS reason
+    SELECT s.account, s.cron_pattern, ferry_internal.cron_unread(s.cron_pattern) AS reason
     FROM (
       SELECT DISTINCT v.account, v.cron_pattern FROM ferry.alert_rule_versions v
       WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
@@ -17,17 +17,17 @@ CREATE OR REPLACE VIEW ferry.rules_contract_breaks AS
     SELECT v.* FROM ferry.alert_rule_versions v
     WHERE v.account = u.account AND v.cron_pattern = u.cron_pattern
       AND v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
-      AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern has not 5 fields}', false)
+      AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern does not have 5 fields}', false)
     OFFSET 0
   ) v
   WHERE u.reason IS NOT NULL
   UNION ALL
-  SELECT v.account, ferry.cron_unread(v.cron_pattern), v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
+  SELECT v.account, ferry_internal.cron_unread(v.cron_pattern), v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
   FROM ferry.alert_rule_versions v
   WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) > 400
-    AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern has not 5 fields}', false)
+    AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern does not have 5 fields}', false)
   ORDER BY account, reason, folder_id, name, id;
 
 COMMENT ON VIEW ferry.rules_contract_breaks IS 'The current alert rules that break what the platform requires of cron_pattern and timezone, and the enabled ones whose cron_pattern Ferry cannot read, so that cron_load leaves them out: one row for each rule and reason.';
-SELECT ferry.describe_columns('ferry.rules_contract_breaks', 'ferry.alert_rule_versions');
+SELECT ferry_internal.describe_columns('ferry.rules_contract_breaks', 'ferry.alert_rule_versions');
 COMMENT ON COLUMN ferry.rules_contract_breaks.reason IS 'What it breaks; or that Ferry cannot read its pattern, which may be right for the platform.';

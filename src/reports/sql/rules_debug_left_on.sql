@@ -17,10 +17,10 @@ CREATE OR REPLACE VIEW ferry.rules_debug_left_on AS
   WHERE c.valid_to IS NULL AND c.debug_log_enabled
   ORDER BY since, account, id;
 
-COMMENT ON VIEW ferry.rules_debug_left_on IS 'The current alert rules with debug logging on, the longest first: since when, and who had updated them last then.';
-SELECT ferry.describe_columns('ferry.rules_debug_left_on', 'ferry.alert_rule_versions');
-COMMENT ON COLUMN ferry.rules_debug_left_on.since IS 'Since when it is on, as observed.';
-COMMENT ON COLUMN ferry.rules_debug_left_on.on_for IS 'How long it is on.';
-COMMENT ON COLUMN ferry.rules_debug_left_on.switch_seen IS 'Whether Ferry saw it being switched on. If not, it was on when the rule was first seen. Null: not known, because what was before history_start() was removed; then it may have been on earlier.';
-COMMENT ON COLUMN ferry.rules_debug_left_on.updater_id IS 'Who had updated the rule last at that moment, according to the platform.';
+COMMENT ON VIEW ferry.rules_debug_left_on IS 'The current alert rules with debug logging on, longest first: since when, and who had last edited them at that time.';
+SELECT ferry_internal.describe_columns('ferry.rules_debug_left_on', 'ferry.alert_rule_versions');
+COMMENT ON COLUMN ferry.rules_debug_left_on.since IS 'Since when it has been on, as observed.';
+COMMENT ON COLUMN ferry.rules_debug_left_on.on_for IS 'How long it has been on.';
+COMMENT ON COLUMN ferry.rules_debug_left_on.switch_seen IS 'Whether Ferry saw it being switched on. If not, it was on when the rule was first seen. Null: unknown, because the history before history_start() was pruned; then it may have been on earlier.';
+COMMENT ON COLUMN ferry.rules_debug_left_on.updater_id IS 'Who had last edited the rule at that time, according to the platform.';
 COMMENT ON COLUMN ferry.rules_debug_left_on.updater_name IS 'The name of that person.';

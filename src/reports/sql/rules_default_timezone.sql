@@ -5,4 +5,4 @@ CREATE OR REPLACE VIEW ferry.rules_default_timezone AS
   ORDER BY account, folder_id, name, id;
 
 COMMENT ON VIEW ferry.rules_default_timezone IS 'The current alert rules without a time zone, by folder: the platform reads their schedules as Asia/Shanghai.';
-SELECT ferry.describe_columns('ferry.rules_default_timezone', 'ferry.alert_rule_versions');
+SELECT ferry_internal.describe_columns('ferry.rules_default_timezone', 'ferry.alert_rule_versions');

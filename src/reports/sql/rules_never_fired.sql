@@ -26,4 +26,4 @@ RETURNS TABLE (
   ORDER BY days_observed DESC, v.id, v.account
 $$;
 
-COMMENT ON FUNCTION ferry.rules_never_fired IS 'The enabled alert rules that were never seen firing, the longest observed first: at most so many (1,000 by default, null for all), those with the lowest ids, of one account if it is named; in_all says how many there are. first_seen: when the oldest version that is kept began. days_observed: for how long the rule was there and enabled, from history_start() on: what fired before is not known. An alert that began and ended between two polls was not seen.';
+COMMENT ON FUNCTION ferry.rules_never_fired IS 'The enabled alert rules that were never seen firing, longest observed first: at most this many (1,000 by default, null for all), those with the lowest ids, of one account if it is named; in_all says how many there are. first_seen: when the oldest version that is kept began. days_observed: for how long the rule was there and enabled, from history_start() on: what fired before is not known. An alert that began and ended between two polls was not seen.';

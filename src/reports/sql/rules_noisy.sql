@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
   WITH known AS MATERIALIZED (
     -- Once for each: what is inlined is looked up as often as it is named.
     SELECT e.account, e.id, e.began, e.ended, e.began_seen, lag(e.ended) OVER (PARTITION BY e.id, e.account ORDER BY e.began) AS ended_before
-    FROM ferry.episodes(coalesce($1, now() - interval '7 days')) e
+    FROM ferry_internal.episodes(coalesce($1, now() - interval '7 days')) e
     WHERE $6 IS NULL OR e.account = $6
   ), counted AS (
     SELECT e.account, e.id, count(*) FILTER (WHERE e.began_seen) AS episodes,
@@ -38,7 +38,7 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
       WHERE v.id = c.id AND v.account = c.account ORDER BY v.valid_from DESC LIMIT 1
     ) v
   ), zones AS MATERIALIZED (
-    SELECT z.timezone, ferry.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT r.timezone FROM rules r) z
+    SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT r.timezone FROM rules r) z
   )
   SELECT r.account, r.id, r.name, r.folder_id, r.team, r.episodes::int, (extract(epoch FROM r.fired_for) / 3600)::float8, r.flaps::int,
     n.at_night / r.episodes::float8, r.last_began, r.firing, r.in_all::int
@@ -51,4 +51,4 @@ CREATE OR REPLACE FUNCTION ferry.rules_noisy(
   ORDER BY r.episodes DESC, r.fired_for DESC, r.account, r.id
 $$;
 
-COMMENT ON FUNCTION ferry.rules_noisy IS 'The alert rules that fired since a time (null: seven days ago), the one with the most episodes first: at most so many (null: all), of one account if it is named; in_all says how many there are. An episode that was not seen to begin (a first reading found the rule firing, or it appeared so) counts only in hours, and a rule with no other is left out. hours: how long they fired in that time. flaps: episodes that began at most flap_within after the one before had ended. night_share: the share of episodes that began before day_begins or from day_ends on, in the rule''s own time zone (Asia/Shanghai if it has none).';
+COMMENT ON FUNCTION ferry.rules_noisy IS 'The alert rules that fired since a time (null: seven days ago), most episodes first: at most this many (null: all), of one account if it is named; in_all says how many there are. An episode that was not seen to begin (a first reading found the rule firing, or it appeared so) counts only in hours, and a rule with no other is left out. hours: how long they fired in that time. flaps: episodes that began at most flap_within after the one before had ended. night_share: the share of episodes that began before day_begins or from day_ends on, in the rule''s own time zone (Asia/Shanghai if it has none).';

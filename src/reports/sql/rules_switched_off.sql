@@ -23,10 +23,10 @@ CREATE OR REPLACE VIEW ferry.rules_switched_off AS
   WHERE v.valid_to IS NULL AND NOT v.enabled
   ORDER BY f.since DESC, v.account, v.id;
 
-COMMENT ON VIEW ferry.rules_switched_off IS 'The current alert rules that are disabled, the youngest case first: since when, and who had updated them last then.';
-SELECT ferry.describe_columns('ferry.rules_switched_off', 'ferry.alert_rule_versions');
-COMMENT ON COLUMN ferry.rules_switched_off.since IS 'Since when it is disabled, as observed.';
-COMMENT ON COLUMN ferry.rules_switched_off.off_for IS 'How long it is disabled.';
-COMMENT ON COLUMN ferry.rules_switched_off.switch_seen IS 'Whether Ferry saw it being disabled. If not, it was disabled when the rule was first seen. Null: not known, because what was before history_start() was removed; then it may have been disabled earlier.';
-COMMENT ON COLUMN ferry.rules_switched_off.updater_id IS 'Who had updated the rule last at that moment, according to the platform.';
+COMMENT ON VIEW ferry.rules_switched_off IS 'The current alert rules that are disabled, most recent first: since when, and who had last edited them at that time.';
+SELECT ferry_internal.describe_columns('ferry.rules_switched_off', 'ferry.alert_rule_versions');
+COMMENT ON COLUMN ferry.rules_switched_off.since IS 'Since when it has been disabled, as observed.';
+COMMENT ON COLUMN ferry.rules_switched_off.off_for IS 'How long it has been disabled.';
+COMMENT ON COLUMN ferry.rules_switched_off.switch_seen IS 'Whether Ferry saw it being disabled. If not, it was disabled when the rule was first seen. Null: unknown, because the history before history_start() was pruned; then it may have been disabled earlier.';
+COMMENT ON COLUMN ferry.rules_switched_off.updater_id IS 'Who had last edited the rule at that time, according to the platform.';
 COMMENT ON COLUMN ferry.rules_switched_off.updater_name IS 'The name of that person.';

@@ -7,4 +7,4 @@ CREATE OR REPLACE VIEW ferry.rules_unowned AS
   ORDER BY account, folder_id, name, id;
 
 COMMENT ON VIEW ferry.rules_unowned IS 'The current alert rules whose labels name no team, owner or squad, by folder.';
-SELECT ferry.describe_columns('ferry.rules_unowned', 'ferry.alert_rule_versions');
+SELECT ferry_internal.describe_columns('ferry.rules_unowned', 'ferry.alert_rule_versions');

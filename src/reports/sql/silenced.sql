@@ -27,16 +27,15 @@ SET jit = off SET enable_mergejoin = off SET enable_sort = off SET work_mem = '3
   FROM found f
   JOIN ferry.alert_rule_firings e ON e.id = f.id AND e.account = f.account AND e.began = f.began
   CROSS JOIN LATERAL (
-    SELECT * FROM ferry.alert_rule_versions b
+    SELECT b.*, b AS version FROM ferry.alert_rule_versions b
     WHERE b.id = f.id AND b.account = f.account AND b.valid_from < f.at ORDER BY b.valid_from DESC LIMIT 1
   ) b
   LEFT JOIN ferry.alert_rule_versions a ON a.id = f.id AND a.account = f.account AND a.valid_from = f.at
   LEFT JOIN LATERAL (
     SELECT array_agg(n.key ORDER BY n.key) AS fields
-    FROM jsonb_each(to_jsonb(a)) n JOIN jsonb_each(to_jsonb(b)) o ON o.key = n.key
-    WHERE n.value <> o.value AND n.key <> ALL (
-      '{valid_from,valid_to,opened_by_run,closed_by_run,fingerprint,flags,altered,appeared,team,updater_id,updater_name,updated_at}'::text[])
-  ) d ON a.id IS NOT NULL
+    FROM ferry_internal.alert_rule_differences(b.version, a) x, jsonb_object_keys(x.after) AS n (key)
+    WHERE n.key <> ALL ('{updater_id,updater_name,updated_at}'::text[])
+  ) d ON true
   ORDER BY f.at DESC, f.account, f.id
 $$;
 

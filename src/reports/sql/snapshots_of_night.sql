@@ -8,7 +8,7 @@ RETURNS TABLE (account text, taken_at timestamptz) LANGUAGE sql STABLE AS $$
     SELECT coalesce((SELECT min(t.taken_at) FROM taken t), $1::timestamptz) AS first OFFSET 0
   ) f
   LEFT JOIN taken t ON true
-  WHERE ferry.expect_history(f.first) AND t.account IS NOT NULL
+  WHERE ferry_internal.expect_history(f.first) AND t.account IS NOT NULL
 $$;
 
 COMMENT ON FUNCTION ferry.snapshots_of_night IS 'The snapshot of a night of each account that has one, see ferry.nights. Raises an error if the history starts later.';

@@ -5,7 +5,7 @@ RETURNS TABLE (
   WITH ended AS MATERIALIZED (
     -- Once for each: what is inlined is looked up as often as it is named.
     SELECT e.account, e.id, e.began, e.ended, e.began_seen, e.was_cleared
-    FROM ferry.episodes(coalesce($1, now() - interval '7 days')) e WHERE e.ended IS NOT NULL
+    FROM ferry_internal.episodes(coalesce($1, now() - interval '7 days')) e WHERE e.ended IS NOT NULL
   ), episodes AS MATERIALIZED (
     SELECT e.account, e.id, CASE WHEN e.was_cleared AND e.began_seen THEN e.ended - e.began END AS took,
       NOT e.was_cleared AS is_removed, e.was_cleared AND NOT e.began_seen AS is_unseen

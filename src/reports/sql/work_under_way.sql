@@ -21,10 +21,10 @@ CREATE OR REPLACE VIEW ferry.work_under_way AS
     ':', 'slot', s.schedule, s.account, to_char(s.slot AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
   WHERE s.done_at IS NULL AND l.expires_at > clock_timestamp();
 
-COMMENT ON VIEW ferry.work_under_way IS 'What workers do at this moment: runs, imports and slots of schedules, each with the worker that holds it.';
-COMMENT ON COLUMN ferry.work_under_way.holder IS 'The worker that does it (workers.holder), or a command that does it in its own process.';
-COMMENT ON COLUMN ferry.work_under_way.kind IS 'run, import or schedule. A schedule lasts as long as the runs that it sets off.';
+COMMENT ON VIEW ferry.work_under_way IS 'What workers are doing now: runs, imports and slots of schedules, each with its worker.';
+COMMENT ON COLUMN ferry.work_under_way.holder IS 'The worker that is doing it (workers.holder), or a command that is doing it in its own process.';
+COMMENT ON COLUMN ferry.work_under_way.kind IS 'run, import or schedule. A schedule lasts as long as the runs that it starts.';
 COMMENT ON COLUMN ferry.work_under_way.account IS 'The account it is done for; * for all accounts.';
 COMMENT ON COLUMN ferry.work_under_way.name IS 'The inventory of a run, the page of an import, or the name of a schedule.';
 COMMENT ON COLUMN ferry.work_under_way.number IS 'The run (sync_runs.id) or the import (imports.id); null for a schedule.';
-COMMENT ON COLUMN ferry.work_under_way.since IS 'Since when its worker has done it.';
+COMMENT ON COLUMN ferry.work_under_way.since IS 'Since when its worker has been doing it.';

@@ -1,7 +1,7 @@
 -- Only IANA names, as the contract wants them: Postgres also takes abbreviations and POSIX texts such as UTC+8, which is eight
 -- hours WEST of UTC. It takes some IANA names for abbreviations, which have no summer time: these are read by another name of the
 -- same zone. pg_timezone_names has them all, and takes a tenth of a second.
-CREATE OR REPLACE FUNCTION ferry.zone_of(p_timezone text) RETURNS text
+CREATE OR REPLACE FUNCTION ferry_internal.zone_of(p_timezone text) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
   v_zone text := CASE p_timezone WHEN 'CET' THEN 'Europe/Brussels' WHEN 'MET' THEN 'Europe/Brussels' WHEN 'EET' THEN 'Europe/Athens'
@@ -19,4 +19,4 @@ EXCEPTION WHEN invalid_parameter_value THEN
   RETURN 'Asia/Shanghai';
 END $$;
 
-COMMENT ON FUNCTION ferry.zone_of IS 'The time zone in which the platform reads a rule''s schedule: Asia/Shanghai if the rule has none, or names one that is not an IANA name, or that this Postgres does not know.';
+COMMENT ON FUNCTION ferry_internal.zone_of IS 'The time zone in which the platform reads a rule''s schedule: Asia/Shanghai if the rule has none, or names one that is not an IANA name, or that this Postgres does not know.';

@@ -43,7 +43,7 @@ test('the audit says who did what to what and why, the newest first, and leads t
 
 test('the audit is shown page by page', async () => {
   await using harness = await openConsoleHarness()
-  expect((await harness.page('/ledger/audit')).text).toContain('Nobody has done anything by hand yet.')
+  expect((await harness.page('/ledger/audit')).text).toContain('No manual actions yet.')
   await record(harness, {}, ...Array.from({ length: 70 }, (_, n) => ({ subject: `${n + 1}` })))
   const first = (await harness.page('/ledger/audit?actor=anna')).text
   const next = hrefsOf(first, '/ledger/audit?').find(href => href.includes('after='))!

@@ -37,7 +37,7 @@ test('calls are listed the newest first, with what came of them and the run or i
   expect((await rowsAt('run=1'))[0]).toBe(1)
   expect((await rowsAt('since=2999-01-01'))[1]).toContain('No call matches.')
   expect((await rowsAt('until=2000-01-01'))[1]).toContain('No call matches.')
-  expect((await rowsAt('request_id=unknown'))[1]).toContain('No call had this request id.')
+  expect((await rowsAt('request_id=unknown'))[1]).toContain('No call has this request id.')
 })
 
 test('calls page by page come once each, refused or not, however many started at once', async () => {
@@ -109,7 +109,7 @@ test('a page looks at so many calls only, and the next one further back, until a
   while (path) {
     const { text } = await harness.page(path)
     found.push(text.match(/<tr><td/g)?.length ?? 0)
-    expect(text.includes('The next page looks at older ones.')).toBe(found.length === 1)
+    expect(text.includes('The next page scans older ones.')).toBe(found.length === 1)
     path = hrefsOf(text, '/ledger/calls?').find(href => href.includes('after='))
   }
   expect(found).toEqual([0, 1, 1])
@@ -129,12 +129,8 @@ test('a wrong address names what is wrong with it', async () => {
     expect(status, query).toBe(400)
     expect(text).toContain(`The address is wrong: ${name}: `)
   }
-  expect((await harness.page('/ledger/calls')).text).toContain(
-    'Ferry has called the platform for nothing yet.',
-  )
-  expect((await harness.page('/ledger/calls?refused=yes')).text).toContain(
-    'The platform has refused no call.',
-  )
+  expect((await harness.page('/ledger/calls')).text).toContain('Ferry has not called the platform yet.')
+  expect((await harness.page('/ledger/calls?refused=yes')).text).toContain('No refused calls.')
 })
 
 test('hostile text in calls and in the address is shown as text', async () => {

@@ -48,9 +48,9 @@ test('says who changed what, old to new, word by word, and leads to the rule, th
   expect(status).toBe(200)
   expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ run \d+ /, ''))).toEqual([
     'changed Repositories MCP server s/1 in a tools.search Finds code in one every repository tools.merge (empty) → none tools.delete none → Deletes',
-    'removed Checkout is very slow rule 9007199254740993 in a',
-    'changed Checkout is very slow rule 9007199254740993 in a name Checkout is very slow labels.severity warning → critical folder_id 1 → 7 Ada',
-    'added Checkout is slow rule 9007199254740993 in a Joan',
+    'removed Checkout is very slow alert rule 9007199254740993 in a',
+    'changed Checkout is very slow alert rule 9007199254740993 in a name Checkout is very slow labels.severity warning → critical folder_id 1 → 7 Ada',
+    'added Checkout is slow alert rule 9007199254740993 in a Joan',
     'added Repositories MCP server s/1 in a',
   ])
   expect(text).toContain('href="/rules/a/9007199254740993"')
@@ -208,7 +208,7 @@ test('a wrong address is refused with the name of what is wrong', async () => {
     ['until=2026-13-01', 'until'],
     ['by=%00', 'by'],
     ['resource=all', 'resource'],
-    ['person=Anna', 'this page knows no parameter of this name: person'],
+    ['person=Anna', 'this page has no parameter named person'],
     ['after=x', 'after'],
     [`after=${Buffer.from(JSON.stringify([at(1), 'alert-rules', 'a', 'x'])).toString('base64url')}`, 'after'],
   ]) {
@@ -223,9 +223,7 @@ test('an empty history names the next step; one that does not match says so', as
   for (const query of ['', '?kind=&by=&zone=Europe/Berlin']) {
     expect((await harness.page(`/changes${query}`, READ_TOKEN)).text).toContain('ferry sync all')
   }
-  expect((await harness.page('/changes?by=Nobody', READ_TOKEN)).text).toContain(
-    'Nothing that changed matches',
-  )
+  expect((await harness.page('/changes?by=Nobody', READ_TOKEN)).text).toContain('No change matches')
 })
 
 test('says what a wrong value should be in plain words, and that no account has a name', async () => {
@@ -241,9 +239,9 @@ test('says what a wrong value should be in plain words, and that no account has 
     'The address is wrong: by: it is longer than 500 characters.',
   )
   for (const path of ['/changes', '/imports', '/ledger', '/mcp', '/firing', '/ledger/calls']) {
-    expect(await problem(`${path}?account=nope`), path).toContain('No account has the name nope.')
+    expect(await problem(`${path}?account=nope`), path).toContain('No account is named nope.')
     for (const account of ['default', 'older', '']) {
-      expect(await problem(`${path}?account=${account}`), path).not.toContain('No account has the name')
+      expect(await problem(`${path}?account=${account}`), path).not.toContain('No account is named')
     }
   }
 })

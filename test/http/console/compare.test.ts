@@ -27,8 +27,8 @@ test('compares two nights of an account: what differs, how many, and who updated
   const { status, text } = await harness.page(path)
   expect(status).toBe(200)
   expect(rowsIn(text)).toEqual([
-    'changed Checkout is very slow rule 1 in a 7 name Checkout is very slow folder_id 1 → 7 Ada',
-    'removed Gone rule 2 in a 1',
+    'changed Checkout is very slow alert rule 1 in a 7 name Checkout is very slow folder_id 1 → 7 Ada',
+    'removed Gone alert rule 2 in a 1',
   ])
   expect(counts(text)).toEqual(['1 changed, 1 removed', '1 added'])
   expect(text).toContain('From the night (UTC)')
@@ -37,10 +37,12 @@ test('compares two nights of an account: what differs, how many, and who updated
   const servers = await harness.page(`${path}&resource=mcp-servers`)
   expect(rowsIn(servers.text)).toEqual(['added Repositories MCP server s1 in a 4'])
   expect(counts(servers.text)).toEqual(['1 changed, 1 removed', '1 added'])
-  expect(rowsIn((await harness.page(`${path}&kind=removed`)).text)).toEqual(['removed Gone rule 2 in a 1'])
+  expect(rowsIn((await harness.page(`${path}&kind=removed`)).text)).toEqual([
+    'removed Gone alert rule 2 in a 1',
+  ])
   expect((await harness.page(`${path}&kind=added`)).text).toContain('Nothing was added.')
   expect((await harness.page(`/changes/compare?from=${first}&to=${first}`)).text).toContain(
-    'Both moments are the same.',
+    'Nothing differs between the two moments.',
   )
 })
 
@@ -62,13 +64,13 @@ test('compares two moments of all accounts, in pages', async () => {
   expect(found).toHaveLength(83)
   expect(new Set(found).size).toBe(83)
   const inB = await harness.page('/changes/compare?from=2026-01-01T00:02&to=2026-01-01T00:04&account=b')
-  expect(rowsIn(inB.text)).toEqual(['added New elsewhere rule 3 in b 1 Ada'])
+  expect(rowsIn(inB.text)).toEqual(['added New elsewhere alert rule 3 in b 1 Ada'])
 })
 
 test('without moments it asks for them; with one, the other is now, or a day before', async () => {
   await using harness = await openConsoleHarness()
   await addHistory(harness)
-  expect((await harness.page('/changes/compare')).text).toContain('choose two nights, or two moments')
+  expect((await harness.page('/changes/compare')).text).toContain('Choose two nights or two moments')
   const since = await harness.page('/changes/compare?from=2026-01-01T00:02')
   expect(counts(since.text)).toEqual(['1 added, 1 changed, 1 removed', '1 added'])
   const until = await harness.page('/changes/compare?to=2026-01-01T00:04')
@@ -93,22 +95,22 @@ test('says that nothing was read before the first reading, or that a moment is i
     return textOf(text)
   }
   const before = await compared('2020-01-01', '2020-01-02')
-  expect(before).toMatch(/Nothing of account default was read before \d{4}-/)
-  expect(before).toContain('Nothing is known of these moments.')
-  expect(before).not.toContain('Both moments are the same.')
+  expect(before).toMatch(/Account default was first read at \d{4}-/)
+  expect(before).toContain('Nothing is known about these moments.')
+  expect(before).not.toContain('Nothing differs between the two moments.')
   const since = await compared('2020-01-01', new Date().toISOString())
-  expect(since).toContain('what was read first is one entry')
-  expect(since).not.toContain('Nothing is known of these moments.')
+  expect(since).toContain('a first reading is one entry')
+  expect(since).not.toContain('Nothing is known about these moments.')
   const now = new Date().toISOString()
   const until = await compared(now, '2999-01-01')
   expect(until).toContain(
-    'The moment 2999-01-01 00:00:00 is in the future: what is known now is shown for it.',
+    'The moment 2999-01-01 00:00:00 is in the future, so the current state is shown for it.',
   )
-  expect(until).toContain('Both moments are the same.')
+  expect(until).toContain('Nothing differs between the two moments.')
   const future = await compared('2999-01-01', '2999-01-02')
-  expect(future).toContain('Both moments are in the future: nothing is known of them.')
-  expect(future).not.toContain('Both moments are the same.')
-  expect(future).not.toContain('Nothing of account')
+  expect(future).toContain('Both moments are in the future, so nothing is known about them.')
+  expect(future).not.toContain('Nothing differs between the two moments.')
+  expect(future).not.toContain('was first read')
 })
 
 test('what a first reading found is one entry of nobody, which leads to a list of it', async () => {
@@ -117,10 +119,10 @@ test('what a first reading found is one entry of nobody, which leads to a list o
   await harness.sync()
   const path = `/changes/compare?from=${from}&to=${new Date().toISOString()}`
   const { text } = await harness.page(path)
-  expect(rowsIn(text)).toEqual(['first reading 60 rules in default : there before Ferry looked'])
+  expect(rowsIn(text)).toEqual(['first reading 60 alert rules in default : existed before the first reading'])
   expect(counts(text)).toEqual(['first reading of 60', 'no difference'])
   expect(rowsIn((await harness.page(`${path}&kind=added`)).text)).toEqual([])
-  const all = /<a href="([^"]+)">60 rules</.exec(text)?.[1]?.replaceAll('&amp;', '&')
+  const all = /<a href="([^"]+)">60 alert rules</.exec(text)?.[1]?.replaceAll('&amp;', '&')
   const listed = (await harness.page(all!)).text
   expect(rowsIn(listed)).toHaveLength(50)
   for (const row of rowsIn(listed)) expect(row).toMatch(/^first reading .* rule \d+ in default \d+$/)

@@ -19,7 +19,7 @@ test('each event is told in a sentence, with what became of its message, and why
   const at = async (query: string) => (await harness.page(`/ledger/events?${query}`, READ_TOKEN)).text
   const all = await at('')
   expect(all).toContain('Import 7 is paused (NoLicense). <code>ferry imports show 7</code> says why')
-  expect(all).toContain('Import 7 is not paused any more.')
+  expect(all).toContain('Import 7 is no longer paused.')
   expect(hrefsOf(all, '/imports/7')).toHaveLength(4)
   expect(all).toContain('1 message was not accepted within a day; 1 message waits to be sent again')
   const states = (text: string) =>
@@ -66,9 +66,7 @@ test('the failure that is shown has nothing of the address that may be secret', 
 
 test('events are shown page by page, wrong addresses are named, and hostile text is text', async () => {
   await using harness = await openConsoleHarness()
-  expect((await harness.page('/ledger/events')).text).toContain(
-    'Nothing has happened that people are told of.',
-  )
+  expect((await harness.page('/ledger/events')).text).toContain('No events yet.')
   await harness.query(
     `insert into ferry.events (kind, state, account, subject, data)
      select 'import.completed', 'raised', 'default', n, jsonb_build_object('import', n::text) from generate_series(1, 60) n`,
@@ -105,8 +103,8 @@ test('without a webhook an event says that nobody was told; with one its message
     return (await harness.page('/ledger/events')).text
   }
   const alone = await tell({})
-  expect(alone).toContain('told nobody: no webhook is set</span>')
-  expect(alone).toContain('Ferry tells nobody of events')
+  expect(alone).toContain('not sent: no webhook is set</span>')
+  expect(alone).toContain('No webhook is set, so Ferry sends no notifications')
   expect(alone).not.toContain('>waiting</span>')
   const FERRY_WEBHOOK_URL = 'http://127.0.0.1:1/'
   const told = await tell({ FERRY_WEBHOOK_URL })

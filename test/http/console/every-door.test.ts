@@ -88,7 +88,7 @@ test('a browser that asks for what is not there gets a page that leads to the fi
     expect(page, path).toMatchObject({
       status: 404,
       headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
-      text: expect.stringContaining('<a href="/">See what is now</a>'),
+      text: expect.stringContaining('<a href="/">Go to Now</a>'),
     })
     expect((await ask(url, { headers: HTML })).status, path).toBe(401)
     const elsewhere = await ask(url, { headers: { ...HTML, ...token, host: 'evil.example' } })

@@ -9,7 +9,7 @@ test('an approval that fails before its run begins says so, until it is approved
   expect((await harness.submit(`${path}/approve`)).status).toBe(303)
   await harness.query('alter table ferry.gone rename to leases')
   const failed = await harness.page(path)
-  expect(textOf(failed.text)).toContain('console, operate token approved, but it failed at')
+  expect(textOf(failed.text)).toContain('Approved by console, operate token, but it failed at')
   expect(failed.text).toContain(`href="${path}/approve"`)
   expect(await stored(harness)).toBe(RULES)
   expect((await harness.submit(`${path}/approve`)).status).toBe(303)

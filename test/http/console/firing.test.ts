@@ -54,34 +54,28 @@ test('the page shows when a rule fired, who changed it meanwhile, and how long i
   expect(status).toBe(200)
   expect(text).toContain('<a href="/rules/default/1"><bdi>Checkout is slow</bdi></a>')
   expect(text).toMatch(
-    /<title id="episodes-0">2 episodes, 2 h( \d s)? in all, fires now, 2 changes\.<\/title>/,
+    /<title id="episodes-0">2 episodes, 2 h( \d s)? in total, firing now, 2 changes\.<\/title>/,
   )
   expect(text).toMatch(/<title>\u2068disabled by Ada\u2069, \d{4}-/)
   expect(text).toMatch(/<title>\u2068enabled by Ada\u2069, \d{4}-/)
-  const at = minutesAgo(3 * HOUR)
-  const around = { since: new Date(at.getTime() - 60_000), until: new Date(at.getTime() + 60_000) }
-  const address = new URLSearchParams({
-    account: 'default',
-    since: around.since.toISOString(),
-    until: around.until.toISOString(),
-  })
-  expect(text).toContain(`href="/changes?${String(address).replaceAll('&', '&amp;')}"`)
-  expect(textOf(text)).toMatch(/1 rule fired, in 2 episodes\. 1 fires now/)
+  expect(text).toContain(`href="/at/${minutesAgo(3 * HOUR).toISOString()}"`)
+  expect(textOf(text)).toMatch(/1 rule fired, in 2 episodes\. 1 firing now/)
   expect(textOf(text)).toMatch(/Firing longest now .* Checkout is slow .* 1 h/)
   expect(text).toContain('data-refresh="60000"')
 })
+
+/** What the marks on the bars of the page stand for, in their order. */
+async function marksOn(harness: ConsoleHarness): Promise<unknown[]> {
+  const { text } = await harness.page('/firing')
+  const shapes = text.matchAll(/class="gantt-mark" x="[^"]*" y="11"><path d="([^"]*)"/g)
+  return [...shapes].map(([, shape]) => Object.values(MARKS).find(mark => mark.shape === shape)?.words)
+}
 
 test('an edit, a rule that was disabled and one that was added have marks of different shapes', async () => {
   await using harness = await openConsoleHarness()
   const { pool } = harness.ferry
   const rule = { account: 'default', name: 'Checkout is slow' }
   await insertRuleVersion(pool, { ...rule, from: minutesAgo(4 * HOUR), to: minutesAgo(3 * HOUR) })
-  const shapesIn = async () =>
-    [
-      ...(await harness.page('/firing')).text.matchAll(
-        /class="gantt-mark" x="[^"]*" y="11"><path d="([^"]*)"/g,
-      ),
-    ].map(([, shape]) => Object.values(MARKS).find(mark => mark.shape === shape)?.words)
   await insertRuleVersion(pool, {
     ...rule,
     cron: '1 * * * *',
@@ -90,7 +84,19 @@ test('an edit, a rule that was disabled and one that was added have marks of dif
   })
   await insertRuleVersion(pool, { ...rule, cron: '1 * * * *', enabled: false, from: minutesAgo(2 * HOUR) })
   await insertFiring(pool, { account: 'default', from: minutesAgo(4 * HOUR), to: minutesAgo(2 * HOUR) })
-  expect(await shapesIn()).toEqual(['added, returned or enabled', 'edited', 'disabled or removed'])
+  expect(await marksOn(harness)).toEqual(['added, returned or enabled', 'edited', 'disabled or removed'])
+})
+
+test('a rule that a first reading found was added by nobody then: it has no mark, and counts as no change', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const rule = { account: 'default', name: 'Checkout is slow' }
+  const [read, edited] = [minutesAgo(4 * HOUR), minutesAgo(2 * HOUR)]
+  await insertRuleVersion(pool, { ...rule, appeared: 'first reading', from: read, to: edited })
+  await insertRuleVersion(pool, { ...rule, cron: '1 * * * *', from: edited })
+  await insertFiring(pool, { account: 'default', from: read, to: minutesAgo(HOUR) })
+  expect(await marksOn(harness)).toEqual(['edited'])
+  expect((await harness.page('/firing')).text).toContain('1 episode, 3 h in total, 1 change.')
 })
 
 test('the other pages show noise, weekdays and hours, what was silenced, and the load', async () => {
@@ -102,30 +108,30 @@ test('the other pages show noise, weekdays and hours, what was silenced, and the
     labels: { team: 'pay' },
   })
   const noisy = textOf((await harness.page('/firing/noisy')).text)
-  expect(noisy).toMatch(/Checkout is slow rule 1 in default pay 2 0 \d+ % 2 h/)
+  expect(noisy).toMatch(/Checkout is slow alert rule 1 in default pay 2 0 \d+ % 2 h/)
   const when = (await harness.page('/firing/when')).text
   expect(when).toContain('When the episodes of the last 4 weeks began')
   expect(when).toContain('Each cell is an hour in UTC')
   const silenced = textOf((await harness.page('/firing/silenced')).text)
   expect(silenced).toMatch(
-    /disabled Checkout is slow rule 1 in default Ada began [-\d: ]+ had been firing for 1 h/,
+    /disabled Checkout is slow alert rule 1 in default Ada began [-\d: ]+ had been firing for 1 h/,
   )
   const load = textOf((await harness.page('/firing/load')).text)
   expect(load).toMatch(
-    /enabled rules of default cause 1 evaluations in the worst minute .* and 0\.1 in a minute/,
+    /enabled rules of default cause 1 evaluations in the busiest minute .* and 0\.1 per minute/,
   )
-  expect(load).toContain('The worst minute of each hour')
+  expect(load).toContain('Busiest minute of each hour')
 })
 
 describe('without episodes', () => {
   test.each([
-    ['/firing', 'No rule was seen firing in the last 24 hours.', 'No rule fires now.'],
+    ['/firing', 'No rule was seen firing in the last 24 hours.', 'No rule is firing.'],
     ['/firing/noisy?hours=6', 'No rule was seen firing in the last 6 hours.', ''],
     ['/firing/when', 'No episode was seen to begin in the last 4 weeks.', ''],
     ['/firing/silenced', 'No rule was disabled, removed or edited while it fired', ''],
     [
       '/firing/load',
-      'There is no enabled rule of default whose schedule can be read.',
+      'Account default has no enabled rule whose schedule can be read.',
       'ferry sync alert-rules',
     ],
   ])('%s says so', async (path, ...sentences) => {

@@ -88,8 +88,8 @@ const LISTS: Readonly<Record<string, List>> = {
     at: '/ledger/holds',
     links: '/ledger/holds/',
     add: sql(
-      `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids, ended_at, outcome)
-       values ('a', 'alert-rules', $1, $1, '{1}', now(), 'voided')`,
+      `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids, since_runs, ended_at, outcome)
+       values ('a', 'alert-rules', $1::bigint, $1, '{1}', array[$1::bigint], now(), 'voided')`,
     ),
   },
   servers: { at: '/mcp', links: '/servers/', add: addServer },
@@ -165,8 +165,8 @@ test('the rows of a hold: a page that is just full is the last one', async () =>
   await using harness = await openConsoleHarness()
   const run = await addRun(harness.ferry.pool, { account: 'a', end: { status: 'held' } })
   await harness.query(
-    `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids)
-     select 'a', 'alert-rules', $1, $1, array_agg(n::text) from generate_series(1, 50) n`,
+    `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids, since_runs)
+     select 'a', 'alert-rules', $1, $1, array_agg(n::text), array_agg($1::bigint) from generate_series(1, 50) n`,
     [run],
   )
   const path = `/ledger/holds/${run}`

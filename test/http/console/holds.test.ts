@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
-import { leaseNameOf } from '#src/inventory/lease-name.ts'
+import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
 import {
   BOTH_TOKENS,
   bearing,
@@ -21,7 +21,7 @@ test('without a hold the page says so; an unknown run and a run without a hold a
   await using harness = await open()
   const { status, text } = await harness.page(PATH)
   expect(status).toBe(200)
-  expect(text).toContain('No removal waits for a decision.')
+  expect(text).toContain('No removals wait for a decision.')
   const { run } = await harness.sync()
   for (const path of ['99', `${run}`, 'x', '99999999999999999999', '-1']) {
     expect((await harness.page(`${PATH}/${path}`)).status).toBe(404)
@@ -61,7 +61,7 @@ test('a hold shows the names and folders of what would go, also to who may only 
   )
   for (const { folder, rules, held } of folders.filter(row => row.held > 0)) {
     expect(page.text).toContain(
-      `<code>${folder}</code></td><td data-head="Would go" class="number">${held}</td><td data-head="Of" class="number">${rules}</td>`,
+      `<code>${folder}</code></td><td data-head="Would be removed" class="number">${held}</td><td data-head="Current" class="number">${rules}</td>`,
     )
   }
   expect((await harness.page(`${path}/approve`, READ_TOKEN)).status).toBe(403)
@@ -106,7 +106,7 @@ test('approving removes what is still gone, and says who did it and why', async 
   expect(done).toMatchObject({ status: 303, headers: { location: path } })
   expect(await stored(harness)).toBe(RULES - GONE)
   const { text } = await harness.page(path, READ_TOKEN)
-  expect(text).toContain('Approved: 15 alert rules were still gone, and were removed.')
+  expect(text).toContain('Approved: 15 alert rules were still missing, and were removed.')
   expect(text).toContain('moved away')
   expect(await acts(harness)).toEqual([
     {
@@ -204,7 +204,7 @@ test('a hold that was voided meanwhile is neither approved nor rejected', async 
     expect(late.status).toBe(409)
     expect(late.text).toContain('it was voided')
   }
-  expect((await harness.page(path, READ_TOKEN)).text).toContain('A later complete listing decided')
+  expect((await harness.page(path, READ_TOKEN)).text).toContain('A later complete listing settled it')
   expect(await acts(harness)).toEqual([])
 })
 
@@ -222,7 +222,7 @@ test('what the platform refused is shown afterwards with its request_id, and the
   const { text } = await harness.page(path)
   expect(text).toContain(run!.request_id)
   expect(text).toContain(`href="${path}/approve"`)
-  expect(text).toContain('Approve again once the cause is gone.')
+  expect(text).toContain('Fix the cause, then approve again.')
   expect(await stored(harness)).toBe(RULES)
 
   // There is no button any more once it was rejected.
@@ -246,7 +246,7 @@ test('while another run reads the inventory, an approval waits, and its form is 
   const lease = await keepOthersOut(harness)
   expect(await harness.submit(`${path}/approve`)).toMatchObject({ status: 303, headers: { location: path } })
   const waiting = await harness.page(path)
-  expect(waiting.text).toContain('once no other run reads it')
+  expect(waiting.text).toContain('once no other run is reading it')
   expect(waiting.text).toContain('data-refresh="10000"')
   expect(waiting.text).not.toContain(`href="${path}/approve"`)
   await lease.release()
@@ -293,5 +293,5 @@ test('one row was still gone, several were', async () => {
   expect((await harness.submit(`${path}/approve`)).status).toBe(303)
   await expect
     .poll(async () => (await harness.page(path)).text)
-    .toContain('Approved: 1 alert rule was still gone, and was removed.')
+    .toContain('Approved: 1 alert rule was still missing, and was removed.')
 })

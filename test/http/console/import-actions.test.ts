@@ -1,10 +1,8 @@
 import type { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { listActs } from '#src/db/audit.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { IMPORT_STATUSES, type ImportStatus } from '#src/model/import.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -136,12 +134,12 @@ describe('a confirmation', () => {
     )
     const text = textOf((await harness.page(`/imports/${id}/confirm`)).text)
     // 20 a minute: the last of 120 calls begins after five whole windows and nine seconds of the sixth.
-    expect(text).toContain('1,200 rows are sent in 120 calls: about 5 min 9 s at the rate limit.')
+    expect(text).toContain('1,200 rows will be sent in 120 calls: about 5 min 9 s at the rate limit.')
     expect(text).toContain('After the first 5 rows it pauses.')
     expect(text).toContain(
       'The file has 1,212 rows. Not sent: 3 rejected, 1 duplicate, 2 suppressed, 6 already imported.',
     )
-    expect(text).toContain('cannot be taken back')
+    expect(text).toContain('Ferry cannot take back what was sent.')
   })
 
   test('of an import after its first rows is their approval, and says how many others follow', async () => {
@@ -154,9 +152,9 @@ describe('a confirmation', () => {
     expect(page.text).toContain(`<a class="button" href="/imports/${id}/resume">Approve the rest</a>`)
     const { text } = await harness.page(`/imports/${id}/resume`)
     expect(textOf(text)).toContain(`Approve the rest of import ${id}?`)
-    expect(textOf(text)).toContain('Resuming it is the approval of all others')
+    expect(textOf(text)).toContain('Resuming approves all others')
     expect(text).toContain('Approve and send 15 rows')
-    expect(textOf(text)).toContain('15 rows are sent in 3 calls')
+    expect(textOf(text)).toContain('15 rows will be sent in 3 calls')
     expect((await harness.submit(`/imports/${id}/resume`)).status).toBe(303)
     expect((await loadSummary(pool, id)).status).toBe('queued')
   })
@@ -165,10 +163,10 @@ describe('a confirmation', () => {
     await using harness = await openConsoleHarness()
     const id = await standing(harness.ferry.pool, 'paused', 7n)
     const { text } = await harness.page(`/imports/${id}/cancel`)
-    expect(textOf(text)).toContain('No row is left to be sent. A cancelled import cannot be resumed.')
+    expect(textOf(text)).toContain('No rows are left to send. A cancelled import cannot be resumed.')
     expect(textOf(text)).toContain('2 rows were sent, and stay on page 7.')
-    expect(textOf(text)).toContain('The outcome of 2 rows is not known, and cancelling does not change that.')
-    expect(textOf(text)).toContain('This import stays among the decisions that wait until')
+    expect(textOf(text)).toContain('The outcome of 2 rows is unknown, and cancelling does not change that:')
+    expect(textOf(text)).toContain('the import waits for a decision about')
     expect(textOf(text)).not.toContain('To send the others later')
     expect(text).toContain('class="danger"')
   })
@@ -182,7 +180,7 @@ describe('a confirmation', () => {
     await pauseImport(pool, id, ADA)
     const { status, text } = await sendForm(harness.http.address + path, fields)
     expect(status).toBe(409)
-    expect(textOf(text)).toContain(`Import ${id} is paused, and not as it was when you looked at it.`)
+    expect(textOf(text)).toContain(`Import ${id} has changed since you opened this page: it is paused now.`)
     expect((await loadSummary(pool, id)).status).toBe('paused')
     // A worker that takes it up is no reason to ask again.
     const resumed = hiddenFields((await harness.page(`/imports/${id}/resume`)).text)
@@ -225,16 +223,18 @@ describe('resolving', () => {
     const id = await stageRows(pool, { ...staged, rows: 6, batchRows: 2 })
     const [first, second] = await sendBatches(pool, id, [LOST, LOST])
     const all = textOf((await harness.page(`/imports/${id}/resolve/sent`)).text)
-    expect(all).toContain('Count 2 batches with 4 rows as sent?')
-    expect(all).toContain(`Import ${id} made a call for each of these batches`)
+    expect(all).toContain('Mark 2 batches with 4 rows as delivered?')
+    expect(all).toContain(`Import ${id} got no definite answer to the calls for these batches`)
     for (const [batch, lines] of [
       [first, '2–3'],
       [second, '4–5'],
     ] as const) {
       const one = textOf((await harness.page(`/imports/${id}/batches/${batch}/sent`)).text)
-      expect(one).toContain(`Count batch ${batch} with 2 rows as sent?`)
+      expect(one).toContain(`Mark batch ${batch} with 2 rows as delivered?`)
       expect(one).toContain('To page 7 of account default, by email, from people.csv.')
-      expect(one).toContain(`made a call for batch ${batch}, which has lines ${lines} of the file`)
+      expect(one).toContain(
+        `got no definite answer to the call for batch ${batch}, which has lines ${lines} of the file`,
+      )
     }
     expect((await harness.submit(`/imports/${id}/batches/${first}/sent`)).status).toBe(303)
     expect(await loadSummary(pool, id)).toMatchObject({ sent: 2, uncertain: 2 })
@@ -256,11 +256,11 @@ describe('resolving', () => {
     const more = await sendForm(harness.http.address + path, fields)
     expect([more.status, textOf(more.text)]).toEqual([
       409,
-      expect.stringContaining('other batches are uncertain now than those that were looked at'),
+      expect.stringContaining('the uncertain batches have changed since you looked at them'),
     ])
     const one = `/imports/${id}/batches/${first}/sent`
     const about = hiddenFields((await harness.page(one)).text)
-    await resolveUncertain(pool, id, 'resend', first ?? null, ADA)
+    await resolveUncertain(pool, id, 'resend', ADA, { batchId: first ?? null })
     await using worker = await openScriptedWorker(pool, id)
     const claim = await worker.claim()
     expect(claim.batchId).toBe(first)

@@ -29,6 +29,8 @@ test('the outcome of one recipient is shown to who may operate, whatever the cas
   await sendBatches(harness.ferry.pool, id, [ACCEPTED, LOST])
   const path = `/imports/${id}/recipient`
   const found = async (written: string) => (await harness.submit(path, { recipient: written })).text
+  const [, calls = ''] = /href="([^"]+)">(?:<bdi>)?req-1/.exec(await found(CANARY)) ?? []
+  expect((await harness.page(calls)).status).toBe(200)
   expect(
     cellsOf(await found(` ${CANARY.toUpperCase()} `), MASKED.replace('c…@example.com', 'C…@EXAMPLE.COM')),
   ).toEqual([['3', 'sent', '–', expect.stringMatching(/^\d+$/), '0', expect.stringMatching(/^20/), 'req-1']])

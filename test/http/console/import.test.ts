@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { saveCallsPerMinute } from '#src/db/calls-per-minute.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { saveCallsPerMinute } from '#src/db/limits.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { MAX_COUNTED_REASONS } from '#src/imports/reporting/reasons.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
@@ -22,8 +20,8 @@ import { cellsOf, textOf } from './cells.ts'
 import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 import { HOSTILE } from './page-text.ts'
 
-const ROWS = 'What became of the rows'
-const BATCHES = 'Batches, the last lines first'
+const ROWS = 'Rows by outcome'
+const BATCHES = 'Batches, last lines first'
 
 /** Numbers by their names, as the funnel shows them. */
 function funnelOf(page: string): Record<string, string> {
@@ -92,7 +90,7 @@ describe('the page of an import', () => {
     await pool.query('update ferry.imports set read = read + $2, rejected = $2 where id = $1', [id, rejects])
     const { text } = await harness.page(`/imports/${id}`, READ_TOKEN)
     expect(cellsOf(text, 'Reasons')).toEqual([['10,000', 'rejected', 'file', 'no address']])
-    expect(textOf(text)).toContain('Counted in the first 10,000 rejected rows')
+    expect(textOf(text)).toContain('Counted over the first 10,000 rejected rows')
   })
 
   test('says loudly if rows are missing, or too many', async () => {
@@ -100,7 +98,7 @@ describe('the page of an import', () => {
     const id = await stageRows(harness.ferry.pool, { rows: 10 })
     await harness.ferry.pool.query('update ferry.imports set read = 13 where id = $1', [id])
     const { text } = await harness.page(`/imports/${id}`)
-    expect(text).toContain('The counts of this import do not add up: 3 rows of the file are in no place.')
+    expect(text).toContain('The counts of this import do not add up: 3 rows of the file are unaccounted for.')
     expect(text).toContain('role="alert"')
     expect(cellsOf(text, ROWS).at(-1)).toEqual(['Sum', '10', '77 %', '13 were read: this does not add up.'])
     await harness.ferry.pool.query('update ferry.imports set read = 9 where id = $1', [id])
@@ -144,7 +142,7 @@ describe('the page of an import', () => {
     await sendBatches(harness.ferry.pool, id, [UNAUTHORIZED])
     const { text } = await harness.page(`/imports/${id}`)
     expect(textOf(text)).toContain('The platform answered Unauthorized (HTTP 401).')
-    expect(text).toContain('<a href="/ledger/calls?request_id=req-2">')
+    expect(text).toContain('href="/ledger/calls?request_id=req-2"')
     expect(text).toContain(`<a class="button" href="/imports/${id}/resume">Resume</a>`)
   })
 
@@ -164,7 +162,7 @@ describe('the page of an import', () => {
     const minutes = cellsOf(text, 'Calls of all imports of the account, minute by minute')
     expect(minutes).toHaveLength(60)
     expect(minutes.reduce((sum, [, calls]) => sum + Number(calls), 0)).toBe(3)
-    expect(textOf(text)).toContain('The platform accepted 6 rows with them.')
+    expect(textOf(text)).toContain('The platform accepted 6 rows in these calls.')
     expect(text).toContain('limit')
   })
 
@@ -174,10 +172,10 @@ describe('the page of an import', () => {
     await saveCallsPerMinute(pool, harness.ferry.limits)
     const id = await stageRows(pool, { rows: 6, batchRows: 2, onUncertain: 'hold' })
     await sendBatches(pool, id, [LOST, ACCEPTED, refused(500, 'InternalError')])
-    await resolveUncertain(pool, id, 'sent', null, ADA)
+    await resolveUncertain(pool, id, 'sent', ADA)
     const { text } = await harness.page(`/imports/${id}`)
     expect(funnelOf(text)).toMatchObject({ Sent: '6' })
-    expect(textOf(text)).toContain('The platform accepted 2 rows with them.')
+    expect(textOf(text)).toContain('The platform accepted 2 rows in these calls.')
   })
 
   test('is not there for a number that no import has', async () => {
@@ -251,7 +249,7 @@ describe('the batches of an import', () => {
     const { text } = await harness.page(`/imports/${id}`, READ_TOKEN)
     const first = cellsOf(text, BATCHES).at(-1)
     expect(first?.slice(1, 5)).toEqual(['2–3', '2', 'sent', '2, resent 1'])
-    expect(text).toContain('<a href="/ledger/calls?request_id=req-1"><bdi>req-1</bdi></a>')
+    expect(text).toContain('<a class="mono" href="/ledger/calls?request_id=req-1"><bdi>req-1</bdi></a>')
     expect(cellsOf((await harness.page(`/imports/${id}?batches=unsent`)).text, BATCHES)).toEqual([])
     await pool.query(
       `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, request_id, batch_id)
@@ -279,7 +277,7 @@ describe('the batches of an import', () => {
     )
     const began = (calls.rows[0].started as Date).toISOString()
     const [, shown = ''] = text.split('<caption>Uncertain: 2 rows</caption>')
-    expect(shown).toContain(`<span>call began at <time datetime="${began}">`)
+    expect(shown).toContain(`<time datetime="${began}">`)
     expect(cellsOf((await harness.page(`/imports/${id}?batches=uncertain`)).text, BATCHES)).toHaveLength(1)
   })
 

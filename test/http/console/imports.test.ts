@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
+import { cancelImport } from '#src/imports/control/decide.ts'
 import { IMPORT_STATUSES } from '#src/model/import.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { sendBatches, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
@@ -51,10 +51,10 @@ test('the list shows what became of the rows of each import, and first those tha
   expect(waiting.map(([id, , status, , decide]) => [id, status, decide])).toEqual([
     [`${ids[0]}`, 'staging', 'Confirm'],
     [`${ids[3]}`, 'paused', 'Resume'],
-    [`${ids[4]}`, 'undecided', 'Look at it'],
+    [`${ids[4]}`, 'undecided', 'Decide'],
   ])
   expect(waiting[0]?.[3]).toMatch(
-    /^Its file has been checked. Nothing is sent until somebody confirms it. It is removed at 20/,
+    /^Its file has been checked. Nothing is sent until you confirm it. It is removed at 20/,
   )
   expect(waiting[1]?.[3]).toBe('A person paused it.')
   expect(waiting[2]?.[3]).toContain('1,200 rows')
@@ -83,9 +83,9 @@ test('of an account that this worker does not have, the limit and the time are n
   await using harness = await openConsoleHarness()
   const id = await stageRows(harness.ferry.pool, { account: 'older', status: 'staging' })
   const page = textOf((await harness.page(`/imports/${id}`)).text)
-  expect(page).toContain('not known here: this worker has no such account')
+  expect(page).toContain('unknown: this worker does not have the account')
   const asked = textOf((await harness.page(`/imports/${id}/confirm`)).text)
-  expect(asked).toContain('10 rows are sent in 1 call: for a time that is not known here')
+  expect(asked).toContain('10 rows will be sent in 1 call: this worker does not have the account')
 })
 
 test('the list says why the platform stopped an import', async () => {

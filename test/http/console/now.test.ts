@@ -2,11 +2,11 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { recordWorker } from '#src/db/workers.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
+import { cancelImport } from '#src/imports/control/decide.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
-import { leaseNameOf } from '#src/inventory/lease-name.ts'
-import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/ledger.ts'
-import { type InventoryPromise, savePromises } from '#src/reports/promises.ts'
+import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
+import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
+import { type FreshnessTarget, saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { pauseSchedule } from '#src/schedules/control.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageRuns, NEW_RUN } from '#test/support/runs.ts'
@@ -15,10 +15,10 @@ import { stageRows } from '#test/support/staged.ts'
 import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
-const PROMISE: InventoryPromise = {
+const FRESHNESS_TARGET: FreshnessTarget = {
   account: 'default',
   resource: 'alert-rules',
-  promiseMs: 3_600_000,
+  targetMs: 3_600_000,
   runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',
@@ -29,10 +29,13 @@ const PROMISE: InventoryPromise = {
 /** Both inventories are fresh, and a worker is alive. */
 async function allRight(harness: ConsoleHarness): Promise<void> {
   const { pool } = harness.ferry
-  await savePromises(pool, [PROMISE, { ...PROMISE, resource: 'mcp-servers', folders: null }])
+  await saveFreshnessTargets(pool, [
+    FRESHNESS_TARGET,
+    { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null },
+  ])
   await harness.sync()
   await harness.sync({ resource: 'mcp-servers' })
-  await recordWorker(pool, 'one', '1.2.3')
+  await recordWorker(pool, 'one', '1.2.3', ['default'])
 }
 
 const verdictIn = (text: string) => /<p class="verdict (\w+)">.*?<\/span> (.*?)<\/p>/s.exec(text)?.slice(1)
@@ -43,7 +46,7 @@ test('before anything was read, the page says so and what comes next', async () 
   expect(status).toBe(200)
   expect(verdictIn(text)).toEqual(['bad', 'No worker is alive.'])
   expect(text).toContain('<code>ferry worker</code> starts one')
-  expect(text).toContain('<code>ferry sync all</code> does it now')
+  expect(text).toContain('<code>ferry sync all</code> reads them now')
   expect(text).toContain('data-refresh="15000"')
 })
 
@@ -58,8 +61,8 @@ test('one sentence says that everything is all right, to who may only look', asy
   ])
   expect(text).toContain('data-announce="Worker one">alive<')
   expect(text).toContain('1.2.3')
-  expect(text).not.toContain('Decisions that wait')
-  expect(text).toContain('In the last day, no inventory was older than promised.')
+  expect(text).not.toContain('Pending decisions')
+  expect(text).toContain('In the last day, no inventory was older than its freshness target.')
 })
 
 test('a late inventory says why, and leads to the run that failed', async () => {
@@ -83,7 +86,7 @@ test('a late inventory says why, and leads to the run that failed', async () => 
     undefined,
     ADA,
   )
-  await pool.query(`update ferry.inventory_promises set schedule = 'other' where resource = 'alert-rules'`)
+  await pool.query(`update ferry.freshness_targets set schedule = 'other' where resource = 'alert-rules'`)
   const { text } = await harness.page('/')
   expect(verdictIn(text)).toEqual(['bad', '2 of 2 inventories are late, and one schedule is paused.'])
   expect(text).toContain('The last run failed (AccessDenied).')
@@ -108,7 +111,7 @@ test('each decision that waits leads to the page that decides it', async () => {
   const { text } = await harness.page('/')
   expect(verdictIn(text)).toEqual(['warn', `4 decisions wait, and import ${ids[3]} has sent 0 of 10 rows.`])
   expect(text).toContain(`href="/ledger/holds/${run}"`)
-  expect(text).toContain('15 alert rules were not listed any more')
+  expect(text).toContain('15 alert rules missing from the listing')
   for (const id of ids.slice(0, 3)) expect(text).toContain(`href="/imports/${id}"`)
   expect(text).not.toContain(`href="/imports/${ids[3]}"`)
 })
@@ -131,24 +134,24 @@ test('an undecided import that is cancelled waits until its uncertain rows are d
 
   expect((await harness.submit(`/imports/${decided}/resolve/sent`)).status).toBe(303)
   await purgeImport(pool, purged, ADA)
-  expect((await harness.page('/')).text).not.toContain('Decisions that wait')
+  expect((await harness.page('/')).text).not.toContain('Pending decisions')
 })
 
 test('workers show what they do, and who is silent is said to be', async () => {
   await using harness = await openConsoleHarness()
   await allRight(harness)
   const { pool } = harness.ferry
-  await recordWorker(pool, 'two', null)
+  await recordWorker(pool, 'two', null, ['default'])
   await pool.query(`update ferry.workers set seen_at = seen_at - interval '2 minutes' where holder = 'two'`)
   const lease = await acquireLease(pool, leaseNameOf(NEW_RUN), 'one', pino({ level: 'silent' }))
   if ('heldBy' in lease) throw new Error('somebody else has the lease')
   const run = await startRun(pool, NEW_RUN, lease)
   const { text } = await harness.page('/')
   expect(text).toContain(
-    `reads alert-rules of <bdi>default</bdi> (<a href="/ledger/runs/${run}">run ${run}</a>)`,
+    `reading alert-rules of <bdi>default</bdi> (<a href="/ledger/runs/${run}">run ${run}</a>)`,
   )
   expect(text).toContain('data-announce="Worker two">silent<')
-  expect(text).toContain('nothing at the moment')
+  expect(text).toContain('idle')
   await lease.release()
   // A command works in a process of its own, which is no worker.
   const other = { ...NEW_RUN, resource: 'mcp-servers' } as const
@@ -160,7 +163,7 @@ test('workers show what they do, and who is silent is said to be', async () => {
     'three',
     '',
     'command',
-    `reads mcp-servers of default (run ${byHand})`,
+    `reading mcp-servers of default (run ${byHand})`,
   ])
   await own.release()
 })
@@ -203,11 +206,16 @@ test('names of others stay text', async () => {
   const names = ['<script>alert(1)</script>', `"><img onerror=x>\u202e`, `😀${'x'.repeat(3_000)}`]
   const { pool } = harness.ferry
   for (const account of names) {
-    await savePromises(pool, [{ ...PROMISE, account }])
-    await pool.query('insert into ferry.workers values ($1, $1, 1, $1, now(), now())', [account])
+    await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, account }])
+    await pool.query(
+      `insert into ferry.workers (holder, host, pid, version, accounts, started_at, seen_at)
+       values ($1, $1, 1, $1, '{}', now(), now())`,
+      [account],
+    )
     await stageRows(pool, { account, status: 'paused', rows: 1 })
     await pool.query(
-      `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids) values ($1, 'mcp-servers', 1, 1, '{a}')`,
+      `insert into ferry.removal_holds (account, resource, opened_by_run, last_run, ids, since_runs)
+       values ($1, 'mcp-servers', 1, 1, '{a}', '{1}')`,
       [account],
     )
   }
@@ -220,7 +228,10 @@ test('names of others stay text', async () => {
 test('what is late, and schedules that failed or are paused, come first', async () => {
   await using harness = await openConsoleHarness()
   const { pool } = harness.ferry
-  await savePromises(pool, [PROMISE, { ...PROMISE, resource: 'mcp-servers', folders: null }])
+  await saveFreshnessTargets(pool, [
+    FRESHNESS_TARGET,
+    { ...FRESHNESS_TARGET, resource: 'mcp-servers', folders: null },
+  ])
   await harness.sync()
   await harness.query(
     `insert into ferry.schedule_slots (account, schedule, slot, done_at, outcome)

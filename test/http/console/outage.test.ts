@@ -40,7 +40,7 @@ test('if the connection breaks while a decision is made, it is perhaps done', as
     harness.proxy.stop()
     const { status, text } = await sent
     expect(status).toBe(503)
-    expect(text).toContain('<h1>Perhaps done</h1>')
+    expect(text).toContain('<h1>Outcome unknown</h1>')
     for (const link of ['/ledger/audit', `/imports/${id}`, path]) expect(text).toContain(`<a href="${link}">`)
   } finally {
     await client.query('rollback')

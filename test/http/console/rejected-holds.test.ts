@@ -20,7 +20,7 @@ test('what was rejected is asked about again once another row vanishes, and both
   expect(later).toMatchObject({ status: 'held' })
   const { text } = await harness.page(`${PATH}/${later.run}/approve`)
   expect(textOf(text)).toContain(
-    `15 of the 16 rows were said not to be gone in run ${run}. Approving this hold removes them too.`,
+    `Somebody decided to keep 15 of the 16 rows in run ${run}. Approving this hold removes them too.`,
   )
   expect(text).toContain(`<a href="${path}">run ${run}</a>`)
   expect((await harness.submit(`${PATH}/${later.run}/approve`)).status).toBe(303)

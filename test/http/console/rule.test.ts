@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { DECLARATIONS } from '#src/model/declarations.ts'
+import { RESOURCES } from '#src/model/resource.ts'
 import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { openConsoleHarness } from './console-harness.ts'
 import { HOSTILE, rowsIn } from './markup.ts'
@@ -18,7 +20,7 @@ test('a rule has its versions, firings and edits on one time line, the newest fi
     from: at(10),
     by: 'Ada',
     enabled: false,
-    flags: ['timezone is no IANA name'],
+    flags: ['timezone is not an IANA name'],
   })
   await insertRuleVersion(pool, { account: 'b', id, name: 'Another', from: at(5) })
   await insertFiring(pool, { id, from: at(3), to: at(5) })
@@ -27,24 +29,24 @@ test('a rule has its versions, firings and edits on one time line, the newest fi
   expect(status).toBe(200)
   const [strip = '', history = ''] = text.split('</figure>')
   expect(rowsIn(strip)).toEqual([
-    '2026-01-01 00:10:00 still fires',
+    '2026-01-01 00:10:00 still firing –',
     '2026-01-01 00:03:00 2026-01-01 00:05:00 2 min',
   ])
-  expect(strip).toContain('<title>changed by \u2068Ada\u2069</title>')
+  expect(strip).toMatch(/<title>\u2068disabled by Ada\u2069, [-\d]+ [:\d]+<\/title>/)
   expect(strip).toContain('2 firings and 2 changes')
   expect(rowsIn(history).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
     'changed name Checkout is very slow enabled true → false Ada run 1',
-    'fires since then',
+    'firing since then',
     'fired for 2 min, until 2026-01-01 00:05:00',
     'added Joan run 1',
   ])
   expect(text).toContain('<h1>Checkout is very slow</h1>')
   for (const known of [
     'disabled',
-    'fires',
+    'firing',
     'pay',
     'runbook',
-    'timezone is no IANA name',
+    'timezone is not an IANA name',
     '/changes?account=a&amp;folder=1',
     '/changes?by=Ada',
   ]) {
@@ -53,11 +55,37 @@ test('a rule has its versions, firings and edits on one time line, the newest fi
   expect(text).not.toContain('Another')
 })
 
+test('a first reading is in the list, and no mark on the bars: nobody added the rule then', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  await insertRuleVersion(pool, { name: 'Read', appeared: 'first reading', from: at(1), to: at(4) })
+  await insertRuleVersion(pool, { name: 'Edited', from: at(4), by: 'Ada' })
+  await insertFiring(pool, { from: at(2), to: at(3) })
+  const [strip = '', history = ''] = (await harness.page('/rules/a/1')).text.split('</figure>')
+  expect(strip).toContain('1 firing and 1 change')
+  expect(strip.match(/<svg class="gantt-mark" x=/g)).toHaveLength(1)
+  expect(rowsIn(history).at(-1)).toContain('first reading')
+})
+
+test.each(RESOURCES)('a page of %s shows each field that has a label, with its value', async resource => {
+  await using harness = await openConsoleHarness()
+  const version = { name: 'One', from: at(1), cron: '7 * * * *', by: 'Joan', team: 77, url: 'https://one' }
+  if (resource === 'alert-rules') await insertRuleVersion(harness.ferry.pool, version)
+  else await insertServerVersion(harness.ferry.pool, version)
+  const { text } = await harness.page(resource === 'alert-rules' ? '/rules/a/1' : '/servers/a/s')
+  const labels = Object.values(DECLARATIONS[resource].fields).flatMap(({ label }) => label ?? [])
+  const shown = Array.from(text.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs), ([, label]) => label)
+  expect(shown.filter(label => label && labels.includes(label))).toEqual(labels)
+  const values =
+    resource === 'alert-rules' ? ['7 * * * *', 'Joan', 'Grace', 'prometheus'] : ['77', 'https://one']
+  for (const value of values) expect(text).toMatch(new RegExp(`<dd>[^\n]*${RegExp.escape(value)}`))
+})
+
 test('a rule that is gone says since when, and shows what it was', async () => {
   await using harness = await openConsoleHarness()
   await insertRuleVersion(harness.ferry.pool, { id: '1', name: 'Old', from: at(1), to: at(2) })
   const { text } = await harness.page('/rules/a/1')
-  expect(text).toContain('It is gone since <time datetime="2026-01-01T00:02:00.000Z">')
+  expect(text).toContain('It has been gone since <a class="at" href="/at/2026-01-01T00:02:00.000Z">')
   expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual(['removed run 2', 'added Ada run 1'])
 })
 
@@ -129,7 +157,7 @@ test('a server has its tools, and what changed in them tool by tool', async () =
   })
   const { status, text } = await harness.page(`/servers/a/${encodeURIComponent('s/1 ?')}`)
   expect(status).toBe(200)
-  const [ofTools = '', history = ''] = text.split('<h2>What happened</h2>')
+  const [ofTools = '', history = ''] = text.split('<h2>History</h2>')
   expect(rowsIn(ofTools)).toEqual(['search –', 'search Finds code in every repository', 'merge –'])
   expect(rowsIn(history).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
     'changed status enabled → disabled description none → Code tools.search Finds code in every repository → (empty) tools.search (2) (empty) → Finds code in every repository run 1',

@@ -57,7 +57,7 @@ describe('the runs of the ledger', () => {
       if (path) {
         expect(path).toContain('status=succeeded')
         expect(links).toHaveLength(50)
-      } else expect(text).toContain('The list ends here.')
+      } else expect(text).toContain('End of the list.')
     }
     expect(seen).toHaveLength(103)
     expect(new Set(seen).size).toBe(103)
@@ -114,7 +114,7 @@ describe('the page of a run', () => {
     for (const id of harness.sandbox.state.rules.ids()) harness.sandbox.state.removeRule(id)
     const { run } = await harness.sync()
     const { text } = await harness.page(`/ledger/runs/${run}`)
-    expect(text).toContain('holds the removal of 12 rows')
+    expect(text).toContain('held the removal of 12 rows')
     expect(hrefsOf(text, '/ledger/holds')).toHaveLength(2)
     await harness.query(`update ferry.removal_holds set ended_at = now(), outcome = 'rejected'`)
     expect((await harness.page(`/ledger/runs/${run}`)).text).not.toContain('holds the removal')

@@ -14,7 +14,7 @@ test('the list has each schedule with its times, its outcome and what can be don
   expect(before.status).toBe(200)
   expect(before.text).toContain('every 1 min')
   expect(before.text).toContain('<code>30 3 * * *</code> UTC')
-  expect(before.text.match(/none yet/g)).toHaveLength(3)
+  expect(before.text.match(/never run/g)).toHaveLength(3)
   expect(before.text).toContain('data-refresh="30000"')
 
   await harness.query(
@@ -26,7 +26,7 @@ test('the list has each schedule with its times, its outcome and what can be don
   const { text } = await harness.page(PATH)
   expect(text).toMatch(/<span class="badge bad" data-announce="poll-alert-rules of default">failed</)
   expect(text).not.toContain('succeeded')
-  expect(text).toMatch(/data-announce="prune of \*">not done yet</)
+  expect(text).toMatch(/data-announce="prune of \*">pending</)
   expect(text).toContain('data-refresh="10000"')
 })
 
@@ -100,7 +100,7 @@ test('a reason that is too long is refused, and nothing is done', async () => {
   const long = '🧨'.repeat(MAX_BECAUSE_CHARACTERS)
   const refused = await harness.submit(`${POLL}/pause`, { because: `${long}x` })
   expect(refused.status).toBe(400)
-  expect(refused.text).toContain('A reason has at most 1000 characters. Nothing was done.')
+  expect(refused.text).toContain('The reason is longer than 1000 characters. Nothing was done.')
   expect(await harness.query('select from ferry.schedule_pauses')).toEqual([])
   expect((await harness.submit(`${POLL}/pause`, { because: long })).status).toBe(303)
 })
@@ -133,5 +133,5 @@ test('the schedules of many accounts go on on a second page, each shown once', a
   const second = (await harness.page(next ?? '')).text
   expect([rows(first).length, rows(second).length]).toEqual([50, 11])
   expect(new Set([...rows(first), ...rows(second)]).size).toBe(61)
-  expect(second).toContain('The list ends here.')
+  expect(second).toContain('End of the list.')
 })

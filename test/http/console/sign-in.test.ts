@@ -46,6 +46,16 @@ test('the address that is printed signs in once, leads to a clean address, and s
   expect(await ask(link, { headers: cookie })).toMatchObject({ status: 303, headers: { location: '/' } })
 })
 
+test('wrong codes are slowed down as wrong tokens are', async () => {
+  await using harness = await harnessWithLink()
+  const { address } = harness.http
+  const guess = () => ask(`${address}/sign-in?code=guess`)
+  const statuses: number[] = []
+  for (let n = 0; n < 12; n++) statuses.push((await guess()).status)
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 403), 429, 429])
+  expect((await guess()).headers['retry-after']).toMatch(/^\d$/)
+})
+
 test('without the cookie or the token no door opens, on this machine either, and the page says where the token is', async () => {
   await using harness = await harnessWithLink()
   const { address } = harness.http
@@ -55,9 +65,9 @@ test('without the cookie or the token no door opens, on this machine either, and
     headers: { 'www-authenticate': expect.stringMatching(/^Basic/) },
   })
   expect(refused.text).toContain('<code>console-token</code>')
-  expect(refused.text).toContain('<a href="/imports?status=paused">open this one again</a>')
+  expect(refused.text).toContain('<a href="/imports?status=paused">open this page again</a>')
   expect((await ask(`${address}//evil.example`, { headers: HTML })).text).toContain(
-    '<a href="/">open this one',
+    '<a href="/">open this page',
   )
   for (const headers of [bearing(OPERATE_TOKEN), basic('anna', OPERATE_TOKEN)]) {
     expect((await ask(`${address}/`, { headers })).status).toBe(200)
@@ -133,6 +143,8 @@ test('a cookie holds for the token, the port and the week for which it was issue
     `${issued}x`,
   ]) {
     expect(cookies.read(wrong, 3377)).toBeNull()
+    // A browser may send several of that name: of another path, or of another server's token.
+    expect(cookies.read(`${wrong}; ${issued}`, 3377)).not.toBeNull()
   }
   nowMs += WEEK_MS
   expect(cookies.read(issued, 3377)).not.toBeNull()

@@ -15,8 +15,8 @@ test('names each night with its runs and how complete it is, and leads to what c
   expect(status).toBe(200)
   expect(rowsIn(text)).toEqual([
     `${last} by hand a partial 2026-01-03 03:30:00 alert rules , MCP servers since snapshot ${first}`,
-    `${ofB} 2026-01-02 03:30:00 b held 2026-01-02 03:30:00 alert rules , MCP servers the first one`,
-    `${first} 2026-01-01 03:30:00 a succeeded 2026-01-01 03:30:00 alert rules , MCP servers the first one`,
+    `${ofB} 2026-01-02 03:30:00 b held 2026-01-02 03:30:00 alert rules , MCP servers first snapshot`,
+    `${first} 2026-01-01 03:30:00 a succeeded 2026-01-01 03:30:00 alert rules , MCP servers first snapshot`,
   ])
   expect(text).toContain(`href="/changes/compare?from=${first}&amp;to=${last}"`)
   expect(text).toContain('href="/ledger/runs/31"')
@@ -36,7 +36,7 @@ test('has older nights on the next page', async () => {
   const next = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
   const rest = await harness.page(next)
   expect([...rowsIn(text), ...rowsIn(rest.text)].map(row => row.split(' ')[0])).toEqual(ids)
-  expect(rest.text).toContain('The list ends here.')
+  expect(rest.text).toContain('End of the list.')
 })
 
 test('says which nights of the last days have no snapshot', async () => {

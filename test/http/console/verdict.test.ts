@@ -19,12 +19,12 @@ const some = (count: number) => Array.from({ length: count }, () => ({}) as neve
 
 test.each([
   [{}, {}, 'good', 'The inventory is fresh, one worker is alive, and nothing waits for a decision.'],
-  [{ inventories: [] }, {}, 'quiet', 'No inventory was read so far.'],
+  [{ inventories: [] }, {}, 'quiet', 'No inventory has been read yet.'],
   [
-    { inventories: [fresh, { state: 'no promise' } as never] },
+    { inventories: [fresh, { state: 'no target' } as never] },
     {},
     'good',
-    '1 of 2 inventories are fresh (for the others nothing is promised), one worker is alive, and nothing waits for a decision.',
+    '1 of 2 inventories are fresh (the others have no freshness target), one worker is alive, and nothing waits for a decision.',
   ],
   [{ workers: [silent] }, {}, 'bad', 'No worker is alive.'],
   [{ inventories: [fresh, late] }, {}, 'bad', '1 of 2 inventories is late.'],
@@ -32,7 +32,7 @@ test.each([
   [{ imports: some(20) }, {}, 'warn', 'At least 20 decisions wait.'],
   [{ holds: some(20), imports: some(1) }, {}, 'warn', 'At least 21 decisions wait.'],
   [{ schedules: [{ paused: true } as never] }, {}, 'warn', 'One schedule is paused.'],
-  [{ schedules: [{ lastOutcome: 'failed' } as never] }, {}, 'warn', 'One schedule failed the last time.'],
+  [{ schedules: [{ lastOutcome: 'failed' } as never] }, {}, 'warn', 'One schedule failed last time.'],
   [
     { running: [running('7')] },
     {},
@@ -67,11 +67,11 @@ test.each([
     { inventories: [], running: [running('7')] },
     {},
     'quiet',
-    'No inventory was read so far, and import 7 has sent 1,000 of 2,500 rows.',
+    'No inventory has been read yet, and import 7 has sent 1,000 of 2,500 rows.',
   ],
   [{}, { queue: 'The queue did not answer within 2 s.' }, 'bad', 'The queue does not answer.'],
   [{}, { schema: null, queue: 'The queue did not answer within 2 s.' }, 'bad', 'The queue does not answer.'],
-  [{}, { schema: 'newer' }, 'bad', 'The database is of another version of Ferry.'],
+  [{}, { schema: 'newer' }, 'bad', 'The database belongs to another version of Ferry.'],
   [
     { inventories: [late, late, late], workers: [], holds: some(2) },
     {},
@@ -85,10 +85,10 @@ test.each([
 test.each([
   [{}, 'All right'],
   [{ inventories: [] }, 'Nothing yet'],
-  [{ workers: [] }, 'Not all right'],
-  [{ holds: some(1) }, 'Please decide'],
-  [{ imports: some(1) }, 'Please decide'],
-  [{ schedules: [{ paused: true } as never] }, 'Look here'],
+  [{ workers: [] }, 'Needs attention'],
+  [{ holds: some(1) }, 'Decision needed'],
+  [{ imports: some(1) }, 'Decision needed'],
+  [{ schedules: [{ paused: true } as never] }, 'Heads-up'],
 ])('of %j the badge says: %s', (facts, word) => {
   expect(verdictOf({ ...WELL, ...facts }, READY).word).toBe(word)
 })

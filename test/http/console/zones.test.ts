@@ -51,7 +51,7 @@ test('every list with times names the zone once, and refuses a wrong zone and a 
     expect(wrong.text).toContain('The address is wrong: zone: write a time zone such as Europe/Berlin.')
     const mirrored = await harness.page(`${path}?since=2026-01-02&until=2026-01-01`)
     expect(mirrored.status).toBe(400)
-    expect(mirrored.text).toContain('The address is wrong: since: it is later than until. Exchange the two.')
+    expect(mirrored.text).toContain('The address is wrong: since: it is later than until. Swap the two.')
   }
   expect((await harness.page('/firing')).text).not.toContain('name="zone"')
 })

@@ -3,12 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { listActs } from '#src/db/audit.ts'
 import { drizzleOf } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { confirmImport } from '#src/imports/control/confirm.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { cancelImport, confirmImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { ImportNotFound, ImportRefuses } from '#src/imports/errors.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { imports } from '#src/imports/schema.ts'
@@ -38,7 +35,7 @@ const DECISIONS = {
   resume: resumeImport,
   cancel: cancelImport,
   resolve: (pool: Parameters<typeof pauseImport>[0], id: bigint, by: ActedBy) =>
-    resolveUncertain(pool, id, 'sent', null, by).then(({ status }) => status),
+    resolveUncertain(pool, id, 'sent', by).then(({ status }) => status),
   purge: (pool: Parameters<typeof pauseImport>[0], id: bigint, by: ActedBy) =>
     purgeImport(pool, id, by).then(async () => (await loadSummary(pool, id)).status),
 } as const
@@ -151,11 +148,11 @@ describe('confirming', () => {
   test('writes how many rows the platform may reject before the import pauses', async () => {
     await using store = await openTestStore()
     // The default is there for imports of earlier versions only.
-    await store.pool.query('alter table ferry.imports alter most_rejects set default 99')
+    await store.pool.query('alter table ferry.imports alter max_rejects set default 99')
     const id = await stageRows(store.pool, { status: 'staging' })
     await confirmImport(store.pool, id, ADA)
-    expect((await store.pool.query('select most_rejects from ferry.imports')).rows).toEqual([
-      { most_rejects: 10 },
+    expect((await store.pool.query('select max_rejects from ferry.imports')).rows).toEqual([
+      { max_rejects: 10 },
     ])
   })
 
@@ -228,7 +225,7 @@ describe('the time an import took', () => {
     await sendAll(store.pool, id, LOST)
     await ageImport(store.pool, id, '1 hour')
     expect(await took(store, id)).toBe(1)
-    expect((await resolveUncertain(store.pool, id, 'sent', null, ADA)).status).toBe('completed')
+    expect((await resolveUncertain(store.pool, id, 'sent', ADA)).status).toBe('completed')
     expect(await took(store, id)).toBe(1)
   })
 })

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { cancelImport, pauseImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { ImportRefuses } from '#src/imports/errors.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
@@ -31,7 +30,7 @@ describe('resolving', () => {
   test('all as sent completes the import', async () => {
     await using store = await openTestStore()
     const { id } = await undecided(store)
-    expect(await resolveUncertain(store.pool, id, 'sent', null, ADA)).toEqual({
+    expect(await resolveUncertain(store.pool, id, 'sent', ADA)).toEqual({
       batches: 2,
       rows: 4,
       status: 'completed',
@@ -48,12 +47,12 @@ describe('resolving', () => {
   test('one as sent leaves the import undecided about the others', async () => {
     await using store = await openTestStore()
     const { id, batches } = await undecided(store)
-    expect(await resolveUncertain(store.pool, id, 'sent', batches[1]!, ADA)).toEqual({
+    expect(await resolveUncertain(store.pool, id, 'sent', ADA, { batchId: batches[1]! })).toEqual({
       batches: 1,
       rows: 2,
       status: 'undecided',
     })
-    await expect(resolveUncertain(store.pool, id, 'sent', batches[1]!, ADA)).rejects.toThrow(
+    await expect(resolveUncertain(store.pool, id, 'sent', ADA, { batchId: batches[1]! })).rejects.toThrow(
       `its batch ${batches[1]} is not uncertain`,
     )
     expect(await loadSummary(store.pool, id)).toMatchObject({ sent: 4, uncertain: 2 })
@@ -62,7 +61,7 @@ describe('resolving', () => {
   test('as to be sent again queues the import, and counts the resend', async () => {
     await using store = await openTestStore()
     const { id, batches } = await undecided(store)
-    expect(await resolveUncertain(store.pool, id, 'resend', batches[2]!, ADA)).toMatchObject({
+    expect(await resolveUncertain(store.pool, id, 'resend', ADA, { batchId: batches[2]! })).toMatchObject({
       status: 'queued',
     })
     const { rows } = await store.pool.query(
@@ -77,10 +76,12 @@ describe('resolving', () => {
     await using store = await openTestStore()
     const { batches } = await undecided(store)
     const other = await stageRows(store.pool, { status: 'paused' })
-    await expect(resolveUncertain(store.pool, other, 'sent', null, ADA)).rejects.toThrow(
+    await expect(resolveUncertain(store.pool, other, 'sent', ADA)).rejects.toThrow(
       'it has no uncertain batch',
     )
-    await expect(resolveUncertain(store.pool, other, 'sent', batches[1]!, ADA)).rejects.toThrow(ImportRefuses)
+    await expect(resolveUncertain(store.pool, other, 'sent', ADA, { batchId: batches[1]! })).rejects.toThrow(
+      ImportRefuses,
+    )
   })
 
   test('of a cancelled import decides what a lost worker left in flight, and says what becomes of it', async () => {
@@ -97,15 +98,13 @@ describe('resolving', () => {
       await ageImport(store.pool, id, '1 hour')
       const { batches } = await reportImport(store.pool, id)
       expect(batches.map(batch => batch.state)).toEqual(['sent', 'uncertain'])
-      expect(await resolveUncertain(store.pool, id, as, lost, ADA)).toEqual({
+      expect(await resolveUncertain(store.pool, id, as, ADA, { batchId: lost })).toEqual({
         batches: 1,
         rows: 2,
         status: 'cancelled',
       })
       expect(await loadSummary(store.pool, id)).toMatchObject({ status: 'cancelled', ...sums })
-      await expect(resolveUncertain(store.pool, id, as, null, ADA)).rejects.toThrow(
-        'it has no uncertain batch',
-      )
+      await expect(resolveUncertain(store.pool, id, as, ADA)).rejects.toThrow('it has no uncertain batch')
     }
   })
 
@@ -115,9 +114,7 @@ describe('resolving', () => {
     await using worker = await openScriptedWorker(store.pool, id)
     await worker.claim()
     await cancelImport(store.pool, id, ADA)
-    await expect(resolveUncertain(store.pool, id, 'sent', null, ADA)).rejects.toThrow(
-      'it has no uncertain batch',
-    )
+    await expect(resolveUncertain(store.pool, id, 'sent', ADA)).rejects.toThrow('it has no uncertain batch')
   })
 
   test('decides a batch that was to be sent again by itself; lines the platform had named of it are rejects', async () => {
@@ -125,7 +122,7 @@ describe('resolving', () => {
     const id = await stageRows(store.pool, { rows: 3 })
     await sendBatches(store.pool, id, [naming('p3@example.com'), LOST])
     await pauseImport(store.pool, id, ADA)
-    expect(await resolveUncertain(store.pool, id, 'sent', null, ADA)).toEqual({
+    expect(await resolveUncertain(store.pool, id, 'sent', ADA)).toEqual({
       batches: 1,
       rows: 2,
       status: 'paused',

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { recordWorker } from '#src/db/workers.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
 import { leaseNameOf } from '#src/imports/page.ts'
 import { loadProgress } from '#src/imports/reporting/progress.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
-import { findImport } from '#src/imports/sending/find-import.ts'
+import { findImport } from '#src/imports/sending/work.ts'
 import { guardedMs } from '#src/model/limit.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
@@ -206,7 +204,7 @@ describe('why it waits', () => {
     const shownMs = async () => Number(/[\d.]+/.exec((await whyWaiting(store, id)) ?? '')?.[0]) * 1_000
     const beforeMs = await shownMs()
     const { rows } = await store.pool.query(
-      `select wait_ms from ferry.acquire_permit('account:default', 'import-subscribers', 'default', null, '{2,20}', $1, $2)`,
+      `select wait_ms from ferry_internal.acquire_permit('account:default', 'import-subscribers', 'default', null, '{2,20}', $1, $2)`,
       [[1_000, 60_000].map(guardedMs), guardedMs(5_000)],
     )
     // Shown to a tenth of a second, before and after.
@@ -267,7 +265,7 @@ describe('why it waits', () => {
     await ageImport(store.pool, id, '1 hour')
     await resumeImport(store.pool, id, ADA)
     expect(await whyWaiting(store, id)).toContain('start `ferry worker`')
-    await recordWorker(store.pool, 'one', null)
+    await recordWorker(store.pool, 'one', null, ['default'])
     expect(await whyWaiting(store, id)).toBe('A worker takes it within seconds')
     await ageImport(store.pool, id, '11 s')
     expect(await whyWaiting(store, id)).toContain('start `ferry worker`')

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { Writable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { confirmImport } from '#src/imports/control/confirm.ts'
+import { confirmImport } from '#src/imports/control/decide.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { writeRejects } from '#src/imports/reporting/rejects.ts'
 import { RejectsNotSaved, saveRejects } from '#src/imports/reporting/save-rejects.ts'
@@ -50,7 +50,7 @@ test('can be imported again, and again: the cells are those of the file', async 
   const second = await harness.stage(text)
 
   expect(second.file.unused).toEqual(['name'])
-  expect(second.warnings).toEqual(['No row of the file is to be sent.'])
+  expect(second.warnings).toEqual(['No row of the file will be sent.'])
   const again = await rejectsOf(second.import)
   const cells = (csv: string) => parse(csv, { from_line: 2 }).map(row => row.slice(0, 3))
   expect(cells(again.text)).toEqual(cells(text))

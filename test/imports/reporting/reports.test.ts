@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
-import { confirmImport } from '#src/imports/control/confirm.ts'
+import { confirmImport } from '#src/imports/control/decide.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
 import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { findRecipient, listRecipients, type RecipientRow } from '#src/imports/reporting/recipients.ts'
@@ -66,10 +66,10 @@ describe('the recipients of an import', () => {
       'pending',
       'pending',
     ])
-    expect(rows[0]).toMatchObject({ batch: '4', request_id: 'req-1', call: expect.any(String) })
+    expect(rows[0]).toMatchObject({ batch: '4', requestId: 'req-1', call: expect.any(String) })
     expect(rows[1]).toMatchObject({ batch: `${inFlight.batchId}` })
-    expect(rows[5]).toMatchObject({ batch: '3', request_id: 'req-2', resends: 2 })
-    expect(rows[7]).toMatchObject({ batch: null, sent_at: null, request_id: null })
+    expect(rows[5]).toMatchObject({ batch: '3', requestId: 'req-2', resends: 2 })
+    expect(rows[7]).toMatchObject({ batch: null, sentAt: null, requestId: null })
   })
 
   test('are found by their hash once their addresses are gone, rejects too', async () => {
@@ -115,7 +115,7 @@ describe('the recipients of an import', () => {
     )
     const found = await findRecipient(
       store.pool,
-      { id: `${id}`, method: 'email', purged_at: null },
+      { id: `${id}`, method: 'email', purgedAt: null },
       'ada@EXAMPLE.com',
     )
     expect(found.map(({ line }) => Number(line))).toEqual(lines.flatMap(line => [line, line, line]))
@@ -138,8 +138,8 @@ test('a report lists batches with every request_id, and what was not sent by rea
   expect(third).not.toBe(whole)
   const report = await reportImport(pool, id!)
   expect(report.batches).toMatchObject([
-    { id: `${second}`, rows: 2, request_ids: ['req-3', 'req-4'], calls: 3 },
-    { id: `${third}`, rows: 2, request_ids: ['req-5'], calls: 2 },
+    { id: `${second}`, rows: 2, requestIds: ['req-3', 'req-4'], calls: 3 },
+    { id: `${third}`, rows: 2, requestIds: ['req-5'], calls: 2 },
   ])
   expect(report.reasons).toEqual([
     { kind: 'rejected', origin: 'file', reason: 'not an e-mail address', rows: 3 },

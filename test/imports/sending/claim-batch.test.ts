@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { pauseImport } from '#src/imports/control/decide.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { claimBatch, newClaim, newPermit } from '#src/imports/sending/claims.ts'
@@ -81,7 +81,7 @@ test('a lease that has run out claims nothing, though nobody else has it', async
 test('while a claim is under way its lease is renewed, and nobody takes it over', async () => {
   await using store = await openTestStore()
   const log = pino({ level: 'silent' })
-  const lease = await acquireLease(store.pool, 'the lease', 'this worker', log, 900)
+  const lease = await acquireLease(store.pool, 'the lease', 'this worker', log, { lifeMs: 900 })
   if ('heldBy' in lease) throw new Error(lease.heldBy)
   const claimer = await openClaimer(store)
   const client = await store.pool.connect()
@@ -259,4 +259,16 @@ test('a batch of rows that another import may have sent is called resent, as oft
   expect([await claimer.claimLines(), await claimer.claimLines()]).toEqual(['2-4', '5-7'])
   const { batches } = await reportImport(store.pool, claimer.id)
   expect(batches.map(batch => batch.resends)).toEqual([2, 0])
+})
+
+test('a batch counts as resent as often as the most of its rows may have been sent by others', async () => {
+  await using store = await openTestStore()
+  const { id, claim } = await openClaimer(store, { rows: 3 })
+  await store.pool.query(
+    'update ferry.import_recipients set maybe_sent = nullif(line - 2, 0) where import_id = $1',
+    [id],
+  )
+  await claim()
+  const { rows } = await store.pool.query('select resends from ferry.import_batches')
+  expect(rows).toEqual([{ resends: 2 }])
 })

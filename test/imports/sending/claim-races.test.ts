@@ -1,23 +1,25 @@
 import type { PoolClient } from 'pg'
 import { expect, test } from 'vitest'
+import { lockPage } from '#src/imports/page.ts'
+import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { ACCEPTED, openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
+import { leaveUncertain, start } from './start-import.ts'
 
 /* A decision whose transaction is still open: what is done meanwhile waits for it, and then knows it. */
 
-/** Holds a change of an import open while `work` runs, until `work` waits for its lock. */
+/** Holds a change open while `work` runs, until `work` waits for its lock. */
 async function whileOpen<T>(
   store: TestStore,
-  change: string,
-  id: bigint,
+  change: (client: PoolClient) => Promise<unknown>,
   work: () => Promise<T>,
 ): Promise<T> {
   const client: PoolClient = await store.pool.connect()
   try {
     await client.query('begin')
-    await client.query(change, [id])
+    await change(client)
     const working = work()
     await waitFor(
       async () => {
@@ -36,13 +38,14 @@ async function whileOpen<T>(
   }
 }
 
-const PAUSE = `update ferry.imports set status = 'paused' where id = $1`
+/** Sets columns of every import. */
+const set = (columns: string) => (client: PoolClient) => client.query(`update ferry.imports set ${columns}`)
 
 test('a batch is not claimed while a pause is being written', async () => {
   await using store = await openTestStore()
   const id = await stageRows(store.pool, { rows: 4, batchRows: 2 })
   await using worker = await openScriptedWorker(store.pool, id)
-  expect(await whileOpen(store, PAUSE, id, () => worker.tryClaim())).toBeNull()
+  expect(await whileOpen(store, set(`status = 'paused'`), () => worker.tryClaim())).toBeNull()
   const { rows } = await store.pool.query(
     'select (select count(*)::int from ferry.platform_calls) as calls, (select count(*)::int from ferry.import_batches) as batches',
   )
@@ -54,9 +57,7 @@ test('an outcome that comes while an import is being changed counts on from what
   const id = await stageRows(store.pool, { rows: 4, batchRows: 2 })
   await using worker = await openScriptedWorker(store.pool, id)
   const claim = await worker.claim()
-  await whileOpen(store, 'update ferry.imports set accepted = accepted + 5 where id = $1', id, () =>
-    worker.send(claim, ACCEPTED),
-  )
+  await whileOpen(store, set('accepted = accepted + 5'), () => worker.send(claim, ACCEPTED))
   const { rows } = await store.pool.query('select accepted from ferry.imports')
   expect(rows).toEqual([{ accepted: 6 }])
 })
@@ -66,9 +67,22 @@ test('a permit that is returned while an import is being changed is subtracted f
   const id = await stageRows(store.pool, { rows: 4, batchRows: 2 })
   await using worker = await openScriptedWorker(store.pool, id)
   const claim = await worker.claim()
-  await whileOpen(store, 'update ferry.imports set requests = requests + 5 where id = $1', id, () =>
-    worker.returnPermit(claim),
-  )
+  await whileOpen(store, set('requests = requests + 5'), () => worker.returnPermit(claim))
   const { rows } = await store.pool.query('select requests from ferry.imports')
   expect(rows).toEqual([{ requests: 5 }])
+})
+
+test('an import does not look for whom others have sent while a decision about that is being written', async () => {
+  await using store = await openTestStore()
+  const other = await stageRows(store.pool, { rows: 3 })
+  const batch = await leaveUncertain(store, other)
+  const id = await stageRows(store.pool, { rows: 5 })
+  async function decide(client: PoolClient) {
+    await lockPage(client, other)
+    await client.query(`update ferry.import_batches set state = 'sent', uncertain = false where id = $1`, [
+      batch,
+    ])
+  }
+  await whileOpen(store, decide, () => start(store, id))
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 3, pending: 2 })
 })

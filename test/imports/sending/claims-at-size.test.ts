@@ -3,9 +3,9 @@ import type { Pool, PoolClient } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { openDatabase } from '#src/db/pool.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { resumeImport } from '#src/imports/control/decide.ts'
 import { loadProgress } from '#src/imports/reporting/progress.ts'
-import { loadRows } from '#src/imports/sending/load-rows.ts'
+import { loadRows } from '#src/imports/sending/batch-in-flight.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { putEqualBatches } from '#test/support/batches.ts'
@@ -27,7 +27,7 @@ async function pagesOfClaim(pool: Pool, client: PoolClient, importId: bigint): P
   const { name, token } = await holdLease(pool, `test:${randomUUID()}`)
   const { rows } = await client.query(
     `explain (analyze, buffers, format json)
-     select * from ferry.claim_batch(${importId}, '${name}', '${token}', '${randomUUID()}', false,
+     select * from ferry_internal.claim_batch(${importId}, '${name}', '${token}', '${randomUUID()}', false,
        'account:test', '{1000000}', '{1000}', 5000, 60000, 1000000, 64, 9, 2000, 500)`,
   )
   const [{ Plan: plan }] = rows[0]['QUERY PLAN']

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
+import { cancelImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -93,7 +93,7 @@ test('what a person finds out about an older call counts, also for an import tha
     await using worker = await openScriptedWorker(store.pool, id)
     await worker.release(await worker.claim())
   }
-  await resolveUncertain(store.pool, other, 'sent', null, ADA)
+  await resolveUncertain(store.pool, other, 'sent', ADA)
   await start(store, id)
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 6, pending: 3 })
 })

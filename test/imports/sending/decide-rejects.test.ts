@@ -28,7 +28,7 @@ describe('a row refused', () => {
 
   test('alone pauses the import when nothing else is left, unless it is sent once more', () => {
     expect(decideSuspects(STATE, 1)).toMatchObject({ pause: null })
-    expect(decideSuspects(STATE, 0)).toMatchObject({ pause: 'unaccepted', unaccepted: 0, failures: 0 })
+    expect(decideSuspects(STATE, 0)).toMatchObject({ pause: 'suspects', unaccepted: 0, failures: 0 })
   })
 
   test('after eleven refusals in a row pauses the import and is no reject', () => {

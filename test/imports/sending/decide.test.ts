@@ -202,13 +202,13 @@ describe('a body too large', () => {
     expect(decision).toMatchObject({ disposition: { to: 'rejected' }, maxRows: null })
   })
 
-  test('of one row is a suspect as long as no call was accepted', () => {
-    const decision = decide({ rows: 1, setAside: [], proven: 0, refusedAlone: null }, TOO_LARGE, {
-      ...STATE,
-      maxRows: 1,
-      accepted: 0,
-    })
-    expect(decision).toMatchObject({ disposition: { to: 'suspect' }, maxRows: null, unaccepted: 1 })
+  test('of one row is a suspect as long as no call was accepted, and a reject if it is too large again', () => {
+    const state = { ...STATE, maxRows: 1, accepted: 0 }
+    const decision = (refusedAlone: string | null) =>
+      decide({ rows: 1, setAside: [], proven: 0, refusedAlone }, TOO_LARGE, state)
+    expect(decision(null)).toMatchObject({ disposition: { to: 'suspect' }, maxRows: null, unaccepted: 1 })
+    expect(decision('BadRequest').disposition).toEqual({ to: 'suspect' })
+    expect(decision('EntityTooLarge')).toMatchObject({ disposition: { to: 'rejected' }, maxRows: null })
   })
 
   test("of a gateway's page is one too, but the batch is uncertain: its halves are sent again, or it is held", () => {

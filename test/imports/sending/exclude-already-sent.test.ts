@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -54,7 +52,7 @@ test.for([
     const other = await stageRows(store.pool, { rows: 3 })
     const batch = await leaveUncertain(store, other)
     const id = await stageRows(store.pool, { rows: 5 })
-    const decide = () => resolveUncertain(store.pool, other, as, batch, ADA)
+    const decide = () => resolveUncertain(store.pool, other, as, ADA, { batchId: batch })
     expect(await start(store, id, /^fetch/, decide)).toMatchObject({ status: 'running' })
     expect(await loadSummary(store.pool, id)).toMatchObject(sums)
     const { rows } = await store.pool.query('select line from ferry.import_recipients where maybe_sent = 1')
@@ -77,6 +75,55 @@ test('an import that goes on looks only at what was sent since, and finds all of
   await stageSent(store, 7)
   await start(store, id)
   expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 7, pending: 23 })
+})
+
+test('a row that was refused alone is left out too if another import has sent it meanwhile', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 3 })
+  await putBatches(store.pool, id, [{ state: 'suspect' }, { state: 'ready' }])
+  await stageSent(store, 3)
+  await start(store, id)
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 3, pending: 0 })
+})
+
+test('a row that was rejected after its batch was resent and split counts once as maybe sent', async () => {
+  await using store = await openTestStore()
+  const other = await stageRows(store.pool, { rows: 2, status: 'cancelled' })
+  const [, batch] = await putBatches(store.pool, other, [
+    { lines: 2, state: 'split', resends: 1 },
+    { state: 'rejected', resends: 1 },
+  ])
+  await store.pool.query(
+    `insert into ferry.import_rejects (import_id, line, origin, reason, message, recipient_hash, batch_id)
+     select import_id, line, 'platform', 'r', 'm', recipient_hash, $2 from ferry.import_recipients
+     where import_id = $1 and line = 2`,
+    [other, batch],
+  )
+  const id = await stageRows(store.pool, { rows: 2 })
+  await start(store, id)
+  const { rows } = await store.pool.query(
+    'select maybe_sent from ferry.import_recipients where import_id = $1 order by line',
+    [id],
+  )
+  expect(rows).toEqual([{ maybe_sent: 1 }, { maybe_sent: null }])
+})
+
+test('an import that goes on reads none of its rows if nothing was sent meanwhile', async () => {
+  await using store = await openTestStore()
+  await stageSent(store, 3)
+  const id = await stageRows(store.pool, { rows: 30 })
+  const others = await stageRows(store.pool, { rows: 30, pageId: 1n })
+  const readIn: string[] = []
+  const startAndNote = (note: string) =>
+    start(store, id, /import_recipients/, async () => void readIn.push(note))
+  await startAndNote('the first')
+  await sendAll(store.pool, others)
+  await cutBatch(store, await stageRows(store.pool, { rows: 2, recipient: line => `q${line}@example.com` }))
+  await startAndNote('after nothing')
+  await stageSent(store, 4)
+  await startAndNote('after four')
+  expect(readIn).toEqual(['the first', 'after four'])
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 4, pending: 26 })
 })
 
 test('rows are left out page by page, those of one batch together, and always accounted for', async () => {
@@ -167,7 +214,7 @@ test('what an import has only from another as maybe sent is not counted twice', 
   const first = await stageRows(store.pool, { rows: 3 })
   await sendBatches(store.pool, first, [LOST])
   await cancelImport(store.pool, first, ADA)
-  await resolveUncertain(store.pool, first, 'resend', null, ADA)
+  await resolveUncertain(store.pool, first, 'resend', ADA)
   const second = await stageRows(store.pool, { rows: 3 })
   await cutBatch(store, second)
   await cancelImport(store.pool, second, ADA)

@@ -1,17 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import type { ImportContext } from '#src/imports/context.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { leaseNameOf } from '#src/imports/page.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { newClaim } from '#src/imports/sending/claims.ts'
-import { findImport } from '#src/imports/sending/find-import.ts'
 import { sendBatch } from '#src/imports/sending/send.ts'
 import { startImport } from '#src/imports/sending/start.ts'
 import { stepsOf } from '#src/imports/sending/steps.ts'
+import { findImport } from '#src/imports/sending/work.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -210,7 +208,7 @@ test('what another account has sent to a page of the same number is nothing to t
   const id = await harness.stage({ rows: 4, onUncertain: 'hold' })
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 4 })
-  expect(await resolveUncertain(pool, other, 'sent', null, ADA)).toMatchObject({
+  expect(await resolveUncertain(pool, other, 'sent', ADA)).toMatchObject({
     batches: 1,
     status: 'completed',
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
+import { cancelImport } from '#src/imports/control/decide.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { reclaimImport } from '#src/imports/sending/reclaim.ts'
 import { ADA } from '#test/support/acted-by.ts'

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { pauseImport } from '#src/imports/control/decide.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { removeLeases, takeOverLeases } from '#test/support/leases.ts'
 import { type ImportHarness, openImportHarness } from '../import-harness.ts'
@@ -33,7 +33,7 @@ async function workWithLosses(
   return harness.work(id, { ferry: { ...harness.ferry, pool } })
 }
 
-const CLAIM = /ferry\.claim_batch/
+const CLAIM = /ferry_internal\.claim_batch/
 
 test('a claim whose answer was lost is sent, once, and nobody is asked about it', async () => {
   await using harness = await openImportHarness()

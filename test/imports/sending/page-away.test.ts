@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { resumeImport } from '#src/imports/control/decide.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -74,7 +73,7 @@ test.for(answers.slice(0, 3))('an answer that %s pauses the import at its first 
   const { pause_what_to_do } = await harness.importRow(id)
   expect(pause_what_to_do).toContain('--page')
   const states = (await harness.batches(id)).map(batch => batch.state)
-  expect(states).not.toContain('doubted')
+  expect(states).not.toContain('suspect')
 })
 
 test.for([1, 2, 3, 4, 5, 8])(
@@ -133,20 +132,69 @@ test('a page that goes away after a wrong row costs no row of the same batch', a
   expect(harness.timesDelivered()).toEqual({ once: 7 })
 })
 
-test('a wrong row that was sent alone last pauses the import, which may be cancelled: all others were sent', async () => {
-  await using harness = await openImportHarness()
-  const id = await harness.stage({
-    rows: 5,
-    batchRows: 4,
-    recipient: line => `${line === 6 ? 'wrong' : 'p'}${line}@example.com`,
-  })
-  refuse(harness, [0, 0], () => error('ResourceNotFound', ''))
-  for (const _ of [1, 2]) {
+/** Five rows, of which the last is sent alone and refused. */
+async function stageRefusedLast(harness: ImportHarness): Promise<bigint> {
+  const id = await harness.stage({ rows: 5, batchRows: 4 })
+  refuse(harness, [2, 2], () => error('InvalidParameter', 'A subscriber is not valid.'))
+  expect(await harness.work(id)).toBe('paused')
+  return id
+}
+
+test.for([
+  [5, [6]],
+  [6, [6, 7]],
+  [1, [2]],
+] as const)(
+  'of %i rows those that are wrong and sent last (lines %j) are rejected once a person has resumed the import',
+  async ([rows, wrong]) => {
+    await using harness = await openImportHarness()
+    const lines: readonly number[] = wrong
+    const recipient = (line: number) => `${lines.includes(line) ? 'wrong' : 'p'}${line}@example.com`
+    const id = await harness.stage({ rows, batchRows: 4, recipient })
+    refuse(harness, [0, 0], () => error('ResourceNotFound', ''))
     expect(await harness.work(id)).toBe('paused')
-    expect((await harness.importRow(id)).pause_what_to_do).toContain('cancel the import instead')
+    expect(await harness.rejects(id)).toEqual([])
+    expect(await harness.importRow(id)).toMatchObject({
+      pause_message: expect.stringMatching(/^Only rows are left that the platform refused/),
+      pause_what_to_do: expect.stringContaining(
+        'rows that are refused again with the same code are rejected',
+      ),
+    })
     await resumeImport(harness.ferry.pool, id, ADA)
-  }
-  await cancelImport(harness.ferry.pool, id, ADA)
+    expect(await harness.work(id)).toBe('completed')
+    expect(await harness.rejects(id)).toMatchObject(
+      lines.map(line => ({
+        line: `${line}`,
+        error_code: 'InvalidParameter',
+        message: expect.stringContaining('A subscriber is not valid.'),
+      })),
+    )
+    expect([...harness.delivered().values()]).toEqual(Array(rows - lines.length).fill(1))
+  },
+)
+
+test.for(answers.slice(0, 3))(
+  'a row that was sent last is not rejected for an answer that %s, however often a person resumes',
+  async ([, answer]) => {
+    await using harness = await openImportHarness()
+    const id = await stageRefusedLast(harness)
+    refuse(harness, [3, Number.POSITIVE_INFINITY], answer)
+    for (let resumed = 0; resumed < 5; resumed++) {
+      await resumeImport(harness.ferry.pool, id, ADA)
+      expect(await harness.work(id)).toBe('paused')
+    }
+    harness.sandbox.state.hook = null
+    await resumeImport(harness.ferry.pool, id, ADA)
+    expect(await harness.work(id)).toBe('completed')
+    expect(harness.timesDelivered()).toEqual({ once: 5 })
+  },
+)
+
+test('a row that was sent last is not rejected for another code than the first', async () => {
+  await using harness = await openImportHarness()
+  const id = await stageRefusedLast(harness)
+  refuse(harness, [3, 3], () => error('BadRequest', 'A subscriber is not valid.'))
+  await resumeImport(harness.ferry.pool, id, ADA)
+  expect(await harness.work(id)).toBe('paused')
   expect(await harness.rejects(id)).toEqual([])
-  expect(harness.timesDelivered()).toEqual({ once: 4 })
 })

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { ACCEPTED, naming, openScriptedWorker, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
+import { ACCEPTED, naming, openScriptedWorker, refused, UNAUTHORIZED } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
@@ -60,4 +58,35 @@ test('of several calls that are refused for the same reason the pause says it on
   expect(rows).toEqual([
     { pause_code: 'Unauthorized', pause_message: 'The platform answered Unauthorized (HTTP 401).' },
   ])
+})
+
+test('of two calls that are refused for two reasons the pause has both, and the code of the first', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 4, batchRows: 2 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  const claims = [await worker.claim(), await worker.claim()]
+  await worker.send(claims[0]!, UNAUTHORIZED)
+  await worker.send(claims[1]!, refused(403, 'AccessDenied'))
+  const { rows } = await store.pool.query('select pause_code, pause_what_to_do from ferry.imports')
+  expect(rows).toEqual([
+    {
+      pause_code: 'Unauthorized',
+      pause_what_to_do: expect.stringMatching(/Check the app_key.*Give the role/),
+    },
+  ])
+})
+
+test('of three calls that are refused for two reasons the pause says each once', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 6, batchRows: 2 })
+  await using worker = await openScriptedWorker(store.pool, id)
+  const claims = [await worker.claim(), await worker.claim(), await worker.claim()]
+  const denied = refused(403, 'AccessDenied')
+  for (const [n, answer] of [UNAUTHORIZED, denied, denied].entries()) await worker.send(claims[n]!, answer)
+  const { rows } = await store.pool.query('select pause_message from ferry.imports')
+  const each = [
+    'The platform answered Unauthorized (HTTP 401).',
+    'The platform answered AccessDenied (HTTP 403).',
+  ]
+  expect(rows).toEqual([{ pause_message: each.join(' ') }])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { resumeImport } from '#src/imports/control/decide.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { bad, NAMELESS, openImportHarness, recipientsOf } from '../import-harness.ts'
@@ -12,7 +12,7 @@ test('a platform that takes a hundred rows at most gets no more, after two refus
   const id = await harness.stage({ rows: 1_000, batchRows: 400 })
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 1_000 })
-  expect(await harness.importRow(id)).toMatchObject({ most_rows: 100 })
+  expect(await harness.importRow(id)).toMatchObject({ max_rows: 100 })
   expect(harness.calls()).toBe(12)
 })
 

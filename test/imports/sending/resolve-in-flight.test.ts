@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import { reclaimExpired } from '#src/imports/sending/reclaim.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -18,7 +17,7 @@ describe('deciding about uncertain batches', () => {
     harness.sandbox.state.inject(APPLIED_AND_FAILED, { nth: 2 })
     let decided: unknown
     harness.sandbox.state.onCall(async () => {
-      if (harness.calls() === 2) decided = await resolveUncertain(pool, id, 'sent', null, ADA)
+      if (harness.calls() === 2) decided = await resolveUncertain(pool, id, 'sent', ADA)
       return undefined
     })
     expect(await harness.work(id)).toBe('undecided')
@@ -36,7 +35,7 @@ describe('deciding about uncertain batches', () => {
     harness.sandbox.state.onCall(async () => {
       if (harness.calls() === 1) return APPLIED_AND_FAILED
       for (const as of ['sent', 'resend'] as const) {
-        refusals.push(await resolveUncertain(pool, id, as, null, ADA).catch(error => error.message))
+        refusals.push(await resolveUncertain(pool, id, as, ADA).catch(error => error.message))
       }
       return undefined
     })
@@ -62,7 +61,7 @@ describe('deciding about uncertain batches', () => {
         const decide = async () => {
           await ageImport(pool, id, '1 hour')
           await reclaimExpired(pool)
-          await resolveUncertain(pool, id, as, null, ADA)
+          await resolveUncertain(pool, id, as, ADA)
           await pauseImport(pool, id, ADA)
         }
         during(harness, decide, fault)
@@ -99,7 +98,7 @@ describe('deciding about uncertain batches', () => {
     expect(await harness.work(second)).toBe('paused')
 
     // They were sent before the second import looked; that they were is known only now.
-    expect(await resolveUncertain(pool, first, 'sent', null, ADA)).toMatchObject({ rows: 3 })
+    expect(await resolveUncertain(pool, first, 'sent', ADA)).toMatchObject({ rows: 3 })
     await resumeImport(pool, second, ADA)
     expect(await harness.work(second)).toBe('completed')
     expect(harness.timesDelivered()).toEqual({ once: 5 })

@@ -2,10 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { cancelImport, resumeImport } from '#src/imports/control/decide.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
-import { createImportReport } from '#src/worker/import-log.ts'
+import { logImportEnd } from '#src/worker/process-import.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ageImport } from '#test/support/age-import.ts'
 import { sendBatches, UNAVAILABLE } from '#test/support/scripted-worker.ts'
@@ -201,7 +200,7 @@ test('no recipient is in the log, whatever the platform says of them', async () 
   harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied', message }, { nth: 3 })
   const end = await harness.work(id, { ferry: { ...harness.ferry, log } })
   expect(end).toBe('paused')
-  await createImportReport({ pool: harness.ferry.pool, log })(id)
+  await logImportEnd({ pool: harness.ferry.pool, log }, id)
   expect(lines.join('')).toContain('The platform answered ')
   expect(lines.join('')).not.toContain('welcome')
   expect(lines.join('')).not.toContain('@')

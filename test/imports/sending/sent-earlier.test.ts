@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { resumeImport } from '#src/imports/control/decide.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { OTHER_PAGE, openImportHarness } from '../import-harness.ts'
 

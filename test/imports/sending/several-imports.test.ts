@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { CallHook } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -165,14 +163,14 @@ describe('rows that another import may have sent', () => {
     expect(await harness.work(second)).toBe('paused')
     expect(await harness.importRow(second)).toMatchObject({
       pause_code: 'UncertainElsewhere',
-      pause_message: `Import ${first} may have sent 3 rows of it; the outcome is not known.`,
+      pause_message: `Import ${first} may have sent 3 rows of it; the outcome is unknown.`,
       pause_what_to_do: expect.stringContaining(`\`ferry imports resolve ${first} --as sent\``),
     })
     await resumeImport(harness.ferry.pool, second, ADA)
     expect(await harness.work(second)).toBe('paused')
     expect(harness.timesDelivered()).toEqual({ once: 3 })
 
-    expect(await resolveUncertain(harness.ferry.pool, first, 'sent', null, ADA)).toMatchObject({ rows: 3 })
+    expect(await resolveUncertain(harness.ferry.pool, first, 'sent', ADA)).toMatchObject({ rows: 3 })
     expect(await loadSummary(harness.ferry.pool, first)).toMatchObject({ sent: 3, uncertain: 0 })
     await resumeImport(harness.ferry.pool, second, ADA)
     expect(await harness.work(second)).toBe('completed')
@@ -186,7 +184,7 @@ describe('rows that another import may have sent', () => {
     await cancelImport(harness.ferry.pool, first, ADA)
     const second = await harness.stage({ rows: 5 })
     expect(await harness.work(second)).toBe('paused')
-    expect(await resolveUncertain(harness.ferry.pool, first, 'resend', null, ADA)).toMatchObject({
+    expect(await resolveUncertain(harness.ferry.pool, first, 'resend', ADA)).toMatchObject({
       status: 'cancelled',
     })
     expect(await loadSummary(harness.ferry.pool, first)).toMatchObject({ sent: 0, uncertain: 0, pending: 3 })

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import { pino } from 'pino'
 import { acquireLease } from '#src/db/leases.ts'
-import { cancelImport } from '#src/imports/control/cancel.ts'
+import { cancelImport } from '#src/imports/control/decide.ts'
 import { type Started, startImport } from '#src/imports/sending/start.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { LOST, openScriptedWorker } from '#test/support/scripted-worker.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { LeaseLost } from '#src/db/leases.ts'
+import { resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
@@ -9,7 +10,7 @@ import { ACCEPTED, openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { openImportHarness } from '../import-harness.ts'
-import { cutBatch, leaveUncertain, start } from './start-import.ts'
+import { cutBatch, leaveUncertain, stageSent, start } from './start-import.ts'
 
 const loseLeases = (store: TestStore) => () => expireLeases(store.pool)
 
@@ -33,10 +34,39 @@ test('a worker whose lease is lost before it begins changes nothing of the impor
 test('a worker whose lease is lost while it looks for whom others have sent does not mark the import as running', async () => {
   await using store = await openTestStore()
   const id = await stageRows(store.pool, { rows: 3 })
-  await expect(start(store, id, /"excluding_to_call" = \$1 is true/, loseLeases(store))).rejects.toThrow(
-    LeaseLost,
-  )
+  await expect(start(store, id, /set "status" = /, loseLeases(store))).rejects.toThrow(LeaseLost)
   expect(await exclusionOf(store, id)).toMatchObject({ status: 'queued' })
+})
+
+test('a worker whose lease is lost while it looks leaves out nobody', async () => {
+  await using store = await openTestStore()
+  await stageSent(store, 3)
+  const id = await stageRows(store.pool, { rows: 3 })
+  await expect(start(store, id, /^\s*with recursive page/, loseLeases(store))).rejects.toThrow(LeaseLost)
+  expect(await loadSummary(store.pool, id)).toMatchObject({ alreadyImported: 0, pending: 3 })
+})
+
+test('an import that waits for a decision about another says about how many of its rows', async () => {
+  await using store = await openTestStore()
+  await stageRows(store.pool, { rows: 3, status: 'undecided' })
+  const id = await stageRows(store.pool, { rows: 5 })
+  expect(await start(store, id)).toMatchObject({ status: 'paused' })
+  const { rows } = await store.pool.query('select pause_message from ferry.imports where id = $1', [id])
+  expect(rows[0].pause_message).toContain('Import 1 may have sent 3 rows of it')
+  // As long as nobody decides, it waits, however often it is resumed.
+  await resumeImport(store.pool, id, ADA)
+  expect(await start(store, id)).toMatchObject({ status: 'paused' })
+})
+
+test('an import that starts again began when it started first', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 3 })
+  const startedAt = async () =>
+    (await store.pool.query('select started_at from ferry.imports')).rows[0].started_at
+  await start(store, id)
+  const first = await startedAt()
+  await start(store, id)
+  expect(await startedAt()).toEqual(first)
 })
 
 test.for([
@@ -84,7 +114,7 @@ test('a decision about one import makes another that looks for whom others have 
   const seen: unknown[] = []
   const decide = async () => {
     seen.push((await exclusionOf(store, id)).excluding_to_call)
-    await resolveUncertain(store.pool, other, 'sent', batch, ADA)
+    await resolveUncertain(store.pool, other, 'sent', ADA, { batchId: batch })
     seen.push((await exclusionOf(store, id)).excluding_to_call)
   }
   await start(store, id, /^fetch/, decide)
@@ -95,10 +125,14 @@ test('an import that is decided while another call of it is in flight is not ove
   await using store = await openTestStore()
   const id = await stageRows(store.pool, { rows: 6, batchRows: 3, status: 'undecided' })
   const [first, second] = (await reportImport(store.pool, id)).batches.map(batch => BigInt(batch.id))
-  expect(await resolveUncertain(store.pool, id, 'resend', first!, ADA)).toMatchObject({ status: 'queued' })
+  expect(await resolveUncertain(store.pool, id, 'resend', ADA, { batchId: first! })).toMatchObject({
+    status: 'queued',
+  })
   await using worker = await openScriptedWorker(store.pool, id)
   const claim = await worker.claim()
-  expect(await resolveUncertain(store.pool, id, 'sent', second!, ADA)).toMatchObject({ status: 'running' })
+  expect(await resolveUncertain(store.pool, id, 'sent', ADA, { batchId: second! })).toMatchObject({
+    status: 'running',
+  })
   expect((await worker.end()).what).toBe('wait')
   await worker.send(claim, ACCEPTED)
   expect(await worker.end()).toEqual({ what: 'ended', status: 'completed' })

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { pauseImport } from '#src/imports/control/pause.ts'
+import { pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
@@ -44,7 +43,7 @@ test('a row set aside from a call is not taken for sent with it', async () => {
   expect(await harness.work(id)).toBe('paused')
   expect(await loadSummary(pool, id)).toMatchObject({ uncertain: 2, pending: 1 })
 
-  expect(await resolveUncertain(pool, id, 'sent', null, ADA)).toMatchObject({ rows: 2 })
+  expect(await resolveUncertain(pool, id, 'sent', ADA)).toMatchObject({ rows: 2 })
   await resumeImport(pool, id, ADA)
   expect(await harness.work(id)).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 3 })
@@ -61,7 +60,7 @@ test('a claim that is lost is reclaimed even if what was to be decided about it 
   }
   await pauseImport(pool, id, ADA)
   await ageImport(pool, id, '1 hour')
-  const decision = resolveUncertain(pool, id, 'sent', batch!, ADA)
+  const decision = resolveUncertain(pool, id, 'sent', ADA, { batchId: batch! })
   await expect(decision).rejects.toThrow(`its batch ${batch} is not uncertain`)
   const states = (await harness.batches(id)).map(({ from_line, state, uncertain }) => [
     from_line,
@@ -82,7 +81,7 @@ test('the first rows are not called sent when it is unknown whether they arrived
   expect(await harness.work(id)).toBe('paused')
   expect(await harness.importRow(id)).toMatchObject({
     pause_code: 'FirstRowsSent',
-    pause_message: 'The first 2 rows have been tried; whether 2 of them arrived is not known.',
+    pause_message: 'The first 2 rows have been tried; the outcome of 2 of them is unknown.',
     pause_what_to_do: expect.stringContaining(`ferry imports resolve ${id} --as sent`),
   })
 })
@@ -134,7 +133,7 @@ test('an update waits for rows that may have been sent last', async () => {
   const last = await harness.stage({ rows: 1, update: true, onUncertain: 'hold' })
   expect(await harness.work(last)).toBe('paused')
   expect(await harness.importRow(last)).toMatchObject({ pause_code: 'UncertainElsewhere' })
-  await resolveUncertain(pool, unsure, 'sent', null, ADA)
+  await resolveUncertain(pool, unsure, 'sent', ADA)
   await resumeImport(pool, last, ADA)
   expect(await harness.work(last)).toBe('completed')
   expect(localeOf(harness, 'p2@example.com')).toBe('en-US')

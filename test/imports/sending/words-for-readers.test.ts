@@ -1,14 +1,17 @@
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { resumeImport } from '#src/imports/control/decide.ts'
 import { loadSummaryRow } from '#src/imports/reporting/summary.ts'
 import { waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { decodedText } from '#src/model/addresses.ts'
 import { prepareReader, READER } from '#src/reports/reader-role.ts'
-import { createImportReport } from '#src/worker/import-log.ts'
+import { logImportEnd } from '#src/worker/process-import.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { ENCODINGS } from '#test/support/encodings.ts'
+import { refused, sendBatches } from '#test/support/scripted-worker.ts'
+import { stageRows } from '#test/support/staged.ts'
+import { openTestStore } from '#test/support/store.ts'
 import { openImportHarness, recipientsOf } from '../import-harness.ts'
 
 const encodings = Object.values(ENCODINGS)
@@ -28,9 +31,9 @@ function spellingsOf(recipient: string): string[] {
 async function readableText(pool: Pool): Promise<string> {
   await prepareReader(pool)
   const { rows: columns } = await pool.query<{ relation: string; column: string }>(
-    `select c.relname as relation, a.attname as "column" from pg_class c
+    `select c.oid::regclass::text as relation, a.attname as "column" from pg_class c
      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-     where c.relnamespace = 'ferry'::regnamespace and c.relkind in ('r', 'v')
+     where c.relnamespace::regnamespace::text in ('ferry', 'ferry_internal') and c.relkind in ('r', 'v')
        and has_column_privilege($1, c.oid, a.attnum, 'select')`,
     [READER],
   )
@@ -38,7 +41,7 @@ async function readableText(pool: Pool): Promise<string> {
   for (const [relation, of] of Map.groupBy(columns, one => one.relation)) {
     const list = of.map(({ column }) => `"${column}"`).join(', ')
     const { rows } = await pool.query<{ text: string }>(
-      `select to_jsonb(t)::text as text from (select ${list} from ferry.${relation}) t`,
+      `select to_jsonb(t)::text as text from (select ${list} from ${relation}) t`,
     )
     texts.push(...rows.map(({ text }) => text))
   }
@@ -64,7 +67,7 @@ test.for(['InvalidParameter', 'Unauthorized'])(
     })
     const id = await harness.stage({ rows: 12 })
     expect(await harness.work(id, { ferry: { ...harness.ferry, log } })).toBe('paused')
-    await createImportReport({ pool, log })(id)
+    await logImportEnd({ pool, log }, id)
     const row = (await loadSummaryRow(pool, id))!
     const shown = [await readableText(pool), ...lines, JSON.stringify(waitsFor(row))].join('\n')
     expect(shown).toContain(`The platform answered ${code} (HTTP `)
@@ -89,4 +92,13 @@ test('a code or a request_id in which somebody stands is shown to nobody', async
   expect(shown).toContain('Unreadable')
   // What is an address only to people reads like any other code.
   for (const one of codes.filter(text => !/ at |^moc/.test(text))) expect(shown).not.toContain(one)
+})
+
+test('a code or a request_id that is itself a recipient is shown to nobody', async () => {
+  await using store = await openTestStore()
+  const id = await stageRows(store.pool, { rows: 1, method: 'im', recipient: () => 'alice' })
+  await sendBatches(store.pool, id, [refused(401, 'alice', { requestId: 'alice' })])
+  const shown = await readableText(store.pool)
+  expect(shown).toContain('(HTTP 401)')
+  expect(shown).not.toContain('alice')
 })

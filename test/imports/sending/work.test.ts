@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -107,11 +105,17 @@ test('imports of one page go one after another, oldest first', async () => {
 })
 
 test('an import that another worker is processing is left to it', async () => {
-  await using harness = await openImportHarness({ answerMs: 300 })
+  await using harness = await openImportHarness()
+  const [called, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<undefined>()]
+  harness.sandbox.state.onCall(() => {
+    called.resolve()
+    return answer.promise
+  })
   const id = await harness.stage({ rows: 3 })
   const working = harness.work(id)
-  await waitFor(() => harness.calls() === 1, { what: 'the call' })
+  await called.promise
   expect(await harness.work(id, { ferry: await harness.openFerry() })).toBe('busy')
+  answer.resolve(undefined)
   expect(await working).toBe('completed')
   expect(harness.timesDelivered()).toEqual({ once: 3 })
 })

@@ -2,11 +2,10 @@ import { isEmailValid } from '@hapi/address'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { estimateMs } from '#src/imports/estimate.ts'
-import { maskRecipient } from '#src/imports/mask.ts'
+import { maskRecipient } from '#src/imports/recipient-text.ts'
 import { escapeCell, unescapeCell } from '#src/imports/reject-cells.ts'
-import { isEmail } from '#src/imports/staging/checks/email.ts'
 import { openLocaleCheck } from '#src/imports/staging/checks/locale.ts'
-import { openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
+import { isEmail, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
 import { openRowCheck, type RowRules } from '#src/imports/staging/checks/row.ts'
 import { fieldsOf, matchColumns } from '#src/imports/staging/file/header.ts'
 import { openSeenBefore } from '#src/imports/staging/seen-before.ts'
@@ -148,7 +147,7 @@ test('a column is found by its name without case and separators, the better name
   expect(() => matchColumns(['email'], fieldsOf(null, { locale: 'lingo' }))).toThrow(
     '--map locale=lingo: the file has no column lingo; its columns are email.',
   )
-  expect(() => matchColumns(['name'], fieldsOf(null, {}))).toThrow('is the recipient')
+  expect(() => matchColumns(['name'], fieldsOf(null, {}))).toThrow('has no column for the recipient')
   expect(() => fieldsOf(null, { recipent: 'x' })).toThrow('did you mean recipient')
 })
 

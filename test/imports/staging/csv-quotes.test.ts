@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openCsvReader } from '#src/imports/staging/file/csv.ts'
+import { CsvReader } from '#src/imports/staging/file/csv.ts'
 import { isAddress, readCsv } from './read-csv.ts'
 
 test('a lone quote in line 3 of 100,000 costs line 3', async () => {
@@ -171,8 +171,8 @@ test('a note that goes on beyond 64 KiB is one reject up to there', async () => 
 test('an open quote is waited for no longer than 64 KiB', () => {
   const damaged: number[] = []
   const sink = { row() {}, faultOf: () => null, damaged: (line: number) => damaged.push(line) }
-  const read = openCsvReader({ delimiter: ',', width: 2, columns: [0, 1] }, 1, sink)
-  const block = (text: string) => read({ text, damaged: new Map(), last: false })
+  const reader = new CsvReader({ delimiter: ',', width: 2, columns: [0, 1] }, 1, sink)
+  const block = (text: string) => reader.read({ text, damaged: new Map(), last: false })
 
   block('"ask\n')
   for (let bytes = 0; bytes < 64 * 1024; bytes += 1024) block(`${'x'.repeat(1023)}\n`)
@@ -192,13 +192,13 @@ test('a lone quote that swallowed rows costs its line, wherever it closes', asyn
 
 test('a quote that nothing closes is told once it is too long, not at the end of the file', () => {
   const told: number[] = []
-  const reader = openCsvReader({ delimiter: ',', width: 2, columns: [0, 1] }, 1, {
+  const reader = new CsvReader({ delimiter: ',', width: 2, columns: [0, 1] }, 1, {
     row: line => told.push(line),
     faultOf: () => null,
     damaged: line => told.push(line),
   })
   const lines = 'an,address\n'.repeat(8_000)
-  reader({ text: `"open,row\n${lines}`, damaged: new Map(), last: false })
+  reader.read({ text: `"open,row\n${lines}`, damaged: new Map(), last: false })
   // 88 kB after the quote: nobody waits for what may close it. What comes after its line are rows.
   expect(told[0]).toBe(1)
   expect(told.length).toBeGreaterThan(8_000)

@@ -41,6 +41,20 @@ test('rows of one recipient are merged into the first: all wins, components unit
   expect(staged.warnings).toEqual([expect.stringContaining('1 row repeats a recipient with another locale')])
 })
 
+test('what is merged, or left out, of one import stays as it is in another', async () => {
+  const people = (name: string) => Array(3).fill(`${name}@example.com`)
+  await harness.stage('email\na@example.com\nb@example.com\nc@example.com\nd@example.com\n')
+  const first = await harness.recipients()
+  const suppress = await harness.file('d@example.com\n')
+  await harness.stage(['email', 'd@example.com', ...people('e'), ...people('b')].join('\n'), { suppress })
+  const [earlier, later] = [(await harness.recipients()).slice(0, 4), (await harness.recipients()).slice(4)]
+  expect(earlier).toEqual(first)
+  expect(later).toMatchObject([
+    { line: 3, recipient: 'e@example.com' },
+    { line: 6, recipient: 'b@example.com' },
+  ])
+})
+
 test('of two spellings of a recipient the plainer one is sent, whichever comes first', async () => {
   await harness.stage(
     'email\nJÖRG@münchen.de\nJörg@xn--mnchen-3ya.de\njörg@xn--mnchen-3ya.de\nben@EXAMPLE.com\nBEN@example.com\nben@example.com\ncleo@example.com\nCLEO@example.com\n',

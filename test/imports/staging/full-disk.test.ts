@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect, inject, test } from 'vitest'
-import { DiskFull } from '#src/imports/staging/disk-full.ts'
+import { DiskFull } from '#src/imports/staging/disk-space.ts'
 import { openStagingHarness } from './staging-harness.ts'
 
 test('a disk that is full to the last byte gets back what a staging wrote, and the next one finds room', {

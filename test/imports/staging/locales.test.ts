@@ -46,7 +46,7 @@ test('a locale that is mapped to none is refused before anything is read', async
 
 test('no option is named for what is no language', async () => {
   expect((await harness.dryRun('email,locale\na@example.com,xx-YY\nb@example.com,zz\n')).warnings).toEqual([
-    'No row of the file is to be sent.',
+    'No row of the file will be sent.',
   ])
 })
 

@@ -70,7 +70,7 @@ const CSV: Record<
   },
   comments: {
     file: '# exported today\nemail\nada@example.com\n',
-    refused: /No column of the file is the recipient/,
+    refused: /The file has no column for the recipient/,
   },
   'a header and nothing else, not even its line break': { file: 'email', sent: [] },
   'a header alone with a quote': { file: '"email"', sent: [] },

@@ -1,4 +1,4 @@
-import { type Delimiter, openCsvReader } from '#src/imports/staging/file/csv.ts'
+import { CsvReader, type Delimiter } from '#src/imports/staging/file/csv.ts'
 import { readBlocks } from '#src/imports/staging/file/lines.ts'
 
 type Read = {
@@ -20,7 +20,7 @@ export async function readCsv(
 ): Promise<Read> {
   const read: Read = { rows: [], damaged: [] }
   const columns = Array.from({ length: width }, (_, n) => n)
-  const reader = openCsvReader({ delimiter, width, columns }, 1, {
+  const reader = new CsvReader({ delimiter, width, columns }, 1, {
     row(line, values, raw) {
       if (accept(values)) read.rows.push({ line, values: [...values], raw })
       else read.damaged.push({ line, reason: 'check', raw })
@@ -28,7 +28,7 @@ export async function readCsv(
     faultOf: values => (accept(values) ? null : 0),
     damaged: (line, reason, _, raw) => read.damaged.push({ line, reason, raw }),
   })
-  for await (const block of readBlocks(chunks(Buffer.from(content), chunk))) reader(block)
+  for await (const block of readBlocks(chunks(Buffer.from(content), chunk))) reader.read(block)
   return read
 }
 

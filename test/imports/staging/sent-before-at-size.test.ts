@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { confirmImport } from '#src/imports/control/confirm.ts'
+import { confirmImport } from '#src/imports/control/decide.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { putEqualBatches } from '#test/support/batches.ts'
 import { openStagingHarness } from './staging-harness.ts'

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { confirmImport } from '#src/imports/control/confirm.ts'
+import { cancelImport, confirmImport } from '#src/imports/control/decide.ts'
 import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { loadSummary } from '#src/imports/reporting/summary.ts'
@@ -109,7 +108,7 @@ test('a file of nobody new says so', async () => {
   await imported(harness, named('ann', 'bob'))
   const said = await foretold(harness, named('ann', 'bob'))
   expect(said.summary).toMatchObject({ alreadyImported: 2, pending: 0, batches: 0 })
-  expect(said.warnings).toContain('No row of the file is to be sent.')
+  expect(said.warnings).toContain('No row of the file will be sent.')
   expect(said.samples).toEqual([])
 })
 
@@ -217,5 +216,5 @@ test('an update sends recipients again if the last outcome is unknown, and says 
   expect(end).toBe('paused')
   const said = await foretold(harness, named('ann', 'bob'), { update: true })
   expect(said.summary).toMatchObject({ alreadyImported: 1, pending: 1 })
-  await resolveUncertain(harness.ferry.pool, id, 'sent', null, ADA)
+  await resolveUncertain(harness.ferry.pool, id, 'sent', ADA)
 })

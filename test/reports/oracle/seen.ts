@@ -33,7 +33,7 @@ export type Seen = {
 export const isAt = (span: { fromMs: number; toMs: number | null }, atMs: number) =>
   span.fromMs <= atMs && (span.toMs === null || span.toMs > atMs)
 
-/** How far clocks may differ, see src/inventory/appearance.ts. */
+/** How far clocks may differ, see src/inventory/publish/appearance.ts. */
 const CLOCKS_MS = 5 * 60_000
 
 export function seenIn({ account, polls, serverPolls }: AccountHistory): Seen {

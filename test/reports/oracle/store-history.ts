@@ -1,12 +1,12 @@
 import type { Pool } from 'pg'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import type { Seen } from './seen.ts'
 import type { AccountHistory } from './world.ts'
 
 /** How old the alert rules may be, by what a worker promised. */
-export const PROMISE_MS = 15 * 60_000
+export const TARGET_MS = 15 * 60_000
 /** How long each run of the oracle takes. */
 export const RUN_MS = 10_000
 
@@ -14,7 +14,7 @@ const instant = (ms: number | null) => (ms === null ? undefined : new Date(ms))
 
 /** Stores what was seen, as runs would have. Runs are numbered by their time in their account: `firstRun` is the first. */
 export async function storeHistory(pool: Pool, history: AccountHistory, seen: Seen): Promise<void> {
-  const { account, polls, serverPolls, snapshots, promisedFolders } = history
+  const { account, polls, serverPolls, snapshots, targetFolders } = history
   for (const { id, fromMs, toMs, of, appeared } of seen.rules) {
     const { team, ...same } = of
     const labels = team === null ? null : { team }
@@ -62,9 +62,9 @@ export async function storeHistory(pool: Pool, history: AccountHistory, seen: Se
       [account, isScheduled ? new Date(atMs) : null, new Date(atMs), status],
     )
   }
-  await savePromises(pool, [
-    { ...PROMISE, account, promiseMs: PROMISE_MS, folders: promisedFolders },
-    { ...PROMISE, account, resource: 'mcp-servers', promiseMs: 25 * 3_600_000, folders: null },
+  await saveFreshnessTargets(pool, [
+    { ...FRESHNESS_TARGET, account, targetMs: TARGET_MS, folders: targetFolders },
+    { ...FRESHNESS_TARGET, account, resource: 'mcp-servers', targetMs: 25 * 3_600_000, folders: null },
   ])
 }
 

@@ -1,15 +1,15 @@
 import type { Row } from './alert-models.ts'
 import { dayOf } from './change-models.ts'
-import { PROMISE_MS, RUN_MS } from './store-history.ts'
+import { RUN_MS, TARGET_MS } from './store-history.ts'
 import { type AccountHistory, DAY_MS, type Snapshot } from './world.ts'
 
 /* The rows of the reports about freshness and nights, by the words of their COMMENT. */
 
 /** The complete listings that keep the promise, by when they began, in order. */
-const listingsOf = ({ polls, promisedFolders }: AccountHistory) =>
+const listingsOf = ({ polls, targetFolders }: AccountHistory) =>
   polls
     .filter(one => one.status === 'succeeded')
-    .filter(one => `${one.folders}` === '0' || `${one.folders}` === `${promisedFolders}`)
+    .filter(one => `${one.folders}` === '0' || `${one.folders}` === `${targetFolders}`)
     .map(({ atMs }) => ({ beganMs: atMs - RUN_MS, finishedMs: atMs }))
 
 export type Spot = {
@@ -24,9 +24,9 @@ export function blindSpotsOf(history: AccountHistory, sinceMs: number, nowMs: nu
   const listings = listingsOf(history)
   return listings.flatMap(({ beganMs, finishedMs }, n) => {
     const next = listings[n + 1]
-    const lateMs = Math.max(beganMs + PROMISE_MS, finishedMs)
+    const lateMs = Math.max(beganMs + TARGET_MS, finishedMs)
     const freshMs = next?.finishedMs ?? null
-    if ((freshMs ?? nowMs) <= Math.max(beganMs + PROMISE_MS, sinceMs)) return []
+    if ((freshMs ?? nowMs) <= Math.max(beganMs + TARGET_MS, sinceMs)) return []
     const failed = history.polls.findLast(
       one =>
         one.status !== 'succeeded' &&
@@ -65,7 +65,7 @@ export function freshnessDaily(history: AccountHistory, sinceMs: number, nowMs: 
 export function freshness(history: AccountHistory, nowMs: number): Row {
   const last = listingsOf(history).at(-1)
   if (!last) return [history.account, 'never', history.polls.at(-1)?.status ?? 'no run']
-  const isLate = nowMs - last.beganMs > PROMISE_MS
+  const isLate = nowMs - last.beganMs > TARGET_MS
   const since = history.polls.findLast(one => one.status !== 'succeeded' && one.atMs - RUN_MS > last.beganMs)
   return [history.account, isLate ? 'late' : 'fresh', isLate ? (since?.status ?? 'no run') : null]
 }

@@ -52,7 +52,7 @@ export type AccountHistory = {
   readonly polls: readonly Poll[]
   readonly serverPolls: readonly ServerPoll[]
   readonly snapshots: readonly Snapshot[]
-  readonly promisedFolders: readonly string[]
+  readonly targetFolders: readonly string[]
 }
 
 /** Names of different lengths: the tests make ids of them. */
@@ -121,7 +121,7 @@ export function historyOf(account: string, seed: number, nowMs: number): Account
     polls,
     serverPolls: serverPollsOf(random, beginsMs, nowMs),
     snapshots: snapshotsOf(random, polls),
-    promisedFolders: isInFolders ? ['1', '2'] : ['0'],
+    targetFolders: isInFolders ? ['1', '2'] : ['0'],
   }
 }
 

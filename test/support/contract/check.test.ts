@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Exchange } from '#src/sandbox/exchange.ts'
+import type { Exchange } from '#src/sandbox/options.ts'
 import { Payload } from '#src/sandbox/payload.ts'
 import { alertRuleWire } from '../wire.ts'
 import { answerProblems, requestProblems } from './check.ts'

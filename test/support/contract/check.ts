@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv'
-import type { Exchange } from '#src/sandbox/exchange.ts'
+import type { Exchange } from '#src/sandbox/options.ts'
 import { FAILURE, OPERATIONS, STATUS_OF, success } from './schema.ts'
 
 const ajv = new Ajv({ allowUnionTypes: true, strictTypes: false })

@@ -9,7 +9,7 @@ export type BarChart = {
   /** Unique on the page. */
   readonly id: string
   readonly title: string
-  /** What the values are: `rows a minute`. */
+  /** What the values are: `rows per minute`. */
   readonly unit: string
   /** What the bars are: `Minute`. The head of the labels in the table. */
   readonly head: string
@@ -73,7 +73,7 @@ function labelsOf(bars: readonly Bar[]): Tick[] {
 function summaryOf(bars: readonly Bar[], format: (value: number) => string): string {
   const known = bars.filter((bar): bar is { label: string; value: number } => isDrawn(bar.value))
   const [first, ...others] = known
-  if (!first) return 'Nothing known.'
+  if (!first) return 'No data.'
   const highest = others.reduce((most, bar) => (bar.value > most.value ? bar : most), first)
   return `${known.length} bars. The highest: ${highest.label}, ${format(highest.value)}.`
 }

@@ -11,6 +11,8 @@ export const MARKS = {
 } as const
 export type MarkKind = keyof typeof MARKS
 
+export type Mark = { readonly at: Date; readonly kind: MarkKind; readonly words: string }
+
 export type GanttRow = {
   /** What stands beside the bars, mostly a link. */
   readonly label: Html
@@ -18,7 +20,7 @@ export type GanttRow = {
   readonly summary: string
   /** In any order. `to` is null for what has not ended. */
   readonly bars: readonly { readonly from: Date; readonly to: Date | null }[]
-  readonly marks: readonly { readonly at: Date; readonly kind: MarkKind; readonly words: string }[]
+  readonly marks: readonly Mark[]
 }
 
 export type GanttChart = {
@@ -81,7 +83,7 @@ function legendOf(rows: readonly GanttRow[]): Html | null {
   const used = new Set(rows.flatMap(({ marks }) => marks.map(({ kind }) => kind)))
   const isOpen = rows.some(({ bars }) => bars.some(({ to }) => to === null))
   if (used.size === 0 && !isOpen) return null
-  return html`<ul class="chart-legend">${isOpen ? html`<li><svg width="26" height="14" aria-hidden="true"><path class="gantt-bar gantt-open" d="M1 1h24v12h-24z"/></svg>has not ended</li>` : null}${(
+  return html`<ul class="chart-legend">${isOpen ? html`<li><svg width="26" height="14" aria-hidden="true"><path class="gantt-bar gantt-open" d="M1 1h24v12h-24z"/></svg>still open</li>` : null}${(
     Object.keys(MARKS) as MarkKind[]
   )
     .filter(kind => used.has(kind))

@@ -96,7 +96,7 @@ function legendOf(names: readonly string[]): Html {
 function summaryOf({ series, limit }: LineChart, format: (value: number) => string): string {
   const highest = series.map(({ name, points }) => {
     const known = points.map(({ value }) => value).filter(isDrawn)
-    if (known.length === 0) return `${name}: nothing known.`
+    if (known.length === 0) return `${name}: no data.`
     return `${name}: last ${format(known.at(-1) ?? 0)}, highest ${format(Math.max(...known))}.`
   })
   return [...highest, ...(limit ? [`${limit.name}: ${format(limit.value)}.`] : [])].join(' ')

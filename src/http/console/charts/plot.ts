@@ -83,7 +83,7 @@ export function numbersTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
 ): Html {
-  return table(title, columns, rows, html`There is nothing to show.`)
+  return table(title, columns, rows, html`Nothing to show.`)
 }
 
 /** Exact to a tenth of a pixel: a page shall not carry more digits. */

@@ -3,7 +3,7 @@ import type { Tick } from './value-axis.ts'
 
 export type TimeSpan = { readonly from: Date; readonly to: Date }
 
-const MINUTE_MS = 60_000
+export const MINUTE_MS = 60_000
 const MAX_STEPS = 12
 const STEPS_OF_A_DAY_IN_MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720]
 const STEPS_OF_DAYS = [1, 2, 7, 14, 28, 56, 112, 224]
@@ -15,6 +15,13 @@ export function shareOfSpan(at: Date, { from, to }: TimeSpan): number {
   const length = to.getTime() - from.getTime()
   if (!(length > 0)) return 0.5
   return Math.min(Math.max((at.getTime() - from.getTime()) / length, 0), 1)
+}
+
+/** The sixty minutes before the one that `end` is in. */
+export function lastHour(end: Date): { readonly span: TimeSpan; readonly minutes: readonly Date[] } {
+  const toMs = Math.floor(end.getTime() / MINUTE_MS) * MINUTE_MS
+  const minutes = Array.from({ length: 60 }, (_, n) => new Date(toMs - (60 - n) * MINUTE_MS))
+  return { span: { from: new Date(toMs - 60 * MINUTE_MS), to: new Date(toMs) }, minutes }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { number } from '#src/model/counted.ts'
-import type { LimitMinute } from '#src/reports/limit-minutes.ts'
+import type { LimitMinute } from '#src/reports/now.ts'
 import { lineChart } from '../charts/line.ts'
+import { lastHour } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
 import { table } from '../parts/table.ts'
 import { badge, foreign } from '../parts/values.ts'
@@ -23,7 +24,7 @@ export function limits({ limits }: NowFacts, timezone: string, now: Date): Html 
   const rows = table<Use>(
     'Calls of the last hour',
     [
-      { head: 'Calls of', cell: row => html`<code>${row.operation}</code>` },
+      { head: 'Operation', cell: row => html`<code>${row.operation}</code>` },
       { head: 'Account', cell: row => foreign(row.account) },
       { head: 'Calls', isNumber: true, cell: row => number(row.calls) },
       { head: 'Fullest minute', isNumber: true, cell: row => percent(row.highest) },
@@ -34,7 +35,7 @@ export function limits({ limits }: NowFacts, timezone: string, now: Date): Html 
       },
     ],
     uses.slice(0, MAX_SHOWN),
-    html`In the last hour, the platform was not called.`,
+    html`No calls to the platform in the last hour.`,
   )
   return html`${chartOf(uses, timezone, now)}
 ${rows}`
@@ -54,8 +55,6 @@ function useOf({ operation, account }: LimitMinute, minutes: readonly LimitMinut
   return { operation, account, calls: sum('calls'), highest, refused: sum('refused'), minutes }
 }
 
-const MINUTE_MS = 60_000
-const MINUTES = 60
 /** More lines than that are hard to tell apart. */
 const MAX_LINES = 4
 /** Below this share, the line of the limit would press all others to the ground. */
@@ -64,21 +63,20 @@ const SHOW_LIMIT_FROM = 0.5
 function chartOf(uses: readonly Use[], timezone: string, now: Date): Html | null {
   const drawn = uses.filter(({ highest }) => highest !== null).slice(0, MAX_LINES)
   if (drawn.length === 0) return null
-  // The minute that has begun is not over: it would look as if calls had become fewer.
-  const to = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS
-  const minutes = Array.from({ length: MINUTES }, (_, n) => to - (MINUTES - n) * MINUTE_MS)
+  // Without the minute that has begun: it would look as if calls had become fewer.
+  const { span, minutes } = lastHour(now)
   const highest = Math.max(...drawn.map(use => use.highest ?? 0))
   return lineChart({
     id: 'limit-use',
     title: 'Limits used in the last hour',
     unit: 'of the calls allowed in a minute',
-    span: { from: new Date(to - MINUTES * MINUTE_MS), to: new Date(to) },
+    span,
     timezone,
     series: drawn.map(use => {
       const shares = new Map(use.minutes.map(({ minute, share }) => [minute.getTime(), share]))
       return {
         name: `${use.operation} of ${use.account}`,
-        points: minutes.map(at => ({ at: new Date(at), value: shares.get(at) ?? 0 })),
+        points: minutes.map(at => ({ at, value: shares.get(at.getTime()) ?? 0 })),
       }
     }),
     limit: highest >= SHOW_LIMIT_FROM ? { name: 'limit', value: 1 } : null,

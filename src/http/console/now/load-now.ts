@@ -1,17 +1,23 @@
 import type { Pool } from 'pg'
 import { inTransaction } from '#src/db/pool.ts'
 import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
-import { listRunningImports, type RunningImport } from '#src/imports/reporting/running.ts'
-import { listWaitingRows, type SummaryRow } from '#src/imports/reporting/summary.ts'
-import { type HoldRow, listHolds } from '#src/inventory/list-holds.ts'
-import { type BlindSpot, listBlindSpots } from '#src/reports/blind-spots.ts'
+import { listRunningImports, type RunningImport } from '#src/imports/reporting/stuck.ts'
+import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { listWaitingRows } from '#src/imports/reporting/waits-for.ts'
+import { type HoldRow, listHolds } from '#src/inventory/holds/list-holds.ts'
 import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
-import { type LimitMinute, listLimitUse } from '#src/reports/limit-minutes.ts'
-import { listWorkUnderWay, type Work } from '#src/reports/work-under-way.ts'
+import {
+  type BlindSpot,
+  type LimitMinute,
+  listBlindSpots,
+  listLimitUse,
+  listWorkUnderWay,
+  type Work,
+} from '#src/reports/now.ts'
 import type { Schedule } from '#src/schedules/definition.ts'
 import { listSchedules, type ScheduleRow } from '#src/schedules/list-schedules.ts'
 
-/** Everything that the page Now shows, as Postgres has it at this moment. */
+/** Everything that the page Now shows, as Postgres has it now. */
 export type NowFacts = {
   readonly inventories: readonly Freshness[]
   readonly workers: readonly WorkerRow[]
@@ -25,10 +31,10 @@ export type NowFacts = {
   readonly blindSpots: readonly BlindSpot[]
 }
 
-/** So much of each list fits on the page; the pages that it links to show all. */
+/** The most rows of each list on the page; the pages that it links to show all. */
 export const MAX_SHOWN = 20
 
-/** In one transaction: a page that is open for a day asks as little as it can. */
+/** Uses one transaction: a page that stays open all day should ask for little. */
 export function loadNow(reader: Pool, schedules: readonly Schedule[]): Promise<NowFacts> {
   return inTransaction(reader, async client => ({
     inventories: await loadFreshness(client),

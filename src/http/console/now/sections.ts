@@ -1,16 +1,16 @@
-import { type WaitsFor, waitsFor } from '#src/imports/reporting/waits-for.ts'
-import type { BlindSpot } from '#src/reports/blind-spots.ts'
+import { waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { explainLateness, type Freshness, type FreshnessState, isLate } from '#src/reports/freshness.ts'
+import type { BlindSpot } from '#src/reports/now.ts'
 import type { ScheduleRow } from '#src/schedules/list-schedules.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
-import { href } from '../page.ts'
 import { rowsInWords } from '../pages/hold.ts'
 import { pathOf as pathOfHold } from '../pages/holds.ts'
+import { statusBadge, whyItWaits } from '../pages/imports.ts'
 import { accountOf, outcomeOf } from '../pages/schedules.ts'
+import { requestId } from '../parts/calls.ts'
 import { runLink } from '../parts/runs.ts'
-import { sentence } from '../parts/sentence.ts'
 import { table } from '../parts/table.ts'
-import { badge, duration, foreign, type Tone, time } from '../parts/values.ts'
+import { badge, duration, foreign, sentence, type Tone, time } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
 /*
@@ -25,27 +25,27 @@ type Decision = {
   readonly to: string
 }
 
-/** What waits for a person, with the page that decides it. Nothing if nothing waits. */
+/** The pending decisions, each with its page. Null if there are none. */
 export function decisions({ holds, imports }: NowFacts, timezone: string): Html | null {
   const waiting: Decision[] = [
     ...holds.map(hold => ({
       what: `Removals of ${hold.resource}`,
       state: null,
       account: hold.account,
-      why: html`${rowsInWords(hold)} were not listed any more, since ${time(hold.openedAt, timezone)}. Are they gone?`,
+      why: html`${rowsInWords(hold)} missing from the listing since ${time(hold.openedAt, timezone)}. Remove or keep?`,
       to: pathOfHold(hold),
     })),
     ...imports.flatMap(row => {
       const waits = waitsFor(row)
       if (!waits) return []
-      const what = `Import ${row.id}`
-      const state = badge('warn', row.status, what)
-      return [{ what, state, account: row.account, why: whyOf(waits, timezone), to: `/imports/${row.id}` }]
+      const { id, account } = row
+      const why = whyItWaits(waits, timezone)
+      return [{ what: `Import ${id}`, state: statusBadge(row), account, why, to: `/imports/${id}` }]
     }),
   ]
   if (waiting.length === 0) return null
   return table(
-    'Decisions that wait',
+    'Pending decisions',
     [
       { head: 'What', cell: ({ what, state, to }) => html`<a href="${to}">${what}</a> ${state}` },
       { head: 'Account', cell: ({ account }) => foreign(account) },
@@ -56,15 +56,11 @@ export function decisions({ holds, imports }: NowFacts, timezone: string): Html 
   )
 }
 
-function whyOf({ why, until }: WaitsFor, timezone: string): Html {
-  return html`${sentence(why)}${until ? html` It is removed at ${time(until, timezone)}.` : null}`
-}
-
 const FRESH_TONES: Readonly<Record<FreshnessState, Tone>> = {
   fresh: 'good',
   late: 'bad',
   never: 'bad',
-  'no promise': 'quiet',
+  'no target': 'quiet',
 }
 
 /** How old each inventory is, and why it is late. */
@@ -84,16 +80,16 @@ export function freshness({ inventories }: NowFacts, timezone: string): Html {
       },
       { head: 'Age', isNumber: true, cell: row => (row.ageMs === null ? '–' : duration(row.ageMs)) },
       {
-        head: 'Promised',
+        head: 'Target',
         isNumber: true,
         cell: row => (row.promiseMs === null ? '–' : duration(row.promiseMs)),
       },
       { head: 'Last read', cell: row => lastRead(row, timezone) },
-      ...(shown.some(isLate) ? [{ head: 'Why late', cell: whyLate }] : []),
+      ...(shown.some(isLate) ? [{ head: 'Why it is late', cell: whyLate }] : []),
     ],
     shown,
-    html`No inventory was read so far. A worker reads the first ones when it starts; <code>ferry sync all</code> does it now.`,
-  )}${left > 0 ? html`<p>${left} more are not shown: those that are late come first.</p>` : null}`
+    html`No inventory has been read yet. A worker reads them when it starts; <code>ferry sync all</code> reads them now.`,
+  )}${left > 0 ? html`<p>${left} more are not shown. Late ones come first.</p>` : null}`
 }
 
 const MAX_INVENTORIES = 50
@@ -109,12 +105,12 @@ function whyLate(row: Freshness): HtmlValue {
   return html`<span>${sentence(why)} ${linkOf(row)}</span>`
 }
 
-/** Where in the console one goes on. */
-function linkOf({ whyLate, lastFailedRun, requestId }: Freshness): Html | null {
+/** Where in the console to continue. */
+function linkOf({ whyLate, lastFailedRun, requestId: id }: Freshness): Html | null {
   switch (whyLate) {
     case 'failed':
     case 'partial':
-      return html`${lastFailedRun === null ? null : runLink(lastFailedRun, `Run ${lastFailedRun}`)}${requestId ? html`, <a href="${href('/ledger/calls', { request_id: requestId })}">request_id</a> <code>${requestId}</code>` : null}`
+      return html`${lastFailedRun === null ? null : runLink(lastFailedRun, `Run ${lastFailedRun}`)}${id ? html`, request id ${requestId(id)}` : null}`
     case 'running':
       return html`<a href="/ledger">Runs</a>`
     case 'paused':
@@ -144,7 +140,7 @@ export function slots({ schedules }: NowFacts, timezone: string): Html {
   )}<p><a href="/ledger/schedules">All schedules: pause, resume, run now</a></p>`
 }
 
-/** When the data was older than promised in the last day. */
+/** When the data was older than its freshness target in the last day. */
 export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
   return table<BlindSpot>(
     'Blind spots of the last day',
@@ -159,6 +155,6 @@ export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
       { head: 'Error', cell: row => row.errorCode },
     ],
     blindSpots,
-    html`In the last day, no inventory was older than promised.`,
+    html`In the last day, no inventory was older than its freshness target.`,
   )
 }

@@ -1,10 +1,10 @@
 import { counted, number } from '#src/model/counted.ts'
 import { isLate } from '#src/reports/freshness.ts'
 import type { Readiness } from '../../readiness.ts'
-import type { Tone } from '../parts/values.ts'
+import { capital, type Tone } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
-/** The answer to "is everything all right?". */
+/** The answer to "does anything need attention?". */
 export type Verdict = {
   readonly tone: Tone
   /** In two words. */
@@ -15,18 +15,18 @@ export type Verdict = {
 
 type Facts = Pick<NowFacts, 'inventories' | 'workers' | 'holds' | 'imports' | 'running' | 'schedules'>
 
-/** Names what is wrong and what waits for a person; if there is neither, what is well. Running imports are always named. */
+/** Names what is wrong and what waits for a person; if neither, what is fine. Running imports are always named. */
 export function verdictOf(facts: Facts, readiness: Readiness): Verdict {
   const wrong = whatIsWrong(facts, readiness)
   const waits = whatWaits(facts)
   const runs = progressInWords(facts.running)
   if (wrong.length > 0)
-    return { tone: 'bad', word: 'Not all right', sentence: sentenceOf([...wrong, ...waits, ...runs]) }
+    return { tone: 'bad', word: 'Needs attention', sentence: sentenceOf([...wrong, ...waits, ...runs]) }
   if (waits.length > 0) {
     const isAsked = facts.holds.length + facts.imports.length > 0
     return {
       tone: 'warn',
-      word: isAsked ? 'Please decide' : 'Look here',
+      word: isAsked ? 'Decision needed' : 'Heads-up',
       sentence: sentenceOf([...waits, ...runs]),
     }
   }
@@ -35,7 +35,7 @@ export function verdictOf(facts: Facts, readiness: Readiness): Verdict {
     return {
       tone: 'quiet',
       word: 'Nothing yet',
-      sentence: sentenceOf(['no inventory was read so far', ...runs]),
+      sentence: sentenceOf(['no inventory has been read yet', ...runs]),
     }
   }
   const alive = workers.filter(({ isAlive }) => isAlive).length
@@ -51,7 +51,7 @@ export function verdictOf(facts: Facts, readiness: Readiness): Verdict {
 function freshInWords(inventories: Facts['inventories']): string {
   const fresh = inventories.filter(({ state }) => state === 'fresh').length
   const all = inventories.length
-  if (fresh < all) return `${fresh} of ${all} inventories are fresh (for the others nothing is promised)`
+  if (fresh < all) return `${fresh} of ${all} inventories are fresh (the others have no freshness target)`
   return all === 1 ? 'the inventory is fresh' : `all ${all} inventories are fresh`
 }
 
@@ -59,7 +59,7 @@ function whatIsWrong({ inventories, workers }: Facts, { schema, queue }: Readine
   const late = inventories.filter(isLate).length
   const wrong: (string | false)[] = [
     queue !== 'ok' && 'the queue does not answer',
-    schema !== null && schema !== 'ok' && 'the database is of another version of Ferry',
+    schema !== null && schema !== 'ok' && 'the database belongs to another version of Ferry',
     !workers.some(({ isAlive }) => isAlive) && 'no worker is alive',
     late > 0 &&
       `${late} of ${inventories.length} ${inventories.length === 1 ? 'inventory' : 'inventories'} ${isOrAre(late)} late`,
@@ -67,7 +67,7 @@ function whatIsWrong({ inventories, workers }: Facts, { schema, queue }: Readine
   return wrong.filter(words => words !== false)
 }
 
-/** So many imports are named one by one; of more, how many there are. */
+/** The most imports that are named; more are counted. */
 const MAX_NAMED = 3
 
 function progressInWords(running: Facts['running']): string[] {
@@ -91,7 +91,7 @@ function failingInWords(running: Facts['running']): string[] {
   )
 }
 
-/** Not all of them were read if they are as many as may be. */
+/** If the list is full, there may be more. */
 function manyImports(count: number): string {
   return `${count >= MAX_SHOWN ? 'at least ' : ''}${count} imports`
 }
@@ -107,7 +107,7 @@ function whatWaits({ holds, imports, running, schedules }: Facts): string[] {
     isMore && `at least ${decisions} decisions wait`,
     !isMore && decisions > 0 && `${inWords(decisions, 'decision waits', 'decisions wait')}`,
     paused > 0 && `${inWords(paused, 'schedule is', 'schedules are')} paused`,
-    failed > 0 && `${inWords(failed, 'schedule', 'schedules')} failed the last time`,
+    failed > 0 && `${inWords(failed, 'schedule', 'schedules')} failed last time`,
   ]
   return waits.filter(words => words !== false)
 }
@@ -125,5 +125,5 @@ function sentenceOf(parts: readonly string[]): string {
   const [first = '', ...others] = parts
   const last = others.pop()
   const text = last === undefined ? first : `${[first, ...others].join(', ')}, and ${last}`
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  return `${capital(text)}.`
 }

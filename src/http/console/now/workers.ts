@@ -1,5 +1,5 @@
 import type { WorkerRow } from '#src/db/workers.ts'
-import type { Work } from '#src/reports/work-under-way.ts'
+import type { Work } from '#src/reports/now.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { runLink } from '../parts/runs.ts'
@@ -9,7 +9,7 @@ import type { NowFacts } from './load-now.ts'
 
 type Row = { readonly holder: string; readonly worker: WorkerRow | null; readonly work: readonly Work[] }
 
-/** Which workers are alive, and what each does. Commands that work in their own process are shown too. */
+/** Which workers are alive, and what each is doing. Commands that work in their own process are shown too. */
 export function workers({ workers, work }: NowFacts, timezone: string): Html {
   const byHolder = Map.groupBy(work, ({ holder }) => holder)
   const known = new Set(workers.map(({ holder }) => holder))
@@ -25,13 +25,13 @@ export function workers({ workers, work }: NowFacts, timezone: string): Html {
       { head: 'Host', cell: ({ worker, holder }) => foreign(worker?.host ?? holder) },
       { head: 'Process', isNumber: true, cell: ({ worker }) => worker?.pid },
       { head: 'State', cell: stateOf },
-      { head: 'Does', cell: ({ work: its }) => doing(its) },
-      { head: 'Seen', cell: ({ worker }) => (worker ? time(worker.seenAt, timezone) : null) },
-      { head: 'Since', cell: ({ worker }) => (worker ? time(worker.startedAt, timezone) : null) },
+      { head: 'Doing', cell: ({ work: its }) => doing(its) },
+      { head: 'Last seen', cell: ({ worker }) => (worker ? time(worker.seenAt, timezone) : null) },
+      { head: 'Started', cell: ({ worker }) => (worker ? time(worker.startedAt, timezone) : null) },
       { head: 'Version', cell: ({ worker }) => worker?.version },
     ],
     rows,
-    html`No worker has written that it lives. <code>ferry up</code> or <code>ferry worker</code> starts one.`,
+    html`No worker is known. <code>ferry up</code> or <code>ferry worker</code> starts one.`,
   )
 }
 
@@ -42,21 +42,21 @@ function stateOf({ worker, holder }: Row): Html {
     : badge('warn', 'silent', `Worker ${holder}`)
 }
 
-/** A schedule is left out if the run that it set off says the same. */
+/** A schedule is left out if the run that it started is shown. */
 function doing(work: readonly Work[]): HtmlValue {
   const isRun = (schedule: Work) =>
     work.some(({ kind, account }) => kind === 'run' && account === schedule.account)
   const shown = work.filter(one => one.kind !== 'schedule' || !isRun(one))
-  if (shown.length === 0) return html`<span class="none">nothing at the moment</span>`
+  if (shown.length === 0) return html`<span class="none">idle</span>`
   return html`<ul class="plain">${shown.map(one => html`<li>${inWords(one)}</li>`)}</ul>`
 }
 
 function inWords({ kind, account, name, number }: Work): Html {
   switch (kind) {
     case 'run':
-      return html`reads ${name} of ${foreign(account)} (${number === null ? null : runLink(number, `run ${number}`)})`
+      return html`reading ${name} of ${foreign(account)} (${number === null ? null : runLink(number, `run ${number}`)})`
     case 'import':
-      return html`sends <a href="/imports/${number}">import ${number}</a> of ${foreign(account)}`
+      return html`sending <a href="/imports/${number}">import ${number}</a> of ${foreign(account)}`
     case 'schedule':
       return html`<code>${name}</code>${account === EVERY_ACCOUNT ? null : html` of ${foreign(account)}`}`
   }

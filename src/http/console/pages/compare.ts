@@ -6,28 +6,36 @@ import {
   loadFirstRead,
   type Moments,
   type PagedDifference,
-} from '#src/inventory/compare-page.ts'
-import { listFirstReadings, loadHistoryStart } from '#src/inventory/history-start.ts'
-import { loadSnapshotPage } from '#src/inventory/snapshot-page.ts'
-import { DIFFERENCE_KINDS } from '#src/inventory/two-moments.ts'
+} from '#src/inventory/history/compare-page.ts'
+import { listFirstReadings, loadHistoryStart } from '#src/inventory/history/history-start.ts'
+import { loadSnapshotPage } from '#src/inventory/history/snapshot-page.ts'
+import { DIFFERENCE_KINDS } from '#src/inventory/history/two-moments.ts'
 import { number } from '#src/model/counted.ts'
 import { DAY_MS } from '#src/model/duration.ts'
-import { RESOURCES, type Resource } from '#src/model/resource.ts'
+import { PLURALS, RESOURCES, type Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../page.ts'
 import { changeBadge, firstReadEntry, inventoryLink, pathOf } from '../parts/changes.ts'
 import { compareForms } from '../parts/compare-forms.ts'
-import { futureNotice, isUnread, unreadNotice } from '../parts/compare-notices.ts'
 import { differencesList, openRoom } from '../parts/differences.ts'
 import { zoneOf } from '../parts/instants.ts'
-import { type Moment, momentIn, momentInWords, resolveMoment } from '../parts/moments.ts'
-import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
+import {
+  futureNotice,
+  isUnread,
+  momentIn,
+  momentInWords,
+  type Pair,
+  resolveMoment,
+  unreadNotice,
+} from '../parts/moments.ts'
+import { CursorText, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { type Column, table } from '../parts/table.ts'
-import { foreign } from '../parts/values.ts'
+import { tabs } from '../parts/tabs.ts'
+import { capital, foreign } from '../parts/values.ts'
 
 const PATH = '/changes/compare'
 
-/** So many nights can be chosen; the page of all snapshots leads to the others. */
+/** The most nights to choose from; the page of all snapshots leads to the others. */
 const MAX_CHOICES = 90
 
 const MAX_FIELDS = 8
@@ -58,7 +66,7 @@ export const compare: Page = {
     if (!asked.from && !asked.to) {
       return {
         title: 'Compare two moments',
-        body: html`${forms}<p>What differs is shown here: choose two nights, or two moments.</p>`,
+        body: html`${forms}<p>Choose two nights or two moments to see what differs.</p>`,
       }
     }
     const pair = await resolvePair(request, asked)
@@ -67,8 +75,6 @@ export const compare: Page = {
     )
   },
 }
-
-type Pair = { readonly from: Moment; readonly to: Moment }
 
 /** Without an end it is now, without a beginning a day before the end. Null: there is no such snapshot. */
 async function resolvePair({ reader }: PageRequest, asked: Asked): Promise<Pair | null> {
@@ -81,7 +87,7 @@ async function resolvePair({ reader }: PageRequest, asked: Asked): Promise<Pair 
   }
   if (Date.parse(from.at) > Date.parse(to.at)) {
     throw new BadQuery(
-      `The address is wrong: from: it is later than ${asked.to ? 'to. Exchange the two.' : 'now, and no other end is given.'}`,
+      `The address is wrong: from: it is later than ${asked.to ? 'to. Swap the two.' : 'now, and no other end is given.'}`,
     )
   }
   return { from, to }
@@ -98,8 +104,11 @@ async function comparison(
   const moments = { from: from.at, to: to.at, account, kind }
   const after = readCursor(query, cursorOf(resource))
   const [page, other, startsAt, readings, firstRead] = await Promise.all([
-    loadDifferencePage(reader, resource, moments, after && { id: after[0], account: after[1] }, PAGE_ROWS),
-    loadDifferencePage(reader, otherThan(resource), moments, null, 0),
+    loadDifferencePage(reader, resource, moments, {
+      after: after && { id: after[0], account: after[1] },
+      rows: PAGE_ROWS,
+    }),
+    loadDifferencePage(reader, otherThan(resource), moments, { after: null, rows: 0 }),
     loadHistoryStart(reader),
     listFirstReadings(reader, resource, account ?? null),
     kind === undefined && !after ? loadFirstRead(reader, resource, moments) : null,
@@ -110,37 +119,35 @@ async function comparison(
   const { next } = page
   const isIncomplete = startsAt !== null && startsAt.getTime() > Date.parse(from.at)
   return html`<p>From ${momentInWords(from, timezone)} to ${momentInWords(to, timezone)}, ${account === undefined ? 'all accounts' : html`account <bdi>${account}</bdi>`}.</p>
-${isIncomplete ? html`<p class="notice warn">The history starts at ${momentInWords({ at: startsAt.toISOString(), snapshot: null, account: null }, timezone)}: versions that ended before were removed, so what was before is shown as added later.</p>` : null}
+${isIncomplete ? html`<p class="notice warn">The history starts at ${momentInWords({ at: startsAt.toISOString(), snapshot: null, account: null }, timezone)}. Older versions were removed, so what existed before is shown as added.</p>` : null}
 ${unreadNotice(readings, pair, timezone)}
 ${futureNotice(pair, now, timezone)}
 ${inventoryTabs(query, resource, { [resource]: page.counts, [otherThan(resource)]: other.counts })}
 ${kindTabs(query, kind)}
-${table('What differs, by id', columns(resource, query), entries, isKnown ? emptyOf(page, moments) : html`Nothing is known of these moments.`)}
+${table('What differs, by id', columns(resource, query), entries, isKnown ? emptyOf(page, moments) : html`Nothing is known about these moments.`)}
 ${pager(PATH, query, next && writeCursor([next.id, next.account]))}`
 }
 
-const text = z
-  .string()
-  .max(3_000)
-  .regex(/^[^\0]*$/)
-
 function cursorOf(resource: Resource) {
-  return z.tuple([resource === 'alert-rules' ? z.string().regex(/^\d{1,20}$/) : text, text])
+  return z.tuple([resource === 'alert-rules' ? z.string().regex(/^\d{1,20}$/) : CursorText, CursorText])
 }
 
 function otherThan(resource: Resource): Resource {
   return resource === 'alert-rules' ? 'mcp-servers' : 'alert-rules'
 }
 
-const WORDS = { 'alert-rules': 'Alert rules', 'mcp-servers': 'MCP servers' } as const
-
 type Counts = Readonly<Partial<Record<Resource, DifferencePage['counts']>>>
 
 function inventoryTabs(query: URLSearchParams, here: Resource, counts: Counts): Html {
-  return html`<nav aria-label="Inventories"><ul class="tabs">${RESOURCES.map(
-    resource =>
-      html`<li><a href="${changed(query, { resource })}"${resource === here ? html` aria-current="page"` : null}>${WORDS[resource]}</a> <small>${countsInWords(counts[resource] ?? null)}</small></li>`,
-  )}</ul></nav>`
+  return tabs(
+    'Inventories',
+    RESOURCES.map(resource => ({
+      to: changed(query, { resource }),
+      words: capital(PLURALS[resource]),
+      isHere: resource === here,
+      beside: html` <small>${countsInWords(counts[resource] ?? null)}</small>`,
+    })),
+  )
 }
 
 function countsInWords(counts: DifferencePage['counts']): string {
@@ -152,11 +159,14 @@ function countsInWords(counts: DifferencePage['counts']): string {
 }
 
 function kindTabs(query: URLSearchParams, here: Asked['kind']): Html {
-  const kinds = [undefined, ...DIFFERENCE_KINDS]
-  return html`<nav aria-label="Differences"><ul class="tabs">${kinds.map(
-    kind =>
-      html`<li><a href="${changed(query, { kind })}"${kind === here ? html` aria-current="page"` : null}>${kind ?? 'all'}</a></li>`,
-  )}</ul></nav>`
+  return tabs(
+    'Differences',
+    [undefined, ...DIFFERENCE_KINDS].map(kind => ({
+      to: changed(query, { kind }),
+      words: kind ?? 'all',
+      isHere: kind === here,
+    })),
+  )
 }
 
 /** This comparison with something else chosen, from its first page. */
@@ -193,7 +203,7 @@ function columns(resource: Resource, query: URLSearchParams): Column<Entry>[] {
     ...(resource === 'alert-rules'
       ? [
           {
-            head: 'Updated last by',
+            head: 'Last edited by',
             cell: (row: Entry) =>
               'rows' in row || row.by === null ? null : html`<span class="person">${foreign(row.by)}</span>`,
           },
@@ -203,7 +213,7 @@ function columns(resource: Resource, query: URLSearchParams): Column<Entry>[] {
 }
 
 function emptyOf({ next }: DifferencePage, { kind }: Moments): Html {
-  if (next) return html`Nothing found among the first of many rows. The next page goes on.`
+  if (next) return html`No match among the rows scanned so far. The next page continues.`
   if (kind === 'first reading') return html`No first reading.`
-  return kind ? html`Nothing was ${kind}.` : html`Both moments are the same.`
+  return kind ? html`Nothing was ${kind}.` : html`Nothing differs between the two moments.`
 }

@@ -1,89 +1,55 @@
-import { z } from 'zod'
 import { counted } from '#src/model/counted.ts'
-import { EVENT_KINDS, type EventState } from '#src/model/event.ts'
+import type { DeliveryState, EventState } from '#src/model/event.ts'
+import { deliveryInWords, eventListOf } from '#src/notify/events-list.ts'
 import {
   countUndelivered,
-  DELIVERIES,
-  type DeliveryState,
-  deliveryInWords,
-  type EventFilter,
   type ListedEvent,
-  listEvents,
   type Undelivered,
   undeliveredInWords,
 } from '#src/notify/list-events.ts'
-import { sentenceOf } from '#src/notify/sentences.ts'
+import { sentenceOf } from '#src/notify/message.ts'
 import { type Html, html } from '../html.ts'
-import type { Page } from '../page.ts'
-import { accountFilter, choicesOf } from '../parts/account-filter.ts'
-import { filters, sinceAndUntil } from '../parts/filters.ts'
-import { parsedSpan, zoneOf } from '../parts/instants.ts'
-import { ledgerTabs } from '../parts/ledger-tabs.ts'
-import { CursorId, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
+import { listPage } from '../parts/list-page.ts'
 import { runLink } from '../parts/runs.ts'
-import { sentence } from '../parts/sentence.ts'
-import { type Column, table } from '../parts/table.ts'
-import { badge, foreign, type Tone, time } from '../parts/values.ts'
+import { ledgerTabs } from '../parts/tabs.ts'
+import { badge, foreign, sentence, type Tone, time } from '../parts/values.ts'
 
 const PATH = '/ledger/events'
 
-/** The events that people are told of, the newest first, and what became of their messages. */
-export const events: Page = {
+export const events = listPage({
   path: PATH,
   section: 'ledger',
-  access: 'read',
-  async render({ query, reader, target: { accounts, timezone, notify } }) {
-    const zone = zoneOf(query, timezone)
-    const { delivery, ...rest } = parsedSpan(query, zone, Asked)
+  title: 'Notifications',
+  list: ({ target: { notify } }) => eventListOf(notify),
+  async beside({ reader, target: { timezone, notify } }, { isNarrowed }) {
     const hasWebhook = notify.webhook !== null
-    const filter: EventFilter = { ...rest, told: notify.kinds, deliveries: delivery && [delivery] }
-    const after = readCursor(query, z.tuple([CursorId]))
-    const [found, undelivered] = await Promise.all([
-      listEvents(reader, PAGE_ROWS + 1, { ...filter, before: after ? BigInt(after[0]) : undefined }),
-      countUndelivered(reader, notify.kinds),
-    ])
-    const shown = found.slice(0, PAGE_ROWS)
-    const last = found.length > PAGE_ROWS ? shown.at(-1) : undefined
-    const body = html`${ledgerTabs(PATH)}
+    return {
+      above: html`${ledgerTabs(PATH)}
 ${hasWebhook ? null : NO_WEBHOOK}
-${notice(undelivered)}
-${filters(PATH, query, [
-  accountFilter(accounts, query),
-  { name: 'kind', label: 'Event', kind: 'choice', choices: choicesOf(EVENT_KINDS) },
-  { name: 'delivery', label: 'Message', kind: 'choice', choices: choicesOf(DELIVERIES) },
-  ...sinceAndUntil(zone),
-])}
-${table('Events, the newest first', columns(timezone, hasWebhook), shown, emptyOf(filter))}
-${pager(PATH, query, last ? writeCursor([last.event]) : null)}`
-    return { title: 'Ledger: notifications', body }
+${notice(await countUndelivered(reader, notify.kinds))}`,
+      columns: [
+        'at',
+        {
+          head: 'Event',
+          cell: ({ kind, state }) => html`<span>${kind} ${badge(TONES[state], state)}</span>`,
+        },
+        { head: 'What', cell: event => html`<span>${sentence(sentenceOf(event))}${placesOf(event)}</span>` },
+        { head: 'Message', cell: event => messageOf(event, timezone, hasWebhook) },
+      ],
+      empty: isNarrowed ? null : NONE_YET,
+    }
   },
-}
-
-const Asked = z.object({
-  account: z.string().optional(),
-  kind: z.enum(EVENT_KINDS).optional(),
-  delivery: z.enum(DELIVERIES).optional(),
 })
 
-const NO_WEBHOOK = html`<p class="notice">Ferry tells nobody of events: no webhook is set. <code>FERRY_WEBHOOK_URL</code> sets who is told, and <code>ferry notify test</code> tries it.</p>`
+const NO_WEBHOOK = html`<p class="notice">No webhook is set, so Ferry sends no notifications. Set <code>FERRY_WEBHOOK_URL</code>, then try it with <code>ferry notify test</code>.</p>`
 
 function notice(undelivered: Undelivered): Html | null {
   const words = undeliveredInWords(undelivered)
   if (words === null) return null
-  return html`<p class="${undelivered.dead > 0 ? 'problem' : 'notice warn'}">In the last week ${words}. <code>ferry notify test</code> tries the receiver. A message that nobody accepted within a day is dead: it is sent no more.</p>`
+  return html`<p class="${undelivered.dead > 0 ? 'problem' : 'notice warn'}">In the last week ${words}. <code>ferry notify test</code> tries the receiver. A message that was not accepted within a day is dead: Ferry does not send it again.</p>`
 }
 
-function columns(timezone: string, hasWebhook: boolean): readonly Column<ListedEvent>[] {
-  return [
-    { head: 'At', cell: ({ at }) => time(at, timezone) },
-    { head: 'Event', cell: ({ kind, state }) => html`<span>${kind} ${badge(TONES[state], state)}</span>` },
-    {
-      head: 'What',
-      cell: event => html`<span>${sentence(sentenceOf(event))}${placesOf(event)}</span>`,
-    },
-    { head: 'Message', cell: event => messageOf(event, timezone, hasWebhook) },
-  ]
-}
+const NONE_YET = html`No events yet. <code>FERRY_WEBHOOK_URL</code> sets the receiver, and <code>ferry notify test</code> tries it.`
 
 const TONES: Readonly<Record<EventState, Tone>> = { raised: 'warn', resolved: 'good' }
 
@@ -117,10 +83,4 @@ function messageOf(event: ListedEvent, timezone: string, hasWebhook: boolean): H
   const isRetried = hasWebhook && delivery === 'waiting' && retryAt !== null
   const next = isRetried ? html`, again at ${time(retryAt, timezone)}` : null
   return html`<span>${state} <small>${times}${next}: ${foreign(failure)}</small></span>`
-}
-
-function emptyOf({ account, kind, deliveries, since, until }: EventFilter): Html {
-  const isNarrowed = [account, kind, deliveries, since, until].some(filter => filter !== undefined)
-  if (isNarrowed) return html`No event matches.`
-  return html`Nothing has happened that people are told of. <code>FERRY_WEBHOOK_URL</code> sets who is told, and <code>ferry notify test</code> tries it.`
 }

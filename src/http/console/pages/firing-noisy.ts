@@ -6,7 +6,7 @@ import { inventoryLink } from '../parts/changes.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { PAGE_ROWS } from '../parts/paging.ts'
 import { table } from '../parts/table.ts'
-import { badge, duration, foreign, time } from '../parts/values.ts'
+import { badge, duration, foreign, share, time } from '../parts/values.ts'
 
 const PATH = '/firing/noisy'
 
@@ -22,7 +22,7 @@ export const firingNoisy: Page = {
     return {
       title: 'Noisy rules',
       body: html`${firingTabs(PATH, request)}
-<p>A flap is an episode that began at most ten minutes after the one before it had ended. At night is from 22:00 to 07:00 in the rule’s own time zone.</p>
+<p>A flap is an episode that began within ten minutes of the end of the one before. Night is from 22:00 to 07:00 in the rule’s own time zone.</p>
 ${table(
   `Rules with the most episodes in the last ${period.words}`,
   [
@@ -30,7 +30,7 @@ ${table(
     { head: 'Team', cell: ({ team }) => foreign(team) },
     { head: 'Episodes', isNumber: true, cell: ({ episodes }) => number(episodes) },
     { head: 'Flaps', isNumber: true, cell: ({ flaps }) => number(flaps) },
-    { head: 'At night', isNumber: true, cell: ({ nightShare }) => `${Math.round(nightShare * 100)} %` },
+    { head: 'At night', isNumber: true, cell: ({ nightShare }) => share(nightShare, 1) },
     { head: 'Fired for', isNumber: true, cell: ({ firedForMs }) => duration(firedForMs) },
     {
       head: 'Last began',
@@ -41,7 +41,7 @@ ${table(
   shown,
   html`No rule was seen firing in the last ${period.words}.`,
 )}
-${others > 0 ? html`<p>${number(others)} others fired too. <code>ferry report rules_noisy</code> has all of them, and longer periods.</p>` : null}`,
+${others > 0 ? html`<p>${number(others)} others fired too. <code>ferry report rules_noisy</code> shows all of them, and longer periods.</p>` : null}`,
     }
   },
 }

@@ -1,24 +1,12 @@
-import { z } from 'zod'
-import { type AfterSilenced, loadSilenced, type SilencedRule } from '#src/reports/firing/silenced.ts'
+import { list, partOf } from '#src/db/list.ts'
+import { loadSilenced, type SilencedRule } from '#src/reports/firing/silenced.ts'
 import { type Html, html } from '../html.ts'
-import type { Page } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
-import { changesAt } from '../parts/changes-at.ts'
-import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
-import { CursorInstant, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
-import { type Column, table } from '../parts/table.ts'
+import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
+import { listPage } from '../parts/list-page.ts'
 import { badge, duration, foreign, type Tone, time } from '../parts/values.ts'
 
 const PATH = '/firing/silenced'
-
-const Cursor: z.ZodType<AfterSilenced> = z.tuple([
-  CursorInstant,
-  z
-    .string()
-    .max(3_000)
-    .regex(/^[^\0]*$/),
-  z.string().regex(/^\d{1,20}$/),
-])
 
 const TONES: Readonly<Record<SilencedRule['what'], Tone>> = {
   disabled: 'warn',
@@ -27,43 +15,41 @@ const TONES: Readonly<Record<SilencedRule['what'], Tone>> = {
 }
 
 /** Who disabled, removed or edited rules while they fired. */
-export const firingSilenced: Page = {
-  path: PATH,
-  section: 'firing',
-  access: 'read',
-  async render(request) {
-    const { query, reader, target } = request
-    const period = periodOf(PATH, query)
-    const rows = await loadSilenced(reader, period, readCursor(query, Cursor), PAGE_ROWS + 1)
-    const shown = rows.slice(0, PAGE_ROWS)
-    const last = rows.length > PAGE_ROWS ? shown.at(-1) : undefined
-    return {
-      title: 'Silenced while firing',
-      body: html`${firingTabs(PATH, request)}
-<p>Rules that were disabled, removed or edited while they fired, or within an hour after. Not each of them was meant to silence an alert.</p>
-${table(
-  `The last ${period.words}, the newest first`,
-  columnsIn(target.timezone),
-  shown,
-  html`No rule was disabled, removed or edited while it fired, or within an hour after.`,
-)}
-${pager(PATH, query, last ? writeCursor([last.exactAt, last.account, last.id]) : null)}`,
-    }
-  },
+function silencedListOf(period: FiringPeriod) {
+  return list({
+    caption: `The last ${period.words}, newest first`,
+    // The tabs have the fields of both.
+    filters: { hours: { kind: 'text' }, account: { kind: 'account' } },
+    order: ['instant', 'text', 'number'],
+    async load(pool, { after, limit }) {
+      const found = await loadSilenced(pool, period, after, limit + 1)
+      return partOf(found, limit, ({ exactAt, account, id }) => [exactAt, account, id])
+    },
+    columns: (_: SilencedRule) => ({}),
+    none: 'No rule was disabled, removed or edited while it fired, or within an hour after.',
+  })
 }
 
-function columnsIn(timezone: string): Column<SilencedRule>[] {
-  return [
-    {
-      head: 'When',
-      cell: ({ account, at }) => html`<a href="${changesAt(account, at)}">${time(at, timezone)}</a>`,
-    },
-    { head: 'What', cell: whatOf },
-    { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
-    { head: 'Who', cell: ({ by }) => foreign(by, 'not known') },
-    { head: 'Episode', cell: rule => episodeOf(rule, timezone) },
-  ]
-}
+export const firingSilenced = listPage({
+  path: PATH,
+  section: 'firing',
+  title: 'Silenced while firing',
+  list: ({ query }) => silencedListOf(periodOf(PATH, query)),
+  beside: (request, _) => ({
+    above: html`${firingTabs(PATH, request)}
+<p>Rules that were disabled, removed or edited while firing, or within an hour after. Not every change was meant to silence an alert.</p>`,
+    columns: [
+      {
+        head: 'When',
+        cell: ({ at }) => time(at, request.target.timezone),
+      },
+      { head: 'What', cell: whatOf },
+      { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
+      { head: 'Who', cell: ({ by }) => foreign(by, 'unknown') },
+      { head: 'Episode', cell: rule => episodeOf(rule, request.target.timezone) },
+    ],
+  }),
+})
 
 function whatOf({ what, fields }: SilencedRule): Html {
   const named = fields?.filter(field => field !== 'enabled' || what !== 'disabled') ?? []
@@ -75,5 +61,5 @@ function episodeOf({ at, began, ended, isWhileFiring }: SilencedRule, timezone: 
   const when = isWhileFiring
     ? html`had been firing for ${before}`
     : html`had ended ${duration(at.getTime() - (ended ?? at).getTime())} before`
-  return html`<span>began ${time(began, timezone)}<br><small>${when}${ended === null ? html`, fires still` : null}</small></span>`
+  return html`<span>began ${time(began, timezone)}<br><small>${when}${ended === null ? html`, still firing` : null}</small></span>`
 }

@@ -1,8 +1,9 @@
-import { loadBegins } from '#src/reports/firing/begins.ts'
+import { loadBegins } from '#src/reports/firing/firings.ts'
 import { heatChart } from '../charts/heat.ts'
 import { html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
+import { nothing } from '../parts/table.ts'
 import { byWeekdayAndHour, HOURS_OF_DAY } from '../parts/weekday-hours.ts'
 
 const PATH = '/firing/when'
@@ -21,7 +22,10 @@ export const firingWhen: Page = {
       body: html`${firingTabs(PATH, request)}
 ${
   begins.length === 0
-    ? html`<div class="empty"><p class="caption">When episodes begin</p><p>No episode was seen to begin in the last ${period.words}. <a href="/">Now</a> says whether the alert rules are fresh.</p></div>`
+    ? nothing(
+        'When episodes begin',
+        html`No episode was seen to begin in the last ${period.words}. <a href="/">Now</a> shows whether the alert rules are fresh.`,
+      )
     : heatChart({
         id: 'when',
         title: `When the episodes of the last ${period.words} began`,

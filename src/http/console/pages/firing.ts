@@ -1,35 +1,28 @@
 import { counted, number } from '#src/model/counted.ts'
-import { firstOf } from '#src/model/cut-text.ts'
 import {
   type FiredRule,
   type FiredRules,
   loadFiredRules,
-  type RuleEvent,
+  loadLongestFiring,
 } from '#src/reports/firing/episodes.ts'
-import { loadLongestFiring } from '#src/reports/firing/longest-now.ts'
-import { ganttChart, type MarkKind } from '../charts/gantt.ts'
+import { ganttChart } from '../charts/gantt.ts'
 import { numbersTable } from '../charts/plot.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { inventoryLink, pathOf } from '../parts/changes.ts'
-import { changesAt } from '../parts/changes-at.ts'
+import { eventInWords, markOf } from '../parts/firing-strip.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
-import { table } from '../parts/table.ts'
-import { badge, duration, foreign, inZone, time } from '../parts/values.ts'
-
-import { firingLoad } from './firing-load.ts'
-import { firingNoisy } from './firing-noisy.ts'
-import { firingSilenced } from './firing-silenced.ts'
-import { firingWhen } from './firing-when.ts'
+import { nothing, table } from '../parts/table.ts'
+import { badge, duration, foreign, time } from '../parts/values.ts'
 
 const PATH = '/firing'
 const MAX_RULES = 30
 const MAX_LONGEST = 20
-/** Of each rule in the table; its page has all of them. */
+/** Of each rule in the table; its own page has all of them. */
 const MAX_EVENTS = 3
 
-/** Which rules fired, when, and what was changed meanwhile. */
-const firing: Page = {
+/** Which rules fired, when, and what changed meanwhile. */
+export const firing: Page = {
   path: PATH,
   section: 'firing',
   access: 'read',
@@ -47,23 +40,24 @@ const firing: Page = {
 ${fired.rules === 0 ? nothingFired(period) : episodes(fired, period, target.timezone)}
 <section id="longest"><h2>Firing longest now</h2>
 ${table(
-  fired.firing > longest.length
-    ? `${longest.length} of ${number(fired.firing)} that fire now`
-    : 'The longest first',
+  fired.firing > longest.length ? `${longest.length} of ${number(fired.firing)} firing now` : 'Longest first',
   [
     { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
     { head: 'Since', cell: ({ began }) => time(began, target.timezone) },
     { head: 'For', isNumber: true, cell: ({ firingForMs }) => duration(firingForMs) },
   ],
   longest,
-  html`No rule fires now. <a href="/">Now</a> says whether the alert rules are fresh.`,
+  html`No rule is firing. <a href="/">Now</a> shows whether the alert rules are fresh.`,
 )}</section>`,
     }
   },
 }
 
 function nothingFired({ words }: FiringPeriod): Html {
-  return html`<div class="empty"><p class="caption">Episodes</p><p>No rule was seen firing in the last ${words}. <a href="/">Now</a> says whether the alert rules are fresh; a longer period shows older episodes.</p></div>`
+  return nothing(
+    'Episodes',
+    html`No rule was seen firing in the last ${words}. <a href="/">Now</a> shows whether the alert rules are fresh; a longer period shows older episodes.`,
+  )
 }
 
 function episodes(
@@ -72,7 +66,7 @@ function episodes(
   timezone: string,
 ): Html {
   const others = rules - shown.length
-  return html`<p>${counted(rules, 'rule')} fired, in ${counted(episodes, 'episode')}. ${firing > 0 ? html`<a href="#longest">${number(firing)} ${firing === 1 ? 'fires' : 'fire'} now</a>.` : html`None fires now.`} ${others > 0 ? html`The chart has the ${shown.length} that fired longest, not the ${number(others)} others.` : null}</p>
+  return html`<p>${counted(rules, 'rule')} fired, in ${counted(episodes, 'episode')}. ${firing > 0 ? html`<a href="#longest">${number(firing)} firing now</a>.` : html`None is firing now.`} ${others > 0 ? html`The chart shows the ${shown.length} that fired longest and leaves out ${counted(others, 'other')}.` : null}</p>
 ${ganttChart({
   id: 'episodes',
   title: `Episodes of the last ${period.words}`,
@@ -83,11 +77,7 @@ ${ganttChart({
     label: html`<a href="${pathOf('alert-rules', rule.account, rule.id)}">${foreign(rule.name || rule.id)}</a>`,
     summary: summaryOf(rule),
     bars: rule.bars,
-    marks: rule.events.map(event => ({
-      at: event.at,
-      kind: markOf(event),
-      words: `${isolated(wordsOf(event))}, ${inZone(event.at, timezone)}`,
-    })),
+    marks: rule.events.map(event => markOf(event, timezone)),
   })),
   numbers: rulesTable(shown, timezone),
 })}`
@@ -96,8 +86,8 @@ ${ganttChart({
 function summaryOf({ episodes, firedForMs, isFiring, events }: FiredRule): string {
   const parts = [
     counted(episodes, 'episode'),
-    `${duration(firedForMs)} in all`,
-    ...(isFiring ? ['fires now'] : []),
+    `${duration(firedForMs)} in total`,
+    ...(isFiring ? ['firing now'] : []),
     ...(events.length > 0 ? [counted(events.length, 'change')] : []),
   ]
   return `${parts.join(', ')}.`
@@ -127,27 +117,6 @@ function eventLinks({ account, id, events }: FiredRule, timezone: string): Html 
   return html`<span>${events
     .slice(-MAX_EVENTS)
     .map(
-      event =>
-        html`<a href="${changesAt(account, event.at)}">${time(event.at, timezone)}</a> ${foreign(wordsOf(event))}<br>`,
-    )}${more > 0 ? html`<a href="${pathOf('alert-rules', account, id)}">${more} before</a>` : null}</span>`
+      event => html`${time(event.at, timezone)} ${foreign(eventInWords(event))}<br>`,
+    )}${more > 0 ? html`<a href="${pathOf('alert-rules', account, id)}">${more} earlier</a>` : null}</span>`
 }
-
-function markOf({ change, enabled }: RuleEvent): MarkKind {
-  if (change === 'removed' || (change === 'changed' && enabled === false)) return 'off'
-  return change === 'changed' && enabled === null ? 'changed' : 'on'
-}
-
-function wordsOf({ change, enabled, by }: RuleEvent): string {
-  const what =
-    change === 'changed' ? (enabled === null ? 'edited' : enabled ? 'enabled' : 'disabled') : change
-  return by === null ? what : `${what} by ${firstOf(by, MAX_NAME_CHARACTERS)}`
-}
-
-const MAX_NAME_CHARACTERS = 100
-
-/** Text of others between two marks of Unicode that keep it from turning the text around it: a tooltip has no elements. */
-function isolated(text: string): string {
-  return `\u2068${text}\u2069`
-}
-
-export const FIRING_PAGES: readonly Page[] = [firing, firingNoisy, firingWhen, firingSilenced, firingLoad]

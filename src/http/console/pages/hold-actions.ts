@@ -1,6 +1,6 @@
-import { rejectRun } from '#src/inventory/approve.ts'
-import { HoldChanged, loadHeldIds, loadRejectedIds, nameOfHeld } from '#src/inventory/holds.ts'
-import { type HeldShare, type HoldRow, loadHeldShare } from '#src/inventory/list-holds.ts'
+import { rejectRun } from '#src/inventory/holds/approve.ts'
+import { HoldChanged, loadHeldIds, loadRejectedIds, nameOfHeld } from '#src/inventory/holds/holds.ts'
+import { type HeldShare, type HoldRow, loadHeldShare } from '#src/inventory/holds/list-holds.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
@@ -23,11 +23,11 @@ class HoldHasEnded extends Error {
 /** The rows of a hold that a person has rejected before, by the run that held them. */
 type RejectedBefore = ReadonlyMap<string, number>
 
-/** What a person may decide about the rows of a hold. */
+/** A decision about the rows of a hold. */
 type HoldDecision = {
   readonly path: string
   explain(hold: HoldRow, share: HeldShare, rejected: RejectedBefore): Omit<Confirmation, 'back'>
-  /** `seen` names the rows that the person was told of. */
+  /** `seen` names the rows that the page showed. */
   carryOut(hold: HoldRow, target: ConsoleTarget, by: ActedBy, seen: string): Promise<unknown>
 }
 
@@ -37,9 +37,9 @@ const approve: HoldDecision = {
     const rows = rowsInWords(hold)
     return {
       title: `Remove ${shareInWords(hold, share)} in ${hold.account}?`,
-      body: html`<p>${emptyListing(share)}Ferry reads the inventory again, and removes those of the ${rows} that are still gone, if two listings agree. Rows that are gone too, but are not in this hold, stay.</p>
+      body: html`<p>${emptyListing(share)}Ferry reads the inventory again. It removes those of the ${rows} that are still missing, if two listings agree. Other missing rows, which are not in this hold, stay.</p>
 ${rejectedInWords(hold, rejected)}
-<p>What is removed keeps its history. It comes back only if the platform lists it again.</p>
+<p>Removed rows keep their history. They come back only if the platform lists them again.</p>
 <p>This may take minutes. You can leave the page.</p>`,
       button: `Remove ${rows}`,
       isDangerous: true,
@@ -97,15 +97,15 @@ function countByRun(ids: readonly string[], rejected: ReadonlyMap<string, string
   return new Map([...Map.groupBy(runs, run => run)].map(([run, { length }]) => [run, length]))
 }
 
-/** Somebody has decided the opposite about these rows. */
+/** Says that somebody has decided the opposite about these rows. */
 function rejectedInWords({ rows }: HoldRow, rejected: RejectedBefore): Html[] {
   return [...rejected].map(
     ([run, before]) =>
-      html`<p><strong>${number(before)} of the ${counted(rows, 'row')} ${before === 1 ? 'was' : 'were'} said not to be gone</strong> in <a href="${HOLDS}/${run}">run ${run}</a>. Approving this hold removes ${before === 1 ? 'it' : 'them'} too.</p>`,
+      html`<p><strong>Somebody decided to keep ${number(before)} of the ${counted(rows, 'row')}</strong> in <a href="${HOLDS}/${run}">run ${run}</a>. Approving this hold removes ${before === 1 ? 'it' : 'them'} too.</p>`,
   )
 }
 
-/** Each poll may hold more rows or fewer: a decision counts for those that the person was told of. */
+/** Each poll may hold more rows or fewer; a decision counts only for those that the page showed. */
 function seenField(ids: readonly string[]): Html {
   return html`<input type="hidden" name="seen" value="${nameOfHeld(ids)}">`
 }
@@ -118,8 +118,8 @@ function asNotPossible(hold: HoldRow): (error: unknown) => never {
 }
 
 function hasEnded(hold: HoldRow | null): HoldHasEnded {
-  const how = hold?.outcome ? `it was ${hold.outcome}` : 'it is gone'
-  return new HoldHasEnded(`This hold has ended meanwhile: ${how}. Nothing was done.`)
+  const how = hold?.outcome ? `it was ${hold.outcome}` : 'it no longer exists'
+  return new HoldHasEnded(`This hold has already ended: ${how}. Nothing was done.`)
 }
 
 export const HOLD_ACTIONS: readonly Action[] = [approve, reject].map(holdAction)

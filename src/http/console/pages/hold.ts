@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { partOf } from '#src/db/list.ts'
 import {
   type Approval,
   findHoldOfRun,
@@ -10,19 +11,20 @@ import {
   listHeldIds,
   loadHeldShare,
   MAX_COUNTED,
-} from '#src/inventory/list-holds.ts'
-import { type HeldRow, loadHeldRows } from '#src/inventory/list-runs.ts'
+} from '#src/inventory/holds/list-holds.ts'
+import { type HeldRow, loadHeldRows } from '#src/inventory/runs/list-runs.ts'
 import { counted, number } from '#src/model/counted.ts'
+import { NOUNS } from '#src/model/resource.ts'
 import type { ApprovalState } from '../approvals.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { href, idOf, type Page, type PageRequest } from '../page.ts'
+import { requestId } from '../parts/calls.ts'
 import { nameIn, pathOf as pathOfRow } from '../parts/changes.ts'
-import { ledgerTabs } from '../parts/ledger-tabs.ts'
-import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
+import { CursorText, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
 import { runBadge, runLink } from '../parts/runs.ts'
-import { sentence } from '../parts/sentence.ts'
 import { type Column, facts, table } from '../parts/table.ts'
-import { badge, foreign, time } from '../parts/values.ts'
+import { ledgerTabs } from '../parts/tabs.ts'
+import { badge, foreign, sentence, time } from '../parts/values.ts'
 import { HOLDS, outcomeOf, pathOf } from './holds.ts'
 
 const MAX_FOLDERS = 20
@@ -32,9 +34,9 @@ const REFRESH_MS = 10_000
 /** Each poll may hold other rows, and somebody else may decide. */
 const WAITING_MS = 30_000
 
-const Cursor = z.tuple([z.string().max(10_000)])
+const Cursor = z.tuple([CursorText])
 
-const hold: Page = {
+export const hold: Page = {
   path: `${HOLDS}/:run`,
   section: 'ledger',
   access: 'read',
@@ -49,8 +51,7 @@ const hold: Page = {
       hold.endedAt ? [] : listHeldIds(reader, hold, PAGE_ROWS + 1, after),
       listApprovals(reader, hold, MAX_APPROVALS),
     ])
-    const shown = ids.slice(0, PAGE_ROWS)
-    const last = ids.length > PAGE_ROWS ? shown.at(-1) : undefined
+    const { rows: shown, next } = partOf(ids, PAGE_ROWS, id => [id])
     const names = new Map((await loadHeldRows(reader, hold, shown)).map(row => [row.id, row]))
     const rows = shown.map(id => names.get(id) ?? { ...UNKNOWN, id })
     const here = target.approvals.stateOf(hold.id)
@@ -64,7 +65,7 @@ ${whatCameOfIt(hold, here, approvals, target.timezone)}
 ${facts(factsOf(hold, target.timezone))}
 ${folders.length > 0 ? foldersOf(folders) : null}
 ${hold.endedAt ? null : rowsOf(hold, rows)}
-${hold.endedAt ? null : pager(request.path, query, last === undefined ? null : writeCursor([last]))}
+${hold.endedAt ? null : pager(request.path, query, next && writeCursor(next))}
 ${approvals.length > 0 ? approvalsOf(approvals, target.timezone) : null}`,
     }
   },
@@ -78,11 +79,9 @@ export async function findHold({ reader, params }: PageRequest): Promise<HoldRow
 
 const UNKNOWN: Omit<HeldRow, 'id'> = { name: null, folder: null, by: null, rejectedInRun: null }
 
-const NAMES = { 'alert-rules': 'alert rule', 'mcp-servers': 'MCP server' } as const
-
 /** What the rows of an inventory are called. */
 export function rowsInWords({ resource, rows }: Pick<HoldRow, 'resource' | 'rows'>): string {
-  return counted(rows, NAMES[resource])
+  return counted(rows, NOUNS[resource])
 }
 
 /** `43 of 120 alert rules`, or `all 43 alert rules`: the worst that can be. */
@@ -92,18 +91,18 @@ export function shareInWords(
 ): string {
   if (rows < current) {
     const all = current > MAX_COUNTED ? `${number(MAX_COUNTED)}+` : number(current)
-    return `${number(rows)} of ${all} ${NAMES[resource]}s`
+    return `${number(rows)} of ${all} ${NOUNS[resource]}s`
   }
-  return rows === 1 ? `the only ${NAMES[resource]}` : `all ${rowsInWords({ resource, rows })}`
+  return rows === 1 ? `the only ${NOUNS[resource]}` : `all ${rowsInWords({ resource, rows })}`
 }
 
-/** An empty listing is more often a fault than an inventory that is gone. */
+/** An empty listing is more likely a fault than an inventory that is really gone. */
 export function emptyListing({ wasListingEmpty }: HeldShare): Html | null {
   return wasListingEmpty ? html`<strong>The listing was empty.</strong> ` : null
 }
 
 function toDecide(hold: HoldRow, share: HeldShare, isUnderWay: boolean): Html {
-  return html`<p class="notice warn">${emptyListing(share)}The platform's listing lacks ${shareInWords(hold, share)} that Ferry stores. Nothing was removed: a person decides whether they are gone.</p>
+  return html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(hold, share)} that Ferry stores. Nothing was removed. Decide whether to remove them.</p>
 ${isUnderWay ? null : html`<p class="buttons"><a class="button" href="${pathOf(hold)}/approve">They are gone: remove them</a> <a class="button" href="${pathOf(hold)}/reject">They are not gone: keep them</a></p>`}`
 }
 
@@ -112,15 +111,16 @@ function whatCame(hold: HoldRow, approvals: readonly Approval[]): Html | null {
   switch (outcome) {
     case 'approved': {
       const removed = approvals.find(({ status }) => status === 'succeeded')?.removed
-      if (removed === undefined) return html`<p class="notice">Approved: what was still gone was removed.</p>`
+      if (removed === undefined)
+        return html`<p class="notice">Approved: the rows that were still missing were removed.</p>`
       return removed === 0
         ? html`<p class="notice">Approved, but all of the rows were listed again: nothing was removed.</p>`
-        : html`<p class="notice">Approved: ${rowsInWords({ ...hold, rows: removed })} ${removed === 1 ? 'was still gone, and was removed' : 'were still gone, and were removed'}. <a href="${href('/changes', { account, kind: 'removed' })}">See what was removed</a>.</p>`
+        : html`<p class="notice">Approved: ${rowsInWords({ ...hold, rows: removed })} ${removed === 1 ? 'was still missing, and was removed' : 'were still missing, and were removed'}. <a href="${href('/changes', { account, kind: 'removed' })}">See what was removed</a>.</p>`
     }
     case 'rejected':
       return html`<p class="notice">Rejected by ${foreign(rejectedBy)}: the rows are kept until the platform lists them again.</p>`
     case 'voided':
-      return html`<p class="notice">A later complete listing decided about the rows, so nobody has to.</p>`
+      return html`<p class="notice">A later complete listing settled it, so no decision is needed.</p>`
     case null:
       return null
   }
@@ -135,16 +135,16 @@ function whatCameOfIt(
 ): Html | null {
   const [last] = approvals
   if (last?.finishedAt === null) {
-    return html`<p class="notice" role="status">${badge('quiet', 'under way', 'Approval')} ${foreign(last.actor)} approved. Ferry reads the inventory again in ${runLink(last.run, `run ${last.run}`)}, which may take minutes. This page shows how it ends.</p>`
+    return html`<p class="notice" role="status">${badge('quiet', 'under way', 'Approval')} Approved by ${foreign(last.actor)}. Ferry is reading the inventory again in ${runLink(last.run, `run ${last.run}`)}. This may take minutes. This page will show the result.</p>`
   }
   if (here?.state === 'under way') {
-    return html`<p class="notice" role="status">${badge('quiet', 'under way', 'Approval')} ${foreign(here.actor)} approved at ${time(here.since, timezone)}. Ferry reads the inventory again once no other run reads it. This page shows how it ends.</p>`
+    return html`<p class="notice" role="status">${badge('quiet', 'under way', 'Approval')} Approved by ${foreign(here.actor)} at ${time(here.since, timezone)}. Ferry reads the inventory again once no other run is reading it. This page will show the result.</p>`
   }
   if (here && (!last || here.at > last.startedAt)) {
-    return html`<p class="problem" role="status">${badge('bad', 'failed', 'Approval')} ${foreign(here.actor)} approved, but it failed at ${time(here.at, timezone)}: ${sentence(here.message)}</p>`
+    return html`<p class="problem" role="status">${badge('bad', 'failed', 'Approval')} Approved by ${foreign(here.actor)}, but it failed at ${time(here.at, timezone)}: ${sentence(here.message)}</p>`
   }
   if (!last || last.status === 'succeeded') return null
-  return html`<p class="problem" role="status">${badge('bad', last.status, 'Approval')} ${foreign(last.actor)} approved, but nothing was removed: ${sentence(last.message ?? 'no reason is known.')} ${last.requestId ? html`The platform's request_id is <a href="${href('/ledger/calls', { request_id: last.requestId })}"><code>${last.requestId}</code></a>. ` : null}${runLink(last.run, `Run ${last.run}`)} has the details.${outcome === null ? ' Approve again once the cause is gone.' : null}</p>`
+  return html`<p class="problem" role="status">${badge('bad', last.status, 'Approval')} Approved by ${foreign(last.actor)}, but nothing was removed: ${sentence(last.message ?? 'the reason is unknown.')} ${last.requestId ? html`Request id: ${requestId(last.requestId)}. ` : null}${runLink(last.run, `Run ${last.run}`)} has the details.${outcome === null ? ' Fix the cause, then approve again.' : null}</p>`
 }
 
 function factsOf(hold: HoldRow, timezone: string): (readonly [string, HtmlValue])[] {
@@ -155,19 +155,19 @@ function factsOf(hold: HoldRow, timezone: string): (readonly [string, HtmlValue]
     ['Account', foreign(account)],
     ['Inventory', resource],
     ['Rows', number(rows)],
-    ['First found gone', html`<span>${time(openedAt, timezone)}, ${run(openedByRun)}</span>`],
-    ...(lastRun === openedByRun ? [] : [['Last found gone', run(lastRun)] as const]),
+    ['First missing', html`<span>${time(openedAt, timezone)}, ${run(openedByRun)}</span>`],
+    ...(lastRun === openedByRun ? [] : [['Last missing', run(lastRun)] as const]),
     ...(endedAt ? [['Ended', time(endedAt, timezone)] as const] : []),
   ]
 }
 
 function foldersOf(folders: readonly HeldFolder[]): Html {
   return table(
-    'Folders that lose the most',
+    'Folders that would lose the most',
     [
       { head: 'Folder', cell: row => html`<code>${row.folder}</code>` },
-      { head: 'Would go', isNumber: true, cell: row => number(row.held) },
-      { head: 'Of', isNumber: true, cell: row => number(row.current) },
+      { head: 'Would be removed', isNumber: true, cell: row => number(row.held) },
+      { head: 'Current', isNumber: true, cell: row => number(row.current) },
     ],
     folders,
     html``,
@@ -179,13 +179,13 @@ function rowsOf({ account, resource }: HoldRow, rows: readonly HeldRow[]): Html 
     {
       head: 'Name',
       cell: ({ id, name }) =>
-        html`<a href="${pathOfRow(resource, account, id)}">${nameIn(resource, name, 'not stored any more')}</a>`,
+        html`<a href="${pathOfRow(resource, account, id)}">${nameIn(resource, name, 'no longer stored')}</a>`,
     },
     { head: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
     ...(resource === 'alert-rules'
       ? [
           { head: 'Folder', cell: ({ folder }: HeldRow) => folder },
-          { head: 'Updated by', cell: ({ by }: HeldRow) => foreign(by) },
+          { head: 'Last edited by', cell: ({ by }: HeldRow) => foreign(by) },
         ]
       : []),
     ...(rows.some(row => row.rejectedInRun !== null)
@@ -198,7 +198,7 @@ function rowsOf({ account, resource }: HoldRow, rows: readonly HeldRow[]): Html 
         ]
       : []),
   ]
-  return table('What would go', columns, rows, html`No row is left.`)
+  return table('Rows that would be removed', columns, rows, html`No rows left.`)
 }
 
 function approvalsOf(approvals: readonly Approval[], timezone: string): Html {
@@ -217,5 +217,3 @@ function approvalsOf(approvals: readonly Approval[], timezone: string): Html {
     html``,
   )
 }
-
-export const HOLD_PAGE: Page = hold

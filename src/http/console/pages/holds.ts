@@ -1,71 +1,61 @@
-import { z } from 'zod'
-import { type HoldRow, listHolds } from '#src/inventory/list-holds.ts'
-import { number } from '#src/model/counted.ts'
+import { idAfter, list, partOf } from '#src/db/list.ts'
+import { type HoldRow, listHolds } from '#src/inventory/holds/list-holds.ts'
 import { type Html, html } from '../html.ts'
-import type { Page } from '../page.ts'
-import { ledgerTabs } from '../parts/ledger-tabs.ts'
-import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
-import { type Column, table } from '../parts/table.ts'
-import { badge, foreign, type Tone, time } from '../parts/values.ts'
+import { columnsOf, listPage } from '../parts/list-page.ts'
+import { table } from '../parts/table.ts'
+import { ledgerTabs } from '../parts/tabs.ts'
+import { badge, type Tone, time } from '../parts/values.ts'
 
 export const HOLDS = '/ledger/holds'
 
 /** An inventory has at most one open hold, so there are few. */
 const MAX_OPEN = 200
 
-const Cursor = z.tuple([z.string().regex(/^\d{1,18}$/)])
+/** The holds that have ended, the newest first. */
+const ENDED_HOLDS = list({
+  caption: 'Ended',
+  filters: {},
+  order: ['id'],
+  async load(pool, { after, limit }) {
+    const found = await listHolds(pool, 'ended', limit + 1, idAfter(after) ?? null)
+    return partOf(found, limit, ({ id }) => [`${id}`])
+  },
+  columns: (hold: HoldRow) => ({ account: hold.account, inventory: hold.resource, rows: hold.rows }),
+  none: 'No hold has ended yet.',
+})
 
-const list: Page = {
+const IDENTITY = ['account', 'inventory', 'rows'] as const
+
+export const holds = listPage({
   path: HOLDS,
   section: 'ledger',
-  access: 'read',
-  async render({ reader, target, query }) {
-    const [after] = readCursor(query, Cursor) ?? []
-    const [open, ended] = await Promise.all([
-      listHolds(reader, 'open', MAX_OPEN),
-      listHolds(reader, 'ended', PAGE_ROWS + 1, after === undefined ? null : BigInt(after)),
-    ])
-    const shown = ended.slice(0, PAGE_ROWS)
-    const last = ended.length > PAGE_ROWS ? shown.at(-1) : undefined
-    const { timezone } = target
+  title: 'Holds',
+  list: () => ENDED_HOLDS,
+  async beside({ reader, target: { timezone } }) {
+    const open = await listHolds(reader, 'open', MAX_OPEN)
     return {
-      title: 'Holds',
       refreshEveryMs: 30_000,
-      body: html`${ledgerTabs(HOLDS)}
-<p>When too many rows are gone from a listing, Ferry removes none of them and asks a person. Until then they stay as they were.</p>
+      above: html`${ledgerTabs(HOLDS)}
+<p>When too many rows are missing from a listing, Ferry keeps them all until a person decides.</p>
 ${table(
-  'Removals that wait',
+  'Open holds',
   [
-    ...identity(),
+    ...columnsOf(ENDED_HOLDS, IDENTITY, open, timezone),
     { head: 'Since', cell: hold => time(hold.openedAt, timezone) },
-    { head: 'Decide', cell: hold => html`<a href="${pathOf(hold)}">See what would go</a>` },
+    { head: 'Decide', cell: hold => html`<a href="${pathOf(hold)}">Review</a>` },
   ],
   open,
-  html`No removal waits for a decision.`,
-)}
-${table(
-  'Ended',
-  [
-    ...identity(),
-    { head: 'Ended', cell: hold => time(hold.endedAt, timezone) },
-    { head: 'Outcome', cell: hold => outcomeOf(hold) },
-    { head: 'Details', cell: hold => html`<a href="${pathOf(hold)}">Run ${hold.lastRun}</a>` },
-  ],
-  shown,
-  html`No hold has ended yet.`,
-)}
-${pager(HOLDS, query, last ? writeCursor([`${last.id}`]) : null)}`,
+  html`No removals wait for a decision.`,
+)}`,
+      columns: [
+        ...IDENTITY,
+        { head: 'Ended', cell: hold => time(hold.endedAt, timezone) },
+        { head: 'Outcome', cell: outcomeOf },
+        { head: 'Details', cell: hold => html`<a href="${pathOf(hold)}">Run ${hold.lastRun}</a>` },
+      ],
     }
   },
-}
-
-function identity(): Column<HoldRow>[] {
-  return [
-    { head: 'Account', cell: hold => foreign(hold.account) },
-    { head: 'Inventory', cell: hold => hold.resource },
-    { head: 'Rows', isNumber: true, cell: hold => number(hold.rows) },
-  ]
-}
+})
 
 /** The page of a hold: that of the last run that found the rows gone. */
 export function pathOf({ lastRun }: Pick<HoldRow, 'lastRun'>): string {
@@ -83,5 +73,3 @@ export function outcomeOf({ outcome, account, resource }: HoldRow): Html {
   const announce = `Hold of ${resource} of ${account}`
   return outcome === null ? badge('warn', 'open', announce) : badge(OUTCOMES[outcome], outcome, announce)
 }
-
-export const HOLD_PAGES: readonly Page[] = [list]

@@ -2,10 +2,11 @@ import { ImportRefuses } from '#src/imports/errors.ts'
 import { loadSummaryRow, type SummaryRow } from '#src/imports/reporting/summary.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { isActive } from '#src/model/import.ts'
+import { type ImportAction, isAllowed } from '#src/model/import-moves.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
 import { type Action, type Confirmation, idOf, NotPossible, type PageRequest } from '../page.ts'
-import { foreign } from '../parts/values.ts'
+import { capital, foreign } from '../parts/values.ts'
 import { importLimitOf } from './import.ts'
 
 /** What a decision about an import is made from. */
@@ -22,7 +23,8 @@ export type ImportDecision = {
   readonly path: string
   /** What it is, after "it cannot be": `paused`. */
   readonly done: string
-  isPossible(row: SummaryRow): boolean
+  /** Which of the decisions of the table it is. */
+  readonly action: ImportAction
   /** What will happen, and what the form carries that must still be so when it is sent. Throws `NotPossible`. */
   explain(about: About): Promise<Omit<Confirmation, 'back'>>
   /** Throws `ImportNotFound` or `ImportRefuses`. */
@@ -33,7 +35,7 @@ export type ImportDecision = {
  * Makes an action of a decision. It is refused if the import is not any more in the state that the confirmation page was
  * about, as when somebody else has decided meanwhile.
  */
-export function importAction({ path, done, isPossible, explain, carryOut }: ImportDecision): Action {
+export function importAction({ path, done, action, explain, carryOut }: ImportDecision): Action {
   const find = async (request: PageRequest): Promise<About | null> => {
     const id = idOf(request.params.id)
     const row = id === null ? null : await loadSummaryRow(request.reader, id)
@@ -41,7 +43,8 @@ export function importAction({ path, done, isPossible, explain, carryOut }: Impo
     return { id, row, limit: importLimitOf(request.target, row.account), request }
   }
   const expectPossible = ({ id, row }: About) => {
-    if (!isPossible(row)) throw notPossible(row, `Import ${id} is ${row.status}: it cannot be ${done}.`)
+    if (!isAllowed(action, row))
+      throw notPossible(row, `Import ${id} is ${row.status}: it cannot be ${done}.`)
   }
   return {
     path,
@@ -63,8 +66,8 @@ export function importAction({ path, done, isPossible, explain, carryOut }: Impo
       if (!about) return null
       expectPossible(about)
       if (form.get('seen') !== stateOf(about.row)) {
-        const now = `Import ${about.id} is ${about.row.status}, and not as it was when you looked at it.`
-        throw notPossible(about.row, `${now} Nothing was done. Look at it again, then decide.`)
+        const now = `Import ${about.id} has changed since you opened this page: it is ${about.row.status} now.`
+        throw notPossible(about.row, `${now} Nothing was done. Look again, then decide.`)
       }
       try {
         await carryOut(about, by, form)
@@ -87,16 +90,11 @@ function pathOf({ id }: SummaryRow): string {
 
 /** Where its rows go, and from which file. */
 export function destination(row: SummaryRow): Html {
-  return html`To page <strong>${row.page_id}</strong> of account <strong>${foreign(row.account)}</strong>, by ${foreign(row.method)}, from ${foreign(row.file)}.`
+  return html`To page <strong>${row.pageId}</strong> of account <strong>${foreign(row.account)}</strong>, by ${foreign(row.method)}, from ${foreign(row.file)}.`
 }
 
 /** What must not have changed between the confirmation and the decision. A worker that begins or ends a turn changes nothing. */
-function stateOf({ status, pause_code }: SummaryRow): string {
+function stateOf({ status, pauseCode }: SummaryRow): string {
   if (isActive(status)) return 'active'
-  return status === 'paused' ? `paused ${pause_code ?? ''}` : status
-}
-
-/** Messages of the rooms begin like the rest of a line of the command line. */
-function capital(message: string): string {
-  return message.charAt(0).toUpperCase() + message.slice(1)
+  return status === 'paused' ? `paused ${pauseCode ?? ''}` : status
 }

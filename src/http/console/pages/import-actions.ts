@@ -1,19 +1,14 @@
-import { cancelImport } from '#src/imports/control/cancel.ts'
-import { confirmImport } from '#src/imports/control/confirm.ts'
-import { pauseImport } from '#src/imports/control/pause.ts'
-import { resumeImport } from '#src/imports/control/resume.ts'
+import { cancelImport, confirmImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
 import { estimateMs } from '#src/imports/estimate.ts'
 import { loadPace } from '#src/imports/reporting/pace.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { isFirstRowsApproval } from '#src/imports/reporting/waits-for.ts'
 import { counted, number } from '#src/model/counted.ts'
-import { isActive, isEnded } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { type Html, html } from '../html.ts'
 import type { Action } from '../page.ts'
-import { sentence } from '../parts/sentence.ts'
-import { duration } from '../parts/values.ts'
+import { duration, sentence } from '../parts/values.ts'
 import { destination, type ImportDecision, importAction } from './import-action.ts'
-import { isFirstRowsApproval } from './import-decisions.ts'
 import { RESOLVE_DECISIONS } from './import-resolve.ts'
 
 /*
@@ -24,15 +19,15 @@ import { RESOLVE_DECISIONS } from './import-resolve.ts'
 const confirm: ImportDecision = {
   path: '/imports/:id/confirm',
   done: 'confirmed',
-  isPossible: row => row.status === 'staging' && row.staged_at !== null,
+  action: 'confirm',
   async explain({ id, row, limit }) {
-    const first = row.first_rows !== null && row.first_rows < row.pending ? row.first_rows : null
+    const first = row.firstRows !== null && row.firstRows < row.pending ? row.firstRows : null
     return {
       title: `Confirm import ${id}?`,
       body: html`<p>${destination(row)} ${willBeSent(row.pending, row.batches, limit)}</p>
-${first === null ? null : html`<p>After the first ${counted(first, 'row')} it pauses. The others are sent once somebody resumes it.</p>`}
+${first === null ? null : html`<p>After the first ${counted(first, 'row')} it pauses. The rest is sent once somebody resumes it.</p>`}
 <p>${notSent(row)}</p>
-<p>People are subscribed as soon as the platform has them, without being asked. <strong>What was sent cannot be taken back from here.</strong></p>`,
+<p>People are subscribed at once, without being asked. <strong>Ferry cannot take back what was sent.</strong></p>`,
       button: row.pending === 0 ? `Complete import ${id}` : `Send ${counted(row.pending, 'row')}`,
     }
   },
@@ -42,13 +37,13 @@ ${first === null ? null : html`<p>After the first ${counted(first, 'row')} it pa
 const pause: ImportDecision = {
   path: '/imports/:id/pause',
   done: 'paused',
-  isPossible: row => isActive(row.status),
+  action: 'pause',
   async explain({ id, row, request }) {
     const { inFlight } = await loadPace(request.reader, id)
     return {
       title: `Pause import ${id}?`,
-      body: html`<p>No new call begins. ${inFlight === 0 ? 'No call is under way now.' : `${counted(inFlight, 'call')} under way still ${inFlight === 1 ? 'ends and is' : 'end and are'} counted.`}</p>
-<p>${counted(row.sent, 'row')} ${row.sent === 1 ? 'is' : 'are'} sent and ${row.sent === 1 ? 'stays' : 'stay'} so. ${counted(row.pending, 'row')} ${row.pending === 1 ? 'waits' : 'wait'}. Nothing is lost: resuming it goes on where it stopped.</p>
+      body: html`<p>No new calls start. ${inFlight === 0 ? 'No call is in flight.' : `${counted(inFlight, 'call')} in flight will finish and be counted.`}</p>
+<p>${counted(row.sent, 'row')} ${row.sent === 1 ? 'was' : 'were'} sent, ${number(row.pending)} ${row.pending === 1 ? 'is' : 'are'} pending. Nothing is lost: resuming continues where it stopped.</p>
 <p>Other imports of the same page do not wait for a paused one.</p>`,
       button: `Pause import ${id}`,
     }
@@ -59,16 +54,16 @@ const pause: ImportDecision = {
 const resume: ImportDecision = {
   path: '/imports/:id/resume',
   done: 'resumed',
-  isPossible: row => row.status === 'paused',
+  action: 'resume',
   async explain({ id, row, limit, request }) {
     const isApproval = isFirstRowsApproval(row)
     const { batchesLeft } = await loadPace(request.reader, id)
     return {
       title: isApproval ? `Approve the rest of import ${id}?` : `Resume import ${id}?`,
-      body: html`${isApproval ? html`<p>Its first rows were sent to be looked at: ${counted(row.sent, 'row')}. Resuming it is the approval of all others. Look at the status page before.</p>` : whyPaused(row)}
+      body: html`${isApproval ? html`<p>Its first rows were sent for review: ${counted(row.sent, 'row')}. Resuming approves all others. Check the status page first.</p>` : whyPaused(row)}
 <p>${destination(row)} ${willBeSent(row.pending, batchesLeft, limit)}</p>
-${row.uncertain > 0 ? html`<p>It also has ${counted(row.uncertain, 'row')} of which no definite answer came. ${row.on_uncertain === 'hold' ? 'They are not sent: they wait for a decision.' : 'They are sent again.'}</p>` : null}
-<p>You can pause it again at any time. <strong>What was sent cannot be taken back from here.</strong></p>`,
+${row.uncertain > 0 ? html`<p>The outcome of ${counted(row.uncertain, 'more row')} is unknown. ${row.onUncertain === 'hold' ? 'They wait for a decision.' : 'They are sent again.'}</p>` : null}
+<p>You can pause it again at any time. <strong>Ferry cannot take back what was sent.</strong></p>`,
       button: isApproval ? `Approve and send ${counted(row.pending, 'row')}` : `Resume import ${id}`,
     }
   },
@@ -78,18 +73,19 @@ ${row.uncertain > 0 ? html`<p>It also has ${counted(row.uncertain, 'row')} of wh
 const cancel: ImportDecision = {
   path: '/imports/:id/cancel',
   done: 'cancelled',
-  isPossible: row => !isEnded(row.status),
+  action: 'cancel',
   async explain({ id, row }) {
     const unsure =
       row.uncertain > 0 &&
-      html`<p>The outcome of ${counted(row.uncertain, 'row')} is not known, and cancelling does not change that. This import stays among the decisions that wait until somebody says what became of ${row.uncertain === 1 ? 'it' : 'them'}.</p>`
+      html`<p>The outcome of ${counted(row.uncertain, 'row')} is unknown, and cancelling does not change that: the import waits for a decision about ${row.uncertain === 1 ? 'it' : 'them'}.</p>`
     return {
       title: `Cancel import ${id}?`,
-      body: html`<p>${row.pending === 0 ? 'No row is left to be sent.' : `${counted(row.pending, 'row')} ${row.pending === 1 ? 'is' : 'are'} not sent.`} <strong>A cancelled import cannot be resumed.</strong></p>
-<p>${counted(row.sent, 'row')} ${row.sent === 1 ? 'was' : 'were'} sent, and ${row.sent === 1 ? 'stays' : 'stay'} on page ${row.page_id}. Calls under way still end and are counted.</p>
+      body: html`<p>${row.pending === 0 ? 'No rows are left to send.' : `${counted(row.pending, 'row')} will not be sent.`} <strong>A cancelled import cannot be resumed.</strong></p>
+<p>${counted(row.sent, 'row')} ${row.sent === 1 ? 'was' : 'were'} sent, and ${row.sent === 1 ? 'stays' : 'stay'} on page ${row.pageId}. Calls in flight will finish and be counted.</p>
 ${unsure}
-${row.pending === 0 ? null : html`<p>To send the others later, import the file again: recipients that were sent are left out.</p>`}`,
+${row.pending === 0 ? null : html`<p>To send the others later, import the file again: recipients that were already sent are left out.</p>`}`,
       button: `Cancel import ${id}`,
+      backWords: `Keep import ${id}`,
       isDangerous: true,
     }
   },
@@ -98,28 +94,28 @@ ${row.pending === 0 ? null : html`<p>To send the others later, import the file a
 
 /** How much is sent and for how long, if nobody else uses the limit. */
 function willBeSent(rows: number, batches: number, limit: Limit | null): string {
-  if (rows === 0) return 'No row is left to be sent.'
+  if (rows === 0) return 'No rows are left to send.'
   const calls = Math.max(batches, 1)
   const howLong = limit
     ? `about ${duration(estimateMs(calls, limit))} at the rate limit`
-    : 'for a time that is not known here, since this worker has no such account'
-  return `${counted(rows, 'row')} ${rows === 1 ? 'is' : 'are'} sent in ${counted(calls, 'call')}: ${howLong}.`
+    : 'this worker does not have the account, so the time is unknown'
+  return `${counted(rows, 'row')} will be sent in ${counted(calls, 'call')}: ${howLong}.`
 }
 
-function notSent({ read, rejected, duplicate, suppressed, already_imported }: SummaryRow): string {
+function notSent({ read, rejected, duplicate, suppressed, alreadyImported }: SummaryRow): string {
   const left = [
     [rejected, 'rejected'],
     [duplicate, 'duplicate'],
     [suppressed, 'suppressed'],
-    [already_imported, 'already imported'],
+    [alreadyImported, 'already imported'],
   ] as const
   const words = left.filter(([rows]) => rows > 0).map(([rows, what]) => `${number(rows)} ${what}`)
   const all = `The file has ${counted(read, 'row')}.`
   return words.length === 0 ? all : `${all} Not sent: ${words.join(', ')}.`
 }
 
-function whyPaused({ pause_message, pause_what_to_do }: SummaryRow): Html {
-  return html`<p>Why it is paused: ${sentence(pause_message ?? 'not known.')}</p>${pause_what_to_do ? html`<p>${sentence(pause_what_to_do)}</p>` : null}`
+function whyPaused({ pauseMessage, pauseWhatToDo }: SummaryRow): Html {
+  return html`<p>Why it is paused: ${sentence(pauseMessage ?? 'unknown.')}</p>${pauseWhatToDo ? html`<p>${sentence(pauseWhatToDo)}</p>` : null}`
 }
 
 export const IMPORT_ACTIONS: readonly Action[] = [confirm, pause, resume, cancel, ...RESOLVE_DECISIONS].map(

@@ -6,14 +6,14 @@ import { share } from '../parts/values.ts'
 
 type Part = { readonly name: string; readonly css: string; readonly rows: number; readonly means: string }
 
-/** What became of the rows of an import: a bar, the same in numbers, and loudly if a row is in no place. */
+/** The rows of an import by outcome: a bar, the same in numbers, and an alert if they do not add up. */
 export function funnel(id: bigint, counts: ImportCounts): Html {
   const { read } = counts
   const parts = partsOf(counts)
   return html`${missing(id, counts)}
 <figure class="funnel">${bar(parts, read)}</figure>
 <div class="rows">${table<Part>(
-    'What became of the rows',
+    'Rows by outcome',
     [
       { head: 'What', cell: ({ name, css }) => html`<span>${swatch(css)}${name}</span>` },
       { head: 'Rows', isNumber: true, cell: ({ rows }) => number(rows) },
@@ -33,25 +33,25 @@ function partsOf(counts: ImportCounts): Part[] {
       name: 'Uncertain',
       css: 'uncertain',
       rows: counts.uncertain,
-      means: 'A call was made; no definite answer came.',
+      means: 'The call got no definite answer.',
     },
     {
       name: 'Rejected',
       css: 'rejected',
       rows: counts.rejected,
-      means: 'Wrong, by the check of the file or by the platform.',
+      means: 'Rejected when the file was checked, or by the platform.',
     },
     {
       name: 'Duplicate',
       css: 'duplicate',
       rows: counts.duplicate,
-      means: 'The same recipient is in the file earlier.',
+      means: 'The recipient is also earlier in the file.',
     },
     {
       name: 'Suppressed',
       css: 'suppressed',
       rows: counts.suppressed,
-      means: 'Not to be sent, by the file or by --suppress.',
+      means: 'Left out because of the file or --suppress.',
     },
     {
       name: 'Already imported',
@@ -74,9 +74,9 @@ function missing(id: bigint, counts: ImportCounts): Html | null {
   if (rows === 0) return null
   const what =
     rows > 0
-      ? `${counted(rows, 'row')} of the file ${rows === 1 ? 'is' : 'are'} in no place`
+      ? `${counted(rows, 'row')} of the file ${rows === 1 ? 'is' : 'are'} unaccounted for`
       : `${counted(-rows, 'row')} too many`
-  return html`<p class="problem" role="alert"><strong>The counts of this import do not add up: ${what}.</strong> This is an error of Ferry. Please report it, with what <code>ferry imports show ${id} --json</code> prints.</p>`
+  return html`<p class="problem" role="alert"><strong>The counts of this import do not add up: ${what}.</strong> This is a bug in Ferry. Please report it with the output of <code>ferry imports show ${id} --json</code>.</p>`
 }
 
 function swatch(css: string): Html | null {

@@ -10,31 +10,33 @@ import { counted } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { idOf } from '../page.ts'
 import { type About, destination, type ImportDecision, notPossible } from './import-action.ts'
-import { mayResolve } from './import-decisions.ts'
 
 /** What a person found out about uncertain batches, all or one. The form carries which they were. */
 function resolution(path: string, as: Resolution): ImportDecision {
   return {
     path,
-    done: 'decided about: no row of it is uncertain',
-    isPossible: mayResolve,
+    done: 'resolved, because no row of it is uncertain',
+    action: 'resolve',
     async explain(about) {
       const batches = await listDecidable(about.request.reader, about.id, batchOf(about))
       if (batches.length === 0) throw notPossible(about.row, nothingToDecide(about))
       const rows = sum(batches.map(batch => batch.rows))
       const which = `${batchesInWords(batches)} with ${counted(rows, 'row')}`
       return {
-        title: as === 'sent' ? `Count ${which} as sent?` : `Send ${which} again?`,
+        title: as === 'sent' ? `Mark ${which} as delivered?` : `Send ${which} again?`,
         body: html`<p>${destination(about.row)} ${whatHappened(about.id, batches)}</p>
 ${as === 'sent' ? asSent(batches, rows) : asResend(about.row, rows)}
 ${whatFollows(about.row, batches)}<input type="hidden" name="doubt" value="${doubtAbout(batches)}">`,
         button:
-          as === 'sent' ? `They arrived: ${counted(rows, 'row')}` : `Send ${counted(rows, 'row')} again`,
+          as === 'sent' ? `Mark ${counted(rows, 'row')} as delivered` : `Send ${counted(rows, 'row')} again`,
         isDangerous: as === 'sent',
       }
     },
     carryOut: (about, by, form) =>
-      resolveUncertain(about.request.target.pool, about.id, as, batchOf(about), by, form.get('doubt') ?? ''),
+      resolveUncertain(about.request.target.pool, about.id, as, by, {
+        batchId: batchOf(about),
+        doubt: form.get('doubt') ?? '',
+      }),
   }
 }
 
@@ -45,8 +47,8 @@ function batchOf({ request: { params } }: About): bigint | null {
 
 function nothingToDecide({ id, request: { params } }: About): string {
   return params.batch === undefined
-    ? `Import ${id} has no batch to decide about now: calls may still be under way.`
-    : `Batch ${params.batch} of import ${id} is not uncertain: there is nothing to decide about it.`
+    ? `Import ${id} has no batch to decide about now: calls may still be in flight.`
+    : `Batch ${params.batch} of import ${id} is not uncertain, so there is nothing to decide.`
 }
 
 function batchesInWords(batches: readonly DecidedBatch[]): string {
@@ -57,17 +59,17 @@ function batchesInWords(batches: readonly DecidedBatch[]): string {
 function whatHappened(id: bigint, batches: readonly DecidedBatch[]): string {
   const [first] = batches
   if (!first || batches.length > 1) {
-    return `Import ${id} made a call for each of these batches, and no definite answer came.`
+    return `Import ${id} got no definite answer to the calls for these batches.`
   }
   const { fromLine, toLine } = first
   const lines = fromLine === toLine ? `line ${fromLine}` : `lines ${fromLine}–${toLine}`
-  return `Import ${id} made a call for batch ${first.id}, which has ${lines} of the file, and no definite answer came.`
+  return `Import ${id} got no definite answer to the call for batch ${first.id}, which has ${lines} of the file.`
 }
 
 function asSent(batches: readonly DecidedBatch[], rows: number): Html {
   const setAside = sum(batches.map(batch => batch.setAside))
-  return html`<p>You say that the platform has ${rows === 1 ? 'it' : 'them'}. ${counted(rows - setAside, 'row')} ${rows - setAside === 1 ? 'counts' : 'count'} as sent, and ${rows === 1 ? 'is' : 'are'} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform had named as wrong become rejects.` : null}</p>
-<p><strong>This cannot be undone.</strong> If it is not so, these people are not subscribed, and an import of the same file leaves them out.</p>`
+  return html`<p>This records that the platform has ${rows === 1 ? 'it' : 'them'}. ${counted(rows - setAside, 'row')} ${rows - setAside === 1 ? 'counts' : 'count'} as sent, and ${rows === 1 ? 'is' : 'are'} not sent again.${setAside > 0 ? ` ${counted(setAside, 'row')} that the platform named as wrong will count as rejected.` : null}</p>
+<p><strong>This cannot be undone.</strong> If it is wrong, these people are not subscribed, and importing the same file leaves them out.</p>`
 }
 
 function asResend({ status }: SummaryRow, rows: number): Html {
@@ -75,8 +77,8 @@ function asResend({ status }: SummaryRow, rows: number): Html {
     cancelled: 'This import is cancelled: importing the file again sends them.',
     paused: 'This import is paused: they are sent once it is resumed.',
   }
-  return html`<p>You say that the platform does not have ${rows === 1 ? 'it' : 'them'}, or that sending ${rows === 1 ? 'it' : 'them'} twice does no harm. ${counted(rows, 'row')} ${rows === 1 ? 'is' : 'are'} to be sent again. ${status === 'cancelled' || status === 'paused' ? when[status] : null}</p>
-<p>Whoever is subscribed already gets the same settings again. A call that was made cannot be taken back.</p>`
+  return html`<p>Do this if the platform does not have ${rows === 1 ? 'it' : 'them'}, or if sending ${rows === 1 ? 'it' : 'them'} twice does no harm. ${counted(rows, 'row')} will be sent again. ${status === 'cancelled' || status === 'paused' ? when[status] : null}</p>
+<p>People who are already subscribed get the same settings again. This cannot be undone.</p>`
 }
 
 function whatFollows(
@@ -86,9 +88,7 @@ function whatFollows(
   if (status !== 'undecided') return null
   const rest = uncertain - sum(batches.map(batch => batch.rows))
   if (rest > 0) return html`<p>${counted(rest, 'row')} of other batches stay uncertain.</p>`
-  return pending > 0
-    ? html`<p>Then the import goes on: ${counted(pending, 'row')} of it ${pending === 1 ? 'is' : 'are'} pending.</p>`
-    : null
+  return pending > 0 ? html`<p>Then the import continues with ${counted(pending, 'pending row')}.</p>` : null
 }
 
 function sum(numbers: readonly number[]): number {

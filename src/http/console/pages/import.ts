@@ -1,29 +1,30 @@
 import { z } from 'zod'
 import { BATCH_CHOICES, listBatchesBefore } from '#src/imports/reporting/batches.ts'
+import { loadThroughput, type ThroughputMinute } from '#src/imports/reporting/pace.ts'
 import { type Progress, progressOf } from '#src/imports/reporting/progress.ts'
-import { listReasons } from '#src/imports/reporting/reasons.ts'
+import { listReasons, MAX_COUNTED_REASONS, type ReasonRow } from '#src/imports/reporting/reasons.ts'
 import { loadSummaryRow, type SummaryRow } from '#src/imports/reporting/summary.ts'
-import { loadThroughput } from '#src/imports/reporting/throughput.ts'
-import { waitsFor } from '#src/imports/reporting/waits-for.ts'
+import { isFirstRowsApproval, stepsOf, waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { counted, number } from '#src/model/counted.ts'
 import { isActive, isEnded, toBeSent } from '#src/model/import.ts'
+import { type ImportAction, isAllowed } from '#src/model/import-moves.ts'
 import type { Limit } from '#src/model/limit.ts'
+import { stepsBeside, stepsInWords } from '#src/model/next-step.ts'
+import { lineChart } from '../charts/line.ts'
+import { lastHour, MINUTE_MS } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
 import { idOf, type Page, parsedQuery } from '../page.ts'
-import { readCursor } from '../parts/paging.ts'
-import { sentence } from '../parts/sentence.ts'
-import { facts } from '../parts/table.ts'
-import { duration, foreign, share, time } from '../parts/values.ts'
+import { requestId } from '../parts/calls.ts'
+import { CursorId, readCursor } from '../parts/paging.ts'
+import { facts, table } from '../parts/table.ts'
+import { duration, foreign, sentence, share, time } from '../parts/values.ts'
 import type { ConsoleTarget } from '../target.ts'
 import { BATCH_ROWS, batchSection, uncertainSection } from './import-batches.ts'
-import { decisionsOf } from './import-decisions.ts'
 import { funnel } from './import-funnel.ts'
-import { reasonSection } from './import-reasons.ts'
-import { throughputSection } from './import-throughput.ts'
-import { statusBadge } from './imports.ts'
+import { statusBadge, whyItWaits } from './imports.ts'
 
 const Query = z.object({ batches: z.enum(BATCH_CHOICES).default('all') })
-const Cursor = z.tuple([z.string().regex(/^\d{1,18}$/)])
+const Cursor = z.tuple([CursorId])
 
 /** While rows are sent, their numbers change every few seconds; a person who waits looks now and then. */
 const REFRESH_EVERY_MS = 10_000
@@ -32,8 +33,8 @@ const WAITING_EVERY_MS = 30_000
 /** A chart of the last hour says something about an import until so long after its end. */
 const THROUGHPUT_FOR_MS = 3_600_000
 
-/** One import: what became of its rows, how fast it is, why it waits, and what a person may decide. */
-const page: Page = {
+/** One import: its rows by outcome, its speed, why it waits, and the possible decisions. */
+export const importPage: Page = {
   path: '/imports/:id',
   section: 'imports',
   access: 'read',
@@ -44,7 +45,7 @@ const page: Page = {
     const { batches: choice } = parsedQuery(query, Query)
     const [before] = readCursor(query, Cursor) ?? []
     const limit = importLimitOf(target, row.account)
-    const isMoving = isActive(row.status) || (row.status === 'staging' && row.staged_at === null)
+    const isMoving = isActive(row.status) || (row.status === 'staging' && row.stagedAt === null)
     const [progress, batches, uncertain, reasons, minutes] = await Promise.all([
       progressOf(reader, row, limit, target.personal),
       listBatchesBefore(reader, id, {
@@ -63,7 +64,7 @@ const page: Page = {
       body: html`${stateOf(row, progress, timezone)}
 ${facts(factsOf(row, progress, limit, timezone))}
 <section><h2>Rows</h2>${funnel(id, progress.summary)}
-<p><a href="/imports/${id}/recipient">What became of one recipient?</a></p></section>
+<p><a href="/imports/${id}/recipient">Look up a recipient</a></p></section>
 ${uncertainSection(row, uncertain, timezone)}
 ${minutes && throughputSection(row.account, minutes, timezone)}
 ${reasonSection(row, reasons)}
@@ -77,28 +78,46 @@ export function importLimitOf({ limits }: Pick<ConsoleTarget, 'limits'>, account
   return limits.find(one => one.account === account && one.operation === 'import-subscribers')?.limit ?? null
 }
 
-function isRecent({ confirmed_at, finished_at }: SummaryRow): boolean {
-  if (confirmed_at === null) return false
-  return finished_at === null || Date.now() - finished_at.getTime() < THROUGHPUT_FOR_MS
+function isRecent({ confirmedAt, finishedAt }: SummaryRow): boolean {
+  if (confirmedAt === null) return false
+  return finishedAt === null || Date.now() - finishedAt.getTime() < THROUGHPUT_FOR_MS
 }
 
-/** Its state, why it waits, for a machine or for a person, and the decisions that are possible. */
+/** Its state, why it waits (for a machine or a person), the next commands, and the possible decisions. */
 function stateOf(row: SummaryRow, { whyWaiting }: Progress, timezone: string): Html {
   const waits = waitsFor(row)
+  const advice = row.status === 'paused' ? row.pauseWhatToDo : null
+  const next = stepsInWords(stepsBeside(advice, stepsOf(row)))
   const links = decisionsOf(row).map(
     ({ path, words }) => html`<a class="button" href="/imports/${row.id}/${path}">${words}</a>`,
   )
-  return html`<p>${statusBadge(row)} ${foreign(row.file)} → page ${row.page_id} of account ${foreign(row.account)}, by ${foreign(row.method)}</p>
-${waits && html`<div class="notice warn"><p>${sentence(waits.why)}${waits.until && html` It is removed at ${time(waits.until, timezone)}.`}</p>${pauseDetails(row)}</div>`}
+  return html`<p>${statusBadge(row)} ${foreign(row.file)} → page ${row.pageId} of account ${foreign(row.account)}, by ${foreign(row.method)}</p>
+${waits && html`<div class="notice warn"><p>${whyItWaits(waits, timezone)}</p>${advice && html`<p>${sentence(advice)}</p>`}${pauseRequest(row)}</div>`}
+${next && html`<p class="notice">${sentence(next)}</p>`}
 ${whyWaiting && html`<p class="notice">${sentence(whyWaiting)}.</p>`}
-${row.purged_at && html`<p class="notice">Its recipients were purged at ${time(row.purged_at, timezone)}. Numbers, times and request ids stay.</p>`}
+${row.purgedAt && html`<p class="notice">Its recipients were purged at ${time(row.purgedAt, timezone)}. Counts, times and request ids are kept.</p>`}
 ${links.length > 0 ? html`<p class="buttons decisions">${links}</p>` : null}`
 }
 
-function pauseDetails({ status, pause_what_to_do, pause_request_id }: SummaryRow): Html | null {
-  if (status !== 'paused') return null
-  return html`${pause_what_to_do ? html`<p>${sentence(pause_what_to_do)}</p>` : null}
-${pause_request_id ? html`<p>Request id: <a href="/ledger/calls?${new URLSearchParams({ request_id: pause_request_id }).toString()}">${foreign(pause_request_id)}</a></p>` : null}`
+/** What a person may do with an import in its state. `path` is that of its confirmation, after `/imports/ID/`. */
+type Decision = { readonly path: string; readonly words: string }
+
+/** Returns the decisions that the state of an import allows, the most likely first. */
+function decisionsOf(row: SummaryRow): Decision[] {
+  const decisions: readonly (Decision & { readonly action: ImportAction })[] = [
+    { action: 'confirm', path: 'confirm', words: 'Confirm' },
+    { action: 'pause', path: 'pause', words: 'Pause' },
+    { action: 'resume', path: 'resume', words: isFirstRowsApproval(row) ? 'Approve the rest' : 'Resume' },
+    { action: 'resolve', path: 'resolve/sent', words: 'Mark uncertain rows as delivered' },
+    { action: 'resolve', path: 'resolve/resend', words: 'Send uncertain rows again' },
+    { action: 'cancel', path: 'cancel', words: 'Cancel' },
+  ]
+  return decisions.filter(({ action }) => isAllowed(action, row))
+}
+
+function pauseRequest({ status, pauseRequestId: id }: SummaryRow): Html | null {
+  if (status !== 'paused' || id === null) return null
+  return html`<p>Request id: ${requestId(id)}</p>`
 }
 
 function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timezone: string) {
@@ -109,7 +128,7 @@ function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timez
     ['Sent', `${number(summary.sent)} of ${counted(all, 'row')} (${share(summary.sent, all)})`],
     ...(isUnderWay
       ? ([
-          ['Rate', rowsPerMinute === null ? null : `${number(Math.round(rowsPerMinute))} rows a minute`],
+          ['Rate', rowsPerMinute === null ? null : `${number(Math.round(rowsPerMinute))} rows per minute`],
           ['Time left', etaMs === null ? null : `about ${duration(Math.round(etaMs / 1_000) * 1_000)}`],
         ] as const)
       : []),
@@ -120,12 +139,12 @@ function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timez
         : `${number(summary.batches - batchesLeft)} of ${number(summary.batches)}`,
     ],
     ['Calls', number(summary.requests)],
-    ['Limit', limit ? limitInWords(limit) : 'not known here: this worker has no such account'],
-    ['After an uncertain outcome', row.on_uncertain === 'hold' ? 'a person decides' : 'sent again'],
-    ['Created', time(row.created_at, timezone)],
-    ...(row.finished_at ? [['Ended', time(row.finished_at, timezone)] as const] : []),
+    ['Limit', limit ? limitInWords(limit) : 'unknown: this worker does not have the account'],
+    ['After an uncertain outcome', row.onUncertain === 'hold' ? 'a person decides' : 'sent again'],
+    ['Created', time(row.createdAt, timezone)],
+    ...(row.finishedAt ? [['Ended', time(row.finishedAt, timezone)] as const] : []),
     [isEnded(row.status) ? 'Took' : 'Active for', duration(summary.durationMs)],
-  ].map(([name, value]) => [name, value ?? html`<span class="none">not known yet</span>`] as const)
+  ].map(([name, value]) => [name, value ?? html`<span class="none">unknown so far</span>`] as const)
 }
 
 /** `2 calls in 1 s, 20 calls in 1 min`. */
@@ -135,4 +154,50 @@ function limitInWords({ windows }: Limit): string {
     .join(', ')
 }
 
-export const IMPORT_PAGES: readonly Page[] = [page]
+/** Why rows are not sent, in counts: nobody is named. */
+function reasonSection(row: SummaryRow, reasons: readonly ReasonRow[]): Html | null {
+  if (reasons.length === 0) return null
+  const isPart = row.rejected > MAX_COUNTED_REASONS || leftOut(row) > MAX_COUNTED_REASONS
+  return html`<section><h2>Rows not sent, and why</h2>
+${isPart ? html`<p>Counted over the first ${number(MAX_COUNTED_REASONS)} rejected rows, and as many rows that were left out.</p>` : null}
+${table<ReasonRow>(
+  'Reasons',
+  [
+    { head: 'Rows', isNumber: true, cell: ({ rows }) => number(rows) },
+    { head: 'What', cell: ({ kind }) => kind },
+    { head: 'By', cell: ({ origin }) => foreign(origin) },
+    { head: 'Reason', cell: ({ reason }) => foreign(reason) },
+  ],
+  reasons,
+  html`None.`,
+)}
+${row.rejected > 0 && row.purgedAt === null ? html`<p><code>ferry imports rejects ${row.id} --out rejects.csv</code> writes the rejected rows to a file. Correct it, then import it.</p>` : null}</section>`
+}
+
+function leftOut({ duplicate, suppressed, alreadyImported }: SummaryRow): number {
+  return duplicate + suppressed + alreadyImported
+}
+
+/** The calls of the last hour against the limit. */
+function throughputSection(account: string, minutes: readonly ThroughputMinute[], timezone: string): Html {
+  return html`<section><h2>Calls of the last hour</h2>
+${minutes.length > 0 ? chartOf(minutes, timezone) : html`<p>No import of account ${foreign(account)} made a call in the last hour.</p>`}</section>`
+}
+
+function chartOf(minutes: readonly ThroughputMinute[], timezone: string): Html {
+  const calls = new Map(minutes.map(({ minute, calls }) => [minute.getTime(), calls]))
+  // With the minute that has begun: after a resume, its calls are what a person waits for.
+  const { span, minutes: drawn } = lastHour(new Date(Date.now() + MINUTE_MS))
+  const allowed = Math.max(...minutes.map(minute => minute.allowed ?? 0))
+  const rows = minutes.reduce((sum, minute) => sum + minute.rows, 0)
+  return html`${lineChart({
+    id: 'throughput',
+    title: 'Calls of all imports of the account, minute by minute',
+    unit: 'calls per minute',
+    span,
+    timezone,
+    series: [{ name: 'calls', points: drawn.map(at => ({ at, value: calls.get(at.getTime()) ?? 0 })) }],
+    limit: allowed > 0 ? { name: 'limit', value: allowed } : null,
+    format: number,
+  })}<p>The platform accepted ${number(rows)} rows in these calls.</p>`
+}

@@ -10,8 +10,8 @@ import { badge } from '../parts/values.ts'
 /** Often enough for somebody who watches, seldom enough for a screen on a wall. */
 const REFRESH_EVERY_MS = 15_000
 
-/** Is everything all right, and if not, what is to be done? */
-const now: Page = {
+/** Does anything need attention, and what should be done? */
+export const now: Page = {
   path: '/',
   section: 'now',
   access: 'read',
@@ -32,5 +32,3 @@ ${blindSpots(facts, timezone)}`,
     }
   },
 }
-
-export const NOW_PAGES: readonly Page[] = [now]

@@ -1,10 +1,10 @@
-import { loadFiringPage, type PagedFiring } from '#src/inventory/firing-page.ts'
-import type { InventoryRow } from '#src/inventory/list-inventory.ts'
+import { loadFiringPage, type PagedFiring } from '#src/inventory/history/firing-page.ts'
+import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page } from '../page.ts'
 import { MAX_PERSON, pathOf } from '../parts/changes.ts'
 import { firingStrip } from '../parts/firing-strip.ts'
-import { loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
+import { fieldFacts, loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts } from '../parts/table.ts'
 import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
@@ -31,7 +31,7 @@ export const rule: Page = {
 ${notesOn(row, timezone)}
 ${factsOf(row, lastFiring, timezone)}
 ${labelsOf(row.labels)}
-<h2>What happened</h2>
+<h2>History</h2>
 ${firingStrip(timeline, after === null, timezone)}
 ${timelineTable(timeline, timezone)}
 ${pager(pathOf('alert-rules', account, id), query, timeline.next)}`,
@@ -41,25 +41,19 @@ ${pager(pathOf('alert-rules', account, id), query, timeline.next)}`,
 
 function factsOf(row: InventoryRow, lastFiring: PagedFiring | undefined, timezone: string): Html {
   const folder = `${row.folder_id}`
-  const [updater, team] = [textOf(row.updater_name), textOf(row.team)]
+  const updater = textOf(row.updater_name)
   return facts([
     ['State', stateOf(row, lastFiring)],
     ['Fired last', time(lastFiring?.began ?? null, timezone, 'never seen')],
-    [
-      'Schedule',
-      html`<code>${shortened(`${row.cron_pattern}`, MAX_VALUE_CHARACTERS)}</code> <small>${foreign(textOf(row.timezone) || 'no time zone')}</small>`,
-    ],
-    ['Delay, as given', textOf(row.delay_seconds)],
-    ['Folder', html`<a href="${href('/changes', { account: row.account, folder })}">${folder}</a>`],
-    ['Team', foreign(team)],
-    ['Data source', foreign(textOf(row.ds_type))],
-    [
-      'Updated last by',
-      updater && updater.length <= MAX_PERSON
-        ? html`<a href="${href('/changes', { by: updater })}">${foreign(updater)}</a>`
-        : foreign(updater),
-    ],
-    ['Created by', foreign(textOf(row.creator_name))],
+    ['Team', foreign(textOf(row.team))],
+    ...fieldFacts('alert-rules', row, {
+      folder_id: html`<a href="${href('/changes', { account: row.account, folder })}">${folder}</a>`,
+      cron_pattern: html`<code>${shortened(`${row.cron_pattern}`, MAX_VALUE_CHARACTERS)}</code> <small>${foreign(textOf(row.timezone) || 'no time zone')}</small>`,
+      updater_name:
+        updater && updater.length <= MAX_PERSON
+          ? html`<a href="${href('/changes', { by: updater })}">${foreign(updater)}</a>`
+          : null,
+    }),
     ['This version since', time(row.valid_from as Date, timezone)],
   ])
 }
@@ -69,15 +63,15 @@ const MAX_VALUE_CHARACTERS = 200
 function stateOf(row: InventoryRow, lastFiring: PagedFiring | undefined): Html {
   if (row.valid_to instanceof Date) return badge('bad', 'removed')
   const fires = lastFiring && lastFiring.ended === null
-  return html`${row.enabled ? badge('good', 'enabled') : badge('warn', 'disabled')} ${fires ? badge('bad', 'fires') : null} ${row.debug_log_enabled ? badge('warn', 'debug log') : null}`
+  return html`${row.enabled ? badge('good', 'enabled') : badge('warn', 'disabled')} ${fires ? badge('bad', 'firing') : null} ${row.debug_log_enabled ? badge('warn', 'debug log') : null}`
 }
 
-/** A page names so many labels; the rest is counted. */
+/** The most labels on a page; the rest are counted. */
 const MAX_LABELS = 30
 
 function labelsOf(labels: unknown): Html {
   const pairs = Object.entries((labels ?? {}) as Readonly<Record<string, unknown>>)
-  if (pairs.length === 0) return html`<p class="none">It has no labels.</p>`
+  if (pairs.length === 0) return html`<p class="none">No labels.</p>`
   const rest = pairs.length - MAX_LABELS
   return html`<ul class="labels" aria-label="Labels">${pairs
     .slice(0, MAX_LABELS)

@@ -1,21 +1,18 @@
 import { listCallLog } from '#src/db/list-calls.ts'
-import { type DriftField, loadReadableRun, type ReadableDetails } from '#src/inventory/list-runs.ts'
-import { nextOfRun } from '#src/inventory/next-steps.ts'
-import { NEW_FIELDS, NO_CALL, QUARANTINED_ROWS } from '#src/inventory/run-words.ts'
+import { type DriftField, loadReadableRun, type ReadableDetails } from '#src/inventory/runs/list-runs.ts'
+import { NEW_FIELDS, NO_CALL, nextOfRun, QUARANTINED_ROWS } from '#src/inventory/runs/next-steps.ts'
 import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { href, idOf, type Page } from '../page.ts'
 import { callColumns, requestId } from '../parts/calls.ts'
-import { ledgerTabs } from '../parts/ledger-tabs.ts'
 import { runBadge } from '../parts/runs.ts'
-import { sentence } from '../parts/sentence.ts'
 import { type Column, facts, table } from '../parts/table.ts'
-import { foreign, time } from '../parts/values.ts'
-import { tookOf } from './runs.ts'
+import { ledgerTabs } from '../parts/tabs.ts'
+import { foreign, lasted, sentence, time } from '../parts/values.ts'
 
 const REFRESH_EVERY_MS = 10_000
 
-/** So many calls and quarantined rows are shown with the run; a listing of MCP servers may have a thousand calls. */
+/** The most calls and quarantined rows shown with the run; a listing of MCP servers may have a thousand calls. */
 const SHOWN = 20
 
 /** One run: its counts, what it says, its calls, and what it could not take. */
@@ -35,7 +32,7 @@ ${summary(details, timezone)}
 ${quarantine(details)}
 ${details.drift.length === 0 ? null : table(NEW_FIELDS, DRIFT_COLUMNS, details.drift, html``)}
 <h2>Calls</h2>
-${table('Its last calls, the newest first', callColumns(timezone), calls, html`${NO_CALL}`)}
+${table('Last calls of this run, newest first', callColumns(timezone), calls, html`${NO_CALL}`)}
 ${next ? html`<p><a href="${href('/ledger/calls', { run: `${id}` })}">All calls of this run</a></p>` : null}`
     return {
       title: `Run ${id}`,
@@ -56,7 +53,7 @@ ${facts([
   ...(slot === null ? [] : [['Due at', time(slot, timezone)] as const]),
   ['Started', time(run.startedAt, timezone)],
   ['Finished', time(run.finishedAt, timezone, 'not yet')],
-  ['Took', tookOf(run)],
+  ['Took', lasted(run.startedAt, run.finishedAt)],
   ...(errorCode === null ? [] : [['Error', foreign(errorCode)] as const]),
   ...(run.requestId === null ? [] : [['Request id', requestId(run.requestId)] as const]),
 ])}
@@ -82,7 +79,7 @@ ${facts([
 function held({ heldIds }: ReadableDetails): Html | null {
   if (heldIds.length === 0) return null
   const rows = counted(heldIds.length, 'row')
-  return html`<p class="notice warn">This run holds the removal of ${rows}: too many were gone at once. <a href="/ledger/holds">Look at what is held, and decide</a>.</p>`
+  return html`<p class="notice warn">This run held the removal of ${rows}, because too many were missing at once. <a href="/ledger/holds">Review the hold and decide</a>.</p>`
 }
 
 /** What a person may do about a run that holds nothing. */
@@ -96,16 +93,16 @@ function quarantine({ run, quarantined }: ReadableDetails): Html | null {
   const shown = quarantined.slice(0, SHOWN)
   const rest = run.quarantined - shown.length
   return html`<h2>${QUARANTINED_ROWS}</h2>
-<p>The platform sent these rows in a form that its contract does not allow. Ferry did not take them. What it knew of them before stays.</p>
+<p>The platform sent these rows in a form that its contract does not allow. Ferry skipped them, and keeps their last good versions.</p>
 ${table(
-  'The first of them, by their position in the listing',
+  'The first quarantined rows, by position in the listing',
   [
     { head: 'Position', isNumber: true, cell: row => number(row.position) },
-    { head: 'Id', cell: row => foreign(row.id, 'not readable') },
+    { head: 'Id', cell: row => foreign(row.id, 'unreadable') },
     { head: 'Reason', cell: row => foreign(row.reason) },
   ],
   shown,
-  html`They are stored no more: quarantined rows are pruned.`,
+  html`They are no longer stored: quarantined rows are pruned.`,
 )}
 ${rest > 0 && shown.length > 0 ? html`<p>And ${number(rest)} more. <code>ferry runs show ${run.run} --json</code> prints all that are stored.</p>` : null}`
 }

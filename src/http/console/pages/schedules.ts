@@ -1,64 +1,60 @@
-import { z } from 'zod'
+import { list, partOf } from '#src/db/list.ts'
 import { pauseSchedule, requestRun, resumeSchedule } from '#src/schedules/control.ts'
 import { EVERY_ACCOUNT, type Schedule } from '#src/schedules/definition.ts'
 import { listSchedules, type ScheduleRow } from '#src/schedules/list-schedules.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
-import type { Action, Confirmation, Page, PageRequest } from '../page.ts'
-import { ledgerTabs } from '../parts/ledger-tabs.ts'
-import { PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/paging.ts'
-import { type Column, table } from '../parts/table.ts'
-import { badge, duration, foreign, type Tone, time } from '../parts/values.ts'
+import type { Action, Confirmation, PageRequest } from '../page.ts'
+import { listPage } from '../parts/list-page.ts'
+import { runBadge } from '../parts/runs.ts'
+import { ledgerTabs } from '../parts/tabs.ts'
+import { badge, duration, foreign, time } from '../parts/values.ts'
 
 const PATH = '/ledger/schedules'
 
-const Cursor = z.tuple([z.string(), z.string()])
+/** The schedules of this worker by account and name. */
+function scheduleListOf(schedules: readonly Schedule[]) {
+  return list({
+    caption: 'Schedules',
+    filters: {},
+    order: ['text', 'text'],
+    async load(pool, { after, limit }) {
+      const left = schedules
+        .toSorted(byAccountAndName)
+        .filter(({ account, schedule }) => !after || compare([account, schedule], after) > 0)
+      const rows = await listSchedules(pool, left.slice(0, limit + 1))
+      return partOf(rows, limit, ({ account, name }) => [account, name])
+    },
+    columns: (_: ScheduleRow) => ({}),
+    none: 'No account is configured. Set `FERRY_APP_KEY` or `FERRY_ACCOUNTS_FILE`.',
+  })
+}
 
-const list: Page = {
+export const schedules = listPage({
   path: PATH,
   section: 'ledger',
-  access: 'read',
-  async render({ reader, target, query }) {
-    const after = readCursor(query, Cursor)
-    const all = target.schedules.toSorted(byAccountAndName)
-    const left = all.filter(({ account, schedule }) => !after || compare([account, schedule], after) > 0)
-    const shown = left.slice(0, PAGE_ROWS)
-    const last = left.length > PAGE_ROWS ? shown.at(-1) : undefined
-    const rows = await listSchedules(reader, shown)
-    return {
-      title: 'Schedules',
-      refreshEveryMs: rows.some(isOpen) ? 10_000 : 30_000,
-      body: html`${ledgerTabs(PATH)}
-<p>What Ferry does by itself, and when. These are the schedules of the accounts in the settings of this worker.</p>
-${table('Schedules', columns(target.timezone), rows, html`No account is configured. Set <code>FERRY_APP_KEY</code> or <code>FERRY_ACCOUNTS_FILE</code>.`)}
-${pager(PATH, query, last ? writeCursor([last.account, last.schedule]) : null)}`,
-    }
-  },
-}
-
-function columns(timezone: string): Column<ScheduleRow>[] {
-  return [
-    { head: 'Schedule', cell: row => html`<code>${row.name}</code>` },
-    { head: 'Account', cell: row => accountOf(row.account) },
-    { head: 'When', cell: timingOf },
-    { head: 'Last', cell: row => time(row.lastSlot, timezone, 'never') },
-    { head: 'Outcome', cell: row => outcomeOf(row) },
-    { head: 'Next', cell: row => (row.paused ? badge('warn', 'paused') : time(row.nextAt, timezone)) },
-    { head: 'Decide', cell: decisions },
-  ]
-}
+  title: 'Schedules',
+  list: ({ target }) => scheduleListOf(target.schedules),
+  beside: ({ target: { timezone } }, { rows }) => ({
+    refreshEveryMs: rows.some(isOpen) ? 10_000 : 30_000,
+    above: html`${ledgerTabs(PATH)}
+<p>What Ferry does automatically, and when, for the accounts in the settings of this worker.</p>`,
+    columns: [
+      { head: 'Schedule', cell: row => html`<code>${row.name}</code>` },
+      { head: 'Account', cell: row => accountOf(row.account) },
+      { head: 'When', cell: timingOf },
+      { head: 'Last', cell: row => time(row.lastSlot, timezone, 'never') },
+      { head: 'Outcome', cell: row => outcomeOf(row) },
+      { head: 'Next', cell: row => (row.paused ? badge('warn', 'paused') : time(row.nextAt, timezone)) },
+      { head: 'Decide', cell: decisions },
+    ],
+  }),
+})
 
 /** What came of the last slot of a schedule. */
 export function outcomeOf(row: ScheduleRow): HtmlValue {
   const { name, account, lastOutcome } = row
-  if (row.lastSlot === null) return badge('quiet', 'none yet', `${name} of ${account}`)
-  return badge(TONES[lastOutcome ?? ''] ?? 'quiet', lastOutcome ?? 'not done yet', `${name} of ${account}`)
-}
-
-const TONES: Readonly<Record<string, Tone>> = {
-  succeeded: 'good',
-  partial: 'warn',
-  held: 'warn',
-  failed: 'bad',
+  const word = row.lastSlot === null ? 'never run' : (lastOutcome ?? 'pending')
+  return runBadge(word, `${name} of ${account}`)
 }
 
 /** Its last slot is under way, or waits to be tried again. */
@@ -103,9 +99,9 @@ const CHANGES: readonly Change[] = [
     act: pauseSchedule,
     willHappen: ({ paused }) =>
       paused
-        ? html`<p>It is paused already.</p>`
-        : html`<p>It does not run any more until somebody resumes it. What is under way ends as usual.</p>
-<p>What it keeps fresh gets old meanwhile, and is shown as late.</p>`,
+        ? html`<p>It is already paused.</p>`
+        : html`<p>It stops until somebody resumes it. A run in progress finishes as usual.</p>
+<p>Until then its data gets older, and is shown as late.</p>`,
   },
   {
     verb: 'resume',
@@ -113,7 +109,7 @@ const CHANGES: readonly Change[] = [
     act: resumeSchedule,
     willHappen: ({ paused }) =>
       paused
-        ? html`<p>It runs again at its times. Its last time, if it was missed not long ago, is made up for at once.</p>`
+        ? html`<p>It runs at its times again. If its last time was missed recently, it runs at once.</p>`
         : html`<p>It is not paused: this changes nothing.</p>`,
   },
   {
@@ -124,13 +120,13 @@ const CHANGES: readonly Change[] = [
       html`<p>A worker runs it once, within seconds. ${
         paused
           ? 'It stays paused after that.'
-          : html`Its next time stays as it is: ${time(nextAt, timezone)}.`
+          : html`Its next time does not change: ${time(nextAt, timezone)}.`
       }</p>
-<p>If ${account === EVERY_ACCOUNT ? 'it is under way' : 'the same inventory is being read'} at that moment, this run is skipped.</p>`,
+<p>If ${account === EVERY_ACCOUNT ? 'it is already running' : 'the same inventory is already being read'}, this run is skipped.</p>`,
   },
 ]
 
-const actions: readonly Action[] = CHANGES.map(({ verb, button, act, willHappen }) => ({
+export const SCHEDULE_ACTIONS: readonly Action[] = CHANGES.map(({ verb, button, act, willHappen }) => ({
   path: `${PATH}/:name/:account/${verb}`,
   section: 'ledger',
   backFrom: () => PATH,
@@ -161,6 +157,3 @@ function compare([a, b]: readonly [string, string], [c, d]: readonly [string, st
   const order = (x: string, y: string) => (x < y ? -1 : x > y ? 1 : 0)
   return order(a, c) || order(b, d)
 }
-
-export const SCHEDULE_PAGES: readonly Page[] = [list]
-export const SCHEDULE_ACTIONS: readonly Action[] = actions

@@ -1,9 +1,9 @@
-import type { InventoryRow } from '#src/inventory/list-inventory.ts'
+import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
 import { number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { pathOf } from '../parts/changes.ts'
-import { loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
+import { fieldFacts, loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
 import { toolName } from '../parts/mcp.ts'
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts, table } from '../parts/table.ts'
@@ -30,7 +30,7 @@ export const server: Page = {
 ${notesOn(row, timezone)}
 ${factsOf(row, timezone)}
 ${toolsTable(row.tools)}
-<h2>What happened</h2>
+<h2>History</h2>
 ${timelineTable(timeline, timezone)}
 ${pager(pathOf('mcp-servers', account, id), query, timeline.next)}`,
     }
@@ -40,17 +40,10 @@ ${pager(pathOf('mcp-servers', account, id), query, timeline.next)}`,
 function factsOf(row: InventoryRow, timezone: string): Html {
   return facts([
     ['State', stateOf(row)],
-    ['Address', visible(textOf(row.url), MAX_DESCRIPTION_CHARACTERS)],
-    ['Transport', foreign(textOf(row.transport))],
-    ['Authentication', foreign(textOf(row.auth_mode))],
-    ['Team', foreign(textOf(row.team_id))],
-    [
-      'Timeouts, as given',
-      `${textOf(row.connect_timeout) ?? '–'} to connect, ${textOf(row.call_timeout) ?? '–'} for a call`,
-    ],
-    ['Created by', foreign(textOf(row.created_by))],
-    ['The key may edit it', row.can_edit === null ? foreign(null) : row.can_edit ? 'yes' : 'no'],
-    ['Description', visible(textOf(row.description), MAX_DESCRIPTION_CHARACTERS)],
+    ...fieldFacts('mcp-servers', row, {
+      url: visible(textOf(row.url), MAX_DESCRIPTION_CHARACTERS),
+      description: visible(textOf(row.description), MAX_DESCRIPTION_CHARACTERS),
+    }),
     ['This version since', time(row.valid_from as Date, timezone)],
   ])
 }
@@ -62,7 +55,7 @@ function stateOf(row: InventoryRow): Html {
   return status === 'enabled' ? badge('good', status) : html`<bdi>${status}</bdi>`
 }
 
-/** A page shows so many tools, each with so much of its description. */
+/** The most tools on a page, and the most characters of each description. */
 const MAX_TOOLS = 100
 const MAX_DESCRIPTION_CHARACTERS = 400
 
@@ -73,7 +66,7 @@ function toolsTable(given: unknown): Html {
   const rest = tools.length - MAX_TOOLS
   return html`<h2>Tools</h2>
 ${table(
-  `The tools that were recorded: ${number(tools.length)}`,
+  `Recorded tools: ${number(tools.length)}`,
   [
     { head: 'Tool', cell: tool => toolName(textOf(tool.name)) },
     {
@@ -82,7 +75,7 @@ ${table(
     },
   ],
   tools.slice(0, MAX_TOOLS),
-  html`None is recorded.`,
+  html`No tools recorded.`,
 )}
-${rest > 0 ? html`<p class="quiet">and ${number(rest)} more: <code>ferry servers show</code> has them all.</p>` : null}`
+${rest > 0 ? html`<p class="quiet">and ${number(rest)} more: <code>ferry servers show</code> shows all.</p>` : null}`
 }

@@ -1,9 +1,9 @@
 import type { ListedCall } from '#src/db/list-calls.ts'
-import { NO_ANSWER } from '#src/inventory/run-words.ts'
+import { NO_ANSWER } from '#src/inventory/runs/next-steps.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import type { Column } from './table.ts'
-import { duration, foreign, time } from './values.ts'
+import { foreign, lasted, time } from './values.ts'
 
 /** A request id, with a link to the calls that had it. */
 export function requestId(id: string | null): Html {
@@ -16,13 +16,9 @@ export function callColumns(timezone: string): readonly Column<ListedCall>[] {
   return [
     { head: 'Started', cell: call => time(call.started, timezone) },
     { head: 'Operation', cell: call => call.operation },
-    { head: 'Took', isNumber: true, cell: tookOf },
+    { head: 'Took', isNumber: true, cell: ({ started, finished }) => lasted(started, finished, NO_ANSWER) },
     { head: 'HTTP', isNumber: true, cell: call => call.httpStatus ?? '–' },
     { head: 'Error', cell: call => foreign(call.errorCode) },
     { head: 'Request id', cell: call => requestId(call.requestId) },
   ]
-}
-
-function tookOf({ started, finished }: ListedCall): string {
-  return finished === null ? NO_ANSWER : duration(finished.getTime() - started.getTime())
 }

@@ -1,7 +1,7 @@
-import type { ChangeKind, ChangeRow } from '#src/inventory/changes.ts'
-import type { FirstRead } from '#src/inventory/compare-page.ts'
+import type { ChangeKind, ChangeRow } from '#src/inventory/history/change-row.ts'
+import type { FirstRead } from '#src/inventory/history/compare-page.ts'
 import { counted } from '#src/model/counted.ts'
-import type { Resource } from '#src/model/resource.ts'
+import { NOUNS, type Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { badge, foreign, type Tone } from './values.ts'
 import { marked, visible } from './visible.ts'
@@ -24,7 +24,7 @@ export const MAX_PERSON = 500
 /** Stands where a change altered no field that is shown; an addition or removal has nothing to compare. */
 export function nothingAltered(change: ChangeKind): Html | null {
   if (change !== 'changed' && change !== 'returned') return null
-  return html`<span class="none">only who updated it, or when</span>`
+  return html`<span class="none">only the editor or the time of the edit</span>`
 }
 
 /** The page of a rule or server. */
@@ -45,7 +45,7 @@ export function inventoryLink(row: {
   readonly name: string | null
 }): Html {
   const { resource, account, id, name } = row
-  return html`<span><a href="${pathOf(resource, account, id)}">${nameIn(resource, name || id)}</a><br><small>${resource === 'alert-rules' ? 'rule' : 'MCP server'} <bdi>${marked(id)}</bdi> in <bdi>${account}</bdi></small></span>`
+  return html`<span><a href="${pathOf(resource, account, id)}">${nameIn(resource, name || id)}</a><br><small>${NOUNS[resource]} <bdi>${marked(id)}</bdi> in <bdi>${account}</bdi></small></span>`
 }
 
 /** What a change is of: a rule or server, or all that a first reading found. */
@@ -60,6 +60,6 @@ export function firstReadEntry(
   { rows, accounts: [account, ...others] }: FirstRead,
   all?: string,
 ): Html {
-  const many = counted(rows, resource === 'alert-rules' ? 'rule' : 'MCP server')
-  return html`<span>${all ? html`<a href="${all}">${many}</a>` : many}<br><small>in <bdi>${account}</bdi>${others.length > 0 ? ` and ${counted(others.length, 'other account')}` : null}: there before Ferry looked</small></span>`
+  const many = counted(rows, NOUNS[resource])
+  return html`<span>${all ? html`<a href="${all}">${many}</a>` : many}<br><small>in <bdi>${account}</bdi>${others.length > 0 ? ` and ${counted(others.length, 'other account')}` : null}: existed before the first reading</small></span>`
 }

@@ -1,6 +1,6 @@
-import type { PagedSnapshot } from '#src/inventory/snapshot-page.ts'
+import type { PagedSnapshot } from '#src/inventory/history/snapshot-page.ts'
 import { type Html, html } from '../html.ts'
-import { instantField, zoneField } from './filters.ts'
+import { accountFilter, fieldOf, instantField, select, zoneField } from './filters.ts'
 import { inZone } from './values.ts'
 
 const PATH = '/changes/compare'
@@ -36,14 +36,7 @@ ${night('to', 'To the night', nights, to, timezone)}
 ${instantField('from', 'From', query, zone)}
 ${instantField('to', 'To', query, zone)}
 ${zoneField(query)}
-<label>Account <select name="account"><option value="">all</option>${[
-    ...new Set([...accounts, query.get('account') ?? '']),
-  ]
-    .filter(Boolean)
-    .map(
-      account =>
-        html`<option value="${account}"${account === query.get('account') ? html` selected` : null}>${account}</option>`,
-    )}</select></label>
+${fieldOf(accountFilter(accounts, query), query)}
 <button>Compare moments</button>
 </form>`
 }
@@ -55,8 +48,12 @@ function night(
   chosen: string,
   timezone: string,
 ): Html {
-  return html`<label class="wide">${label} (${timezone}) <select name="${name}">${nights.map(
-    ({ id, account, slot, takenAt, status }) =>
-      html`<option value="${id}"${id === chosen ? html` selected` : null}>${inZone(slot ?? takenAt, timezone).slice(0, 'YYYY-MM-DD HH:MM'.length)}, ${account}${status === 'succeeded' ? null : `, ${status}`}${slot ? null : ', by hand'}</option>`,
-  )}</select></label>`
+  const choices = nights.map(({ id, account, slot, takenAt, status }) => {
+    const at = inZone(slot ?? takenAt, timezone).slice(0, 'YYYY-MM-DD HH:MM'.length)
+    return [
+      id,
+      [at, account, ...(status === 'succeeded' ? [] : [status]), ...(slot ? [] : ['by hand'])].join(', '),
+    ] as const
+  })
+  return html`<label class="wide">${label} (${timezone}) ${select(name, choices, chosen)}</label>`
 }

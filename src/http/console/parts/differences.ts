@@ -1,10 +1,9 @@
 import {
   type Difference,
   differencesBetween,
-  type Fields,
   fieldsFrom,
   valueInWords,
-} from '#src/inventory/differences.ts'
+} from '#src/inventory/history/differences.ts'
 import { number } from '#src/model/counted.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
@@ -31,7 +30,7 @@ export function differencesList(
   room: Room,
   more?: string,
 ): Html | null {
-  const all = differencesIn(fieldsFrom(before), fieldsFrom(after))
+  const all = differencesBetween(fieldsFrom(before), fieldsFrom(after))
   if (all.length === 0) return null
   const isMcp = resource === 'mcp-servers'
   const shown: Html[] = []
@@ -44,49 +43,6 @@ export function differencesList(
   const rest = all.length - shown.length
   return html`<dl class="differences">${shown}</dl>
 ${rest > 0 ? html`<p class="quiet">and ${number(rest)} more${more ? html`: <a href="${more}">all of them</a>` : null}</p>` : null}`
-}
-
-/** Tools are compared by their names: in a list, one more would change all that follow. */
-function differencesIn(before: Fields | null, after: Fields | null): Difference[] {
-  const [oldTools, tools] = [toolsIn(before), toolsIn(after)]
-  if (!before || !after || !oldTools || !tools) return differencesBetween(before, after)
-  const names = new Set([...oldTools, ...tools].map(nameOf))
-  const [old, now] = [byName(oldTools, names), byName(tools, names)]
-  // The tools come last: they may be many.
-  const found = differencesBetween(withTools(before, old), withTools(after, now))
-  const isSameTools = !found.some(({ field }) => field.startsWith('tools.'))
-  return isSameTools ? [...found, { field: 'tools', before: namesIn(old), after: namesIn(now) }] : found
-}
-
-function withTools({ tools: _, ...others }: Fields, tools: Fields): Fields {
-  return { ...others, tools }
-}
-
-type Tool = { readonly name?: unknown; readonly description?: unknown } | null
-
-function toolsIn(fields: Fields | null): readonly Tool[] | null {
-  return Array.isArray(fields?.tools) ? fields.tools : null
-}
-
-function nameOf(tool: Tool): string {
-  return `${tool?.name ?? ''}`
-}
-
-/** The description of each tool by its name; the second of a name is `name (2)`, unless that is among the names of tools. */
-function byName(tools: readonly Tool[], names: ReadonlySet<string>): Fields {
-  const seen = new Map<string, number>()
-  const entries = tools.map(tool => {
-    const name = nameOf(tool)
-    let nth = (seen.get(name) ?? 0) + 1
-    while (nth > 1 && names.has(`${name} (${nth})`)) nth += 1
-    seen.set(name, nth)
-    return [nth === 1 ? name : `${name} (${nth})`, `${tool?.description ?? ''}`] as const
-  })
-  return Object.fromEntries(entries)
-}
-
-function namesIn(tools: Fields): string {
-  return Object.keys(tools).join(', ')
 }
 
 const MAX_VALUE_CHARACTERS = 600

@@ -1,20 +1,22 @@
-import { fieldsFrom } from '#src/inventory/differences.ts'
+import type { PagedChange } from '#src/inventory/history/changes.ts'
+import { fieldsFrom } from '#src/inventory/history/differences.ts'
 import { counted } from '#src/model/counted.ts'
 import { firstOf } from '#src/model/cut-text.ts'
-import { ganttChart, type MarkKind } from '../charts/gantt.ts'
+import type { RuleEvent } from '#src/reports/firing/episodes.ts'
+import { ganttChart, type Mark, type MarkKind } from '../charts/gantt.ts'
 import { type Html, html } from '../html.ts'
 import { table } from './table.ts'
 import type { Moment, Timeline } from './timeline.ts'
-import { duration, time } from './values.ts'
+import { inZone, lasted, time } from './values.ts'
 
-/** The firings of a time line as bars, with its changes marked on them. Null: it has no firing. */
+/** The firings of a time line as bars, with its changes marked on them, but no first reading. Null: it has no firing. */
 export function firingStrip({ moments }: Timeline, isFirstPage: boolean, timezone: string): Html | null {
   const firings = moments.filter(moment => moment.what === 'firing')
-  const changes = moments.filter(moment => moment.what === 'change')
+  const events = moments.flatMap(moment => (moment.what === 'change' ? eventsOf(moment) : []))
   const [newest, oldest] = [moments[0], moments.at(-1)]
   if (firings.length === 0 || !newest || !oldest) return null
   const span = { from: instantOf(oldest), to: isFirstPage ? new Date() : endOf(newest) }
-  const summary = `${counted(firings.length, 'firing')} and ${counted(changes.length, 'change')}`
+  const summary = `${counted(firings.length, 'firing')} and ${counted(events.length, 'change')}`
   return ganttChart({
     id: 'firings',
     title: 'When it fired, and when it changed',
@@ -26,31 +28,20 @@ export function firingStrip({ moments }: Timeline, isFirstPage: boolean, timezon
         label: html`<span class="quiet">${summary}</span>`,
         summary,
         bars: firings.map(({ began, ended }) => ({ from: began, to: ended })),
-        marks: changes.map(({ at, change, by, after }) => ({
-          at,
-          kind: markOf(change, after),
-          words: by === null ? change : `${change} by ${isolated(by)}`,
-        })),
+        marks: events.map(event => markOf(event, timezone)),
       },
     ],
     numbers: table(
       'Firings',
       [
         { head: 'Began', cell: ({ began }) => time(began, timezone) },
-        { head: 'Ended', cell: ({ ended }) => time(ended, timezone, 'still fires') },
-        { head: 'Lasted', cell: ({ began, ended }) => ended && duration(ended.getTime() - began.getTime()) },
+        { head: 'Ended', cell: ({ ended }) => time(ended, timezone, 'still firing') },
+        { head: 'Lasted', cell: ({ began, ended }) => lasted(began, ended) },
       ],
       firings,
       html`None.`,
     ),
   })
-}
-
-const MAX_NAME_CHARACTERS = 100
-
-/** A name in a tooltip, which has no elements: between two marks of Unicode it cannot turn the text around it. */
-function isolated(name: string): string {
-  return `\u2068${firstOf(name, MAX_NAME_CHARACTERS)}\u2069`
 }
 
 function instantOf(moment: Moment): Date {
@@ -61,8 +52,37 @@ function endOf(moment: Moment): Date {
   return moment.what === 'change' ? moment.at : (moment.ended ?? moment.began)
 }
 
-function markOf(change: string, after: string | null): MarkKind {
-  const enabled = change === 'changed' ? fieldsFrom(after)?.enabled : undefined
-  if (change === 'removed' || enabled === false) return 'off'
-  return change === 'changed' && enabled !== true ? 'changed' : 'on'
+/** A first reading is no event: the rule was there before. */
+function eventsOf({ at, change, by, after }: PagedChange): RuleEvent[] {
+  if (change === 'first reading') return []
+  const enabled = change === 'changed' ? fieldsFrom(after)?.enabled : null
+  return [{ at, change, enabled: typeof enabled === 'boolean' ? enabled : null, by }]
+}
+
+/** What happened to a rule, as a mark on its bar. */
+export function markOf(event: RuleEvent, timezone: string): Mark {
+  return {
+    at: event.at,
+    kind: kindOf(event),
+    words: `${isolated(eventInWords(event))}, ${inZone(event.at, timezone)}`,
+  }
+}
+
+function kindOf({ change, enabled }: RuleEvent): MarkKind {
+  if (change === 'removed' || (change === 'changed' && enabled === false)) return 'off'
+  return change === 'changed' && enabled === null ? 'changed' : 'on'
+}
+
+const MAX_NAME_CHARACTERS = 100
+
+/** `disabled by Ada`. */
+export function eventInWords({ change, enabled, by }: RuleEvent): string {
+  const what =
+    change === 'changed' ? (enabled === null ? 'edited' : enabled ? 'enabled' : 'disabled') : change
+  return by === null ? what : `${what} by ${firstOf(by, MAX_NAME_CHARACTERS)}`
+}
+
+/** Text of others between two marks of Unicode that keep it from turning the text around it: a tooltip has no elements. */
+function isolated(text: string): string {
+  return `\u2068${text}\u2069`
 }

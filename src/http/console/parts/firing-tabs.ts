@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { Period } from '#src/reports/firing/period.ts'
+import type { Period } from '#src/reports/firing/firings.ts'
 import { type Html, html } from '../html.ts'
 import { href, type PageRequest, parsedQuery } from '../page.ts'
-import { accountFilter, choicesOf } from './account-filter.ts'
-import { type Filter, filters } from './filters.ts'
+import { accountFilter, choicesOf, type Filter, filters } from './filters.ts'
 import { tabs } from './tabs.ts'
 
 const HOURS = {
@@ -63,9 +62,12 @@ export function periodOf(path: FiringPath, query: URLSearchParams): FiringPeriod
 export function firingTabs(path: FiringPath, { query, target }: PageRequest): Html {
   const account = query.get('account') || null
   const asked = query.get('hours')
-  const hrefOf = (to: FiringPath) =>
-    href(to, { hours: PERIODS[to].find(one => one === asked) ?? null, account })
-  return html`${tabs('Firing', FIRING_TABS, path, hrefOf)}
+  const pages = (Object.keys(FIRING_TABS) as FiringPath[]).map(to => ({
+    to: href(to, { hours: PERIODS[to].find(one => one === asked) ?? null, account }),
+    words: FIRING_TABS[to],
+    isHere: to === path,
+  }))
+  return html`${tabs('Firing', pages)}
 ${periods(path, asked, account)}
 ${accountForm(path, query, target.accounts)}`
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseInstant } from '#src/model/instant.ts'
-import { BadQuery, parsedQuery } from '../page.ts'
+import { BadQuery } from '../page.ts'
 import { inZone } from './values.ts'
 
 /** An instant in an address: a date or a time in this zone, as a form sends it, or a time with its offset. */
@@ -26,26 +26,6 @@ export function zoneOf(query: URLSearchParams, timezone: string): string {
   } catch (cause) {
     throw new BadQuery('The address is wrong: zone: write a time zone such as Europe/Berlin.', { cause })
   }
-}
-
-export type Span = { readonly since?: Date | undefined; readonly until?: Date | undefined }
-
-/**
- * Parses the query of a list that `since` and `until`, in this zone, narrow. Throws `BadQuery`, also if `since` is later than
- * `until`.
- */
-export function parsedSpan<Shape extends z.ZodObject>(
-  query: URLSearchParams,
-  zone: string,
-  shape: Shape,
-): z.output<Shape> & Span {
-  const instant = instantIn(zone).optional()
-  const parsed = parsedQuery(query, shape.extend({ since: instant, until: instant })) as z.output<Shape> &
-    Span
-  if (parsed.since && parsed.until && parsed.since > parsed.until) {
-    throw new BadQuery('The address is wrong: since: it is later than until. Exchange the two.')
-  }
-  return parsed
 }
 
 /** The instant that a field of a form begins with, and how the field writes it; null if there is none. */

@@ -1,11 +1,12 @@
 import type { Pool } from 'pg'
-import { type InventoryRow, loadInventory } from '#src/inventory/list-inventory.ts'
+import { type InventoryRow, loadInventory } from '#src/inventory/history/list-inventory.ts'
 import { cutText } from '#src/model/cut-text.ts'
+import { DECLARATIONS } from '#src/model/declarations.ts'
 import type { Resource } from '#src/model/resource.ts'
-import { type Html, html } from '../html.ts'
+import { type Html, type HtmlValue, html } from '../html.ts'
 import { foreign, time } from './values.ts'
 
-/** The last version of a rule or server, also of one that is gone; null if nobody ever saw it in this account. */
+/** The last version of a rule or server, also if it is gone; null if this account never had it. */
 export async function loadRow(
   pool: Pool,
   resource: Resource,
@@ -22,6 +23,25 @@ export function textOf(value: unknown): string | null {
   return value === null || value === undefined ? null : `${value}`
 }
 
+/** A fact: its label and its value. */
+type Fact = readonly [string, HtmlValue]
+
+/** The fields of a row that have a label, in their order. `shown` has the values that are more than text. */
+export function fieldFacts(
+  resource: Resource,
+  row: InventoryRow,
+  shown: Readonly<Record<string, HtmlValue>>,
+): Fact[] {
+  return Object.entries(DECLARATIONS[resource].fields).flatMap(([name, { label, kind }]): Fact[] => {
+    if (label === undefined) return []
+    return [[label, shown[name] ?? foreign(kind === 'flag' ? inWords(row[name]) : textOf(row[name]))]]
+  })
+}
+
+function inWords(flag: unknown): string | null {
+  return typeof flag === 'boolean' ? (flag ? 'yes' : 'no') : null
+}
+
 const MAX_TITLE_CHARACTERS = 120
 
 /** The name, or the id of what has none, short enough for a title. */
@@ -29,10 +49,10 @@ export function titleOf(name: string | null, id: string): string {
   return cutText(name?.trim() || id, MAX_TITLE_CHARACTERS)
 }
 
-/** What somebody must know before the fields: it is gone, it breaks the contract, its texts were altered. */
+/** What to know before the fields: it is gone, it breaks the contract, or its text was altered. */
 export function notesOn(row: InventoryRow, timezone: string): Html {
   const { valid_to: goneAt, flags, altered } = row
-  return html`${goneAt instanceof Date ? html`<p class="notice warn">It is gone since ${time(goneAt, timezone)}. What follows is how it was last.</p>` : null}
-${Array.isArray(flags) ? html`<p class="notice warn">It breaks the platform's own rules: ${foreign(flags.join('; '))}.</p>` : null}
+  return html`${goneAt instanceof Date ? html`<p class="notice warn">It has been gone since ${time(goneAt, timezone)}. Below is its last known state.</p>` : null}
+${Array.isArray(flags) ? html`<p class="notice warn">It does not follow the platform's own rules: ${foreign(flags.join('; '))}.</p>` : null}
 ${Array.isArray(altered) ? html`<p class="notice">Characters that Postgres cannot store were replaced in ${foreign(altered.join(', '))}.</p>` : null}`
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import { pathOf } from './changes.ts'
@@ -22,9 +21,3 @@ export function teamLink(account: string, team: string | null): Html {
   const words = team === '0' ? 'the whole account' : `team ${team}`
   return html`<a href="${href('/mcp', { account, team })}">${marked(words)}</a>`
 }
-
-/** Text in a cursor of these pages. */
-export const CursorText = z
-  .string()
-  .max(10_000)
-  .regex(/^[^\0]*$/)

@@ -1,16 +1,16 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { findSnapshot } from '#src/inventory/snapshot-page.ts'
+import type { FirstReading } from '#src/inventory/history/history-start.ts'
+import { findSnapshot } from '#src/inventory/history/snapshot-page.ts'
+import { counted } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { instantIn } from './instants.ts'
-import { time } from './values.ts'
+import { CursorId } from './paging.ts'
+import { foreign, time } from './values.ts'
 
 /** A moment in an address: the number of a snapshot, or a time. */
 export function momentIn(zone: string) {
-  const snapshot = z
-    .string()
-    .regex(/^\d{1,18}$/)
-    .transform(text => ({ snapshot: BigInt(text) }))
+  const snapshot = CursorId.transform(text => ({ snapshot: BigInt(text) }))
   return z.union([snapshot, instantIn(zone).transform(at => ({ at }))], {
     error: 'write the number of a snapshot, or a time such as 2026-11-20T03:30',
   })
@@ -35,4 +35,37 @@ export async function resolveMoment(pool: Pool, asked: AskedMoment): Promise<Mom
 
 export function momentInWords({ at, snapshot }: Moment, timezone: string): Html {
   return html`${snapshot === null ? null : html`snapshot ${snapshot} of `}${time(new Date(at), timezone)}`
+}
+
+/** Two moments to compare. Nothing is known of one before the first reading, or of one that is still to come. */
+export type Pair = { readonly from: Moment; readonly to: Moment }
+
+/** The most accounts that are named; the others are counted. */
+const MAX_NAMED = 5
+
+/** Says so if accounts were first read after the first moment: what they had then is not known. */
+export function unreadNotice(
+  readings: readonly FirstReading[],
+  { from }: Pair,
+  timezone: string,
+): Html | null {
+  const later = readings.filter(({ at }) => at.getTime() > Date.parse(from.at))
+  if (later.length === 0) return null
+  const named = later.slice(0, MAX_NAMED)
+  const rest = later.length - named.length
+  return html`<p class="notice warn">${named.map(({ account, at }) => html`Account ${foreign(account)} was first read at ${time(at, timezone)}. `)}${rest > 0 ? `${counted(rest, 'other account')} ${rest === 1 ? 'was' : 'were'} also first read later. ` : null}What existed before is unknown: a first reading is one entry.</p>`
+}
+
+/** Whether nothing was read up to the second moment. */
+export function isUnread(readings: readonly FirstReading[], { to }: Pair): boolean {
+  return readings.length > 0 && readings.every(({ at }) => at.getTime() > Date.parse(to.at))
+}
+
+/** Says so of a moment that is still to come. */
+export function futureNotice({ from, to }: Pair, now: Date, timezone: string): Html | null {
+  const isFuture = ({ at }: Moment) => Date.parse(at) > now.getTime()
+  if (!isFuture(to)) return null
+  if (isFuture(from))
+    return html`<p class="notice warn">Both moments are in the future, so nothing is known about them.</p>`
+  return html`<p class="notice warn">The moment ${momentInWords(to, timezone)} is in the future, so the current state is shown for it.</p>`
 }

@@ -3,7 +3,7 @@ import { parseInstant } from '#src/model/instant.ts'
 import { type Html, html } from '../html.ts'
 import { BadQuery, href } from '../page.ts'
 
-/** Every list shows so many rows at a time. */
+/** Rows per page. */
 export const PAGE_ROWS = 50
 
 /**
@@ -33,6 +33,12 @@ export const CursorInstant = z.string().refine(text => parseInstant(text) !== nu
 /** An id in a cursor, as `idOf` takes it. */
 export const CursorId = z.string().regex(/^\d{1,18}$/)
 
+/** Text in a cursor. */
+export const CursorText = z
+  .string()
+  .max(10_000)
+  .regex(/^[^\0]*$/)
+
 /** The links under a list. `next` is the cursor of its last row if there are more rows. The filters in `query` are kept. */
 export function pager(path: string, query: URLSearchParams, next: string | null): Html | null {
   const kept = Object.fromEntries([...query].filter(([name]) => name !== 'after'))
@@ -40,6 +46,6 @@ export function pager(path: string, query: URLSearchParams, next: string | null)
   if (isFirst && next === null) return null
   return html`<nav class="pager" aria-label="Pages of this list">
 ${isFirst ? null : html`<a href="${href(path, kept)}">First page</a>`}
-${next === null ? html`<span>The list ends here.</span>` : html`<a rel="next" href="${href(path, { ...kept, after: next })}">Next page</a>`}
+${next === null ? html`<span>End of the list.</span>` : html`<a rel="next" href="${href(path, { ...kept, after: next })}">Next page</a>`}
 </nav>`
 }

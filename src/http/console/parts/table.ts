@@ -17,8 +17,7 @@ export function table<Row>(
   rows: readonly Row[],
   empty: Html,
 ): Html {
-  if (rows.length === 0)
-    return html`<div class="empty"><p class="caption">${caption}</p><p>${empty}</p></div>`
+  if (rows.length === 0) return nothing(caption, empty)
   return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption>${caption}</caption>
 <thead><tr>${columns.map(({ head, isNumber }) => html`<th scope="col"${isNumber ? html` class="number"` : null}>${head}</th>`)}</tr></thead>
@@ -27,6 +26,11 @@ export function table<Row>(
       html`<tr>${columns.map(({ head, isNumber, cell }) => html`<td data-head="${head}"${isNumber ? html` class="number"` : null}>${cell(row)}</td>`)}</tr>
 `,
   )}</tbody></table></div>`
+}
+
+/** Stands where a table or a chart has nothing to show. */
+export function nothing(caption: string, words: Html): Html {
+  return html`<div class="empty"><p class="caption">${caption}</p><p>${words}</p></div>`
 }
 
 /** Pairs of a name and a value, as for one run. */

@@ -1,7 +1,8 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { loadChangePage, type PagedChange } from '#src/inventory/change-page.ts'
-import { loadFiringPage, type PagedFiring } from '#src/inventory/firing-page.ts'
+import { partOf } from '#src/db/list.ts'
+import { loadChangePage, type PagedChange } from '#src/inventory/history/changes.ts'
+import { loadFiringPage, type PagedFiring } from '#src/inventory/history/firing-page.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { changeBadge, nothingAltered } from './changes.ts'
@@ -9,7 +10,7 @@ import { differencesList, openRoom } from './differences.ts'
 import { CursorInstant, PAGE_ROWS, writeCursor } from './paging.ts'
 import { runLink } from './runs.ts'
 import { type Column, table } from './table.ts'
-import { badge, duration, foreign, time } from './values.ts'
+import { badge, foreign, lasted, time } from './values.ts'
 
 /** What happened to one rule or server: it changed, or it fired. */
 export type Moment = (PagedChange & { readonly what: 'change' }) | (PagedFiring & { readonly what: 'firing' })
@@ -43,16 +44,15 @@ export async function loadTimeline(
     ...changes.changes.map(change => ({ ...change, what: 'change' as const })),
     ...firings.map(firing => ({ ...firing, what: 'firing' as const })),
   ].sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : keyOf(a) > keyOf(b) ? -1 : a.what < b.what ? -1 : 1))
-  const page = moments.slice(0, rows)
-  const last = page.at(-1)
-  return { moments: page, next: moments.length > rows && last ? writeCursor([keyOf(last), last.what]) : null }
+  const { rows: page, next } = partOf(moments, rows, moment => [keyOf(moment), moment.what])
+  return { moments: page, next: next && writeCursor(next) }
 }
 
 function keyOf(moment: Moment): string {
   return moment.what === 'change' ? moment.key[0] : moment.key
 }
 
-/** A change shows so many fields: all of a rule's, and of a server's unless many of its tools changed at once. */
+/** The most fields shown of a change: all of a rule's, and all of a server's unless many of its tools changed at once. */
 const MAX_FIELDS = 40
 
 export function timelineTable({ moments }: Timeline, timezone: string): Html {
@@ -64,7 +64,7 @@ export function timelineTable({ moments }: Timeline, timezone: string): Html {
       cell: moment =>
         moment.what === 'change'
           ? changeBadge(moment.change)
-          : badge(moment.ended ? 'quiet' : 'bad', moment.ended ? 'fired' : 'fires'),
+          : badge(moment.ended ? 'quiet' : 'bad', moment.ended ? 'fired' : 'firing'),
     },
     {
       head: 'Old to new',
@@ -81,10 +81,10 @@ export function timelineTable({ moments }: Timeline, timezone: string): Html {
           : null,
     },
   ]
-  return table('The newest first', columns, moments, html`Nothing is known to have happened.`)
+  return table('Newest first', columns, moments, html`No changes recorded.`)
 }
 
 function firingInWords({ began, ended }: PagedFiring, timezone: string): Html {
   if (!ended) return html`since then`
-  return html`for ${duration(ended.getTime() - began.getTime())}, until ${time(ended, timezone)}`
+  return html`for ${lasted(began, ended)}, until ${time(ended, timezone)}`
 }

@@ -13,9 +13,15 @@ export function badge(tone: Tone, word: string, announce?: string): Html {
   return html`<span class="badge ${tone}"${announce ? html` data-announce="${announce}"` : null}>${word}</span>`
 }
 
-/** An instant. The reader's browser shows it in its own zone; without script it is in the zone of the settings. */
+/** An instant, which leads to what happened around it. The reader's browser shows it in its own zone; without script it is in the zone of the settings. */
 export function time(at: Date | null, timezone: string, missing = '–'): Html {
   if (at === null) return html`<span class="none">${missing}</span>`
+  const shown = plainTime(at, timezone)
+  return at.getTime() > Date.now() ? shown : html`<a class="at" href="/at/${at.toISOString()}">${shown}</a>`
+}
+
+/** An instant that leads nowhere. */
+export function plainTime(at: Date, timezone: string): Html {
   return html`<time datetime="${at.toISOString()}">${inZone(at, timezone)}</time>`
 }
 
@@ -53,6 +59,11 @@ export function duration(ms: number): string {
   return sign + parts.filter(part => !part.startsWith('0 ')).join(' ')
 }
 
+/** How long something took; `missing` if it has not ended. */
+export function lasted(from: Date, to: Date | null, missing = '–'): string {
+  return to === null ? missing : duration(to.getTime() - from.getTime())
+}
+
 /** Counting stops here: a page shows `10,000+`. */
 const COUNT_AT_MOST = 10_000
 
@@ -63,7 +74,7 @@ export function count(value: number): string {
 
 const MAX_NAME_CHARACTERS = 200
 
-/** In the tooltip of a text that is cut, so much of it. */
+/** The most characters of a cut text that its tooltip shows. */
 const MAX_TITLE_CHARACTERS = 500
 
 /** Text of others, such as a name: it cannot turn the text around it, and a long one is cut, with more in its tooltip. */
@@ -80,4 +91,17 @@ export function share(part: number, whole: number): string {
   const percent = (part / whole) * 100
   if (percent < 1) return '< 1 %'
   return part < whole && percent > 99 ? '> 99 %' : `${Math.round(percent)} %`
+}
+
+/** A sentence for people: what stands between backticks is a command. It may quote text of others. */
+export function sentence(text: string): Html {
+  const parts = text.split('`')
+  // A lone backtick is none of ours.
+  if (parts.length % 2 === 0) return html`<bdi>${text}</bdi>`
+  return html`<bdi>${parts.map((part, n) => (n % 2 === 1 ? html`<code>${part}</code>` : part))}</bdi>`
+}
+
+/** Messages of the rooms begin in lower case, as the rest of a line of the command line. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -16,7 +16,7 @@ export function marked(text: string): Html {
   return html`${inPieces(text, name => html`<mark class="hidden-character">${name}</mark>`)}`
 }
 
-/** A text has so many marks; the other invisible characters are left out and counted. */
+/** The most marks in a text; the other invisible characters are left out and counted. */
 const MAX_MARKS = 20
 
 /** The pieces of a text, with what `show` makes of the name of each invisible character in its place. */

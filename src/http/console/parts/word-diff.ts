@@ -37,7 +37,7 @@ function oneAfterTheOther(before: string, after: string): DiffPart[] {
   ]
 }
 
-/** A difference shows at most so many characters of each part; those that are left out are counted. */
+/** The most characters shown of each part of a difference; the rest are counted. */
 const MAX_SHOWN = { same: 120, removed: 600, added: 600 } as const
 
 /** A difference of more parts is shown as the two texts, one after the other. */

@@ -1,5 +1,5 @@
 -- Counts only, with the barrier of rejects_by_reason. By the line, so that 10,000 rows of each kind are read at most.
-CREATE OR REPLACE VIEW ferry.import_reasons WITH (security_barrier = true) AS
+CREATE OR REPLACE VIEW ferry_internal.import_reasons WITH (security_barrier = true) AS
   SELECT i.id AS import, 'rejected' AS kind, r.origin AS rejected_by, r.reason, count(*)::integer AS rows
   FROM ferry.imports i
   CROSS JOIN LATERAL (
@@ -14,9 +14,9 @@ CREATE OR REPLACE VIEW ferry.import_reasons WITH (security_barrier = true) AS
   ) l
   GROUP BY i.id, l.kind, l.reason;
 
-COMMENT ON VIEW ferry.import_reasons IS 'Why rows of an import are not sent and how many, counted in its first 10,000 rejects and as many rows left out. Counts only. For Ferry itself; rejects_by_reason counts all.';
-COMMENT ON COLUMN ferry.import_reasons.import IS 'The import (imports.id).';
-COMMENT ON COLUMN ferry.import_reasons.kind IS 'rejected, or why it was left out: duplicate, suppressed or already imported.';
-COMMENT ON COLUMN ferry.import_reasons.rejected_by IS 'file: by the check of the file; platform: by the platform. Null for what was left out.';
-COMMENT ON COLUMN ferry.import_reasons.reason IS 'Why, as a code.';
-COMMENT ON COLUMN ferry.import_reasons.rows IS 'How many rows.';
+COMMENT ON VIEW ferry_internal.import_reasons IS 'Why rows of an import are not sent and how many, counted in its first 10,000 rejects and as many rows left out. Counts only. For Ferry itself; rejects_by_reason counts all.';
+COMMENT ON COLUMN ferry_internal.import_reasons.import IS 'The import (imports.id).';
+COMMENT ON COLUMN ferry_internal.import_reasons.kind IS 'rejected, or why it was left out: duplicate, suppressed or already imported.';
+COMMENT ON COLUMN ferry_internal.import_reasons.rejected_by IS 'file: by the check of the file; platform: by the platform. Null for what was left out.';
+COMMENT ON COLUMN ferry_internal.import_reasons.reason IS 'Why, as a code.';
+COMMENT ON COLUMN ferry_internal.import_reasons.rows IS 'How many rows.';

@@ -2,7 +2,7 @@
 -- each is to be sent alone, as uncertain as it was before it, and what lies between them stays as it is. If the batch was sent,
 -- the reasons of those lines stay too: refused alone, they are rejects.
 -- The two settings: see claim_batch.sql.
-CREATE OR REPLACE FUNCTION ferry.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE
+CREATE OR REPLACE FUNCTION ferry_internal.carve_batch(p_batch bigint, p_was_uncertain boolean) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v ferry.import_batches;
@@ -26,4 +26,4 @@ BEGIN
   UPDATE ferry.import_batches b SET state = 'split', set_aside = '{}', reasons = '{}' WHERE b.id = p_batch;
 END $$;
 
-COMMENT ON FUNCTION ferry.carve_batch IS 'Puts smaller batches in the place of an uncertain or sent one of which lines are set aside. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.carve_batch IS 'Puts smaller batches in the place of an uncertain or sent one of which lines are set aside. For Ferry itself.';

@@ -20,7 +20,7 @@
 --
 -- The two settings: this function is called for every batch, its plans are made before the tables have their size, and
 -- they are kept. Without the settings it may read all rows of an import before those of one batch.
-CREATE OR REPLACE FUNCTION ferry.claim_batch(
+CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
   p_import bigint, p_lease text, p_token uuid, p_claim uuid, p_again boolean, p_limit_key text, p_max_calls int[],
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
   p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
@@ -38,10 +38,10 @@ DECLARE
   v_now timestamptz;
 BEGIN
   poll_soon := false;
-  v_is_held := ferry.lock_lease(p_lease, p_token, false);
+  v_is_held := ferry_internal.lock_lease(p_lease, p_token, false);
   SELECT * INTO v FROM ferry.imports i WHERE i.id = p_import FOR UPDATE;
   IF NOT v_is_held OR v.status IS DISTINCT FROM 'running' THEN
-    PERFORM ferry.release_claim(p_import, p_claim);
+    PERFORM ferry_internal.release_claim(p_import, p_claim);
     what := CASE WHEN v_is_held THEN 'ended' ELSE 'lost' END;
     status := v.status;
     RETURN;
@@ -60,7 +60,7 @@ BEGIN
   ELSIF NOT v_is_kept THEN
     IF EXISTS (
       SELECT FROM ferry.import_batches b
-      WHERE b.import_id = p_import AND ferry.is_expired_claim(b.state, b.claim_ends_at, clock_timestamp())
+      WHERE b.import_id = p_import AND ferry_internal.is_expired_claim(b.state, b.claim_ends_at, clock_timestamp())
     ) THEN
       what := 'expired';
       RETURN;
@@ -76,11 +76,11 @@ BEGIN
               ORDER BY l.rows DESC LIMIT 1)
           ORDER BY b.from_line LIMIT 1;
       END IF;
-      EXIT WHEN v_batch.id IS NULL OR v_batch.rows - cardinality(v_batch.set_aside) <= v.most_rows IS NOT FALSE;
-      PERFORM ferry.split_batch(v_batch.id);
+      EXIT WHEN v_batch.id IS NULL OR v_batch.rows - cardinality(v_batch.set_aside) <= v.max_rows IS NOT FALSE;
+      PERFORM ferry_internal.split_batch(v_batch.id);
     END LOOP;
     IF v_batch.id IS NULL THEN
-      v_max_rows := least(v.batch_rows, v.most_rows, v.first_rows - v.batched - v.rejected_by_platform);
+      v_max_rows := least(v.batch_rows, v.max_rows, v.first_rows - v.batched - v.rejected_by_platform);
       PERFORM FROM ferry.import_recipients r WHERE r.import_id = p_import AND r.line > v.batched_to
         ORDER BY r.line LIMIT 1;
       IF NOT (FOUND AND v_max_rows > 0) THEN
@@ -97,7 +97,7 @@ BEGIN
     END IF;
   END IF;
 
-  SELECT * INTO v_permit FROM ferry.acquire_permit(
+  SELECT * INTO v_permit FROM ferry_internal.acquire_permit(
     p_limit_key, 'import-subscribers', v.account, NULL, p_max_calls, p_window_ms, p_arrival_bound_ms);
   IF v_permit.call_id IS NULL THEN
     what := 'wait';
@@ -150,4 +150,4 @@ BEGIN
   call_id := v_permit.call_id;
 END $$;
 
-COMMENT ON FUNCTION ferry.claim_batch IS 'Claims the next batch of an import with a permit for its call, or says what to do instead. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.claim_batch IS 'Claims the next batch of an import with a permit for its call, or says what to do instead. For Ferry itself.';

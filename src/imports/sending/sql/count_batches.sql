@@ -1,6 +1,6 @@
 -- Keeps an import's counts of its batches, of the rows in them, and of those sent and uncertain. Whoever changes the
 -- rows, state or certainty of a batch must lock the row of the import before the row of the batch.
-CREATE OR REPLACE FUNCTION ferry.count_batches() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION ferry_internal.count_batches() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     UPDATE ferry.imports i SET batches = i.batches + d.batches, batched = i.batched + d.batched, sent = i.sent + d.sent,
@@ -8,7 +8,7 @@ BEGIN
       FROM (
         SELECT b.import_id, count(*) AS batches, sum(b.rows) AS batched,
           coalesce(sum(b.rows) FILTER (WHERE b.state = 'sent'), 0) AS sent,
-          coalesce(sum(b.rows) FILTER (WHERE ferry.is_uncertain_batch(b.state, b.uncertain)), 0) AS uncertain
+          coalesce(sum(b.rows) FILTER (WHERE ferry_internal.is_uncertain_batch(b.state, b.uncertain)), 0) AS uncertain
         FROM new_batches b WHERE b.state <> 'split' GROUP BY b.import_id) d
       WHERE i.id = d.import_id;
   ELSE
@@ -17,7 +17,7 @@ BEGIN
       FROM (
         SELECT b.import_id, sum(b.sign) AS batches, sum(b.sign * b.rows) AS batched,
           coalesce(sum(b.sign * b.rows) FILTER (WHERE b.state = 'sent'), 0) AS sent,
-          coalesce(sum(b.sign * b.rows) FILTER (WHERE ferry.is_uncertain_batch(b.state, b.uncertain)), 0) AS uncertain
+          coalesce(sum(b.sign * b.rows) FILTER (WHERE ferry_internal.is_uncertain_batch(b.state, b.uncertain)), 0) AS uncertain
         FROM (
           SELECT 1 AS sign, n.import_id, n.rows, n.state, n.uncertain FROM new_batches n
           UNION ALL
@@ -29,9 +29,9 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER import_batches_made AFTER INSERT ON ferry.import_batches
-  REFERENCING NEW TABLE AS new_batches FOR EACH STATEMENT EXECUTE FUNCTION ferry.count_batches();
+  REFERENCING NEW TABLE AS new_batches FOR EACH STATEMENT EXECUTE FUNCTION ferry_internal.count_batches();
 
 CREATE OR REPLACE TRIGGER import_batches_changed AFTER UPDATE ON ferry.import_batches
-  REFERENCING OLD TABLE AS old_batches NEW TABLE AS new_batches FOR EACH STATEMENT EXECUTE FUNCTION ferry.count_batches();
+  REFERENCING OLD TABLE AS old_batches NEW TABLE AS new_batches FOR EACH STATEMENT EXECUTE FUNCTION ferry_internal.count_batches();
 
-COMMENT ON FUNCTION ferry.count_batches IS 'Keeps an import''s counts of batches and of the rows in them. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.count_batches IS 'Keeps an import''s counts of batches and of the rows in them. For Ferry itself.';

@@ -1,6 +1,6 @@
 -- Keeps how many rows of each locale an import has sent: when a batch becomes sent, its rows are counted, but those set
 -- aside, which are rejected. The table of recipients may be as large as it likes, and its statistics old: by its index.
-CREATE OR REPLACE FUNCTION ferry.count_locales() RETURNS trigger LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
+CREATE OR REPLACE FUNCTION ferry_internal.count_locales() RETURNS trigger LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 BEGIN
   INSERT INTO ferry.import_locales AS l (import_id, locale, sent)
     SELECT r.import_id, r.locale, count(*) FROM ferry.import_recipients r
@@ -11,6 +11,6 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER import_batches_sent_locales AFTER UPDATE OF state ON ferry.import_batches
-  FOR EACH ROW WHEN (NEW.state = 'sent' AND OLD.state <> 'sent') EXECUTE FUNCTION ferry.count_locales();
+  FOR EACH ROW WHEN (NEW.state = 'sent' AND OLD.state <> 'sent') EXECUTE FUNCTION ferry_internal.count_locales();
 
-COMMENT ON FUNCTION ferry.count_locales IS 'Keeps how many rows of each locale an import has sent. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.count_locales IS 'Keeps how many rows of each locale an import has sent. For Ferry itself.';

@@ -1,7 +1,7 @@
 -- Puts two smaller batches in the place of one that has at least two rows. What made the whole uncertain, or was sent
 -- again, is so for either; lines set aside are back in.
 -- The two settings: see claim_batch.sql.
-CREATE OR REPLACE FUNCTION ferry.split_batch(p_batch bigint) RETURNS void LANGUAGE plpgsql VOLATILE
+CREATE OR REPLACE FUNCTION ferry_internal.split_batch(p_batch bigint) RETURNS void LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v ferry.import_batches;
@@ -17,4 +17,4 @@ BEGIN
       (v.import_id, v.id, v_half + 1, v.to_line, v.rows - v.rows / 2, 'ready', v.resends, v.uncertain);
 END $$;
 
-COMMENT ON FUNCTION ferry.split_batch IS 'Puts two smaller batches in the place of one. For Ferry itself.';
+COMMENT ON FUNCTION ferry_internal.split_batch IS 'Puts two smaller batches in the place of one. For Ferry itself.';

@@ -112,7 +112,7 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => R
       all === null ? COMPONENT_IDS : ALL,
       all === null
         ? 'the row names neither all nor components; with --all such rows get all components'
-        : 'the row is not for all components, and names none',
+        : 'the row is not for all components, and does not name any',
     )
   }
 

@@ -119,7 +119,7 @@ function headerIn(
   }
   if (columns.some(column => isEmailValid(column))) {
     throw new FileRefused(
-      `The first line of ${name} holds somebody's address: the file has no header.`,
+      `The first line of ${name} contains an address: the file has no header.`,
       "Put the names of its columns above it: (echo 'email'; cat FILE) | ferry import - …",
     )
   }

@@ -1,8 +1,7 @@
-import { fieldAt, fieldsFor, type QuoteFault, scanRecord } from './csv-record.ts'
-import { type Damage, LONGEST_LINE } from './lines.ts'
-import { openLoneQuoteTest } from './lone-quote.ts'
-import { DAMAGE_IN_WORDS, type Reader, type Sink } from './reader.ts'
-import { openClosingLineSearch, opensInside } from './written-on.ts'
+import { type Fields, fieldAt, fieldsFor, type QuoteFault, scanRecord } from './csv-record.ts'
+import { type Block, DAMAGE_IN_WORDS, type Damage, LONGEST_LINE, type Reader, type Sink } from './lines.ts'
+import { type LoneQuoteTest, openLoneQuoteTest } from './lone-quote.ts'
+import { type ClosingLine, openClosingLineSearch, opensInside } from './written-on.ts'
 
 export type Delimiter = ',' | ';' | '\t'
 
@@ -19,13 +18,23 @@ type CsvDamage = QuoteFault | 'too long' | 'lone'
 const CSV_DAMAGE_IN_WORDS: Readonly<Record<CsvDamage, string>> = {
   open: 'a quote is opened on this line and never closed',
   'too long': `a quote is opened on this line and not closed within ${LONGEST_LINE} characters`,
-  lone: 'a quote is opened on this line, and what it would enclose with the lines below are rows',
-  'quote in a field': 'a quote stands inside a field that does not begin with one',
+  lone: 'a quote is opened on this line and not closed before the rows below',
+  'quote in a field': 'a field that does not begin with a quote contains one',
   'text after a quote': 'text follows a closing quote',
 }
 
 const LF = 10
 const CR = 13
+
+/** A record that was scanned. */
+type CsvRecord = {
+  /** Where its first line ends, and where it does. */
+  readonly firstEnd: number
+  readonly end: number
+  /** What is wrong with its quotes, or with its length. */
+  readonly trouble: CsvDamage | null
+  readonly endsInFault: boolean
+}
 
 /**
  * Reads the records of a CSV out of its blocks, from line `firstLine` on.
@@ -34,126 +43,171 @@ const CR = 13
  * become a recipient because it looks like a row. But if the lines that its quote encloses are rows, it is a lone quote: then
  * only the line of the quote is damaged, and reading continues at the next line.
  */
-export function openCsvReader(shape: CsvShape, firstLine: number, sink: Sink): Reader {
-  const { width, columns } = shape
-  const delimiter = shape.delimiter.charCodeAt(0)
-  const fields = fieldsFor(width)
-  const values: (string | undefined)[] = columns.map(() => undefined)
-  const isLoneQuote = openLoneQuoteTest({ delimiter, width, columns }, row => sink.faultOf(row))
-  const closingLine = openClosingLineSearch(delimiter)
-  let line = firstLine
+export class CsvReader implements Reader {
+  readonly #shape: CsvShape
+  readonly #sink: Sink
+  readonly #delimiter: number
+  readonly #fields: Fields
+  readonly #values: (string | undefined)[]
+  readonly #isLoneQuote: LoneQuoteTest
+  readonly #closingLine: ClosingLine
+  /** The line of the next record. */
+  #line: number
   /** How much of the file is before the text that is read now. */
-  let offset = 0
+  #offset = 0
   /** A record that began in the last block and did not end there. */
-  let open = ''
+  #open = ''
   /** By the number of the line. */
-  let damaged: ReadonlyMap<number, Damage> = new Map()
+  #damaged: ReadonlyMap<number, Damage> = new Map()
 
-  /** Passes the record at `at` to the sink. Returns where the next one begins; null if more must be read first. */
-  function take(text: string, at: number, isLast: boolean): number | null {
-    const fault = scanRecord(text, at, delimiter, fields)
-    if (fault === 'open' && !isLast && text.length - at <= LONGEST_LINE) return null
-    const firstEnd = fault === null && !fields.quoted ? fields.end : lineEnd(text, at)
-    let end = fault === null ? fields.end : lineEnd(text, fields.end)
-    let trouble: CsvDamage | null = fault
-    const mayGoOn =
-      fault === 'text after a quote' || (fault === 'quote in a field' && opensInside(text, fields.end))
-    if (mayGoOn && !isLast && text.length - at <= LONGEST_LINE) return null
-    const faultEnd = end
-    if (mayGoOn) end = writtenOnTo(text, at, end)
-    if (end > firstEnd && end - at > LONGEST_LINE) {
-      trouble = 'too long'
-      end = Math.max(firstEnd, text.lastIndexOf('\n', at + LONGEST_LINE - 1) + 1)
-    }
-    const lines = end === firstEnd ? 1 : linesIn(text, at, end)
-    let damage = damagedIn(lines)
-    if (trouble === null && fields.count === width) loadValues(text)
-    const isSound = trouble === null && damage === undefined && fields.count === width
-    const wrong = lines > 1 && isSound ? sink.faultOf(values) : null
-    if (lines > 1 && (!isSound || wrong !== null)) {
-      const enclosed = {
-        text: text.slice(firstEnd, end),
-        firstLine: line + 1,
-        isNote: trouble === null && (wrong === null || !String(values[wrong]).includes('\n')),
-        endsInFault: trouble !== null && trouble === fault && fault !== 'open' && end === faultEnd,
-      }
-      if (isLoneQuote(enclosed, damaged)) {
-        damage = damaged.get(line)
-        leaveDamaged(damage ?? 'lone', withoutNewline(text, at, firstEnd))
-        line++
-        return firstEnd
-      }
-    }
-    const raw = withoutNewline(text, at, end)
-    if (isSound) sink.row(line, values, raw)
-    else leaveDamaged(damage ?? trouble, raw)
-    line += lines
-    return end
+  constructor(shape: CsvShape, firstLine: number, sink: Sink) {
+    const { width, columns } = shape
+    const delimiter = shape.delimiter.charCodeAt(0)
+    this.#shape = shape
+    this.#sink = sink
+    this.#delimiter = delimiter
+    this.#fields = fieldsFor(width)
+    this.#values = columns.map(() => undefined)
+    this.#isLoneQuote = openLoneQuoteTest({ delimiter, width, columns }, row => sink.faultOf(row))
+    this.#closingLine = openClosingLineSearch(delimiter)
+    this.#line = firstLine
   }
 
-  /** Where a record with bad quotes that began at `from` ends: after `at` if lines below close it and are not rows. */
-  function writtenOnTo(text: string, from: number, at: number): number {
-    let end = at
-    for (;;) {
-      const next = closingLine({ text, at: end, offset, from })
-      if (next === null) return end
-      const between = {
-        text: text.slice(end, next),
-        firstLine: line + linesIn(text, from, end),
-        isNote: false,
-        endsInFault: false,
-      }
-      if (isLoneQuote(between, damaged)) return end
-      end = next
-    }
-  }
-
-  function loadValues(text: string): void {
-    for (let n = 0; n < values.length; n++) {
-      const column = columns[n] ?? -1
-      if (column !== -1) values[n] = fieldAt(text, fields, column)
-    }
-  }
-
-  function damagedIn(lines: number): Damage | undefined {
-    if (damaged.size === 0) return undefined
-    for (let n = line; n < line + lines; n++) if (damaged.has(n)) return damaged.get(n)
-    return undefined
-  }
-
-  /** `what` is null if only the number of fields is wrong. */
-  function leaveDamaged(what: Damage | CsvDamage | null, raw: string): void {
-    if (what === null) {
-      const message = `the line has ${fields.count} fields, the header has ${width}`
-      sink.damaged(line, 'number of fields', message, raw)
-    } else if (what in CSV_DAMAGE_IN_WORDS) {
-      sink.damaged(line, 'quotes', CSV_DAMAGE_IN_WORDS[what as CsvDamage], raw)
-    } else {
-      sink.damaged(line, what, DAMAGE_IN_WORDS[what as Damage], raw)
-    }
-  }
-
-  return block => {
+  read(block: Block): void {
+    const open = this.#open
     const text = open + block.text
-    damaged = shifted(block.damaged, line + linesIn(open, 0, open.length), open === '' ? new Map() : damaged)
-    open = ''
+    const before = open === '' ? new Map() : this.#damaged
+    this.#damaged = shifted(block.damaged, this.#line + linesIn(open, 0, open.length), before)
+    this.#open = ''
     for (let at = 0; at < text.length; ) {
       const empty = emptyLineAt(text, at)
       if (empty > 0) {
         at += empty
-        line++
+        this.#line++
         continue
       }
-      const next = take(text, at, block.last)
+      const next = this.#take(text, at, block.last)
       if (next === null) {
-        open = text.slice(at)
-        offset += at
+        this.#open = text.slice(at)
+        this.#offset += at
         return
       }
       at = next
     }
-    offset += text.length
+    this.#offset += text.length
   }
+
+  /** Passes the record at `at` to the sink. Returns where the next one begins; null if more must be read first. */
+  #take(text: string, at: number, isLast: boolean): number | null {
+    const fields = this.#fields
+    const record = this.#scan(text, at, isLast)
+    if (record === null) return null
+    const { firstEnd, end, trouble } = record
+    const lines = end === firstEnd ? 1 : linesIn(text, at, end)
+    const damage = this.#damagedIn(lines)
+    const hasValues = trouble === null && fields.count === this.#shape.width
+    if (hasValues) this.#loadValues(text)
+    const isSound = hasValues && damage === undefined
+    if (lines > 1 && this.#beginsWithLoneQuote(text, record, isSound)) {
+      this.#leave(this.#damaged.get(this.#line) ?? 'lone', withoutNewline(text, at, firstEnd))
+      this.#line++
+      return firstEnd
+    }
+    const raw = withoutNewline(text, at, end)
+    if (isSound) this.#sink.row(this.#line, this.#values, raw)
+    else this.#leave(damage ?? trouble, raw)
+    this.#line += lines
+    return end
+  }
+
+  /** Returns null if more must be read to know where the record ends. */
+  #scan(text: string, at: number, isLast: boolean): CsvRecord | null {
+    const fields = this.#fields
+    const fault = scanRecord(text, at, this.#delimiter, fields)
+    if (fault === null) {
+      const firstEnd = fields.quoted ? lineEnd(text, at) : fields.end
+      return cutOff(text, at, { firstEnd, end: fields.end, trouble: null, endsInFault: false })
+    }
+    const mayWait = !isLast && text.length - at <= LONGEST_LINE
+    if (fault === 'open' && mayWait) return null
+    const mayGoOn =
+      fault === 'text after a quote' || (fault === 'quote in a field' && opensInside(text, fields.end))
+    if (mayGoOn && mayWait) return null
+    const faultEnd = lineEnd(text, fields.end)
+    const end = mayGoOn ? this.#writtenOnTo(text, at, faultEnd) : faultEnd
+    const endsInFault = fault !== 'open' && end === faultEnd
+    return cutOff(text, at, { firstEnd: lineEnd(text, at), end, trouble: fault, endsInFault })
+  }
+
+  /** Where a record with bad quotes that began at `from` ends: after `at` if lines below close it and are not rows. */
+  #writtenOnTo(text: string, from: number, at: number): number {
+    let end = at
+    for (;;) {
+      const next = this.#closingLine({ text, at: end, offset: this.#offset, from })
+      if (next === null) return end
+      const between = {
+        text: text.slice(end, next),
+        firstLine: this.#line + linesIn(text, from, end),
+        isNote: false,
+        endsInFault: false,
+      }
+      if (this.#isLoneQuote(between, this.#damaged)) return end
+      end = next
+    }
+  }
+
+  /** Whether a record of several lines is a line with a lone quote, and rows. */
+  #beginsWithLoneQuote(
+    text: string,
+    { firstEnd, end, trouble, endsInFault }: CsvRecord,
+    isSound: boolean,
+  ): boolean {
+    const wrong = isSound ? this.#sink.faultOf(this.#values) : null
+    if (isSound && wrong === null) return false
+    const enclosed = {
+      text: text.slice(firstEnd, end),
+      firstLine: this.#line + 1,
+      isNote: trouble === null && (wrong === null || !String(this.#values[wrong]).includes('\n')),
+      endsInFault,
+    }
+    return this.#isLoneQuote(enclosed, this.#damaged)
+  }
+
+  #loadValues(text: string): void {
+    const values = this.#values
+    for (let n = 0; n < values.length; n++) {
+      const column = this.#shape.columns[n] ?? -1
+      if (column !== -1) values[n] = fieldAt(text, this.#fields, column)
+    }
+  }
+
+  #damagedIn(lines: number): Damage | undefined {
+    if (this.#damaged.size === 0) return undefined
+    for (let n = this.#line; n < this.#line + lines; n++) {
+      if (this.#damaged.has(n)) return this.#damaged.get(n)
+    }
+    return undefined
+  }
+
+  /** `what` is null if only the number of fields is wrong. */
+  #leave(what: Damage | CsvDamage | null, raw: string): void {
+    if (what === null) {
+      const message = `the line has ${this.#fields.count} fields, the header has ${this.#shape.width}`
+      this.#sink.damaged(this.#line, 'number of fields', message, raw)
+    } else if (what in CSV_DAMAGE_IN_WORDS) {
+      this.#sink.damaged(this.#line, 'quotes', CSV_DAMAGE_IN_WORDS[what as CsvDamage], raw)
+    } else {
+      this.#sink.damaged(this.#line, what, DAMAGE_IN_WORDS[what as Damage], raw)
+    }
+  }
+}
+
+/** A record of several lines that is longer than a line may be is damaged, and ends with the last line that fits. */
+function cutOff(text: string, at: number, record: CsvRecord): CsvRecord {
+  const { firstEnd, end } = record
+  if (end <= firstEnd || end - at <= LONGEST_LINE) return record
+  const fitting = text.lastIndexOf('\n', at + LONGEST_LINE - 1) + 1
+  return { firstEnd, end: Math.max(firstEnd, fitting), trouble: 'too long', endsInFault: false }
 }
 
 /** The damaged lines of a block by their numbers, added to those known `before`. */

@@ -50,7 +50,7 @@ export function fieldsOf(preset: Preset | null, map: Readonly<Record<string, str
     if (fields.some(field => field.name === name)) continue
     const names = fields.map(field => field.name)
     throw new FileRefused(
-      `There is no field ${name} to map a column to; did you mean ${closest(name, names)}?`,
+      `--map: unknown field ${name}; did you mean ${closest(name, names)}?`,
       `The fields are ${names.join(', ')}.`,
     )
   }
@@ -94,7 +94,7 @@ export function columnMissing(header: readonly string[], field: Field): FileRefu
   const [only = ''] = header.length === 1 ? header : []
   if (only.includes('|')) {
     return new FileRefused(
-      `No column of the file is the ${field.name}: they seem to be separated by |.`,
+      `The file has no column for the ${field.name}: they seem to be separated by |.`,
       'Export it again, or convert it: Ferry reads columns separated by comma, semicolon or tab.',
     )
   }
@@ -114,12 +114,12 @@ export function columnMissing(header: readonly string[], field: Field): FileRefu
   }
   const near = header.find(column => wanted.includes(nameOf(column))) ?? nearest(header, field)
   return new FileRefused(
-    `No column of the file is the ${field.name}; its columns are ${shown}.`,
-    `Say which one is: --map ${field.name}=${quotedForShell(near)}`,
+    `The file has no column for the ${field.name}; its columns are ${shown}.`,
+    `Name the column: --map ${field.name}=${quotedForShell(near)}`,
   )
 }
 
-/** So many columns are named in a message. */
+/** How many columns a message names. */
 const COLUMNS_NAMED = 20
 
 function listed(header: readonly string[]): string {
@@ -142,7 +142,7 @@ export function nameOf(column: string): string {
 /** A longer name of a column is cut off in messages. */
 const MAX_NAME = 60
 
-/** A header that is none may hold somebody's address, in whatever spelling. */
+/** What looks like a header may contain somebody's address, in whatever spelling. */
 export function shownColumn(column: string | undefined): string {
   if (!column?.trim()) return '(no name)'
   return holdsAddress(column) ? '(an address)' : firstOf(inOneLine(column), MAX_NAME)

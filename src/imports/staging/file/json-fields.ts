@@ -9,7 +9,7 @@ export type JsonFields = {
   readonly unused: Set<string>
 }
 
-/** Keys may differ from row to row: what they mean is remembered for so many of them. */
+/** Keys may differ from row to row: the meaning of this many is remembered. */
 const MAX_REMEMBERED = 1000
 
 /**

@@ -1,6 +1,5 @@
 import { fieldAt, fieldsFor, scanRecord } from './csv-record.ts'
-import type { Damage } from './lines.ts'
-import type { Sink } from './reader.ts'
+import type { Damage, Sink } from './lines.ts'
 
 /** How many rows in a row no cell contains by chance: a cell that is read, and a note. */
 const ROWS_IN_A_CELL = 3
@@ -17,6 +16,9 @@ export type Enclosed = {
   readonly endsInFault: boolean
 }
 
+/** `damaged`: by the number of the line. */
+export type LoneQuoteTest = (enclosed: Enclosed, damaged: ReadonlyMap<number, Damage>) => boolean
+
 /**
  * Returns a test of a quote that encloses several lines: is it a lone quote, after which rows follow? It is if at least three
  * of four enclosed lines are complete rows without a fault. Otherwise the enclosed lines are the text of a cell.
@@ -24,7 +26,7 @@ export type Enclosed = {
 export function openLoneQuoteTest(
   { delimiter, width, columns }: { delimiter: number; width: number; columns: readonly number[] },
   faultOf: Sink['faultOf'],
-): (enclosed: Enclosed, damaged: ReadonlyMap<number, Damage>) => boolean {
+): LoneQuoteTest {
   const fields = fieldsFor(width)
 
   function isRow(line: string): boolean {

@@ -1,31 +1,45 @@
 import { parseLossless } from '#src/platform/lossless-json.ts'
-import { DAMAGE_IN_WORDS, type Reader, type Sink } from './reader.ts'
+import { type Block, DAMAGE_IN_WORDS, type Reader, type Sink } from './lines.ts'
 
-/** Reads one JSON object a line. `valuesOf` returns the fields asked for from it. */
-export function openNdjsonReader(
-  valuesOf: (row: Readonly<Record<string, unknown>>) => readonly unknown[],
-  sink: Sink,
-): Reader {
-  let line = 0
-  return block => {
-    const { text, damaged } = block
-    const firstLine = line
+type ValuesOf = (row: Readonly<Record<string, unknown>>) => readonly unknown[]
+
+/** Reads one JSON object per line. `valuesOf` returns the requested fields of it. */
+export class NdjsonReader implements Reader {
+  readonly #valuesOf: ValuesOf
+  readonly #sink: Sink
+  #line = 0
+  #rows = 0
+
+  constructor(valuesOf: ValuesOf, sink: Sink) {
+    this.#valuesOf = valuesOf
+    this.#sink = sink
+  }
+
+  /** How many rows it has read. */
+  get rows(): number {
+    return this.#rows
+  }
+
+  read({ text, damaged }: Block): void {
+    const firstLine = this.#line
     for (let at = 0; at < text.length; ) {
       const newline = text.indexOf('\n', at)
       const end = newline === -1 ? text.length : newline
       const raw = text.slice(at, text.charCodeAt(end - 1) === CR ? end - 1 : end)
       at = end + 1
-      line++
-      const damage = damaged.get(line - 1 - firstLine)
-      if (damage) sink.damaged(line, damage, DAMAGE_IN_WORDS[damage], raw)
-      else if (raw.trim() !== '') takeLine(line, raw)
+      this.#line++
+      const damage = damaged.get(this.#line - 1 - firstLine)
+      if (damage) this.#sink.damaged(this.#line, damage, DAMAGE_IN_WORDS[damage], raw)
+      else if (raw.trim() !== '') this.#take(raw)
     }
   }
 
-  function takeLine(at: number, raw: string): void {
+  #take(raw: string): void {
     const row = objectIn(raw)
-    if (row) sink.row(at, valuesOf(row), raw)
-    else sink.damaged(at, 'not JSON', 'the line is not one JSON object', raw)
+    if (row) {
+      this.#rows++
+      this.#sink.row(this.#line, this.#valuesOf(row), raw)
+    } else this.#sink.damaged(this.#line, 'not JSON', 'the line is not one JSON object', raw)
   }
 }
 

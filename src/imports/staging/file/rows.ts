@@ -1,7 +1,7 @@
 import { unescapeCell } from '#src/imports/reject-cells.ts'
 import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
-import { type Delimiter, openCsvReader } from './csv.ts'
+import { CsvReader, type Delimiter } from './csv.ts'
 import { readHeader } from './csv-header.ts'
 import {
   columnMissing,
@@ -12,9 +12,8 @@ import {
   REJECT_COLUMNS,
 } from './header.ts'
 import { openJsonFields } from './json-fields.ts'
-import { readBlocks } from './lines.ts'
-import { openNdjsonReader } from './ndjson.ts'
-import type { Reader, Sink } from './reader.ts'
+import { type Reader, readBlocks, type Sink } from './lines.ts'
+import { NdjsonReader } from './ndjson.ts'
 import { HEAD, sniffFormat } from './sniff.ts'
 import { type FileSource, peek } from './source.ts'
 
@@ -82,9 +81,9 @@ async function openCsv(
     async readRows(sink, between) {
       const into = rejectColumns > 0 ? unescaping(sink) : sink
       const csv = { delimiter, width: columns.length, columns: found }
-      const read = openCsvReader(csv, header.firstLine, into)
-      read(header.rest)
-      await readAll(blocks, read, between)
+      const reader = new CsvReader(csv, header.firstLine, into)
+      reader.read(header.rest)
+      await readAll(blocks, reader, between)
     },
   }
 }
@@ -96,7 +95,6 @@ async function openNdjson(
   preset: Preset | null,
 ): Promise<OpenFile> {
   const json = openJsonFields(fields, preset?.inside)
-  let rows = 0
   return {
     shape: () => ({
       format: 'ndjson',
@@ -107,26 +105,20 @@ async function openNdjson(
     }),
     columnOf: field => json.keys[field] ?? null,
     async readRows(sink, between) {
-      const counting: Sink = {
-        ...sink,
-        row(...row) {
-          rows++
-          sink.row(...row)
-        },
-      }
-      await readAll(blocks, openNdjsonReader(json.valuesOf, counting), between)
+      const reader = new NdjsonReader(json.valuesOf, sink)
+      await readAll(blocks, reader, between)
       const missing = fields.find((field, n) => field.required && json.keys[n] === undefined)
-      if (missing && rows > 0) throw columnMissing([...json.unused], missing)
-      if (rows === 0)
+      if (missing && reader.rows > 0) throw columnMissing([...json.unused], missing)
+      if (reader.rows === 0)
         throw new FileRefused(`No line of ${source.name} is a JSON object.`, 'Write one JSON object a line.')
     },
   }
 }
 
-export async function readAll(blocks: Blocks, read: Reader, between: () => Promise<void>): Promise<void> {
+export async function readAll(blocks: Blocks, reader: Reader, between: () => Promise<void>): Promise<void> {
   await between()
   for await (const block of blocks) {
-    read(block)
+    reader.read(block)
     await between()
   }
 }
@@ -153,8 +145,8 @@ function unescaping(sink: Sink): Sink {
   const plain = (values: readonly unknown[]) =>
     values.map(value => (typeof value === 'string' ? unescapeCell(value) : value))
   return {
-    ...sink,
     row: (line, values, raw) => sink.row(line, plain(values), raw),
     faultOf: values => sink.faultOf(plain(values)),
+    damaged: (...record) => sink.damaged(...record),
   }
 }

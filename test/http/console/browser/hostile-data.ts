@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { Page } from 'playwright-core'
 import { wireJson } from '#src/sandbox/json.ts'
-import { pauseSchedules } from '#src/schedules/pauses.ts'
+import { pauseSchedules } from '#src/schedules/control.ts'
 import { letTimePass } from '#test/support/let-time-pass.ts'
 import { accepted, naming, refused, sendBatches } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'

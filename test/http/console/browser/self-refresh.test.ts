@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { savePromises } from '#src/reports/promises.ts'
-import { PROMISE } from '#test/support/promise.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { openConsoleHarness, SIGNED_IN } from '../console-harness.ts'
 import { hasChromium, IN_A_BROWSER, openChromium, openVisit } from './chromium.ts'
@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
     await using opened = new AsyncDisposableStack()
     const harness = opened.use(await openConsoleHarness())
     const pool = harness.ferry.pool
-    await savePromises(pool, [{ ...PROMISE, promiseMs: HOUR_MS }])
+    await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, targetMs: HOUR_MS }])
     await harness.sync()
     const { page, problems } = opened.use(await openVisit(browser, harness.http.address, SIGNED_IN))
     let asked = 0
@@ -190,7 +190,7 @@ describe.skipIf(!hasChromium)(`a page that fetches itself, ${IN_A_BROWSER}`, () 
     await using now = await openNow()
     now.harness.proxy.fallSilent()
     await now.page.reload()
-    expect(await now.main.innerText()).toContain('Postgres did not answer')
+    expect(await now.main.innerText()).toContain('Postgres could not answer')
     now.harness.proxy.recover()
     await expect.poll(now.textLater).toContain('fresh')
     expect(await now.page.title()).toBe('Now · Ferry')

@@ -35,7 +35,7 @@ test('a bar goes from its begin to its end, and is cut where the span ends', () 
 test('what has not ended goes on to the end of the span, and looks different', () => {
   const page = draw({ bars: [{ from: at(9), to: null }] })
   expect(bars(page)[0]).toEqual(['gantt-bar gantt-open', 'M900 5h100v12H900z'])
-  expect(page).toContain('has not ended</li>')
+  expect(page).toContain('still open</li>')
   expect(draw({})).not.toContain('has not ended')
 })
 

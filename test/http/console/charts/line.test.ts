@@ -6,7 +6,7 @@ const at = (minutes: number) => new Date(FROM + minutes * 60_000)
 const CHART: LineChart = {
   id: 'calls',
   title: 'Calls',
-  unit: 'calls a minute',
+  unit: 'calls per minute',
   span: { from: at(0), to: at(60) },
   timezone: 'Europe/Berlin',
   series: [{ name: 'list', points: [0, 20, 40, 60].map(n => ({ at: at(n), value: n / 2 })) }],
@@ -21,10 +21,10 @@ test('a line goes through its points, from the left end of the span to the right
 
 test('a chart names its unit and its zone, and says in words what can be seen', () => {
   const page = draw({ limit: { name: 'limit', value: 50 } })
-  expect(page).toContain('<figcaption>Calls <span class="quiet">(calls a minute)</span></figcaption>')
+  expect(page).toContain('<figcaption>Calls <span class="quiet">(calls per minute)</span></figcaption>')
   expect(page).toContain('role="img" aria-labelledby="calls-title"')
   expect(page).toContain(
-    '<title id="calls-title">Calls (calls a minute). list: last 30, highest 30. limit: 50.</title>',
+    '<title id="calls-title">Calls (calls per minute). list: last 30, highest 30. limit: 50.</title>',
   )
   expect(page).toContain('Times in Europe/Berlin.')
   expect(page).toContain('04:30</text>')

@@ -1,1 +1,0 @@
-CREATE INDEX "platform_calls_by_request" ON "ferry"."platform_calls" USING hash ("request_id") WHERE "ferry"."platform_calls"."request_id" is not null;

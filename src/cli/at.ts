@@ -1,0 +1,121 @@
+import type { Command } from 'commander'
+import { fieldsFrom, valueInWords } from '#src/inventory/history/differences.ts'
+import { counted } from '#src/model/counted.ts'
+import type { Around, AroundFilter, AroundRow } from '#src/reports/around.ts'
+import { expectAccount } from './accounts.ts'
+import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
+import { differencesOf } from './changes.ts'
+import { withFerry } from './command-context.ts'
+import { EXIT } from './exit.ts'
+import { noteHistoryStart } from './history-note.ts'
+import { duration, emphasised, instant, print, printAside, printJson, printTable } from './output.ts'
+
+type Options = {
+  around: number
+  account?: string
+  folder?: bigint
+  team?: string
+  match?: string
+  limit: number
+  json?: true
+}
+
+export function addAt(program: Command): void {
+  program
+    .command('at')
+    .description('what happened around a moment, what was firing, and which minutes are not known')
+    .argument('<time>', 'the moment: 2026-11-24T03:12Z, or how long ago: 2h', instantArgument)
+    .option('--around <duration>', 'how far before and after it', everyArgument, 3_600_000)
+    .option('--account <name>', 'only this account')
+    .option('--folder <id>', 'only the rules of this folder', oneFolderArgument)
+    .option('--team <name>', 'only the rules of this team')
+    .option('--match <words>', "only what has these words in its name or labels: an alert's name, a service")
+    .option('--limit <n>', 'how many of each', limitArgument, 200)
+    .option('--json', 'print one JSON object')
+    .action((at: Date, options: Options) =>
+      withFerry('read', async ferry => {
+        await expectAccount(ferry, options.account)
+        const { loadAround, kindInWords } = await import('#src/reports/around.ts')
+        const { around: spanMs, account, folder, team, match: words, limit, json } = options
+        const filter = { at, spanMs, account, folder, team, words }
+        const [from, until] = [at.getTime() - spanMs, at.getTime() + spanMs].map(ms => new Date(ms)) as [
+          Date,
+          Date,
+        ]
+        await noteHistoryStart(ferry.pool, from)
+        const found = await loadAround(ferry.pool, filter, limit)
+        if (json) printJson({ at, from, until, ...jsonOfAround(found) })
+        else printAround(filter, found, kindInWords)
+        return EXIT.done
+      }),
+    )
+}
+
+function jsonOfAround({ rows, firing, isCut }: Around) {
+  const events = rows.map(row => ({ ...row, before: fieldsFrom(row.before), after: fieldsFrom(row.after) }))
+  return { events, firing, isCut }
+}
+
+function printAround(
+  { at, spanMs }: AroundFilter,
+  { rows, firing, isCut }: Around,
+  kindInWords: (row: AroundRow) => string,
+) {
+  print(emphasised(`Firing at ${instant(at)}`))
+  printTable(
+    ['rule', 'for', 'since', 'until', 'team', 'state'],
+    firing.map(one => [
+      one.name,
+      duration(one.firedForMs),
+      one.began,
+      one.ended,
+      one.team,
+      [one.known ? 'firing' : 'not known', one.enabled ? '' : 'switched off'].filter(Boolean).join(', '),
+    ]),
+    'No rule.',
+  )
+  print(`\n${emphasised(`${duration(spanMs)} before and after, as observed`)}`)
+  printTable(
+    ['between', 'and', 'what', 'of', 'how', 'by'],
+    rows.map(row => [
+      clockOf(row.since, at),
+      clockOf(row.observedAt, at),
+      kindInWords(row),
+      subjectOf(row),
+      detailOf(row),
+      row.who,
+    ]),
+    'Nothing happened.',
+  )
+  const blind = rows.filter(({ kind }) => kind === 'blind')
+  if (blind.length > 0) {
+    printAside(
+      `ferry: nothing is known of ${counted(blind.length, 'stretch', 'stretches')} of that time. \`ferry report blind_spots\` says why.`,
+    )
+  }
+  if (isCut) printAside('ferry: there is more. A higher --limit, or --folder, --team and --match, show it.')
+}
+
+/** The instant, without the day if it is that of the moment. */
+function clockOf(one: Date | null, at: Date): string | null {
+  if (one === null) return null
+  const [day, time] = instant(one).split(' ') as [string, string]
+  return instant(at).startsWith(day) ? time : `${day} ${time}`
+}
+
+function subjectOf({ kind, name, id, inventory, account, before, after }: AroundRow): string {
+  if (inventory !== null && id === null) return `${inventory} of ${account}`
+  const tool = kind.startsWith('tool.') && (fieldsFrom(after) ?? fieldsFrom(before))?.tool
+  if (tool) return `${tool} of ${name ?? id}`
+  return kind === 'decision' || kind.startsWith('import.') ? `${name} (${id})` : (name ?? id ?? account)
+}
+
+function detailOf({ kind, before, after }: AroundRow): string {
+  const [old, now] = [fieldsFrom(before), fieldsFrom(after)]
+  if (kind.startsWith('tool.')) return `${old?.description ?? ''} → ${now?.description ?? ''}`
+  if (old !== null) return differencesOf(old, now)
+  return Object.entries(now ?? {})
+    .filter(([, value]) => value !== null)
+    .map(([field, value]) => `${field}: ${valueInWords(value)}`)
+    .join(', ')
+}

@@ -1,0 +1,172 @@
+import type { Pool } from 'pg'
+import { findInstallation } from '#src/db/installation.ts'
+import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
+import type { Ferry } from '#src/ferry.ts'
+import { isAnyImportActive } from '#src/imports/reporting/stuck.ts'
+import { counted } from '#src/model/counted.ts'
+import { countUndelivered, undeliveredInWords } from '#src/notify/list-events.ts'
+import { checkQueue } from '#src/queue/check.ts'
+import { QueueHasNoTables } from '#src/queue/refused.ts'
+import { explainLateness, type Freshness, isLate, loadFreshness } from '#src/reports/freshness.ts'
+import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
+import { duration, instant } from '../output.ts'
+import { loadSchedules } from '../schedules.ts'
+import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer } from './finding.ts'
+
+/** Yields the inventories that are older than their freshness target, with why. */
+export async function* inventoryFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGenerator<Finding> {
+  const known = await loadFreshness(pool)
+  const late = known.filter(isLate)
+  yield* late.map(lateFinding)
+  if (late.length > 0) return
+  const found =
+    known.length === 0
+      ? 'none has been read yet; `ferry sync all` reads them'
+      : 'none is older than its freshness target'
+  yield { check: 'inventories', status: 'ok', found }
+}
+
+/** The first reading may be under way, which is no failure unless its runs fail. */
+function lateFinding(freshness: Freshness): Finding {
+  const { account, inventory, state, whyLate, ageMs, promiseMs } = freshness
+  const isFirst = state === 'never' && whyLate !== 'failed' && whyLate !== 'partial'
+  const age =
+    ageMs === null
+      ? 'it has never been read completely'
+      : `it was read ${duration(Math.abs(ageMs))} ${ageMs < 0 ? 'in the future' : 'ago'}${promiseMs === null ? '' : `, and should be read every ${duration(promiseMs)}`}`
+  return {
+    check: 'inventories',
+    status: isFirst ? 'warn' : 'fail',
+    found: `account ${account}, ${inventory}: ${age}`,
+    whatToDo:
+      `${explainLateness(freshness) ?? ''} \`ferry sync ${inventory} --account ${account}\` reads it now.`.trim(),
+  }
+}
+
+/** Yields the schedules that are paused. They do not run until they are resumed. */
+export async function* scheduleFindings(ferry: Ferry): AsyncGenerator<Finding> {
+  const paused = (await loadSchedules(ferry)).filter(schedule => schedule.paused)
+  for (const { name, account } of paused) {
+    const isOfAll = account === EVERY_ACCOUNT
+    yield {
+      check: 'schedules',
+      status: 'warn',
+      found: `${name}${isOfAll ? '' : ` of account ${account}`} is paused`,
+      whatToDo:
+        `\`ferry schedules resume ${name}${isOfAll ? '' : ` --account ${account}`}\` runs it again; ` +
+        '`ferry audit --action pause` shows who paused it, and why.',
+    }
+  }
+  if (paused.length === 0) yield { check: 'schedules', status: 'ok', found: 'none is paused' }
+}
+
+const START = '`ferry up` or `ferry worker` starts one.'
+
+/** Listing more workers would not help. */
+const MAX_WORKERS = 20
+
+/** Yields the workers that went silent while work is due. */
+export async function* workerFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGenerator<Finding> {
+  const workers = await listWorkers(pool, MAX_WORKERS)
+  const alive = workers.filter(({ isAlive }) => isAlive)
+  const silent = workers.filter(({ isAlive }) => !isAlive)
+  const isDue = await isWorkDue(pool)
+  if (isDue) yield* silent.map(silentFinding)
+  if (alive.length > 0) {
+    const others = !isDue && silent.length > 0 ? `; ${counted(silent.length, 'other')} went silent today` : ''
+    yield { check: 'workers', status: 'ok', found: `${counted(alive.length, 'worker')} alive${others}` }
+  } else if (isDue) {
+    yield { check: 'workers', status: 'fail', found: 'work is due, but no worker is alive', whatToDo: START }
+  } else {
+    yield { check: 'workers', status: 'ok', found: `no worker is running, and no work is due; ${START}` }
+  }
+}
+
+function silentFinding({ host, pid, seenAt }: WorkerRow): Finding {
+  return {
+    check: 'workers',
+    status: 'warn',
+    found: `the worker on ${host}, process ${pid}, has been silent since ${instant(seenAt)}`,
+    whatToDo:
+      'Check its log: it may have crashed, be stuck, or be unable to reach the database. Other workers take over its work. ' +
+      'If it was stopped for good, this line disappears after a day.',
+  }
+}
+
+/** Whether an import waits to be sent, or an inventory is older than its freshness target. */
+async function isWorkDue(pool: Pool): Promise<boolean> {
+  if (await isAnyImportActive(pool)) return true
+  return (await loadFreshness(pool)).some(({ state }) => state === 'late')
+}
+
+/** Checks the queue's version and rules, its tables in Postgres, and that it accepts a job. Creates no tables. */
+export function checkQueueOf({ backend, pool }: Pick<Ferry, 'backend' | 'pool'>): Promise<Finding> {
+  const checked = async () =>
+    checkQueue({ ...backend, installation: (await findInstallation(pool))?.id ?? null })
+  return inTime(checked())
+}
+
+/** Checks Redis while the database, which holds the installation's id, cannot be reached. */
+export function checkRedisAlone(redisUrl: string): Promise<Finding> {
+  return inTime(checkQueue({ databaseUrl: '', redisUrl, installation: null }))
+}
+
+/** Resolves with what the check found, or that the queue did not answer in time; what the check does then is ignored. */
+async function inTime(check: Promise<string>): Promise<Finding> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(queueSilent()), ANSWER_WITHIN_MS)
+  check.catch(() => {})
+  try {
+    return { check: 'queue', status: 'ok', found: await Promise.race([check, promise]) }
+  } catch (error) {
+    return error instanceof QueueHasNoTables ? NO_TABLES : failed('queue')(error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function queueSilent(): NoAnswer {
+  return new NoAnswer(
+    'the queue',
+    'Check that Redis (REDIS_URL) runs and can be reached; without REDIS_URL the queue is in Postgres.',
+  )
+}
+
+/** Only a warning: no worker has created the tables yet. */
+const NO_TABLES: Finding = {
+  check: 'queue',
+  status: 'warn',
+  found: 'the queue is in Postgres and has no tables there yet',
+  whatToDo: '`ferry migrate` creates them, and so does `ferry up` or a `ferry worker` when it starts.',
+}
+
+/**
+ * Looks for messages that no receiver accepted. Null if there are none and no receiver is set here: the workers may have one.
+ */
+export async function checkNotifications({
+  pool,
+  config,
+}: Pick<Ferry, 'pool' | 'config'>): Promise<Finding | null> {
+  const { webhook, kinds } = config.notify
+  // A message that was never tried counts only if a receiver is set.
+  const found = undeliveredInWords(await countUndelivered(pool, webhook === null ? [] : kinds))
+  const check = 'notifications'
+  if (found !== null) {
+    return {
+      check,
+      status: 'warn',
+      found,
+      whatToDo: '`ferry notify list --undelivered` shows why; `ferry notify test` tries the receiver.',
+    }
+  }
+  if (webhook === null) return null
+  if (webhook.format === 'standard' && webhook.key === null) {
+    return {
+      check,
+      status: 'warn',
+      found: 'messages are sent, but not signed',
+      whatToDo: 'Set FERRY_WEBHOOK_SECRET, so that the receiver can verify that they come from Ferry.',
+    }
+  }
+  return { check, status: 'ok', found: 'every message was accepted' }
+}

@@ -1,0 +1,126 @@
+import { type Command, Option } from 'commander'
+import type { Pool } from 'pg'
+import {
+  type Asked,
+  type Cell,
+  type Filter,
+  type Filters,
+  isNarrowedBy,
+  type List,
+  type Order,
+} from '#src/db/list.ts'
+import { expectAccount } from './accounts.ts'
+import { instantArgument, limitArgument } from './arguments.ts'
+import { withFerry } from './command-context.ts'
+import { EXIT } from './exit.ts'
+import { cellText, fits, print, printAside, printJson, printTable } from './output.ts'
+
+/** What a command has beside its list. */
+export type Beside<Row, Of extends Filters, Name extends string> = {
+  /** What one row is called. */
+  readonly row: string
+  /** The columns that usually fit into 80 characters; absent: a table that is too wide is wrapped. */
+  readonly narrow?: readonly Name[]
+  /** Reads more of each row than the list does, for programs. */
+  load?(pool: Pool, filter: Asked<Of>, limit: number): Promise<readonly Row[]>
+  /** Prints a note for people beside the rows. */
+  note?(rows: readonly Row[]): Promise<void>
+}
+
+/** Adds the command `name` that prints a list: an option for each filter, a table, and JSON. */
+export function addList<Row extends object, Of extends Filters, By extends Order, Name extends string, More>(
+  parent: Command,
+  name: string,
+  description: string,
+  list: List<Row, Of, By, Name, More>,
+  { row, narrow, load, note }: Beside<Row, Of, Name>,
+): void {
+  const command = parent.command(name).description(description)
+  const options = Object.entries(list.filters).flatMap(([filter, declared]) => {
+    const option = optionOf(declared)
+    return option ? [[filter, option] as const] : []
+  })
+  for (const [, option] of options) command.addOption(option)
+  command
+    .option('--limit <n>', 'rows to show', limitArgument, 20)
+    .option('--json', `print one JSON object per ${row}`)
+    .action((given: Given) =>
+      withFerry('read', async ferry => {
+        if (typeof given.account === 'string') await expectAccount(ferry, given.account)
+        const filter = Object.fromEntries(
+          options.map(([filter, option]) => [filter, given[option.attributeName()]]),
+        ) as Asked<Of>
+        const { limit, json } = given
+        const rows = load
+          ? await load(ferry.pool, filter, limit)
+          : (await list.load(ferry.pool, { filter, after: null, limit })).rows
+        printRows(list, rows, {
+          json,
+          none: (isNarrowedBy(filter) && list.noneMatches) || list.none,
+          narrow: narrow && { row, names: narrow },
+        })
+        if (!json) await note?.(rows)
+        return EXIT.done
+      }),
+    )
+}
+
+type Given = Readonly<Record<string, unknown>> & { readonly limit: number; readonly json?: true }
+
+function optionOf(filter: Filter): Option | null {
+  if (!filter.option) return null
+  const option = new Option(...filter.option)
+  switch (filter.kind) {
+    case 'choice':
+      return option.choices(filter.values)
+    case 'instant':
+      return option.argParser(instantArgument)
+    default:
+      return option
+  }
+}
+
+type Printed<Row, Name extends string> = {
+  columns(row: Row): Readonly<Record<Name, Cell>>
+  json?(row: Row): object
+}
+
+/** Prints rows as JSON, or as a table: with the columns `narrow` if it is too wide, and `none` if it has no rows. */
+export function printRows<Row extends object, Name extends string>(
+  { columns, json: jsonOf = row => row }: Printed<Row, Name>,
+  rows: readonly Row[],
+  {
+    json,
+    none,
+    narrow,
+  }: {
+    readonly json?: true | undefined
+    readonly none: string
+    readonly narrow?: { readonly row: string; readonly names: readonly Name[] } | undefined
+  },
+): void {
+  if (json) {
+    for (const row of rows) printJson(jsonOf(row))
+    return
+  }
+  const cells = rows.map(columns)
+  const head = Object.keys(cells[0] ?? {}) as Name[]
+  const of = (names: readonly Name[]) => cells.map(row => names.map(name => row[name]))
+  const names = narrow && !fits(head, of(head)) ? narrow.names : head
+  printTable(names, of(names), none)
+  if (names !== head) printAside(`ferry: a wider terminal or --json shows more of each ${narrow?.row}`)
+}
+
+/** Prints the cells of one thing in one row, or in one column if the row is too wide. */
+export function printOne(cells: Readonly<Record<string, Cell>>): void {
+  const head = Object.keys(cells)
+  const row = Object.values(cells)
+  if (fits(head, [row])) {
+    printTable(head, [row], '')
+    return
+  }
+  const width = Math.max(...head.map(name => name.length))
+  for (const [name, cell] of Object.entries(cells)) {
+    print(`${name.padEnd(width)}  ${cellText(cell)}`.trimEnd())
+  }
+}

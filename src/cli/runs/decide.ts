@@ -1,0 +1,41 @@
+import type { Pool } from 'pg'
+import type { Ferry } from '#src/ferry.ts'
+import { approveRun, rejectRun } from '#src/inventory/holds/approve.ts'
+import { counted } from '#src/model/counted.ts'
+import { type ActOptions, actedBy } from '../acted-by.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { print, printJson } from '../output.ts'
+import { exitCodeOf, explainRun, printJsonRun, printRuns } from '../run-result.ts'
+import { findRun } from './show.ts'
+
+/** Removes what a held run would have removed and is still gone. */
+export async function approve(
+  ferry: Ferry,
+  id: bigint,
+  options: ActOptions & { json?: true },
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  await findRun(ferry.pool, id)
+  const result = await approveRun(ferry, id, actedBy(options), signal)
+  if (options.json) printJsonRun(result)
+  else printRuns([result])
+  explainRun(result)
+  return exitCodeOf(ferry.pool, result)
+}
+
+/** Ends the hold of a run: its rows are kept. */
+export async function reject(
+  pool: Pool,
+  id: bigint,
+  options: ActOptions & { json?: true },
+): Promise<ExitCode> {
+  await findRun(pool, id)
+  const kept = await rejectRun({ pool }, id, actedBy(options))
+  if (options.json) printJson({ run: id, outcome: 'rejected', kept })
+  else {
+    print(`The hold of run ${id} has ended: ${counted(kept, 'row')} stay as they were.`)
+    print('They are kept until the platform lists them again. If they turn out to be gone after all,')
+    print('`ferry sync` with --accept-removals removes them.')
+  }
+  return EXIT.done
+}

@@ -1,0 +1,40 @@
+import { ACTIONS } from '#src/model/act.ts'
+import type { ActRow } from './audit.ts'
+import { ACCOUNT, idAfter, list, partOf, sinceAndUntil } from './list.ts'
+
+/** What people did by hand, who and why, the newest first. */
+export const ACT_LIST = list({
+  caption: 'What people did by hand, the newest first',
+  filters: {
+    account: ACCOUNT,
+    actor: {
+      kind: 'text',
+      label: 'Who',
+      hint: 'the whole name',
+      option: ['--as <name>', 'only what this person did'],
+    },
+    action: {
+      kind: 'choice',
+      values: ACTIONS,
+      label: 'Did',
+      option: ['--action <action>', 'only this action'],
+    },
+    ...sinceAndUntil('only since: 24h, 7d or 2026-11-01'),
+  },
+  order: ['id'],
+  async load(pool, { filter, after, limit }) {
+    const { listActs } = await import('./audit.ts')
+    const acts = await listActs(pool, limit + 1, { ...filter, before: idAfter(after) })
+    return partOf(acts, limit, ({ act }) => [`${act}`])
+  },
+  columns: (row: ActRow) => ({
+    when: row.at,
+    who: row.actor,
+    did: row.action,
+    to: `${row.subjectKind} ${row.subject}`,
+    account: row.account,
+    because: row.because,
+  }),
+  none: 'No manual actions yet.',
+  noneMatches: 'Nothing matches.',
+})

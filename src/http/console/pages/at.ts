@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import { shortFields } from '#src/inventory/history/change-row.ts'
+import { fieldsFrom, valueInWords } from '#src/inventory/history/differences.ts'
+import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
+import { firstOf } from '#src/model/cut-text.ts'
+import { parseInstant } from '#src/model/instant.ts'
+import { type Around, type AroundRow, type FiringThen, kindInWords, loadAround } from '#src/reports/around.ts'
+import { type Html, html } from '../html.ts'
+import { href, type Page, parsedQuery } from '../page.ts'
+import { inventoryLink } from '../parts/changes.ts'
+import { differencesList, type Room } from '../parts/differences.ts'
+import { accountFilter, filters } from '../parts/filters.ts'
+import { runLink } from '../parts/runs.ts'
+import { type Column, table } from '../parts/table.ts'
+import { badge, duration, foreign, plainTime, type Tone, time } from '../parts/values.ts'
+
+/** A page shows so many rows of each table; the filters find the others. */
+const MAX_ROWS = 100
+const MAX_FIELDS = 8
+/** Of the name of a tool, and of what it says. */
+const MAX_CHARACTERS = 100
+
+const SPANS = { '15': '15 minutes', '60': 'one hour', '360': '6 hours', '1440': 'one day' } as const
+
+const Asked = z.object({
+  minutes: z.enum(Object.keys(SPANS) as (keyof typeof SPANS)[]).default('60'),
+  account: z.string().max(200).optional(),
+  folder: z
+    .string()
+    .refine(text => /^\d{1,20}$/.test(text), 'write the number of a folder')
+    .transform(BigInt)
+    .optional(),
+  team: z.string().max(200).optional(),
+  words: z.string().max(500).optional(),
+})
+
+/** What happened around an instant, what was firing at it, and what is not known of it. */
+export const at: Page = {
+  path: '/at/:instant',
+  section: 'changes',
+  access: 'read',
+  async render({ path, params, query, reader, target: { accounts, timezone } }) {
+    const instant = parseInstant(params.instant ?? '')
+    if (!instant) return null
+    const { minutes, ...narrowed } = parsedQuery(query, Asked)
+    const spanMs = Number(minutes) * 60_000
+    const from = new Date(instant.getTime() - spanMs)
+    const startsAt = await loadHistoryStart(reader)
+    const isKept = startsAt === null || from >= startsAt
+    const around = isKept
+      ? await loadAround(reader, { at: instant, spanMs, ...narrowed }, MAX_ROWS, shortFields)
+      : null
+    return {
+      title: `At ${instant
+        .toISOString()
+        .replace('T', ' ')
+        .replace(/\.?0*Z$/, 'Z')}`,
+      heading: html`At ${plainTime(instant, timezone)}`,
+      body: html`<p>What was observed ${SPANS[minutes]} before and after. ${stepLink(query, instant, -spanMs, '← earlier')} ${stepLink(query, instant, spanMs, 'later →')}</p>
+${filters(path, query, [
+  { name: 'minutes', label: 'Before and after', kind: 'choice', choices: SPANS, any: SPANS['60'] },
+  accountFilter(accounts, query),
+  { name: 'folder', label: 'Folder (of rules)', kind: 'text', hint: 'its number' },
+  { name: 'team', label: 'Team (of rules)', kind: 'text' },
+  { name: 'words', label: 'Words', kind: 'text', hint: "an alert's name, a service" },
+])}
+${around ? body(around, instant, timezone) : html`<p class="notice warn">The history starts at ${time(startsAt, timezone)}: what ended before was removed, as <code>FERRY_KEEP_VERSIONS</code> says.</p>`}`,
+    }
+  },
+}
+
+/** The same page of another instant. */
+function stepLink(query: URLSearchParams, instant: Date, byMs: number, words: string): Html {
+  const path = `/at/${new Date(instant.getTime() + byMs).toISOString()}`
+  return html`<a href="${href(path, Object.fromEntries(query))}">${words}</a>`
+}
+
+function body({ rows, firing, isCut }: Around, instant: Date, timezone: string): Html {
+  const blind = rows.filter(
+    ({ kind, since, observedAt }) => kind === 'blind' && covers(since, observedAt, instant),
+  )
+  return html`${blind.map(row => html`<p class="notice warn">Nothing is known of this moment: ${row.inventory} of account ${foreign(row.account)} were not read completely from ${time(row.since, timezone, 'ever')} to ${time(row.observedAt, timezone, 'now')}${errorOf(row)}.</p>`)}
+${table('Firing at that moment, the longest first', firingColumns(instant, timezone), firing, html`No rule that matches was firing.`)}
+${table('What happened, in the order in which it was observed', columns(timezone), rows, html`Nothing that matches happened. Every reading of that time found the same.`)}
+${isCut ? html`<p class="notice">There is more: only ${MAX_ROWS} rows of each are shown. A shorter time, a folder, a team or words show the others.</p>` : null}`
+}
+
+function covers(since: Date | null, until: Date | null, instant: Date): boolean {
+  return (since === null || since <= instant) && (until === null || until >= instant)
+}
+
+function errorOf({ after }: AroundRow): string {
+  const code = fieldsFrom(after)?.error_code
+  return code ? ` (${code})` : ''
+}
+
+function firingColumns(instant: Date, timezone: string): Column<FiringThen>[] {
+  return [
+    { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
+    {
+      head: 'For',
+      cell: ({ began, firedForMs }) =>
+        began > instant ? html`<span class="none">later</span>` : duration(firedForMs),
+    },
+    { head: 'Began', cell: ({ began }) => time(began, timezone) },
+    { head: 'Ended', cell: ({ ended }) => time(ended, timezone, 'still firing') },
+    { head: 'Team', cell: ({ team }) => foreign(team) },
+    {
+      head: 'State',
+      cell: ({ known, enabled }) =>
+        html`${known ? badge('bad', 'firing') : badge('quiet', 'not known')} ${enabled ? null : badge('warn', 'switched off')}`,
+    },
+  ]
+}
+
+function columns(timezone: string): Column<AroundRow>[] {
+  // Names take the rest of what a page may hold.
+  const room: Room = { left: 50_000 }
+  return [
+    {
+      head: 'Between',
+      cell: ({ since, kind }) => (isExact(kind) ? null : time(since, timezone, 'not known')),
+    },
+    {
+      head: 'And',
+      cell: ({ observedAt, runId }) =>
+        html`<span>${time(observedAt, timezone, 'now')}${runId === null ? null : html`<br><small>${runLink(runId, `run ${runId}`)}</small>`}</span>`,
+    },
+    { head: 'What', cell: row => badge(toneOf(row), kindInWords(row)) },
+    { head: 'Of', cell: subjectOf },
+    { head: 'Old to new', cell: row => detailOf(row, room) },
+    {
+      head: 'By',
+      cell: ({ who }) => (who === null ? null : html`<span class="person">${foreign(who)}</span>`),
+    },
+  ]
+}
+
+/** Ferry did it, or a person in Ferry: that is known to the instant. */
+function isExact(kind: AroundRow['kind']): boolean {
+  return kind === 'decision' || kind.startsWith('import.')
+}
+
+function toneOf({ kind, whileFiring }: AroundRow): Tone {
+  if (whileFiring && (kind === 'rule.disabled' || kind === 'rule.removed')) return 'bad'
+  if (kind === 'rule.fired' || kind === 'blind') return 'bad'
+  if (kind === 'rule.disabled' || kind === 'removals.held' || /\.(removed|returned)$/.test(kind))
+    return 'warn'
+  return kind === 'rule.cleared' || kind === 'rule.enabled' ? 'good' : 'quiet'
+}
+
+function subjectOf({ kind, inventory, account, id, name, before, after }: AroundRow): Html {
+  if (inventory === null) {
+    const what = kind === 'decision' ? foreign(name) : html`<a href="/imports/${id}">${foreign(name)}</a>`
+    return html`<span>${what}<br><small><bdi>${id}</bdi> in <bdi>${account}</bdi></small></span>`
+  }
+  if (id === null) return html`${inventory} of <bdi>${account}</bdi>`
+  const link = inventoryLink({ resource: inventory, account, id, name })
+  if (!kind.startsWith('tool.')) return link
+  return html`${foreign(firstOf(`${(fieldsFrom(after) ?? fieldsFrom(before))?.tool ?? ''}`, MAX_CHARACTERS))} of ${link}`
+}
+
+function detailOf({ inventory, before, after }: AroundRow, room: Room): Html | null {
+  if (inventory !== null && before !== null)
+    return differencesList({ resource: inventory, before, after }, MAX_FIELDS, room)
+  const facts = Object.entries(fieldsFrom(after) ?? {})
+    .filter(([, value]) => value !== null)
+    .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : valueInWords(value)}`)
+  return facts.length === 0 ? null : foreign(firstOf(facts.join(', '), 2 * MAX_CHARACTERS))
+}

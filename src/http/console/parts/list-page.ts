@@ -1,0 +1,197 @@
+import { z } from 'zod'
+import {
+  type Asked,
+  type Cell,
+  type Filter,
+  type Filters,
+  isLasting,
+  isNarrowedBy,
+  type List,
+  type Order,
+  type OrderKind,
+  type Part,
+  type PlaceOf,
+} from '#src/db/list.ts'
+import { number } from '#src/model/counted.ts'
+import { RESOURCES } from '#src/model/resource.ts'
+import { type Html, type HtmlValue, html } from '../html.ts'
+import { BadQuery, type Page, type PageRequest, parsedQuery, type View } from '../page.ts'
+import { accountFilter, choicesOf, type Filter as Field, filters } from './filters.ts'
+import { instantIn, zoneOf } from './instants.ts'
+import { CursorId, CursorInstant, CursorText, PAGE_ROWS, pager, readCursor, writeCursor } from './paging.ts'
+import { type Column, table } from './table.ts'
+import { capital, duration, foreign, sentence, time } from './values.ts'
+
+/** What was asked for, and the rows that were found. */
+export type Found<Row, Of extends Filters, By extends Order> = Part<Row, PlaceOf<By>> & {
+  readonly filter: Asked<Of>
+  /** Whether rows were left out: by a filter, or on earlier pages. */
+  readonly isNarrowed: boolean
+}
+
+/** What a page has beside the list. */
+export type Beside<Row, Of extends Filters, Name extends string> = Pick<View, 'refreshEveryMs'> & {
+  /** A column of the list by its name, or one that only the page has. */
+  readonly columns: readonly (Name | Column<Row>)[]
+  readonly above?: HtmlValue
+  /** Between the filters and the table. */
+  readonly between?: HtmlValue
+  /** Between the table and the links to other pages. */
+  readonly below?: HtmlValue
+  /** Instead of the words of the list, where they need a link or say more. */
+  readonly empty?: Html | null
+  /** The accounts to choose from; absent: those that are configured. */
+  readonly accounts?: readonly string[]
+  /** The fields of the form; absent: every filter that has a label. */
+  readonly fields?: readonly (keyof Of & string)[]
+}
+
+type ListPage<Row, Of extends Filters, By extends Order, Name extends string, More> = Pick<
+  Page,
+  'path' | 'section'
+> & {
+  readonly title: string
+  /** The places there are in the list, if its order alone does not say that. */
+  readonly place?: z.ZodType<PlaceOf<By>>
+  /** Rows of a page, if it is not the usual number. */
+  readonly rows?: number
+  /** The list, which may depend on the settings. */
+  list(request: PageRequest): List<Row, Of, By, Name, More>
+  beside(
+    request: PageRequest,
+    found: Found<Row, Of, By> & More,
+  ): Beside<Row, Of, Name> | Promise<Beside<Row, Of, Name>>
+}
+
+/** Returns the page of a list: its filters as a form, its rows as a table, and the way to the next rows. */
+export function listPage<Row, Of extends Filters, By extends Order, Name extends string, More>(
+  page: ListPage<Row, Of, By, Name, More>,
+): Page {
+  const { path, section, title, rows: limit = PAGE_ROWS } = page
+  return {
+    path,
+    section,
+    access: 'read',
+    async render(request) {
+      const { query, reader, target } = request
+      const list = page.list(request)
+      const zone = hasInstants(list.filters) ? zoneOf(query, target.timezone) : target.timezone
+      const filter = filterIn(query, list.filters, zone)
+      const after = readCursor(query, page.place ?? placeIn(list.order))
+      const found = await list.load(reader, { filter, after, limit })
+      const { rows, next } = found
+      const isNarrowed = after !== null || isNarrowedBy(filter)
+      const beside = await page.beside(request, { ...found, filter, isNarrowed })
+      const { above, between, below, empty, accounts = target.accounts, refreshEveryMs } = beside
+      const fields = (beside.fields ?? Object.keys(list.filters)).flatMap(name =>
+        fieldOf(name, list.filters[name], accountFilter(accounts, query), zone),
+      )
+      return {
+        title,
+        ...(refreshEveryMs && { refreshEveryMs }),
+        body: html`${above}
+${fields.length > 0 ? filters(path, query, fields) : null}
+${between}
+${table(list.caption, columnsOf(list, beside.columns, rows, target.timezone), rows, empty ?? sentence((isNarrowed && list.noneMatches) || list.none))}
+${below}
+${pager(path, query, next && writeCursor(next))}`,
+      }
+    },
+  }
+}
+
+function hasInstants(of: Filters): boolean {
+  return Object.values(of).some(({ kind }) => kind === 'instant')
+}
+
+/** Parses what the query asks for. Throws `BadQuery`, also if `since` is later than `until`. */
+export function filterIn<Of extends Filters>(query: URLSearchParams, of: Of, zone: string): Asked<Of> {
+  // A list that nothing narrows does not look at its query.
+  if (Object.keys(of).length === 0) return {} as Asked<Of>
+  const shape = Object.entries(of).map(([name, filter]) => [name, valueIn(filter, zone).optional()])
+  const asked: Record<string, unknown> = parsedQuery(query, z.object(Object.fromEntries(shape)))
+  const { since, until } = asked
+  if (since instanceof Date && until instanceof Date && since > until) {
+    throw new BadQuery('The address is wrong: since: it is later than until. Swap the two.')
+  }
+  return asked as Asked<Of>
+}
+
+function valueIn(filter: Filter, zone: string): z.ZodType {
+  switch (filter.kind) {
+    case 'instant':
+      return instantIn(zone)
+    case 'id': {
+      const { of, max } = filter
+      const isId = (text: string) => /^\d{1,20}$/.test(text) && (max === undefined || BigInt(text) <= max)
+      return z.string().refine(isId, `write the number of ${of}`).transform(BigInt)
+    }
+    case 'choice':
+      return filter.isOpen ? z.string().max(200) : z.enum(filter.values)
+    default:
+      return filter.max === undefined ? z.string() : z.string().max(filter.max)
+  }
+}
+
+/** The field of a filter; none if it has no label. */
+function fieldOf(name: string, filter: Filter | undefined, account: Field, zone: string): Field[] {
+  if (filter?.label === undefined) return []
+  const { label } = filter
+  switch (filter.kind) {
+    case 'account':
+      return [account]
+    case 'instant':
+      return [{ name, label, kind: 'datetime-local', zone }]
+    case 'choice':
+      return [
+        { name, label, kind: 'choice', choices: filter.words ?? choicesOf(filter.values), any: filter.any },
+      ]
+    default:
+      return [{ name, label, kind: 'text', hint: filter.hint }]
+  }
+}
+
+const PLACES: Readonly<Record<OrderKind, z.ZodType>> = {
+  id: CursorId,
+  number: z.string().regex(/^-?\d{1,20}$/),
+  text: CursorText,
+  resource: z.enum(RESOURCES),
+  instant: CursorInstant,
+  'instant or null': CursorInstant.nullable(),
+  count: z.int().min(0).max(2_147_483_647),
+}
+
+/** A place in a list of this order, as an address has it. */
+function placeIn<By extends Order>(order: By): z.ZodType<PlaceOf<By>> {
+  const kinds = order.map(kind => PLACES[kind])
+  return z.tuple(kinds as [z.ZodType, ...z.ZodType[]]) as z.ZodType as z.ZodType<PlaceOf<By>>
+}
+
+/** The columns of the list that are named, and those of the page. */
+export function columnsOf<Row, Name extends string>(
+  { columns }: { columns(row: Row): Readonly<Record<Name, Cell>> },
+  wanted: readonly (Name | Column<Row>)[],
+  rows: readonly Row[],
+  timezone: string,
+): Column<Row>[] {
+  const cells = new Map(rows.map(row => [row, columns(row)]))
+  return wanted.map(column => {
+    if (typeof column !== 'string') return column
+    return {
+      head: capital(column),
+      isNumber: [...cells.values()].some(row => isNumber(row[column])),
+      cell: row => shown(cells.get(row)?.[column] ?? null, timezone),
+    }
+  })
+}
+
+function isNumber(cell: Cell): boolean {
+  return typeof cell === 'number' || typeof cell === 'bigint' || isLasting(cell)
+}
+
+function shown(cell: Cell, timezone: string): HtmlValue {
+  if (cell instanceof Date) return time(cell, timezone)
+  if (isLasting(cell)) return duration(cell.ms)
+  if (typeof cell === 'number') return number(cell)
+  return typeof cell === 'string' || cell === null ? foreign(cell) : `${cell}`
+}

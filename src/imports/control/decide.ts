@@ -1,0 +1,67 @@
+import type { Pool } from 'pg'
+import { inTransaction } from '#src/db/pool.ts'
+import { ImportRefuses } from '#src/imports/errors.ts'
+import { type ImportHappening, type LockedImport, lockForMove, moveImport } from '#src/imports/move-import.ts'
+import { nextSteps } from '#src/imports/next-steps.ts'
+import { PAUSED_BY_PERSON } from '#src/imports/sending/pause.ts'
+import type { ActedBy } from '#src/model/act.ts'
+import type { ImportStatus } from '#src/model/import.ts'
+import { stepsInWords } from '#src/model/next-step.ts'
+
+/*
+ * What a person decides about an import. Each decision is one transaction that locks the import's row, and is recorded with
+ * who made it. What is possible in which status is in `src/model/import-moves.ts`. Each returns the new status, and throws
+ * `ImportNotFound`, or `ImportRefuses` if the status does not allow it.
+ */
+
+/** Lets workers send a staged import; one without recipients is completed by it. */
+export function confirmImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
+  return decide(pool, id, { event: 'confirm', by })
+}
+
+/** Stops an import after the calls in flight. */
+export function pauseImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
+  return decide(pool, id, { event: 'pause', pause: PAUSED_BY_PERSON, by })
+}
+
+/** Queues a paused import again. Its failures, its back-off and the reason of its pause are forgotten. */
+export function resumeImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
+  return decide(pool, id, { event: 'resume', by })
+}
+
+/** Ends an import. Calls in flight still end and are counted; rows that were not sent stay pending. */
+export function cancelImport(pool: Pool, id: bigint, by: ActedBy): Promise<ImportStatus> {
+  return decide(pool, id, { event: 'cancel', by })
+}
+
+function decide(pool: Pool, id: bigint, happening: ImportHappening): Promise<ImportStatus> {
+  return inTransaction(pool, async client => {
+    const found = await lockForMove(client, id)
+    const { status, refused } = await moveImport(client, found, happening)
+    if (refused !== null) throw refusal(found, refused)
+    return status
+  })
+}
+
+/** The error for a decision that the import's status does not allow: why, and what can be done instead. */
+export function refusal(found: LockedImport, why: string): ImportRefuses {
+  return new ImportRefuses(`import ${found.id} is ${found.status}: ${why}. ${whatCanBeDone(found)}`)
+}
+
+function whatCanBeDone({ id, status, uncertain }: LockedImport): string {
+  const steps = stepsInWords(nextSteps({ id, status, uncertain, rejected: 0 }))
+  switch (status) {
+    case 'staging':
+      return `It waits to be confirmed. ${steps}`
+    case 'queued':
+    case 'running':
+      return `\`ferry imports pause ${id}\` pauses it, \`ferry imports cancel ${id}\` ends it.`
+    case 'paused':
+    case 'undecided':
+      return steps
+    case 'completed':
+      return `\`ferry imports show ${id}\` shows its outcome.`
+    case 'cancelled':
+      return `To send the others, import the file again: recipients that were sent are left out. If it has uncertain batches, decide about them first: \`ferry imports show ${id}\` says how.`
+  }
+}

@@ -1,0 +1,258 @@
+import { hash } from 'node:crypto'
+import type { SQL } from 'drizzle-orm'
+import type { Pool, PoolClient } from 'pg'
+import { recordActs } from '#src/db/audit.ts'
+import { alias, and, between, drizzleOf, eq, isNotNull, isNull, ne, not, sql } from '#src/db/drizzle.ts'
+import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
+import { inTransaction } from '#src/db/pool.ts'
+import { countOf } from '#src/db/rows.ts'
+import type { RunStep } from '#src/inventory/runs/ledger.ts'
+import { removalHolds as holds, syncRuns } from '#src/inventory/schema.ts'
+import { isCoveredBy, listedFoldersOf, ofInventory, Scope } from '#src/inventory/scope.ts'
+import type { HoldOutcome } from '#src/inventory/states.ts'
+import type { ActedBy } from '#src/model/act.ts'
+import { counted } from '#src/model/counted.ts'
+import type { EventKey } from '#src/model/event.ts'
+import type { Inventory } from '#src/model/resource.ts'
+
+/** Removals that wait for a person. An inventory has at most one open hold. */
+export type Hold = Inventory & {
+  /** The scope of the held run: an approval reads the same. */
+  readonly scope: Scope
+  readonly ids: readonly string[]
+  /** The last run that found its rows gone. */
+  readonly lastRun: bigint
+  /** Those of its rows that an earlier run, which was asked about, did not hold. */
+  readonly added: readonly string[]
+}
+
+/** Selects the open hold of an inventory. */
+const isOpenIn = (inventory: Inventory) => and(ofInventory(holds, inventory), isNull(holds.ended_at))
+
+/** Selects a `HeldSince`. */
+const HELD = { ids: holds.ids, sinceRuns: holds.since_runs, lastRun: holds.last_run }
+
+/** Joins a run with the open hold that it made or updated. */
+const IS_HOLD_OF_RUN = and(
+  eq(holds.account, syncRuns.account),
+  eq(holds.resource, syncRuns.resource),
+  isNull(holds.ended_at),
+  between(syncRuns.id, holds.opened_by_run, holds.last_run),
+)
+
+/**
+ * Opens a hold on the removal of `ids`, or updates the open one. An open hold made for other folders ends: the next run
+ * that lists those folders looks again at what it held.
+ */
+export async function holdRemovals(
+  client: PoolClient,
+  run: RunStep,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<void> {
+  const { account, resource, runId } = run
+  await closeHold(client, run, not(listedFoldersOf(scope)), { outcome: 'voided' })
+  const [open] = await drizzleOf(client).select(HELD).from(holds).where(isOpenIn(run))
+  const since = open ? sinceRunsOf(open) : new Map<string, bigint>()
+  const found = { last_run: runId, ids: [...ids], since_runs: ids.map(id => since.get(id) ?? runId) }
+  await drizzleOf(client)
+    .insert(holds)
+    .values({ account, resource, opened_by_run: runId, ...found })
+    .onConflictDoUpdate({
+      target: [holds.account, holds.resource],
+      targetWhere: sql`ended_at is null`,
+      set: found,
+    })
+  await raiseEvent(client, heldIn(run), { inventory: resource, run: `${runId}`, rows: ids.length })
+}
+
+/**
+ * Closes the open hold of an inventory if it satisfies the condition on itself and its last run. This alone ends a hold:
+ *
+ *     open ──► approved   a run removed its rows, since a person said so
+ *          ├─► rejected   a person said that they are not gone
+ *          └─► voided     a listing decided about them, or is to be asked again
+ */
+async function closeHold(
+  client: PoolClient,
+  inventory: Inventory,
+  which: SQL | undefined,
+  columns: { outcome: HoldOutcome; rejected_by?: string; rejected_ids?: SQL },
+): Promise<void> {
+  const ended = await drizzleOf(client)
+    .update(holds)
+    .set({ ended_at: sql`clock_timestamp()`, ...columns })
+    .from(syncRuns)
+    .where(and(isOpenIn(inventory), eq(syncRuns.id, holds.last_run), which))
+  if (countOf(ended) > 0) await resolveEvent(client, heldIn(inventory))
+}
+
+/** The event about the open hold of an inventory. */
+function heldIn({ account, resource }: Inventory): EventKey {
+  return { kind: 'removals.held', account, subject: resource }
+}
+
+/**
+ * Ends the open hold, if there is one and this scope covers its folders: a complete listing has decided about its rows.
+ * The key may have changed since; a run whose new key sees too little to decide does not call this.
+ */
+export function endHold(
+  client: PoolClient,
+  run: RunStep,
+  scope: Scope,
+  outcome: Exclude<HoldOutcome, 'rejected'>,
+): Promise<void> {
+  return closeHold(client, run, isCoveredBy(scope), { outcome })
+}
+
+/** The rows that are held are not those that a person decided about. */
+export class HoldChanged extends Error {
+  override readonly name = 'HoldChanged'
+}
+
+/** Names a set of held rows: another set has another name. */
+export function nameOfHeld(ids: readonly string[]): string {
+  return hash('sha256', ids.toSorted().join('\n'), 'base64url')
+}
+
+/**
+ * Throws `HoldChanged` if a person who decides about the hold of run `runId` has not looked at these rows: if it has rows
+ * that this run did not hold, or others than those `seen`, which is their name, undefined if nobody named them.
+ */
+export function expectHeld(
+  { ids, lastRun, added }: Pick<Hold, 'ids' | 'lastRun' | 'added'>,
+  runId: bigint,
+  seen: string | undefined,
+): void {
+  if (seen !== undefined && seen !== nameOfHeld(ids)) {
+    throw new HoldChanged(
+      `The rows that are held have changed since you looked at them: there are ${ids.length} now. Nothing was done; look again.`,
+    )
+  }
+  if (added.length === 0) return
+  throw new HoldChanged(
+    `Of the ${counted(ids.length, 'row')} held now, run ${runId} did not hold ${added.length}. Nothing was done. ` +
+      `\`ferry runs show ${lastRun}\` shows all of them; then decide with \`ferry runs approve ${lastRun}\` or \`ferry runs reject ${lastRun}\`.`,
+  )
+}
+
+/** The ids that a run holds, while its hold is open. */
+export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly string[]> {
+  const [hold] = await drizzleOf(pool)
+    .select({ ids: holds.ids })
+    .from(syncRuns)
+    .innerJoin(holds, IS_HOLD_OF_RUN)
+    .where(eq(syncRuns.id, runId))
+  return hold?.ids ?? []
+}
+
+/** The open hold that a held run made or updated, or null. */
+export async function loadOpenHold(pool: Pool, runId: bigint): Promise<Hold | null> {
+  const lastRun = alias(syncRuns, 'last_run')
+  const [hold] = await drizzleOf(pool)
+    .select({ account: holds.account, resource: holds.resource, scope: lastRun.scope, ...HELD })
+    .from(syncRuns)
+    .innerJoin(holds, IS_HOLD_OF_RUN)
+    .innerJoin(lastRun, eq(lastRun.id, holds.last_run))
+    .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
+  if (!hold) return null
+  const { sinceRuns, ...rest } = hold
+  return { ...rest, scope: Scope.parse(hold.scope), added: addedAfter(runId, hold) }
+}
+
+/** What was approved is not held any more: a person rejected it while the inventory was read. */
+export class HoldEnded extends Error {
+  override readonly name = 'HoldEnded'
+}
+
+/** Keeps everybody else from ending the hold of run `runId` until the transaction ends. Throws `HoldEnded` if it has ended. */
+export async function fenceWithHold(client: PoolClient, runId: bigint): Promise<void> {
+  const [hold] = await drizzleOf(client)
+    .select({ id: holds.id })
+    .from(syncRuns)
+    .innerJoin(holds, IS_HOLD_OF_RUN)
+    .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
+    .for('update')
+  if (!hold) throw new HoldEnded(`the hold of run ${runId} has ended`)
+}
+
+/**
+ * Ends the open hold that a held run made or updated: its rows are not gone, and are kept for as long as they stay
+ * absent. Replaces an earlier rejection. Returns how many rows the hold has, or null if there is no such hold. Throws
+ * `HoldChanged`.
+ */
+export function rejectHold(pool: Pool, runId: bigint, by: ActedBy, seen?: string): Promise<number | null> {
+  return inTransaction(pool, async client => {
+    const { id, account, resource, ids } = holds
+    const [hold] = await drizzleOf(client)
+      .select({ id, account, resource, ...HELD })
+      .from(syncRuns)
+      .innerJoin(holds, IS_HOLD_OF_RUN)
+      .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
+      .for('update')
+    if (!hold) return null
+    expectHeld({ ...hold, added: addedAfter(runId, hold) }, runId, seen)
+    await drizzleOf(client)
+      .update(holds)
+      .set({ rejected_ids: null })
+      .where(and(ofInventory(holds, hold), isNotNull(holds.rejected_ids), ne(id, hold.id)))
+    const rejected = { outcome: 'rejected', rejected_by: by.actor, rejected_ids: sql`${ids}` } as const
+    await closeHold(client, hold, eq(id, hold.id), rejected)
+    const act = { account: hold.account, action: 'reject', subjectKind: 'run', subject: `${runId}` } as const
+    await recordActs(client, by, [act])
+    return hold.ids.length
+  })
+}
+
+/** The ids whose removal a person rejected and that no complete listing has had since, each with the run that held it. */
+export async function loadRejectedIds(
+  pool: Pool,
+  inventory: Inventory,
+): Promise<ReadonlyMap<string, string>> {
+  const rejected = await drizzleOf(pool)
+    .select({ ids: holds.rejected_ids, run: holds.last_run })
+    .from(holds)
+    .where(and(ofInventory(holds, inventory), isNotNull(holds.rejected_ids)))
+  return new Map(rejected.flatMap(({ ids, run }) => ids?.map(id => [id, `${run}`] as const) ?? []))
+}
+
+/** Narrows a rejection to the rows that are still absent, if this scope covers its folders. */
+export async function narrowRejection(
+  client: PoolClient,
+  run: RunStep,
+  scope: Scope,
+  absent: readonly string[],
+): Promise<void> {
+  const stillAbsent = sql`select id from unnest(${holds.rejected_ids}) id where id = any (${sql.param(absent)})`
+  await drizzleOf(client)
+    .update(holds)
+    .set({ rejected_ids: sql`nullif(array(${stillAbsent}), '{}')` })
+    .from(syncRuns)
+    .where(
+      and(
+        ofInventory(holds, run),
+        isNotNull(holds.rejected_ids),
+        eq(syncRuns.id, holds.last_run),
+        isCoveredBy(scope),
+      ),
+    )
+}
+
+/** The rows of a hold, each with the run since which it has been held without a break. */
+export type HeldSince = {
+  readonly ids: readonly string[]
+  /** In the order of the ids. */
+  readonly sinceRuns: readonly bigint[]
+  /** The last run that found the rows gone. */
+  readonly lastRun: bigint
+}
+
+/** The run since which each row has been held. */
+export function sinceRunsOf({ ids, sinceRuns, lastRun }: HeldSince): ReadonlyMap<string, bigint> {
+  return new Map(ids.map((id, index) => [id, sinceRuns[index] ?? lastRun]))
+}
+
+/** The rows that are held now, and that run `runId` did not hold. */
+export function addedAfter(runId: bigint, held: HeldSince): readonly string[] {
+  return [...sinceRunsOf(held)].filter(([, since]) => since > runId).map(([id]) => id)
+}

@@ -1,0 +1,114 @@
+import { recordActs } from '#src/db/audit.ts'
+import type { InventoryContext } from '#src/inventory/context.ts'
+import { tellOfChangedTools } from '#src/inventory/history/tool-changes.ts'
+import { endHold, fenceWithHold, holdRemovals, narrowRejection } from '#src/inventory/holds/holds.ts'
+import { messageOn, notStored } from '#src/inventory/messages.ts'
+import { reportSharedAccounts } from '#src/inventory/platform-accounts.ts'
+import { reportDrift } from '#src/inventory/read/drift.ts'
+import { saveQuarantined } from '#src/inventory/read/quarantine.ts'
+import type { Found } from '#src/inventory/read/reading.ts'
+import type { TrustedData } from '#src/inventory/read/trusted-data.ts'
+import type { OpenRun } from '#src/inventory/runs/ledger.ts'
+import { NOTHING_DONE, type RunEnd } from '#src/inventory/runs/ledger.ts'
+import type { InventorySource } from '#src/inventory/source.ts'
+import { countFirstRead } from './appearance.ts'
+import type { AppliedEnd, ChangeWriter } from './change-writer.ts'
+import type { Removals } from './decide.ts'
+import { applyFirings } from './firings.ts'
+import { closeVersions } from './versions.ts'
+
+const STATUS = { remove: 'succeeded', keep: 'succeeded', hold: 'held', partial: 'partial' } as const
+
+/** What was read, and what is to be done about the rows that were not listed. */
+type Outcome<Row> = {
+  readonly writer: ChangeWriter<Row>
+  readonly found: Found
+  readonly absent: readonly string[]
+  readonly removals: Removals
+}
+
+/**
+ * Publishes a run in one transaction: the changes that were passed to `writer`, removals, quarantined rows, and the run's
+ * end in the ledger. Readers see all of it or nothing.
+ *
+ * Throws `LeaseLost` if another worker may have the lease by now; then nothing was written.
+ */
+export function applyChanges<Row>(
+  context: InventoryContext,
+  source: InventorySource<Row>,
+  run: OpenRun,
+  { writer, found, absent, removals }: Outcome<Row>,
+  note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>,
+): Promise<AppliedEnd> {
+  return writer.publish(async (client, step) => {
+    const removed = removedBy(removals)
+    if (removals.kind === 'remove' && run.policy.kind === 'approved')
+      await fenceWithHold(client, run.policy.heldBy)
+    await closeVersions(client, source.table, step, removed)
+    if (source.isFiring) await applyFirings(client, step, [], removed)
+    const { quarantined } = found
+    const stored = await saveQuarantined(client, { ...step, scope: source.scope }, quarantined)
+    await reportDrift(context.log, client, step, found.drift)
+    await reportSharedAccounts(context, client, step, found.accountIds)
+
+    if (removals.kind === 'hold') await holdRemovals(client, step, source.scope, removals.ids)
+    if (removals.kind === 'remove') {
+      await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
+      if (run.policy.kind === 'approved') {
+        const { by, heldBy } = run.policy
+        const act = {
+          account: run.account,
+          action: 'approve',
+          subjectKind: 'run',
+          subject: `${heldBy}`,
+        } as const
+        await recordActs(client, by, [act])
+      }
+    }
+    if (removals.kind !== 'partial') {
+      const stillAbsent = removals.kind === 'remove' ? [] : absent
+      await narrowRejection(client, step, source.scope, stillAbsent)
+    }
+
+    const { seen, added, changed, fired } = found
+    if (source.resource === 'mcp-servers' && changed > 0) await tellOfChangedTools(client, step)
+    const sentences = [messageOn(removals, run.id), notStored(quarantined.size, stored)]
+    return {
+      ...note,
+      // While absent rows are kept, identical data is no reason to skip the comparison.
+      dataHashes: removals.kind === 'remove' ? note.dataHashes : null,
+      status: STATUS[removals.kind],
+      message: sentences.filter(sentence => sentence !== null).join(' ') || null,
+      seen,
+      added,
+      changed,
+      removed: removed.length,
+      unchanged: seen - quarantined.size - added - changed,
+      quarantined: quarantined.size,
+      fired,
+      recovered: found.recovered,
+      firstRead: added > 0 ? await countFirstRead(client, source.table, step) : 0,
+    }
+  })
+}
+
+/** The ids of the rows that are removed. */
+export function removedBy(removals: Removals): readonly string[] {
+  return removals.kind === 'remove' ? removals.ids : []
+}
+
+/** Ends a run whose data is what the last run applied: the same rows are quarantined, and none changed. */
+export function applyIdentical<Row>(
+  writer: ChangeWriter<Row>,
+  { seen, quarantined, message, hashes }: TrustedData,
+): Promise<AppliedEnd> {
+  return writer.publish(async () => ({
+    ...NOTHING_DONE,
+    status: 'succeeded',
+    message,
+    seen,
+    unchanged: seen - quarantined,
+    quarantined,
+    dataHashes: hashes,
+  }))
+}

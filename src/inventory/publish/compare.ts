@@ -1,0 +1,109 @@
+import type { Pool } from 'pg'
+import type { ListedRows, RowState } from '#src/inventory/read/listed-rows.ts'
+import type { InventorySource } from '#src/inventory/source.ts'
+import { fingerprint } from '#src/model/fingerprint.ts'
+import type { GoodRow } from '#src/platform/listing.ts'
+import { compareWithCurrent, type Differences, hasCurrent } from './current-versions.ts'
+import type { NewVersion } from './versions.ts'
+
+/** What some rows of a listing change. */
+export type Changes<Row> = {
+  readonly added: readonly NewVersion<Row>[]
+  readonly changed: readonly NewVersion<Row>[]
+  /** Ids of the rules that began to fire, and of those that recovered. */
+  readonly began: readonly string[]
+  readonly ended: readonly string[]
+  /** About how many bytes all of it takes. */
+  readonly bytes: number
+}
+
+/** Takes the changes of a listing while it is being read. */
+export type ChangeSink<Row> = {
+  /** A part of the reading begins. */
+  mark(): Promise<void>
+  /** What was written since the last mark is forgotten. */
+  rewind(): Promise<void>
+  write(changes: Changes<Row>): Promise<void>
+}
+
+/** Rows that were compared: what they change, and their states by index into the rows. */
+export type Compared<Row> = { readonly changes: Changes<Row>; readonly states: readonly RowState[] }
+
+/** Compares rows with what is stored. Writes nothing. */
+export type Compare<Row> = (
+  rows: readonly Pick<GoodRow<Row>, 'id' | 'row' | 'altered' | 'bytes' | 'written'>[],
+) => Promise<Compared<Row>>
+
+/** Returns what compares the rows of one listing, some at a time. Postgres is asked only about rows that are not known. */
+export function comparer<Row>(
+  pool: Pool,
+  source: InventorySource<Row>,
+  account: string,
+  known: Pick<ListedRows, 'recall'>,
+): Compare<Row> {
+  const { table, canonical, isFiring } = source
+  let isAnythingStored: Promise<boolean> | undefined
+
+  async function compareUnknown(ids: readonly string[], states: readonly RowState[]): Promise<Differences> {
+    isAnythingStored ??= hasCurrent(pool, table, account)
+    if (await isAnythingStored) {
+      const fingerprints = states.map(state => state.fingerprint)
+      const firing = isFiring && states.map(state => state.isFiring)
+      return compareWithCurrent(pool, table, account, { ids, fingerprints, firing })
+    }
+    const all = [...ids.keys()]
+    return { added: all, changed: [], began: all.filter(n => states[n]?.isFiring), ended: [] }
+  }
+
+  return async rows => {
+    const ids = rows.map(({ id }) => id)
+    const states = rows.map(({ row, written }) => ({
+      fingerprint: written?.fingerprint ?? fingerprint(canonical(row)),
+      isFiring: isFiring?.(row) ?? false,
+    }))
+    const unknown: number[] = []
+    const found = {
+      added: [] as number[],
+      changed: [] as number[],
+      began: [] as number[],
+      ended: [] as number[],
+    }
+    for (const [n, state] of states.entries()) {
+      const before = known.recall(at(ids, n))
+      if (before === null) unknown.push(n)
+      else {
+        if (before.fingerprint !== state.fingerprint) found.changed.push(n)
+        if (state.isFiring && !before.isFiring) found.began.push(n)
+        if (!state.isFiring && before.isFiring) found.ended.push(n)
+      }
+    }
+    if (unknown.length > 0) {
+      const all = await compareUnknown(
+        unknown.map(n => at(ids, n)),
+        unknown.map(n => at(states, n)),
+      )
+      for (const kind of KINDS) for (const n of all[kind]) found[kind].push(at(unknown, n))
+    }
+    const versionAt = (n: number): NewVersion<Row> => {
+      const { id, row, altered, written } = at(rows, n)
+      const { fingerprint } = at(states, n)
+      return { id, row, fingerprint, flags: source.flagsOf(row), altered, columns: written?.columns }
+    }
+    const changes = {
+      added: found.added.map(versionAt),
+      changed: found.changed.map(versionAt),
+      began: found.began.map(n => at(ids, n)),
+      ended: found.ended.map(n => at(ids, n)),
+      bytes: [...found.added, ...found.changed].reduce((sum, n) => sum + at(rows, n).bytes, 0),
+    }
+    return { changes, states }
+  }
+}
+
+const KINDS = ['added', 'changed', 'began', 'ended'] as const
+
+function at<T>(values: readonly T[], n: number): T {
+  const value = values[n]
+  if (value === undefined) throw new Error(`the comparison named row ${n} of ${values.length}`)
+  return value
+}

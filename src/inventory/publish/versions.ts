@@ -1,0 +1,77 @@
+import type { PoolClient } from 'pg'
+import { copyField, copyLines, textArray } from '#src/db/copy.ts'
+import type { RunStep } from '#src/inventory/runs/ledger.ts'
+import type { Appearance } from '#src/inventory/states.ts'
+import { idArray, type VersionedTable } from '#src/inventory/versioned-tables.ts'
+
+/** Ends the current versions of `ids` at the instant `at`. Throws if one of them is missing. */
+export async function closeVersions<Row>(
+  client: PoolClient,
+  table: VersionedTable<Row>,
+  run: Pick<RunStep, 'account' | 'runId' | 'at'>,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  const closed = await client.query(
+    `update ${table.name} set valid_to = $3, closed_by_run = $2
+     where account = $1 and valid_to is null and ${table.idColumn} = any ($4::${table.idType}[])`,
+    [run.account, run.runId, run.at, idArray(table, ids)],
+  )
+  if (closed.rowCount !== ids.length) {
+    throw new Error(
+      `${ids.length} versions were to be closed in ${table.name}, ${closed.rowCount} were there`,
+    )
+  }
+}
+
+/** A row, and what its version records beside it. */
+export type NewVersion<Row> = {
+  readonly id: string
+  readonly row: Row
+  readonly fingerprint: string
+  readonly flags: readonly string[] | undefined
+  readonly altered: readonly string[] | undefined
+  /** See `WrittenRow`; undefined if they are yet to be written. */
+  readonly columns?: string | undefined
+}
+
+/** Opens a version for each row at the instant `at`, by COPY. `appearanceOf` says how rows without a current version appeared. */
+export async function openVersions<Row>(
+  client: PoolClient,
+  table: VersionedTable<Row>,
+  run: Pick<RunStep, 'account' | 'runId' | 'at'>,
+  versions: readonly NewVersion<Row>[],
+  appearanceOf: (row: Row) => Appearance | null = () => null,
+): Promise<void> {
+  if (versions.length === 0) return
+  const shared = `${copyField(run.account)}\t${run.at}\t${run.runId}\t`
+  await copyLines(
+    client,
+    `${table.name} (account, valid_from, opened_by_run, ${table.idColumn}, fingerprint, flags, altered, appeared, ${table.columns.join(', ')})`,
+    copyVersions(table, shared, versions, appearanceOf),
+    'latin1',
+  )
+}
+
+/** Yields lines, one character for each byte. */
+function* copyVersions<Row>(
+  table: VersionedTable<Row>,
+  shared: string,
+  versions: Iterable<NewVersion<Row>>,
+  appearanceOf: (row: Row) => Appearance | null,
+): Generator<string> {
+  for (const { id, row, fingerprint, flags, altered, columns } of versions) {
+    let line = `${shared}${copyField(id)}\t${fingerprint}\t${copyField(textArray(flags))}\t${copyField(textArray(altered))}\t${copyField(appearanceOf(row))}`
+    if (columns === undefined) {
+      for (const column of table.columns) line += `\t${copyField(table.textOf(row, column))}`
+    }
+    yield `${bytesOf(line)}${columns ?? ''}\n`
+  }
+}
+
+/** Returns the bytes of a text, one character each. */
+function bytesOf(text: string): string {
+  return NOT_ASCII.test(text) ? Buffer.from(text).toString('latin1') : text
+}
+
+const NOT_ASCII = /\P{ASCII}/u

@@ -1,0 +1,224 @@
+import type { ListedRows, RowState } from './listed-rows.ts'
+import { SlotIndex } from './slot-index.ts'
+import { readUuid, UUID_WORDS, uuidOf } from './uuid-words.ts'
+
+/** Of a digest 128 bits are compared, as many as a fingerprint has. */
+const WORDS = UUID_WORDS
+/** A row, the words of its digest and of its fingerprint, and whether it fires. */
+const LEARNED = 1 + WORDS + WORDS + 1
+const FIRST_CAPACITY = 1024
+
+/**
+ * The rows of one inventory whose ids are integers of 64 bits. It takes 45 bytes a row, and 16 for finding it, outside of
+ * the heap: as objects, the rows of a large account would cost five times as much, and time at each garbage collection.
+ */
+export class RowTable implements ListedRows {
+  #rows = 0
+  #ids = new BigUint64Array(FIRST_CAPACITY)
+  /** The part that listed the row last. */
+  #parts = new Uint32Array(FIRST_CAPACITY)
+  /** The digest of the row's text; zeros if it is not known. */
+  #digests = new Uint32Array(FIRST_CAPACITY * WORDS)
+  /** The row's fingerprint; zeros if it is not known. */
+  #fingerprints = new Uint32Array(FIRST_CAPACITY * WORDS)
+  #firing = new Uint8Array(FIRST_CAPACITY)
+  readonly #byId = new SlotIndex(row => this.#hashOfId(row))
+  readonly #byDigest = new SlotIndex(row =>
+    isSet(this.#digests, row) ? (this.#digests[row * WORDS] ?? 0) : null,
+  )
+
+  #part = 0
+  #firstPart = 0
+  readonly #discarded = new Set<number>()
+  /** What was learned in this run, see `LEARNED`. */
+  #learned = new Uint32Array(FIRST_CAPACITY * LEARNED)
+  #learnedLength = 0
+  /** What parts before the one under way learned. */
+  #learnedBefore = 0
+  #hasAllCurrent = false
+  /** Rows that are no longer current. They are few: see `commit`. */
+  readonly #removed = new Set<number>()
+
+  // One id, one digest and one fingerprint at a time are taken apart in these.
+  readonly #id = new BigUint64Array(1)
+  readonly #idWords = new Uint32Array(this.#id.buffer)
+  readonly #digest = new Uint32Array(WORDS)
+  readonly #fingerprint = new Uint32Array(WORDS)
+
+  get size(): number {
+    return this.#rows
+  }
+
+  startReading(): void {
+    this.#part += 1
+    this.#firstPart = this.#part
+    this.#discarded.clear()
+  }
+
+  startPart(): void {
+    this.#part += 1
+    this.#learnedBefore = this.#learnedLength
+  }
+
+  discardPart(): void {
+    this.#discarded.add(this.#part)
+    this.#learnedLength = this.#learnedBefore
+  }
+
+  find(digest: string): number {
+    this.#readDigest(digest)
+    return this.#byDigest.find(this.#digest[0] ?? 0, candidate => this.#hasDigest(candidate))
+  }
+
+  listKnown(row: number, except: ReadonlySet<string>): boolean {
+    if (except.size > 0 && except.has(`${this.#ids[row]}`)) return false
+    return this.#markListed(row)
+  }
+
+  list(id: string): boolean {
+    return this.#markListed(this.#rowOf(id) ?? this.#add())
+  }
+
+  isListed(id: string): boolean {
+    const row = this.#rowOf(id)
+    return row !== null && this.#isListed(row)
+  }
+
+  isInPart(id: string): boolean {
+    const row = this.#rowOf(id)
+    return row !== null && this.#parts[row] === this.#part
+  }
+
+  unlisted(): readonly string[] | null {
+    if (!this.#hasAllCurrent) return null
+    const ids: string[] = []
+    for (let row = 0; row < this.#rows; row++) {
+      if (!this.#isListed(row) && !this.#removed.has(row)) ids.push(`${this.#ids[row]}`)
+    }
+    return ids
+  }
+
+  recall(id: string): RowState | null {
+    const row = this.#rowOf(id)
+    if (row === null || !isSet(this.#fingerprints, row)) return null
+    return { fingerprint: uuidOf(this.#fingerprints, row), isFiring: this.#firing[row] === 1 }
+  }
+
+  learn(id: string, digest: string, { fingerprint, isFiring }: RowState): void {
+    const row = this.#rowOf(id)
+    if (row === null) throw new Error(`the row ${id} was learned before it was listed`)
+    this.#readDigest(digest)
+    readUuid(fingerprint, this.#fingerprint)
+    const at = this.#learnedLength
+    if (at === this.#learned.length) this.#learned = doubled(this.#learned, Uint32Array)
+    this.#learned[at] = row
+    this.#learned.set(this.#digest, at + 1)
+    this.#learned.set(this.#fingerprint, at + 1 + WORDS)
+    this.#learned[at + LEARNED - 1] = isFiring ? 1 : 0
+    this.#learnedLength += LEARNED
+  }
+
+  commit(kept: readonly string[] | null, removed: readonly string[]): void {
+    for (let at = 0; at < this.#learnedLength; at += LEARNED) {
+      const row = this.#learned[at] ?? 0
+      this.#digests.set(this.#learned.subarray(at + 1, at + 1 + WORDS), row * WORDS)
+      this.#fingerprints.set(this.#learned.subarray(at + 1 + WORDS, at + LEARNED - 1), row * WORDS)
+      this.#firing[row] = this.#learned[at + LEARNED - 1] ?? 0
+      this.#removed.delete(row)
+      this.#byDigest.add(row, this.#rows)
+    }
+    for (const id of kept ?? []) if (this.#rowOf(id) === null) this.#add()
+    for (const id of removed) {
+      const row = this.#rowOf(id)
+      if (row === null) continue
+      this.#digests.fill(0, row * WORDS, (row + 1) * WORDS)
+      this.#fingerprints.fill(0, row * WORDS, (row + 1) * WORDS)
+      this.#removed.add(row)
+    }
+    if (kept !== null) this.#hasAllCurrent = true
+    this.rollback()
+  }
+
+  rollback(): void {
+    this.#learnedLength = 0
+    if (this.#learned.length > FIRST_CAPACITY * LEARNED) {
+      this.#learned = new Uint32Array(FIRST_CAPACITY * LEARNED)
+    }
+  }
+
+  #markListed(row: number): boolean {
+    if (this.#isListed(row)) return false
+    this.#parts[row] = this.#part
+    return true
+  }
+
+  #isListed(row: number): boolean {
+    const part = this.#parts[row] ?? 0
+    return part >= this.#firstPart && part > 0 && !this.#discarded.has(part)
+  }
+
+  /** Finds the row of an id, and leaves the id in `#id`. */
+  #rowOf(id: string): number | null {
+    this.#id[0] = BigInt(id)
+    const wanted = this.#id[0]
+    const row = this.#byId.find(hashOf(this.#idWords), candidate => this.#ids[candidate] === wanted)
+    return row === -1 ? null : row
+  }
+
+  /** Adds a row for the id in `#id`. */
+  #add(): number {
+    if (this.#rows === this.#ids.length) {
+      this.#ids = doubled(this.#ids, BigUint64Array)
+      this.#parts = doubled(this.#parts, Uint32Array)
+      this.#digests = doubled(this.#digests, Uint32Array)
+      this.#fingerprints = doubled(this.#fingerprints, Uint32Array)
+      this.#firing = doubled(this.#firing, Uint8Array)
+    }
+    const row = this.#rows++
+    this.#ids[row] = this.#id[0] ?? 0n
+    this.#byId.add(row, this.#rows)
+    return row
+  }
+
+  #hashOfId(row: number): number {
+    this.#id[0] = this.#ids[row] ?? 0n
+    return hashOf(this.#idWords)
+  }
+
+  #readDigest(digest: string): void {
+    for (let word = 0; word < WORDS; word++) {
+      const at = word * 4
+      this.#digest[word] =
+        digest.charCodeAt(at) |
+        (digest.charCodeAt(at + 1) << 8) |
+        (digest.charCodeAt(at + 2) << 16) |
+        (digest.charCodeAt(at + 3) << 24)
+    }
+  }
+
+  #hasDigest(row: number): boolean {
+    for (let word = 0; word < WORDS; word++) {
+      if (this.#digests[row * WORDS + word] !== this.#digest[word]) return false
+    }
+    return true
+  }
+}
+
+function hashOf(words: Uint32Array): number {
+  return ((words[0] ?? 0) ^ Math.imul(words[1] ?? 0, 0x9e3779b1)) >>> 0
+}
+
+/** Whether a row has a digest, or a fingerprint. */
+function isSet(words: Uint32Array, row: number): boolean {
+  for (let word = 0; word < WORDS; word++) if (words[row * WORDS + word] !== 0) return true
+  return false
+}
+
+function doubled<Numbers extends Uint32Array | BigUint64Array | Uint8Array>(
+  numbers: Numbers,
+  Kind: new (length: number) => Numbers,
+): Numbers {
+  const larger = new Kind(numbers.length * 2)
+  larger.set(numbers as never)
+  return larger
+}

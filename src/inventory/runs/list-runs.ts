@@ -1,0 +1,218 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { and, asc, desc, drizzleOf, eq, gt, gte, inArray, lt } from '#src/db/drizzle.ts'
+import { findAll } from '#src/db/rows.ts'
+import { platformCalls } from '#src/db/schema.ts'
+import { type Hold, loadHeldIds, loadOpenHold, loadRejectedIds } from '#src/inventory/holds/holds.ts'
+import {
+  loadQuarantined,
+  loadQuarantineReasons,
+  type QuarantinedRow,
+  type QuarantineReason,
+} from '#src/inventory/read/quarantine.ts'
+import { contractDrift, syncRuns as runs } from '#src/inventory/schema.ts'
+import { ofInventory, Scope } from '#src/inventory/scope.ts'
+import type { Inventory, Resource } from '#src/model/resource.ts'
+import { COMPLETE_STATUSES, type RunStatus } from '#src/model/run.ts'
+
+/** A run of the ledger under the names that programs are shown. */
+const RUN = {
+  run: runs.id,
+  account: runs.account,
+  resource: runs.resource,
+  trigger: runs.trigger,
+  slot: runs.slot,
+  scope: runs.scope,
+  status: runs.status,
+  requests: runs.requests,
+  pages: runs.pages,
+  seen: runs.seen,
+  added: runs.added,
+  changed: runs.changed,
+  removed: runs.removed,
+  unchanged: runs.unchanged,
+  quarantined: runs.quarantined,
+  fired: runs.fired,
+  recovered: runs.recovered,
+  message: runs.message,
+  startedAt: runs.started_at,
+  finishedAt: runs.finished_at,
+  errorCode: runs.error_code,
+  requestId: runs.request_id,
+}
+
+/** The same as the role that only reads may see it: a scope holds a hash of the key. */
+const { scope, ...READABLE_RUN } = RUN
+
+export type RunRow = Awaited<ReturnType<typeof listRuns>>[number]
+export type ReadableRun = Awaited<ReturnType<typeof listReadableRuns>>[number]
+
+/** Which runs are wanted; what is left out does not narrow them. */
+export type RunFilter = {
+  readonly account?: string | undefined
+  readonly resource?: Resource | undefined
+  readonly status?: RunStatus | undefined
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
+  /** Only runs with a lower number: those that come after it in the list. */
+  readonly before?: bigint | undefined
+}
+
+/** The newest runs first. */
+export function listRuns(pool: Pool, limit: number, filter: RunFilter = {}) {
+  return drizzleOf(pool).select(RUN).from(runs).where(matches(filter)).orderBy(desc(runs.id)).limit(limit)
+}
+
+/** The newest runs first, for the role that only reads. */
+export function listReadableRuns(pool: Pool, limit: number, filter: RunFilter = {}) {
+  return drizzleOf(pool)
+    .select(READABLE_RUN)
+    .from(runs)
+    .where(matches(filter))
+    .orderBy(desc(runs.id))
+    .limit(limit)
+}
+
+function matches({ account, resource, status, since, until, before }: RunFilter) {
+  return and(
+    account === undefined ? undefined : eq(runs.account, account),
+    resource === undefined ? undefined : eq(runs.resource, resource),
+    status === undefined ? undefined : eq(runs.status, status),
+    since === undefined ? undefined : gte(runs.started_at, since),
+    until === undefined ? undefined : lt(runs.started_at, until),
+    before === undefined ? undefined : lt(runs.id, before),
+  )
+}
+
+/** A call to the platform that a run made. */
+const CALL = {
+  operation: platformCalls.operation,
+  started: platformCalls.started,
+  finished: platformCalls.finished,
+  httpStatus: platformCalls.http_status,
+  errorCode: platformCalls.error_code,
+  requestId: platformCalls.request_id,
+}
+
+export type CallRow = Awaited<ReturnType<typeof listCalls>>[number]
+
+/** The calls of a run in their order. */
+export function listCalls(pool: Pool, runId: bigint) {
+  return drizzleOf(pool)
+    .select(CALL)
+    .from(platformCalls)
+    .where(eq(platformCalls.run_id, runId))
+    .orderBy(asc(platformCalls.id))
+}
+
+export type RunDetails = {
+  readonly run: RunRow
+  readonly quarantined: readonly QuarantinedRow[]
+  readonly drift: readonly DriftField[]
+  /** The hold that the run made or updated, as it is now, while it is open. */
+  readonly hold: Hold | null
+  readonly calls: readonly CallRow[]
+  /** The folders it listed, as text; null where the inventory has none. */
+  readonly folders: readonly string[] | null
+  /** The first run after it that applied a complete listing of the inventory. */
+  readonly completeSince: bigint | null
+}
+
+/** Everything known of one run; null if no run has this id. */
+export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
+  const [run] = await drizzleOf(pool).select(RUN).from(runs).where(eq(runs.id, id))
+  if (!run) return null
+  const [quarantined, drift, hold, calls, completeSince] = await Promise.all([
+    loadQuarantined(pool, id),
+    listDrift(pool, id),
+    loadOpenHold(pool, id),
+    listCalls(pool, id),
+    findCompleteSince(pool, run),
+  ])
+  const folders = Scope.safeParse(run.scope).data?.folders ?? null
+  return { run, quarantined, drift, hold, calls, folders, completeSince }
+}
+
+export type ReadableDetails = {
+  readonly run: ReadableRun
+  readonly quarantined: readonly QuarantineReason[]
+  readonly drift: readonly DriftField[]
+  readonly heldIds: readonly string[]
+  readonly completeSince: bigint | null
+}
+
+/** One run as the role that only reads may see it, without its calls; null if no run has this id. */
+export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableDetails | null> {
+  const [run] = await drizzleOf(pool).select(READABLE_RUN).from(runs).where(eq(runs.id, id))
+  if (!run) return null
+  const [quarantined, drift, heldIds, completeSince] = await Promise.all([
+    run.quarantined === 0 ? [] : loadQuarantineReasons(pool, id),
+    listDrift(pool, id),
+    run.status === 'held' ? loadHeldIds(pool, id) : [],
+    findCompleteSince(pool, run),
+  ])
+  return { run, quarantined, drift, heldIds, completeSince }
+}
+
+/** Returns the first run after this one that applied a complete listing of the same inventory. */
+async function findCompleteSince(
+  pool: Pool,
+  run: Inventory & { readonly run: bigint },
+): Promise<bigint | null> {
+  const isLater = and(
+    ofInventory(runs, run),
+    gt(runs.id, run.run),
+    inArray(runs.status, [...COMPLETE_STATUSES]),
+  )
+  const [later] = await drizzleOf(pool)
+    .select({ id: runs.id })
+    .from(runs)
+    .where(isLater)
+    .orderBy(asc(runs.id))
+    .limit(1)
+  return later?.id ?? null
+}
+
+export type DriftField = Awaited<ReturnType<typeof listDrift>>[number]
+
+/** The fields outside of the contract that this run was the first to see. */
+function listDrift(pool: Pool, id: bigint) {
+  const { field, type, first_run } = contractDrift
+  return drizzleOf(pool)
+    .select({ field, type })
+    .from(contractDrift)
+    .where(eq(first_run, id))
+    .orderBy(asc(field), asc(type))
+}
+
+/** A row whose removal is held, as it is now. */
+const CurrentRow = z.object({
+  id: z.string(),
+  name: z.string().nullable(),
+  folder: z.string().nullable(),
+  by: z.string().nullable(),
+})
+export type HeldRow = Readonly<z.infer<typeof CurrentRow>> & {
+  /** The run that held it before, if a person rejected that removal and the row has not been listed since. */
+  readonly rejectedInRun: string | null
+}
+
+/** The current rows with these ids, by name. */
+export async function loadHeldRows(
+  pool: Pool,
+  inventory: Inventory,
+  ids: readonly string[],
+): Promise<HeldRow[]> {
+  const rejected = await loadRejectedIds(pool, inventory)
+  const rows = await findAll(
+    pool,
+    CurrentRow,
+    inventory.resource === 'alert-rules'
+      ? `select id::text, name, folder_id::text as folder, updater_name as by from ferry.alert_rule_versions
+         where account = $1 and valid_to is null and id = any ($2::numeric[]) order by name, id`
+      : `select server_id as id, server_name as name, null as folder, null as by from ferry.mcp_server_versions
+         where account = $1 and valid_to is null and server_id = any ($2::text[]) order by server_name, server_id`,
+    [inventory.account, ids],
+  )
+  return rows.map(row => ({ ...row, rejectedInRun: rejected.get(row.id) ?? null }))
+}

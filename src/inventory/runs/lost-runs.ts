@@ -1,0 +1,75 @@
+import type { SQL } from 'drizzle-orm'
+import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import { drizzleOf, isNull, sql } from '#src/db/drizzle.ts'
+import { expiredInSql, isOwnedInSql } from '#src/db/lease-rows.ts'
+import { rowsOf } from '#src/db/rows.ts'
+import { WORKER_LOST } from '#src/inventory/messages.ts'
+import { syncRuns } from '#src/inventory/schema.ts'
+import { type Inventory, RESOURCES } from '#src/model/resource.ts'
+
+/**
+ * A worker that was suspended renews its lease as soon as it continues, if no other worker has taken the lease. So the
+ * reconciler waits this long after the end of a lease before it fails the run; who takes the lease fails it at once.
+ */
+const GRACE_MS = 30_000
+
+/** Fails the unfinished runs of an inventory that were started under another lease than that of `token`. */
+export async function failRunsBefore(
+  client: Pool | PoolClient,
+  inventory: Inventory,
+  token: string,
+): Promise<void> {
+  const { account, resource } = inventory
+  await drizzleOf(client).execute(
+    failRunsWhere(
+      sql`account = ${account} and resource = ${resource} and lease_token is distinct from ${token}`,
+    ),
+  )
+}
+
+/** SQL that says whether any run is unfinished. Without one, none is lost. */
+export const ANY_UNFINISHED_IN_SQL = 'exists (select from ferry.sync_runs where finished_at is null)'
+
+/**
+ * Fails every unfinished run whose lease has expired, and returns these runs.
+ *
+ * A lease whose row is locked is in use: its run is being applied, for longer than the lease lives.
+ */
+export async function failLostRuns(pool: Pool): Promise<z.infer<typeof LostRun>[]> {
+  const { id, account, resource } = syncRuns
+  const unfinished = await drizzleOf(pool)
+    .select({ id, account, resource })
+    .from(syncRuns)
+    .where(isNull(syncRuns.finished_at))
+  if (unfinished.length === 0) return []
+  const ids = sql.param(unfinished.map(run => run.id))
+  const names = sql.param(unfinished.map(leaseNameOf))
+  const failed = await drizzleOf(pool).execute(sql`
+    with run as (
+      select * from unnest(${ids}::bigint[], ${names}::text[]) as run (id, lease)
+    ), expired as (
+      ${expiredInSql(GRACE_MS)}
+    )
+    ${failRunsWhere(sql`exists (
+      select from run where run.id = sync_runs.id and (
+        not ${isOwnedInSql(sql`run.lease`, sql`lease_token`)}
+        or exists (select from expired e where e.name = run.lease and e.token = lease_token)))`)}
+    returning id, account, resource`)
+  return rowsOf(LostRun, failed)
+}
+
+const LostRun = z.object({ id: z.string(), account: z.string(), resource: z.enum(RESOURCES) })
+
+function failRunsWhere(condition: SQL): SQL {
+  return sql`
+    update ferry.sync_runs
+    set status = 'failed', finished_at = clock_timestamp(), error_code = ${WORKER_LOST.errorCode},
+      message = ${WORKER_LOST.message}
+    where finished_at is null and ${condition}`
+}
+
+/** The name of the lease under which an inventory is synced: one run at a time. */
+export function leaseNameOf({ account, resource }: Inventory): string {
+  return `sync:${account}:${resource}`
+}

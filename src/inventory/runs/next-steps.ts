@@ -1,0 +1,59 @@
+import { EVERY_FOLDER } from '#src/inventory/scope.ts'
+import { type NextStep, stepsInWords } from '#src/model/next-step.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import type { RunStatus } from '#src/model/run.ts'
+
+/** What decides what a person may do about a run that has no open hold. */
+export type RunStanding = Inventory & {
+  readonly status: RunStatus
+  /** The folders it listed, as text; null where the inventory has none, or they are not known. */
+  readonly folders: readonly string[] | null
+  /** The first run after it that applied a complete listing. */
+  readonly completeSince: bigint | null
+}
+
+/**
+ * Says what a person may do about a run that did not apply all of a listing, and whether anything has to be done at all. The
+ * command line and the console say these. Empty if the run succeeded, is under way or was skipped.
+ */
+export function nextOfRun(of: RunStanding): string {
+  const { status, completeSince } = of
+  switch (status) {
+    case 'running':
+    case 'succeeded':
+    case 'skipped':
+      return ''
+    case 'held':
+      return 'Its hold has ended: somebody decided, or a later listing found the rows again. Nothing waits for a decision.'
+    case 'failed':
+    case 'partial':
+      return completeSince === null
+        ? stepsInWords([syncAgain(of)])
+        : `Run ${completeSince} has listed the inventory completely since: nothing is left to do.`
+  }
+}
+
+/** The commands that decide about the removals that a run holds. */
+export function stepsOfHold(run: bigint | string): readonly NextStep[] {
+  return [
+    { command: `ferry runs show ${run}`, does: 'lists them' },
+    { command: `ferry runs approve ${run}`, does: 'removes them' },
+    { command: `ferry runs reject ${run}`, does: 'keeps them' },
+  ]
+}
+
+function syncAgain({ account, resource, folders }: RunStanding): NextStep {
+  const named = (folders ?? []).filter(folder => folder !== `${EVERY_FOLDER}`)
+  const options = [`--account ${account}`, ...named.map(folder => `--folder ${folder}`)]
+  return { command: `ferry sync ${resource} ${options.join(' ')}`, does: 'tries again now' }
+}
+
+/*
+ * What the command line and the console say of runs.
+ */
+
+export const QUARANTINED_ROWS = 'Quarantined rows'
+export const NEW_FIELDS = 'Fields outside the contract, first seen in this run'
+export const NO_CALL = 'The run made no call.'
+/** Of a call. */
+export const NO_ANSWER = 'no answer'

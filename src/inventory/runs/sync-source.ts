@@ -1,0 +1,181 @@
+import type { InventoryContext } from '#src/inventory/context.ts'
+import { loadRejectedIds } from '#src/inventory/holds/holds.ts'
+import { notConfirmed } from '#src/inventory/messages.ts'
+import { findAbsent } from '#src/inventory/publish/absence.ts'
+import { applyChanges, applyIdentical, removedBy } from '#src/inventory/publish/apply.ts'
+import { openChangeWriter } from '#src/inventory/publish/change-writer.ts'
+import {
+  type Absence,
+  decideRemovals,
+  type Evidence,
+  NO_EVIDENCE,
+  needsSecondListing,
+  type Removals,
+} from '#src/inventory/publish/decide.ts'
+import type { AppliedRun } from '#src/inventory/read/known-rows.ts'
+import type { ListedRows } from '#src/inventory/read/listed-rows.ts'
+import { type Found, type Reading, readSource } from '#src/inventory/read/reading.ts'
+import { loadTrustedData, type TrustedData } from '#src/inventory/read/trusted-data.ts'
+import { isScopeKnown } from '#src/inventory/scope.ts'
+import type { InventorySource } from '#src/inventory/source.ts'
+import type { Refusal } from '#src/platform/refusal.ts'
+import type { OpenRun } from './ledger.ts'
+import { finishRun, type NewRun, NOTHING_DONE, type RunEnd } from './ledger.ts'
+
+/*
+ * How one inventory of one account comes into Postgres:
+ *
+ *     read and compare, block by block ──► decide ──► publish in one transaction
+ *      │                                    │
+ *      └─ refused: the run fails            └─ rows are absent: list again; those absent from both are removed or held
+ *
+ * What is new or changed is published as the first listing has it, whatever becomes of the second. Nothing is removed
+ * unless two complete listings agree. Nothing at all is published if the lease was lost.
+ */
+
+type Open<Row> = {
+  readonly context: InventoryContext
+  readonly source: InventorySource<Row>
+  readonly newRun: NewRun
+  readonly run: OpenRun
+  readonly signal: AbortSignal
+  readonly listed: ListedRows
+}
+
+/** What becomes of absent rows. */
+type Decision = {
+  readonly absent: readonly string[]
+  readonly removals: Removals
+  readonly note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>
+}
+
+/** Reads what the platform lists, applies it, and returns how the run ended. A refusal fails the run. */
+export async function syncSource<Row>(
+  context: InventoryContext,
+  source: InventorySource<Row>,
+  newRun: NewRun,
+  run: OpenRun,
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const { knownRows } = context
+  const writer = openChangeWriter(context, source, run)
+  await using _ = { [Symbol.asyncDispose]: () => writer.discard() }
+  const trusted = await loadTrustedData(context.pool, newRun)
+  const listed = knownRows.take(newRun, source.scope, trusted.run) ?? source.createListedRows()
+  const open: Open<Row> = { context, source, newRun, run, signal, listed }
+  const keep = (last: AppliedRun) => knownRows.keep(newRun, source.scope, last, listed)
+
+  const listing = countCalls(
+    run,
+    await readSource(context.pool, source, run.account, listed, { changes: writer, runId: run.id, signal }),
+  )
+  if (listing.kind === 'refused') {
+    listed.rollback()
+    if (trusted.run) keep(trusted.run)
+    return failRun(context, run, listing.refusal)
+  }
+  if (isTrusted(trusted, listing.dataHashes)) {
+    await writer.discard()
+    const end = await applyIdentical(writer, trusted)
+    listed.commit([], [])
+    keep({ id: run.id, appliedAt: end.appliedAt })
+    return end
+  }
+  const { absent, removals, note } = await decide(open, listing)
+  const end = await applyChanges(context, source, run, { writer, found: listing, absent, removals }, note)
+  const removed = new Set(removedBy(removals))
+  listed.commit(removals.kind === 'partial' ? null : absent.filter(id => !removed.has(id)), [...removed])
+  keep({ id: run.id, appliedAt: end.appliedAt })
+  return end
+}
+
+function isTrusted({ hashes }: TrustedData, found: readonly string[] | null): boolean {
+  return hashes.length === found?.length && hashes.every((hash, n) => hash === found[n])
+}
+
+/** What earlier runs and people said of the rows that are absent now. */
+export async function loadEvidence(
+  { pool }: Pick<InventoryContext, 'pool'>,
+  run: Pick<NewRun, 'account' | 'resource' | 'scope'>,
+  { absent }: Pick<Absence, 'absent'>,
+): Promise<Evidence> {
+  if (absent.length === 0) return NO_EVIDENCE
+  return { isScopeKnown: await isScopeKnown(pool, run), rejected: await loadRejectedIds(pool, run) }
+}
+
+/** Decides about the rows that the listing lacks. Before any of them is removed or held, it lists once more. */
+async function decide<Row>(open: Open<Row>, listing: Found): Promise<Decision> {
+  const { context, source, run, signal, listed } = open
+  const absence = await findAbsence(open)
+  const { absent } = absence
+  const evidence = await loadEvidence(context, open.newRun, absence)
+  const removals = decideRemovals(listing.incomplete, absence, run.policy, evidence)
+  if (listing.confirmed || !needsSecondListing(removals, absence)) {
+    const errorCode = removals.kind === 'partial' ? 'ListingIncomplete' : null
+    return { absent, removals, note: { dataHashes: listing.dataHashes, errorCode, requestId: null } }
+  }
+
+  const second = countCalls(
+    run,
+    await readSource(context.pool, source, run.account, listed, { changes: null, runId: run.id, signal }),
+  )
+  if (second.kind === 'read' && second.incomplete === null) {
+    const now = await findAbsence(open)
+    const before = new Set(absent)
+    const stillAbsent = now.absent.filter(id => before.has(id))
+    return {
+      absent: stillAbsent,
+      removals: decideRemovals(null, { ...now, absent: stillAbsent }, run.policy, evidence),
+      note: {
+        // The next run looks again at what only the first listing lacks, so this data must not count as applied.
+        dataHashes: stillAbsent.length === absent.length ? listing.dataHashes : null,
+        errorCode: null,
+        requestId: null,
+      },
+    }
+  }
+  const refusal = second.kind === 'refused' ? second.refusal : null
+  return {
+    absent,
+    removals: decideRemovals(
+      notConfirmed(absent.length, refusal?.message ?? null),
+      absence,
+      run.policy,
+      evidence,
+    ),
+    note: {
+      dataHashes: null,
+      errorCode: refusal?.code ?? 'ListingIncomplete',
+      requestId: refusal?.requestId ?? null,
+    },
+  }
+}
+
+function findAbsence<Row>({ context, source, run, listed }: Open<Row>): Promise<Absence> {
+  return findAbsent(context.pool, source, run.account, listed)
+}
+
+/** Adds the calls of a reading to those of the run. */
+function countCalls(run: OpenRun, reading: Reading): Reading {
+  run.requests += reading.requests
+  run.pages += reading.pages
+  return reading
+}
+
+async function failRun(
+  { pool }: InventoryContext,
+  { id, requests, pages }: OpenRun,
+  { code: errorCode, requestId, message, whatToDo }: Refusal,
+): Promise<RunEnd> {
+  const end: RunEnd = {
+    ...NOTHING_DONE,
+    status: 'failed',
+    requests,
+    pages,
+    errorCode,
+    requestId,
+    message: `${message} ${whatToDo}`,
+  }
+  await finishRun(pool, id, end)
+  return end
+}

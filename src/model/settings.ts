@@ -1,0 +1,55 @@
+import type { EventKind } from './event.ts'
+import type { Secret } from './secret.ts'
+
+/*
+ * Settings as other rooms use them.
+ */
+
+/** How long each kind of row is kept, in milliseconds; null: for ever. */
+export type Retention = {
+  /** Ended versions and firings, and the snapshots of that time. */
+  readonly versionsMs: number | null
+  readonly callsMs: number | null
+  /** Runs that changed nothing. */
+  readonly runsMs: number | null
+  /** Quarantined rows that are not listed any more. Those of a run go with it, too. */
+  readonly quarantineMs: number | null
+  /** Addresses and raw rows of imports that have ended. */
+  readonly recipientsMs: number | null
+  /** Events that are over. */
+  readonly notificationsMs: number | null
+}
+
+/** Where Ferry sends events. Addresses are secret: anybody who has the URL of a chat's webhook can post there. */
+export type NotifySettings = {
+  /** `FERRY_WEBHOOK_URL`; null if it is not set. */
+  readonly webhook: Webhook | null
+  /** `FERRY_HEARTBEAT_URL` */
+  readonly heartbeat: Secret | null
+  /** `FERRY_WEBHOOK_PRIVATE`: whether both may be on a private network. */
+  readonly allowsPrivate: boolean
+  /** `FERRY_NOTIFY` */
+  readonly kinds: readonly EventKind[]
+}
+
+export type Webhook = {
+  readonly url: Secret
+  /** `FERRY_WEBHOOK_SECRET`: the bytes that messages are signed with; null: they are not signed. */
+  readonly key: Secret | null
+  /** `standard`: the Standard Webhooks form. `slack`: text for a chat. */
+  readonly format: WebhookFormat
+}
+
+export const WEBHOOK_FORMATS = ['standard', 'slack'] as const
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
+
+/*
+ * The maximum numbers of rows in one call that a person may ask for. No platform is known to accept as many: what it accepts
+ * is learned from a 413, which halves the batch.
+ */
+
+/** For one import (`--batch`), where a person who knows the platform asks for it. */
+export const MAX_BATCH_ROWS = 100_000
+
+/** For all imports that say nothing else (`FERRY_IMPORT_BATCH`). */
+export const MAX_DEFAULT_BATCH_ROWS = 10_000

@@ -1,0 +1,94 @@
+import type { Drift, Quarantined } from '#src/model/listing.ts'
+import type { Answer } from './answer.ts'
+
+/*
+ * A listing is pulled, step by step, while it comes over the network:
+ *
+ *     for await (const step of client.listAlertRules(folder, find, context)) …
+ *
+ *     begins ──► rows ──► rows ──► … ──► ended: a good answer, or a refusal
+ *       ▲                   │
+ *       └───────────────────┘ what came was no listing after all (its envelope, damage, a lost connection), and comes again
+ *
+ * 1. `client.ts` waits for a permit, and `post.ts` sends the request. An answer that may be a listing begins.
+ * 2. `row-scanner.ts` finds the rows in the bytes of each chunk. Where a row ends is guessed first (`row-guess.ts`), and
+ *    proven by what follows.
+ * 3. `read-listing.ts` asks `find` whether the text of the row is known. If not, `row-template.ts` takes it apart if it looks like
+ *    the rows before it; else `read-rows.ts` parses and checks it. The row is good, or quarantined. The rows of a chunk are one
+ *    step.
+ * 4. Once the body has ended, what is around the rows says whether it was a listing at all. If not, `retry-listing.ts` makes
+ *    another attempt, and the listing begins again.
+ *
+ * The rows count once the answer is good. No chunk is read before the rows of the one before were taken, and a slow reader is
+ * no slow platform. A listing that is left in the middle gives up its connection. MCP servers come by pages, which are kept
+ * until the list is known to be whole (`mcp-listing.ts`), and take the same steps then.
+ */
+
+export type Listing<Row> = AsyncGenerator<ListingStep<Row>, void>
+
+export type ListingStep<Row> =
+  /** Rows that came before, if any, do not count. */
+  | { readonly kind: 'begins' }
+  | { readonly kind: 'rows'; readonly rows: readonly ListedRow<Row>[] }
+  /** The last step. `pages` were read for it. */
+  | { readonly kind: 'ended'; readonly pages: number; readonly answer: Answer<ListingEnd> }
+
+export type ListedRow<Row> = KnownRow<Row> | ReadRow<Row>
+
+/** A row whose text is known was not parsed. */
+export type KnownRow<Row> = {
+  readonly kind: 'known'
+  readonly digest: string
+  /** What `find` returned. */
+  readonly known: number
+  /** Parses it all the same. */
+  read(): ReadRow<Row>
+}
+
+export type ReadRow<Row> =
+  | GoodRow<Row>
+  | (Quarantined & { readonly kind: 'quarantined'; readonly digest: string })
+
+export type GoodRow<Row> = {
+  readonly kind: 'good'
+  /** The SHA-256 of its text, as 32 characters of one byte each. */
+  readonly digest: string
+  /** Its position in the listing, from 0. */
+  readonly position: number
+  readonly id: string
+  /** Its fields. It may be no plain object: some are read from its text when they are asked for. */
+  readonly row: Row
+  /** The paths of fields whose text was altered. */
+  readonly altered: readonly string[]
+  /** About how many bytes it takes. */
+  readonly bytes: number
+  /** Null if it was parsed, and is yet to be written. */
+  readonly written: WrittenRow | null
+  /** What is stored of it if it is quarantined after all, see `Quarantined.raw`. */
+  declared(): string | null
+}
+
+/** What a row is stored as. */
+export type WrittenRow = {
+  readonly fingerprint: string
+  /** Its columns but the id, in the text format of COPY, with a tab before each, one character for each byte. */
+  readonly columns: string
+}
+
+/** What a listing came to. */
+export type ListingEnd = {
+  /** How many rows were delivered, whatever they were. */
+  readonly rows: number
+  readonly drift: readonly Drift[]
+  /** Equal hashes mean equal rows in the same order. Null if the rows of several answers were put together. */
+  readonly dataHash: string | null
+  /** Why nothing follows from absent rows; null for a complete listing. */
+  readonly incomplete: string | null
+  /** Two listings agreed on the ids, so absence is certain without another reading. */
+  readonly confirmed: boolean
+}
+
+/** Returns the number under which the text with this digest is known, or -1. */
+export type FindKnown = (digest: string) => number
+
+export const BEGINS = { kind: 'begins' } as const

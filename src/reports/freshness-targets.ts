@@ -1,0 +1,70 @@
+import type { Pool } from 'pg'
+import { drizzleOf, sql } from '#src/db/drizzle.ts'
+import type { Inventory } from '#src/model/resource.ts'
+import { freshnessTargets } from './schema.ts'
+
+/** How old the data of an inventory may be, by the settings of a worker. */
+export type FreshnessTarget = Inventory & {
+  readonly targetMs: number
+  /** The schedule that keeps the target. */
+  readonly schedule: string
+  /** The time zone in which nights are counted. */
+  readonly timezone: string
+  /** The days of the week of the schedule, 1 (Monday) to 7; null if it is not due by them alone. */
+  readonly weekdays: readonly number[] | null
+  /** The folders that a listing must include to count, as text; null where the inventory has none. */
+  readonly folders: readonly string[] | null
+  /** How long its runs are kept; null for ever. How fresh the data was before that is unknown. */
+  readonly runsKeptMs: number | null
+}
+
+/** Whether any of these inventories lacks its target: accounts ($1) and inventories ($2), in one order. */
+export const ANY_MISSING_IN_SQL = `exists (
+  select from unnest($1::text[], $2::text[]) as targeted (account, resource)
+  where not exists (
+    select from ferry.freshness_targets p where p.account = targeted.account and p.resource = targeted.resource))`
+
+/** Intervals have no infinity in Postgres 15. */
+const FOR_EVER = '100 years'
+
+/**
+ * Writes what this worker targets, in the place of what an earlier one wrote. Promises for accounts that it does not know
+ * stay: another worker may keep them.
+ */
+export async function saveFreshnessTargets(pool: Pool, targets: readonly FreshnessTarget[]): Promise<void> {
+  if (targets.length === 0) return
+  const { account, resource, folders, target_since } = freshnessTargets
+  const excluded = (column: string) => sql.raw(`excluded.${column}`)
+  await drizzleOf(pool)
+    .insert(freshnessTargets)
+    .values(
+      // In one order: workers that start at once write the same rows.
+      targets
+        .toSorted((a, b) => compare(a.account, b.account) || compare(a.resource, b.resource))
+        .map(({ targetMs, runsKeptMs, weekdays, ...same }) => ({
+          ...same,
+          weekdays: weekdays && [...weekdays],
+          target: `${targetMs} milliseconds`,
+          runs_kept: runsKeptMs === null ? FOR_EVER : `${runsKeptMs} milliseconds`,
+          folders: sql`${JSON.stringify(same.folders)}::jsonb`,
+        })),
+    )
+    .onConflictDoUpdate({
+      target: [account, resource],
+      set: {
+        target: excluded('target'),
+        schedule: excluded('schedule'),
+        timezone: excluded('timezone'),
+        weekdays: excluded('weekdays'),
+        folders: excluded('folders'),
+        runs_kept: excluded('runs_kept'),
+        // Other folders must be read first: nothing can be late before there was time for it.
+        target_since: sql`case when excluded.folders = ${folders} then ${target_since} else clock_timestamp() end`,
+        written_at: sql`clock_timestamp()`,
+      },
+    })
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

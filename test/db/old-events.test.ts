@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { oldEvents } from '#src/db/old-rows.ts'
+import { DAY_MS, removeOld } from '#test/support/prune.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+test('old events are removed, except those that are open', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  await pool.query(
+    `insert into ferry.events (kind, state, account, subject, data, is_open, at)
+     select 'import.paused', 'raised', 'default', n::text, '{}', n = 1, clock_timestamp() - (n < 4)::int * interval '91 days'
+     from generate_series(1, 5) n`,
+  )
+  expect(await removeOld(oldEvents(pool, null))).toBe(0)
+  expect(await removeOld(oldEvents(pool, 90 * DAY_MS))).toBe(2)
+  const { rows } = await pool.query('select subject from ferry.events order by id')
+  expect(rows.map(({ subject }) => subject)).toEqual(['1', '4', '5'])
+})
+
+test.for([5_000, 5_001, 10_000])('%i old events are all removed', async count => {
+  await using store = await openTestStore()
+  await store.pool.query(
+    `insert into ferry.events (kind, state, account, subject, data, is_open, at)
+     select 'import.paused', 'raised', 'default', n::text, '{}', false, clock_timestamp() - interval '91 days'
+     from generate_series(1, $1::int) n`,
+    [count],
+  )
+  expect(await removeOld(oldEvents(store.pool, 90 * DAY_MS))).toBe(count)
+})

@@ -1,0 +1,38 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { inTransaction } from '#src/db/pool.ts'
+import { reportDrift } from '#src/inventory/read/drift.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+test('of the fields outside the contract only those are warned of and told that no run has seen before', async () => {
+  await using store = await openTestStore()
+  const warned: unknown[] = []
+  const log = Object.assign(pino({ level: 'silent' }), {
+    warn: ({ field, type }: Record<string, unknown>) => warned.push([field, type]),
+  })
+  const report = (runId: bigint, account: string, ...fields: [string, string][]) =>
+    inTransaction(store.pool, client =>
+      reportDrift(
+        log,
+        client,
+        { runId, account, resource: 'alert-rules', at: '2026-11-01' },
+        fields.map(([field, type]) => ({ field, type })),
+      ),
+    )
+  await report(1n, 'a', ['owner', 'string'])
+  await report(2n, 'a', ['owner', 'string'], ['owner', 'number'], ['tier', 'string'])
+  await report(3n, 'a', ['owner', 'string'], ['tier', 'string'])
+  await report(4n, 'b', ['owner', 'string'])
+  expect(warned).toEqual([
+    ['owner', 'string'],
+    ['owner', 'number'],
+    ['tier', 'string'],
+    ['owner', 'string'],
+  ])
+  const { rows } = await store.pool.query('select account, data from ferry.events order by id')
+  expect(rows.map(({ account, data }) => [account, data.run, data.fields])).toEqual([
+    ['a', '1', 1],
+    ['a', '2', 2],
+    ['b', '4', 1],
+  ])
+})

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { holdLease, removeLeases } from '#test/support/leases.ts'
+import { openNotifyHarness } from './notify-harness.ts'
+
+test('a notifier sends nothing while another worker has the lease', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.raise({})
+  await holdLease(harness.ferry.pool, 'notify', 'another worker')
+  expect(await harness.openNotifier().look()).toBe(Number.POSITIVE_INFINITY)
+  expect(harness.receiver.received).toEqual([])
+  await removeLeases(harness.ferry.pool)
+  await harness.openNotifier().look()
+  expect(harness.receiver.messages()).toHaveLength(1)
+})
+
+test('an account whose inventories were never read has no heartbeat, and without an address for events none is sent', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.raise({})
+  const heartbeat = {
+    FERRY_WEBHOOK_URL: '',
+    FERRY_WEBHOOK_SECRET: '',
+    FERRY_HEARTBEAT_URL: harness.receiver.url,
+  }
+  expect(await harness.openNotifier(heartbeat).look()).toBe(Number.POSITIVE_INFINITY)
+  expect(harness.receiver.received).toEqual([])
+})

@@ -1,0 +1,64 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { EVENT_KINDS } from '#src/model/event.ts'
+import { Secret } from '#src/model/secret.ts'
+import { type Delivery, deliverPending } from '#src/notify/deliver.ts'
+import { openNotifyHarness } from './notify-harness.ts'
+
+/**
+ * Three messages that a receiver refused, due for the longer the higher their number, and looks at them. `onCall` is told of
+ * each message before the receiver, which needs seven seconds, accepts it.
+ */
+async function setup(onCall: (about: unknown) => Promise<unknown> = async () => {}) {
+  const harness = await openNotifyHarness()
+  for (const subject of ['1', '2', '3']) await harness.raise({ subject }, { import: subject })
+  await harness.query(
+    `update ferry.events set attempts = 3, http_status = 422, failure = 'it answered HTTP 422',
+       retry_at = clock_timestamp() - subject::int * interval '1 min'`,
+  )
+  let clockMs = 0
+  const told: unknown[] = []
+  const delivery: Delivery = {
+    pool: harness.ferry.pool,
+    log: pino({ level: 'silent' }),
+    webhook: { url: new Secret('http://127.0.0.1:1'), format: 'standard', key: null },
+    caller: {
+      async call(posting) {
+        const { data } = JSON.parse(posting?.body ?? '')
+        await onCall(data.import)
+        clockMs += 7_000
+        told.push(`${data.import} ${data.state}`)
+        return { ok: true, httpStatus: 200 }
+      },
+      async [Symbol.asyncDispose]() {},
+    },
+    kinds: EVENT_KINDS,
+    nowMs: () => clockMs,
+  }
+  return Object.assign(harness, {
+    told,
+    look: () => deliverPending(delivery, new AbortController().signal),
+  })
+}
+
+test('a new message goes before those that were refused, and of these the one that is due for longest goes first', async () => {
+  await using harness = await setup()
+  await harness.raise({ subject: 'new' }, { import: 'new' })
+  while ((await harness.look()) === 0);
+  expect(harness.told).toEqual(['new raised', '3 raised', '2 raised', '1 raised'])
+})
+
+test('a message waits for an earlier one about the same subject that was refused', async () => {
+  await using harness = await setup()
+  await harness.resolve({ subject: '1' })
+  while ((await harness.look()) === 0);
+  expect(harness.told).toEqual(['3 raised', '2 raised', '1 raised', '1 resolved'])
+})
+
+test('a message that is written while a slow receiver is sent refused ones again waits for one of them', async () => {
+  await using harness = await setup(about =>
+    about === '3' ? harness.raise({ subject: 'new' }, { import: 'new' }) : Promise.resolve(),
+  )
+  while ((await harness.look()) === 0);
+  expect(harness.told).toEqual(['3 raised', 'new raised', '2 raised', '1 raised'])
+})
