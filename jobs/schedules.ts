@@ -1,10 +1,13 @@
 import type { ScheduleDefinition } from '#src/schedules/definition.ts'
 import { pollAlertRules } from './poll-alert-rules.ts'
+import { pollMcpServers } from './poll-mcp-servers.ts'
 import { prune } from './prune.ts'
 import { snapshotInventory } from './snapshot-inventory.ts'
 
 export type ScheduleSettings = {
   readonly pollEveryMs: number
+  /** Null: MCP servers are not polled. */
+  readonly mcpPollEveryMs: number | null
   readonly nightlyCron: string
   /** The time zone in which cron times are read. */
   readonly timezone: string
@@ -15,19 +18,13 @@ const MINUTE = 60_000
 /** All that Ferry does by itself, and when. The name of a schedule is the name of the job it sets off. */
 export function defineSchedules({
   pollEveryMs,
+  mcpPollEveryMs,
   nightlyCron,
   timezone,
 }: ScheduleSettings): readonly ScheduleDefinition[] {
   return [
-    {
-      name: pollAlertRules.name,
-      perAccount: true,
-      timing: { everyMs: pollEveryMs },
-      beginsAtOnce: false,
-      // The next poll comes soon enough.
-      retryAfterMs: [],
-      skippedAgainAfterMs: null,
-    },
+    pollOf(pollAlertRules.name, pollEveryMs),
+    ...(mcpPollEveryMs === null ? [] : [pollOf(pollMcpServers.name, mcpPollEveryMs)]),
     {
       name: snapshotInventory.name,
       perAccount: true,
@@ -47,4 +44,16 @@ export function defineSchedules({
       skippedAgainAfterMs: null,
     },
   ]
+}
+
+function pollOf(name: string, everyMs: number): ScheduleDefinition {
+  return {
+    name,
+    perAccount: true,
+    timing: { everyMs },
+    beginsAtOnce: false,
+    // The next poll comes soon enough.
+    retryAfterMs: [],
+    skippedAgainAfterMs: null,
+  }
 }

@@ -31,6 +31,8 @@ export type Config = {
   /** The values for an account that does not set its own. */
   readonly accountDefaults: AccountDefaults
   readonly pollEveryMs: number
+  /** Null: MCP servers are synced with the nightly snapshot only. */
+  readonly mcpPollEveryMs: number | null
   readonly nightlyCron: string
   readonly timezone: string
   readonly catchUpMs: number
@@ -94,6 +96,7 @@ export function readConfig(env: Env = process.env): Config {
     accounts,
     accountDefaults: defaults,
     pollEveryMs: settings.FERRY_POLL_EVERY,
+    mcpPollEveryMs: settings.FERRY_MCP_POLL_EVERY,
     nightlyCron: settings.FERRY_NIGHTLY_CRON,
     timezone: settings.FERRY_TIMEZONE,
     catchUpMs: settings.FERRY_CATCH_UP,

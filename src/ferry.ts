@@ -30,7 +30,7 @@ import type { BackendSettings } from './queue/backend.ts'
  */
 
 export type Ferry = Omit<InventoryContext & ImportContext, 'accounts'> &
-  Pick<Config, 'pollEveryMs' | 'nightlyCron' | 'timezone' | 'catchUpMs' | 'retention'> &
+  Pick<Config, 'pollEveryMs' | 'mcpPollEveryMs' | 'nightlyCron' | 'timezone' | 'catchUpMs' | 'retention'> &
   AsyncDisposable & {
     readonly config: Config
     readonly accounts: ReadonlyMap<string, FerryAccount>
@@ -125,6 +125,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     holder: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
     log,
     pollEveryMs: config.pollEveryMs,
+    mcpPollEveryMs: config.mcpPollEveryMs,
     nightlyCron: config.nightlyCron,
     timezone: config.timezone,
     catchUpMs: config.catchUpMs,

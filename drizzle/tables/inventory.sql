@@ -111,6 +111,15 @@ COMMENT ON COLUMN ferry.contract_drift.type IS 'Its JSON type.';
 COMMENT ON COLUMN ferry.contract_drift.first_run IS 'The run that first saw it.';
 COMMENT ON COLUMN ferry.contract_drift.first_seen_at IS 'When it was first seen.';
 
+COMMENT ON TABLE ferry.seen_values IS 'The values that were ever seen in fields of which the contract names some values only (transport, status and auth_mode of MCP servers, ds_type of rules): the first 100 of each account and field.';
+COMMENT ON COLUMN ferry.seen_values.account IS 'The account''s name in Ferry''s configuration.';
+COMMENT ON COLUMN ferry.seen_values.resource IS 'alert-rules or mcp-servers.';
+COMMENT ON COLUMN ferry.seen_values.field IS 'The field''s name.';
+COMMENT ON COLUMN ferry.seen_values.value IS 'The value, of a long one its first 200 characters.';
+COMMENT ON COLUMN ferry.seen_values.first_run IS 'The run that first saw it.';
+COMMENT ON COLUMN ferry.seen_values.is_news IS 'Whether it was reported: false for what a first reading found.';
+COMMENT ON COLUMN ferry.seen_values.first_seen_at IS 'When it was first seen.';
+
 COMMENT ON TABLE ferry.platform_accounts IS 'Which of the platform''s accounts each configured account was seen to read. Two names with one account_id share its limits: give them one limitGroup.';
 COMMENT ON COLUMN ferry.platform_accounts.account IS 'The account''s name in Ferry''s configuration.';
 COMMENT ON COLUMN ferry.platform_accounts.account_id IS 'The platform''s id of the account (uint64).';

@@ -1,10 +1,11 @@
 COMMENT ON TABLE ferry.freshness_targets IS 'How old the data of each inventory may be. Workers write it when they start, from their settings. Delete the rows of an account that you have removed from the settings for good.';
 COMMENT ON COLUMN ferry.freshness_targets.account IS 'The account, by its name in the settings.';
 COMMENT ON COLUMN ferry.freshness_targets.resource IS 'alert-rules or mcp-servers.';
-COMMENT ON COLUMN ferry.freshness_targets.target IS 'How old the data may be: three poll intervals, or the interval of the nightly schedule and one hour.';
+COMMENT ON COLUMN ferry.freshness_targets.target IS 'How old the data may be: three poll intervals; for MCP servers that are not polled, the interval of the nightly schedule and one hour.';
 COMMENT ON COLUMN ferry.freshness_targets.schedule IS 'The schedule that keeps the data within the target.';
+COMMENT ON COLUMN ferry.freshness_targets.night IS 'After this time without a snapshot a night is missed: the interval of the nightly schedule and one hour.';
 COMMENT ON COLUMN ferry.freshness_targets.timezone IS 'The time zone in which nights are counted (FERRY_TIMEZONE).';
-COMMENT ON COLUMN ferry.freshness_targets.weekdays IS 'The days of the week of the schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';
+COMMENT ON COLUMN ferry.freshness_targets.weekdays IS 'The days of the week of the nightly schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';
 COMMENT ON COLUMN ferry.freshness_targets.folders IS 'The folders that a listing must include to count; 0 stands for all. JSON null for MCP servers.';
 COMMENT ON COLUMN ferry.freshness_targets.runs_kept IS 'For how long runs that changed nothing are kept: reports about the past look no farther back.';
 COMMENT ON COLUMN ferry.freshness_targets.target_since IS 'Since when a worker with these settings reads these folders of the account. An inventory that was never read is late once the target has passed since then.';

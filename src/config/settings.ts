@@ -43,6 +43,9 @@ export const Environment = z.object({
     'Whether account-level MCP servers are synced too.',
   ),
   FERRY_POLL_EVERY: value.Period.prefault('60s').describe('How often alert rules are synced.'),
+  FERRY_MCP_POLL_EVERY: value.PeriodOrOff.prefault('15m').describe(
+    'How often MCP servers are synced. `off`: only with the nightly snapshot.',
+  ),
   FERRY_NIGHTLY_CRON: value.Cron.prefault('30 3 * * *').describe('When the nightly snapshot is taken.'),
   FERRY_TIMEZONE: value.TimeZone.prefault('UTC').describe('The time zone of `FERRY_NIGHTLY_CRON`.'),
   FERRY_CATCH_UP: value.Duration.prefault('6h').describe(

@@ -22,6 +22,11 @@ export const Duration = text(durationMs, value =>
 /** A duration between repetitions. Less than a second would only load the platform. */
 export const Period = Duration.refine(ms => ms >= 1_000, 'is too often; write 1s or more')
 
+/** How often something is done, or `off`: never, which is null. */
+export const PeriodOrOff = z.union([z.literal('off').transform(() => null), Period], {
+  error: 'is neither off nor a duration of 1s or more, such as 15m',
+})
+
 /** A permit is valid for a fifth of this. Less than 100 ms could pass before the request is sent. */
 export const ArrivalBound = Duration.refine(
   ms => ms >= 500,

@@ -109,7 +109,7 @@ export const alertRuleVersions = ferry.table(
     index('alert_rule_versions_by_start').on(t.valid_from),
     // The few schedules of many rules. Longer texts do not fit into an index; no schedule is that long.
     index('alert_rule_versions_schedules')
-      .on(t.account, t.cron_pattern, t.timezone)
+      .on(t.account, t.cron_pattern, t.timezone, t.delay_seconds)
       .where(
         sql`${t.valid_to} is null and ${t.enabled} and octet_length(${t.cron_pattern}) <= 400 and coalesce(octet_length(${t.timezone}), 0) <= 100`,
       ),
@@ -222,6 +222,23 @@ export const contractDrift = ferry.table(
   t => [
     primaryKey({ columns: [t.account, t.resource, t.field, t.type] }),
     check('contract_drift_resource', isOneOf(t.resource, RESOURCES)),
+  ],
+)
+
+export const seenValues = ferry.table(
+  'seen_values',
+  {
+    account: text('account').notNull(),
+    resource: text('resource', { enum: RESOURCES }).notNull(),
+    field: text('field').notNull(),
+    value: text('value').notNull(),
+    first_run: int64('first_run').notNull(),
+    is_news: boolean('is_news').notNull(),
+    first_seen_at: instant('first_seen_at').notNull().default(sql`clock_timestamp()`),
+  },
+  t => [
+    primaryKey({ columns: [t.account, t.resource, t.field, t.value] }),
+    check('seen_values_resource', isOneOf(t.resource, RESOURCES)),
   ],
 )
 

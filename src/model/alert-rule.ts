@@ -1,4 +1,4 @@
-import { type Declaration, type Integer, optional, type RowOf, required } from './fields.ts'
+import { type Declaration, type Integer, open, optional, type RowOf, required } from './fields.ts'
 
 /**
  * Alert rules as the contract declares them (AlertRuleBasic). `created_at` and `updated_at` are integers whose unit the
@@ -15,11 +15,7 @@ export const ALERT_RULE = {
     folder_id: required('uint64', 'The folder that contains the rule (uint64).', 'Folder'),
     name: required('text', "The rule's name."),
     labels: optional('labels', "The rule's labels, a flat object of texts; null if the platform sent none."),
-    ds_type: required(
-      'text',
-      'Data source type, for example prometheus. An open set of values.',
-      'Data source',
-    ),
+    ds_type: open(required('text', 'Data source type, for example prometheus.', 'Data source')),
     enabled: required('flag', 'Whether the rule is switched on.'),
     debug_log_enabled: required('flag', 'Whether the rule writes a debug log.'),
     cron_pattern: required('text', 'When the rule is evaluated, as the platform wrote it.', 'Schedule'),

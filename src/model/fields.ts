@@ -35,6 +35,8 @@ export type Field = {
   readonly isState?: true
   /** It says who made an edit or when. That is shown beside a change, and is no difference of its own. */
   readonly isAboutEdit?: true
+  /** The contract names some of its values, and there may be others: one that was never seen before is news. */
+  readonly isOpenSet?: true
   /** What people read before its value; a field without it is not on the console's page of a row. */
   readonly label?: string | undefined
   /** The comment of its column. */
@@ -62,6 +64,11 @@ export function required<K extends FieldKind>(kind: K, means: string, label?: st
 /** A field that the platform may leave out, or send as null: then it is null. */
 export function optional<K extends FieldKind>(kind: K, means: string, label?: string) {
   return { kind, means, label, isOptional: true } as const
+}
+
+/** A text of which the contract names some values only. */
+export function open<F extends Field>(field: F) {
+  return { ...field, means: `${field.means} An open set of values.`, isOpenSet: true } as const
 }
 
 /** A row of the model. */

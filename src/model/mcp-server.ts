@@ -1,4 +1,4 @@
-import { type Declaration, type Integer, optional, type RowOf, required } from './fields.ts'
+import { type Declaration, type Integer, open, optional, type RowOf, required } from './fields.ts'
 
 /**
  * MCP servers as the contract declares them. It requires no field, so all but the id can be null. `transport`, `status` and
@@ -20,13 +20,9 @@ export const MCP_SERVER = {
     ),
     server_name: optional('text', "The server's name."),
     description: optional('text', 'What its owners say it does.', 'Description'),
-    transport: optional(
-      'text',
-      'Transport, for example streamable-http. An open set of values.',
-      'Transport',
-    ),
+    transport: open(optional('text', 'Transport, for example streamable-http.', 'Transport')),
     url: optional('text', "The server's address.", 'Address'),
-    status: optional('text', 'For example enabled. An open set of values.'),
+    status: open(optional('text', 'For example enabled.')),
     connect_timeout: optional(
       'int64',
       'Connection timeout, as the platform gave it. Its unit is not documented.',
@@ -42,7 +38,7 @@ export const MCP_SERVER = {
       'tools',
       'The recorded tools: an array of {name, description}. Not a live probe of the server. One row each in mcp_server_tools.',
     ),
-    auth_mode: optional('text', 'For example shared. An open set of values.', 'Authentication'),
+    auth_mode: open(optional('text', 'For example shared.', 'Authentication')),
     created_by: optional('id64', 'Id of the person who registered the server (uint64).', 'Created by'),
     created_at: optional(
       'int64',

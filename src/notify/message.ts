@@ -111,9 +111,20 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
       `The tools of ${servers} MCP ${servers === 1 ? 'server' : 'servers'} changed in run ${run}. \`ferry report mcp_tool_changes\` shows what.`,
   },
   'drift.found': {
-    raised: ({ inventory, run, fields }) =>
-      `The platform sends ${typeof fields === 'number' ? counted(fields, 'field') : 'fields'} of ${inventory} that its documentation does not name, first seen in run ${run}. Ferry does not store their values; \`ferry runs show ${run}\` has the names.`,
+    raised: ({ inventory, run, fields, values }) => {
+      const found = [
+        ...(fields === 0
+          ? []
+          : [`${many(fields, 'field')} that its documentation does not name and Ferry does not store`]),
+        ...(values ? [`${many(values, 'value')} that a field has never had before`] : []),
+      ]
+      return `The platform sends, of ${inventory}: ${found.join('; ')}. First seen in run ${run}; \`ferry runs show ${run}\` names them.`
+    },
   },
+}
+
+function many(count: EventData[string] | undefined, what: string): string {
+  return typeof count === 'number' ? counted(count, what) : `${what}s`
 }
 
 /** The sentence of an event, with the account it is about. */

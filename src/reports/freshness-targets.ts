@@ -8,9 +8,11 @@ export type FreshnessTarget = Inventory & {
   readonly targetMs: number
   /** The schedule that keeps the target. */
   readonly schedule: string
+  /** After this time without a snapshot a night is missed: the longest interval of the nightly schedule, and a grace. */
+  readonly nightMs: number
   /** The time zone in which nights are counted. */
   readonly timezone: string
-  /** The days of the week of the schedule, 1 (Monday) to 7; null if it is not due by them alone. */
+  /** The days of the week of the nightly schedule, 1 (Monday) to 7; null if it is not due by them alone. */
   readonly weekdays: readonly number[] | null
   /** The folders that a listing must include to count, as text; null where the inventory has none. */
   readonly folders: readonly string[] | null
@@ -41,10 +43,11 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
       // In one order: workers that start at once write the same rows.
       targets
         .toSorted((a, b) => compare(a.account, b.account) || compare(a.resource, b.resource))
-        .map(({ targetMs, runsKeptMs, weekdays, ...same }) => ({
+        .map(({ targetMs, nightMs, runsKeptMs, weekdays, ...same }) => ({
           ...same,
           weekdays: weekdays && [...weekdays],
           target: `${targetMs} milliseconds`,
+          night: `${nightMs} milliseconds`,
           runs_kept: runsKeptMs === null ? FOR_EVER : `${runsKeptMs} milliseconds`,
           folders: sql`${JSON.stringify(same.folders)}::jsonb`,
         })),
@@ -53,6 +56,7 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
       target: [account, resource],
       set: {
         target: excluded('target'),
+        night: excluded('night'),
         schedule: excluded('schedule'),
         timezone: excluded('timezone'),
         weekdays: excluded('weekdays'),

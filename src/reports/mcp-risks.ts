@@ -8,6 +8,7 @@ export const RISK_REASONS = [
   'no https',
   'tool deletes',
   'tool writes',
+  'tool count differs',
   'shared credentials',
   'name used twice',
   'tool name used twice',

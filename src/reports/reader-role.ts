@@ -34,6 +34,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   removal_holds: [],
   schedule_pauses: [],
   schedule_slots: [],
+  seen_values: [],
   snapshots: [],
   sync_runs: ['scope', 'data_hashes', 'lease_token'],
   workers: [],

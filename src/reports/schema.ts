@@ -10,8 +10,10 @@ export const freshnessTargets = ferry.table(
     resource: text('resource', { enum: RESOURCES }).notNull(),
     target: interval('target').notNull(),
     schedule: text('schedule').notNull(),
+    /** After this time without a snapshot a night is missed. */
+    night: interval('night').notNull().default('25 hours'),
     timezone: text('timezone').notNull(),
-    /** The days of the week (1 is Monday) of the schedule, if that is due by them alone. */
+    /** The days of the week (1 is Monday) of the nightly schedule, if that is due by them alone. */
     weekdays: integer('weekdays').array(),
     folders: jsonb('folders').notNull(),
     runs_kept: interval('runs_kept').notNull().default('90 days'),

@@ -1,4 +1,5 @@
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
+import { pollMcpServers } from '#jobs/poll-mcp-servers.ts'
 import { defineSchedules, type ScheduleSettings } from '#jobs/schedules.ts'
 import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
@@ -22,32 +23,34 @@ export function freshnessTargetsOf(
   accounts: Iterable<InventoryAccount>,
   now: Date,
 ): FreshnessTarget[] {
-  const timingOf = (schedule: string) =>
-    defineSchedules(settings).find(({ name }) => name === schedule)?.timing ?? { everyMs: 0 }
-  const pollMs = POLL_INTERVALS * longestIntervalMs(timingOf(pollAlertRules.name), now)
-  const nightly = timingOf(snapshotInventory.name)
+  const definitions = defineSchedules(settings)
+  const timingOf = (schedule: string) => definitions.find(({ name }) => name === schedule)?.timing
+  const polled = (schedule: string) => {
+    const timing = timingOf(schedule)
+    return timing && { schedule, targetMs: POLL_INTERVALS * longestIntervalMs(timing, now) }
+  }
+  const nightly = timingOf(snapshotInventory.name) ?? { everyMs: 0 }
   const nightMs = longestIntervalMs(nightly, now) + NIGHT_GRACE_MS
-  const { timezone } = settings
-  const runsKeptMs = settings.retention.runsMs
+  const byNight = { schedule: snapshotInventory.name, targetMs: nightMs }
+  const same = {
+    nightMs,
+    weekdays: weekdaysOf(nightly, now),
+    timezone: settings.timezone,
+    runsKeptMs: settings.retention.runsMs,
+  }
   return [...accounts].flatMap(account => [
     {
+      ...same,
+      ...(polled(pollAlertRules.name) ?? byNight),
       account: account.name,
       resource: 'alert-rules',
-      targetMs: pollMs,
-      schedule: pollAlertRules.name,
-      weekdays: null,
-      timezone,
-      runsKeptMs,
       folders: withSource(account, 'alert-rules', undefined, source => source.scope.folders),
     },
     {
+      ...same,
+      ...(polled(pollMcpServers.name) ?? byNight),
       account: account.name,
       resource: 'mcp-servers',
-      targetMs: nightMs,
-      schedule: snapshotInventory.name,
-      weekdays: weekdaysOf(nightly, now),
-      timezone,
-      runsKeptMs,
       folders: null,
     },
   ])

@@ -112,7 +112,7 @@ test('a worker targets when it starts, by its settings', async () => {
   )
   expect(rows).toEqual([
     { account: 'default', resource: 'alert-rules', target: '00:01:00' },
-    { account: 'default', resource: 'mcp-servers', target: '25:00:00' },
+    { account: 'default', resource: 'mcp-servers', target: '00:45:00' },
   ])
   const limits = 'select operation, calls_per_minute as allowed from ferry.platform_limits order by operation'
   expect(await cli.query(limits)).toEqual([

@@ -53,7 +53,8 @@ const NAMING: Record<string, (client: PoolClient, step: RunStep, pool: Pool) => 
     await holdRemovals(client, { ...step, runId: ANOTHER_RUN }, NEW_RUN.scope, ['1'])
     await holdRemovals(client, step, NEW_RUN.scope, ['1'])
   },
-  'a new field': (client, step) => reportDrift(log, client, step, [{ field: 'x', type: 'string' }]),
+  'a new field': (client, step) =>
+    reportDrift(log, client, step, { drift: [{ field: 'x', type: 'string' }], opened: 0 }),
   'an account id': (client, step) =>
     reportSharedAccounts({ accounts: new Map(), log }, client, step, new Set([1n])),
 }

@@ -17,6 +17,9 @@ const CHANGES = [
   ['', ['2026-03-29']],
 ] as const
 
+/** Seconds after which a rule is evaluated: those of a week and more reach past the change of the clocks. */
+const DELAYS = [0, 59, 90, 3_660, 86_399, 8 * 86_400 + 7_200, -30]
+
 const OF_LAW = [
   ['* * * * *', '7 * * * *', '*/20 * * * 0', '*/7 * * 3,10,11 *', '0 * 29 * *', '30 * * * */2'],
   [
@@ -42,12 +45,20 @@ const OF_LAW = [
 ] as const
 
 test.each(CHANGES)(
-  'in %s, cron_load is as cron-parser has it in weeks with a change of the clocks',
+  'in %s, cron_load is as cron-parser has it in weeks with a change of the clocks, each rule after its delay',
   async (zone, days) => {
     await using store = await openTestStore()
-    for (const [n, cron] of OF_LAW.flat().entries()) {
-      await insert(store, { account: `${n}`, name: cron, cron, timezone: zone, from: DAY })
+    const rules = OF_LAW.flat().map((cron, n) => ({ cron, delay: DELAYS[n % DELAYS.length] ?? 0 }))
+    for (const { delay, cron } of rules) {
+      for (const seconds of [0, delay]) {
+        const account = `${cron} ${seconds}`
+        if (seconds !== 0 || delay !== 0)
+          await insert(store, { account, name: cron, cron, timezone: zone, delay: seconds, from: DAY })
+      }
     }
+    const all = rules.flatMap(({ cron, delay }) =>
+      (delay === 0 ? [] : [0, delay]).map(d => ({ cron, delay: d })),
+    )
     for (const day of days) {
       // The day before and the day itself: the rest of a week is as any other.
       const begins = new Date(Date.parse(`${day}T00:00:00Z`) - DAY * MINUTE_MS)
@@ -57,12 +68,24 @@ test.each(CHANGES)(
        from ferry.cron_load($1, null) where evaluations > 0 and minute >= $2 and minute < $3 group by account`,
         [`${day}T12:00:00Z`, begins, new Date(begins.getTime() + lastsMs)],
       )
-      for (const [n, cron] of OF_LAW.flat().entries()) {
-        const minutes = rows.find(({ account }) => account === `${n}`)?.minutes ?? []
-        expect(minutes, `${cron} in ${zone}, ${day}`).toEqual([
-          ...expected(begins, [[cron, zone]], lastsMs).keys(),
-        ])
+      for (const { cron, delay } of all) {
+        const minutes = rows.find(({ account }) => account === `${cron} ${delay}`)?.minutes ?? []
+        expect(minutes, `${cron} in ${zone} after ${delay} s, ${day}`).toEqual(
+          evaluated(begins, cron, zone, { delay, lastsMs }),
+        )
       }
     }
   },
 )
+
+/** The minutes in which a rule that was due before is evaluated. */
+function evaluated(
+  begins: Date,
+  cron: string,
+  zone: string,
+  { delay, lastsMs }: { readonly delay: number; readonly lastsMs: number },
+): number[] {
+  const delayMs = Math.floor(delay / 60) * MINUTE_MS
+  const due = expected(new Date(begins.getTime() - delayMs), [[cron, zone]], lastsMs)
+  return [...due.keys()].map(at => at + delayMs)
+}

@@ -71,3 +71,20 @@ test('cron_load shows the sixty worst minutes of each account', async () => {
   )
   expect(await ask(store, 'cron_load', 'account', { account: 'b' })).toHaveLength(60)
 })
+
+test('cron_load counts a rule that is due at :00 and waits for 90 seconds in the minute of :01:30', async () => {
+  await using store = await openTestStore()
+  await insert(store, { id: '1', name: 'late', cron: '0 * * * *', timezone: 'UTC', delay: 90, from: DAY })
+  await insert(store, { id: '2', name: 'on time', cron: '0 3 * * *', timezone: 'UTC', delay: 59, from: DAY })
+  // Whatever the platform sends must not fail the report of the others.
+  await insert(store, { id: '3', name: 'odd', cron: '0 3 1 1 *', delay: '9223372036854775807', from: DAY })
+  await insert(store, { id: '4', name: 'odd', cron: '0 3 1 1 *', delay: '-9223372036854775808', from: DAY })
+  const { rows } = await store.pool.query(
+    `select to_char(minute at time zone 'UTC', 'MI') as minute, sum(evaluations)::int as evaluations
+     from ferry.cron_load('2026-03-04', null) where evaluations > 0 group by 1 order by 1`,
+  )
+  expect(rows).toEqual([
+    { minute: '00', evaluations: 7 },
+    { minute: '01', evaluations: 7 * 24 },
+  ])
+})

@@ -179,6 +179,7 @@ describe('promises', () => {
     ({ name, folders, keyHash: 'k', includeAccount: false, pageLimit: 100 }) as unknown as InventoryAccount
   const settings = {
     pollEveryMs: 60_000,
+    mcpPollEveryMs: null as number | null,
     nightlyCron: '30 3 * * *',
     timezone: 'UTC',
     retention: { runsMs: 9 } as Retention,
@@ -194,6 +195,17 @@ describe('promises', () => {
     // The night on which the clock is set back has an hour more.
     expect(promised({ timezone: 'Europe/Berlin' })).toEqual([3, 26 * 60])
     expect(promised({ nightlyCron: '* * * * *' })).toEqual([3, 61])
+  })
+
+  test('of MCP servers that are polled are three poll intervals, whatever the night is', () => {
+    const [, polled] = freshnessTargetsOf({ ...settings, mcpPollEveryMs: 900_000 }, [account('a')], now)
+    expect(polled).toMatchObject({ schedule: 'poll-mcp-servers', targetMs: 2_700_000, nightMs: 90_000_000 })
+    const [, other] = freshnessTargetsOf(
+      { ...settings, mcpPollEveryMs: 60_000, nightlyCron: '0 3 * * 1-5' },
+      [account('a')],
+      now,
+    )
+    expect(other).toMatchObject({ targetMs: 180_000, nightMs: 73 * 3_600_000, weekdays: [1, 2, 3, 4, 5] })
   })
 
   test('name the schedule that keeps them, and the folders that must be read', () => {

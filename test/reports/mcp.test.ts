@@ -153,6 +153,7 @@ test('mcp_risk names each reason, and finds nothing in a server without any', as
     status: 'enabled',
     auth: 'oauth',
     description: 'Überblick 日本',
+    toolCount: 4,
     tools: [{ name: 'get_issue' }, { name: 'undeleted_rows' }, { name: 'settings' }, { name: 'offset' }],
   })
   await insertServerVersion(pool, {
@@ -164,6 +165,8 @@ test('mcp_risk names each reason, and finds nothing in a server without any', as
     status: 'disabled',
     tools: [],
   })
+  await insertServerVersion(pool, { id: '7', name: 'More', from, toolCount: 3, tools: [{ name: 'a' }] })
+  await insertServerVersion(pool, { id: '8', name: 'None', from, toolCount: 0, tools: null })
   await insertServerVersion(pool, { id: '2', name: 'Twin', from, url: 'HTTPS://mcp.example.com', tools: [] })
   await insertServerVersion(pool, { account: 'b', id: '2', name: 'Twin', from, tools: [] })
   await insertServerVersion(pool, {
@@ -198,6 +201,7 @@ test('mcp_risk names each reason, and finds nothing in a server without any', as
     ['a', '4', 'invisible characters', 'get', 'U+202E'],
     ['a', '4', 'invisible characters', 'li\u200Bst', 'U+200B'],
     ['a', '4', 'invisible characters', null, 'U+E0041'],
+    ['a', '7', 'tool count differs', null, 'tool_count 3, tools 1'],
     ['a', '1', 'disabled but listed', null, 'status disabled'],
     ['a', '1', 'name used twice', null, '2 servers'],
     ['a', '1', 'no https', null, 'http://mcp.example.com'],

@@ -139,7 +139,7 @@ test('nights has one row a night: the snapshot of the schedule, or that it was m
     {
       ...FRESHNESS_TARGET,
       resource: 'mcp-servers',
-      targetMs: 25 * 3_600_000,
+      targetMs: 2_700_000, // polled by day, which says nothing of the nights
       timezone: 'Asia/Tokyo',
       folders: null,
     },
@@ -185,7 +185,7 @@ test('nights misses only the days of the week on which its schedule is due', asy
   const target = {
     ...FRESHNESS_TARGET,
     resource: 'mcp-servers',
-    targetMs: 73 * 3_600_000,
+    nightMs: 73 * 3_600_000,
     folders: null,
     weekdays,
   } as const
@@ -214,7 +214,6 @@ test('nights shows every night of its time, however long ago the last snapshot w
   const target = {
     ...FRESHNESS_TARGET,
     resource: 'mcp-servers',
-    targetMs: 25 * 3_600_000,
     folders: null,
   } as const
   await saveFreshnessTargets(pool, [target])

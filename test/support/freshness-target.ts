@@ -3,6 +3,7 @@ export const FRESHNESS_TARGET = {
   account: 'default',
   resource: 'alert-rules',
   targetMs: 180_000,
+  nightMs: 90_000_000,
   runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',

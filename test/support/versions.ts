@@ -23,6 +23,7 @@ export type RuleVersion = NamedSpan & {
   readonly debug?: boolean
   readonly cron?: string
   readonly timezone?: string | null
+  readonly delay?: number | string
   readonly flags?: readonly string[] | null
   /** The name of who updated it last; their id is its length. */
   readonly by?: string
@@ -31,20 +32,21 @@ export type RuleVersion = NamedSpan & {
 
 export async function insertRuleVersion(pool: Pool, version: RuleVersion): Promise<void> {
   const { folder = 1, labels = {}, enabled = true, debug = false, cron = '* * * * *', by = 'Ada' } = version
-  const { timezone = null, flags = null } = version
+  const { timezone = null, flags = null, delay = 0 } = version
   const fields = [folder, labels && JSON.stringify(labels), enabled, debug, cron, timezone, flags, by]
   await pool.query(
     `insert into ferry.alert_rule_versions (account, id, valid_from, valid_to, opened_by_run, closed_by_run, name,
        fingerprint, account_id, folder_id, labels, ds_type, enabled, debug_log_enabled, cron_pattern, timezone, flags,
        delay_seconds, creator_id, creator_name, updater_id, updater_name, created_at, updated_at, appeared)
      values ($1, $2, $3, $4, $5, $6, $7, md5($16)::uuid, 1, $8, $9, 'prometheus', $10, $11, $12, $13, $14,
-       0, 1, 'Grace', length($15), $15, 0, 0, $17)`,
+       $18, 1, 'Grace', length($15), $15, 0, 0, $17)`,
     [
       ...timesOf(version, '1'),
       version.name,
       ...fields,
       JSON.stringify([version.name, ...fields]),
       version.appeared ?? null,
+      delay,
     ],
   )
 }
@@ -53,7 +55,8 @@ export type Tool = { readonly name: string; readonly description?: string }
 
 /** A version of a server; what it leaves out is null, but for its tools and its account. */
 export type ServerVersion = NamedSpan & {
-  readonly tools?: readonly Tool[]
+  readonly tools?: readonly Tool[] | null
+  readonly toolCount?: number
   readonly team?: number
   readonly description?: string
   readonly url?: string
@@ -64,22 +67,34 @@ export type ServerVersion = NamedSpan & {
 
 export async function insertServerVersion(
   pool: Pool,
-  { tools = [{ name: 't' }], team, description, url, status, auth, appeared, ...version }: ServerVersion,
+  {
+    tools = [{ name: 't' }],
+    toolCount,
+    team,
+    description,
+    url,
+    status,
+    auth,
+    appeared,
+    ...version
+  }: ServerVersion,
 ): Promise<void> {
   await pool.query(
     `insert into ferry.mcp_server_versions (account, server_id, valid_from, valid_to, opened_by_run, closed_by_run,
-       server_name, tools, team_id, description, url, status, auth_mode, fingerprint, account_id, created_at, appeared)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, md5($7)::uuid, 1, 0, $14)`,
+       server_name, tools, team_id, description, url, status, auth_mode, fingerprint, account_id, created_at, appeared,
+       tool_count)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, md5($7)::uuid, 1, 0, $14, $15)`,
     [
       ...timesOf(version, 's'),
       version.name,
-      JSON.stringify(tools),
+      tools && JSON.stringify(tools),
       team,
       description,
       url,
       status,
       auth,
       appeared ?? null,
+      toolCount,
     ],
   )
 }

@@ -85,7 +85,7 @@ async function recordWork(pool: Pool, account: string): Promise<void> {
 }
 
 async function target(pool: Pool, account: string): Promise<void> {
-  const usual = { account, timezone: 'UTC', runsKeptMs: null, weekdays: null }
+  const usual = { account, nightMs: 25 * HOUR_MS, timezone: 'UTC', runsKeptMs: null, weekdays: null }
   await saveFreshnessTargets(pool, [
     {
       ...usual,

@@ -8,6 +8,7 @@ import {
 } from '#src/inventory/runs/list-runs.ts'
 import {
   NEW_FIELDS,
+  NEW_VALUES,
   NO_ANSWER,
   NO_CALL,
   nextOfRun,
@@ -25,17 +26,18 @@ type Options = { json?: true; all?: true }
 /** Prints everything known about one run. */
 export async function showRun(pool: Pool, id: bigint, options: Options): Promise<ExitCode> {
   const found = await findRun(pool, id)
-  const { run, quarantined, drift, hold, calls } = found
+  const { run, quarantined, drift, newValues, hold, calls } = found
   const held = hold ? await loadHeldRows(pool, run, hold.ids) : []
   if (options.json) {
     const { ids: heldIds = [], added: heldLater = [], lastRun: heldByRun = null } = hold ?? {}
-    printJson({ ...run, quarantinedRows: quarantined, drift, heldIds, heldLater, heldByRun, calls, held })
+    const more = { drift, newValues, heldIds, heldLater, heldByRun, calls, held }
+    printJson({ ...run, quarantinedRows: quarantined, ...more })
   } else printRun(found, held, options)
   return EXIT.done
 }
 
 function printRun(
-  { run, quarantined, drift, hold, calls, folders, completeSince }: RunDetails,
+  { run, quarantined, drift, newValues, hold, calls, folders, completeSince }: RunDetails,
   held: readonly HeldRow[],
   options: Options,
 ): void {
@@ -59,6 +61,14 @@ function printRun(
     printTable(
       ['field', 'type'],
       drift.map(field => [field.field, field.type]),
+      '',
+    )
+  }
+  if (newValues.length > 0) {
+    print(`\n${emphasised(NEW_VALUES)}`)
+    printTable(
+      ['field', 'value'],
+      newValues.map(({ field, value }) => [field, value]),
       '',
     )
   }

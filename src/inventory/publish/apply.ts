@@ -48,7 +48,8 @@ export function applyChanges<Row>(
     if (source.isFiring) await applyFirings(client, step, [], removed)
     const { quarantined } = found
     const stored = await saveQuarantined(client, { ...step, scope: source.scope }, quarantined)
-    await reportDrift(context.log, client, step, found.drift)
+    const opened = found.added + found.changed
+    await reportDrift(context.log, client, step, { drift: found.drift, opened })
     await reportSharedAccounts(context, client, step, found.accountIds)
 
     if (removals.kind === 'hold') await holdRemovals(client, step, source.scope, removals.ids)

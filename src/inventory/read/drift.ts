@@ -4,47 +4,91 @@ import { z } from 'zod'
 import { raiseEvent } from '#src/db/outbox.ts'
 import { findAll } from '#src/db/rows.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
+import { VERSIONS } from '#src/inventory/versioned-tables.ts'
+import { DECLARATIONS } from '#src/model/declarations.ts'
 import type { Drift } from '#src/model/listing.ts'
+
+/*
+ * What the platform sends that its contract does not name: fields, and values of fields whose values it names in part (an
+ * open set, such as `transport`). Each is told once for an account. An event has their numbers alone: their names are words
+ * of the platform.
+ */
 
 const NewField = z.object({ field: z.string(), type: z.string() })
 
-/**
- * Records the names and types of fields outside the contract. Warns of those that are seen for the first time, and tells how
- * many they are: their names are words of the platform.
- */
+/** A value never seen before in a field of the account. */
+const NewValue = z.object({ field: z.string(), value: z.string(), isNews: z.boolean() })
+type NewValue = z.infer<typeof NewValue>
+
+/** Records what a run saw for the first time, warns of it, and raises an event. `opened`: how many versions it opened. */
 export async function reportDrift(
   log: Logger,
   client: PoolClient,
   step: RunStep,
-  drift: readonly Drift[],
+  { drift, opened }: { readonly drift: readonly Drift[]; readonly opened: number },
 ): Promise<void> {
-  if (drift.length === 0) return
-  const rows = await findAll(
-    client,
-    NewField,
-    `insert into ferry.contract_drift (account, resource, field, type, first_run)
-     select $1, $2, field, type, $3 from unnest($4::text[], $5::text[]) as d (field, type)
-     on conflict do nothing returning field, type`,
-    [
-      step.account,
-      step.resource,
-      step.runId,
-      drift.map(found => found.field),
-      drift.map(found => found.type),
-    ],
-  )
-  if (rows.length > 0) {
-    const { account, resource, runId } = step
-    await raiseEvent(
-      client,
-      { kind: 'drift.found', account, subject: resource },
-      { inventory: resource, run: `${runId}`, fields: rows.length },
-    )
+  const fields = drift.length === 0 ? [] : await saveFields(client, step, drift)
+  const values = opened === 0 ? [] : (await saveValues(client, step)).filter(({ isNews }) => isNews)
+  const { account, resource, runId } = step
+  if (fields.length + values.length > 0) {
+    const data = { inventory: resource, run: `${runId}`, fields: fields.length, values: values.length }
+    await raiseEvent(client, { kind: 'drift.found', account, subject: resource }, data)
   }
-  for (const found of rows) {
+  for (const found of fields) {
     log.warn(
       { ...step, ...found },
       'The platform sends a field outside the contract; Ferry does not store it.',
     )
   }
+  for (const { field, value } of values) {
+    log.warn({ ...step, field, value }, 'The platform sends a value that this field has never had.')
+  }
+}
+
+function saveFields(client: PoolClient, { account, resource, runId }: RunStep, drift: readonly Drift[]) {
+  return findAll(
+    client,
+    NewField,
+    `insert into ferry.contract_drift (account, resource, field, type, first_run)
+     select $1, $2, field, type, $3 from unnest($4::text[], $5::text[]) as d (field, type)
+     on conflict do nothing returning field, type`,
+    [account, resource, runId, drift.map(found => found.field), drift.map(found => found.type)],
+  )
+}
+
+/** So many values of a field are noted, with so much of each: invented ones must not fill the table. */
+const MAX_VALUES = 100
+const MAX_VALUE = 200
+
+/**
+ * Notes the values of open sets in the versions that this run opened. A value is news unless only rows of a first reading
+ * have it: then nobody knows since when.
+ */
+function saveValues(client: PoolClient, { account, resource, runId, at }: RunStep): Promise<NewValue[]> {
+  const { fields } = DECLARATIONS[resource]
+  const open = Object.keys(fields).filter(name => fields[name]?.isOpenSet)
+  return findAll(
+    client,
+    NewValue,
+    `with found as (
+       select o.field, left(o.value, ${MAX_VALUE}) as value,
+         not bool_and(coalesce(v.appeared = 'first reading', false)) as is_news
+       from ${VERSIONS[resource].name} v
+       cross join lateral (values ${open.map(name => `('${name}', v.${name})`).join(', ')}) o (field, value)
+       where v.valid_from = $4 and v.account = $1 and v.opened_by_run = $3 and o.value is not null
+       group by 1, 2
+     ), unseen as (
+       select f.*, row_number() over (partition by f.field order by f.value) as nth from found f
+       where not exists (
+         select from ferry.seen_values s
+         where s.account = $1 and s.resource = $2 and s.field = f.field and s.value = f.value)
+     )
+     insert into ferry.seen_values (account, resource, field, value, first_run, is_news)
+     select $1, $2, u.field, u.value, $3, u.is_news from unseen u
+     where u.nth + (
+       select count(*) from ferry.seen_values s where s.account = $1 and s.resource = $2 and s.field = u.field
+     ) <= ${MAX_VALUES}
+     returning field, value, is_news`,
+    [account, resource, runId, at],
+  )
 }

@@ -10,7 +10,7 @@ import {
   type QuarantinedRow,
   type QuarantineReason,
 } from '#src/inventory/read/quarantine.ts'
-import { contractDrift, syncRuns as runs } from '#src/inventory/schema.ts'
+import { contractDrift, syncRuns as runs, seenValues } from '#src/inventory/schema.ts'
 import { ofInventory, Scope } from '#src/inventory/scope.ts'
 import type { Inventory, Resource } from '#src/model/resource.ts'
 import { COMPLETE_STATUSES, type RunStatus } from '#src/model/run.ts'
@@ -109,6 +109,7 @@ export type RunDetails = {
   readonly run: RunRow
   readonly quarantined: readonly QuarantinedRow[]
   readonly drift: readonly DriftField[]
+  readonly newValues: readonly NewValue[]
   /** The hold that the run made or updated, as it is now, while it is open. */
   readonly hold: Hold | null
   readonly calls: readonly CallRow[]
@@ -122,21 +123,23 @@ export type RunDetails = {
 export async function loadRun(pool: Pool, id: bigint): Promise<RunDetails | null> {
   const [run] = await drizzleOf(pool).select(RUN).from(runs).where(eq(runs.id, id))
   if (!run) return null
-  const [quarantined, drift, hold, calls, completeSince] = await Promise.all([
+  const [quarantined, drift, newValues, hold, calls, completeSince] = await Promise.all([
     loadQuarantined(pool, id),
     listDrift(pool, id),
+    listNewValues(pool, id),
     loadOpenHold(pool, id),
     listCalls(pool, id),
     findCompleteSince(pool, run),
   ])
   const folders = Scope.safeParse(run.scope).data?.folders ?? null
-  return { run, quarantined, drift, hold, calls, folders, completeSince }
+  return { run, quarantined, drift, newValues, hold, calls, folders, completeSince }
 }
 
 export type ReadableDetails = {
   readonly run: ReadableRun
   readonly quarantined: readonly QuarantineReason[]
   readonly drift: readonly DriftField[]
+  readonly newValues: readonly NewValue[]
   readonly heldIds: readonly string[]
   readonly completeSince: bigint | null
 }
@@ -145,13 +148,14 @@ export type ReadableDetails = {
 export async function loadReadableRun(pool: Pool, id: bigint): Promise<ReadableDetails | null> {
   const [run] = await drizzleOf(pool).select(READABLE_RUN).from(runs).where(eq(runs.id, id))
   if (!run) return null
-  const [quarantined, drift, heldIds, completeSince] = await Promise.all([
+  const [quarantined, drift, newValues, heldIds, completeSince] = await Promise.all([
     run.quarantined === 0 ? [] : loadQuarantineReasons(pool, id),
     listDrift(pool, id),
+    listNewValues(pool, id),
     run.status === 'held' ? loadHeldIds(pool, id) : [],
     findCompleteSince(pool, run),
   ])
-  return { run, quarantined, drift, heldIds, completeSince }
+  return { run, quarantined, drift, newValues, heldIds, completeSince }
 }
 
 /** Returns the first run after this one that applied a complete listing of the same inventory. */
@@ -183,6 +187,18 @@ function listDrift(pool: Pool, id: bigint) {
     .from(contractDrift)
     .where(eq(first_run, id))
     .orderBy(asc(field), asc(type))
+}
+
+export type NewValue = Awaited<ReturnType<typeof listNewValues>>[number]
+
+/** The values of open sets that this run was the first to see, but for those of a first reading. */
+function listNewValues(pool: Pool, id: bigint) {
+  const { field, value, first_run, is_news } = seenValues
+  return drizzleOf(pool)
+    .select({ field, value })
+    .from(seenValues)
+    .where(and(eq(first_run, id), is_news))
+    .orderBy(asc(field), asc(value))
 }
 
 /** A row whose removal is held, as it is now. */

@@ -54,6 +54,7 @@ function syncAgain({ account, resource, folders }: RunStanding): NextStep {
 
 export const QUARANTINED_ROWS = 'Quarantined rows'
 export const NEW_FIELDS = 'Fields outside the contract, first seen in this run'
+export const NEW_VALUES = 'Values that a field never had before this run'
 export const NO_CALL = 'The run made no call.'
 /** Of a call. */
 export const NO_ANSWER = 'no answer'

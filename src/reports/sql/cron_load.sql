@@ -1,7 +1,8 @@
 -- Rules have few distinct schedules, which an index alone counts. A schedule that is the same in every hour needs no time zone
 -- but for the minutes of its offset; of the others, each local time of the week is turned into an instant. Where clocks are
 -- changed, it is as in cron-parser: a schedule of every hour is due in each hour that there is. Another one is due an hour later if
--- its hour is left out, and once in an hour that comes twice: in the first one.
+-- its hour is left out, and once in an hour that comes twice: in the first one. A rule is evaluated delay_seconds after it is due:
+-- what is evaluated in a week was due in a week that is earlier by the whole minutes of the delay, and the seconds stay in the minute.
 CREATE OR REPLACE FUNCTION ferry.cron_load(week timestamptz DEFAULT NULL, worst integer DEFAULT 60, of_account text DEFAULT NULL)
 RETURNS TABLE (
   account text, rank integer, minute timestamptz, evaluations integer, average double precision
@@ -9,18 +10,23 @@ RETURNS TABLE (
   WITH span AS MATERIALIZED (
     SELECT date_trunc('week', coalesce($1, now()), 'UTC') AS begins, date_trunc('week', coalesce($1, now()), 'UTC') + interval '7 days' AS ends
   ), schedules AS MATERIALIZED (
-    SELECT v.account, v.cron_pattern, v.timezone, count(*) AS rules FROM ferry.alert_rule_versions v
+    SELECT v.account, v.cron_pattern, v.timezone, c.delay, count(*) AS rules FROM ferry.alert_rule_versions v
+    CROSS JOIN LATERAL (SELECT make_interval(mins => floor(greatest(least(v.delay_seconds, 31536000), -31536000) / 60.0)::int) AS delay) c
     WHERE v.valid_to IS NULL AND v.enabled AND ($3 IS NULL OR v.account = $3) AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
-    GROUP BY v.account, v.cron_pattern, v.timezone
+    GROUP BY v.account, v.cron_pattern, v.timezone, c.delay
   ), zones AS MATERIALIZED (
-    SELECT o.timezone, o.zone, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
-    FROM span w
-    CROSS JOIN (
-      SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
+    SELECT o.*, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
+    FROM (
+      SELECT z.timezone, z.zone, d.delay, w.begins - d.delay AS begins, w.ends - d.delay AS ends
+      FROM span w
+      CROSS JOIN (
+        SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
+      ) z
+      CROSS JOIN (SELECT DISTINCT s.delay FROM schedules s) d
     ) z
     CROSS JOIN LATERAL (
-      SELECT z.timezone, z.zone, (w.begins - interval '1 day') AT TIME ZONE z.zone - (w.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
-        (w.ends + interval '1 day') AT TIME ZONE z.zone - (w.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
+      SELECT z.*, (z.begins - interval '1 day') AT TIME ZONE z.zone - (z.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
+        (z.ends + interval '1 day') AT TIME ZONE z.zone - (z.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
     ) o
   ), patterns AS MATERIALIZED (
     SELECT p.cron_pattern, ferry_internal.cron_field(p.fields[1], 0, 59) AS minutes, ferry_internal.cron_field(p.fields[2], 0, 23) AS hours,
@@ -34,23 +40,23 @@ RETURNS TABLE (
     ) p
     WHERE cardinality(p.fields) = 5
   ), known AS MATERIALIZED (
-    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, z.has_change, z.set_back, sum(s.rules) AS rules,
-      extract(minute FROM w.begins AT TIME ZONE z.zone)::int AS shift,
+    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, z.has_change, z.set_back, z.delay, z.begins, z.ends, sum(s.rules) AS rules,
+      extract(minute FROM z.begins AT TIME ZONE z.zone)::int AS shift,
       cardinality(p.hours) = 24 AND cardinality(p.days) = 31 AND cardinality(p.months) = 12 AND cardinality(p.weekdays) = 7
-        AND extract(minute FROM w.begins AT TIME ZONE z.zone) = extract(minute FROM w.ends AT TIME ZONE z.zone) AS is_hourly
-    FROM span w CROSS JOIN schedules s
-    JOIN zones z ON z.timezone IS NOT DISTINCT FROM s.timezone
+        AND extract(minute FROM z.begins AT TIME ZONE z.zone) = extract(minute FROM z.ends AT TIME ZONE z.zone) AS is_hourly
+    FROM schedules s
+    JOIN zones z ON z.timezone IS NOT DISTINCT FROM s.timezone AND z.delay = s.delay
     JOIN patterns p ON p.cron_pattern = s.cron_pattern
     WHERE p.minutes IS NOT NULL AND p.hours IS NOT NULL AND p.days IS NOT NULL AND p.months IS NOT NULL AND p.weekdays IS NOT NULL
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17
   ), hourly AS MATERIALIZED (
     SELECT k.account, (m + 60 - k.shift) % 60 AS minute, sum(k.rules) AS rules
     FROM known k CROSS JOIN LATERAL unnest(k.minutes) AS m WHERE k.is_hourly GROUP BY 1, 2
   ), dated AS MATERIALIZED (
-    SELECT k.account, i.minute, sum(k.rules) AS rules
-    FROM span w CROSS JOIN known k
+    SELECT k.account, i.minute + k.delay AS minute, sum(k.rules) AS rules
+    FROM known k
     CROSS JOIN LATERAL generate_series(
-      date_trunc('day', w.begins AT TIME ZONE k.zone), date_trunc('day', w.ends AT TIME ZONE k.zone), interval '1 day') AS d (day)
+      date_trunc('day', k.begins AT TIME ZONE k.zone), date_trunc('day', k.ends AT TIME ZONE k.zone), interval '1 day') AS d (day)
     CROSS JOIN LATERAL unnest(k.hours) AS h CROSS JOIN LATERAL unnest(k.minutes) AS m
     CROSS JOIN LATERAL (SELECT d.day + make_interval(hours => h, mins => m) AS local) l
     CROSS JOIN LATERAL (SELECT l.local AT TIME ZONE k.zone AS at, (l.local AT TIME ZONE k.zone) AT TIME ZONE k.zone AS real) a
@@ -85,4 +91,4 @@ RETURNS TABLE (
   ORDER BY r.account, r.rank
 $$;
 
-COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern and timezone, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists these rules.';
+COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern, timezone and delay_seconds, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists these rules.';

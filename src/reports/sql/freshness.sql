@@ -55,7 +55,7 @@ COMMENT ON COLUMN ferry.freshness.inventory IS 'alert-rules or mcp-servers.';
 COMMENT ON COLUMN ferry.freshness.last_complete_at IS 'When Ferry began to read the last complete listing: the stored data is as the platform had it then, or later. Null if there has been none.';
 COMMENT ON COLUMN ferry.freshness.last_complete_run IS 'The run (sync_runs.id) that applied it.';
 COMMENT ON COLUMN ferry.freshness.age IS 'How long ago that was, by the clock of this database.';
-COMMENT ON COLUMN ferry.freshness.target IS 'How old the inventory may be: three poll intervals, or the interval of the nightly schedule and one hour. Null as long as no worker has run.';
+COMMENT ON COLUMN ferry.freshness.target IS 'How old the inventory may be: three poll intervals; for MCP servers that are not polled, the interval of the nightly schedule and one hour. Null as long as no worker has run.';
 COMMENT ON COLUMN ferry.freshness.state IS 'fresh; late: older than its freshness target; never: no complete listing so far; no target: no worker has run, so it is not known how old it may be.';
 COMMENT ON COLUMN ferry.freshness.why_late IS 'Why it is late or never: failed, partial (the last run that ended since), running (the first run since has not ended), no run (none was tried since), paused (its schedule is), clock set back (the listing is later than now). Else null.';
 COMMENT ON COLUMN ferry.freshness.last_failed_run IS 'The last run since that failed or was partial, if it is late or never.';

@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW ferry.mcp_risk AS
   WITH servers AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY s.account, s.server_name, s.server_id) AS place,
-      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tools
+      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tool_count, s.tools
     FROM ferry.mcp_server_versions s WHERE s.valid_to IS NULL
   ), tools AS MATERIALIZED (
     SELECT s.place, t.tool ->> 'name' AS name, t.tool ->> 'description' AS description
@@ -29,6 +29,10 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     SELECT place, 'shared credentials', NULL, 'auth_mode ' || auth_mode FROM servers WHERE auth_mode = 'shared'
     UNION ALL
     SELECT place, 'disabled but listed', NULL, 'status ' || status FROM servers WHERE status = 'disabled'
+    UNION ALL
+    SELECT s.place, 'tool count differs', NULL, 'tool_count ' || s.tool_count || ', tools ' || n.tools
+    FROM servers s CROSS JOIN LATERAL (SELECT CASE jsonb_typeof(s.tools) WHEN 'array' THEN jsonb_array_length(s.tools) END AS tools) n
+    WHERE s.tool_count <> n.tools
     UNION ALL
     SELECT s.place, 'name used twice', NULL, n.servers || ' servers'
     FROM servers s
@@ -63,6 +67,6 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
 
 COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool.';
 SELECT ferry_internal.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
-COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
+COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; tool count differs (the platform counts more or fewer tools than it lists); name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
 COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
-COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character.';
+COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character, both counts.';

@@ -3,15 +3,15 @@ RETURNS TABLE (
   account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
-    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.target, p.weekdays,
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.every_night, p.weekdays,
       p.account IS NOT NULL AS has_target,
       coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
-      -- The interval of the nightly schedule: the freshness target without its hour.
-      greatest(round(extract(epoch FROM t.target - interval '1 hour') / 86400), 1)::integer AS every
+      -- The interval of the nightly schedule, without its hour of grace.
+      greatest(round(extract(epoch FROM t.every_night - interval '1 hour') / 86400), 1)::integer AS every
     FROM ferry.snapshots s
     LEFT JOIN ferry.freshness_targets p ON p.account = s.account AND p.resource = 'mcp-servers'
     CROSS JOIN LATERAL (
-      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.target, interval '25 hours') AS target
+      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.night, interval '25 hours') AS every_night
     ) t
     -- The last one before them may begin a gap, however long ago it was.
     JOIN (
@@ -30,7 +30,7 @@ RETURNS TABLE (
     CROSS JOIN LATERAL generate_series(1, coalesce(
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
-      floor(extract(epoch FROM now() - f.at - greatest(f.target - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
+      floor(extract(epoch FROM now() - f.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
     -- An account without a freshness target has missed nothing lately.
     WHERE (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
       AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END

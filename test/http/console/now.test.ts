@@ -19,6 +19,7 @@ const FRESHNESS_TARGET: FreshnessTarget = {
   account: 'default',
   resource: 'alert-rules',
   targetMs: 3_600_000,
+  nightMs: 90_000_000,
   runsKeptMs: null,
   schedule: 'poll-alert-rules',
   timezone: 'UTC',
@@ -247,5 +248,6 @@ test('what is late, and schedules that failed or are paused, come first', async 
     'snapshot-inventory',
     'prune',
     'poll-alert-rules',
+    'poll-mcp-servers',
   ])
 })

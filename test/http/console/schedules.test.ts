@@ -14,7 +14,7 @@ test('the list has each schedule with its times, its outcome and what can be don
   expect(before.status).toBe(200)
   expect(before.text).toContain('every 1 min')
   expect(before.text).toContain('<code>30 3 * * *</code> UTC')
-  expect(before.text.match(/never run/g)).toHaveLength(3)
+  expect(before.text.match(/never run/g)).toHaveLength(4)
   expect(before.text).toContain('data-refresh="30000"')
 
   await harness.query(
@@ -109,9 +109,9 @@ test('the list goes on after the schedule that its address names', async () => {
   await using harness = await openConsoleHarness()
   const namesAt = async (query: string) =>
     cellsOf((await harness.page(PATH + query)).text, 'Schedules').map(([name]) => name)
-  expect(await namesAt('')).toEqual(['prune', 'poll-alert-rules', 'snapshot-inventory'])
+  expect(await namesAt('')).toEqual(['prune', 'poll-alert-rules', 'poll-mcp-servers', 'snapshot-inventory'])
   const after = Buffer.from(JSON.stringify(['default', 'poll-alert-rules'])).toString('base64url')
-  expect(await namesAt(`?after=${after}`)).toEqual(['snapshot-inventory'])
+  expect(await namesAt(`?after=${after}`)).toEqual(['poll-mcp-servers', 'snapshot-inventory'])
 })
 
 test('the schedules of many accounts go on on a second page, each shown once', async () => {
@@ -131,7 +131,7 @@ test('the schedules of many accounts go on on a second page, each shown once', a
   const first = (await harness.page(PATH)).text
   const next = /rel="next" href="([^"]+)"/.exec(first)?.[1]?.replaceAll('&amp;', '&')
   const second = (await harness.page(next ?? '')).text
-  expect([rows(first).length, rows(second).length]).toEqual([50, 11])
-  expect(new Set([...rows(first), ...rows(second)]).size).toBe(61)
+  expect([rows(first).length, rows(second).length]).toEqual([50, 41])
+  expect(new Set([...rows(first), ...rows(second)]).size).toBe(91)
   expect(second).toContain('End of the list.')
 })

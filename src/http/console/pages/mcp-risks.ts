@@ -18,6 +18,8 @@ const MEANINGS: Readonly<Record<RiskReason, string>> = {
   'no https': 'Traffic to and from the server can be read and changed on the way.',
   'tool deletes': 'Judging by its name, a tool deletes something.',
   'tool writes': 'Judging by its name, a tool changes something.',
+  'tool count differs':
+    'The platform counts more or fewer tools than it lists: what the others do is not known here.',
   'shared credentials': 'All users of the server act with the same credentials.',
   'name used twice': 'Servers of one account have the same name, so one can be mistaken for another.',
   'tool name used twice': 'A server has two tools of the same name: a model may take the wrong one.',

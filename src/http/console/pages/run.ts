@@ -1,6 +1,17 @@
 import { listCallLog } from '#src/db/list-calls.ts'
-import { type DriftField, loadReadableRun, type ReadableDetails } from '#src/inventory/runs/list-runs.ts'
-import { NEW_FIELDS, NO_CALL, nextOfRun, QUARANTINED_ROWS } from '#src/inventory/runs/next-steps.ts'
+import {
+  type DriftField,
+  loadReadableRun,
+  type NewValue,
+  type ReadableDetails,
+} from '#src/inventory/runs/list-runs.ts'
+import {
+  NEW_FIELDS,
+  NEW_VALUES,
+  NO_CALL,
+  nextOfRun,
+  QUARANTINED_ROWS,
+} from '#src/inventory/runs/next-steps.ts'
 import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { href, idOf, type Page } from '../page.ts'
@@ -31,6 +42,7 @@ ${held(details) ?? whatIsNext(details)}
 ${summary(details, timezone)}
 ${quarantine(details)}
 ${details.drift.length === 0 ? null : table(NEW_FIELDS, DRIFT_COLUMNS, details.drift, html``)}
+${details.newValues.length === 0 ? null : table(NEW_VALUES, VALUE_COLUMNS, details.newValues, html``)}
 <h2>Calls</h2>
 ${table('Last calls of this run, newest first', callColumns(timezone), calls, html`${NO_CALL}`)}
 ${next ? html`<p><a href="${href('/ledger/calls', { run: `${id}` })}">All calls of this run</a></p>` : null}`
@@ -110,4 +122,9 @@ ${rest > 0 && shown.length > 0 ? html`<p>And ${number(rest)} more. <code>ferry r
 const DRIFT_COLUMNS: readonly Column<DriftField>[] = [
   { head: 'Field', cell: ({ field }) => foreign(field) },
   { head: 'Type', cell: ({ type }) => foreign(type) },
+]
+
+const VALUE_COLUMNS: readonly Column<NewValue>[] = [
+  { head: 'Field', cell: ({ field }) => foreign(field) },
+  { head: 'Value', cell: ({ value }) => foreign(value) },
 ]
