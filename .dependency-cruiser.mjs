@@ -31,6 +31,7 @@ const FRONT_DOORS = {
     'history/changes',
     'history/differences',
     'history/history-start',
+    'history/known-words',
     'history/list-inventory',
     'history/snapshot-diff',
     'history/snapshots',

@@ -77,7 +77,13 @@ function uint64(text: string, what: string): bigint {
   return id
 }
 
+/** A name in place of the id finds nothing: rules may share one. */
 export function ruleArgument(text: string): bigint {
+  if (/\p{L}/u.test(text)) {
+    throw new InvalidArgumentError(
+      `Write the rule's id; \`ferry rules list --name '${text}'\` finds it by its name.`,
+    )
+  }
   return uint64(text, "the rule's id")
 }
 

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { fieldsFrom, valueInWords } from '#src/inventory/history/differences.ts'
 import { counted } from '#src/model/counted.ts'
 import type { Around, AroundFilter, AroundRow } from '#src/reports/around.ts'
@@ -25,7 +25,11 @@ export function addAt(program: Command): void {
     .command('at')
     .description('what happened around a moment, what was firing, and which minutes are not known')
     .argument('<time>', 'the moment: 2026-11-24T03:12Z, or how long ago: 2h', instantArgument)
-    .option('--around <duration>', 'how far before and after it', everyArgument, 3_600_000)
+    .addOption(
+      new Option('--around <duration>', 'how far before and after it')
+        .default(3_600_000, '1h')
+        .argParser(everyArgument),
+    )
     .option('--account <name>', 'only this account')
     .option('--folder <id>', 'only the rules of this folder', oneFolderArgument)
     .option('--team <name>', 'only the rules of this team')

@@ -15,7 +15,7 @@ import { instantArgument, ruleArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
-import { noteHistoryStart } from './history-note.ts'
+import { noteHistoryStart, noteNearest } from './history-note.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { harmless } from './output.ts'
 
@@ -49,7 +49,7 @@ export function addChanges(program: Command): void {
           account: options.account,
         }
         await expectKnown(pool, options)
-        await printList(listChanges(pool, filter, limitOf(options)), options, {
+        const shown = await printList(listChanges(pool, filter, limitOf(options)), options, {
           columns: columnsOfChange,
           json: jsonOfChange,
           none: isOfOne(options)
@@ -58,6 +58,8 @@ export function addChanges(program: Command): void {
           total: () => countChanges(pool, filter, COUNTED_TO + 1),
         })
         await noteHistoryStart(pool, filter.since)
+        if (shown === 0 && filter.by !== undefined)
+          await noteNearest(pool, 'alert-rules', 'editors', filter.by)
         return EXIT.done
       }),
     )

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg'
+import type { KnownWords } from '#src/inventory/history/known-words.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { Retention } from '#src/model/settings.ts'
 import type { LooksBack } from '#src/reports/catalogue.ts'
+import { didYouMean } from './did-you-mean.ts'
 import { harmless, instant, printAside } from './output.ts'
 
 /*
@@ -49,4 +51,26 @@ export async function noteLooksBack(
   const [what, setting] =
     at === 'runs' ? ['runs that changed nothing', 'FERRY_KEEP_RUNS'] : ['calls', 'FERRY_KEEP_CALLS']
   printAside(`ferry: ${what} are kept for ${keptMs / DAY_MS} days (${setting}). Older ones are not counted.`)
+}
+
+/** Says so if `asOf` is still to come: what is shown is as of now. */
+export async function noteFuture(pool: Pool, asOf: Date): Promise<void> {
+  const { readClock } = await import('#src/db/clock.ts')
+  const { now } = await readClock(pool)
+  if (asOf <= now) return
+  printAside(
+    `ferry: warning: ${instant(asOf)} is in the future, and nothing is known of it. Shown is what is known now, ${instant(now)}.`,
+  )
+}
+
+/** Says, beside a list that is empty, which word may have been meant. */
+export async function noteNearest(
+  pool: Pool,
+  resource: Resource,
+  what: KnownWords,
+  text: string,
+): Promise<void> {
+  const { listKnownWords } = await import('#src/inventory/history/known-words.ts')
+  const hint = didYouMean(text, await listKnownWords(pool, resource, what))
+  if (hint !== null) printAside(harmless(`ferry: nothing matches ${JSON.stringify(text)}; ${hint}`))
 }

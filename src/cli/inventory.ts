@@ -10,7 +10,7 @@ import { instantArgument, labelArgument, oneFolderArgument, ruleArgument, teamAr
 import { columnsOfChange, jsonOfChange, nothingKnown } from './changes.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { noteFirstReading, noteHistoryStart } from './history-note.ts'
+import { noteFirstReading, noteFuture, noteHistoryStart, noteNearest } from './history-note.ts'
 import { printRows } from './list-command.ts'
 import { addListOptions, COUNTED_TO, type ListOptions, limitOf, printList } from './listing.ts'
 import { emphasised, harmless, instant, print, printJson, printTable } from './output.ts'
@@ -120,6 +120,7 @@ function addInventory(program: Command, inventory: Inventory, description: strin
     .argument('<id>', 'its id', inventory.resource === 'alert-rules' ? ruleArgument : undefined)
     .option('--as-of <when>', 'as it was at that time', instantArgument)
     .option('--account <name>', 'only in this account (default: every account that has the id)')
+    .option('--all', "with Ferry's own fields: fingerprint, flags, runs")
     .option('--json', 'print one JSON object for each account that has the id')
     .action((id: bigint | string, options: Options) =>
       withFerry('read', async ferry => {
@@ -143,13 +144,19 @@ async function listRows(pool: Pool, inventory: Inventory, options: Options): Pro
     team: options.team,
   }
   const { resource, columns } = inventory
-  await printList(listInventory(pool, resource, filter, limitOf(options)), options, {
+  const shown = await printList(listInventory(pool, resource, filter, limitOf(options)), options, {
     columns,
     json: documentOf,
     none: 'None found.',
     total: () => countInventory(pool, resource, filter, COUNTED_TO + 1),
   })
-  if (options.asOf) await noteFirstReading(pool, resource, options.asOf, options.account)
+  if (options.asOf) {
+    await noteFirstReading(pool, resource, options.asOf, options.account)
+    await noteFuture(pool, options.asOf)
+  }
+  if (shown === 0 && options.name !== undefined) await noteNearest(pool, resource, 'names', options.name)
+  if (shown === 0 && options.folder !== undefined)
+    await noteNearest(pool, resource, 'folders', `${options.folder}`)
   return EXIT.done
 }
 
@@ -178,11 +185,12 @@ async function showRow(
         : null
     if (options.json) printJson({ ...documentOf(row), ...jsonOfHistory(changes, firings) })
     else {
-      printDocument(row, idColumn)
+      printDocument(row, idColumn, options)
       printHistory(changes, firings)
     }
   }
   await noteHistoryStart(pool, undefined)
+  if (options.asOf) await noteFuture(pool, options.asOf)
   return EXIT.done
 }
 
@@ -206,13 +214,16 @@ function printHistory(changes: readonly ChangeRow[], firings: readonly FiringRow
   )
 }
 
-function printDocument(row: InventoryRow, idColumn: string): void {
-  const document = documentOf(row)
+/** Fields of a version that say how Ferry stored it, and little about the rule or server. */
+const OF_FERRY = ['fingerprint', 'flags', 'altered', 'appeared', 'opened_by_run', 'closed_by_run']
+
+function printDocument(row: InventoryRow, idColumn: string, { all }: Options): void {
+  const shown = Object.entries(documentOf(row)).filter(([name]) => all || !OF_FERRY.includes(name))
   const gone = row.valid_to instanceof Date ? `, gone since ${instant(row.valid_to)}` : ''
   print(`${emphasised(harmless(`${row[idColumn]}`))} in account ${row.account}${gone}`)
   printTable(
     ['field', 'value'],
-    Object.entries(document).map(([name, value]) => [name, valueInWords(value)]),
+    shown.map(([name, value]) => [name, valueInWords(value)]),
     '',
   )
 }

@@ -33,22 +33,23 @@ export function limitOf({ json, all, limit }: ListOptions): number | null {
   return limit ?? (json || all ? null : SHOWN)
 }
 
-/** Prints rows while they arrive, as JSON or as a table, and how many more there are. */
+/** Prints rows while they arrive, as JSON or as a table, and how many more there are. Returns how many were printed. */
 export async function printList<Row extends object>(
   rows: AsyncIterable<Row>,
   options: ListOptions,
   { none, total, ...list }: Streamed<Row>,
-): Promise<void> {
+): Promise<number> {
   let shown = 0
   for await (const part of inParts(rows)) {
     shown += part.length
     if (!options.json) printRows(list, part, { none })
-    else if (!(await writeLines(part.map(row => jsonOf(list.json(row)))))) return
+    else if (!(await writeLines(part.map(row => jsonOf(list.json(row)))))) return shown
   }
-  if (options.json) return
-  if (shown === 0) return print(none)
+  if (options.json) return shown
+  if (shown === 0) print(none)
   const limit = limitOf(options)
   if (limit !== null && shown === limit) tellMore((await total()) - shown)
+  return shown
 }
 
 type Streamed<Row extends object> = {

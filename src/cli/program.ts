@@ -5,6 +5,7 @@ import { addChanges } from './changes.ts'
 import { addCompletion } from './completion.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
+import { addExamples } from './examples.ts'
 import { EXIT } from './exit.ts'
 import { addFreshness } from './freshness.ts'
 import { addImport } from './import.ts'
@@ -46,8 +47,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
 export async function createProgram(argv: readonly string[]): Promise<Command> {
   const program = new Command('ferry')
     .description(
-      "Syncs an incident-management platform's inventory into Postgres, with its history,\n" +
-        'and imports subscribers to its status pages.',
+      "Syncs an incident-management platform's inventory into Postgres, with its\n" +
+        'history, and imports subscribers to its status pages.',
     )
     .version(versionOfPackage())
     .showSuggestionAfterError()
@@ -58,30 +59,43 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
       'after',
       '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 done in part\n' +
         'or with rejects, 4 refused by the platform, 5 needs a decision, 130 interrupted.\n' +
-        'Only up, worker and migrate update an older database. Commands that only read change nothing.',
+        'Only up, worker and migrate update an older database. Commands that only read\n' +
+        'change nothing.',
     )
 
+  program.commandsGroup('Run Ferry:')
   addUp(program)
   addWorker(program)
-  addMigrate(program)
-  addDoctor(program)
-  addSandbox(program)
   addDemo(program)
+  addSandbox(program)
+
+  program.commandsGroup('Rules and servers:')
   addSync(program)
-  addRuns(program)
-  addSnapshots(program)
-  addChanges(program)
-  addAt(program)
   addRules(program)
   addServers(program)
+  addChanges(program)
+  addAt(program)
   addReport(program)
-  addFreshness(program)
+  addSnapshots(program)
+  addRuns(program)
+
+  program.commandsGroup('Subscribers:')
   addImport(program)
   addImports(program)
+
+  program.commandsGroup('Keep it running:')
+  addDoctor(program)
+  addFreshness(program)
   addSchedules(program)
-  addList(program, 'audit', 'manual actions, by whom and why, newest first', ACT_LIST, { row: 'act' })
   addNotify(program)
+  addList(program, 'audit', 'manual actions, by whom and why, newest first', ACT_LIST, { row: 'act' })
+  addMigrate(program)
   addPrune(program)
+
+  program.commandsGroup('Help:')
+  const help = program.createCommand('help').argument('[command]').description('display help for command')
+  program.addHelpCommand(help.helpGroup('Help:'))
   await addCompletion(program, argv)
+  addExamples(program)
   return program
 }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { counted } from '#src/model/counted.ts'
 import type { FaultText } from '#src/sandbox/fault-text.ts'
 import { countUpTo, durationArgument, everyArgument, keyArgument } from './arguments.ts'
@@ -12,7 +12,7 @@ type Options = {
   servers: number
   latency: number
   changeEvery?: number
-  fault: readonly string[]
+  fault?: readonly string[]
   key?: string
   json?: true
 }
@@ -21,7 +21,9 @@ export function addSandbox(program: Command): void {
   program
     .command('sandbox')
     .description('run only the sandbox: a fake platform with the same API and made-up data')
-    .option('--port <n>', 'port on 127.0.0.1 (default: any free port)', countUpTo(65_535), 0)
+    .addOption(
+      new Option('--port <n>', 'port on 127.0.0.1').default(0, 'any free port').argParser(countUpTo(65_535)),
+    )
     .option('--rules <n>', 'how many alert rules it has', countUpTo(1_000_000), 40)
     .option('--servers <n>', 'how many MCP servers it has', countUpTo(10_000), 25)
     .option('--latency <duration>', 'how long each answer takes', durationArgument, 0)
@@ -33,8 +35,7 @@ export function addSandbox(program: Command): void {
     .option(
       '--fault <operation:when:what>',
       'make calls fail, such as import:every=10:500 (may be repeated; see docs/sandbox.md)',
-      (text: string, earlier: readonly string[]) => [...earlier, text],
-      [],
+      (text: string, earlier: readonly string[] = []) => [...earlier, text],
     )
     .option('--key <app_key>', 'the app_key it accepts', keyArgument)
     .option('--json', 'print one JSON object once it listens')
@@ -43,7 +44,7 @@ export function addSandbox(program: Command): void {
 
 async function open(options: Options, opened: AsyncDisposableStack): Promise<void> {
   const { port, rules, servers, latency: answerMs, changeEvery, key } = options
-  const faults = await faultsOf(options.fault)
+  const faults = await faultsOf(options.fault ?? [])
   const { openSandbox } = await import('#src/sandbox/sandbox.ts')
   const { openChanges } = await import('#src/sandbox/sandbox.ts')
   const sandbox = opened.use(

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { didYouMean } from '#src/cli/did-you-mean.ts'
+import { insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
+import { openCli } from './open-cli.ts'
+import { jsonLines, runFerryHere } from './run-ferry.ts'
+import { canOpenTerminal, inTerminal } from './terminal.ts'
+
+const LONG_AGO = '2026-01-01'
+
+async function openSome() {
+  const cli = await openCli({ rules: 0, servers: 0 })
+  const { pool } = cli.ferry
+  const rule = { account: 'default', from: LONG_AGO, flags: ['timezone'] }
+  await insertRuleVersion(pool, {
+    ...rule,
+    id: '1',
+    name: 'Checkout: disk full',
+    folder: 3001,
+    by: 'Ada Lovelace',
+  })
+  await insertRuleVersion(pool, { ...rule, id: '2', name: 'kafka lag', folder: 42, by: 'Grace Hopper' })
+  await insertServerVersion(pool, { account: 'default', id: 's', name: 'Search tools', from: LONG_AGO })
+  return cli
+}
+
+test('what is near is named, what is far is not', () => {
+  expect(didYouMean('defualt', ['default', 'other'])).toBe('did you mean default?')
+  expect(didYouMean('EU', ['eu-west', 'eu', 'us'])).toBe('did you mean eu?')
+  expect(didYouMean('zzz', ['default', 'other'])).toBeNull()
+  expect(didYouMean('x', [])).toBeNull()
+})
+
+test('an empty list names the word, folder or person that may have been meant, beside an unchanged result', async () => {
+  await using cli = await openSome()
+  const hint = async (args: string) => {
+    const { code, stdout, stderr } = await cli.ferryRun(args)
+    expect({ args, code, stdout }).toEqual({
+      args,
+      code: 0,
+      stdout: expect.stringMatching(/^(None found|Nothing changed)/),
+    })
+    return stderr
+  }
+  expect(await hint('rules list --name chekout')).toBe(
+    'ferry: nothing matches "chekout"; did you mean checkout?\n',
+  )
+  expect(await hint('rules list --folder 3010')).toBe('ferry: nothing matches "3010"; did you mean 3001?\n')
+  expect(await hint('servers list --name serch')).toBe(
+    'ferry: nothing matches "serch"; did you mean search?\n',
+  )
+  expect(await hint('changes --by Ada')).toBe('')
+  expect(await hint('rules list --name zzzzzz')).toBe('')
+  const { stderr } = await runFerryHere(['changes', '--by', 'ada lovelase'], cli.env)
+  expect(stderr).toBe('ferry: nothing matches "ada lovelase"; did you mean Ada Lovelace?\n')
+  expect(await cli.ferryRun('rules list --name chekout --json')).toMatchObject({ code: 0, stdout: '' })
+})
+
+test('an account, a report and a schedule that do not exist are answered with the nearest, and exit 2', async () => {
+  await using cli = await openSome()
+  for (const [args, words] of [
+    ['rules list --account defautl', 'did you mean default? The accounts are: default'],
+    ['report rules_noizy', 'did you mean rules_noisy?'],
+    ['schedules run poll-mcp-server', 'Did you mean poll-mcp-servers?'],
+    ['rules show checkout', "`ferry rules list --name 'checkout'` finds it by its name."],
+  ] as const) {
+    expect(await cli.ferryRun(args)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(words),
+    })
+  }
+})
+
+test('`show` leaves out how Ferry stored it, unless --all or --json asks for it', async () => {
+  await using cli = await openSome()
+  for (const noun of ['rules show 1', 'servers show s']) {
+    const { stdout: plain } = await cli.ferryRun(noun)
+    expect(plain).toMatch(/^valid_from /m)
+    expect(plain).not.toMatch(/^(fingerprint|flags|altered|appeared|opened_by_run|closed_by_run)\b/m)
+    const { stdout: all } = await cli.ferryRun(`${noun} --all`)
+    for (const field of ['fingerprint', 'flags', 'opened_by_run'])
+      expect(all).toMatch(new RegExp(`^${field}\\b`, 'm'))
+    expect(Object.keys(jsonLines(await cli.ferryRun(`${noun} --json`))[0]!)).toContain('fingerprint')
+  }
+})
+
+test('the future is answered with the present and a warning on stderr', async () => {
+  await using cli = await openSome()
+  const warned =
+    'ferry: warning: 2125-01-01 00:00:00Z is in the future, and nothing is known of it. Shown is what is known now'
+  for (const [args, shown] of [
+    ['rules list --as-of 2125-01-01', 'kafka lag'],
+    ['rules list --as-of 2125-01-01 --json', 'kafka lag'],
+    ['servers list --as-of 2125-01-01', 'Search tools'],
+    ['rules show 2 --as-of 2125-01-01', 'kafka lag'],
+  ] as const) {
+    const { code, stdout, stderr } = await cli.ferryRun(args)
+    expect({ code, warned: stderr.startsWith(warned) }).toEqual({ code: 0, warned: true })
+    expect(stdout).toContain(shown)
+  }
+  expect((await cli.ferryRun('rules list --as-of 1h')).stderr).not.toContain('future')
+})
+
+test.skipIf(!canOpenTerminal)(
+  'a log line has its level as a word on a terminal, and as a number in JSON',
+  async () => {
+    await using cli = await openCli({ rules: 1, servers: 0 }, { FERRY_LOG_LEVEL: 'debug' })
+    const { shown } = await inTerminal(['sync', 'all'], cli.env)
+    expect(shown).toMatch(/^\d\d:\d\d:\d\d debug /m)
+    const { stderr } = await cli.ferryStart('sync all').ended
+    expect(stderr).toMatch(/^\{"level":20,/m)
+  },
+)
