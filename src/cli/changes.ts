@@ -8,6 +8,7 @@ import {
   valueInWords,
 } from '#src/inventory/history/differences.ts'
 import { counted } from '#src/model/counted.ts'
+import { OUTSIDE_BASIC_VIEW } from '#src/model/declarations.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import { NOUNS, type Resource } from '#src/model/resource.ts'
 import { expectAccount } from './accounts.ts'
@@ -124,7 +125,9 @@ type ChangeJson = Omit<ChangeRow, 'id' | 'before' | 'after'> & {
 
 /** `enabled: true → false, labels.severity: "warning" → "critical"` */
 export function differencesOf(before: Fields | null, after: Fields | null): string {
-  return differencesBetween(before, after)
+  const differences = differencesBetween(before, after)
+  if (differences.length === 0 && before && after) return OUTSIDE_BASIC_VIEW
+  return differences
     .map(({ field, before: old, after: now }) => `${field}: ${valueInWords(old)} → ${valueInWords(now)}`)
     .join(', ')
 }

@@ -9,6 +9,14 @@ export const DECLARATIONS: Readonly<Record<Resource, Declaration>> = {
   'mcp-servers': MCP_SERVER,
 }
 
+/** The fields that say who made an edit, and when. */
+export const EDIT_FIELDS = Object.values(DECLARATIONS).flatMap(({ fields }) =>
+  Object.keys(fields).filter(name => fields[name]?.isAboutEdit),
+)
+
+/** Says of an edit that only its editor and time are known: what was edited is not in the view that Ferry reads. */
+export const OUTSIDE_BASIC_VIEW = 'edited outside the basic view'
+
 /** Ids of 64 bits in either inventory: bigints in TypeScript, strings in JSON. */
 export const ID_FIELDS = fieldsOfAll('uint64', 'id64')
 

@@ -13,3 +13,15 @@ test('tools are compared by their names, as in the console: one more changes non
     'tools: "find, merge" → "merge, find"',
   )
 })
+
+test('where only the editor and the time moved, the edit is outside of what the platform lists', () => {
+  const [before, after] = [
+    { updated_at: 1, updater_name: 'Ada' },
+    { updated_at: 2, updater_name: 'Eve' },
+  ]
+  expect(differencesOf(before, after)).toBe('edited outside the basic view')
+  expect(differencesOf({ ...before, enabled: true }, { ...after, enabled: false })).toBe(
+    'enabled: true → false',
+  )
+  expect(differencesOf(null, null)).toBe('')
+})

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { DECLARATIONS, ID_FIELDS } from '#src/model/declarations.ts'
+import { EDIT_FIELDS, ID_FIELDS } from '#src/model/declarations.ts'
 import { parseLossless } from '#src/platform/lossless-json.ts'
 
 /** The fields of a rule or server, or those that differ. */
@@ -8,15 +8,13 @@ export type Fields = Readonly<Record<string, unknown>>
 /** One value that differs. `undefined`: it is not there on that side. */
 export type Difference = { readonly field: string; readonly before: unknown; readonly after: unknown }
 
-/** Others show who changed it and when. */
-const NOT_SHOWN = Object.values(DECLARATIONS).flatMap(({ fields }) =>
-  Object.keys(fields).filter(name => fields[name]?.isAboutEdit),
-)
-
-/** The values that differ: those in labels one by one, `labels.severity`, and tools by their names, `tools.search`. */
+/**
+ * The values that differ: those in labels one by one, `labels.severity`, and tools by their names, `tools.search`. Who changed it
+ * and when is shown beside them.
+ */
 export function differencesBetween(before: Fields | null, after: Fields | null): Difference[] {
   const shown = (fields: Fields | null) =>
-    fields && Object.fromEntries(Object.entries(fields).filter(([name]) => !NOT_SHOWN.includes(name)))
+    fields && Object.fromEntries(Object.entries(fields).filter(([name]) => !EDIT_FIELDS.includes(name)))
   const [oldTools, tools] = [toolsIn(before), toolsIn(after)]
   if (!before || !after || !oldTools || !tools) return valuesThatDiffer(shown(before), shown(after))
   const names = new Set([...oldTools, ...tools].map(nameOf))

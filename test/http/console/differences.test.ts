@@ -24,3 +24,9 @@ test('a second tool of a name is told from a tool that is called like it, whiche
   expect(shown([called, ...twice], [called, twice[0]!])).toBe('tools.a (3)writes → none')
   expect(shown(twice, [twice[0]!])).toBe('tools.a (2)writes → none')
 })
+
+test('an edit of what the platform does not list says so; an addition has nothing to compare', () => {
+  const edited = { resource: 'alert-rules', before: '{"updated_at":1}', after: '{"updated_at":2}' } as const
+  expect(textOf(`${differencesList(edited, 8, openRoom())}`)).toBe('edited outside the basic view')
+  expect(differencesList({ ...edited, before: null }, 8, openRoom())).toBeNull()
+})

@@ -6,7 +6,7 @@ import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
 import { PLURALS, RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, href } from '../page.ts'
-import { changeBadge, changedLink, MAX_PERSON, nothingAltered, pathOf } from '../parts/changes.ts'
+import { changeBadge, changedLink, MAX_PERSON, pathOf } from '../parts/changes.ts'
 import { differencesList, openRoom } from '../parts/differences.ts'
 import { listPage } from '../parts/list-page.ts'
 import { CursorInstant, CursorText } from '../parts/paging.ts'
@@ -68,9 +68,7 @@ export const changes = listPage({
         { head: 'Rule or server', cell: changedLink },
         {
           head: 'Old to new',
-          cell: row =>
-            differencesList(row, MAX_FIELDS, room, pathOf(row.resource, row.account, row.id)) ??
-            nothingAltered(row.change),
+          cell: row => differencesList(row, MAX_FIELDS, room, pathOf(row.resource, row.account, row.id)),
         },
         { head: 'By', cell: ({ by }) => personOf(by, query) },
       ],

@@ -21,12 +21,6 @@ export function changeBadge(change: ChangeKind): Html {
 /** A longer name of a person is no filter of changes. */
 export const MAX_PERSON = 500
 
-/** Stands where a change altered no field that is shown; an addition or removal has nothing to compare. */
-export function nothingAltered(change: ChangeKind): Html | null {
-  if (change !== 'changed' && change !== 'returned') return null
-  return html`<span class="none">only the editor or the time of the edit</span>`
-}
-
 /** The page of a rule or server. */
 export function pathOf(resource: Resource, account: string, id: string): string {
   return `/${resource === 'alert-rules' ? 'rules' : 'servers'}/${encodeURIComponent(account)}/${encodeURIComponent(id)}`

@@ -5,6 +5,7 @@ import {
   valueInWords,
 } from '#src/inventory/history/differences.ts'
 import { number } from '#src/model/counted.ts'
+import { OUTSIDE_BASIC_VIEW } from '#src/model/declarations.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { foreign } from './values.ts'
@@ -22,7 +23,8 @@ export function openRoom(): Room {
 
 /**
  * What a change altered: each field with its old and its new value, texts word by word. At most `max` fields, and no more than
- * the page has room for. Invisible characters have marks in what MCP servers say, and where nothing else differs.
+ * the page has room for. Invisible characters have marks in what MCP servers say, and where nothing else differs. Null if there is
+ * nothing to compare.
  */
 export function differencesList(
   { resource, before, after }: Altered,
@@ -31,7 +33,7 @@ export function differencesList(
   more?: string,
 ): Html | null {
   const all = differencesBetween(fieldsFrom(before), fieldsFrom(after))
-  if (all.length === 0) return null
+  if (all.length === 0) return before && after ? html`<span class="none">${OUTSIDE_BASIC_VIEW}</span>` : null
   const isMcp = resource === 'mcp-servers'
   const shown: Html[] = []
   for (const { field, ...values } of all.slice(0, max)) {

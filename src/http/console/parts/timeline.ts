@@ -5,7 +5,7 @@ import { loadChangePage, type PagedChange } from '#src/inventory/history/changes
 import { loadFiringPage, type PagedFiring } from '#src/inventory/history/firing-page.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
-import { changeBadge, nothingAltered } from './changes.ts'
+import { changeBadge } from './changes.ts'
 import { differencesList, openRoom } from './differences.ts'
 import { CursorInstant, PAGE_ROWS, writeCursor } from './paging.ts'
 import { runLink } from './runs.ts'
@@ -70,7 +70,7 @@ export function timelineTable({ moments }: Timeline, timezone: string): Html {
       head: 'Old to new',
       cell: moment =>
         moment.what === 'change'
-          ? (differencesList(moment, MAX_FIELDS, room) ?? nothingAltered(moment.change))
+          ? differencesList(moment, MAX_FIELDS, room)
           : firingInWords(moment, timezone),
     },
     {
