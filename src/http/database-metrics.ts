@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import { readClock } from '#src/db/clock.ts'
 import { loadLimitUse } from '#src/db/limits.ts'
 import { readWithin } from '#src/db/pool.ts'
+import { listRefusedNow } from '#src/db/refused-now.ts'
 import { loadTableSizes } from '#src/db/server-facts.ts'
 import { countImports, type ImportCount } from '#src/imports/reporting/count-imports.ts'
 import { listLastSnapshots } from '#src/inventory/history/snapshots.ts'
@@ -38,6 +39,11 @@ export function readDatabaseGauges({ pool, schedules, limits }: DatabaseSource):
     ...importGauges(await countImports(client)),
     await scheduleGauge(client, schedules),
     ...(await limitGauges(client, limits)),
+    {
+      name: 'ferry_refused',
+      help: '1 if the platform refused the last call of an operation for its key, licence, balance or permission (401, 402, 403), a quarter of an hour ago at most. Absent as soon as one is accepted.',
+      samples: (await listRefusedNow(client)).map(refusal => [refusal, 1] as const),
+    },
     {
       name: 'ferry_table_size_bytes',
       help: 'Size of a table on disk, with its indexes.',

@@ -24,6 +24,10 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
     why: 'half a minute of tests that are run anyway; here they are only found',
     instead: '"$FERRY/node_modules/.bin/vitest" list --filesOnly "$4" | grep -q test/imports/staging/',
   },
+  "sed -i 's#https://ferry.example.com/docs#https://git.your-company.net/ferry/docs#' ferry.rules.yml": {
+    why: 'the file is where your Prometheus reads it; here it is that of integrations/',
+    instead: `! sed "$3" "$FERRY/integrations/prometheus/ferry.rules.yml" | grep -q example.com`,
+  },
   'ferry notify test': { why: 'it needs a receiver; test/cli/notify.test.ts has one' },
   'npm run demo': { why: 'test/flows/demo.test.ts runs it' },
   'ferry demo': { why: 'test/flows/demo.test.ts runs it' },

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { inTransaction } from '#src/db/pool.ts'
+import { readDatabaseGauges } from '#src/http/database-metrics.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { Secret } from '#src/model/secret.ts'
@@ -17,6 +18,12 @@ async function syncHere(harness: Awaited<ReturnType<typeof openHttpHarness>>) {
   const run = await syncInventory(harness.worker, request, NEVER)
   harness.http.onRun(run)
   return run
+}
+
+/** The operations that are refused now, by the gauge. */
+async function refusedIn({ worker: { pool } }: Awaited<ReturnType<typeof openHttpHarness>>) {
+  const gauges = await readDatabaseGauges({ pool, schedules: [], limits: [] })
+  return gauges.find(({ name }) => name === 'ferry_refused')?.samples.map(([labels]) => labels)
 }
 
 describe('what this process did', () => {
@@ -102,6 +109,34 @@ describe('what stands in Postgres', () => {
     expect(scrape.value('ferry_limit_closed_until_timestamp_seconds', closed)).toBeGreaterThan(nowS + 50)
     expect(scrape.value('ferry_table_size_bytes', { table: 'alert_rule_versions' })).toBeGreaterThan(8_000)
     expect(scrape.value('ferry_queue_waiting', { queue: 'sync' })).toBe(0)
+  })
+
+  test('an operation is refused until a call of it is accepted, or one of its account if the key was wrong; for a quarter of an hour', async () => {
+    await using harness = await openHttpHarness()
+    const call = (account: string, operation: string, status: number, code: string | null) =>
+      harness.query(
+        `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, finished, http_status, error_code)
+         values ($1, $1, $2, now(), now(), now(), $3, $4)`,
+        [account, operation, status, code],
+      )
+    const [rules, servers] = ['list-alert-rules', 'list-mcp-servers']
+    for (const account of ['a', 'b']) {
+      await call(account, rules, 401, 'Unauthorized')
+      await call(account, servers, 401, 'Unauthorized')
+    }
+    await call('a', 'import-subscribers', 403, 'AccessDenied')
+    await call('a', rules, 429, 'RequestTooFrequently')
+    const ofB = [rules, servers].map(operation => ({ account: 'b', operation, code: 'Unauthorized' }))
+    const denied = { account: 'a', operation: 'import-subscribers', code: 'AccessDenied' }
+    expect(await refusedIn(harness)).toHaveLength(5)
+    await call('a', rules, 200, null)
+    expect(await refusedIn(harness)).toEqual([denied, ...ofB])
+    await harness.query(
+      `update ferry.platform_calls set started = started - interval '17 min' where account = 'b'`,
+    )
+    expect(await refusedIn(harness)).toEqual([denied])
+    await call('a', 'import-subscribers', 200, null)
+    expect(await refusedIn(harness)).toEqual([])
   })
 
   test('an account may be called anything', async () => {

@@ -6,7 +6,7 @@ import { documentsOf, hasProgram, integration, readIntegration } from './files.t
 type Rule = {
   readonly alert: string
   readonly expr: string
-  readonly annotations: { readonly summary: string; readonly runbook: string }
+  readonly annotations: { readonly summary: string; readonly runbook_url: string }
 }
 type Rules = { readonly groups: readonly { readonly rules: readonly Rule[] }[] }
 type Tests = { readonly tests: readonly { readonly alert_rule_test: readonly UnitTest[] }[] }
@@ -48,7 +48,10 @@ test('each alert has a unit test, in which it fires and in which it does not', (
 test('each alert has a paragraph in the docs, to which it leads', () => {
   expect(rules.length).toBeGreaterThanOrEqual(8)
   for (const { alert, annotations } of rules) {
-    expect(annotations.runbook).toBe(`docs/operators.md#${alert.toLowerCase()}`)
+    // A pager opens it: an address that leads nowhere without the rest is of no use.
+    expect(URL.parse(annotations.runbook_url)?.href).toBe(
+      `https://ferry.example.com/docs/operators.md#${alert.toLowerCase()}`,
+    )
     expect(page).toMatch(new RegExp(`^#### ${alert}\\n\\n\\S`, 'm'))
   }
 })
@@ -71,6 +74,14 @@ test('the rules use only metrics and labels that the docs name', () => {
     const matched = names.length === 0 ? [] : [...expr.matchAll(/(\w+)=~?"/g)].map(([, label = '']) => label)
     expect([...known]).toEqual(expect.arrayContaining([...grouped, ...matched]))
   }
+})
+
+test('where the docs say how to replace the address of the runbooks, each of the rules is replaced', () => {
+  const [, from, to] =
+    /sed -i 's#([^#]+)#([^#]+)#' ferry\.rules\.yml/.exec(readPage('docs/integrations.md')) ?? []
+  const replaced = readIntegration(RULES).replaceAll(from ?? 'none', to ?? '')
+  expect(replaced).not.toContain('example.com')
+  expect(replaced.split(`runbook_url: ${to}/operators.md#`)).toHaveLength(rules.length + 1)
 })
 
 test('the table of files to take away names the rules', () => {
