@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
@@ -24,8 +25,10 @@ import { duration, print, printAside, shownPath } from './output.ts'
 /** Changes to the sandbox between the two nights: two rounds of its usual mix. */
 const CHANGES = 24
 
-/** The path of the command, which works whether it is in the PATH or not. */
-const COMMAND = fileURLToPath(new URL('../../bin/ferry', import.meta.url))
+const BIN = fileURLToPath(new URL('../../bin/ferry', import.meta.url))
+
+/** How to call the command: by its path in a clone, which works in any case; by its name in an installed package. */
+const COMMAND = existsSync(BIN) ? BIN : 'ferry'
 
 type Options = { json?: true }
 

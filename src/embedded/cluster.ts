@@ -73,7 +73,10 @@ async function initialise({ home, binaries, runAs, how }: Placement): Promise<vo
   if (made.code !== 0) {
     await rm(half, { recursive: true, force: true })
     throw new PostgresNotRunning(`Postgres could not be initialised in ${home} (${how}).`, {
-      whatToDo: 'Read the lines above. Most often the disk is full or the directory cannot be written to.',
+      whatToDo: made.output.includes('could not look up effective user ID')
+        ? 'Postgres needs a user that has a name: add this one to /etc/passwd, run Ferry as another one, or set DATABASE_URL ' +
+          'to a Postgres of your own.'
+        : 'Read the lines above. Most often the disk is full or the directory cannot be written to.',
       lastLines: made.output.split('\n').slice(-10).join('\n'),
     })
   }

@@ -52,12 +52,16 @@ test -f "$FERRY/docs/images/$name.png" || exit 1; done`,
     why: 'it measures for half an hour; here there must be such benches',
     instead: 'shift 4; for name; do test -f "$FERRY/bench/$name.ts"; done',
   },
+  'npm pack': { why: 'test/flows/package.test.ts does so in a clone of its own' },
+  'npm install --global ./ferry-*.tgz': {
+    why: 'test/flows/package.test.ts does so, below a prefix of its own',
+  },
   'docker compose up -d --scale worker=4': {
     why: 'there is no Docker here; test/compose.test.ts checks the files. What they need must have been made',
     instead:
       'test -n "$FERRY_BASE_URL" && test -s secrets/postgres_password && test "$(cat secrets/app_key)" = "$APP_KEY"',
   },
-  'docker compose exec worker node src/cli/ferry.ts runs list': {
+  'docker compose exec worker ferry runs list': {
     why: "there is no Docker here; the command of the container is run in Ferry's directory",
     instead: 'cd "$FERRY"; PATH="node_modules/.bin:$PATH"; shift 3; "$@"',
   },
