@@ -117,7 +117,7 @@ function expectSetting(name: string): void {
 
 function expectNpm([command = '', script = '']: readonly string[]): void {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(readPage('package.json'))
-  if (['ci', 'install', 'link', 'version'].includes(command)) return
+  if (['ci', 'install', 'link', 'pack', 'sbom', 'version'].includes(command)) return
   const name = command === 'run' ? script : command
   if (!(name in scripts)) throw new Error(`unknown script: npm ${command} ${script}`)
 }
