@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
-import { fieldsFrom, valueInWords } from '#src/inventory/history/differences.ts'
+import { factsInWords, fieldsFrom } from '#src/inventory/history/differences.ts'
 import { counted } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import type { Around, AroundFilter, AroundRow } from '#src/reports/around.ts'
 import { expectAccount } from './accounts.ts'
 import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
@@ -8,7 +9,7 @@ import { differencesOf } from './changes.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
 import { noteHistoryStart } from './history-note.ts'
-import { duration, emphasised, instant, print, printAside, printJson, printTable } from './output.ts'
+import { emphasised, instant, print, printAside, printJson, printTable } from './output.ts'
 
 type Options = {
   around: number
@@ -117,9 +118,5 @@ function subjectOf({ kind, name, id, inventory, account, before, after }: Around
 function detailOf({ kind, before, after }: AroundRow): string {
   const [old, now] = [fieldsFrom(before), fieldsFrom(after)]
   if (kind.startsWith('tool.')) return `${old?.description ?? ''} → ${now?.description ?? ''}`
-  if (old !== null) return differencesOf(old, now)
-  return Object.entries(now ?? {})
-    .filter(([, value]) => value !== null)
-    .map(([field, value]) => `${field}: ${valueInWords(value)}`)
-    .join(', ')
+  return old === null ? factsInWords(now) : differencesOf(old, now)
 }

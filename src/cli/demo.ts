@@ -5,12 +5,13 @@ import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { number } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { actedBy } from './acted-by.ts'
 import { type CommandContext, runOneShot } from './command-context.ts'
 import { CommandFailed } from './errors.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { duration, print, printAside, shownPath } from './output.ts'
+import { print, printAside, shownPath } from './output.ts'
 
 /*
  * Shows all of Ferry on made-up data, in a data directory of its own (`demo` in the usual one), so that it changes nothing

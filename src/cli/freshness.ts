@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
+import { duration } from '#src/model/duration.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import type { Freshness } from '#src/reports/freshness.ts'
 import { expectAccount } from './accounts.ts'
 import { withKnownAccounts } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { duration, printAside, printJson, printTable } from './output.ts'
+import { printAside, printJson, printTable } from './output.ts'
 
 type Options = { account?: string; json?: true }
 
@@ -62,7 +63,7 @@ const NOTHING_KNOWN = {
   lastCompleteAt: null,
   lastCompleteRun: null,
   ageMs: null,
-  promiseMs: null,
+  targetMs: null,
   schedule: null,
   state: 'never',
   whyLate: 'no run',
@@ -73,8 +74,8 @@ const NOTHING_KNOWN = {
 } as const
 
 function cellsOf(row: Freshness & { readonly message: string | null }) {
-  const { account, inventory, lastCompleteAt, ageMs, promiseMs, state, message } = row
+  const { account, inventory, lastCompleteAt, ageMs, targetMs, state, message } = row
   const time = (ms: number | null) => (ms === null ? null : duration(ms))
   const age = ageMs !== null && ageMs < 0 ? `${duration(-ageMs)} in the future` : time(ageMs)
-  return [account, inventory, lastCompleteAt, age, time(promiseMs), state, message]
+  return [account, inventory, lastCompleteAt, age, time(targetMs), state, message]
 }

@@ -5,6 +5,7 @@ import type Table from 'cli-table3'
 import { type Cell, isLasting } from '#src/db/list.ts'
 import { number } from '#src/model/counted.ts'
 import { firstOf } from '#src/model/cut-text.ts'
+import { duration } from '#src/model/duration.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { fittingWidths, tableWidth, wrapped } from './wrap.ts'
 
@@ -152,16 +153,6 @@ export function harmlessMessage(text: string): string {
 /** Returns an instant for people: in UTC, to the second. */
 export function instant(at: Date | null): string {
   return at === null ? '' : `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`
-}
-
-/** Returns a duration for people: `340 ms`, `2.1 s`, `3 min 5 s`, `6 h`. */
-export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${Number((ms / 1_000).toFixed(1))} s`
-  const [whole, unit, rest, restUnit] =
-    ms < 3_600_000 ? [60_000, 'min', 1_000, 's'] : [3_600_000, 'h', 60_000, 'min']
-  const left = Math.floor((ms % whole) / rest)
-  return `${Math.floor(ms / whole)} ${unit}${left === 0 ? '' : ` ${left} ${restUnit}`}`
 }
 
 /** Returns a path as a terminal may show it, relative to the current directory if it is in it. */

@@ -1,10 +1,11 @@
 import type { Cell } from '#src/db/list.ts'
 import { escapeCell } from '#src/imports/reject-cells.ts'
 import { fieldsFrom } from '#src/inventory/history/differences.ts'
+import { duration } from '#src/model/duration.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { parseLossless, stringifyLossless } from '#src/platform/lossless-json.ts'
 import type { Interval, JsonText, ReportCell } from '#src/reports/run-report.ts'
-import { duration, printTable, writeLines } from './output.ts'
+import { printTable, writeLines } from './output.ts'
 
 export const FORMATS = ['table', 'csv', 'json'] as const
 export type Format = (typeof FORMATS)[number]

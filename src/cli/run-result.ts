@@ -1,9 +1,10 @@
 import type { Pool } from 'pg'
 import { counted } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import { codeAside } from '#src/model/reason.ts'
 import { countsOf, RUN_COUNTS, type RunResult } from '#src/model/run.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { duration, harmless, printAside, printJson, printTable } from './output.ts'
+import { harmless, printAside, printJson, printTable } from './output.ts'
 
 const EXIT_OF_STATUS = {
   succeeded: EXIT.done,

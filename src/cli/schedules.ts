@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import type { Ferry } from '#src/ferry.ts'
 import type { ActedBy } from '#src/model/act.ts'
+import { duration } from '#src/model/duration.ts'
 import type { Schedule, ScheduleKey } from '#src/schedules/definition.ts'
 import type { ScheduleRow } from '#src/schedules/list-schedules.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { withAccounts } from './command-context.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { duration, print, printJson, printTable } from './output.ts'
+import { print, printJson, printTable } from './output.ts'
 
 type Options = ActOptions & { account?: string; json?: true }
 

@@ -69,21 +69,19 @@ function batchesOf(pool: Pool, aging: Aging, ago: string): () => Promise<Batch> 
   let after = '0'
   return () =>
     inTransaction(pool, async client => {
-      const values = hasAged === undefined ? [ago, batchRows] : [ago, batchRows, after]
-      const { removed, ids, aged, last } = await findOne(client, Removed, remove, values)
+      const { removed, ids, isLast, last } = await findOne(client, Removed, remove, [ago, batchRows, after])
       if (removed > 0) await alongside?.(client, ago, ids)
-      after = last ?? after
-      return { removed, isLast: hasAged === undefined ? removed < batchRows : aged === 0 }
+      after = last
+      return { removed, isLast }
     })
 }
 
+/** `ids` are those of the rows removed, `last` is where the next page begins: both only of a table read by pages. */
 const Removed = z.object({
   removed: z.number(),
-  /** Of the rows removed. */
-  ids: z.array(z.string()).default([]),
-  /** How many rows of the page have aged. */
-  aged: z.number().optional(),
-  last: z.string().nullish(),
+  ids: z.array(z.string()),
+  isLast: z.boolean(),
+  last: z.string(),
 })
 
 function removalOf({ table, isOld, order }: Aging): string {
@@ -92,7 +90,7 @@ function removalOf({ table, isOld, order }: Aging): string {
       delete from ${table} where ctid = any (array(
         select r.ctid from ${table} r where ${isOld} ${order ? `order by ${order}` : ''} limit $2::int)) returning 1
     )
-    select count(*)::int as removed from gone`
+    select count(*)::int as removed, '{}'::text[] as ids, count(*) < $2::int as is_last, $3::text as last from gone`
 }
 
 function pageRemovalOf({ table, isOld }: Aging, hasAged: string): string {
@@ -105,7 +103,7 @@ function pageRemovalOf({ table, isOld }: Aging, hasAged: string): string {
       delete from ${table} where id = any (array(select id from old)) returning id
     )
     select (select count(*)::int from gone) as removed, array(select id::text from gone) as ids,
-      count(*) filter (where ${hasAged})::int as aged, max(id)::text as last
+      count(*) filter (where ${hasAged}) = 0 as is_last, coalesce(max(id), $3::bigint)::text as last
     from page r`
 }
 

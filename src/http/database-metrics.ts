@@ -80,9 +80,9 @@ async function inventoryGauges(client: PoolClient): Promise<GaugeNow[]> {
       samples: of(({ lastCompleteAt }) => lastCompleteAt && secondsOf(lastCompleteAt)),
     },
     {
-      name: 'ferry_inventory_promise_seconds',
+      name: 'ferry_inventory_freshness_target_seconds',
       help: 'Freshness target of an inventory: how old it may be, by the settings of the workers.',
-      samples: of(({ promiseMs }) => promiseMs && promiseMs / 1_000),
+      samples: of(({ targetMs }) => targetMs && targetMs / 1_000),
     },
     {
       name: 'ferry_inventory_fresh',

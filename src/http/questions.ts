@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { compareSchema, type SchemaFit } from '#src/db/migrate.ts'
 import { readWithin } from '#src/db/pool.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import { unlessLate } from '#src/model/within.ts'
 import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
 import { type DatabaseSource, readDatabaseGauges } from './database-metrics.ts'
 import type { GaugeNow } from './gauges.ts'
@@ -84,12 +84,6 @@ function shared<T>(
     underWay ??= workOnce().finally(() => {
       underWay = null
     })
-    const over = new AbortController()
-    const late = delay(withinMs, null, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => null)
-    try {
-      return await Promise.race([underWay, late])
-    } finally {
-      over.abort()
-    }
+    return unlessLate(withinMs, underWay, signal)
   }
 }

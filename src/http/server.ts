@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { jsonOf } from '#src/model/json-text.ts'
 import type { Secret } from '#src/model/secret.ts'
+import { unlessLate } from '#src/model/within.ts'
 import { explainLateness, type Freshness, isLate } from '#src/reports/freshness.ts'
 import type { Tokens } from './console/access.ts'
 import type { Approvals } from './console/approvals.ts'
@@ -149,8 +149,7 @@ class Server implements HttpServer {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
-    const late = delay(STOP_WITHIN_MS, undefined, { ref: false })
-    await Promise.race([this.#consoleTarget?.approvals.settled(), late])
+    if (this.#consoleTarget) await unlessLate(STOP_WITHIN_MS, this.#consoleTarget.approvals.settled())
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -246,7 +245,7 @@ type FreshnessAnswer = {
   readonly error?: string
 }
 
-/** Fresh is: something was promised or read, and nothing is late. `rows` is null if Postgres did not answer. */
+/** Fresh: something was read or has a freshness target, and nothing is late. `rows` is null if Postgres did not answer. */
 function freshnessAnswer(rows: readonly Freshness[] | null): FreshnessAnswer {
   if (rows === null) return { fresh: false, inventories: [], error: 'Postgres did not answer.' }
   return {

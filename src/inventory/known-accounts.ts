@@ -14,7 +14,7 @@ export async function listSyncedAccounts(pool: Pool): Promise<string[]> {
   return rows.map(row => row.account).sort()
 }
 
-/** Whether an account was ever synced, or a worker has promised to sync it. By indexes, however many runs there are. */
+/** Whether an account was ever synced, or a worker has a freshness target for it. By indexes, however many runs there are. */
 export function isSyncedAccount(pool: Pool, account: string): Promise<boolean> {
   return findValue(
     pool,

@@ -2,15 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /** Settles as `work` does, or rejects with `late()` after `ms`; what becomes of `work` after that is ignored. */
 export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
-  const timeUp = new AbortController()
-  const timer = delay(Math.max(ms, 0), undefined, { signal: timeUp.signal }).then(() => {
-    throw late()
-  })
-  try {
-    return await Promise.race([work, timer])
-  } finally {
-    timeUp.abort()
-  }
+  const done = await unlessLate(
+    ms,
+    work.then(value => ({ value })),
+  )
+  if (done === null) throw late()
+  return done.value
 }
 
 /** Whether `work` succeeds within `ms`. Never throws. */
@@ -19,4 +16,16 @@ export function succeedsWithin(ms: number, work: Promise<unknown>): Promise<bool
     () => true,
     () => false,
   )
+}
+
+/** Settles as `work` does, or resolves to null after `ms`, or once `signal` aborts; then `work` goes on, and is ignored. */
+export async function unlessLate<T>(ms: number, work: Promise<T>, signal?: AbortSignal): Promise<T | null> {
+  const over = new AbortController()
+  const stop = signal ? AbortSignal.any([signal, over.signal]) : over.signal
+  const late = delay(Math.max(ms, 0), null, { signal: stop }).catch(() => null)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    over.abort()
+  }
 }

@@ -12,7 +12,7 @@ const Freshness = z.object({
   lastCompleteRun: Int8.nullable(),
   ageMs: z.number().nullable(),
   /** Null as long as no worker has run. */
-  promiseMs: z.number().nullable(),
+  targetMs: z.number().nullable(),
   /** The schedule that keeps the target. */
   schedule: z.string().nullable(),
   /** Whether it is within its freshness target. */
@@ -64,7 +64,7 @@ const JUDGED = `
 const FRESHNESS = `
   select account, inventory, last_complete_at, last_complete_run,
     round(extract(epoch from age) * 1000)::float8 as age_ms,
-    round(extract(epoch from target) * 1000)::float8 as promise_ms,
+    round(extract(epoch from target) * 1000)::float8 as target_ms,
     (select schedule from ferry.freshness_targets p where p.account = f.account and p.resource = f.inventory) as schedule,
     state, why_late, last_failed_run, error_code, request_id,
     -- An older worker does not say which accounts it has: then it may have any.

@@ -162,7 +162,7 @@ describe('an inventory', () => {
     await ageRuns(cli.ferry.pool, '2 days')
     const { code, lines } = await examine(cli, 'inventories')
     expect(lines).toMatchObject([
-      { status: 'fail', found: expect.stringMatching(/^account default, \S+: it was read 48 h ago/) },
+      { status: 'fail', found: expect.stringMatching(/^account default, \S+: it was read 2 d ago/) },
     ])
     expect(commandsIn(lines[0]?.whatToDo).at(-1)).toMatch(/^ferry sync \S+ --account default$/)
     expect(code).toBe(1)

@@ -8,7 +8,7 @@ import { jsonLines } from './run-ferry.ts'
 const SERVERS = {
   ...FRESHNESS_TARGET,
   resource: 'mcp-servers',
-  promiseMs: 90_000_000,
+  targetMs: 90_000_000,
   folders: null,
 } as const
 
@@ -34,7 +34,7 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
     'lastCompleteAt',
     'lastCompleteRun',
     'ageMs',
-    'promiseMs',
+    'targetMs',
     'schedule',
     'state',
     'whyLate',
@@ -44,7 +44,7 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
     'isAbandoned',
     'message',
   ])
-  expect(rules).toMatchObject({ lastCompleteRun: '1', promiseMs: 180_000, state: 'fresh', message: null })
+  expect(rules).toMatchObject({ lastCompleteRun: '1', targetMs: 180_000, state: 'fresh', message: null })
   expect((await cli.ferryRun('freshness')).stdout).toMatch(/^default +alert-rules .*3 min +fresh$/m)
 
   await ageRuns(cli.ferry.pool, '1 hour', 1n)

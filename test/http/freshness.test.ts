@@ -20,7 +20,7 @@ test('it is 200 while every inventory is within its freshness target, and 503 on
         lastCompleteAt: expect.stringMatching(/Z$/),
         lastCompleteRun: run.toString(),
         ageMs: expect.any(Number),
-        promiseMs: 60_000,
+        targetMs: 60_000,
         schedule: 'poll-alert-rules',
         state: 'fresh',
         whyLate: null,
@@ -58,7 +58,7 @@ test('one inventory that is late is enough for 503, however fresh the others are
   })
 })
 
-test('an inventory that nobody has promised anything of is neither fresh nor late in the metrics', async () => {
+test('an inventory without a freshness target is neither fresh nor late in the metrics', async () => {
   await using harness = await openHttpHarness()
   await harness.sync()
   const { text } = await harness.get('/metrics')
@@ -66,7 +66,7 @@ test('an inventory that nobody has promised anything of is neither fresh nor lat
   expect(text).not.toContain('ferry_inventory_fresh{')
 })
 
-test('a database in which nothing was promised or read is not fresh', async () => {
+test('a database without freshness targets and readings is not fresh', async () => {
   await using harness = await openHttpHarness()
   expect(await harness.get('/freshness')).toMatchObject({
     status: 503,

@@ -23,7 +23,7 @@ test('a worker answers while it drains, says that it stops, and no connection ho
   const running = readScrape((await ask(`${address}/metrics`, { agent })).text)
   expect(running.value('ferry_database_up')).toBe(1)
   expect(running.value('ferry_queue_waiting', { queue: 'import' })).toBe(0)
-  expect(running.value('ferry_inventory_promise_seconds', { inventory: 'alert-rules' })).toBe(3)
+  expect(running.value('ferry_inventory_freshness_target_seconds', { inventory: 'alert-rules' })).toBe(3)
 
   await called.promise
   worker.child.kill('SIGTERM')

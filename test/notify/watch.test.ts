@@ -109,7 +109,7 @@ test.each([
   },
 )
 
-/** Promises as a worker does when it starts. */
+/** Sets targets as a worker does when it starts. */
 function target({ ferry }: NotifyHarness): Promise<void> {
   return saveFreshnessTargets(ferry.pool, [
     FRESHNESS_TARGET,

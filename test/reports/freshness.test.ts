@@ -25,7 +25,7 @@ async function stateOf(pool: Pool): Promise<string | undefined> {
 const failed = { status: 'failed', appliedAt: null, errorCode: 'Unauthorized', requestId: 'r-1' } as const
 
 describe('ferry.freshness', () => {
-  test('has a row for each account and inventory that has runs or a promise', async () => {
+  test('has a row for each account and inventory that has runs or a freshness target', async () => {
     await using store = await openTestStore()
     expect(await loadFreshness(store.pool)).toEqual([])
     for (const account of ['c', 'a', 'a', 'b']) await addRun(store.pool, { account })
@@ -42,7 +42,7 @@ describe('ferry.freshness', () => {
     expect((await loadFreshness(store.pool, 'b')).map(row => row.account)).toEqual(['b'])
   })
 
-  test('is fresh up to the promise and late after it; the age is that of the beginning of the reading', async () => {
+  test('is fresh up to its target and late after it; the age is that of the beginning of the reading', async () => {
     await using store = await openTestStore()
     const { pool } = store
     await saveFreshnessTargets(pool, [FRESHNESS_TARGET])
@@ -53,7 +53,7 @@ describe('ferry.freshness', () => {
       state: 'fresh',
       whyLate: null,
       lastCompleteRun: run,
-      promiseMs: 180_000,
+      targetMs: 180_000,
     })
     const { ageMs } = (await only(pool)) ?? {}
     expect(ageMs).toBeGreaterThanOrEqual(179_000)
@@ -78,7 +78,7 @@ describe('ferry.freshness', () => {
     expect(await stateOf(pool)).toBe('fresh')
   })
 
-  test('counts only listings that include the promised folders', async () => {
+  test('counts only listings that include the folders of the target', async () => {
     await using store = await openTestStore()
     const { pool } = store
     const scope = (folders: string[]) => ({ ...NEW_RUN.scope, folders })
@@ -174,7 +174,7 @@ describe('ferry.freshness', () => {
   })
 })
 
-describe('promises', () => {
+describe('freshness targets', () => {
   const account = (name: string, folders = [0n]) =>
     ({ name, folders, keyHash: 'k', includeAccount: false, pageLimit: 100 }) as unknown as InventoryAccount
   const settings = {
@@ -185,16 +185,16 @@ describe('promises', () => {
     retention: { runsMs: 9 } as Retention,
   }
   const now = new Date('2026-11-20T12:00:00Z')
-  const promised = (more: Partial<typeof settings>) =>
+  const targetsOf = (more: Partial<typeof settings>) =>
     freshnessTargetsOf({ ...settings, ...more }, [account('a')], now).map(({ targetMs }) => targetMs / 60_000)
 
   test('are three poll intervals, and the longest interval of the nightly schedule and one hour', () => {
-    expect(promised({})).toEqual([3, 25 * 60])
-    expect(promised({ pollEveryMs: 300_000 })).toEqual([15, 25 * 60])
-    expect(promised({ nightlyCron: '0 3 * * 1-5' })).toEqual([3, 73 * 60])
+    expect(targetsOf({})).toEqual([3, 25 * 60])
+    expect(targetsOf({ pollEveryMs: 300_000 })).toEqual([15, 25 * 60])
+    expect(targetsOf({ nightlyCron: '0 3 * * 1-5' })).toEqual([3, 73 * 60])
     // The night on which the clock is set back has an hour more.
-    expect(promised({ timezone: 'Europe/Berlin' })).toEqual([3, 26 * 60])
-    expect(promised({ nightlyCron: '* * * * *' })).toEqual([3, 61])
+    expect(targetsOf({ timezone: 'Europe/Berlin' })).toEqual([3, 26 * 60])
+    expect(targetsOf({ nightlyCron: '* * * * *' })).toEqual([3, 61])
   })
 
   test('of MCP servers that are polled are three poll intervals, whatever the night is', () => {
@@ -231,7 +231,7 @@ describe('promises', () => {
     await saveFreshnessTargets(store.pool, [{ ...FRESHNESS_TARGET, targetMs: 90_000 }])
     await saveFreshnessTargets(store.pool, [])
     const rows = await loadFreshness(store.pool)
-    expect(rows.map(row => [row.account, row.promiseMs])).toEqual([
+    expect(rows.map(row => [row.account, row.targetMs])).toEqual([
       ['default', 90_000],
       ['other', 180_000],
     ])

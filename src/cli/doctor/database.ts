@@ -12,12 +12,12 @@ import type { Ferry } from '#src/ferry.ts'
 import { listOpenHolds } from '#src/inventory/holds/list-holds.ts'
 import { stepsOfHold } from '#src/inventory/runs/next-steps.ts'
 import { counted } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { loadReaderState, READER } from '#src/reports/reader-role.ts'
 import { EXIT } from '../exit.ts'
-import { duration } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
 
 /** Yields what the database lacks. It is new enough and migrated, or Ferry could not have opened it. */

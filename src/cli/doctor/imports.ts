@@ -4,9 +4,9 @@ import { listStuckImports, type StuckImport } from '#src/imports/reporting/stuck
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import { listWaitingRows, nextInWords, waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { counted } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 import { EXIT } from '../exit.ts'
-import { duration } from '../output.ts'
 import type { Finding } from './finding.ts'
 
 const CHECK = 'imports'

@@ -4,12 +4,13 @@ import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { isAnyImportActive } from '#src/imports/reporting/stuck.ts'
 import { counted } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import { countUndelivered, undeliveredInWords } from '#src/notify/list-events.ts'
 import { checkQueue } from '#src/queue/check.ts'
 import { QueueHasNoTables } from '#src/queue/refused.ts'
 import { explainLateness, type Freshness, isLate, loadFreshness } from '#src/reports/freshness.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
-import { duration, instant } from '../output.ts'
+import { instant } from '../output.ts'
 import { loadSchedules } from '../schedules.ts'
 import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer } from './finding.ts'
 
@@ -28,12 +29,12 @@ export async function* inventoryFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGe
 
 /** The first reading may be under way, which is no failure unless its runs fail. */
 function lateFinding(freshness: Freshness): Finding {
-  const { account, inventory, state, whyLate, ageMs, promiseMs } = freshness
+  const { account, inventory, state, whyLate, ageMs, targetMs } = freshness
   const isFirst = state === 'never' && whyLate !== 'failed' && whyLate !== 'partial'
   const age =
     ageMs === null
       ? 'it has never been read completely'
-      : `it was read ${duration(Math.abs(ageMs))} ${ageMs < 0 ? 'in the future' : 'ago'}${promiseMs === null ? '' : `, and should be read every ${duration(promiseMs)}`}`
+      : `it was read ${duration(Math.abs(ageMs))} ${ageMs < 0 ? 'in the future' : 'ago'}${targetMs === null ? '' : `, and should be read every ${duration(targetMs)}`}`
   return {
     check: 'inventories',
     status: isFirst ? 'warn' : 'fail',

@@ -1,6 +1,7 @@
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { counted, number } from '#src/model/counted.ts'
-import { coloured, duration, emphasised, harmless, print, printTable } from '../output.ts'
+import { duration } from '#src/model/duration.ts'
+import { coloured, emphasised, harmless, print, printTable } from '../output.ts'
 
 const DELIMITERS = { ',': 'comma', ';': 'semicolon', '\t': 'tab' } as const
 

@@ -1,7 +1,8 @@
 import type { Progress } from '#src/imports/reporting/progress.ts'
 import { counted, number } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import { toBeSent } from '#src/model/import.ts'
-import { columnsShown, duration, print, printJson } from '../output.ts'
+import { columnsShown, print, printJson } from '../output.ts'
 import { wrapped } from '../wrap.ts'
 
 /** Where the progress of an import is shown. */

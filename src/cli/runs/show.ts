@@ -15,11 +15,12 @@ import {
   QUARANTINED_ROWS,
 } from '#src/inventory/runs/next-steps.ts'
 import { RUN_LIST } from '#src/inventory/runs/runs-list.ts'
+import { duration } from '#src/model/duration.ts'
 import { UsageError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { printOne } from '../list-command.ts'
 import { tellMore } from '../listing.ts'
-import { duration, emphasised, fits, harmless, instant, print, printJson, printTable } from '../output.ts'
+import { emphasised, fits, harmless, instant, print, printJson, printTable } from '../output.ts'
 
 type Options = { json?: true; all?: true }
 

@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import { approveRun, NothingToApprove } from '#src/inventory/holds/approve.ts'
 import { HoldChanged } from '#src/inventory/holds/holds.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import { unlessLate } from '#src/model/within.ts'
 
 /*
  * An approval reads the inventory again, which may take minutes: longer than a browser waits. It continues here after its
@@ -64,13 +64,7 @@ export function createApprovals(context: InventoryContext, log: Logger, signal: 
         ended.catch(() => {})
         underWay.set(holdId, { ended, since: new Date(), actor: by.actor })
       }
-      const late = new AbortController()
-      const timer = delay(ANSWER_WITHIN_MS, undefined, { signal: late.signal }).catch(() => {})
-      try {
-        await Promise.race([ended, timer])
-      } finally {
-        late.abort()
-      }
+      await unlessLate(ANSWER_WITHIN_MS, ended)
     },
     stateOf(holdId) {
       const now = underWay.get(holdId)

@@ -91,6 +91,14 @@ export function valueInWords(value: unknown): string {
   return typeof value === 'bigint' ? `${value}` : JSON.stringify(value, (_, part) => asText(part))
 }
 
+/** The fields that have a value, in words: `status: paused, rows: 3`. */
+export function factsInWords(fields: Fields | null): string {
+  return Object.entries(fields ?? {})
+    .filter(([, value]) => value !== null)
+    .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : valueInWords(value)}`)
+    .join(', ')
+}
+
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null
 }

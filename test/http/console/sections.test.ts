@@ -9,7 +9,7 @@ test('of many inventories fifty are shown, those that are late first, and the ot
     state: n === 51 ? 'late' : 'fresh',
     whyLate: n === 51 ? 'running' : null,
     ageMs: 1_000,
-    promiseMs: 1_000,
+    targetMs: 1_000,
     lastCompleteAt: null,
     lastCompleteRun: null,
   }))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { duration, foreign, inZone, share } from '#src/http/console/parts/values.ts'
+import { foreign, inZone, share } from '#src/http/console/parts/values.ts'
 
 test.each([
   [0, 10_000, '0 %'],
@@ -11,18 +11,6 @@ test.each([
   [0, 0, '0 %'],
 ])('%i of %i is %s', (part, whole, words) => {
   expect(share(part, whole)).toBe(words)
-})
-
-test.each([
-  [0, '0 ms'],
-  [999, '999 ms'],
-  [60_000, '1 min'],
-  [245_000, '4 min 5 s'],
-  [86_400_000 + 5_000, '1 d'],
-  [183_600_000, '2 d 3 h'],
-  [-245_000, '−4 min 5 s'],
-])('%i ms are %s', (ms, words) => {
-  expect(duration(ms)).toBe(words)
 })
 
 test('a time is written in the zone that is asked for, one after another', () => {

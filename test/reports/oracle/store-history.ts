@@ -5,7 +5,7 @@ import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/supp
 import type { Seen } from './seen.ts'
 import type { AccountHistory } from './world.ts'
 
-/** How old the alert rules may be, by what a worker promised. */
+/** How old the alert rules may be, by the target of a worker. */
 export const TARGET_MS = 15 * 60_000
 /** How long each run of the oracle takes. */
 export const RUN_MS = 10_000

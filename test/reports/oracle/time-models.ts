@@ -5,7 +5,7 @@ import { type AccountHistory, DAY_MS, type Snapshot } from './world.ts'
 
 /* The rows of the reports about freshness and nights, by the words of their COMMENT. */
 
-/** The complete listings that keep the promise, by when they began, in order. */
+/** The complete listings that meet the target, by when they began, in order. */
 const listingsOf = ({ polls, targetFolders }: AccountHistory) =>
   polls
     .filter(one => one.status === 'succeeded')

@@ -1,4 +1,5 @@
 import { waitsFor } from '#src/imports/reporting/waits-for.ts'
+import { duration } from '#src/model/duration.ts'
 import { explainLateness, type Freshness, type FreshnessState, isLate } from '#src/reports/freshness.ts'
 import type { BlindSpot } from '#src/reports/now.ts'
 import type { ScheduleRow } from '#src/schedules/list-schedules.ts'
@@ -10,7 +11,7 @@ import { accountOf, outcomeOf } from '../pages/schedules.ts'
 import { requestId } from '../parts/calls.ts'
 import { runLink } from '../parts/runs.ts'
 import { table } from '../parts/table.ts'
-import { badge, duration, foreign, sentence, type Tone, time } from '../parts/values.ts'
+import { badge, foreign, sentence, type Tone, time } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
 /*
@@ -82,7 +83,7 @@ export function freshness({ inventories }: NowFacts, timezone: string): Html {
       {
         head: 'Target',
         isNumber: true,
-        cell: row => (row.promiseMs === null ? '–' : duration(row.promiseMs)),
+        cell: row => (row.targetMs === null ? '–' : duration(row.targetMs)),
       },
       { head: 'Last read', cell: row => lastRead(row, timezone) },
       ...(shown.some(isLate) ? [{ head: 'Why it is late', cell: whyLate }] : []),

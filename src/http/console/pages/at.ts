@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { shortFields } from '#src/inventory/history/change-row.ts'
-import { fieldsFrom, valueInWords } from '#src/inventory/history/differences.ts'
+import { factsInWords, fieldsFrom } from '#src/inventory/history/differences.ts'
 import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
 import { firstOf } from '#src/model/cut-text.ts'
+import { duration } from '#src/model/duration.ts'
 import { parseInstant } from '#src/model/instant.ts'
 import { type Around, type AroundRow, type FiringThen, kindInWords, loadAround } from '#src/reports/around.ts'
 import { type Html, html } from '../html.ts'
@@ -12,7 +13,7 @@ import { differencesList, type Room } from '../parts/differences.ts'
 import { accountFilter, filters } from '../parts/filters.ts'
 import { runLink } from '../parts/runs.ts'
 import { type Column, table } from '../parts/table.ts'
-import { badge, duration, foreign, plainTime, type Tone, time } from '../parts/values.ts'
+import { badge, foreign, plainTime, type Tone, time } from '../parts/values.ts'
 
 /** A page shows so many rows of each table; the filters find the others. */
 const MAX_ROWS = 100
@@ -163,8 +164,6 @@ function subjectOf({ kind, inventory, account, id, name, before, after }: Around
 function detailOf({ inventory, before, after }: AroundRow, room: Room): Html | null {
   if (inventory !== null && before !== null)
     return differencesList({ resource: inventory, before, after }, MAX_FIELDS, room)
-  const facts = Object.entries(fieldsFrom(after) ?? {})
-    .filter(([, value]) => value !== null)
-    .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : valueInWords(value)}`)
-  return facts.length === 0 ? null : foreign(firstOf(facts.join(', '), 2 * MAX_CHARACTERS))
+  const facts = factsInWords(fieldsFrom(after))
+  return facts === '' ? null : foreign(firstOf(facts, 2 * MAX_CHARACTERS))
 }

@@ -1,4 +1,5 @@
 import { number } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import { loadNoisyRules } from '#src/reports/firing/noisy.ts'
 import { html } from '../html.ts'
 import type { Page } from '../page.ts'
@@ -6,7 +7,7 @@ import { inventoryLink } from '../parts/changes.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { PAGE_ROWS } from '../parts/paging.ts'
 import { table } from '../parts/table.ts'
-import { badge, duration, foreign, share, time } from '../parts/values.ts'
+import { badge, foreign, share, time } from '../parts/values.ts'
 
 const PATH = '/firing/noisy'
 

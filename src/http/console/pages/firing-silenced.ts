@@ -1,10 +1,11 @@
 import { list, partOf } from '#src/db/list.ts'
+import { duration } from '#src/model/duration.ts'
 import { loadSilenced, type SilencedRule } from '#src/reports/firing/silenced.ts'
 import { type Html, html } from '../html.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { listPage } from '../parts/list-page.ts'
-import { badge, duration, foreign, type Tone, time } from '../parts/values.ts'
+import { badge, foreign, type Tone, time } from '../parts/values.ts'
 
 const PATH = '/firing/silenced'
 

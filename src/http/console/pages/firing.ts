@@ -1,4 +1,5 @@
 import { counted, number } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import {
   type FiredRule,
   type FiredRules,
@@ -13,7 +14,7 @@ import { inventoryLink, pathOf } from '../parts/changes.ts'
 import { eventInWords, markOf } from '../parts/firing-strip.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { nothing, table } from '../parts/table.ts'
-import { badge, duration, foreign, time } from '../parts/values.ts'
+import { badge, foreign, time } from '../parts/values.ts'
 
 const PATH = '/firing'
 const MAX_RULES = 30

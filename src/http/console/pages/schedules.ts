@@ -1,4 +1,5 @@
 import { list, partOf } from '#src/db/list.ts'
+import { duration } from '#src/model/duration.ts'
 import { pauseSchedule, requestRun, resumeSchedule } from '#src/schedules/control.ts'
 import { EVERY_ACCOUNT, type Schedule } from '#src/schedules/definition.ts'
 import { listSchedules, type ScheduleRow } from '#src/schedules/list-schedules.ts'
@@ -7,7 +8,7 @@ import type { Action, Confirmation, PageRequest } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
 import { runBadge } from '../parts/runs.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
-import { badge, duration, foreign, time } from '../parts/values.ts'
+import { badge, foreign, time } from '../parts/values.ts'
 
 const PATH = '/ledger/schedules'
 

@@ -13,6 +13,7 @@ import {
   type PlaceOf,
 } from '#src/db/list.ts'
 import { number } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { BadQuery, type Page, type PageRequest, parsedQuery, type View } from '../page.ts'
@@ -20,7 +21,7 @@ import { accountFilter, choicesOf, type Filter as Field, filters } from './filte
 import { instantIn, zoneOf } from './instants.ts'
 import { CursorId, CursorInstant, CursorText, PAGE_ROWS, pager, readCursor, writeCursor } from './paging.ts'
 import { type Column, table } from './table.ts'
-import { capital, duration, foreign, sentence, time } from './values.ts'
+import { capital, foreign, sentence, time } from './values.ts'
 
 /** What was asked for, and the rows that were found. */
 export type Found<Row, Of extends Filters, By extends Order> = Part<Row, PlaceOf<By>> & {

@@ -1,5 +1,6 @@
 import { number } from '#src/model/counted.ts'
 import { cutText, firstOf } from '#src/model/cut-text.ts'
+import { duration } from '#src/model/duration.ts'
 import { type Html, html } from '../html.ts'
 
 /** How good a state is: the color of its badge. The word says the same, for those who see no colors. */
@@ -35,28 +36,6 @@ export function inZone(at: Date, timezone: string): string {
     FORMATS.set(timezone, format)
   }
   return format.format(at)
-}
-
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const
-
-/** A duration in its two largest units: `2 d 3 h`, `4 min 5 s`, `320 ms`. */
-export function duration(ms: number): string {
-  const sign = ms < 0 ? '−' : ''
-  let left = Math.abs(ms)
-  if (left < 1_000) return `${sign}${Math.round(left)} ms`
-  const parts: string[] = []
-  for (const [unit, size] of UNITS) {
-    const whole = Math.floor(left / size)
-    left -= whole * size
-    if (whole > 0 || parts.length === 1) parts.push(`${whole} ${unit}`)
-    if (parts.length === 2) break
-  }
-  return sign + parts.filter(part => !part.startsWith('0 ')).join(' ')
 }
 
 /** How long something took; `missing` if it has not ended. */
