@@ -81,7 +81,7 @@ export const imports = ferry.table(
     max_rows: integer('max_rows'),
     /**
      * Up to this call (`platform_calls.id`) it has left out what other imports of the page had sent. An id, because the clock
-     * may be set back; see `sending/exclude-already-sent.ts`.
+     * may be set back; see `sending/start.ts`.
      */
     excluded_to_call: int64('excluded_to_call'),
     /** Up to which call the current exclusion looks. Null if none is running, or if what it looks at has changed since. */

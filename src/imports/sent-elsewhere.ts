@@ -1,8 +1,7 @@
-import { IS_UNCERTAIN } from './uncertain.ts'
-
+import { IS_UNCERTAIN } from './states.ts'
 /*
  * In SQL, the rules by which an import knows which recipients other imports have sent to its page, or may have sent. The
- * preview of a staged import (`staging/sent-before.ts`) and the work on an import (`sending/exclude-already-sent.ts`) must
+ * preview of a staged import (`staging/sent-before.ts`) and the work on an import (`sending/start.ts`) must
  * agree, so both are made of these. `b` is a batch of another import and `s` one of its rows.
  */
 

@@ -30,3 +30,24 @@ export const FIRST_ROWS_SENT = 'FirstRowsSent'
 
 /** The code of the pause after the platform rejected too many rows. */
 export const TOO_MANY_REJECTS = 'TooManyRejects'
+
+/*
+ * What the SQL functions of `sql/` say of a batch `b`, for queries of every room of imports.
+ */
+
+/** In SQL, whether the claim of batch `b` has expired, and nobody has recorded that yet. */
+export const IS_CLAIM_EXPIRED = 'ferry_internal.is_expired_claim(b.state, b.claim_ends_at, now())'
+
+const IS_COUNTED = 'ferry_internal.is_uncertain_batch(b.state, b.uncertain)'
+
+/** In SQL, whether batch `b` is uncertain: it is not known whether the platform took it. */
+export const IS_UNCERTAIN = `(${IS_COUNTED} or ${IS_CLAIM_EXPIRED})`
+
+/** In SQL, whether batch `b` is uncertain and not counted in `imports.uncertain` yet, since its claim was not reclaimed. */
+export const IS_NOT_COUNTED_YET = `(${IS_CLAIM_EXPIRED} and not ${IS_COUNTED})`
+
+/** In SQL, whether a person may decide about batch `b`: it is uncertain, and no call of it may still be under way. */
+export const IS_DECIDABLE = `(${IS_UNCERTAIN} and (b.state <> 'in flight' or ${IS_CLAIM_EXPIRED}))`
+
+/** In SQL, whether the recipients of batch `b` are still to be sent. */
+export const IS_OPEN = 'ferry_internal.is_open_batch(b.state)'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
-import { openRecipientHash } from '#src/imports/recipient-hash.ts'
+import { openRecipientHash } from '#src/imports/spellings.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'

@@ -1,8 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { findAll } from '#src/db/rows.ts'
-import { BATCH_STATES } from '#src/imports/states.ts'
-import { IS_CLAIM_EXPIRED, IS_DECIDABLE } from '#src/imports/uncertain.ts'
+import { BATCH_STATES, IS_CLAIM_EXPIRED, IS_DECIDABLE } from '#src/imports/states.ts'
 
 const BatchRow = z.object({
   id: z.string(),

@@ -3,7 +3,7 @@ import { type LimitState, loadLimitState } from '#src/db/limits.ts'
 import { estimateMs } from '#src/imports/estimate.ts'
 import { type ImportSummary, isActive, isEnded } from '#src/model/import.ts'
 import type { Limit } from '#src/model/limit.ts'
-import { loadPace, PACE_OVER_MS, type Pace } from './pace.ts'
+import { loadPace, PACE_OVER_MS, type Pace, whyWaiting } from './pace.ts'
 import {
   findSummaryRow,
   loadPauseWithWords,
@@ -11,7 +11,6 @@ import {
   type SummaryRow,
   summaryOf,
 } from './summary.ts'
-import { whyWaiting } from './why-waiting.ts'
 
 /** Where an import stands, for a person who watches it. */
 export type Progress = {

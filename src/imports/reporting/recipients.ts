@@ -2,10 +2,9 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { findInstallation } from '#src/db/installation.ts'
 import { findAll, findValue, Int8 } from '#src/db/rows.ts'
-import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { namedIn } from '#src/imports/recipient-text.ts'
-import { BEYOND_ASCII } from '#src/imports/spellings.ts'
-import { IS_CLAIM_EXPIRED } from '#src/imports/uncertain.ts'
+import { BEYOND_ASCII, openRecipientHash } from '#src/imports/spellings.ts'
+import { IS_CLAIM_EXPIRED } from '#src/imports/states.ts'
 import type { SummaryRow } from './summary.ts'
 
 /** What happened to one row of the file. */

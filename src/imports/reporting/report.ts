@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { findOne } from '#src/db/rows.ts'
-import { IS_UNCERTAIN } from '#src/imports/uncertain.ts'
+import { IS_UNCERTAIN } from '#src/imports/states.ts'
 import { type ImportCounts, type ImportSummary, missingOf } from '#src/model/import.ts'
 import { type BatchWithWords, listBatches } from './batches.ts'
 import { countReasons, type ReasonRow } from './reasons.ts'

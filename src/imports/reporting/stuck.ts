@@ -4,7 +4,7 @@ import { isHeldInSql } from '#src/db/lease-rows.ts'
 import { findAll } from '#src/db/rows.ts'
 import { SILENT_AFTER_MS } from '#src/db/workers.ts'
 import { isActiveInSql, isBehindInSql, leaseNameInSql } from '#src/imports/page.ts'
-import { TAKEN_WITHIN_MS } from './why-waiting.ts'
+import { TAKEN_WITHIN_MS } from './pace.ts'
 
 /** An active import that should be sent, and how it goes. */
 const ActiveImport = z.object({

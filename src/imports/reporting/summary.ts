@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { findAll, findColumn, findMaybe } from '#src/db/rows.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
-import { IS_NOT_COUNTED_YET } from '#src/imports/uncertain.ts'
+import { IS_NOT_COUNTED_YET } from '#src/imports/states.ts'
 import { IMPORT_STATUSES, type ImportSummary, ON_UNCERTAIN } from '#src/model/import.ts'
 
 /** An import with its counts of rows, as the database returns it: numbers beyond 32 bits are text. */

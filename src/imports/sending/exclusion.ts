@@ -13,11 +13,11 @@ import {
   ROWS_OF_BATCH,
   TIMES_MAYBE_SENT,
 } from '#src/imports/sent-elsewhere.ts'
-import { IS_UNCERTAIN } from '#src/imports/uncertain.ts'
+import { IS_UNCERTAIN } from '#src/imports/states.ts'
 import { inPages, readAcrossImports } from './pages.ts'
 import { uncertainElsewhere } from './pause.ts'
 
-/** One pass over the unsent rows of an import; `exclude-already-sent.ts` has its story. */
+/** One pass over the unsent rows of an import; `start.ts` has its story. */
 export type Exclusion = {
   readonly importId: bigint
   /** `excluding_to_call`: another pass, and a decision about what this one looks at, change it. */

@@ -9,7 +9,7 @@ import {
   ROWS_OF_BATCH,
   TIMES_MAYBE_SENT,
 } from '#src/imports/sent-elsewhere.ts'
-import { IS_UNCERTAIN } from '#src/imports/uncertain.ts'
+import { IS_UNCERTAIN } from '#src/imports/states.ts'
 import type { Staging } from './begin-staging.ts'
 
 /** The page that rows are sent to. With `update`, recipients who were sent with other settings are sent again. */
@@ -22,7 +22,7 @@ export type Destination = {
 
 /*
  * Compares a staged import with what other imports have sent to its page: what sending will leave out (see
- * `sending/exclude-already-sent.ts`), if the work begins now. Both are made of the rules in `sent-elsewhere.ts`. Rows are
+ * `sending/start.ts`), if the work begins now. Both are made of the rules in `sent-elsewhere.ts`. Rows are
  * compared by hash joins, since staging has turned nested loops off.
  */
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { loadInstallation } from '#src/db/installation.ts'
 import { inTransaction } from '#src/db/pool.ts'
-import { openRecipientHashBytes } from '#src/imports/recipient-hash.ts'
+import { openRecipientHashBytes } from '#src/imports/spellings.ts'
 import { beginStaging, type NewImport } from './begin-staging.ts'
 import { openRowCheck } from './checks/row.ts'
 import { afterDiskFull, isDiskFull } from './disk-space.ts'

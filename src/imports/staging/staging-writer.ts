@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { copyField } from '#src/db/copy.ts'
-import { hexOfHash } from '#src/imports/recipient-hash.ts'
+import { hexOfHash } from '#src/imports/spellings.ts'
 import type { Staging } from './begin-staging.ts'
 import { BinaryRows, rowStart } from './binary-rows.ts'
 

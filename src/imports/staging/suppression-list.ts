@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { countOf } from '#src/db/rows.ts'
-import { hexOfHash } from '#src/imports/recipient-hash.ts'
+import { hexOfHash } from '#src/imports/spellings.ts'
 import { counted } from '#src/model/counted.ts'
 import type { Staging } from './begin-staging.ts'
 import { cleanAddress } from './checks/clean-address.ts'

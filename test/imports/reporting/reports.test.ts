@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
 import { confirmImport } from '#src/imports/control/decide.ts'
 import { purgeImport } from '#src/imports/control/purge.ts'
-import { openRecipientHash } from '#src/imports/recipient-hash.ts'
 import { findRecipient, listRecipients, type RecipientRow } from '#src/imports/reporting/recipients.ts'
 import { reportImport } from '#src/imports/reporting/report.ts'
 import { findSummaryRow, listSummaryRows } from '#src/imports/reporting/summary.ts'
+import { openRecipientHash } from '#src/imports/spellings.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import {
   ACCEPTED,

@@ -1,10 +1,10 @@
-import { resolveUncertain } from '#src/imports/control/resolve.ts'
 import {
   type DecidedBatch,
   doubtAbout,
   listDecidable,
   type Resolution,
-} from '#src/imports/control/uncertain-batches.ts'
+  resolveUncertain,
+} from '#src/imports/control/resolve.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import { counted } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
