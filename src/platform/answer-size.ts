@@ -5,7 +5,7 @@
 
 /** A longer row is quarantined without being parsed. */
 export const MAX_ROW_BYTES = 1024 * 1024
-/** An answer that is not a listing, or what is around the rows of one. */
+/** An answer that is not a listing, or the envelope of one. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** The rows of one listing of alert rules: about 40 bytes of each are kept while it is read. */
 export const MAX_RULES = 10_000_000

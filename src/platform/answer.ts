@@ -13,7 +13,7 @@ import {
   refusedWithoutEnvelope,
 } from './refusal.ts'
 
-/** What an answer says: its data, or why the call did not succeed. */
+/** The data of an answer, or why the call did not succeed. */
 export type Verdict<T> =
   | { readonly ok: true; readonly data: T; readonly requestId: string }
   | { readonly ok: false; readonly refusal: Refusal }
@@ -29,12 +29,12 @@ type Origin = { httpStatus: number; requestId: string | null; retryAfterMs: numb
 /** Longer text of the platform is cut off; a message only by `withShortMessage`, so that it can be searched as a whole. */
 const MAX_TEXT_LENGTH = 1_000
 
-/** What stands for a code or a request_id that is none, or in which somebody's address stands. */
+/** Replaces a code or a request_id that is not valid, or that contains an address. */
 const UNREADABLE = 'Unreadable'
 
 /**
  * Reads an answer and checks its envelope and `data`. Never throws for what the platform sent. `damage` says where the rows of
- * a listing are no JSON, if they were found to be none.
+ * a listing are not JSON, if they were found to be damaged.
  */
 export function readAnswer<T>(
   answer: Answered,
@@ -91,7 +91,7 @@ function readEnvelope(body: unknown, origin: Origin, scrub: Scrub): Verdict<unkn
   if (!isSuccess) return refused(refusedWithoutEnvelope(origin, 'JSON, but without an error code'))
 
   const success = SuccessEnvelope.safeParse(body)
-  // Without it the answer may be a gateway's, whatever its headers say.
+  // Without it the answer may come from a gateway, whatever its headers say.
   if (!success.success) return refused(brokenContract(origin, 'request_id is missing'))
   const requestId = idIn(tidy(success.data.request_id))
   if (!isObject(body) || !('data' in body)) {
@@ -100,12 +100,12 @@ function readEnvelope(body: unknown, origin: Origin, scrub: Scrub): Verdict<unkn
   return { ok: true, data: body.data, requestId }
 }
 
-/** Whether this status says that the call was done. */
+/** Whether this status means success. */
 export function isSuccessStatus(httpStatus: number): boolean {
   return httpStatus >= 200 && httpStatus < 300
 }
 
-/** Whether a Content-Type may be JSON. A missing one may. */
+/** Whether a Content-Type may be JSON. A missing one counts as JSON. */
 export function isJson(contentType: string | null): boolean {
   return contentType === null || /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType)
 }
@@ -126,7 +126,7 @@ export function requestIdOf({ headers }: Pick<AnswerHead, 'headers'>, scrub: Scr
  */
 export function readRedirect(answer: AnswerHead, where: string, origin: string, scrub: Scrub): Refusal {
   const location = header(answer, 'location')
-  // The key is removed first: as part of a host it would be in lower case, and would not be recognised.
+  // The key is removed first: a host is put in lower case, and the key would not be found in it.
   const target = location === null ? null : URL.parse(scrub(location), origin)
   const { httpStatus } = answer
   const about = { httpStatus, requestId: requestIdOf(answer, scrub), retryAfterMs: null }
@@ -159,7 +159,7 @@ function tidied(text: string, scrub: Scrub): string {
   return cleanString(firstOf(scrub(text), MAX_TEXT_LENGTH))
 }
 
-/** Codes are logged, counted and shown to everybody: a text in the place of one is not. */
+/** Codes are logged, counted and shown to everybody, so other text is not accepted as a code. */
 function codeIn(text: string): string {
   return /^\w[\w.:-]{0,63}$/.test(text) && !holdsAddress(text) ? text : UNREADABLE
 }

@@ -5,7 +5,7 @@ import type { Operation } from './operations.ts'
 const EXPIRED_BEFORE_WARNING = 10
 const WARN_OF_WAITING_EVERY_MS = 60_000
 
-/** Warns of what would otherwise look like a client that does nothing. */
+/** Warns when calls wait so long that the client seems to do nothing. */
 export class CallWarnings {
   readonly #log: Logger
   readonly #account: string

@@ -24,19 +24,19 @@ import { callEndOf, verdictOn } from './verdict.ts'
  *   a listing   acquirePermit -> post -> read the answer -> finishCall -> data, or a refusal -> once more?
  *   an import   the caller's permit -> post -> read the answer -> data, or a refusal
  *
- * A refusal is a value. What rejects is the caller's signal or a fault of ours.
+ * A refusal is a value. A call rejects only for the caller's signal or a fault of ours.
  */
 export type PlatformClient = AsyncDisposable & {
   /**
-   * Lists the rules of a folder; 0 is every folder the caller may view. The call is made with the first step that is asked
-   * for. Rows that `find` knows are not parsed.
+   * Lists the rules of a folder; 0 is every folder the caller may view. The call begins when the first step is pulled. Rows
+   * that `find` knows are not parsed.
    */
   listAlertRules(folderId: bigint, find: FindKnown, context: CallContext): Listing<AlertRule>
-  /** Lists one page of MCP servers, its rows as they came; `listMcpServers` puts pages together. */
+  /** Lists one page of MCP servers; `listMcpServers` puts pages together. */
   listMcpPage(ask: McpPageAsk, context: CallContext): Promise<Answer<McpPage>>
   /**
-   * Sends one batch, once: whether it may be sent again is not for a client to decide. The message of a refusal is whole, and
-   * may name recipients. Rejects only if nothing was sent.
+   * Sends one batch once: the caller decides whether it is sent again. The message of a refusal is not shortened, and may name
+   * recipients. Rejects only if nothing was sent.
    */
   importSubscribers(batch: ImportBody, context: ImportCallContext): Promise<ImportCall>
 }
@@ -60,25 +60,25 @@ export type CallContext = {
   /** The sync run on whose behalf the call is made, or null. */
   readonly runId: bigint | null
   readonly signal: AbortSignal
-  /** Where this call's permit comes from, if not from the client's own throttle. */
+  /** The source of this call's permit, if not the client's own throttle. */
   readonly throttle?: Throttle
-  /** How many attempts are made at a listing that fails. */
+  /** Attempts at a listing that fails. */
   readonly maxAttempts?: number
 }
 
-/** The caller's permit, and what cuts the call off: its outcome is uncertain then. */
+/** The caller's permit, and the signal that cuts the call off: then its outcome is uncertain. */
 export type ImportCallContext = PermitUse & { readonly signal: AbortSignal }
 
 /**
- * What a call returned, and what the caller must do about its permit: record the end of the call, or return the permit if
- * nothing was sent (`end` is null). `permit` is null if the last one was returned and no other was acquired.
+ * The result of a call, and what the caller must do with its permit: record the end of the call, or return the permit if
+ * nothing was sent (`end` is null). `permit` is null if it was returned already and no other was acquired.
  */
 export type ImportCall = { readonly answer: Answer<null> } & (
   | { readonly permit: Permit; readonly end: CallEnd }
   | { readonly permit: Permit | null; readonly end: null }
 )
 
-/** Opens the client of one account. Dispose of it once its calls are done: those under way are cut off. */
+/** Opens the client of one account. Disposing it cuts off the calls under way. */
 export function openPlatformClient(options: ClientOptions): PlatformClient {
   const calls = new Calls(options)
   return {
@@ -117,7 +117,7 @@ class Calls {
   readonly #transport: Transport
   readonly #warnings: CallWarnings
   readonly #key: string
-  /** With a path and without a slash at its end. */
+  /** May have a path, without a slash at its end. */
   readonly #basePath: string
 
   constructor(options: ClientOptions) {
@@ -132,7 +132,7 @@ class Calls {
     this.#basePath = pathname.replace(/\/+$/, '')
   }
 
-  /** Makes attempts at a listing until one succeeds or no other would. */
+  /** Repeats a listing until it succeeds, or another attempt would not help. */
   list<Step, Body, T>(
     request: PlatformRequest<Step, Body, T>,
     context: CallContext,
@@ -213,7 +213,7 @@ class Calls {
     text.replaceAll(this.#key, '<API_KEY>').replaceAll(encodeURIComponent(this.#key), '<API_KEY>')
 }
 
-/** The end of a call whose rows were not read to the end: its reader left. */
+/** The end of a call whose reader stopped before the last row. */
 const LEFT: CallEnd = {
   answeredAtMs: null,
   httpStatus: null,

@@ -7,14 +7,15 @@ import { MCP_SERVER } from '#src/model/mcp-server.ts'
  * The platform's contract on the network: which fields must be present, and their types. Undeclared fields are removed,
  * because they may hold secrets. Open value sets (`ds_type`, `transport`, `status`, ...) are plain text.
  *
- * Fields are only checked here. What is missing becomes null when rows are read: a transform in zod costs ten times the check.
+ * Fields are only checked here. A missing field becomes null when rows are read: a transform in zod takes ten times as long as
+ * the check.
  */
 
 const text = z.string({ error: 'must be text' })
 const flag = z.boolean({ error: 'must be true or false' })
 const uint64 = integer(0n, 2n ** 64n - 1n, 'must be an integer from 0 to 2^64-1')
 const int64 = integer(-(2n ** 63n), 2n ** 63n - 1n, 'must be an integer from -2^63 to 2^63-1')
-/** For ids for which the contract does not say whether they are signed. */
+/** For ids that the contract does not call signed or unsigned. */
 const id64 = integer(-(2n ** 63n), 2n ** 64n - 1n, 'must be an integer from -2^63 to 2^64-1')
 
 /** Not z.record, which drops a key named `__proto__`. */
@@ -29,13 +30,13 @@ export const McpToolWire = z.object(
 )
 export type McpToolWire = z.infer<typeof McpToolWire>
 
-/** What is required of a field of each kind. */
+/** The check of a field of each kind. */
 const CHECKS = {
   uint64,
   id64,
   int64,
   text,
-  // Postgres indexes no longer texts; an id has some twenty characters.
+  // Postgres cannot index longer texts; a real id has about twenty characters.
   'text id': text.min(1, 'must not be empty').max(500, 'must have at most 500 characters'),
   flag,
   labels,
@@ -65,7 +66,7 @@ function wireOf<F extends Fields>(fields: F) {
 
 /**
  * Rows are checked one by one later, so that a bad row does not cost the good ones. Null is an empty list: the platform's
- * published examples have it where the contract says array.
+ * published examples have null where the contract says array.
  */
 const rows = z.array(z.unknown(), { error: 'must be an array' }).nullable()
 
@@ -105,7 +106,7 @@ export const SubscriberWire = z.discriminatedUnion('all', [
 ])
 export type SubscriberWire = z.infer<typeof SubscriberWire>
 
-/** What an import sends, section 4.2. */
+/** The body of an import, section 4.2. */
 export const ImportBody = z.object({
   page_id: z.bigint(),
   method: z.string().min(1),

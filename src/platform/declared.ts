@@ -11,7 +11,7 @@ export type Declared = {
 
 export type RawRow = Readonly<Record<string, unknown>>
 
-/** At most this many undeclared fields are noted, with so much of their names, so that invented ones cannot fill the ledger. */
+/** Bounds on undeclared fields: how many are noted, and how long a name may be. So invented fields cannot fill the ledger. */
 const MAX_DRIFT = 100
 const MAX_NAME = 200
 
@@ -40,7 +40,7 @@ export function openDrift(declared: Declared): { look(raw: unknown): void; found
   }
 }
 
-/** Joins what several answers had, each field and type once. */
+/** Joins the undeclared fields of several answers, each field and type once. */
 export function joinDrift(found: readonly Drift[]): Drift[] {
   const drift = new Map(found.map(each => [`${each.type} ${each.field}`, each]))
   return [...drift.values()].slice(0, MAX_DRIFT)
@@ -50,7 +50,7 @@ export function joinDrift(found: readonly Drift[]): Drift[] {
  * Returns the declared fields of a delivered row, as JSON that Postgres can hold; null if the row is not an object. Equal
  * content gives equal text, whatever the order of its keys.
  *
- * A value of a type that the contract does not have there (an object in place of a name) is replaced by its type: like an
+ * A value whose type differs from the contract (an object in place of a name) is replaced by the name of its type: like an
  * undeclared field, it may hold secrets.
  */
 export function declaredJson(declared: Declared, raw: unknown): string | null {

@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { Pool, ProxyAgent } from './undici.ts'
 
-/** Proxies by the scheme of the platform's address, and the hosts reached without, as in `NO_PROXY`. */
+/** The proxy for each scheme of the platform's address, and the hosts that need none, as in `NO_PROXY`. */
 export type ProxyChoice = {
   readonly https: string | null
   readonly http: string | null
@@ -22,7 +22,7 @@ const MAX_CONNECT_MS = 10_000
 
 /**
  * Opens a pool of connections to one origin, through a proxy if one is set for it. `setting` is the setting that holds the
- * address. Connections are kept alive. `lookup` finds the addresses of a host's name, if no proxy does.
+ * address. Connections are kept alive. `lookup` resolves the name of the host, unless a proxy does.
  */
 export function openRoute(
   origin: string,

@@ -1,8 +1,8 @@
 import { AnswerTooLarge } from './answer-size.ts'
 
-/** What failed below HTTP. The words are Ferry's own: an error's message could quote the address, and so the key. */
+/** A failure below HTTP. The words are Ferry's own: the message of an error could quote the address, and so the key. */
 export type NetworkFault = {
-  /** After `certificate` nothing reached the platform. After `too-large` the rest of its answer was not read. */
+  /** `certificate`: nothing reached the platform. `too-large`: the rest of its answer was not read. */
   readonly kind: 'network' | 'proxy-auth' | 'certificate' | 'too-large'
   readonly words: string
 }

@@ -11,7 +11,7 @@ export type McpPageAsk = {
   readonly page: number
   readonly limit: number
   readonly includeAccount: boolean
-  /** What was read before: a row that comes again is not parsed again. What is read now is added. */
+  /** The rows read so far. A row that comes again is not parsed again; new rows are added. */
   readonly readBefore?: ReadServers
 }
 

@@ -6,7 +6,7 @@ import { readListing, type ScannedListing } from './read-listing.ts'
 import type { RowKind } from './read-rows.ts'
 import { jsonBytes, type PlatformRequest } from './request.ts'
 
-/** Asks for rows of one kind, and checks `data`, which has no rows any more. What yields them yields those known as known. */
+/** Asks for rows of one kind, and checks the rest of `data`. Rows that are known are yielded as known. */
 export function listRequest<Row, Wire, Data>(
   operation: Operation,
   body: object,

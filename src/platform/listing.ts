@@ -8,26 +8,26 @@ import type { Answer } from './answer.ts'
  *
  *     begins ──► rows ──► rows ──► … ──► ended: a good answer, or a refusal
  *       ▲                   │
- *       └───────────────────┘ what came was no listing after all (its envelope, damage, a lost connection), and comes again
+ *       └───────────────────┘ it was not a listing after all (its envelope, damage, a lost connection), and is read again
  *
- * 1. `client.ts` waits for a permit, and `post.ts` sends the request. An answer that may be a listing begins.
+ * 1. `client.ts` waits for a permit, and `post.ts` sends the request. If the answer may be a listing, it begins.
  * 2. `row-scanner.ts` finds the rows in the bytes of each chunk. Where a row ends is guessed first (`row-guess.ts`), and
  *    proven by what follows.
  * 3. `read-listing.ts` asks `find` whether the text of the row is known. If not, `row-template.ts` takes it apart if it looks like
  *    the rows before it; else `read-rows.ts` parses and checks it. The row is good, or quarantined. The rows of a chunk are one
  *    step.
- * 4. Once the body has ended, what is around the rows says whether it was a listing at all. If not, `retry-listing.ts` makes
- *    another attempt, and the listing begins again.
+ * 4. Once the body has ended, the envelope tells whether it was a listing at all. If not, `retry-listing.ts` makes another
+ *    attempt, and the listing begins again.
  *
- * The rows count once the answer is good. No chunk is read before the rows of the one before were taken, and a slow reader is
- * no slow platform. A listing that is left in the middle gives up its connection. MCP servers come by pages, which are kept
- * until the list is known to be whole (`mcp-listing.ts`), and take the same steps then.
+ * The rows count once the answer is good. The next chunk is read only when the rows of the last one were taken; the time a
+ * slow reader takes does not count against the platform. A listing that is left in the middle gives up its connection. MCP
+ * servers come in pages, which are kept until the list is known to be whole (`mcp-listing.ts`), and then take the same steps.
  */
 
 export type Listing<Row> = AsyncGenerator<ListingStep<Row>, void>
 
 export type ListingStep<Row> =
-  /** Rows that came before, if any, do not count. */
+  /** Earlier rows, if any, do not count. */
   | { readonly kind: 'begins' }
   | { readonly kind: 'rows'; readonly rows: readonly ListedRow<Row>[] }
   /** The last step. `pages` were read for it. */
@@ -35,13 +35,13 @@ export type ListingStep<Row> =
 
 export type ListedRow<Row> = KnownRow<Row> | ReadRow<Row>
 
-/** A row whose text is known was not parsed. */
+/** A row whose text is known, and which was not parsed. */
 export type KnownRow<Row> = {
   readonly kind: 'known'
   readonly digest: string
   /** What `find` returned. */
   readonly known: number
-  /** Parses it all the same. */
+  /** Parses it anyway. */
   read(): ReadRow<Row>
 }
 
@@ -56,33 +56,33 @@ export type GoodRow<Row> = {
   /** Its position in the listing, from 0. */
   readonly position: number
   readonly id: string
-  /** Its fields. It may be no plain object: some are read from its text when they are asked for. */
+  /** Its fields. It may not be a plain object: some fields are parsed only when they are asked for. */
   readonly row: Row
   /** The paths of fields whose text was altered. */
   readonly altered: readonly string[]
-  /** About how many bytes it takes. */
+  /** Approximate size. */
   readonly bytes: number
-  /** Null if it was parsed, and is yet to be written. */
+  /** Null if it was parsed, and must still be written in the form of COPY. */
   readonly written: WrittenRow | null
-  /** What is stored of it if it is quarantined after all, see `Quarantined.raw`. */
+  /** The text that is stored if it is quarantined after all, see `Quarantined.raw`. */
   declared(): string | null
 }
 
-/** What a row is stored as. */
+/** A row in the form in which it is stored. */
 export type WrittenRow = {
   readonly fingerprint: string
   /** Its columns but the id, in the text format of COPY, with a tab before each, one character for each byte. */
   readonly columns: string
 }
 
-/** What a listing came to. */
+/** The totals of a listing. */
 export type ListingEnd = {
-  /** How many rows were delivered, whatever they were. */
+  /** Rows delivered, good or not. */
   readonly rows: number
   readonly drift: readonly Drift[]
-  /** Equal hashes mean equal rows in the same order. Null if the rows of several answers were put together. */
+  /** Equal hashes mean equal rows in the same order. Null if the rows came from several answers. */
   readonly dataHash: string | null
-  /** Why nothing follows from absent rows; null for a complete listing. */
+  /** Why absent rows prove nothing; null for a complete listing. */
   readonly incomplete: string | null
   /** Two listings agreed on the ids, so absence is certain without another reading. */
   readonly confirmed: boolean

@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto'
  */
 
 /**
- * Finds 16 digits after a character that a number can follow. Digits in a string may match too; then the slower way is
- * taken without need.
+ * Finds 16 digits after a character that a number can follow. Digits in a string may match too; then the text is
+ * parsed in the slower way without need.
  */
 const LONG_INTEGER = /[:,[\s-]\d{16}/
 const LONG_INTEGER_FIRST = /^\d{16}/
@@ -25,7 +25,7 @@ const LONG_MEMBER = /(\w":\s*)(-?[1-9]\d{15,})(?=\s*[,}])/g
  */
 export function parseLossless(text: string): unknown {
   if (!LONG_INTEGER.test(text) && !LONG_INTEGER_FIRST.test(text)) return JSON.parse(text)
-  // Random and new each time, so it cannot be in the text already.
+  // Random and new each time, so the text cannot contain it already.
   const mark = randomUUID()
   const marked = text.replace(LONG_MEMBER, `$1"${mark}$2"`)
   if (LONG_INTEGER.test(marked) || LONG_INTEGER_FIRST.test(marked)) {
@@ -46,7 +46,7 @@ function exactInteger(_key: string, value: unknown, context: { readonly source: 
   return exact ? value : BigInt(context.source)
 }
 
-/** Changes `value` in place: nobody else has it, and an own `__proto__` member stays as it is. */
+/** Changes `value` in place: no other code has it yet, and an own `__proto__` member stays as it is. */
 function unmark(value: unknown, mark: string): unknown {
   if (typeof value === 'string') return value.startsWith(mark) ? integer(value.slice(mark.length)) : value
   if (typeof value !== 'object' || value === null) return value

@@ -14,16 +14,16 @@ const MAX_PASSES = 3
  *
  * One pass over the pages can miss a server unnoticed: a server on a page already read is deleted, another one is added at
  * the end, and a server between them moves to the page already read. `total` stays the same. But such a pass contains a
- * server that no longer exists, so no later pass has the same ids, and neither have the stored ones. Hence:
+ * server that no longer exists, so its ids differ from those of any later pass and from the stored ones. Hence:
  *
  *     pass ──► incomplete ────────────────────────────────► again, three passes at most, then incomplete
  *          └─► complete ──┬─► same ids as stored ─────────► confirmed
  *                         ├─► same ids as an earlier pass ► confirmed
  *                         └─► other ids ──────────────────► again
  *
- * If fewer servers are in `total` than came, it is not the size of the list (it may be capped at 1,000). The stored ids may
- * then be just as incomplete, so only another pass can confirm. `isKnownSet` tells whether these are exactly the ids stored
- * as current.
+ * If `total` is smaller than the number of servers that came, it is not the size of the list (it may be capped at 1,000). The
+ * stored ids may be just as incomplete, so only another pass can confirm. `isKnownSet` tells whether these are exactly the ids
+ * stored as current.
  */
 export async function* listMcpServers(
   client: Pick<PlatformClient, 'listMcpPage'>,

@@ -23,12 +23,12 @@ export type McpPages = {
 const MAX_AT_ONCE = 64
 
 /**
- * Fetches page 1, then in parallel the others that `total` promises, then one by one until a page is short, is empty, or has
- * no new server. (A platform that ignores `p` would send the same page for ever.) Rows whose ids cannot be read are told apart
+ * Fetches page 1, then in parallel the others that `total` announces, then one by one until a page is short, is empty, or has
+ * no new server. (A platform that ignores `p` would send the same page for ever.) Rows whose ids cannot be read are distinguished
  * by their text.
  *
- * Later pages are asked for with the size that page 1 really had: a platform that lowers `limit` might compute offsets from
- * the limit it was given.
+ * The limit of later pages is the size that page 1 really had: a platform that lowers `limit` might compute offsets from the
+ * limit in the request.
  */
 export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallContext): Promise<McpPages> {
   const byNumber = new Map<number, McpPage>()

@@ -1,11 +1,11 @@
 import type { McpPages } from './mcp-pages.ts'
 
-/** What the pages of one pass amount to. */
+/** The judgement of one pass. */
 export type Pass =
   | {
       readonly status: 'complete'
       readonly ids: ReadonlySet<string>
-      /** False if more servers came than `total` says: then `total` is not the size of the list. */
+      /** False if more servers came than `total` says: `total` is not the size of the list. */
       readonly isTotalTrue: boolean
     }
   | {

@@ -15,21 +15,24 @@ export type Transport = Route & {
   readonly arrivalBoundMs: number
 }
 
-/** What a request may be sent with. The caller provides both, and gets back a permit that was not used. */
+/** The permit of a request, and the way to renew it. An unused permit goes back to the caller. */
 export type PermitUse = {
   readonly permit: Permit
   /**
    * Called when a permit expires before the request is sent: returns it to the throttle, and resolves with another.
-   * If it rejects, no permit is held any more.
+   * After it rejects, no permit is held.
    */
   renewPermit(expired: Permit, signal: AbortSignal): Promise<Permit>
 }
 
-/** `path` holds the app_key: it is for the platform only. */
+/** `path` contains the app_key: only the platform may see it. */
 export type Post<Step, Body> = PermitUse & {
   readonly path: string
   readonly body: Buffer
-  /** Reads the body of the answer, all of it unless it throws. The time it takes itself, or waits, is not the platform's. */
+  /**
+   * Reads the body of the answer, all of it unless it throws. The time that it takes or waits does not count against the
+   * platform.
+   */
   receive(head: AnswerHead, chunks: AsyncIterable<Buffer>): AsyncGenerator<Step, Body>
 }
 
@@ -44,7 +47,7 @@ export type Exchange<Body = unknown> =
       readonly headers: Headers
       readonly fault: NetworkFault
     }
-  /** Certainly not sent, so it does not count: `permit`, if there still is one, is to be returned. */
+  /** Certainly not sent, so it does not count. The caller returns `permit`, if it is not null. */
   | { readonly kind: 'unsent'; readonly permit: Permit | null; readonly fault: NetworkFault }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
@@ -55,11 +58,11 @@ export type Answered<Body = Buffer> = AnswerHead & {
   readonly kind: 'answered'
   readonly permit: Permit
   readonly body: Body
-  /** When the last byte of the answer came, by `performance.now()`: what was done with the body since may have taken long. */
+  /** When the last byte of the answer came, by `performance.now()`. The body may have been processed long after that. */
   readonly answeredAtMs: number
 }
 
-/** Messages in English, wherever Ferry runs: they end up in ledgers. */
+/** Asks for messages in English, wherever Ferry runs: they are stored in the ledger. */
 const HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json',
@@ -69,14 +72,14 @@ const HEADERS = {
 }
 
 /**
- * Sends one request with one permit, yields what `receive` yields, and returns what became of it, an abort included. The
+ * Sends one request with one permit, yields what `receive` yields, and returns the outcome, which may be an abort. The
  * caller records the end of a call that was sent. Rejects only if `renewPermit` does; then nothing was sent.
  *
- * A permit must not be used late, and the worker may have slept, or the connection may have taken long to open. So the body
+ * A permit must not be used late, but the worker may have slept, or the connection may have taken long to open. So the body
  * is a generator that checks the permit's age as its first step: undici writes nothing of a request, not even its headers,
  * before the generator yields, and then everything in the next microtask (client-h1.js, `writeIterable`,
  * `AsyncWriter.write`; over HTTP/2 the headers would be written earlier, so the client speaks HTTP/1). The connection
- * stays open while an expired permit is renewed: one that takes longer to open than a permit lives can be used all the same.
+ * stays open while an expired permit is renewed: a connection that takes longer to open than a permit lives is still used.
  */
 export async function* post<Step, Body>(
   transport: Transport,
@@ -94,7 +97,7 @@ export async function* post<Step, Body>(
   }
 }
 
-/** One request on its way. */
+/** One request while it is sent and answered. */
 class Sending<Step, Body> {
   readonly #transport: Transport
   readonly #request: Post<Step, Body>
@@ -103,7 +106,7 @@ class Sending<Step, Body> {
   readonly #arrival: Timer
   /** Null once the request was stopped while its permit was being renewed. */
   #held: Promise<Permit | null>
-  /** Null as long as nothing was sent. */
+  /** Null until something was sent. */
   #sentWith: Permit | null = null
   /** The answer, once it has begun. */
   #response: Dispatcher.ResponseData | null = null
@@ -134,7 +137,7 @@ class Sending<Step, Body> {
     } finally {
       this.#deadline.stop()
       this.#arrival.stop()
-      // What was not read would keep its connection from other calls.
+      // An unread body would keep its connection from other calls.
       this.#response?.body.on('error', () => {}).destroy()
     }
   }
@@ -147,9 +150,9 @@ class Sending<Step, Body> {
       method: 'POST',
       path,
       headers: { ...HEADERS, 'content-length': `${body.length}` },
-      body: this.#bodyAtTheLastMoment() as unknown as Readable, // undici takes iterables, its types do not say so
+      body: this.#bodyAtTheLastMoment() as unknown as Readable, // undici accepts iterables, although its types do not say so
       signal: this.#stopping.signal,
-      headersTimeout: 0, // `deadline` is the one that counts
+      headersTimeout: 0, // `deadline` replaces it
       bodyTimeout: 0,
     })
     const { statusCode: httpStatus, headers, body: answer } = this.#response
@@ -161,7 +164,7 @@ class Sending<Step, Body> {
       { httpStatus, headers },
       whileRunning(this.#deadline, unpack(this.#response)),
     )
-    // A server that answers before anything was sent is closing an idle connection.
+    // A server that answers before anything was sent only closes an idle connection.
     if (this.#sentWith === null) throw new Error('the connection was closed')
     const answeredAtMs = this.#endedAtMs ?? performance.now()
     return { kind: 'answered', permit: this.#sentWith, httpStatus, headers, body: received, answeredAtMs }
@@ -212,7 +215,10 @@ function faultAt(where: string, error: unknown): NetworkFault {
   return { kind, words: kind === 'too-large' ? words : `${words} ${where}` }
 }
 
-/** Passes chunks on. `deadline` runs only while the next one is awaited: a slow reader is no slow platform. */
+/**
+ * Passes chunks on. `deadline` runs only while the next one is awaited: the time of a slow reader does not count against the
+ * platform.
+ */
 async function* whileRunning(deadline: Timer, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   deadline.resume()
   for await (const chunk of chunks) {
@@ -237,7 +243,7 @@ class Timer {
     this.stop()
     this.#startedAtMs = performance.now()
     this.#leftMs = ms
-    this.#timeout = setTimeout(this.#onEnd, Math.max(ms, 0)) // nothing is left if the process was busy for long
+    this.#timeout = setTimeout(this.#onEnd, Math.max(ms, 0)) // negative if the process was busy for long
   }
 
   stop(): void {

@@ -8,7 +8,7 @@ const GUNZIP_CHUNK_BYTES = 128 * 1024
 
 /**
  * Returns the body as it comes, unpacked. Throws an error with a code of zlib if it has an encoding that was not asked for;
- * iterating throws one if the body is cut short or damaged. Whoever does not iterate to the end destroys `body`.
+ * iterating throws one if the body is cut short or damaged. A caller that does not iterate to the end must destroy `body`.
  */
 export function unpack({
   body,
@@ -18,8 +18,8 @@ export function unpack({
   if (encoding === '' || encoding === 'identity') return body
   if (encoding !== 'gzip' && encoding !== 'x-gzip') throw notAskedFor()
   const unpacked = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES })
-  // What goes wrong is thrown to whoever reads `unpacked`, also if that begins later: `pipeline` itself listens no longer
-  // once all of the body was written to `unpacked`, and an error without a listener ends the process.
+  // The reader of `unpacked` gets the error, even if it begins to read later. `pipeline` stops listening once all of the body
+  // was written to `unpacked`, and an error without a listener ends the process.
   unpacked.on('error', () => {})
   pipeline(body, unpacked, () => {})
   return unpacked

@@ -35,8 +35,8 @@ const NO_ROWS: ListingEnd = {
 }
 
 /**
- * Yields the rows of a listing as it comes; of an answer that cannot be one, none. Throws what the chunks throw, and
- * `AnswerTooLarge`; never for what the platform sent otherwise.
+ * Yields the rows of a listing while it comes; nothing if the answer cannot be a listing. Throws what the chunks throw, and
+ * `AnswerTooLarge`; otherwise never for what the platform sent.
  */
 export async function* readListing<Row, Wire>(
   kind: RowKind<Row, Wire>,
@@ -112,7 +112,7 @@ class ListingReader<Row, Wire> {
     this.isRestarted ||= this.#position > 0
     this.rows = []
     this.#drift = openDrift(this.#kind.declared)
-    // A row that matches is not looked at for drift, because the row before was.
+    // A row that matches is not checked for drift: the row that made the template was.
     this.#template = this.#newTemplate()
     this.#digests = createHash('sha256')
     this.#chunkDigests = ''

@@ -8,7 +8,7 @@ import type { TemplateKind } from './row-template.ts'
 export type RowKind<Row, Wire> = TemplateKind & {
   /** Where the rows are in the body of a listing. */
   readonly path: readonly string[]
-  /** How many rows a listing may have, and what is said of one that has more. */
+  /** The most rows of a listing, and the message for a longer one. */
   readonly maxRows: number
   readonly tooMany: string
   readonly wire: z.ZodType<Wire>
@@ -20,12 +20,12 @@ export type RowKind<Row, Wire> = TemplateKind & {
 
 export type RowId = string | number | bigint
 
-/** A row as it was read: a row of the model, or why it is none. */
+/** The result of reading a row: a row of the model, or why it is not one. */
 export type RowReading<Row> =
   | { readonly id: RowId; readonly row: Row; readonly altered: readonly string[] }
   | { readonly id: RowId | null; readonly reason: string }
 
-/** A row as it was read, beside what it was read from. */
+/** The same, with the parsed JSON. */
 export type ParsedRow<Row> = RowReading<Row> & { readonly raw: unknown }
 
 /** Stands in `readRow` for a row longer than `MAX_ROW_BYTES`, which was not parsed. */
@@ -50,8 +50,8 @@ export const NOTHING_ALTERED: readonly string[] = []
 
 /**
  * Reads the text of a row; null if it is not JSON. Without a text, the row was too long. JSON.parse alone rounds large
- * integers, and a row with one of them does not pass as read. So only such rows, and those that do not pass anyway, are
- * parsed in the slower way that is exact.
+ * integers, and a row with one of them fails the check. So only rows that fail it are parsed again in the slower way, which is
+ * exact.
  */
 export function parseRow<Row, Wire>(kind: RowKind<Row, Wire>, text: Buffer | null): ParsedRow<Row> | null {
   if (text === null) return { raw: TOO_LONG, ...readRow(kind, TOO_LONG, false) }

@@ -1,5 +1,5 @@
 /*
- * The kinds of refusal: what each means for a retry, and what a person can do about it. Section 7 of the contract lists the
+ * The kinds of refusal, with the meaning of each for a retry, and the remedy for a person. Section 7 of the contract lists the
  * codes.
  */
 
@@ -7,7 +7,7 @@
 export type Repeatability = {
   /** The same call may succeed a little later. */
   readonly retryable: boolean
-  /** The platform certainly did nothing. If false, it may have done everything that was asked. */
+  /** The platform certainly did nothing. If false, it may have done all of it. */
   readonly certain: boolean
 }
 
@@ -99,7 +99,7 @@ export const KINDS = {
 
 export type RefusalKind = keyof typeof KINDS
 
-/** The codes of the contract: what each means, and the HTTP status that the contract gives it. */
+/** The codes of the contract, each with its kind and the HTTP status that the contract gives it. */
 const CODES: Readonly<Record<string, readonly [kind: RefusalKind, httpStatus: number]>> = {
   InvalidParameter: ['invalid-request', 400],
   BadRequest: ['invalid-request', 400],

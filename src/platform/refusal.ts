@@ -3,7 +3,7 @@ import { isOfContract, KINDS, kindOf, type RefusalKind, type Repeatability } fro
 
 export type { RefusalKind } from './refusal-kinds.ts'
 
-/** Why a call did not succeed, as a value: what the platform answered, or what happened to the call if it did not. */
+/** Why a call did not succeed, as a value: the platform's answer, or the failure of the call if it had none. */
 export type Refusal = Repeatability & {
   readonly kind: RefusalKind
   /** The platform's `error.code`, or one of Ferry's own: `NoAnswer`, `NotSent`, `Redirected`, ... */
@@ -26,8 +26,8 @@ export type Refusal = Repeatability & {
 type Origin = Pick<Refusal, 'httpStatus' | 'requestId' | 'retryAfterMs'>
 
 /**
- * An answer with an error code. `requestId` is that of the body. Only the platform's own refusal is certain; and any 429,
- * since the sender, even a gateway, counted the call and did nothing else.
+ * An answer with an error code. `requestId` is that of the body. Only a refusal by the platform itself is certain; and any 429,
+ * since its sender, even a gateway, counted the call and did nothing else.
  */
 export function refusedByPlatform(
   origin: Origin & { httpStatus: number },
@@ -67,13 +67,13 @@ export function brokenContract(origin: Origin, what: string): Refusal {
   })
 }
 
-/** An answer larger than Ferry takes into memory. A repeated call would get the same. */
+/** An answer larger than Ferry takes into memory. A repeated call would get the same answer. */
 export function answerTooLarge(origin: Origin, what: string): Refusal {
   const message = `The answer is too large: ${what}`
   return refusal('answer-too-large', { ...origin, code: 'AnswerTooLarge', message })
 }
 
-/** The answer redirects the call. Whatever answered may have passed the call on before. */
+/** The answer redirects the call. The server that answered may have passed the call on before. */
 export function redirected(
   origin: Origin & { httpStatus: number },
   where: string,

@@ -3,7 +3,7 @@ import { stringifyLossless } from './lossless-json.ts'
 import type { Operation } from './operations.ts'
 import type { Answered, Post } from './post.ts'
 
-/** What is asked of the platform, and how its answer is read: `receive` yields `Step`s while it comes. */
+/** A question to the platform, and how its answer is read: `receive` yields `Step`s while it comes. */
 export type PlatformRequest<Step, Body, T> = {
   readonly operation: Operation
   readonly body: Buffer

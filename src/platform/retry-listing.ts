@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts'
 
 const MAX_ATTEMPTS = 3
 const FIRST_BACK_OFF_MS = 500
-/** A `Retry-After` beyond it is not waited for: a run has ten minutes. */
+/** The longest `Retry-After` that is waited for: a run has ten minutes. */
 const MAX_BACK_OFF_MS = 60_000
 
 export type RetryOptions = {
@@ -14,8 +14,9 @@ export type RetryOptions = {
 }
 
 /**
- * Makes up to three attempts at a listing (or `maxAttempts`) with a growing back-off, and returns the last answer. A 429 costs no attempt: the
- * throttle has closed the operation, and the next attempt waits for its permit. Rejects with the signal's reason.
+ * Makes up to three attempts at a listing (or `maxAttempts`) with a growing back-off, and returns the last answer. A 429 does
+ * not count as an attempt: the throttle has closed the operation, and the next attempt waits for its permit. Rejects with the
+ * signal's reason.
  */
 export async function* retryListing<Step, T>(
   attempt: () => AsyncGenerator<Step, Answer<T>>,
@@ -39,7 +40,7 @@ export async function* retryListing<Step, T>(
   }
 }
 
-/** Waits longer each time, and not in step with others that failed at the same moment. */
+/** Grows with each attempt, with a random part: calls that failed together are not repeated together. */
 async function backOff(attempted: number, retryAfterMs: number | null, signal: AbortSignal): Promise<void> {
   const growing = FIRST_BACK_OFF_MS * 2 ** (attempted - 1) * (0.5 + Math.random() / 2)
   const ms = Math.min(Math.max(growing, retryAfterMs ?? 0), MAX_BACK_OFF_MS)

@@ -1,20 +1,20 @@
 const OPEN_BRACE = 0x7b
 const COLON = 0x3a
 
-/** A row is recognised by at most this many bytes of its beginning. */
+/** The bytes of its beginning by which a row is recognised, at most. */
 const MAX_BEGINNING_BYTES = 64
 
 /**
  * Guesses where the rows of one chunk end. Rows of a listing begin alike (`{"id":`), so a row most likely ends before the
- * next such beginning. To look for that takes a fifth of the time that reading every byte takes.
+ * next such beginning. That takes a fifth of the time of reading every byte.
  *
- * A guess is to be proven: nested objects may begin like rows, and a string may contain anything.
+ * A guess must be proven: nested objects may begin like rows, and a string may contain anything.
  */
 export class RowGuess {
   readonly #chunk: Buffer
   /** The end of a row and the beginning of the next one, `},{"id":`. Null before the first row that is an object. */
   #boundary: Buffer | null = null
-  /** Where the boundary was found last; the length of the chunk if there is none any more. */
+  /** Where the boundary was found last; the length of the chunk if it has no more. */
   #at = -1
 
   constructor(chunk: Buffer) {

@@ -56,7 +56,7 @@ function completer<Wire extends object, F extends Fields>(fields: F): (wire: Wir
   }
 }
 
-/** Null is an empty list: the platform uses both, and a change between them is no change of the server. */
+/** Null is an empty list: the platform uses both, and a change between them does not change the server. */
 function toTools(tools: readonly McpToolWire[] | null): McpTool[] {
   return (tools ?? []).map(({ name, description }) => ({
     name: name ?? null,

@@ -30,9 +30,9 @@ export type RowHandler = {
 /**
  * Finds the rows of a listing in the bytes of its JSON, however these are cut into chunks, and keeps one row at a time.
  *
- * The rows are the elements of the array at `path` (`['data']`, or `['data', 'servers']`). What is around them is kept, with
- * an empty array in their place, and is a valid JSON text if and only if the whole was, apart from the rows themselves:
- * whether a row is valid, only the handler can tell.
+ * The rows are the elements of the array at `path` (`['data']`, or `['data', 'servers']`). The envelope is kept, with an empty
+ * array in place of the rows. It is valid JSON if and only if the whole was, apart from the rows: only the handler knows
+ * whether a row is valid.
  */
 export class RowScanner {
   readonly #path: readonly string[]
@@ -40,7 +40,7 @@ export class RowScanner {
   #place: Place = 'around'
   #isBroken = false
 
-  /** What is around the rows. */
+  /** The envelope. */
   readonly #around: Buffer[] = []
   #aroundBytes = 0
   /** The last key of each open container; `null` in an array, or before the first key. */
@@ -93,7 +93,7 @@ export class RowScanner {
     return `${this.#rows} rows of the list are whole, and what follows after ${this.#bytesBefore} bytes (unpacked) is damaged or cut off`
   }
 
-  /** Reads what is around the rows, up to their first byte. */
+  /** Reads the envelope, up to the first byte of the rows. */
   #lookForRows(chunk: Buffer, from: number): number {
     let stringFrom = this.#inString ? from : -1
     for (let at = from; at < chunk.length; at++) {
@@ -192,7 +192,7 @@ export class RowScanner {
     return end
   }
 
-  /** A row that is too long is no row, but damage in it is damage of the listing. */
+  /** A row that is too long is not a row, but damage in it is damage of the listing. */
   #take(text: Buffer | null): boolean {
     if (text === null || text.length <= MAX_ROW_BYTES) return this.#handler.row(text)
     return isJsonText(text) && this.#handler.row(null)

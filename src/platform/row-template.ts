@@ -22,7 +22,7 @@ import type { WrittenRow } from './listing.ts'
  * Postgres without being decoded.
  */
 
-/** A row as the template reads it. Those of its fields that are not read of every row are parsed once one of them is. */
+/** A row as the template reads it. Fields that are not needed of every row are parsed when the first of them is asked for. */
 export type TemplateRow<Row> = { readonly id: string; readonly row: Row; readonly written: WrittenRow }
 
 const STRING = String.raw`"[^"\\\x00-\x1f]*"`
@@ -46,7 +46,7 @@ const UNDECLARED: Readonly<Record<string, string>> = {
 const MAX_UINT64 = 2n ** 64n - 1n
 /** An integer of at most this many digits is exact in a double. */
 const EXACT_DIGITS = 15
-/** Longer rows are few, and a regular expression keeps a state for each label. */
+/** Longer rows are rare, and a regular expression keeps a state for each label. */
 const MAX_BYTES = 64 * 1024
 /** Labels and time zones repeat from row to row. At most this many different ones are kept, and no longer ones. */
 const MAX_LABELS = 10_000
@@ -186,7 +186,7 @@ function integerOf(digits: string): number | bigint {
   return Number.isSafeInteger(rounded) ? rounded : BigInt(digits)
 }
 
-/** Returns a class of rows whose fields with these names are read from the text once one of them is asked for. */
+/** Returns a class of rows whose fields with these names are parsed when the first of them is asked for. */
 function lateRows(names: readonly string[], parse: (text: Buffer) => AnyRow): new (text: Buffer) => object {
   class LateRow {
     readonly #text: Buffer

@@ -14,7 +14,7 @@ export interface Throttle {
    */
   acquirePermit(call: Call, signal: AbortSignal): Promise<Permit>
 
-  /** Returns a permit with which certainly nothing was sent. It does not count any more. */
+  /** Returns a permit with which certainly nothing was sent, so that it no longer counts. */
   returnPermit(permit: Permit): Promise<void>
 
   /** Records the end of a call. A 429 closes the operation to every worker for a while. */

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import type * as Undici from 'undici'
 
 /*
- * The only place that loads undici: of its parts those that Ferry uses. All of it (fetch, WebSocket, caches, mocks) takes
- * a worker another 12 MB of memory (undici 8.12, Node 26.10), and an idle one may have 150 MB in all. Types may be
+ * The only place that loads undici, and only the parts that Ferry uses. All of it (fetch, WebSocket, caches, mocks) takes
+ * another 12 MB of memory in a worker (undici 8.12, Node 26.10), and an idle one may have 150 MB in all. Types may be
  * imported from `undici` itself.
  */
 const require = createRequire(import.meta.url)

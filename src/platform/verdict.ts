@@ -3,7 +3,7 @@ import { isRedirect, readRedirect, requestIdOf, type Scrub, type Verdict } from 
 import type { Answered, Exchange, Transport } from './post.ts'
 import { lost, notSent } from './refusal.ts'
 
-/** Returns the data of an exchange as `read` finds it, or why there is none. */
+/** Returns the data of an exchange as `read` finds it, or the refusal. */
 export function verdictOn<Body, T>(
   exchange: Exchange<Body>,
   read: (answer: Answered<Body>) => Verdict<T>,
