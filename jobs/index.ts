@@ -6,7 +6,7 @@ import { prune } from './prune.ts'
 import { snapshotInventory } from './snapshot-inventory.ts'
 
 /**
- * All jobs. What sets them off:
+ * All jobs, with their triggers:
  *
  *     poll-alert-rules     its schedule   each account
  *     poll-mcp-servers     its schedule   each account, unless it is off

@@ -9,7 +9,7 @@ import type { Retention } from '#src/model/settings.ts'
  * schedule (see `schedules.ts`) and does not know the queue.
  */
 
-/** What a job works with. `ferry.ts` builds it. */
+/** The context of a job. `ferry.ts` builds it. */
 export type JobContext = InventoryContext & ImportContext & { readonly retention: Retention }
 
 export type JobSignals = {

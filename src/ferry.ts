@@ -55,10 +55,10 @@ export type OpenOptions = {
   readonly signal: AbortSignal
   /** How long to keep trying while Postgres does not answer. */
   readonly retryForMs?: number
-  /** What may be done to the schema; `create` by default. */
+  /** The changes to the schema that are allowed; `create` by default. */
   readonly schema?: SchemaPolicy
   readonly observer?: CallObserver | undefined
-  /** A statement fails if it has no answer within this time; by default there is no limit. */
+  /** A statement fails if it has no answer within this time; by default without a limit. */
   readonly answerWithinMs?: number
 }
 

@@ -17,7 +17,7 @@ export type HttpSettings = {
 export type ConsoleSettings = {
   /** Null: the command decides. */
   readonly isOn: boolean | null
-  /** Grants full access. If neither token is set, the command makes one, or there is no console. */
+  /** Grants full access. If neither token is set, the command makes one, or the console is off. */
   readonly operateToken: Secret | null
   /** Grants read-only access, without recipients of imports. */
   readonly readToken: Secret | null
@@ -61,7 +61,10 @@ type TokenSetting = 'FERRY_METRICS_TOKEN' | 'FERRY_CONSOLE_TOKEN' | 'FERRY_CONSO
 /** Of random letters and digits: 10^35 tokens. */
 const MIN_CHARACTERS = 20
 
-/** Reads a token from its setting or its file; null if neither is set. Adds mistakes to `mistakes`; none of them shows the token. */
+/**
+ * Reads a token from its setting or its file; null if neither is set. Adds mistakes to `mistakes`; none of them shows the
+ * token.
+ */
 export function readToken(setting: TokenSetting, settings: Environment, mistakes: string[]): Secret | null {
   const found = readSettingOrFile(setting, settings, mistakes)
   if (found === null) return null

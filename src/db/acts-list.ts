@@ -2,7 +2,7 @@ import { ACTIONS } from '#src/model/act.ts'
 import type { ActRow } from './audit.ts'
 import { ACCOUNT, idAfter, list, partOf, sinceAndUntil } from './list.ts'
 
-/** What people did by hand, who and why, the newest first. */
+/** Manual actions with the person and the reason, the newest first. */
 export const ACT_LIST = list({
   caption: 'What people did by hand, the newest first',
   filters: {

@@ -27,7 +27,7 @@ export function clockReading(ms: number, askedAtMs: number): ClockReading {
   return { now: new Date(ms), aheadMs: Date.now() - roundTripMs / 2 - ms, roundTripMs }
 }
 
-/** So many calls are looked at: those of ten minutes, if ten accounts are polled every minute. */
+/** Calls that are looked at: those of ten minutes, if ten accounts are polled every minute. */
 const LAST_CALLS = 1_000
 
 /**

@@ -7,7 +7,7 @@ import { countOf, findValue, type Queryable } from './rows.ts'
 import { leases } from './schema.ts'
 
 /*
- * The queries on the rows of leases. What a lease promises is said in `leases.ts`.
+ * The queries on the rows of leases. `leases.ts` says what a lease guarantees.
  */
 
 /** False if it has not expired, or is locked by work that is being applied or claimed under it. */
@@ -36,7 +36,7 @@ export async function takeLease(
   return countOf(taken) === 1
 }
 
-/** Who has a lease, and whether it has expired; undefined if it is free. */
+/** The holder of a lease, and whether it has expired; undefined if it is free. */
 export async function findHolder(
   pool: Pool,
   name: string,

@@ -22,7 +22,7 @@ import { endLease, findHolder, lockLease, renewLease, takeLease } from './lease-
  */
 export const LEASE_MS = 15_000
 
-/** How often a lease is renewed in its life, unless told otherwise. */
+/** Renewals of a lease in its life, by default. */
 const RENEWALS = 3
 /** A renewal that failed, or met a lock, is tried again after this part of the lease's life. */
 const TRIES = 15

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { guardedMs, type Limit } from '#src/model/limit.ts'
 import { findAll, findMaybe, findOne, type Queryable } from './rows.ts'
 
-/** What a limit allows for an operation at this moment. */
+/** The state of a limit for an operation at this moment. */
 const LimitState = z.object({
   /** Until the next call may begin. */
   waitMs: z.number(),

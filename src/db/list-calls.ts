@@ -40,13 +40,13 @@ export type CallPlace = { readonly call: string; readonly startedExactly: string
 
 export type CallPage = {
   readonly calls: readonly ListedCall[]
-  /** Null if there are no more. */
+  /** Null on the last page. */
   readonly next: CallPlace | null
 }
 
 /**
- * A page scans at most this many calls, which takes 0.1 s. An account or an operation that has none among them may have older ones,
- * and has no index; the next page looks further back.
+ * A page scans at most this many calls, which takes 0.1 s. An account or an operation that has none among them may have older
+ * ones, and has no index; the next page looks further back.
  */
 const LOOK_AT_MOST = 200_000
 

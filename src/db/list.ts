@@ -7,7 +7,7 @@ import type { Resource } from '#src/model/resource.ts'
  * (`cli/list-command.ts`).
  */
 
-/** What narrows a list. */
+/** A filter of a list. */
 export type Filter = {
   /** Its field on the page; absent: the page has none. */
   readonly label?: string
@@ -42,7 +42,7 @@ type ValueOf<One extends Filter> = One extends { readonly isOpen: true }
         ? Date
         : string
 
-/** What was asked for; what is left out does not narrow the list. */
+/** The values of the filters; a filter left out does not narrow the list. */
 export type Asked<Of extends Filters> = { readonly [Name in keyof Of]?: ValueOf<Of[Name]> | undefined }
 
 /** The values that a list is ordered by. Ids are text; an instant is exact to the microsecond, as Postgres writes it. */
@@ -90,18 +90,18 @@ export type Wanted<Of extends Filters, By extends Order> = {
 }
 
 export type List<Row, Of extends Filters, By extends Order, Name extends string = string, More = unknown> = {
-  /** What a page calls the whole of it. */
+  /** The caption of the list on a page. */
   readonly caption: string
   readonly filters: Of
   readonly order: By
   load(pool: Pool, wanted: Wanted<Of, By>): Promise<Part<Row, PlaceOf<By>> & More>
   /** The cells of a row, by their names in a table of the command line. */
   columns(row: Row): Readonly<Record<Name, Cell>>
-  /** What stands in place of rows. */
+  /** Shown in place of rows. */
   readonly none: string
   /** The same where the list is narrowed, if that has other words. */
   readonly noneMatches?: string
-  /** What programs get of a row; absent: all of it. */
+  /** The JSON of a row for programs; absent: all of the row. */
   json?(row: Row): object
 }
 

@@ -123,8 +123,8 @@ export class MigrationBlocked extends Error {
 }
 
 /**
- * What may be done to the schema: `read` changes nothing, `create` creates a missing one, `update` also brings an older
- * one up to date.
+ * The changes to the schema that are allowed: `read` changes nothing, `create` creates a missing one, `update` also brings an
+ * older one up to date.
  */
 export type SchemaPolicy = 'read' | 'create' | 'update'
 
@@ -141,8 +141,8 @@ type Options = {
  * Any number of processes may call this at once, behind any pooler: all migrations run in one transaction, and its lock
  * lets one process through at a time. A role that only reads cannot take that lock. If nothing is pending, it takes no lock and
  * needs no right to create.
- * Throws `DatabaseIsNewer`, `DatabaseUnsupported`, `SchemaTaken`, `SchemaMissing`, `SchemaIsOlder`, `SchemaUnreadable`, `SchemaNotWritable` or
- * `MigrationBlocked`.
+ * Throws `DatabaseIsNewer`, `DatabaseUnsupported`, `SchemaTaken`, `SchemaMissing`, `SchemaIsOlder`, `SchemaUnreadable`,
+ * `SchemaNotWritable` or `MigrationBlocked`.
  */
 export async function migrate(
   databaseUrl: string,
@@ -191,8 +191,8 @@ async function runPending(client: WatchedClient, waitMs: number): Promise<number
 }
 
 /**
- * The lock is `MIGRATION_LOCK`. In an empty database its table is made first: a session that makes the same table at the same time waits until
- * this transaction has ended, and then fails and begins again.
+ * The lock is `MIGRATION_LOCK`. In an empty database its table is made first: a session that makes the same table at the same
+ * time waits until this transaction has ended, and then fails and begins again.
  */
 function tryPending(client: WatchedClient, waitMs: number): Promise<number | 'another was first'> {
   return transact(client, async () => {

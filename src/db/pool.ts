@@ -87,7 +87,7 @@ export function answeringWithin(pool: Pool, ms: number): Queryable {
 /** A connection that was idle for this long is closed. A worker looks more often for what is due. */
 const IDLE_TIMEOUT_MS = 30_000
 
-/** What a new connection reports about its server. */
+/** Facts that a new connection reports about its server. */
 const ConnectionFacts = z.object({ pid: z.number(), isReadCommitted: z.boolean(), isReadOnly: z.boolean() })
 type ConnectionFacts = Readonly<z.infer<typeof ConnectionFacts>>
 

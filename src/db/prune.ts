@@ -5,8 +5,8 @@ import { inTransaction } from './pool.ts'
 import { findOne, findValue } from './rows.ts'
 
 /*
- * What is old. Each room declares which of its rows are (`Aging`); here they are counted and removed. Removing goes in small
- * transactions with pauses between them, so that other work goes on.
+ * Each room declares which of its rows are old (`Aging`); here they are counted and removed, in small transactions with pauses
+ * between them, so that other work goes on.
  */
 
 /** The rows of one table that are old enough to be removed. */
@@ -34,7 +34,7 @@ export type Aging = {
   readonly hasAged?: string
   /** Rows removed, or read, in one transaction. */
   readonly batchRows?: number
-  /** What else belongs into the transaction that removed rows; `ids` of a table with `hasAged`. */
+  /** Other work in the transaction that removed rows; `ids` only of a table with `hasAged`. */
   readonly alongside?: (client: PoolClient, ago: string, ids: readonly string[]) => Promise<unknown>
 }
 

@@ -10,7 +10,7 @@ import { z } from 'zod'
  * Declare a schema once, outside of functions: zod compiles it at its first row. A row of ten columns then takes 1 µs.
  */
 
-/** What runs a statement: a pool, a connection, or `answeringWithin`. */
+/** Runs a statement: a pool, a connection, or `answeringWithin`. */
 export type Queryable = { query(text: string, values?: unknown[]): Promise<Found> }
 
 export type Found = {

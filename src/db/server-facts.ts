@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { findAll, findOne, type Queryable } from './rows.ts'
 
-/** What the server and the database report about themselves. */
+/** Facts that the server and the database report about themselves. */
 const ServerFacts = z.object({
   version: z.string(),
   /** It is a standby, or transactions are read-only by default. */

@@ -19,7 +19,10 @@ export class ConnectionSilent extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
-/** How often a connection is checked. Limits count checks, not time: a process that was suspended must not cut anything. */
+/**
+ * Interval of the checks of a connection. Limits count checks, not time: a process that was suspended must not cut a
+ * connection.
+ */
 const CHECK_EVERY_MS = 5_000
 /** The server is asked after this many checks without a byte. */
 const CHECKS_UNTIL_ASKED = 3

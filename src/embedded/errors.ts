@@ -28,7 +28,7 @@ export class NoPostgresYet extends Error {
     '`ferry migrate` creates it, and so does `ferry up` or the first `ferry sync`. If it should exist already, set ' +
     'FERRY_DATA_DIR to its directory, or DATABASE_URL to a Postgres of your own.'
   constructor(dataDir: string) {
-    super(`There is no database in ${dataDir} yet. Nothing was read or written.`)
+    super(`${dataDir} does not contain a database yet. Nothing was read or written.`)
   }
 }
 

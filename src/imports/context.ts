@@ -5,11 +5,11 @@ import type { Limit } from '#src/model/limit.ts'
 import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 
-/** What the imports room needs of the outside; `ferry.ts` builds it. */
+/** What the imports room needs from outside; `ferry.ts` builds it. */
 export type ImportContext = {
   readonly pool: Pool
   readonly accounts: ReadonlyMap<string, ImportAccount>
-  /** Who works here, for leases: host and process, in words. */
+  /** The holder of leases taken here: host and process, in words. */
   readonly holder: string
   readonly log: Logger
   /** Bounds how many imports start at once: each holds a connection while it starts. */
@@ -23,6 +23,6 @@ export type ImportContext = {
 export type ImportAccount = {
   readonly name: string
   readonly client: PlatformClient
-  /** What the platform counts this account's imports under, and how many it allows. */
+  /** The limit of this account's imports, and the key under which the platform counts them. */
   readonly importLimit: Limit
 }

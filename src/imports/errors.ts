@@ -1,4 +1,4 @@
-/** There is no import of that number. Exit code 2. */
+/** No import has that number. Exit code 2. */
 export class ImportNotFound extends Error {
   override readonly name = 'ImportNotFound'
   constructor(id: bigint) {

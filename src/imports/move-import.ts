@@ -79,7 +79,7 @@ export async function moveImport(
   return { status: move.to, refused: null }
 }
 
-/** What is left of an import of which nothing was sent yet. */
+/** The rest of an import of which nothing was sent yet. */
 function leftToConfirm({ staged_at, recipients }: LockedImport): Left {
   if (staged_at === null) return 'file'
   return recipients > 0 ? 'rows' : 'nothing'
@@ -87,7 +87,7 @@ function leftToConfirm({ staged_at, recipients }: LockedImport): Left {
 
 const NOW = sql`clock_timestamp()`
 
-/** What an import has once it gets a status. */
+/** The columns that a new status sets. */
 function columnsOf(to: ImportStatus) {
   const started_at = sql`coalesce(${imports.started_at}, ${NOW})`
   switch (to) {
@@ -105,7 +105,7 @@ function columnsOf(to: ImportStatus) {
 /** The limit of rejects of a new import, see `MAX_REJECTED_SHARE`. A person who resumes it after that pause raises it. */
 const FIRST_MAX_REJECTS = 10
 
-/** What an event changes besides. A person who resumes an import has its failures and its back-off forgotten. */
+/** The other columns that an event sets. `resume` clears the failures and the back-off. */
 function columnsAfter(happening: ImportHappening, before: LockedImport) {
   switch (happening.event) {
     case 'confirm':
@@ -135,8 +135,8 @@ function pausedAs(pause: Pause | null) {
 }
 
 /**
- * The pause of an import that may be paused already: the person who resumes it must know both reasons. The code is the earlier one,
- * unless that was a person's.
+ * The pause of an import that may be paused already: the person who resumes it must know both reasons. The code is the earlier
+ * one, unless that was a person's.
  */
 function pausedAgain(pause: Pause, { status, pause_code, pause_message, pause_what_to_do }: LockedImport) {
   if (status !== 'paused') return pausedAs(pause)

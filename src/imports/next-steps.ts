@@ -3,7 +3,7 @@ import { type ImportAction, isAllowed } from '#src/model/import-moves.ts'
 import type { NextStep } from '#src/model/next-step.ts'
 import { TOO_MANY_REJECTS } from './states.ts'
 
-/** What decides which commands help with an import. What is left out is not known, or not so. */
+/** The facts that decide which commands help with an import. A fact left out is unknown, or not true. */
 export type ImportStanding = {
   readonly id: bigint | string
   readonly status: ImportStatus
@@ -36,7 +36,7 @@ export function nextSteps(of: ImportStanding): readonly NextStep[] {
   ]
 }
 
-/** Says what became of every batch whose outcome is unknown; `--batch` says it of one. */
+/** Records the outcome of every batch whose outcome is unknown; `--batch` records that of one. */
 function resolving(id: bigint | string): NextStep[] {
   const command = `ferry imports resolve ${id} --as`
   return [

@@ -63,9 +63,9 @@ const MAX_SHOWN = 1_000
 const MARGIN = 1_000
 
 /**
- * Returns the first 1,000 characters of `message` with `<recipient>` in the place of every address, so that people who may
- * see recipients can read it. Text that names somebody in another spelling is decoded. People who may not see recipients get
- * the platform's code only: there are more spellings than any program knows.
+ * Returns the first 1,000 characters of `message` with `<recipient>` in the place of every address. Text that names somebody in
+ * another spelling is decoded. It is shown only where recipients may be shown; elsewhere only the platform's code is: a program
+ * cannot know every spelling.
  */
 export function withoutRecipients(message: string, addressees: readonly Addressee[]): string {
   const text = firstOf(message, MAX_SHOWN + MARGIN)
@@ -122,7 +122,7 @@ function hasToken(text: string, token: string): boolean {
 }
 
 /**
- * Returns where `token` stands as a whole word, or -1. A quote next to it is no part of it, because messages put recipients
+ * Returns where `token` stands as a whole word, or -1. A quote next to it is not part of it, because messages put recipients
  * in quotes; a quote inside an address (o'brien@...) is. A full stop is a part only if more follows.
  */
 function tokenAt(text: string, token: string, from: number): number {

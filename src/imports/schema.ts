@@ -185,7 +185,7 @@ export const importBatches = ferry.table(
     rows: integer('rows').notNull(),
     /** Lines the platform named: sent without them, and rejects if the rest is accepted. */
     set_aside: bigint('set_aside', { mode: 'bigint' }).array().notNull().default(sql`'{}'`),
-    /** What the platform said of lines set aside or suspect: code, message and request_id by line. */
+    /** The platform's answers about lines set aside or suspect: code, message and request_id by line. */
     reasons: jsonb('reasons').notNull().default({}),
     state: text('state', { enum: BATCH_STATES }).notNull(),
     /** How often it was sent again after an outcome that stayed uncertain, its parents' times included. */

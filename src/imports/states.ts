@@ -21,7 +21,7 @@ export type BatchState = (typeof BATCH_STATES)[number]
 export const LEFT_OUT_KINDS = ['duplicate', 'suppressed', 'already imported'] as const
 export type LeftOutKind = (typeof LEFT_OUT_KINDS)[number]
 
-/** Who rejected a row: Ferry's own checks of the file, or the platform. */
+/** The origin of a reject: Ferry's own checks of the file, or the platform. */
 export const REJECT_ORIGINS = ['file', 'platform'] as const
 export type RejectOrigin = (typeof REJECT_ORIGINS)[number]
 
@@ -32,7 +32,7 @@ export const FIRST_ROWS_SENT = 'FirstRowsSent'
 export const TOO_MANY_REJECTS = 'TooManyRejects'
 
 /*
- * What the SQL functions of `sql/` say of a batch `b`, for queries of every room of imports.
+ * The SQL functions of `sql/` about a batch `b`, for queries of every room of imports.
  */
 
 /** In SQL, whether the claim of batch `b` has expired, and nobody has recorded that yet. */

@@ -13,11 +13,11 @@ export const ACTIONS = [
 ] as const
 export type Action = (typeof ACTIONS)[number]
 
-/** What an act is about. */
+/** The subject of an act. */
 export const SUBJECT_KINDS = ['run', 'import', 'schedule'] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
-/** Who acts, and why, in that person's words. */
+/** The person who acts, and the reason in that person's words. */
 export type ActedBy = { readonly actor: string; readonly because: string | null }
 
 export const MAX_ACTOR_CHARACTERS = 200

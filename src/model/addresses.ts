@@ -124,7 +124,7 @@ function fromMail(whole: string): string {
   return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1')
 }
 
-/** What the runs of a text hold if they are base64, from any of their first characters on, or hexadecimal digits. */
+/** Decodes the runs of a text as base64, from any of their first characters on, and as hexadecimal digits. */
 function packedIn(text: string): string[] {
   return [...text.matchAll(PACKED)].flatMap(([run]) => {
     const found = [0, 1, 2, 3].map(skipped => Buffer.from(run.slice(skipped), 'base64'))

@@ -3,7 +3,7 @@ import { type Declaration, type FieldKind, fieldsOf } from './fields.ts'
 import { MCP_SERVER } from './mcp-server.ts'
 import type { Resource } from './resource.ts'
 
-/** What each inventory consists of. */
+/** The fields of each inventory. */
 export const DECLARATIONS: Readonly<Record<Resource, Declaration>> = {
   'alert-rules': ALERT_RULE,
   'mcp-servers': MCP_SERVER,

@@ -28,13 +28,13 @@ export type EventState = (typeof EVENT_STATES)[number]
 export const DELIVERIES = ['delivered', 'waiting', 'dead', 'not sent'] as const
 export type DeliveryState = (typeof DELIVERIES)[number]
 
-/** What an event is about. At most one event of a kind is open for each account and subject. */
+/** The subject of an event. At most one event of a kind is open for each account and subject. */
 export type EventKey = {
   readonly kind: EventKind
   readonly account: string
-  /** What it is about within the account: an inventory or the id of an import; empty for the account itself. */
+  /** The subject within the account: an inventory or the id of an import; empty for the account itself. */
   readonly subject: string
 }
 
-/** What a message contains beside its key. Ids are text. It holds no recipient, no key and no text of the platform. */
+/** The content of a message beside its key. Ids are text. It holds no recipient, no key and no text of the platform. */
 export type EventData = Readonly<Record<string, string | number | readonly string[] | null>>

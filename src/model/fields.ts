@@ -9,7 +9,7 @@ export type Integer = number | bigint
 
 export type McpTool = { readonly name: string | null; readonly description: string | null }
 
-/** What a field of each kind holds. */
+/** The value of a field of each kind. */
 export type ValueOf<Int extends Integer> = {
   /** An id from 0 to 2^64-1. */
   uint64: Int
@@ -33,11 +33,11 @@ export type Field = {
   readonly isOptional?: true
   /** It changes without an edit, so it is in no fingerprint and in no version. */
   readonly isState?: true
-  /** It says who made an edit or when. That is shown beside a change, and is no difference of its own. */
+  /** It names the author or the time of an edit. That is shown beside a change, and is not a difference of its own. */
   readonly isAboutEdit?: true
   /** The contract names some of its values, and there may be others: one that was never seen before is news. */
   readonly isOpenSet?: true
-  /** What people read before its value; a field without it is not on the console's page of a row. */
+  /** The label of its value; a field without it is not on the console's page of a row. */
   readonly label?: string | undefined
   /** The comment of its column. */
   readonly means: string
@@ -45,7 +45,7 @@ export type Field = {
 
 export type Fields = Readonly<Record<string, Field>>
 
-/** What an inventory's rows consist of. Fields keep the contract's names from the network to the column, in this order. */
+/** The fields of an inventory's rows. They keep the contract's names from the network to the column, in this order. */
 export type Declaration = {
   /** Increase this when the canonical form of a row changes: then no run relies on fingerprints of an older form. */
   readonly fingerprintVersion: number

@@ -9,11 +9,11 @@ import { ACTIVE_STATUSES, ENDED_STATUSES, type ImportStatus } from './import.ts'
 /** An import begins in this status. Until it is confirmed, it may be removed with all its rows. */
 export const FIRST_STATUS = 'staging' satisfies ImportStatus
 
-/** What is left to do: read the file, or else send rows, or else decide about uncertain rows, or else nothing. */
+/** The work that is left: read the file, or else send rows, or else decide about uncertain rows, or else nothing. */
 export const LEFT = ['file', 'rows', 'uncertain', 'nothing'] as const
 export type Left = (typeof LEFT)[number]
 
-/** What a person decides, under its name in the audit. */
+/** A person's decision, under its name in the audit. */
 export const IMPORT_ACTIONS = [
   'confirm',
   'pause',
@@ -25,7 +25,7 @@ export const IMPORT_ACTIONS = [
 export type ImportAction = (typeof IMPORT_ACTIONS)[number]
 
 /**
- * What happens to an import. A late answer of the platform resolves it, too. No person makes the others:
+ * The events of an import. A late answer of the platform resolves it, too. The others do not come from a person:
  *
  *   start     a worker begins or continues
  *   stop      a worker pauses it for a person to check
@@ -86,7 +86,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
 
 export type ImportMove = { readonly to: ImportStatus } | { readonly refused: string }
 
-/** What an event makes of an import. `left` is for the events that depend on it. */
+/** The result of an event. `left` is for the events that depend on it. */
 export function moveOf(
   event: ImportEvent,
   { status, left }: { readonly status: ImportStatus; readonly left?: Left | undefined },
@@ -99,7 +99,7 @@ export function moveOf(
   return { to: rule.to === 'same' ? status : rule.to }
 }
 
-/** What the decisions of a person depend on. */
+/** The facts that the decisions of a person depend on. */
 export type Decidable = {
   readonly status: ImportStatus
   /** Null while its file is read. */

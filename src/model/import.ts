@@ -42,7 +42,7 @@ export function isEnded(status: ImportStatus): boolean {
   return ENDED_STATUSES.includes(status)
 }
 
-/** What happens to an uncertain batch: one that the platform may have taken. */
+/** The handling of an uncertain batch: one that the platform may have taken. */
 export const ON_UNCERTAIN = ['resend', 'hold'] as const
 export type OnUncertain = (typeof ON_UNCERTAIN)[number]
 
@@ -62,7 +62,7 @@ export type ImportCounts = {
   readonly pending: number
 }
 
-/** What `import` prints as its last line and `imports show` as its first, with these keys. */
+/** The last line of `import` and the first of `imports show`, with these keys. */
 export type ImportSummary = ImportCounts & {
   /** Null for a dry run. */
   readonly import: bigint | null
@@ -79,7 +79,7 @@ export function toBeSent({ sent, uncertain, pending }: ImportCounts): number {
   return sent + uncertain + pending
 }
 
-/** What of `read` the other counts do not account for; anything but 0 is an error to be reported. */
+/** The part of `read` that the other counts do not account for; anything but 0 is an error to be reported. */
 export function missingOf(counts: ImportCounts): number {
   const { read, sent, rejected, duplicate, suppressed, alreadyImported, uncertain, pending } = counts
   return read - (sent + rejected + duplicate + suppressed + alreadyImported + uncertain + pending)

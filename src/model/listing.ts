@@ -5,7 +5,7 @@ export type Quarantined = {
   /** Its id as text, or null if the id itself cannot be read. */
   readonly id: string | null
   readonly reason: string
-  /** The declared fields only, as JSON without U+0000 and lone surrogates; null if the row is no object. */
+  /** The declared fields only, as JSON without U+0000 and lone surrogates; null if the row is not an object. */
   readonly raw: string | null
 }
 

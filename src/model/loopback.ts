@@ -6,7 +6,7 @@ LOOPBACK.addAddress('::1', 'ipv6')
 
 /**
  * Whether a host leads to this machine itself: `localhost`, or a loopback address as a setting, a URL or a socket writes it
- * (`127.0.0.1`, `::1`, `[::1]`, `::ffff:127.0.0.1`). What only begins like one is a name that may lead anywhere.
+ * (`127.0.0.1`, `::1`, `[::1]`, `::ffff:127.0.0.1`). A name that only begins like one may lead anywhere.
  */
 export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === 'localhost') return true

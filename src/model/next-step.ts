@@ -1,7 +1,7 @@
 /** A command that is ready to be run, and what it does. */
 export type NextStep = { readonly command: string; readonly does: string }
 
-/** Describes the next steps: one sentence with every command, or '' if there are no steps. */
+/** Describes the next steps: one sentence with every command, or '' without steps. */
 export function stepsInWords(steps: readonly NextStep[]): string {
   const parts = steps.map(({ command, does }) => `\`${command}\` ${does}`)
   return parts.length === 0 ? '' : `${parts.join(', ')}.`

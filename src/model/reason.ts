@@ -7,7 +7,7 @@ export function reasonOf(error: unknown): string {
   return error.message || ('code' in error ? String(error.code) : error.name)
 }
 
-/** ` (NoPermission)`, to stand behind what happened; '' if there is no code, or if the message has it already. */
+/** ` (NoPermission)`, to be added to a message; '' without a code, or if the message contains it already. */
 export function codeAside(code: string | null, message: string | null): string {
   return code === null || message?.includes(code) ? '' : ` (${code})`
 }

@@ -3,7 +3,7 @@ export const RESOURCES = ['alert-rules', 'mcp-servers'] as const
 
 export type Resource = (typeof RESOURCES)[number]
 
-/** What people call one row of an inventory, and several. */
+/** The words for one row of an inventory, and for several. */
 export const NOUNS = { 'alert-rules': 'alert rule', 'mcp-servers': 'MCP server' } as const satisfies Record<
   Resource,
   string

@@ -1,6 +1,6 @@
 import type { Inventory } from './resource.ts'
 
-/** What started a run. */
+/** The trigger of a run. */
 export const TRIGGERS = ['schedule', 'manual', 'catch-up'] as const
 export type Trigger = (typeof TRIGGERS)[number]
 
@@ -50,7 +50,7 @@ export type RunOutcome = RunCounts & {
   /** The platform's code, or one of Ferry's own (`LeaseLost`, `Interrupted`, `TimedOut`, ...); null without an error. */
   readonly errorCode: string | null
   readonly requestId: string | null
-  /** What happened and what to do; null if there is nothing to say. */
+  /** The cause and the remedy; null if all went well. */
   readonly message: string | null
 }
 

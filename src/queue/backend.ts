@@ -95,7 +95,7 @@ function placeOfQueue({ redisUrl, databaseUrl }: BackendSettings): string {
 /** The same error again within this time is logged at `debug`. */
 const SAME_ERROR_MS = 600_000
 
-/** What Redis answers to a client that waits for a job while it becomes a replica. */
+/** The answer of Redis to a client that waits for a job while Redis becomes a replica. */
 const TURNED_REPLICA = /^UNBLOCKED/
 
 /** A job whose lock expired was given to another worker, which finds its work taken or done. */

@@ -31,7 +31,7 @@ const CLOSE_MS = 1_000
  * BullMQ remembers for ever that its first connection was refused, so a worker that does not become ready is closed and
  * another takes its place.
  *
- * A wake-up whose lock in the queue is lost (the queue was wiped, this process was suspended) is no reason to stop:
+ * A wake-up whose lock in the queue is lost (the queue was wiped, this process was suspended) is not a reason to stop:
  * another worker that gets it finds the work taken. What stops the work is the loss of its lease in Postgres.
  */
 export class Consumer<WakeUp> {

@@ -3,7 +3,7 @@ import type { QueueName } from './messages.ts'
 import type { Outage } from './outage.ts'
 
 /*
- * What Ferry uses of BullMQ, whether the queue is in Redis or in Postgres.
+ * The parts of BullMQ that Ferry uses, whether the queue is in Redis or in Postgres.
  */
 
 export type QueueKind = {

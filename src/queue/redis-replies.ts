@@ -8,7 +8,7 @@ function replyOf(error: unknown): string {
     .replace(/\.+$/, '')
 }
 
-/** What to do about a command that Redis refuses; undefined if nothing is known about it. */
+/** The remedy for a command that Redis refuses; undefined if it is unknown. */
 export function adviceOnReply(message: string): string | undefined {
   if (message.startsWith('NOPERM'))
     return 'Let the user of REDIS_URL use every command on its keys: ACL SETUSER … +@all ~{ferry:*'

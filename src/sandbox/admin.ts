@@ -13,7 +13,7 @@ import { CONTRACT_LIMITS } from './limits.ts'
 import { MUTATIONS } from './mutate.ts'
 import type { SandboxState } from './state.ts'
 
-/** What an admin command works on. */
+/** The parts of the sandbox that admin commands change. */
 export type AdminTarget = { readonly state: SandboxState; reset(): void }
 
 /**
@@ -86,7 +86,7 @@ const Windows = z.array(z.strictObject({ max: z.int(), windowMs: z.number() }))
 const List = { pageId: Id, method: z.string().default('email') }
 
 /**
- * What another process can do with a sandbox, by name. Each command takes the fields shown, as JSON.
+ * The commands with which another process controls a sandbox. Each takes the fields shown, as JSON.
  *
  * `reset` starts again from the sample data. `settings` changes only what the body names.
  */

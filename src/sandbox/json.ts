@@ -1,4 +1,4 @@
-/** What Node's JSON can do and TypeScript's types do not know yet. */
+/** Functions of Node's JSON that TypeScript's types lack. */
 const exactJson = JSON as unknown as {
   parse(text: string, reviver: (key: string, value: unknown, at: { source?: string }) => unknown): unknown
   rawJSON(text: string): unknown

@@ -154,7 +154,7 @@ export class RowStore<Id, Row extends object> {
 }
 
 function noSample(number: number): never {
-  throw new Error(`There is no sample row ${number}`)
+  throw new Error(`Sample row ${number} does not exist`)
 }
 
 function inOrder<Row extends object>(row: Row, fields: readonly string[]): Row {

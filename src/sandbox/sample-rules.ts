@@ -45,7 +45,7 @@ const SERVICES = [
   ['reporting-api', 'data'],
 ] as const
 
-/** What a rule checks, its data source, its severity, its cron pattern. */
+/** The check of a rule, its data source, its severity, its cron pattern. */
 const CHECKS = [
   ['p99 latency above 800 ms', 'prometheus', 'critical', '* * * * *'],
   ['error rate above 2 %', 'prometheus', 'critical', '* * * * *'],

@@ -36,7 +36,7 @@ export type Sandbox = AsyncDisposable & {
   close(): Promise<void>
 }
 
-/** Starts a sandbox. What `options` leaves out is `DEFAULT_OPTIONS`. */
+/** Starts a sandbox. Options left out come from `DEFAULT_OPTIONS`. */
 export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const all = { ...DEFAULT_OPTIONS, ...options }
   const closing = new AbortController()

@@ -15,7 +15,7 @@ import { sampleServer } from './sample-servers.ts'
 /** The status page that exists from the start. */
 export const SANDBOX_PAGE_ID = 5_750_613_685_214n
 
-/** What a hook learns about the call that the sandbox is about to answer. */
+/** The call that the sandbox is about to answer, as a hook sees it. */
 export type CallSeen = {
   readonly operation: Operation
   readonly accountId: bigint

@@ -10,11 +10,11 @@ import { inMs } from './free-slot.ts'
 import { schedulePauses, scheduleSlots } from './schema.ts'
 
 /*
- * What people do with schedules. Each function takes all schedules there are, and the name of the one that is meant,
+ * The actions of people on schedules. Each function takes all schedules, and the name of the one that is meant,
  * for one account or for all, and who does it, for the audit.
  */
 
-/** There is no schedule of that name, or none for that account. The message names the nearest. */
+/** No schedule has that name, or not for that account. The message names the nearest. */
 export class UnknownSchedule extends Error {
   override readonly name = 'UnknownSchedule'
 }
@@ -90,7 +90,7 @@ export async function resumeSchedule(
   return keys.map(key => ({ ...key, wasPaused: resumed.some(one => one.account === key.account) }))
 }
 
-/** Returns what was paused. What was not is not recorded. */
+/** Returns the schedules that were paused. Only these are recorded. */
 export function resumeSchedules(
   pool: Pool,
   keys: readonly ScheduleKey[],
@@ -121,7 +121,7 @@ function select(schedules: readonly Schedule[], name: string, account?: string):
   const named = schedules.filter(({ schedule }) => schedule === name)
   if (named.length === 0) {
     const names = schedules.map(({ schedule }) => schedule)
-    throw new UnknownSchedule(`There is no schedule ${name}. ${didYouMean(name, names)}`)
+    throw new UnknownSchedule(`Schedule ${name} does not exist. ${didYouMean(name, names)}`)
   }
   const chosen = named.filter(schedule => account === undefined || schedule.account === account)
   if (chosen.length === 0) {

@@ -9,7 +9,7 @@ import { spread, type Timing } from './timing.ts'
  *   slot lease   the right of one worker to do a slot
  */
 
-/** What is to be done by itself. `name` is also the name of the job it sets off. */
+/** A job that runs by itself. `name` is also the name of the job. */
 export type ScheduleDefinition = {
   readonly name: string
   /** Whether each account has its own, or there is one for all. */

@@ -15,7 +15,7 @@ import { slotAfter, slotAt, type Timing } from './timing.ts'
 
 export type Due = { readonly slot: Date; readonly trigger: Trigger }
 
-/** What is due by what Postgres knows and by its clock: every worker finds the same, however wrong its own clock. */
+/** Finds what is due, by the facts in Postgres and by its clock: every worker finds the same, even if its own clock is wrong. */
 export type DueNow = {
   readonly due: readonly { readonly schedule: Schedule; readonly slot: Due }[]
   /** In how many milliseconds something may be due that is not due now; Infinity if nothing will. */
@@ -39,7 +39,7 @@ export class DueFinder {
   readonly #pool: Pool
   readonly #log: Logger
   readonly #policy: DuePolicy
-  /** What to add to `performance.now()` to get the database's time, as it was read last. */
+  /** The difference between the database's time, as it was read last, and `performance.now()`. */
   #clockOffsetMs: number | null = null
   /** Timings whose next time cannot be computed, which was logged. */
   readonly #broken = new Set<string>()

@@ -5,7 +5,7 @@ import { findAll } from '#src/db/rows.ts'
 import type { ScheduleKey } from './definition.ts'
 import { loadFreeInMs, retryInMsInSql } from './free-slot.ts'
 
-/** What Postgres knows of a schedule, as far as it decides whether the schedule is due. */
+/** The facts in Postgres that decide whether a schedule is due. */
 export type ScheduleState = {
   readonly paused: boolean
   /** Whether the slot asked about has a row: a worker took it, with any outcome. */

@@ -34,7 +34,7 @@ const RENEW_EVERY_MS = 2_500
 
 export type SlotLease = {
   readonly slot: Date
-  /** How often this slot was begun, this time included. */
+  /** The number of this attempt at the slot, from 1. */
   readonly attempts: number
   /** Aborts once it is known that another worker has the lease. */
   readonly signal: AbortSignal
@@ -164,7 +164,7 @@ async function closeOlder(client: PoolClient, key: ScheduleKey, slot: Date): Pro
     .where(and(isOlder, inArray(scheduleSlots.slot, free), sql.raw(mayBeTriedInSql(SLOTS))))
 }
 
-/** What Drizzle calls the table in a query. */
+/** The name of the table in queries of Drizzle. */
 const SLOTS = 'schedule_slots'
 
 function doneAs(outcome: string) {
@@ -175,7 +175,7 @@ function isOf({ schedule, account }: ScheduleKey) {
   return and(eq(scheduleSlots.account, account), eq(scheduleSlots.schedule, schedule))
 }
 
-/** What becomes of a slot once the work on it has ended. An attempt that was skipped or given back does not count. */
+/** Decides about a slot once the work on it has ended. An attempt that was skipped or given back does not count. */
 export type SlotEnd =
   /** If it `supersedes`, older slots that are free are closed too: their work is done by this one. */
   | { readonly to: 'done'; readonly outcome: JobStatus; readonly supersedes: boolean }

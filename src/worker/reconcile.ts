@@ -28,7 +28,7 @@ import { enqueueSchedule } from './wake-ups.ts'
  * runs one by a timer of its own, which a queue that was wiped cannot stop.
  */
 
-/** What a worker says of itself in Postgres. */
+/** The facts about itself that a worker writes into Postgres. */
 export type WorkerFacts = {
   /** The version of Ferry, for those who look at its workers. */
   readonly version?: string | null

@@ -38,7 +38,7 @@ export type WorkerOptions = WorkerFacts & {
   readonly schedules: readonly ScheduleDefinition[]
   /** Called with each finished run. */
   readonly onRun?: (run: RunResult) => void
-  /** How often the reconciler looks at least; null: never. */
+  /** The reconciler looks at least this often; null: never. */
   readonly reconcileEveryMs?: number | null
 }
 

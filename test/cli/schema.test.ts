@@ -137,7 +137,7 @@ describe('without a data directory', () => {
       FERRY_DATA_DIR: dataDir,
     })
     expect(code).toBe(2)
-    expect(stdout + stderr).toContain(`There is no database in ${dataDir} yet`)
+    expect(stdout + stderr).toContain(`${dataDir} does not contain a database yet`)
     expect(stdout + stderr).toContain('`ferry migrate`')
     expect(readdirSync(home)).toEqual([])
   })

@@ -9,8 +9,8 @@ import type { ImportStatus } from '#src/model/import.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 
 /*
- * What a person decides about an import. Each decision is one transaction that locks the import's row, and is recorded with
- * who made it. What is possible in which status is in `src/model/import-moves.ts`. Each returns the new status, and throws
+ * The decisions of a person about an import. Each is one transaction that locks the import's row, and is recorded with the
+ * person. `src/model/import-moves.ts` says what is possible in which status. Each returns the new status, and throws
  * `ImportNotFound`, or `ImportRefuses` if the status does not allow it.
  */
 

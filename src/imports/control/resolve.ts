@@ -15,7 +15,7 @@ import type { ImportStatus } from '#src/model/import.ts'
 import { moveOf } from '#src/model/import-moves.ts'
 import { refusal } from './decide.ts'
 
-/** What was decided, and the status of the import after it. */
+/** How many batches and rows were decided about, and the status of the import after it. */
 export type Resolved = { readonly batches: number; readonly rows: number; readonly status: ImportStatus }
 
 /**
@@ -57,7 +57,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-/** What a person found out about a batch: the platform has it, or it is to be sent again. */
+/** A person's decision about a batch: the platform has it, or it must be sent again. */
 export type Resolution = 'sent' | 'resend'
 
 /** In SQL, what a decision needs to know of batch `b`. */

@@ -24,7 +24,7 @@ const BatchRow = z.object({
 })
 export type BatchRow = Readonly<z.infer<typeof BatchRow>>
 
-/** For people who may see recipients: with the platform's words, which the reader role may not read. */
+/** With the platform's words, which may name recipients: the reader role may not read them. */
 const BatchWithWords = BatchRow.extend({ message: z.string().nullable() })
 export type BatchWithWords = Readonly<z.infer<typeof BatchWithWords>>
 

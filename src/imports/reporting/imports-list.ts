@@ -43,7 +43,7 @@ export const IMPORT_LIST = list({
 
 export type ListedImport = SummaryRow & { readonly summary: ImportSummary }
 
-/** What became of the rows of an import, by the names of the counts. */
+/** The counts of an import as columns. */
 export function summaryColumns(summary: ImportSummary) {
   return {
     import: summary.import,

@@ -25,7 +25,7 @@ export type Progress = {
   readonly whyWaiting: string | null
 }
 
-/** The same for people who may see recipients. */
+/** The same with the platform's words, which may name recipients. */
 export type ProgressWithPause = Progress & {
   /** Null if it is not paused. */
   readonly pause: PauseWithWords | null

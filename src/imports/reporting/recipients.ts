@@ -113,8 +113,8 @@ export async function findRecipient(
 }
 
 /**
- * Lines that one statement searches: it reads them all, because an index by hash would slow staging down. So many rejects,
- * the slowest to search, took 0.75 s on a busy machine; a statement of a page is stopped after two seconds.
+ * Lines that one statement searches: it reads them all, because an index by hash would slow staging down. Rejects are
+ * the slowest to search: this many took 0.75 s on a busy machine. A statement of a page is stopped after two seconds.
  */
 const SEARCHED_LINES = 250_000n
 
@@ -140,7 +140,7 @@ function loadLastLine(pool: Pool, id: string): Promise<bigint> {
   )
 }
 
-/** What to say if `findRecipient` found nothing. */
+/** The message if `findRecipient` found nothing. */
 export function nobodyFound(id: bigint, isPurged: boolean): string {
   const nobody = `import ${id} has no row of that recipient`
   return isPurged

@@ -53,7 +53,7 @@ export async function* rejectsFile(pool: Pool, id: bigint): AsyncGenerator<Rejec
   }
 }
 
-/** What staging has noted of the file. Imports made by other means may lack it. */
+/** Staging notes the form of the file. Imports made by other means may lack it. */
 const Options = z.object({ file: z.object({ delimiter: z.string().nullish() }).optional() })
 
 async function loadFileLines(pool: Pool, id: bigint): Promise<RejectLines | null> {

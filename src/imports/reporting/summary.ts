@@ -137,7 +137,7 @@ export type PauseReport = {
   readonly code: string | null
   readonly httpStatus: number | null
   readonly requestId: string | null
-  /** What happened. The platform's words are not in it: they may name somebody. */
+  /** The cause, without the platform's words: they may name somebody. */
   readonly message: string | null
   readonly whatToDo: string | null
 }
@@ -154,7 +154,7 @@ export function pauseReportOf(row: SummaryRow): PauseReport | null {
   }
 }
 
-/** A pause for people who may see recipients. */
+/** A pause with the platform's words, which may name recipients. */
 export type PauseWithWords = PauseReport & {
   /** The platform's own words; null if there are none. */
   readonly platformMessage: string | null

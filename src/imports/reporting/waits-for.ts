@@ -10,7 +10,7 @@ import { type NextStep, stepsInWords } from '#src/model/next-step.ts'
 import { codeAside } from '#src/model/reason.ts'
 import { SUMMARIES, SummaryRow } from './summary.ts'
 
-/** What an import may wait for, the most likely first. */
+/** The decisions that an import may wait for, the most likely first. */
 const DECISIONS = ['confirm', 'resume', 'resolve'] as const
 
 /** Why an import waits for a person, without a recipient. */
@@ -74,7 +74,7 @@ const WAITS_IN_SQL = `i.purged_at is null and (${DECISIONS.map(decision => {
   return `i.status in (${statuses.map(status => `'${status}'`).join(', ')}) and ${DEPENDS_ON[decision]}`
 }).join(' or ')})`
 
-/** Says what a person may do about an import; empty if nothing waits for one. */
+/** The next steps of a person in words; empty if nothing waits for a person. */
 export function nextInWords(row: SummaryRow): string {
   const steps = stepsInWords(stepsOf(row))
   return waitsFor(row)?.decision === 'confirm'
@@ -82,7 +82,7 @@ export function nextInWords(row: SummaryRow): string {
     : steps
 }
 
-/** What a person may do about an import, see `nextSteps`. */
+/** The next steps of a person, see `nextSteps`. */
 export function stepsOf(row: SummaryRow): readonly NextStep[] {
   return nextSteps({ ...row, pauseCode: row.pauseCode, isPurged: row.purgedAt !== null })
 }

@@ -14,7 +14,7 @@ export const BatchInFlight = z.object({
   uncertain: z.boolean(),
   /** Whether its call may have been made: it has a permit. */
   called: z.boolean(),
-  /** What its last call was refused with, or the call of the batch it is a half of; null if it had none. */
+  /** The code that refused its last call, or the last call of the batch it was split from; null without a refusal. */
   lastCode: z.string().nullable(),
   /** See `SentBatch`. */
   refusedAlone: z.string().nullable(),

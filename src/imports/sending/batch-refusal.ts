@@ -1,7 +1,7 @@
 import type { Refusal, RefusalKind } from '#src/platform/refusal.ts'
 
 /**
- * What a refusal says about a batch:
+ * The meaning of a refusal for a batch:
  *
  *   for-now     refused for certain; the same call may succeed later
  *   uncertain   the platform may have done what was asked
@@ -21,7 +21,7 @@ const OF_CERTAIN: Partial<Record<RefusalKind, BatchRefusal>> = {
   'invalid-request': 'rows',
 }
 
-/** What these mean for the import is clear whoever answered, though not what became of the batch. */
+/** Their meaning for the import is clear whoever answered; the outcome of the batch is not. */
 const OF_UNCERTAIN: Partial<Record<RefusalKind, BatchRefusal>> = {
   'too-large': 'too-large',
   unauthorized: 'import',
@@ -36,8 +36,8 @@ const OF_UNCERTAIN: Partial<Record<RefusalKind, BatchRefusal>> = {
 }
 
 /**
- * What a refusal says. One that is not certain may be followed by the batch's arrival: `too-large` and `import` then say what
- * becomes of the import, while the batch is uncertain. With a 2xx or 5xx the code contradicts the status, so neither counts.
+ * Returns the meaning of a refusal. If it is not certain, the batch may still arrive: then `too-large` and `import` apply to
+ * the import, while the batch is uncertain. With a 2xx or 5xx the code contradicts the status, so neither counts.
  */
 export function batchRefusalOf({ kind, certain, httpStatus }: Refusal): BatchRefusal {
   if (certain) return OF_CERTAIN[kind] ?? 'import'

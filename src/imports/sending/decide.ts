@@ -13,8 +13,8 @@ import type {
 } from './decision.ts'
 
 /*
- * What becomes of a batch, and of its import, after a call. These are pure functions; `persist-outcome.ts` writes down what
- * they return.
+ * Decides the new state of a batch and of its import after a call. These are pure functions; `persist-outcome.ts` writes
+ * their results.
  *
  *   accepted                                   sent; rows set aside become rejects, or are sent alone; suspects are sent again
  *   409, 423, 503 of the platform, any 429,    refused for certain: again after a while
@@ -36,12 +36,12 @@ import type {
  * that may mean the page it has to be refused alone as well.
  */
 
-/** Refusals in a row that may be the fault of a row: after so many the fault is taken to be the import's. */
+/** Refusals in a row that may be the fault of a row. After this number, the fault is taken to be in the import. */
 const MAX_UNACCEPTED = 12
 
 /**
- * From so many refusals in a row on, the largest batch is sent instead of the smallest: it may well be without fault, and
- * one accepted call keeps the import from being paused.
+ * From this number of refusals in a row on, the largest batch is sent instead of the smallest: it may have no fault, and one
+ * accepted call keeps the import from being paused.
  */
 export const LARGEST_FIRST_AFTER = 9
 
@@ -84,14 +84,14 @@ export function decide(batch: SentBatch, response: PlatformResponse, state: Impo
   }
 }
 
-/** What becomes of a batch whose claim expired without an outcome. One without a call was never sent. */
+/** Decides about a batch whose claim expired without an outcome. One without a call was never sent. */
 export function decideExpired(batch: SentBatch & { readonly called: boolean }, resend: boolean): Disposition {
   return batch.called ? uncertain(batch, resend) : again(batch)
 }
 
 /**
- * Whether an import sends uncertain batches again by itself. What is left of a cancelled one is never sent again: then only
- * a person can say what became of it.
+ * Whether an import sends uncertain batches again by itself. The rest of a cancelled one is never sent again: then only a
+ * person can find out the outcome.
  */
 export function resendsUncertain(onUncertain: OnUncertain, status: ImportStatus): boolean {
   return onUncertain === 'resend' && status !== 'cancelled'
@@ -111,7 +111,7 @@ function accepted({ setAside, proven, rows }: SentBatch, state: ImportState): De
   return { ...(isTooMuch ? pausedForRejects(next, state, proven) : next), disposition: { to: 'sent' } }
 }
 
-/** A 429 is no failure of the import: the throttle makes every caller wait. */
+/** A 429 does not count as a failure of the import: the throttle makes every caller wait. */
 function refusedForNow(
   disposition: Disposition,
   { kind, certain, retryAfterMs }: Refusal,
@@ -181,7 +181,7 @@ function tooManyRejects(state: ImportState, more: number, moreSent: number): boo
   return rejected > state.maxRejects && rejected > MAX_REJECTED_SHARE * (state.sent + moreSent + rejected)
 }
 
-/** What led to a pause does not count against the import once a person has resumed it. */
+/** The refusals before a pause no longer count once a person has resumed the import. */
 function paused(next: ImportDecision, pause: PauseCause): ImportDecision {
   return { ...next, unaccepted: 0, failures: 0, retryAfterMs: null, pause }
 }

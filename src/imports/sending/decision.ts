@@ -21,7 +21,10 @@ export type PlatformResponse =
       readonly refusal: Refusal
       /** The lines sent whose recipient the message names. */
       readonly namedLines: readonly bigint[]
-      /** Whether the message is about the page, and nothing of a row: a person must check before anything is decided about the row. */
+      /**
+       * Whether the message is about the page, and nothing of a row: a person must check before anything is decided about the
+       * row.
+       */
       readonly isWrongPage: boolean
     }
 
@@ -44,7 +47,7 @@ export type ImportState = {
   readonly rejected: number
 }
 
-/** What becomes of a batch. */
+/** The decision about a batch. */
 export type Disposition =
   | { readonly to: 'sent' }
   | { readonly to: 'ready'; readonly setAside: readonly bigint[]; readonly resent: boolean }
@@ -54,7 +57,7 @@ export type Disposition =
 /** Why an import is paused. `platform`: its message is the reason. `pause.ts` has the sentences of the others. */
 export type PauseCause = 'platform' | 'page' | 'failures' | 'unaccepted' | 'suspects' | 'rejects'
 
-/** What becomes of an import. */
+/** The decision about an import. */
 export type ImportDecision = Pick<
   ImportState,
   'accepted' | 'unaccepted' | 'failures' | 'maxRows' | 'maxRejects'

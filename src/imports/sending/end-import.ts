@@ -13,7 +13,7 @@ import { leftOf, loadRemainder, type Remainder } from './remainder.ts'
 import { loadSuspectDetails, noteAsked, retrySuspectsAmongSent } from './suspects.ts'
 
 /**
- * What to do with an import of which nothing could be claimed.
+ * The next step of an import of which nothing could be claimed.
  *
  *   ended       it is not running any more
  *   wait        a call may come back and change everything
@@ -45,7 +45,7 @@ export type EndResult =
   | { readonly what: 'wait'; readonly waitMs: number }
 
 /**
- * Decides what becomes of an import of which nothing could be claimed, and writes it: all in one transaction that holds
+ * Decides about an import of which nothing could be claimed, and writes the result: all in one transaction that holds
  * the lease and the lock of the import, since a call may have come back after the claim was refused. Throws `LeaseLost`.
  */
 export function endImport({ pool, importId, lease }: ClaimContext): Promise<EndResult> {

@@ -7,7 +7,7 @@ import type { ImportStatus } from '#src/model/import.ts'
 import { resendsUncertain } from './decide.ts'
 import type { ImportDecision, ImportState } from './decision.ts'
 
-/** What the next claim depends on. */
+/** The part of the state that the next claim depends on. */
 export type SendState = Pick<ImportState, 'accepted' | 'failures'>
 
 /** Locks an import until the transaction ends, and returns how it is then. */

@@ -7,16 +7,16 @@ import { MAX_FAILURES, MAX_REJECTED_SHARE } from './decide.ts'
 import type { PauseCause } from './decision.ts'
 
 /*
- * Every sentence that says why an import is paused, what became of a batch without an answer of the platform, or why a row
- * is rejected. None holds a recipient.
+ * The sentences that say why an import is paused, why a batch has no answer of the platform, or why a row is rejected. None
+ * holds a recipient.
  */
 
-/** What the platform answered to a call. */
+/** The platform's answer to a call. */
 export type ResponseDetails = {
   readonly httpStatus: number | null
   readonly errorCode: string | null
   readonly requestId: string | null
-  /** Without the recipients that were found in it. Only for people who may see recipients: `answerInWords` is for all. */
+  /** Without the recipients that were found in it. It may still name one: `answerInWords` is for all readers. */
   readonly message: string | null
 }
 
@@ -30,7 +30,7 @@ export const PAUSED_BY_PERSON: Pause = {
   whatToDo: null,
 }
 
-/** What stands in the place of an answer to a batch whose claim expired. */
+/** Replaces the answer to a batch whose claim expired. */
 export const WORKER_LOST: ResponseDetails = {
   httpStatus: null,
   errorCode: WORKER_LOST_CODE,
@@ -110,7 +110,7 @@ function checkTheImport(rejected: number): string {
     : `${check} Check whether the ${rejected} rows rejected so far are really wrong.`
 }
 
-/** The pause of an import that was to send some rows first; of so many of them it is not known whether they arrived. */
+/** The pause of an import that was to send some rows first; the outcome of `heldRows` of them is unknown. */
 export function firstRowsSent(id: bigint, firstRows: number, heldRows: number): Pause {
   return {
     code: FIRST_ROWS_SENT,

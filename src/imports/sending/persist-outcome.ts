@@ -96,7 +96,7 @@ function responseOf(
 ): PlatformResponse {
   if (answer.ok) return { kind: 'accepted' }
   const { refusal } = answer
-  // The status, which Ferry put there, is no page.
+  // Ferry put the status there: its number is not the page.
   const words = refusal.message.replace(`(HTTP ${refusal.httpStatus})`, '')
   // "The status page does not exist", in any language: what was not found and is nothing of a row is the page.
   const isPage = isAboutPage(words, pageId, rows) || (refusal.code === NOT_FOUND && isAboutNoRow(words, rows))

@@ -18,7 +18,7 @@ const Remainder = z.object({
   /** Whether there are rows that are in no batch yet. */
   hasMoreRows: z.boolean(),
 })
-/** What is left of a confirmed import, in its batches and beyond them. */
+/** The rest of a confirmed import, in its batches and beyond them. */
 export type Remainder = Readonly<z.infer<typeof Remainder>>
 
 /** Every look is by an index: an import may have tens of thousands of batches, and millions of rows. */
@@ -48,8 +48,8 @@ export function leftOf(remainder: Remainder): Exclude<Left, 'file'> {
 }
 
 /**
- * Moves an import whose batches were decided about. What is left is looked up only for one that waited for just that: any
- * other keeps its status.
+ * Moves an import after a decision about its batches. Its remainder is loaded only if it waited for that decision: any other
+ * import keeps its status.
  */
 export async function moveResolved(
   client: PoolClient,

@@ -21,7 +21,7 @@ import type { Steps } from './steps.ts'
  *              releaseUnsent: nothing was sent, and nothing will be
  */
 
-/** What it takes to send the batches of one import. */
+/** Everything that sending the batches of one import needs. */
 export type Sender = {
   readonly steps: Steps
   readonly client: PlatformClient

@@ -112,18 +112,19 @@ async function saveExclusion(client: PoolClient, importId: bigint, excludedTo: b
 }
 
 /*
- * What other imports have sent to the page meanwhile, found by an import that starts or continues: it leaves out the
- * recipients they have sent, and counts as resent those they may have sent.
+ * An import that starts or continues looks for what other imports have sent to its page: it leaves out the recipients they
+ * have sent, and counts as resent those they may have sent.
  *
  *     begin ──► find rows (no lock) ──► change a page of rows (import locked) ──► ... ──► end
  *
  * It may take long after imports of millions, and a person who pauses, cancels or looks at the import must not wait for it.
  *
- * The next pass looks only at what was sent after this one. Which is after the other is told by the ids of calls, which only
- * grow; a clock may be set back. No worker sends to the page meanwhile: its lease is held, and no call of another import was
+ * The next pass looks only at what was sent after this one. The order is that of the ids of calls, which only grow; a clock
+ * may be set back. No worker sends to the page meanwhile: its lease is held, and no call of another import was
  * in flight when it began. So every call made before has its outcome and an id up to `excluding_to_call`, and every later
- * one has a higher id; a batch without a known call is always looked at. Whatever changes the outcome of an older call (a person's decision, an answer that came late) sets
- * `excluding_to_call` and `excluded_to_call` of the page's other imports to null: then everything is looked at again.
+ * one has a higher id; a batch without a known call is always looked at. Whatever changes the outcome of an older call (a
+ * person's decision, an answer that came late) sets `excluding_to_call` and `excluded_to_call` of the page's other imports to
+ * null: then everything is looked at again.
  */
 
 export type ExclusionResult = {

@@ -21,7 +21,7 @@ import { type Started, startImport } from './start.ts'
  */
 const RETRY_OUTCOME_FOR_MS = 600_000
 
-/** What the work on an import does in Postgres. Each step may be repeated, and is repeated while Postgres is away. */
+/** The steps of the work on an import in Postgres. Each may be repeated, and is repeated while Postgres is away. */
 export type Steps = {
   start(lease: Lease, signal: AbortSignal): Promise<Started | null>
   claim(request: ClaimRequest): Promise<ClaimResult>

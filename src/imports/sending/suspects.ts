@@ -29,8 +29,8 @@ const ONLY_OF_THE_ROW = 'EntityTooLarge'
 
 /**
  * Has those suspects sent once more that the page cannot be blamed for: they were too large and the platform has accepted any
- * call, it has accepted a call that was made after theirs, or rows around them (a batch that held the suspect was refused with the same code, rows of it were accepted since,
- * and none was rejected). Returns how many.
+ * call, it has accepted a call that was made after theirs, or rows around them (a batch that held the suspect was refused with
+ * the same code, rows of it were accepted since, and none was rejected). Returns how many.
  */
 export async function retrySuspectsAmongSent(client: PoolClient, importId: bigint): Promise<number> {
   const { rowCount } = await client.query(
@@ -84,7 +84,7 @@ export async function forgetBlame(client: PoolClient, importId: bigint): Promise
   )
 }
 
-/** How the platform answered last to a suspect; null if there is none. */
+/** The platform's last answer to a suspect; null without suspects. */
 export async function loadSuspectDetails(
   client: PoolClient,
   importId: bigint,

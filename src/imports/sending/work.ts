@@ -27,7 +27,7 @@ const NEVER = new AbortController().signal
 
 /**
  * Sends an import's batches under its lease until it ends, is paused, or `yieldAfterCalls` are spent while another
- * import waits. A refusal by the platform is no error. Throws `ImportNotFound`, and faults of Ferry or of Postgres; after
+ * import waits. A refusal by the platform is not an error. Throws `ImportNotFound`, and faults of Ferry or of Postgres; after
  * these the work can be continued where it ended.
  */
 export async function workImport(ferry: ImportContext, id: bigint, options: WorkOptions): Promise<WorkEnd> {
@@ -69,7 +69,7 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
   }
 }
 
-/** What a worker needs to know before it works on an import. */
+/** An import as a worker sees it before it works on it. */
 export type ImportHead = ImportPage & {
   readonly status: ImportStatus
   /** Whether an older import of the same page is sent first. */

@@ -6,7 +6,7 @@ import type { OpenFile } from './file/rows.ts'
 import { openSeenBefore } from './seen-before.ts'
 import type { StagingWriter } from './staging-writer.ts'
 
-/** What is counted of rows, beside how many went to which table. */
+/** Counts of rows, beside how many went to which table. */
 export type Tally = {
   /** Rows taken so far, and the line of the last one. */
   read: number
@@ -62,7 +62,7 @@ export class RowSink implements Sink {
     this.#file = file
   }
 
-  /** What has been counted so far. */
+  /** The counts so far. */
   get tally(): Readonly<Tally> {
     return this.#tally
   }

@@ -17,7 +17,7 @@ export type StagingReport = {
   /** Recipients are masked: `a…@example.com`. */
   readonly samples: readonly StagedSample[]
   readonly rejectSamples: readonly RejectSample[]
-  /** What a person should know before they confirm, one sentence or two each. */
+  /** Warnings for the person who confirms, one sentence or two each. */
   readonly warnings: readonly string[]
 }
 

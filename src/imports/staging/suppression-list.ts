@@ -89,7 +89,7 @@ async function readRecipients(
 const WILDCARD = /^[*?%]+(@|$)|@[^@]*[*?%]/
 const FOR_MANY = 'a pattern, and only recipients who are listed are left out: list each of them'
 
-/** Reads recipients as rows do, but accepts unusual addresses: every recipient who may be in the file must be found. */
+/** Reads recipients as rows do, but accepts unusual addresses: every recipient that the file may contain must be found. */
 function openRecipientReader(method: string) {
   const check = openRecipientCheck(method, true)
   return (value: unknown): { readonly recipient: string; readonly fault: string | null } => {

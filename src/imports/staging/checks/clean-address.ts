@@ -6,7 +6,7 @@ const WITH_NAME = /^[^<>]*<([^<>]+)>$/
 
 export type CleanAddress = {
   readonly address: string
-  /** What was removed from it. */
+  /** The kind of text that was removed from it. */
   readonly cleaned: 'unseen characters' | 'name or separator' | null
 }
 

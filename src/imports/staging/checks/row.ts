@@ -121,7 +121,7 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => R
     if (!components) return { kind: 'good', ...who, all: false, componentIds: ids, locale }
     const unmapped = ids.filter(id => !components.has(id))
     if (unmapped.length > 0) {
-      // The id of a component has no @. What a recipient of another method looks like is not known.
+      // The id of a component has no @. The form of recipients of another method is unknown.
       const shown = unmapped.filter(id => method === 'email' && /^[\w-]{1,64}$/.test(id)).join(', ')
       const which = shown === '' ? 'a component' : `component ${shown}`
       return rejected(

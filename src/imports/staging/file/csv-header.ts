@@ -13,7 +13,7 @@ export type CsvHeader = {
   readonly delimiter: Delimiter
   /** The line after the header. */
   readonly firstLine: number
-  /** What of the blocks read comes after it. */
+  /** The part of the blocks read that follows it. */
   readonly rest: Block
   /** The blocks read, as one. */
   readonly head: Block
@@ -21,7 +21,7 @@ export type CsvHeader = {
 
 const DELIMITERS: readonly Delimiter[] = [',', ';', '\t']
 
-/** More columns than this and the first line is no header. A file of rejects adds its own. */
+/** A first line with more columns is not a header. A file of rejects adds its own. */
 const MAX_COLUMNS = 4096
 
 /** A header that goes on for longer is a lone quote. */

@@ -142,7 +142,7 @@ export function nameOf(column: string): string {
 /** A longer name of a column is cut off in messages. */
 const MAX_NAME = 60
 
-/** What looks like a header may contain somebody's address, in whatever spelling. */
+/** A line that looks like a header may contain an address, in any spelling. */
 export function shownColumn(column: string | undefined): string {
   if (!column?.trim()) return '(no name)'
   return holdsAddress(column) ? '(an address)' : firstOf(inOneLine(column), MAX_NAME)

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
-/** What can be wrong with a line of any format. */
+/** The faults that a line of any format may have. */
 export type Damage = 'line too long' | 'not UTF-8' | 'NUL byte'
 
 /** Some whole lines of a file, each with its newline (the last line of the file may have none). */
@@ -97,7 +97,7 @@ function shortened(line: Buffer): Buffer {
 /** Reads the blocks of a file one after the other. */
 export type Reader = { read(block: Block): void }
 
-/** What a reader passes its rows to. Lines are counted from 1. */
+/** Takes the rows of a reader. Lines are counted from 1. */
 export type Sink = {
   /**
    * Takes a row: the values of the fields asked for, in their order, undefined for a field that the file does not have. The

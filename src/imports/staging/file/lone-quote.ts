@@ -7,7 +7,7 @@ const ROWS_IN_A_NOTE = 10
 
 /** Lines that a quote encloses, and what is known about their record. */
 export type Enclosed = {
-  /** What follows the first line of the record, newlines included. */
+  /** The text after the first line of the record, newlines included. */
   readonly text: string
   readonly firstLine: number
   /** The quotes are sound, and the cell with the line breaks is not the cell that is wrong. */

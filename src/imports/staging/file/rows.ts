@@ -34,7 +34,7 @@ export type Shape = {
 export type OpenFile = {
   /** For NDJSON, which has no header, it is complete only when all rows have been read. */
   shape(): Shape
-  /** Returns the column that a field is read from; null if there is none. */
+  /** Returns the column that a field is read from; null without one. */
   columnOf(field: number): string | null
   /** Reads all rows into the sink, and waits for `between` before each block. */
   readRows(sink: Sink, between: () => Promise<void>): Promise<void>

@@ -53,7 +53,7 @@ export function openFrameCheck(): FrameCheck {
   }
 }
 
-/** What to read or skip next; `first` of a frame. */
+/** The next bytes to read or skip; `first`: those at the start of a frame. */
 type Step = { readonly read: number; readonly first?: true } | { readonly skip: number }
 
 function* stepsOf(): Generator<Step, never, Buffer> {

@@ -2,8 +2,8 @@ import { CONFIRMED, FINE, leftOut, oneOf, type Preset } from './preset.ts'
 
 /**
  * Instatus, from its API, `GET /v2/:page_id/subscribers` (instatus.com/help/api/subscribers): `email`, `phone`, `webhook`,
- * `webhookEmail`, `confirmed`, `all`, `components` (ids). Who is reached by telephone or webhook has `email` null.
- * Records of single subscribers also have `approved`, and a `language` without a region, which is no locale here.
+ * `webhookEmail`, `confirmed`, `all`, `components` (ids). Subscribers by telephone or webhook have `email` null.
+ * Records of single subscribers also have `approved`, and a `language` without a region, which is not a locale here.
  */
 export const instatus: Preset = {
   product: 'Instatus',

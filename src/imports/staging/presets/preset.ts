@@ -1,10 +1,10 @@
-/** What a status means for a row: it is fine, it is left out, or the status is unknown. */
+/** The meaning of a status for a row: it is fine, it is left out, or the status is unknown. */
 export type Judgement = { readonly kind: 'fine' | 'unknown' } | { readonly kind: 'left out'; reason: string }
 
 export type Status = {
   /** The columns it may be in; the first of them that the file has is used. */
   readonly columns: readonly string[]
-  /** Without it, it is not known who may be subscribed: a file that lacks it is refused. */
+  /** A file without it is refused: it would be unknown which people agreed to be subscribed. */
   readonly required?: true
   /** Judges the value in lower case; it is empty for null too. `method` is the one that is imported. */
   judge(value: string, method: string): Judgement
@@ -61,7 +61,7 @@ export function atSomeTime({ never, once }: { never: Judgement; once: Judgement 
   }
 }
 
-/** How databases and scripts write that there is no time. */
+/** The ways in which databases and scripts write a missing time. */
 const NO_TIME = new Set(['', 'null', '\\n', 'none', 'nil'])
 const ZERO_TIME = /^0000-00-00(?:[t ]00:00:00(?:\.0+)?)?$/
 /** A possible date, or seconds or milliseconds since 1970. */
