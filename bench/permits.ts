@@ -1,7 +1,6 @@
 import { pino } from 'pino'
 import { createThrottle } from '#src/db/call-log.ts'
 import { openDatabase } from '#src/db/pool.ts'
-import type { Operation } from '#src/platform/operations.ts'
 import { percentile } from './support/figures.ts'
 import { type Bench, NEVER } from './support/lab.ts'
 
@@ -11,7 +10,7 @@ export const permits: Bench = async lab => {
   const database = openDatabase(databaseUrl, pino({ level: 'silent' }))
   lab.defer(() => database[Symbol.asyncDispose]())
   const windows = [1_000, 60_000].map(windowMs => ({ maxCalls: 1_000, windowMs }))
-  const throttle = createThrottle<Operation>(database.pool, {
+  const throttle = createThrottle(database.pool, {
     limitOf: () => ({ limitKey: 'account:default', windows }),
     arrivalBoundMs: 5_000,
   })

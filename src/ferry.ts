@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import { createKnownRows } from '#src/inventory/read/known-rows.ts'
+import type { Call, Operation } from '#src/model/call.ts'
 import type { Config } from './config.ts'
 import { createThrottle } from './db/call-log.ts'
 import { type ClosedLimit, findClosedLimit } from './db/limits.ts'
@@ -17,8 +18,8 @@ import type { InventoryContext } from './inventory/context.ts'
 import type { CallObserver } from './model/call.ts'
 import type { Limit } from './model/limit.ts'
 import { createWorkLimit } from './model/work-limit.ts'
-import { OPERATIONS, type Operation } from './platform/operations.ts'
-import type { Call, Throttle } from './platform/throttle.ts'
+import { OPERATIONS } from './platform/operations.ts'
+import type { Throttle } from './platform/throttle.ts'
 import type { BackendSettings } from './queue/backend.ts'
 
 /*
@@ -96,7 +97,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     await retryTransient(() => prepareReader(pool), { retryForMs, signal })
   }
   const limitOf = limitsOf(config.accounts)
-  const throttle = createThrottle<Operation>(pool, {
+  const throttle = createThrottle(pool, {
     limitOf,
     arrivalBoundMs: config.arrivalBoundMs,
     onClosed: warningOf429(log),

@@ -1,18 +1,12 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
+import type { Call, Operation } from '#src/model/call.ts'
 import { guardedMs, type Limit } from '#src/model/limit.ts'
 import { findAll, Int8 } from './rows.ts'
 
-/** A call that needs a permit. */
-export type Call<Operation extends string> = {
-  readonly account: string
-  readonly operation: Operation
-  readonly runId: bigint | null
-}
-
-export type AcquiredPermits<Operation extends string> = {
+export type AcquiredPermits = {
   /** The first of the calls, in their order. */
-  readonly acquired: readonly { readonly callId: bigint; readonly call: Call<Operation> }[]
+  readonly acquired: readonly { readonly callId: bigint; readonly call: Call }[]
   /** How long the next call has to wait; null if every call has its permit. */
   readonly wait: { readonly ms: number; readonly pollSoon: boolean } | null
 }
@@ -23,13 +17,13 @@ export type AcquiredPermits<Operation extends string> = {
  * One statement and one transaction, however many they are. One of each per permit took 2 ms, on a busy machine 10: the
  * fiftieth page of a window went out 0.1 to 0.5 s after the first, and every later window began as late.
  */
-export async function acquirePermits<Operation extends string>(
+export async function acquirePermits(
   pool: Pool,
   { limitKey, windows }: Limit,
   operation: Operation,
-  calls: readonly Call<Operation>[],
+  calls: readonly Call[],
   arrivalBoundMs: number,
-): Promise<AcquiredPermits<Operation>> {
+): Promise<AcquiredPermits> {
   const asked = await findAll(pool, Asked, ACQUIRE_PERMITS, [
     limitKey,
     operation,

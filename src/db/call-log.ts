@@ -1,24 +1,18 @@
 import type { Pool, PoolClient } from 'pg'
-import type { CallEnd } from '#src/model/call.ts'
+import type { Call, CallEnd, Operation, Permit } from '#src/model/call.ts'
 import { type Limit, MAX_RETRY_AFTER_MS, PERMIT_SHARE_PERCENT, POLL_SOON_MS } from '#src/model/limit.ts'
-import { type Moment, momentNow } from '#src/model/moment.ts'
-import { acquirePermits, type Call } from './acquire-permits.ts'
+import { momentNow } from '#src/model/moment.ts'
+import { acquirePermits } from './acquire-permits.ts'
 import { gather } from './gather.ts'
 import { type ClosedLimit, findClosedLimit } from './limits.ts'
 import { openPermitQueue } from './permit-queue.ts'
 import { retryTransient } from './retry.ts'
 
-export type ThrottleOptions<Operation extends string> = {
+export type ThrottleOptions = {
   limitOf(account: string, operation: Operation): Limit
   readonly arrivalBoundMs: number
   /** Called once for each limit that the platform has closed and a call waits for, until the platform answers again. */
-  onClosed?(call: Call<Operation>, closed: ClosedLimit): void
-}
-
-type Permit<Operation extends string> = {
-  readonly callId: bigint
-  readonly call: Call<Operation>
-  readonly askedAt: Moment
+  onClosed?(call: Call, closed: ClosedLimit): void
 }
 
 /** For how long each refusal of a limit closes it, one strike after another; from the last one on, for as long. */
@@ -40,69 +34,82 @@ const MAX_WAIT_MS = 60_000
  * A permit is good for `PERMIT_SHARE_PERCENT` of the arrival bound after it was asked for. A worker that uses it later has
  * slept, and its call would reach the platform later than the log assumes.
  */
-export function createThrottle<Operation extends string>(pool: Pool, options: ThrottleOptions<Operation>) {
-  /** One for each limit and operation. */
-  const queues = new Map<string, ReturnType<typeof openQueue>>()
-  const reportedClosed = new Set<string>()
+export function createThrottle(pool: Pool, options: ThrottleOptions) {
+  const { arrivalBoundMs, limitOf } = options
+  const queues = new Map<string, CallQueue>()
 
-  function queueKeyOf(call: Call<Operation>): string {
-    return `${options.limitOf(call.account, call.operation).limitKey} ${call.operation}`
-  }
-
-  function queueOf(call: Call<Operation>): ReturnType<typeof openQueue> {
-    const key = queueKeyOf(call)
-    const queue = queues.get(key) ?? openQueue(options.limitOf(call.account, call.operation), call.operation)
+  function queueOf({ account, operation }: Call): CallQueue {
+    const limit = limitOf(account, operation)
+    const key = `${limit.limitKey} ${operation}`
+    const queue = queues.get(key) ?? new CallQueue(pool, limit, operation, options)
     queues.set(key, queue)
     return queue
   }
 
-  function openQueue(limit: Limit, operation: Operation) {
-    const acquire = openPermitQueue<Call<Operation>, Permit<Operation>>({
-      async acquirePermits(calls, signal) {
-        const askedAt = momentNow()
-        // Repeated after a lost answer, it may acquire permits that nobody uses: fewer calls then, never more.
-        const { acquired, wait } = await retryTransient(
-          () => acquirePermits(pool, limit, operation, calls, options.arrivalBoundMs),
-          { signal },
-        )
-        const permits = acquired.map(permit => ({ ...permit, askedAt }))
-        if (wait === null) return { permits, waitMs: 0 }
-        const next = calls[permits.length]
-        // A report that fails must not fail the call.
-        if (next && wait.ms > LONG_WAIT_MS) await reportIfClosed(next, limit).catch(() => {})
-        return { permits, waitMs: Math.min(wait.ms, wait.pollSoon ? POLL_SOON_MS : MAX_WAIT_MS) }
-      },
-      // A permit that was not returned counts until its bound: fewer calls then, never more.
-      returnUnused: permit => returnPermit(permit).catch(() => {}),
-    })
-    const finish = gather((calls: readonly EndedCall[]) => recordCallEnds(pool, calls))
-    return { acquire, finish }
-  }
-
-  async function reportIfClosed(call: Call<Operation>, limit: Limit): Promise<void> {
-    if (!options.onClosed || reportedClosed.has(queueKeyOf(call))) return
-    const closed = await findClosedLimit(pool, limit.limitKey, call.operation)
-    if (closed === null) return
-    reportedClosed.add(queueKeyOf(call))
-    options.onClosed(call, closed)
-  }
-
-  async function returnPermit(permit: Permit<Operation>): Promise<void> {
-    await pool.query('delete from ferry.platform_calls where id = $1', [permit.callId])
-  }
-
   return {
-    arrivalBoundMs: options.arrivalBoundMs,
-    permitGoodForMs: (options.arrivalBoundMs * PERMIT_SHARE_PERCENT) / 100,
-
-    acquirePermit: (call: Call<Operation>, signal: AbortSignal) => queueOf(call).acquire(call, signal),
-    returnPermit,
-
-    finishCall(permit: Permit<Operation>, end: CallEnd): Promise<void> {
-      if (end.httpStatus !== null && !end.isOverLimit) reportedClosed.delete(queueKeyOf(permit.call))
-      return queueOf(permit.call).finish({ callId: permit.callId, end })
-    },
+    arrivalBoundMs,
+    permitGoodForMs: (arrivalBoundMs * PERMIT_SHARE_PERCENT) / 100,
+    acquirePermit: (call: Call, signal: AbortSignal) => queueOf(call).acquire(call, signal),
+    returnPermit: (permit: Permit) => returnPermit(pool, permit),
+    finishCall: (permit: Permit, end: CallEnd) => queueOf(permit.call).finish(permit, end),
   }
+}
+
+/** The calls of one operation under one limit: they wait together, and their ends are recorded together. */
+class CallQueue {
+  readonly acquire: (call: Call, signal: AbortSignal) => Promise<Permit>
+  readonly #recordEnd: (call: EndedCall) => Promise<void>
+  readonly #pool: Pool
+  readonly #limit: Limit
+  readonly #operation: Operation
+  readonly #options: ThrottleOptions
+  #isReportedClosed = false
+
+  constructor(pool: Pool, limit: Limit, operation: Operation, options: ThrottleOptions) {
+    this.#pool = pool
+    this.#limit = limit
+    this.#operation = operation
+    this.#options = options
+    this.acquire = openPermitQueue<Call, Permit>({
+      acquirePermits: (calls, signal) => this.#acquireAll(calls, signal),
+      // A permit that was not returned counts until its bound: fewer calls then, never more.
+      returnUnused: permit => returnPermit(pool, permit).catch(() => {}),
+    })
+    this.#recordEnd = gather(calls => recordCallEnds(pool, calls))
+  }
+
+  finish({ callId }: Permit, end: CallEnd): Promise<void> {
+    if (end.httpStatus !== null && !end.isOverLimit) this.#isReportedClosed = false
+    return this.#recordEnd({ callId, end })
+  }
+
+  async #acquireAll(calls: readonly Call[], signal: AbortSignal) {
+    const askedAt = momentNow()
+    // Repeated after a lost answer, it may acquire permits that nobody uses: fewer calls then, never more.
+    const { acquired, wait } = await retryTransient(
+      () => acquirePermits(this.#pool, this.#limit, this.#operation, calls, this.#options.arrivalBoundMs),
+      { signal },
+    )
+    const permits = acquired.map(permit => ({ ...permit, askedAt }))
+    if (wait === null) return { permits, waitMs: 0 }
+    const next = calls[permits.length]
+    // A report that fails must not fail the call.
+    if (next && wait.ms > LONG_WAIT_MS) await this.#reportIfClosed(next).catch(() => {})
+    return { permits, waitMs: Math.min(wait.ms, wait.pollSoon ? POLL_SOON_MS : MAX_WAIT_MS) }
+  }
+
+  async #reportIfClosed(call: Call): Promise<void> {
+    const { onClosed } = this.#options
+    if (!onClosed || this.#isReportedClosed) return
+    const closed = await findClosedLimit(this.#pool, this.#limit.limitKey, this.#operation)
+    if (closed === null) return
+    this.#isReportedClosed = true
+    onClosed(call, closed)
+  }
+}
+
+async function returnPermit(pool: Pool, { callId }: Permit): Promise<void> {
+  await pool.query('delete from ferry.platform_calls where id = $1', [callId])
 }
 
 /** Records the end of a call. A refusal because of the limit closes the operation to every worker for a while. */

@@ -2,10 +2,9 @@ import type { Logger } from 'pino'
 import type { Config } from '#src/config.ts'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
-import type { CallObserver } from '#src/model/call.ts'
+import type { CallObserver, Operation } from '#src/model/call.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { openPlatformClient } from '#src/platform/client.ts'
-import type { Operation } from '#src/platform/operations.ts'
 import type { Throttle } from '#src/platform/throttle.ts'
 
 /** One configured account with its client, as the rooms of inventories and imports need it. */

@@ -1,6 +1,7 @@
 import type { Account } from '#src/config.ts'
+import type { Operation } from '#src/model/call.ts'
 import type { Limit } from '#src/model/limit.ts'
-import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
+import { OPERATIONS } from '#src/platform/operations.ts'
 
 /**
  * Returns a function that gives the limit of an account's operation: the key under which the platform counts the calls,

@@ -1,3 +1,24 @@
+import type { Moment } from './moment.ts'
+
+/** The operations of the platform that Ferry calls. */
+export type Operation = 'list-alert-rules' | 'import-subscribers' | 'list-mcp-servers'
+
+/** A call that needs a permit. */
+export type Call = {
+  readonly account: string
+  readonly operation: Operation
+  /** The sync run on whose behalf the call is made, or null (doctor). */
+  readonly runId: bigint | null
+}
+
+/** The right to make a call, as the throttle has recorded it. */
+export type Permit = {
+  readonly callId: bigint
+  readonly call: Call
+  /** Before the permit was asked for: its age is never underestimated. */
+  readonly askedAt: Moment
+}
+
 /** Called with the calls to the platform that this process makes, for metrics. It must not throw. */
 export type CallObserver = {
   /** Called when a call has its permit, and while it waits for one: `ms` is how long it has waited. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import type { Operation } from '#src/model/call.ts'
 import { PERMIT_SHARE_PERCENT } from '#src/model/limit.ts'
-import type { Operation } from './operations.ts'
 
 const EXPIRED_BEFORE_WARNING = 10
 const WARN_OF_WAITING_EVERY_MS = 60_000

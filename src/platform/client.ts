@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { AlertRule } from '#src/model/alert-rule.ts'
-import type { CallEnd, CallObserver } from '#src/model/call.ts'
+import type { CallEnd, CallObserver, Permit } from '#src/model/call.ts'
 import type { Secret } from '#src/model/secret.ts'
 import { type Answer, readAnswer, type Scrub, withShortMessage } from './answer.ts'
 import { CallWarnings } from './call-warnings.ts'
@@ -15,7 +15,7 @@ import { readWhole } from './read-body.ts'
 import { jsonBytes, type PlatformRequest } from './request.ts'
 import { retryListing } from './retry-listing.ts'
 import { ALERT_RULES } from './row-kinds.ts'
-import type { Permit, Throttle } from './throttle.ts'
+import type { Throttle } from './throttle.ts'
 import { callEndOf, verdictOn } from './verdict.ts'
 
 /**

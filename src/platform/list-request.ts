@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import type { Operation } from '#src/model/call.ts'
 import { readAnswer } from './answer.ts'
 import type { FindKnown, ListingEnd, ListingStep } from './listing.ts'
-import type { Operation } from './operations.ts'
 import { readListing, type ScannedListing } from './read-listing.ts'
 import type { RowKind } from './read-rows.ts'
 import { jsonBytes, type PlatformRequest } from './request.ts'

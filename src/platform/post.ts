@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { Permit } from '#src/model/call.ts'
 import { msSince } from '#src/model/moment.ts'
 import type { Route } from './dispatcher.ts'
 import { faultOf, type NetworkFault } from './fault.ts'
 import { unpack } from './read-body.ts'
-import type { Permit } from './throttle.ts'
 
 export type Transport = Route & {
   readonly origin: string

@@ -1,6 +1,6 @@
+import type { Operation } from '#src/model/call.ts'
 import type { Scrub, Verdict } from './answer.ts'
 import { stringifyLossless } from './lossless-json.ts'
-import type { Operation } from './operations.ts'
 import type { Answered, Post } from './post.ts'
 
 /** A question to the platform, and how its answer is read: `receive` yields `Step`s while it comes. */

@@ -1,6 +1,4 @@
-import type { CallEnd } from '#src/model/call.ts'
-import type { Moment } from '#src/model/moment.ts'
-import type { Operation } from './operations.ts'
+import type { Call, CallEnd, Permit } from '#src/model/call.ts'
 
 /**
  * Keeps Ferry under the platform's limits. Every request needs a permit; a permit is a row of the call log.
@@ -25,18 +23,4 @@ export interface Throttle {
 
   /** A request whose body is not written after this long is aborted: `FERRY_ARRIVAL_BOUND`. */
   readonly arrivalBoundMs: number
-}
-
-export type Call = {
-  readonly account: string
-  readonly operation: Operation
-  /** The sync run on whose behalf the call is made, or null (doctor). */
-  readonly runId: bigint | null
-}
-
-export type Permit = {
-  readonly callId: bigint
-  readonly call: Call
-  /** Before the permit was asked for: its age is never underestimated. */
-  readonly askedAt: Moment
 }

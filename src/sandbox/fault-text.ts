@@ -1,4 +1,5 @@
-import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
+import type { Operation } from '#src/model/call.ts'
+import { OPERATIONS } from '#src/platform/operations.ts'
 import { ERRORS, type ErrorCode, isErrorCode } from './errors.ts'
 import { type Applied, Fault, type FaultInput, type When } from './faults.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Operation } from '#src/platform/operations.ts'
+import type { Operation } from '#src/model/call.ts'
 
 /**
  * Whether the sandbox does the work although the answer says otherwise. `half` is the first half of a batch of

@@ -1,4 +1,4 @@
-import type { Operation } from '#src/platform/operations.ts'
+import type { Operation } from '#src/model/call.ts'
 
 /** At most `max` calls in any rolling `windowMs`. */
 export type Window = { readonly max: number; readonly windowMs: number }

@@ -1,4 +1,4 @@
-import type { Operation } from '#src/platform/operations.ts'
+import type { Operation } from '#src/model/call.ts'
 import type { Fault } from './faults.ts'
 
 /** A request and its outcome. The sandbox fills it in step by step; it never holds a recipient. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
+import type { Operation } from '#src/model/call.ts'
+import { OPERATIONS } from '#src/platform/operations.ts'
 import { type Answer, envelope, type Result } from './answer.ts'
 import { type Refusal, refuse } from './errors.ts'
 import { faultAnswer, type NoAnswer } from './fault-answer.ts'

@@ -1,6 +1,6 @@
 import type { AlertRule } from '#src/model/alert-rule.ts'
+import type { Operation } from '#src/model/call.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
-import type { Operation } from '#src/platform/operations.ts'
 import { type FaultInput, Faults, type When } from './faults.ts'
 import { type AppKey, PERMISSIONS, SANDBOX_ACCOUNT_ID } from './keys.ts'
 import { CONTRACT_LIMITS, type Limits, NO_LIMITS, RollingLimits } from './limits.ts'

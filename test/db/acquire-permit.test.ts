@@ -28,7 +28,7 @@ async function log(store: TestStore, ...calls: readonly Logged[]): Promise<bigin
     started = finished ?? 0,
     countedBy = started,
     key = 'k',
-    operation = 'op',
+    operation = 'list-alert-rules',
   } of calls) {
     const { rows } = await store.pool.query<{ id: string }>(
       `insert into ferry.platform_calls (limit_key, account, operation, started, finished, counted_by)
@@ -42,7 +42,7 @@ async function log(store: TestStore, ...calls: readonly Logged[]): Promise<bigin
 }
 
 /** A limit as the first permit leaves it. */
-async function addLimit(store: TestStore, key = 'k', operation = 'op'): Promise<void> {
+async function addLimit(store: TestStore, key = 'k', operation = 'list-alert-rules'): Promise<void> {
   await store.pool.query(
     'insert into ferry.platform_limits (limit_key, operation) values ($1, $2) on conflict do nothing',
     [key, operation],
@@ -57,7 +57,7 @@ async function waitOf(store: TestStore, ...windows: readonly Window[]) {
     call_id: string | null
     wait_ms: number | null
     poll_soon: boolean
-  }>(`select * from ferry_internal.acquire_permit('k', 'op', 'a', null, $1, $2, 5000)`, [
+  }>(`select * from ferry_internal.acquire_permit('k', 'list-alert-rules', 'a', null, $1, $2, 5000)`, [
     windows.map(([most]) => most),
     windows.map(([, minutes]) => minutes * MINUTE),
   ])
@@ -208,7 +208,7 @@ test('a 429 of one limit closes no other, nor another operation under the same k
   )
   expect(rows).toEqual([
     { operation: 'another', closed: false },
-    { operation: 'op', closed: true },
+    { operation: 'list-alert-rules', closed: true },
   ])
 })
 
@@ -231,7 +231,10 @@ test('who gives up while the log is asked keeps no permit', async () => {
   try {
     await locking.query('begin')
     await locking.query('select from ferry.platform_limits for update')
-    const taking = throttle.acquirePermit({ account: 'a', operation: 'op', runId: null }, gaveUp.signal)
+    const taking = throttle.acquirePermit(
+      { account: 'a', operation: 'list-alert-rules', runId: null },
+      gaveUp.signal,
+    )
     const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%acquire_permit%'
       and datname = current_database()`
     await expect.poll(() => store.pool.query(waiting).then(found => found.rowCount)).toBe(1)
@@ -243,7 +246,7 @@ test('who gives up while the log is asked keeps no permit', async () => {
   }
   // The next in line is asked for after the one before has been given back.
   const next = throttle.acquirePermit(
-    { account: 'a', operation: 'op', runId: null },
+    { account: 'a', operation: 'list-alert-rules', runId: null },
     AbortSignal.timeout(20_000),
   )
   await expect(next).resolves.toMatchObject({ callId: expect.anything() })

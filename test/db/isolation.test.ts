@@ -23,10 +23,10 @@ test.each(['repeatable read', 'serializable'])(
     const stop = new AbortController()
     const workers = Array.from({ length: 8 }, () => openDatabase(database.url, log))
     const calls = workers.map(async ({ pool }) => {
-      const throttle = createThrottle<string>(pool, { limitOf: () => limit, arrivalBoundMs: 5_000 })
+      const throttle = createThrottle(pool, { limitOf: () => limit, arrivalBoundMs: 5_000 })
       while (!stop.signal.aborted) {
         const permit = await throttle.acquirePermit(
-          { account: 'a', operation: 'list', runId: null },
+          { account: 'a', operation: 'list-alert-rules', runId: null },
           stop.signal,
         )
         await throttle.finishCall(permit, answeredNow())

@@ -11,7 +11,7 @@ test('old calls are removed, younger ones and those of imports stay', async () =
   await using store = await openTestStore()
   const throttle = store.createThrottle({ limitKey: 'k', windows: [{ maxCalls: 9, windowMs: 1_000 }] })
   const call = async () =>
-    (await throttle.acquirePermit({ account: 'a', operation: 'list', runId: null }, NEVER)).callId
+    (await throttle.acquirePermit({ account: 'a', operation: 'list-alert-rules', runId: null }, NEVER)).callId
   const imported = await call()
   await store.pool.query('update ferry.platform_calls set batch_id = 1')
   await call()

@@ -98,8 +98,8 @@ test.concurrent(
   async () => {
     await using harness = await setup()
     const limit = { limitKey: 'a', windows: [{ maxCalls: 5, windowMs: 1_000 }] }
-    const throttle = createThrottle<string>(harness.pool, { limitOf: () => limit, arrivalBoundMs: 5_000 })
-    const call = { account: 'a', operation: 'list', runId: null }
+    const throttle = createThrottle(harness.pool, { limitOf: () => limit, arrivalBoundMs: 5_000 })
+    const call = { account: 'a', operation: 'list-alert-rules', runId: null } as const
     await throttle.acquirePermit(call, NEVER)
     failOver(harness.proxy)
     const permits = await Promise.all([

@@ -81,7 +81,7 @@ test('listings and the batches of imports are both counted for 1 % longer than t
   const account = 'default'
   const claiming = { pool, importId, account, lease, limit, arrivalBoundMs: 100_000, claimMs: 600_000 }
   const claim = () => claimBatch(claiming, newClaim())
-  const listing = { account, operation: 'list-alert-rules', runId: null }
+  const listing = { account, operation: 'list-alert-rules', runId: null } as const
   const list = () => acquirePermits(pool, limit, listing.operation, [listing], 100_000)
   expect(await claim()).toMatchObject({ what: 'claimed' })
   expect(await list()).toMatchObject({ wait: null })

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
+import type { Operation } from '#src/model/call.ts'
+import { OPERATIONS } from '#src/platform/operations.ts'
 import { ask, call, openSmallSandbox, type RequestOptions } from './sandbox-harness.ts'
 
 const LIST = OPERATIONS['list-alert-rules'].path

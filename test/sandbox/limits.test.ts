@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Operation } from '#src/platform/operations.ts'
+import type { Operation } from '#src/model/call.ts'
 import { SANDBOX_ACCOUNT_ID } from '#src/sandbox/keys.ts'
 import { maxInAnyWindow } from '#src/sandbox/received.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'

@@ -1,5 +1,6 @@
 import { fetch, type Response } from 'undici'
-import { OPERATIONS, type Operation } from '#src/platform/operations.ts'
+import type { Operation } from '#src/model/call.ts'
+import { OPERATIONS } from '#src/platform/operations.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'

@@ -1,6 +1,6 @@
-import type { CallEnd } from '#src/model/call.ts'
+import type { Call, CallEnd, Permit } from '#src/model/call.ts'
 import { momentNow } from '#src/model/moment.ts'
-import type { Call, Permit, Throttle } from '#src/platform/throttle.ts'
+import type { Throttle } from '#src/platform/throttle.ts'
 
 export type RecordedCall = {
   readonly permit: Permit

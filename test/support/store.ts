@@ -8,7 +8,7 @@ import { openTestDatabase } from './database.ts'
 export type TestStore = Database & {
   readonly url: string
   /** A throttle of its own, as another process would have, on the shared call log. */
-  createThrottle(limit: Limit, arrivalBoundMs?: number): ReturnType<typeof createThrottle<string>>
+  createThrottle(limit: Limit, arrivalBoundMs?: number): ReturnType<typeof createThrottle>
   /** Another pool on the same database, closed with the store. */
   openPool(): Pool
 }

@@ -1,6 +1,6 @@
 import type { Lease } from '#src/db/leases.ts'
 import { retryTransient } from '#src/db/retry.ts'
-import type { Permit } from '#src/platform/throttle.ts'
+import type { Permit } from '#src/model/call.ts'
 import { type BatchRow, loadRows } from './batch-in-flight.ts'
 import {
   type ClaimContext,
