@@ -53,7 +53,6 @@ const FRONT_DOORS = {
   'imports/reporting': [
     'batches',
     'imports-list',
-    'count-imports',
     'progress',
     'recipients',
     'rejects',

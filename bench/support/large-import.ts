@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { analyzeRecipients } from '#src/imports/staging/finish-staging.ts'
+import { analyzeRecipients } from '#src/imports/staging/staging.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 
 export type LargeImport = {

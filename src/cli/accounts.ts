@@ -47,7 +47,7 @@ export async function expectAccount(ferry: Ferry, name: string | undefined): Pro
   const configured = ferry.config.accounts.map(account => account.name)
   if (name === undefined || configured.length === 0 || configured.includes(name)) return
   const { listSyncedAccounts } = await import('#src/inventory/known-accounts.ts')
-  const { listImportedAccounts } = await import('#src/imports/reporting/count-imports.ts')
+  const { listImportedAccounts } = await import('#src/imports/reporting/summary.ts')
   const known = [...(await listSyncedAccounts(ferry.pool)), ...(await listImportedAccounts(ferry.pool))]
   if (!known.includes(name)) throw noAccount(name, [...new Set([...configured, ...known])])
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { DAY_MS } from '#src/model/duration.ts'
 import { inTransaction } from './pool.ts'
 import { findOne, findValue } from './rows.ts'
 
@@ -127,4 +128,43 @@ export async function loadAgo(pool: Pool, keepMs: number | null): Promise<string
   if (keepMs === null) return null
   const ago = `select (clock_timestamp() - $1 * interval '1 ms')::text`
   return findValue(pool, z.string(), ago, [keepMs])
+}
+
+/*
+ * Which rows of the tables of `src/db` are old.
+ */
+
+/** Calls of the call log, but not those that `isKept`, in SQL about a row `r`, says belong to another record. */
+export function oldCalls(pool: Pool, keepMs: number | null, isKept: string): OldRows {
+  const hasAged = 'r.counted_by < $1::timestamptz'
+  const isOld = `${hasAged} and not (${isKept})`
+  return oldRows(pool, { table: 'ferry.platform_calls', keepMs, hasAged, isOld })
+}
+
+/** Events. One that is open stays, however old: it would be raised again. */
+export function oldEvents(pool: Pool, keepMs: number | null): OldRows {
+  return oldRows(pool, {
+    table: 'ferry.events',
+    keepMs,
+    isOld: 'r.at < $1::timestamptz and not r.is_open',
+    order: 'r.id',
+  })
+}
+
+/** Leases that expired long ago: of work that no worker took up again. */
+export function oldLeases(pool: Pool): OldRows {
+  return oldRows(pool, {
+    table: 'ferry.leases',
+    keepMs: DAY_MS,
+    isOld: 'r.expires_at < $1::timestamptz',
+  })
+}
+
+/** Workers that have been silent for long. */
+export function oldWorkers(pool: Pool): OldRows {
+  return oldRows(pool, {
+    table: 'ferry.workers',
+    keepMs: DAY_MS,
+    isOld: 'r.seen_at < $1::timestamptz',
+  })
 }

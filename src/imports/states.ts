@@ -19,11 +19,9 @@ export type BatchState = (typeof BATCH_STATES)[number]
 
 /** Why a row of the file is neither a recipient nor a reject. */
 export const LEFT_OUT_KINDS = ['duplicate', 'suppressed', 'already imported'] as const
-export type LeftOutKind = (typeof LEFT_OUT_KINDS)[number]
 
 /** The origin of a reject: Ferry's own checks of the file, or the platform. */
 export const REJECT_ORIGINS = ['file', 'platform'] as const
-export type RejectOrigin = (typeof REJECT_ORIGINS)[number]
 
 /** The code of the pause after the first rows (`--first`): whoever resumes the import approves the rest. */
 export const FIRST_ROWS_SENT = 'FirstRowsSent'

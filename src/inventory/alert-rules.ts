@@ -1,6 +1,5 @@
 import { RowTable } from '#src/inventory/read/row-table.ts'
-import type { AlertRule } from '#src/model/alert-rule.ts'
-import { alertRuleFlags } from '#src/model/alert-rule-flags.ts'
+import { type AlertRule, alertRuleFlags } from '#src/model/alert-rule.ts'
 import { canonicalAlertRule } from '#src/model/fingerprint.ts'
 import type { Listing } from '#src/platform/listing.ts'
 import type { InventoryAccount } from './context.ts'

@@ -2,9 +2,8 @@ import type { Drift } from '#src/model/listing.ts'
 import type { McpServer } from '#src/model/mcp-server.ts'
 import type { Answer } from './answer.ts'
 import { McpPageData } from './contract.ts'
-import { listRequest } from './list-request.ts'
 import type { ListingStep, ReadRow } from './listing.ts'
-import type { PlatformRequest } from './request.ts'
+import { listRequest, type PlatformRequest } from './request.ts'
 import { MCP_SERVERS } from './row-kinds.ts'
 
 export type McpPageAsk = {

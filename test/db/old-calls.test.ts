@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oldCalls } from '#src/db/old-rows.ts'
+import { oldCalls } from '#src/db/prune.ts'
 import { IS_CALL_OF_BATCH } from '#src/imports/control/purge.ts'
 import { ageCalls } from '#test/support/call-log.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oldEvents } from '#src/db/old-rows.ts'
+import { oldEvents } from '#src/db/prune.ts'
 import { DAY_MS, removeOld } from '#test/support/prune.ts'
 import { openTestStore } from '#test/support/store.ts'
 

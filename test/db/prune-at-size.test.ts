@@ -1,7 +1,6 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { oldCalls } from '#src/db/old-rows.ts'
-import type { OldRows } from '#src/db/prune.ts'
+import { type OldRows, oldCalls } from '#src/db/prune.ts'
 import { IS_CALL_OF_BATCH } from '#src/imports/control/purge.ts'
 import { oldHistory, oldRuns } from '#src/inventory/old-rows.ts'
 import { insertCalls, insertIdleRuns, insertVersions } from '#test/support/many-rows.ts'

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 test('one file alone writes the status of an import, and one the first', () => {
   const files = globSync(['src/**/*.{ts,sql}', 'jobs/**/*.ts'], { cwd: ROOT })
   const writers = files.filter(file => writesStatus(file, readFileSync(join(ROOT, file), 'utf8')))
-  expect(writers.sort()).toEqual(['src/imports/move-import.ts', 'src/imports/staging/begin-staging.ts'])
+  expect(writers.sort()).toEqual(['src/imports/move-import.ts', 'src/imports/staging/staging.ts'])
 })
 
 test.for([

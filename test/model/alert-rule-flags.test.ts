@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alertRuleFlags } from '#src/model/alert-rule-flags.ts'
+import { alertRuleFlags } from '#src/model/alert-rule.ts'
 
 const flagsOf = alertRuleFlags()
 const zone = (timezone: string | null) => flagsOf({ cron_pattern: '* * * * *', timezone })

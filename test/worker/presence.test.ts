@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
-import { oldWorkers } from '#src/db/old-rows.ts'
+import { oldWorkers } from '#src/db/prune.ts'
 import { listWorkers, recordWorker } from '#src/db/workers.ts'
 import { openWorker } from '#src/worker/worker.ts'
 import { removeOld } from '#test/support/prune.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { listImportedAccounts } from '#src/imports/reporting/count-imports.ts'
+import { listImportedAccounts } from '#src/imports/reporting/summary.ts'
 import { isSyncedAccount } from '#src/inventory/known-accounts.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import type { AnswerUnreadable } from '../listener.ts'

@@ -1,5 +1,4 @@
 import type { Pool, PoolClient } from 'pg'
-import { z } from 'zod'
 import { findOne } from '#src/db/rows.ts'
 import { IS_UNCERTAIN } from '#src/imports/states.ts'
 import { type ImportCounts, type ImportSummary, missingOf } from '#src/model/import.ts'
@@ -9,6 +8,7 @@ import {
   findSummaryRow,
   loadPauseWithWords,
   type PauseWithWords,
+  RowCounts,
   type SummaryRow,
   summaryOf,
 } from './summary.ts'
@@ -79,42 +79,20 @@ function reportOf(
   }
 }
 
-const COUNTS = [
-  'sent',
-  'rejected',
-  'duplicate',
-  'suppressed',
-  'alreadyImported',
-  'uncertain',
-  'pending',
-] as const
-
 function differences(kept: ImportCounts, counted: ImportCounts): string[] {
   const missing = missingOf(counted)
   const sum =
     missing === 0 ? [] : [`${counted.read} rows were read, and ${counted.read - missing} are accounted for`]
   return [
     ...sum,
-    ...COUNTS.filter(count => kept[count] !== counted[count]).map(
-      count => `${count}: the rows give ${counted[count]}, the kept count is ${kept[count]}`,
-    ),
+    ...RowCounts.keyof()
+      .options.filter(count => kept[count] !== counted[count])
+      .map(count => `${count}: the rows give ${counted[count]}, the kept count is ${kept[count]}`),
   ]
 }
 
-/** The counts of an import that its rows give; those kept along the way must be the same. */
-const RowCounts = z.object({
-  sent: z.number(),
-  rejected: z.number(),
-  duplicate: z.number(),
-  suppressed: z.number(),
-  alreadyImported: z.number(),
-  uncertain: z.number(),
-  pending: z.number(),
-})
-export type RowCounts = Readonly<z.infer<typeof RowCounts>>
-
 /**
- * Counts every row of an import. A recipient is counted by the batch its line is in: it is pending if it is in no batch yet,
+ * Counts every row of an import; the counts kept along the way must be the same. A recipient is counted by the batch its line is in: it is pending if it is in no batch yet,
  * or in one that was neither sent nor is uncertain.
  */
 export function countRows(client: PoolClient, id: bigint): Promise<RowCounts> {

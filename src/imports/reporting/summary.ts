@@ -1,9 +1,23 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { drizzleOf } from '#src/db/drizzle.ts'
 import { findAll, findColumn, findMaybe } from '#src/db/rows.ts'
 import { ImportNotFound } from '#src/imports/errors.ts'
+import { imports } from '#src/imports/schema.ts'
 import { IS_NOT_COUNTED_YET } from '#src/imports/states.ts'
 import { IMPORT_STATUSES, type ImportSummary, ON_UNCERTAIN } from '#src/model/import.ts'
+
+/** How many rows of an import are in which state. */
+export const RowCounts = z.object({
+  sent: z.number(),
+  rejected: z.number(),
+  duplicate: z.number(),
+  suppressed: z.number(),
+  alreadyImported: z.number(),
+  uncertain: z.number(),
+  pending: z.number(),
+})
+export type RowCounts = Readonly<z.infer<typeof RowCounts>>
 
 /** An import with its counts of rows, as the database returns it: numbers beyond 32 bits are text. */
 export const SummaryRow = z.object({
@@ -19,13 +33,7 @@ export const SummaryRow = z.object({
   finishedAt: z.date().nullable(),
   purgedAt: z.date().nullable(),
   read: z.number(),
-  sent: z.number(),
-  rejected: z.number(),
-  duplicate: z.number(),
-  suppressed: z.number(),
-  alreadyImported: z.number(),
-  uncertain: z.number(),
-  pending: z.number(),
+  ...RowCounts.shape,
   /** Pause once this many rows have been sent; null: no pause. */
   firstRows: z.number().nullable(),
   onUncertain: z.enum(ON_UNCERTAIN),
@@ -118,13 +126,7 @@ export function summaryOf(row: SummaryRow): ImportSummary {
     page: BigInt(row.pageId),
     status: row.status,
     read: row.read,
-    sent: row.sent,
-    rejected: row.rejected,
-    duplicate: row.duplicate,
-    suppressed: row.suppressed,
-    alreadyImported: row.alreadyImported,
-    uncertain: row.uncertain,
-    pending: row.pending,
+    ...RowCounts.parse(row),
     batches: row.batches,
     requests: row.requests,
     durationMs: row.durationMs,
@@ -175,4 +177,35 @@ export async function loadPauseWithWords(
     [row.id, pause.requestId],
   )
   return { ...pause, platformMessage }
+}
+
+/** How many imports of an account have this status, and how many of their rows are in which state. */
+const ImportCount = z.object({
+  account: z.string(),
+  status: z.enum(IMPORT_STATUSES),
+  imports: z.number(),
+  ...RowCounts.shape,
+})
+export type ImportCount = Readonly<z.infer<typeof ImportCount>>
+
+/** Returns the counts of all imports. A batch whose claim has expired counts as pending until it is reclaimed. */
+export function countImports(client: Pool | PoolClient): Promise<ImportCount[]> {
+  return findAll(
+    client,
+    ImportCount,
+    `select account, status, count(*)::float8 as imports, sum(sent)::float8 as sent, sum(rejected)::float8 as rejected,
+       sum(duplicate)::float8 as duplicate, sum(suppressed)::float8 as suppressed,
+       sum(already_imported)::float8 as already_imported, sum(uncertain)::float8 as uncertain,
+       sum(recipients - sent - uncertain)::float8 as pending
+     from ferry.imports group by account, status order by account, status`,
+  )
+}
+
+/** Returns the names of all accounts that have imports, whether they are still configured or not. */
+export async function listImportedAccounts(pool: Pool): Promise<string[]> {
+  const rows = await drizzleOf(pool)
+    .selectDistinct({ account: imports.account })
+    .from(imports)
+    .orderBy(imports.account)
+  return rows.map(row => row.account)
 }

@@ -1,15 +1,15 @@
 import type { ImportStatus, OnUncertain } from '#src/model/import.ts'
 import { MAX_RETRY_AFTER_MS } from '#src/model/limit.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
-import { batchRefusalOf } from './batch-refusal.ts'
-import type {
-  Decision,
-  Disposition,
-  ImportDecision,
-  ImportState,
-  PauseCause,
-  PlatformResponse,
-  SentBatch,
+import {
+  batchRefusalOf,
+  type Decision,
+  type Disposition,
+  type ImportDecision,
+  type ImportState,
+  type PauseCause,
+  type PlatformResponse,
+  type SentBatch,
 } from './decision.ts'
 
 /*

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { countOf } from '#src/db/rows.ts'
-import type { Staging } from './begin-staging.ts'
+import type { Staging } from './staging.ts'
 
 /**
  * Merges the rows of each recipient into the first of them. That row is then for all components if one of the rows is, else

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { z } from 'zod'
 import { findAll, Int8 } from '#src/db/rows.ts'
-import type { Staging } from './begin-staging.ts'
+import type { Staging } from './staging.ts'
 
 /** How many rows are shown, of those to be sent and of the rejected ones. */
 const SAMPLES = 5

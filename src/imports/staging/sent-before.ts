@@ -10,7 +10,7 @@ import {
   TIMES_MAYBE_SENT,
 } from '#src/imports/sent-elsewhere.ts'
 import { IS_UNCERTAIN } from '#src/imports/states.ts'
-import type { Staging } from './begin-staging.ts'
+import type { Staging } from './staging.ts'
 
 /** The page that rows are sent to. With `update`, recipients who were sent with other settings are sent again. */
 export type Destination = {

@@ -2,19 +2,25 @@ import type { Pool } from 'pg'
 import { loadInstallation } from '#src/db/installation.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { openRecipientHashBytes } from '#src/imports/spellings.ts'
-import { beginStaging, type NewImport } from './begin-staging.ts'
 import { openRowCheck } from './checks/row.ts'
 import { afterDiskFull, isDiskFull } from './disk-space.ts'
 import { mergeDuplicates } from './duplicates.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
 import { openSource } from './file/source.ts'
 import type { Compression } from './file/unpack.ts'
-import { analyzeRecipients, countReasons, expectNothingMissing, finishStaging } from './finish-staging.ts'
 import type { ImportOptions } from './options.ts'
 import { RowSink } from './row-sink.ts'
 import { expectOneStdin, readRules } from './rules.ts'
 import { loadSamples } from './samples.ts'
 import { loadMaybeSentBefore, noteSentBefore } from './sent-before.ts'
+import {
+  analyzeRecipients,
+  beginStaging,
+  countReasons,
+  expectNothingMissing,
+  finishStaging,
+  type NewImport,
+} from './staging.ts'
 import { reportOf, type StagingReport } from './staging-report.ts'
 import { StagingWriter } from './staging-writer.ts'
 import { copySuppressions, leaveOutSuppressed } from './suppression-list.ts'

@@ -1,10 +1,10 @@
 import type { Shape } from './file/rows.ts'
 import type { Compression } from './file/unpack.ts'
-import type { StagedReason } from './finish-staging.ts'
 import type { ImportOptions } from './options.ts'
 import type { Tally } from './row-sink.ts'
 import type { RejectSample, StagedSample } from './samples.ts'
 import type { MaybeSentBefore } from './sent-before.ts'
+import type { StagedReason } from './staging.ts'
 
 /** How a file is written, and what of it is read. */
 export type StagedFile = Shape & { readonly compression: Compression }

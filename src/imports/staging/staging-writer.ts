@@ -2,8 +2,8 @@ import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { copyField } from '#src/db/copy.ts'
 import { hexOfHash } from '#src/imports/spellings.ts'
-import type { Staging } from './begin-staging.ts'
 import { BinaryRows, rowStart } from './binary-rows.ts'
+import type { Staging } from './staging.ts'
 
 /** How many bytes are sent to Postgres at a time; while it stores them, as many again are gathered. */
 const COPY_BYTES = 1024 * 1024

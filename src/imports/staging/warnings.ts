@@ -1,5 +1,5 @@
+import { openLocaleCheck } from '#src/imports/staging/checks/values.ts'
 import { counted, number } from '#src/model/counted.ts'
-import { openLocaleCheck } from './checks/locale.ts'
 import { UNUSUAL } from './checks/recipient.ts'
 import { nameOf, shownColumn } from './file/header.ts'
 import type { ImportOptions } from './options.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countImports } from '#src/imports/reporting/count-imports.ts'
+import { countImports } from '#src/imports/reporting/summary.ts'
 import { putBatches } from '#test/support/batches.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { openTestStore } from '#test/support/store.ts'

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { asciiForm, openRecipientHash } from '#src/imports/spellings.ts'
-import { cleanAddress } from '#src/imports/staging/checks/clean-address.ts'
-import { openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
+import { cleanAddress, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
 import { openStagingHarness, type StagingHarness } from './staging-harness.ts'
 
 let harness: StagingHarness

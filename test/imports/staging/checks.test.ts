@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import { estimateMs } from '#src/imports/estimate.ts'
 import { maskRecipient } from '#src/imports/recipient-text.ts'
 import { escapeCell, unescapeCell } from '#src/imports/reject-cells.ts'
-import { openLocaleCheck } from '#src/imports/staging/checks/locale.ts'
 import { isEmail, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
 import { openRowCheck, type RowRules } from '#src/imports/staging/checks/row.ts'
+import { openLocaleCheck } from '#src/imports/staging/checks/values.ts'
 import { fieldsOf, matchColumns } from '#src/imports/staging/file/header.ts'
-import { openSeenBefore } from '#src/imports/staging/seen-before.ts'
+import { openSeenBefore } from '#src/imports/staging/row-sink.ts'
 
 const RULES: RowRules = {
   fields: fieldsOf(null, {}),

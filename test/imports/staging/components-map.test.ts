@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readComponentsMap } from '#src/imports/staging/components-map.ts'
+import { readComponentsMap } from '#src/imports/staging/rules.ts'
 import { fileHolding } from '#test/support/settings.ts'
 import { NEVER } from '../options.ts'
 

@@ -1,6 +1,5 @@
-import { listImportedAccounts } from '#src/imports/reporting/count-imports.ts'
 import { IMPORT_LIST, type ListedImport } from '#src/imports/reporting/imports-list.ts'
-import type { SummaryRow } from '#src/imports/reporting/summary.ts'
+import { listImportedAccounts, type SummaryRow } from '#src/imports/reporting/summary.ts'
 import {
   isFirstRowsApproval,
   listWaitingRows,

@@ -1,9 +1,16 @@
 import { ALL, COMPONENT_IDS, type Field, LOCALE, RECIPIENT } from '../file/header.ts'
 import type { Preset } from '../presets/preset.ts'
-import { type CleanAddress, cleanAddress } from './clean-address.ts'
-import { localeKey, openLocaleCheck } from './locale.ts'
-import { openRecipientCheck } from './recipient.ts'
-import { booleanOf, componentsOf, isRounded, isSound, ROUNDED, textOf } from './values.ts'
+import { type CleanAddress, cleanAddress, openRecipientCheck } from './recipient.ts'
+import {
+  booleanOf,
+  componentsOf,
+  isRounded,
+  isSound,
+  localeKey,
+  openLocaleCheck,
+  ROUNDED,
+  textOf,
+} from './values.ts'
 
 export type RowVerdict =
   | {

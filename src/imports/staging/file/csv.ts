@@ -1,7 +1,12 @@
 import { type Fields, fieldAt, fieldsFor, type QuoteFault, scanRecord } from './csv-record.ts'
 import { type Block, DAMAGE_IN_WORDS, type Damage, LONGEST_LINE, type Reader, type Sink } from './lines.ts'
-import { type LoneQuoteTest, openLoneQuoteTest } from './lone-quote.ts'
-import { type ClosingLine, openClosingLineSearch, opensInside } from './written-on.ts'
+import {
+  type ClosingLine,
+  type LoneQuoteTest,
+  openClosingLineSearch,
+  openLoneQuoteTest,
+  opensInside,
+} from './quotes.ts'
 
 export type Delimiter = ',' | ';' | '\t'
 

