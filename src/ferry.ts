@@ -71,31 +71,9 @@ const RETRY_FOR_MS = 3_000
  * `NoPostgresYet` (if the schema may only be read), and what `migrate` throws.
  */
 export async function openFerry(config: Config, options: OpenOptions): Promise<Ferry> {
-  const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create', observer, answerWithinMs } = options
+  const { log, observer } = options
   await using opened = new AsyncDisposableStack()
-
-  const create = schema !== 'read'
-  const { databaseUrl, setting, embedded, postgresEnded } = await openPostgres(
-    config,
-    { log, signal, retryForMs, create },
-    opened,
-  )
-  const migrated = await retryTransient(() => migrate(databaseUrl, schema, { signal }), {
-    retryForMs,
-    signal,
-  })
-  const { pool } = opened.use(
-    openDatabase(databaseUrl, log, {
-      setting,
-      poolSize: poolSizeOf(config.workerConcurrency),
-      answerWithinMs,
-    }),
-  )
-  // The role that only reads has no rights yet to what a migration made.
-  if (migrated > 0) {
-    const { prepareReader } = await import('./reports/reader-role.ts')
-    await retryTransient(() => prepareReader(pool), { retryForMs, signal })
-  }
+  const { pool, ...store } = await openStore(config, options, opened)
   const limitOf = limitsOf(config.accounts)
   const throttle = createThrottle(pool, {
     limitOf,
@@ -131,12 +109,32 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     timezone: config.timezone,
     catchUpMs: config.catchUpMs,
     retention: config.retention,
-    backend: { databaseUrl, redisUrl: config.redisUrl },
-    migrated,
-    embedded,
-    postgresEnded,
+    backend: { databaseUrl: store.databaseUrl, redisUrl: config.redisUrl },
+    migrated: store.migrated,
+    embedded: store.embedded,
+    postgresEnded: store.postgresEnded,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
+}
+
+/** Opens Postgres with the schema that this version needs. */
+async function openStore(config: Config, options: OpenOptions, opened: AsyncDisposableStack) {
+  const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create', answerWithinMs } = options
+  const retry = { retryForMs, signal }
+  const { databaseUrl, setting, embedded, postgresEnded } = await openPostgres(
+    config,
+    { log, ...retry, create: schema !== 'read' },
+    opened,
+  )
+  const migrated = await retryTransient(() => migrate(databaseUrl, schema, { signal }), retry)
+  const poolSize = poolSizeOf(config.workerConcurrency)
+  const { pool } = opened.use(openDatabase(databaseUrl, log, { setting, poolSize, answerWithinMs }))
+  // The role that only reads has no rights yet to what a migration made.
+  if (migrated > 0) {
+    const { prepareReader } = await import('./reports/reader-role.ts')
+    await retryTransient(() => prepareReader(pool), retry)
+  }
+  return { pool, databaseUrl, migrated, embedded, postgresEnded }
 }
 
 function warningOf429(log: Logger) {

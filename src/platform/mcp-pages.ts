@@ -30,69 +30,90 @@ const MAX_AT_ONCE = 64
  * The limit of later pages is the size that page 1 really had: a platform that lowers `limit` might compute offsets from the
  * limit in the request.
  */
-export async function fetchPages(listPage: ListPage, ask: McpAsk, context: CallContext): Promise<McpPages> {
-  const byNumber = new Map<number, McpPage>()
-  const seen = new Set<string>()
-  const progress = {
-    next: 1,
-    /** No page after this one needs to be fetched. */
-    end: Number.POSITIVE_INFINITY,
-    requests: 0,
-    requestId: '',
-    rows: 0,
-    tooDeep: null as number | null,
-    refusal: null as Refusal | null,
-  }
-  const givingUp = new AbortController()
-  const signal = AbortSignal.any([context.signal, givingUp.signal])
+export function fetchPages(listPage: ListPage, ask: McpAsk, context: CallContext): Promise<McpPages> {
+  return new PageFetching(listPage, ask, context).run()
+}
 
-  function giveUp(refusal: Refusal): void {
-    progress.refusal ??= refusal
-    givingUp.abort()
+class PageFetching {
+  readonly #listPage: ListPage
+  readonly #ask: McpAsk
+  readonly #context: CallContext
+  readonly #givingUp = new AbortController()
+  readonly #pages = new Map<number, McpPage>()
+  readonly #seen = new Set<string>()
+  #next = 1
+  /** No page after this one needs to be fetched. */
+  #end = Number.POSITIVE_INFINITY
+  #requests = 0
+  #requestId = ''
+  #rows = 0
+  #tooDeep: number | null = null
+  #refusal: Refusal | null = null
+
+  constructor(listPage: ListPage, ask: McpAsk, { runId, signal }: CallContext) {
+    this.#listPage = listPage
+    this.#ask = ask
+    this.#context = { runId, signal: AbortSignal.any([signal, this.#givingUp.signal]) }
   }
 
-  async function fetchNext(limit: number): Promise<void> {
-    const page = progress.next++
-    const answer = await listPage({ ...ask, page, limit }, { runId: context.runId, signal })
-    progress.requests += answer.requests
-    if (answer.ok) {
-      progress.rows += answer.data.servers.length
-      if (progress.rows > MAX_SERVERS) return giveUp(tooManyRows(answer.requestId))
-      byNumber.set(page, answer.data)
-      progress.requestId = answer.requestId
-      const fresh = answer.data.servers.map(({ id, digest }) => id ?? digest).filter(id => !seen.has(id))
-      for (const id of fresh) seen.add(id)
-      if (fresh.length === 0) progress.end = Math.min(progress.end, page)
-    } else if (page > 1 && answer.refusal.kind === 'invalid-request') {
-      progress.tooDeep = Math.min(progress.tooDeep ?? page, page)
-      progress.end = Math.min(progress.end, page)
-    } else {
-      giveUp(answer.refusal)
+  async run(): Promise<McpPages> {
+    await this.#fetchNext(this.#ask.limit)
+    const first = this.#pages.get(1)
+    const size = first?.servers.length ?? 0
+    await this.#fetchInParallel(size, Math.ceil((first?.total ?? 0) / size))
+    while (this.#mayGoOn() && isFull(this.#pages.get(this.#next - 1), size)) await this.#fetchNext(size)
+    return {
+      pages: [...this.#pages].sort(([a], [b]) => a - b).map(([, page]) => page),
+      requests: this.#requests,
+      requestId: this.#requestId,
+      tooDeep: this.#tooDeep,
+      refusal: this.#refusal,
     }
   }
-  const mayGoOn = () => progress.refusal === null && progress.next <= progress.end
 
-  await fetchNext(ask.limit)
-  const first = byNumber.get(1)
-  const size = first?.servers.length ?? 0
-  const lastExpected = Math.ceil((first?.total ?? 0) / size)
-
-  async function fetchExpected(): Promise<void> {
-    while (progress.next <= lastExpected && mayGoOn()) await fetchNext(size)
+  async #fetchInParallel(size: number, last: number): Promise<void> {
+    const workers = Array.from({ length: MAX_AT_ONCE }, async () => {
+      try {
+        while (this.#next <= last && this.#mayGoOn()) await this.#fetchNext(size)
+      } catch (error) {
+        this.#givingUp.abort(error)
+        throw error
+      }
+    })
+    const fault = (await Promise.allSettled(workers)).find(worker => worker.status === 'rejected')
+    if (fault && this.#refusal === null) throw fault.reason
   }
-  const workers = Array.from({ length: MAX_AT_ONCE }, () =>
-    fetchExpected().catch(error => {
-      givingUp.abort(error)
-      throw error
-    }),
-  )
-  const fault = (await Promise.allSettled(workers)).find(worker => worker.status === 'rejected')
-  if (fault && progress.refusal === null) throw fault.reason
-  while (mayGoOn() && isFull(byNumber.get(progress.next - 1), size)) await fetchNext(size)
 
-  const { requests, requestId, tooDeep, refusal } = progress
-  const pages = [...byNumber].sort(([a], [b]) => a - b).map(([, page]) => page)
-  return { pages, requests, requestId, tooDeep, refusal }
+  #mayGoOn(): boolean {
+    return this.#refusal === null && this.#next <= this.#end
+  }
+
+  async #fetchNext(limit: number): Promise<void> {
+    const page = this.#next++
+    const answer = await this.#listPage({ ...this.#ask, page, limit }, this.#context)
+    this.#requests += answer.requests
+    if (answer.ok) {
+      this.#rows += answer.data.servers.length
+      if (this.#rows > MAX_SERVERS) return this.#giveUp(tooManyRows(answer.requestId))
+      this.#pages.set(page, answer.data)
+      this.#requestId = answer.requestId
+      const fresh = answer.data.servers
+        .map(({ id, digest }) => id ?? digest)
+        .filter(id => !this.#seen.has(id))
+      for (const id of fresh) this.#seen.add(id)
+      if (fresh.length === 0) this.#end = Math.min(this.#end, page)
+    } else if (page > 1 && answer.refusal.kind === 'invalid-request') {
+      this.#tooDeep = Math.min(this.#tooDeep ?? page, page)
+      this.#end = Math.min(this.#end, page)
+    } else {
+      this.#giveUp(answer.refusal)
+    }
+  }
+
+  #giveUp(refusal: Refusal): void {
+    this.#refusal ??= refusal
+    this.#givingUp.abort()
+  }
 }
 
 function tooManyRows(requestId: string): Refusal {

@@ -7,8 +7,8 @@ import { reasonOf } from '#src/model/reason.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { succeedsWithin } from '#src/model/within.ts'
 import type { QueueBackend } from '#src/queue/backend.ts'
-import { Consumer } from '#src/queue/consumer.ts'
-import type { ImportWakeUp, QueueName, ScheduleWakeUp } from '#src/queue/messages.ts'
+import { Consumer, type ConsumerOptions } from '#src/queue/consumer.ts'
+import type { QueueName, WakeUps } from '#src/queue/messages.ts'
 import { type ScheduleDefinition, schedulesOf } from '#src/schedules/definition.ts'
 import { DueFinder } from '#src/schedules/find-due.ts'
 import { createCapacity } from './capacity.ts'
@@ -85,21 +85,10 @@ export async function openWorker(
     queue: queues.import,
     capacity: createCapacity(MAX_PER_ACCOUNT),
   }
-  const concurrency = MAX_PER_ACCOUNT * context.accounts.size + 1
-  const consumers = [
-    await Consumer.open<ScheduleWakeUp>({
-      what: 'sync: worker',
-      open: process => backend.openWorker('sync', process, concurrency),
-      process: (job, cutOff) => processSchedule(scheduleProcessor, job.data, { signal, cutOff }),
-      outage: backend.outage,
-    }),
-    await Consumer.open<ImportWakeUp>({
-      what: 'import: worker',
-      open: process => backend.openWorker('import', process, concurrency),
-      process: (job, cutOff) => processImport(importProcessor, job.name, job.data, { signal, cutOff }),
-      outage: backend.outage,
-    }),
-  ]
+  const consumers = await openConsumers(backend, MAX_PER_ACCOUNT * context.accounts.size + 1, {
+    sync: (job, cutOff) => processSchedule(scheduleProcessor, job.data, { signal, cutOff }),
+    import: (job, cutOff) => processImport(importProcessor, job.name, job.data, { signal, cutOff }),
+  })
   const timer =
     reconcileEveryMs === null ? null : new Loop('reconciler', reconcileEveryMs, () => reconciler.look(), log)
 
@@ -115,17 +104,33 @@ export async function openWorker(
       draining.abort(new Error('draining'))
       backend.outage.closes()
       await drain(consumers, timer, deadlineMs, log)
-      if (timer) {
-        await removeWorker(pool, context.holder).catch(error =>
-          log.debug(
-            { error: reasonOf(error) },
-            'The row of this worker could not be removed; it is shown as silent.',
-          ),
-        )
-      }
+      if (timer) await leave(context)
       await Promise.all(Object.values(queues).map(queue => queue.close()))
     },
   }
+}
+
+type Processes = { readonly [Name in QueueName]: ConsumerOptions<WakeUps[Name]>['process'] }
+
+/** Opens the consumers of both queues, one after the other. */
+async function openConsumers(backend: QueueBackend, concurrency: number, processes: Processes) {
+  const open = <Name extends QueueName>(name: Name, process: Processes[Name]) =>
+    Consumer.open<WakeUps[Name]>({
+      what: `${name}: worker`,
+      open: wakeUp => backend.openWorker(name, wakeUp, concurrency),
+      process,
+      outage: backend.outage,
+    })
+  return [await open('sync', processes.sync), await open('import', processes.import)]
+}
+
+async function leave({ pool, holder, log }: WorkerContext): Promise<void> {
+  await removeWorker(pool, holder).catch(error =>
+    log.debug(
+      { error: reasonOf(error) },
+      'The row of this worker could not be removed; it is shown as silent.',
+    ),
+  )
 }
 
 type Drained = Pick<Consumer<unknown>, 'underWay' | 'stop' | 'abort' | 'close'>

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { countOf } from '#src/db/rows.ts'
-import type { Staging } from './staging.ts'
+import type { Staging, StagingTables } from './staging.ts'
 
 /**
  * Merges the rows of each recipient into the first of them. That row is then for all components if one of the rows is, else
@@ -36,37 +36,38 @@ export async function mergeDuplicates(client: PoolClient, { id, tables }: Stagin
      where r.import_id = $1 and r.line = d.line and d.line <> d.kept_line`,
     [id],
   )
-  await client.query(
-    `insert into ${tables.leftOut} (import_id, line, kind, reason, recipient_hash, kept_line, recipient)
-     select $1, d.line, 'duplicate',
-       case when d.locale <> kept.locale then 'other locale'
-            when d."all" <> kept."all" or not (d.component_ids <@ kept.component_ids and d.component_ids @> kept.component_ids)
-              then 'other components'
-            else 'same settings' end,
-       d.recipient_hash, d.kept_line, d.recipient
-     from pg_temp.import_repeats d join pg_temp.import_repeats kept on kept.line = d.kept_line
-     where d.line <> d.kept_line`,
-    [id],
-  )
-  await client.query(
-    `with merged as (
-       select kept_line, bool_or("all") as "all" from pg_temp.import_repeats group by kept_line
-     ), united as (
-       select kept_line, array_agg(distinct component order by component) as component_ids
-       from pg_temp.import_repeats cross join unnest(component_ids) as component group by kept_line
-     ), plainest as (
-       select distinct on (kept_line) kept_line, recipient from pg_temp.import_repeats
-       order by kept_line, recipient <> lower(recipient), octet_length(recipient) - char_length(recipient), line
-     ), settings as (
-       select m.kept_line, m."all", case when not m."all" then u.component_ids end as component_ids, p.recipient
-       from merged m left join united u on u.kept_line = m.kept_line join plainest p on p.kept_line = m.kept_line
-     )
-     update ${tables.recipients} r set "all" = s."all", component_ids = s.component_ids, recipient = s.recipient
-     from settings s
-     where r.import_id = $1 and r.line = s.kept_line
-       and (r."all" <> s."all" or r.recipient <> s.recipient
-         or not (r.component_ids <@ s.component_ids and r.component_ids @> s.component_ids))`,
-    [id],
-  )
+  await client.query(copyToLeftOut(tables), [id])
+  await client.query(mergeSettings(tables), [id])
   return countOf(gone)
 }
+
+const copyToLeftOut = ({ leftOut }: StagingTables) => `
+  insert into ${leftOut} (import_id, line, kind, reason, recipient_hash, kept_line, recipient)
+  select $1, d.line, 'duplicate',
+    case when d.locale <> kept.locale then 'other locale'
+         when d."all" <> kept."all" or not (d.component_ids <@ kept.component_ids and d.component_ids @> kept.component_ids)
+           then 'other components'
+         else 'same settings' end,
+    d.recipient_hash, d.kept_line, d.recipient
+  from pg_temp.import_repeats d join pg_temp.import_repeats kept on kept.line = d.kept_line
+  where d.line <> d.kept_line`
+
+/** What the rows of a recipient have together, written into the first of them. */
+const mergeSettings = ({ recipients }: StagingTables) => `
+  with merged as (
+    select kept_line, bool_or("all") as "all" from pg_temp.import_repeats group by kept_line
+  ), united as (
+    select kept_line, array_agg(distinct component order by component) as component_ids
+    from pg_temp.import_repeats cross join unnest(component_ids) as component group by kept_line
+  ), plainest as (
+    select distinct on (kept_line) kept_line, recipient from pg_temp.import_repeats
+    order by kept_line, recipient <> lower(recipient), octet_length(recipient) - char_length(recipient), line
+  ), settings as (
+    select m.kept_line, m."all", case when not m."all" then u.component_ids end as component_ids, p.recipient
+    from merged m left join united u on u.kept_line = m.kept_line join plainest p on p.kept_line = m.kept_line
+  )
+  update ${recipients} r set "all" = s."all", component_ids = s.component_ids, recipient = s.recipient
+  from settings s
+  where r.import_id = $1 and r.line = s.kept_line
+    and (r."all" <> s."all" or r.recipient <> s.recipient
+      or not (r.component_ids <@ s.component_ids and r.component_ids @> s.component_ids))`

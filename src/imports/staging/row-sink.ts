@@ -1,5 +1,5 @@
 import { bytesOfRow } from '#src/imports/estimate.ts'
-import type { RowVerdict } from '#src/imports/staging/checks/row.ts'
+import type { RowCheck, RowVerdict } from '#src/imports/staging/checks/row.ts'
 import { localeKey } from '#src/imports/staging/checks/values.ts'
 import type { Sink } from '#src/imports/staging/file/lines.ts'
 import type { OpenFile } from '#src/imports/staging/file/rows.ts'
@@ -31,7 +31,7 @@ const LIKE_A_LOCALE = /^[a-z]{2,3}(?:[-_][a-z\d]{2,8}){0,3}$/i
 /** Checks each row that a reader finds, and writes it to its table. */
 export class RowSink implements Sink {
   readonly #writer: StagingWriter
-  readonly #check: (values: readonly unknown[]) => RowVerdict
+  readonly #check: RowCheck
   readonly #hashOf: (recipient: string) => string
   readonly #file: OpenFile
   readonly #seenBefore = openSeenBefore()
@@ -49,12 +49,7 @@ export class RowSink implements Sink {
     wrongLocales: new Map(),
   }
 
-  constructor(
-    writer: StagingWriter,
-    check: (values: readonly unknown[]) => RowVerdict,
-    hashOf: (recipient: string) => string,
-    file: OpenFile,
-  ) {
+  constructor(writer: StagingWriter, check: RowCheck, hashOf: (recipient: string) => string, file: OpenFile) {
     this.#writer = writer
     this.#check = check
     this.#hashOf = hashOf
@@ -76,12 +71,12 @@ export class RowSink implements Sink {
   }
 
   faultOf(values: readonly unknown[]): number | null {
-    const verdict = this.#check(values)
+    const verdict = this.#check.verdictOn(values)
     return verdict.kind === 'rejected' ? verdict.field : null
   }
 
   row(line: number, values: readonly unknown[], raw: string): void {
-    const verdict = this.#check(values)
+    const verdict = this.#check.verdictOn(values)
     this.#tally.read++
     this.#tally.lastLine = line
     if (verdict.kind === 'good') {

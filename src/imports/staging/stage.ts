@@ -1,15 +1,15 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { loadInstallation } from '#src/db/installation.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { openRecipientHashBytes } from '#src/imports/spellings.ts'
-import { openRowCheck } from './checks/row.ts'
+import { RowCheck } from './checks/row.ts'
 import { afterDiskFull, isDiskFull } from './disk-space.ts'
 import { mergeDuplicates } from './duplicates.ts'
 import { type OpenFile, openFile } from './file/rows.ts'
 import { openSource } from './file/source.ts'
 import type { Compression } from './file/unpack.ts'
 import type { ImportOptions } from './options.ts'
-import { RowSink } from './row-sink.ts'
+import { RowSink, type Tally } from './row-sink.ts'
 import { expectOneStdin, readRules } from './rules.ts'
 import { loadSamples } from './samples.ts'
 import { loadMaybeSentBefore, noteSentBefore } from './sent-before.ts'
@@ -20,6 +20,7 @@ import {
   expectNothingMissing,
   finishStaging,
   type NewImport,
+  type Staging,
 } from './staging.ts'
 import { reportOf, type StagingReport } from './staging-report.ts'
 import { StagingWriter } from './staging-writer.ts'
@@ -98,7 +99,7 @@ async function stage(
       await copySuppressions(client, options.suppress, options.method, hashOf, signal)
     }
     const writer = new StagingWriter(client, staging)
-    const rows = new RowSink(writer, openRowCheck(rules), hashOf, file)
+    const rows = new RowSink(writer, new RowCheck(rules), hashOf, file)
     await file.readRows(rows, async () => {
       signal.throwIfAborted()
       const { totalBytes } = source
@@ -106,30 +107,14 @@ async function stage(
       rows.findRepeated()
       await writer.drain()
     })
-    let recipients = await writer.end()
+    const stored = await writer.end()
     await source.expectUnchanged()
-
-    if (options.suppress !== null) recipients -= await leaveOutSuppressed(client, staging)
-    recipients -= await mergeDuplicates(client, staging)
-    const reasons = await countReasons(client, staging)
-    const { tally } = rows
-    const { read, lastLine } = tally
-    expectNothingMissing(read, recipients, reasons)
-    if (!isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
-    const alreadyImported = await noteSentBefore(client, staging, options)
-    const maybeSent = await loadMaybeSentBefore(client, staging, options, options.onUncertain)
-    const { samples, rejects } = await loadSamples(client, staging, alreadyImported)
     return reportOf({
+      ...(await countStaged(client, staging, options, { stored, tally: rows.tally, isDryRun })),
       id: isDryRun ? null : staging.id,
       options,
       file: { compression: source.compression, ...file.shape() },
-      recipients: recipients - alreadyImported,
-      alreadyImported,
-      maybeSent,
-      tally,
-      reasons,
-      samples,
-      rejects,
+      tally: rows.tally,
       durationMs: Math.round(performance.now() - startedAtMs),
     })
   }).catch(async error => {
@@ -138,6 +123,25 @@ async function stage(
   // Not in the transaction: other stagings would wait for it. It only makes the work that follows faster.
   if (!isDryRun) await analyzeRecipients(pool).catch(() => {})
   return report
+}
+
+/** Leaves out the suppressed and the duplicates, checks that no row is missing, and ends a staging that is no dry run. */
+async function countStaged(
+  client: PoolClient,
+  staging: Staging,
+  options: ImportOptions,
+  rows: { readonly stored: number; readonly tally: Readonly<Tally>; readonly isDryRun: boolean },
+) {
+  const { read, lastLine } = rows.tally
+  const suppressed = options.suppress === null ? 0 : await leaveOutSuppressed(client, staging)
+  const recipients = rows.stored - suppressed - (await mergeDuplicates(client, staging))
+  const reasons = await countReasons(client, staging)
+  expectNothingMissing(read, recipients, reasons)
+  if (!rows.isDryRun) await finishStaging(client, staging, { read, lastLine, recipients, reasons })
+  const alreadyImported = await noteSentBefore(client, staging, options)
+  const maybeSent = await loadMaybeSentBefore(client, staging, options, options.onUncertain)
+  const samples = await loadSamples(client, staging, alreadyImported)
+  return { recipients: recipients - alreadyImported, alreadyImported, maybeSent, reasons, ...samples }
 }
 
 function newImport(

@@ -5,7 +5,7 @@ import { estimateMs } from '#src/imports/estimate.ts'
 import { maskRecipient } from '#src/imports/recipient-text.ts'
 import { escapeCell, unescapeCell } from '#src/imports/reject-cells.ts'
 import { isEmail, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
-import { openRowCheck, type RowRules } from '#src/imports/staging/checks/row.ts'
+import { RowCheck, type RowRules } from '#src/imports/staging/checks/row.ts'
 import { openLocaleCheck } from '#src/imports/staging/checks/values.ts'
 import { fieldsOf, matchColumns } from '#src/imports/staging/file/header.ts'
 import { openSeenBefore } from '#src/imports/staging/row-sink.ts'
@@ -98,7 +98,7 @@ test.for([
   [[undefined, '["c1", "c2"]'], { all: false, componentIds: ['c1', 'c2'] }],
   [[0, ['c1']], { all: false, componentIds: ['c1'] }],
 ] as const)('all and components %j are %j', ([[all, components], expected]) => {
-  const verdict = openRowCheck(RULES)(['a@example.com', all, components, 'en-US'])
+  const verdict = new RowCheck(RULES).verdictOn(['a@example.com', all, components, 'en-US'])
 
   expect(verdict).toMatchObject({ kind: 'good', ...expected })
 })
@@ -115,7 +115,7 @@ test.for([
 ] as const)(
   'all and components %j are rejected: %s, and never widened to all',
   ([[all, components], reason]) => {
-    expect(openRowCheck(RULES)(['a@example.com', all, components, 'en-US'])).toMatchObject({
+    expect(new RowCheck(RULES).verdictOn(['a@example.com', all, components, 'en-US'])).toMatchObject({
       kind: 'rejected',
       reason,
     })
@@ -123,18 +123,23 @@ test.for([
 )
 
 test('--all covers rows that say nothing, not those that say no', () => {
-  const check = openRowCheck({ ...RULES, all: true })
-  expect(check(['a@example.com', '', '', 'en-US'])).toMatchObject({ kind: 'good', all: true })
-  expect(check(['a@example.com', undefined, 'c1', 'en-US'])).toMatchObject({ all: false })
-  expect(check(['a@example.com', 'no', '', 'en-US'])).toMatchObject({ kind: 'rejected' })
-  expect(check(['a@example.com', '', 'c1,', 'en-US'])).toMatchObject({ all: false, componentIds: ['c1'] })
+  const check = new RowCheck({ ...RULES, all: true })
+  expect(check.verdictOn(['a@example.com', '', '', 'en-US'])).toMatchObject({ kind: 'good', all: true })
+  expect(check.verdictOn(['a@example.com', undefined, 'c1', 'en-US'])).toMatchObject({ all: false })
+  expect(check.verdictOn(['a@example.com', 'no', '', 'en-US'])).toMatchObject({ kind: 'rejected' })
+  expect(check.verdictOn(['a@example.com', '', 'c1,', 'en-US'])).toMatchObject({
+    all: false,
+    componentIds: ['c1'],
+  })
 })
 
 test('a row without a locale has the default one, or is rejected', () => {
   const row = ['a@example.com', 'yes', '', '']
-  expect(openRowCheck({ ...RULES, defaultLocale: 'de-DE' })(row)).toMatchObject({ locale: 'de-DE' })
-  expect(openRowCheck(RULES)(row)).toMatchObject({ kind: 'rejected', reason: 'no locale' })
-  expect(openRowCheck(RULES)([...row.slice(0, 3), 'xx-YY'])).toMatchObject({ reason: 'not a locale' })
+  expect(new RowCheck({ ...RULES, defaultLocale: 'de-DE' }).verdictOn(row)).toMatchObject({ locale: 'de-DE' })
+  expect(new RowCheck(RULES).verdictOn(row)).toMatchObject({ kind: 'rejected', reason: 'no locale' })
+  expect(new RowCheck(RULES).verdictOn([...row.slice(0, 3), 'xx-YY'])).toMatchObject({
+    reason: 'not a locale',
+  })
 })
 
 test('a column is found by its name without case and separators, the better name first', () => {
@@ -201,14 +206,14 @@ test.for([
 })
 
 test('a row with a component that is not mapped is rejected, however many of its others are', () => {
-  const check = openRowCheck({
+  const check = new RowCheck({
     ...RULES,
     components: new Map([
       ['old-1', 'new-1'],
       ['old-2', 'new-1'],
     ]),
   })
-  const verdictOf = (components: string) => check(['a@example.com', '', components, 'en-US'])
+  const verdictOf = (components: string) => check.verdictOn(['a@example.com', '', components, 'en-US'])
   expect(verdictOf('old-1|old-2')).toMatchObject({ kind: 'good', all: false, componentIds: ['new-1'] })
   for (const components of ['old-3', 'old-1|old-3', 'old-3|old-1', 'old-1|old-2|old-3']) {
     expect([components, verdictOf(components)]).toMatchObject([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openRowCheck } from '#src/imports/staging/checks/row.ts'
+import { RowCheck } from '#src/imports/staging/checks/row.ts'
 import { fieldsOf } from '#src/imports/staging/file/header.ts'
 import { PRESETS, type PresetName } from '#src/imports/staging/presets/presets.ts'
 
@@ -20,7 +20,7 @@ type Outcome =
 function outcomeOf(from: PresetName, values: Readonly<Record<string, unknown>>, method = 'email'): string {
   const preset = PRESETS[from]
   const fields = fieldsOf(preset, {})
-  const check = openRowCheck({
+  const check = new RowCheck({
     fields,
     preset,
     method,
@@ -31,7 +31,7 @@ function outcomeOf(from: PresetName, values: Readonly<Record<string, unknown>>, 
     components: null,
   })
   const row: Record<string, unknown> = { recipient: 'ada@example.com', ...NEEDED[from], ...values }
-  const verdict = check(fields.map(({ name }) => row[name]))
+  const verdict = check.verdictOn(fields.map(({ name }) => row[name]))
   return verdict.kind === 'good' ? 'sent' : verdict.reason
 }
 
@@ -206,9 +206,9 @@ test('an empty list is all components where the product says so, and nowhere els
     const preset = PRESETS[from]
     const fields = fieldsOf(preset, {})
     const rules = { fields, preset, method: 'email', lenientAddresses: false, defaultLocale: 'en-US' }
-    const check = openRowCheck({ ...rules, locales: new Map(), all: false, components: null })
+    const check = new RowCheck({ ...rules, locales: new Map(), all: false, components: null })
     const row: Record<string, unknown> = { recipient: 'ada@example.com', ...NEEDED[from], component_ids: [] }
-    const verdict = check(fields.map(({ name }) => row[name]))
+    const verdict = check.verdictOn(fields.map(({ name }) => row[name]))
     expect([from, verdict.kind]).toEqual([from, from === 'betterstack' ? 'good' : 'rejected'])
   }
 })

@@ -1,6 +1,6 @@
 import { ALL, COMPONENT_IDS, type Field, LOCALE, RECIPIENT } from '../file/header.ts'
-import type { Preset } from '../presets/preset.ts'
-import { type CleanAddress, cleanAddress, openRecipientCheck } from './recipient.ts'
+import type { Preset, Status } from '../presets/preset.ts'
+import { type CleanAddress, cleanAddress, openRecipientCheck, type RecipientCheck } from './recipient.ts'
 import {
   booleanOf,
   componentsOf,
@@ -47,25 +47,35 @@ export type RowRules = {
 
 type Who = { readonly recipient: string; readonly cleaned: CleanAddress['cleaned'] }
 
-/** Returns the check of a row by the values of its fields. A value is undefined if the file has no column for it. */
-export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => RowVerdict {
-  const { fields, preset, method } = rules
-  const checkRecipient = openRecipientCheck(method, rules.lenientAddresses)
-  const isLocale = openLocaleCheck()
-  const statuses = fields.flatMap(({ name }, field) => {
-    const status = preset?.statuses[name]
-    return status ? [{ field, name, status }] : []
-  })
-  const others = fields.flatMap(({ name }, field) => (preset?.others?.includes(name) ? [field] : []))
+/** Checks rows by the values of their fields. A value is undefined if the file has no column for it. */
+export class RowCheck {
+  readonly #rules: RowRules
+  readonly #checkRecipient: RecipientCheck
+  readonly #isLocale = openLocaleCheck()
+  readonly #statuses: readonly { readonly field: number; readonly name: string; readonly status: Status }[]
+  /** Fields of which one has a value if the row is for another method. */
+  readonly #others: readonly number[]
 
-  return values => {
+  constructor(rules: RowRules) {
+    const { fields, preset, method, lenientAddresses } = rules
+    this.#rules = rules
+    this.#checkRecipient = openRecipientCheck(method, lenientAddresses)
+    this.#statuses = fields.flatMap(({ name }, field) => {
+      const status = preset?.statuses[name]
+      return status ? [{ field, name, status }] : []
+    })
+    this.#others = fields.flatMap(({ name }, field) => (preset?.others?.includes(name) ? [field] : []))
+  }
+
+  verdictOn(values: readonly unknown[]): RowVerdict {
+    const { method } = this.#rules
     const written = textOf(values[RECIPIENT])
     if (written === null || !isSound(written)) {
       return rejected('not text', RECIPIENT, 'the recipient is not text')
     }
     const { address: recipient, cleaned } =
       method === 'email' ? cleanAddress(written) : { address: written, cleaned: null }
-    for (const { field, name, status } of statuses) {
+    for (const { field, name, status } of this.#statuses) {
       const value = values[field]
       if (value === undefined && !status.required) continue
       const judgement = status.judge((textOf(value) ?? '?').toLowerCase(), method)
@@ -74,28 +84,29 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => R
         return rejected('unknown status', field, `the value of ${name} is unknown`)
       }
     }
-    if (recipient === '' && others.some(field => textOf(values[field]) !== '')) {
+    if (recipient === '' && this.#others.some(field => textOf(values[field]) !== '')) {
       return leftOut(`not ${method}`, null)
     }
-    const fault = checkRecipient(recipient)
+    const fault = this.#checkRecipient(recipient)
     if (fault) return rejected(fault.reason, RECIPIENT, fault.message)
-    return settingsOf({ recipient, cleaned }, values)
+    return this.#settingsOf({ recipient, cleaned }, values)
   }
 
-  function settingsOf(who: Who, values: readonly unknown[]): RowVerdict {
+  #settingsOf(who: Who, values: readonly unknown[]): RowVerdict {
     const written = textOf(values[LOCALE])
-    const locale =
-      written === '' ? rules.defaultLocale : written && (rules.locales.get(localeKey(written)) ?? written)
+    const { defaultLocale, locales } = this.#rules
+    const locale = written === '' ? defaultLocale : written && (locales.get(localeKey(written)) ?? written)
     if (written === '' && locale === null) {
       return rejected('no locale', LOCALE, 'the row has no locale, and --default-locale was not given')
     }
-    if (locale === null || !isLocale(locale)) {
+    if (locale === null || !this.#isLocale(locale)) {
       return { ...NOT_A_LOCALE, value: locale ?? '' }
     }
-    return scopeOf(who, locale, values)
+    return this.#scopeOf(who, locale, values)
   }
 
-  function scopeOf(who: Who, locale: string, values: readonly unknown[]): RowVerdict {
+  #scopeOf(who: Who, locale: string, values: readonly unknown[]): RowVerdict {
+    const { preset, all: isAllByDefault } = this.#rules
     const written = textOf(values[ALL])
     const all = written === '' ? null : written === null ? undefined : (booleanOf(written) ?? undefined)
     if (all === undefined)
@@ -111,8 +122,8 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => R
     }
     const { ids, isList } = components
     if (ids.some(isRounded)) return rejected('not components', COMPONENT_IDS, ROUNDED)
-    if (ids.length > 0) return mapped(who, locale, ids)
-    const coversAll = all === null && (rules.all || (isList && preset?.emptyListIsAll === true))
+    if (ids.length > 0) return this.#mapped(who, locale, ids)
+    const coversAll = all === null && (isAllByDefault || (isList && preset?.emptyListIsAll === true))
     if (coversAll) return { kind: 'good', ...who, all: true, componentIds: [], locale }
     return rejected(
       'neither all nor components',
@@ -123,8 +134,8 @@ export function openRowCheck(rules: RowRules): (values: readonly unknown[]) => R
     )
   }
 
-  function mapped(who: Who, locale: string, ids: readonly string[]): RowVerdict {
-    const { components } = rules
+  #mapped(who: Who, locale: string, ids: readonly string[]): RowVerdict {
+    const { components, method } = this.#rules
     if (!components) return { kind: 'good', ...who, all: false, componentIds: ids, locale }
     const unmapped = ids.filter(id => !components.has(id))
     if (unmapped.length > 0) {
