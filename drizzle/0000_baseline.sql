@@ -1441,7 +1441,7 @@ COMMENT ON FUNCTION ferry_internal.carve_batch IS 'Puts smaller batches in the p
 -- was made is returned, or released if it is not to be sent any more. With p_again it is a claim that has returned its
 -- permit, which expired before anything was sent: it gets another one.
 --
--- p_largest_first_after: from so many refusals in a row on, the largest batch is claimed instead of the smallest.
+-- p_largest_first_after: from this number of refusals in a row on, the largest batch is claimed instead of the smallest.
 -- p_row_overhead_bytes: what a row has in a request besides its values. p_turn_lapses_ms: an import that has not asked for
 -- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down.
 --
@@ -1549,7 +1549,7 @@ BEGIN
 
   v_now := clock_timestamp();
   IF v_batch.id IS NULL THEN
-    -- One row is always claimed, however large. What other imports may have sent is sent again.
+    -- One row is always claimed, however large. Rows that other imports may have sent are sent again.
     INSERT INTO ferry.import_batches (import_id, from_line, to_line, rows, state, resends, claim, claimed_at,
         claim_ends_at, call_id)
       SELECT p_import, min(s.line), max(s.line), count(*), 'in flight', coalesce(max(s.maybe_sent), 0), p_claim, v_now,
