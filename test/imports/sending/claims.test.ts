@@ -87,7 +87,7 @@ test('a claim lives for as long as its call may take, and then until the platfor
 })
 
 test('a row larger than a megabyte travels alone', async () => {
-  await using harness = await openImportHarness()
+  await using harness = await openImportHarness({}, { FERRY_REQUEST_TIMEOUT: '20s' })
   const recipient = (line: number) =>
     line === 3 ? `${'x'.repeat(1_100_000)}@example.com` : `p${line}@example.com`
   const id = await harness.stage({ rows: 10, batchRows: 2, recipient })

@@ -95,7 +95,7 @@ test.for([1, 2, 3, 4, 5, 8])(
 )
 
 test('rows at the end of the file that are wrong are rejected if the platform takes the others of their batch', async () => {
-  await using harness = await openImportHarness()
+  await using harness = await openImportHarness({}, { FERRY_REQUEST_TIMEOUT: '20s' })
   for (const wrong of [[16], [15, 16], [4, 16], [14, 15, 16]]) {
     const id = await harness.stage({
       rows: 15,
