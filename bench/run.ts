@@ -27,6 +27,7 @@ import { openServer, type Server } from './support/server.ts'
 import { printTable } from './support/table.ts'
 import { syncMemory } from './sync-memory.ts'
 import { throttle } from './throttle.ts'
+import { verify } from './verify.ts'
 
 /*
  * Measures what Ferry promises about speed and size:
@@ -67,6 +68,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'import-history': importHistory,
   'import-large': importLarge,
   'scale-out': scaleOut,
+  verify,
 }
 
 /** A figure as it is kept; `load` was the machine's when it was taken. */

@@ -23,6 +23,7 @@ import { addSchedules } from './schedules.ts'
 import { addSnapshots } from './snapshots.ts'
 import { addSync } from './sync.ts'
 import { addUp } from './up.ts'
+import { addVerify } from './verify.ts'
 import { versionOfPackage } from './version.ts'
 import { addWorker } from './worker.ts'
 
@@ -91,6 +92,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addList(program, 'audit', 'manual actions, by whom and why, newest first', ACT_LIST, { row: 'act' })
   addMigrate(program)
   addPrune(program)
+  addVerify(program)
 
   program.commandsGroup('Help:')
   const help = program.createCommand('help').argument('[command]').description('display help for command')

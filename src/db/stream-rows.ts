@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { beginReading } from './pool.ts'
 import { type Found, rowsOf } from './rows.ts'
@@ -29,12 +29,7 @@ export async function* streamRows<Row>(
     // These queries look up few rows of many tables: compiling them would take longer than it saves.
     await client.query('set local jit = off')
     await client.query(`set local idle_in_transaction_session_timeout = '${MAX_READER_IDLE}'`)
-    await client.query(`declare rows_to_read no scroll cursor for ${sql}`, [...params])
-    for (;;) {
-      const rows = check(await client.query(`fetch ${PAGE_ROWS} from rows_to_read`))
-      yield* rows
-      if (rows.length < PAGE_ROWS) break
-    }
+    yield* fetchRows(client, check, sql, params)
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error))
     throw error
@@ -43,6 +38,22 @@ export async function* streamRows<Row>(
     client.off('error', broken)
     client.release(failure)
   }
+}
+
+/** The same in the transaction of `client`, which may run one such query after another. */
+export async function* fetchRows<Row>(
+  client: PoolClient,
+  check: (page: Found) => readonly Row[],
+  sql: string,
+  params: readonly unknown[],
+): AsyncGenerator<Row> {
+  await client.query(`declare rows_to_read no scroll cursor for ${sql}`, [...params])
+  for (;;) {
+    const rows = check(await client.query(`fetch ${PAGE_ROWS} from rows_to_read`))
+    yield* rows
+    if (rows.length < PAGE_ROWS) break
+  }
+  await client.query('close rows_to_read')
 }
 
 /** Returns the number of a `select count(*)::int` that reads many rows. */

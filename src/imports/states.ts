@@ -29,6 +29,9 @@ export const FIRST_ROWS_SENT = 'FirstRowsSent'
 /** The code of the pause after the platform rejected too many rows. */
 export const TOO_MANY_REJECTS = 'TooManyRejects'
 
+/** The message of a batch of which a person found out that the platform has it. */
+export const RESOLVED_AS_SENT = 'resolved as sent by a person'
+
 /*
  * The SQL functions of `sql/` about a batch `b`, for queries of every room of imports.
  */

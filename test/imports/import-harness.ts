@@ -1,4 +1,7 @@
 import type { ImportContext } from '#src/imports/context.ts'
+import { BATCH_CHECKS } from '#src/imports/reporting/verify-batches.ts'
+import { DECISION_CHECKS } from '#src/imports/reporting/verify-decisions.ts'
+import { ROW_CHECKS } from '#src/imports/reporting/verify-rows.ts'
 import type { WorkEnd } from '#src/imports/sending/send-batches.ts'
 import { workImport } from '#src/imports/sending/work.ts'
 import type { FaultInput } from '#src/sandbox/faults.ts'
@@ -6,6 +9,7 @@ import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type CallSeen, SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { type StagedImport, stageRows } from '#test/support/staged.ts'
+import { brokenPromises } from '#test/support/verify.ts'
 import { watchSums } from './watch-sums.ts'
 
 export const NEVER = new AbortController().signal
@@ -76,7 +80,10 @@ export type RejectRow = {
   raw: string | null
 }
 
-/** Ferry, a database and a sandbox; at the end every row of every import is accounted for, or the test fails. */
+/**
+ * Ferry, a database and a sandbox; at the end every row of every import is accounted for, and `ferry verify` finds nothing in
+ * them, or the test fails.
+ */
 export async function openImportHarness(
   sandbox: Partial<SandboxOptions> = {},
   env: Record<string, string> = {},
@@ -87,7 +94,8 @@ export async function openImportHarness(
   )
   const watch = watchSums(harness.ferry.pool)
   opened.defer(async () => {
-    const wrong = await watch.stop()
+    const checks = [...ROW_CHECKS, ...BATCH_CHECKS, ...DECISION_CHECKS]
+    const wrong = [...(await watch.stop()), ...(await brokenPromises(harness.ferry.pool, checks))]
     if (wrong.length > 0) throw new Error(`Not all rows were accounted for: ${wrong.join('; ')}`)
   })
   const kept = opened.move()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
+import { allChecks } from '#src/cli/verify/checks.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import { confirmImport } from '#src/imports/control/decide.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
@@ -14,6 +15,7 @@ import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.t
 import { disagreements, ledgerOf, rowsUnaccounted } from './import-ledger.ts'
 import { openTestRedis, testRedisUrl } from './redis.ts'
 import { stageRows } from './staged.ts'
+import { brokenPromises } from './verify.ts'
 import { waitFor } from './wait-for.ts'
 
 /** What the receiver must never see exceeded. */
@@ -43,7 +45,7 @@ export type Chaos = AsyncDisposable & {
   allEnded(timeoutMs?: number): Promise<void>
   /** How the imports stand against what the platform received. `wrong` is what must not be, in words. */
   look(): Promise<Verdict>
-  /** The same for the last time: nobody looks any more whether the sums add up. */
+  /** The same for the last time, and what `ferry verify` finds: nobody looks any more whether the sums add up. */
   verdict(): Promise<Verdict>
 }
 
@@ -131,7 +133,8 @@ export async function openChaos(
     look,
     async verdict() {
       await watch.stop()
-      return look()
+      const { wrong, ...counts } = await look()
+      return { wrong: [...wrong, ...(await brokenPromises(pool, allChecks([limitOf(windows)])))], ...counts }
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
@@ -207,6 +210,14 @@ async function compare(
     'select count(*)::int as n from ferry.import_batches where resends > 0',
   )
   return { wrong, recipients, deliveries, deliveredAgain, resentBatches: rows[0]?.n ?? Number.NaN }
+}
+
+function limitOf(windows: Windows) {
+  return {
+    account: 'default',
+    operation: 'import-subscribers',
+    windows: windows.map(({ most, ms }) => ({ maxCalls: most, windowMs: ms })),
+  }
 }
 
 function overTheLimit(sandbox: Sandbox, windows: Windows): string[] {

@@ -38,9 +38,6 @@ export const WORKER_LOST: ResponseDetails = {
   message: 'Its worker was lost before the outcome was recorded.',
 }
 
-/** The message of a batch of which a person found out that the platform has it. */
-export const RESOLVED_AS_SENT = 'resolved as sent by a person'
-
 /** The reason of every row that the platform rejected. Its message is the platform's. */
 export const REJECTED_BY_PLATFORM = 'refused by the platform'
 
