@@ -72,6 +72,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [string, string]>> = {
   'ferry notify test': ['ferry notify test', 'ferry notify test --json'],
   'ferry notify list': ['ferry notify list --undelivered', 'ferry notify list --json'],
   'ferry prune': ['ferry prune --dry-run', 'ferry prune --json'],
+  'ferry verify': ['ferry verify', 'ferry verify --json'],
   'ferry completion': [
     'source <(ferry completion bash)',
     'ferry completion fish > ~/.config/fish/completions/ferry.fish',
