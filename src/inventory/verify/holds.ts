@@ -14,7 +14,7 @@ const HoldRow = z.object({
 })
 type HoldRow = z.infer<typeof HoldRow>
 
-const hold = ({ id, account, resource }: HoldRow) =>
+const nameOfHold = ({ id, account, resource }: HoldRow) =>
   `ferry.removal_holds: hold ${id} (${resource} of account ${account})`
 
 const EventOfHold = z.object({ account: z.string(), resource: z.string(), isOpen: z.boolean() })
@@ -32,7 +32,7 @@ export const HOLD_CHECKS: readonly Check[] = [
       where o.status is distinct from 'held' or l.status is distinct from 'held' or h.last_run < h.opened_by_run
         or (h.ended_at is null) <> (h.outcome is null)
         or exists (select from unnest(h.since_runs) s where s not between h.opened_by_run and h.last_run)`,
-    found: row => `${hold(row)} does not fit the runs that it names, or has ended without an outcome`,
+    found: row => `${nameOfHold(row)} does not fit the runs that it names, or has ended without an outcome`,
     whatToDo:
       'Run `ferry sync` for that inventory: a complete listing holds again what is still absent. Compare with a backup.',
   }),
@@ -64,7 +64,7 @@ export const HOLD_CHECKS: readonly Check[] = [
             select from ferry.sync_runs s
             where s.id = r.id and s.guard = $1 and s.resource = h.resource and s.id > h.last_run) end)`,
     values: ['accepted' satisfies RemovalPolicy['kind']],
-    found: row => `${hold(row)} was ${row.outcome}, but ferry.audit does not say by whom`,
+    found: row => `${nameOfHold(row)} was ${row.outcome}, but ferry.audit does not say by whom`,
     whatToDo: 'A row of ferry.audit is missing: compare it with a backup.',
   }),
   check(EventOfHold, {
