@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import type { Check } from '#src/db/verify.ts'
 import type { Ferry } from '#src/ferry.ts'
 import { number } from '#src/model/counted.ts'
+import { duration } from '#src/model/duration.ts'
 import { type CommandContext, withKnownAccounts } from './command-context.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
-import { coloured, duration, harmless, print, printJson, StatusLine } from './output.ts'
+import { coloured, harmless, print, printJson, StatusLine } from './output.ts'
 
 type Options = { json?: true }
 
