@@ -21,6 +21,7 @@ const FRONT_DOORS = {
     'limits',
     'list',
     'migrate',
+    'migration-plan',
     'pool',
     'retry',
     'rows',
@@ -73,7 +74,7 @@ const FRONT_DOORS = {
   schedules: ['control', 'definition', 'list-schedules', 'verify'],
   reports: ['around', 'catalogue', 'freshness', 'nights', 'freshness-targets', 'reader-role', 'run-report'],
   notify: ['deliver', 'events-list', 'list-events'],
-  worker: ['freshness-targets', 'notifications', 'wake-ups', 'worker'],
+  worker: ['backfills', 'freshness-targets', 'notifications', 'wake-ups', 'worker'],
   queue: ['backend', 'check', 'refused'],
   jobs: ['index', 'prune', 'schedules'],
   embedded: ['placement', 'postgres'],
@@ -255,9 +256,9 @@ export default {
     {
       name: 'Drizzle outside db',
       comment:
-        'db/drizzle.ts loads the light build of Drizzle and keeps the errors of the driver; migrate.ts reads migrations.',
+        'db/drizzle.ts loads the light build of Drizzle and keeps the errors of the driver; run-migrations.ts reads them.',
       severity: 'error',
-      from: { path: OURS, pathNot: '^src/db/(drizzle|migrate)[.]ts$' },
+      from: { path: OURS, pathNot: '^src/db/(drizzle|run-migrations)[.]ts$' },
       to: { path: '(^|node_modules/)drizzle-orm(/|$)', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -25,7 +25,7 @@ function pack(): void {
     const source = stripTypeScriptTypes(readFileSync(join(ROOT, path), 'utf8'))
     write(path.replace(/\.ts$/, '.js'), source.replace(IMPORTED, "$1'$2.js'"))
   }
-  const asTheyAre = ['src/http/console/assets/*', 'drizzle/*.sql', 'drizzle/meta/_journal.json']
+  const asTheyAre = ['src/http/console/assets/*', 'drizzle/*.{sql,json}', 'drizzle/meta/_journal.json']
   for (const path of globSync(asTheyAre, { cwd: ROOT })) cpSync(join(ROOT, path), join(DIST, path))
   const { name, version, type, imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   write('package.json', JSON.stringify({ name, version, type, imports }))

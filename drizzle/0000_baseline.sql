@@ -15,6 +15,15 @@ CREATE TABLE "ferry"."audit" (
 	CONSTRAINT "audit_because" CHECK (char_length("ferry"."audit"."because") <= 1000)
 );
 --> statement-breakpoint
+CREATE TABLE "ferry"."backfills" (
+	"name" text PRIMARY KEY NOT NULL,
+	"position" text,
+	"batches" integer DEFAULT 1 NOT NULL,
+	"began_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+	"changed_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+	"finished_at" timestamp with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "ferry"."events" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."events_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"message_id" uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -492,6 +501,22 @@ COMMENT ON COLUMN ferry.migrations.id IS 'The migration''s number.';
 COMMENT ON COLUMN ferry.migrations.hash IS 'Hash of its text.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.migrations.created_at IS 'When it was written, in milliseconds since 1970.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.migrations.works_since IS 'The newest migration (created_at) of the oldest Ferry that works with the schema as it is after this one.';
+--> statement-breakpoint
+COMMENT ON TABLE ferry.backfills IS 'Changes of many rows that follow a migration. One worker at a time makes them, batch by batch.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.backfills.name IS 'The name of the backfill.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.backfills.position IS 'The rows up to here are changed.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.backfills.batches IS 'How many batches were changed.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.backfills.began_at IS 'When the first batch was changed.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.backfills.changed_at IS 'When the last batch was changed.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.backfills.finished_at IS 'When no rows were left; null until then.';
 --> statement-breakpoint
 COMMENT ON TABLE ferry.installation IS 'One row: this database as an installation of Ferry.';
 --> statement-breakpoint

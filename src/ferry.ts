@@ -123,7 +123,7 @@ async function openStore(config: Config, options: OpenOptions, opened: AsyncDisp
   const retry = { retryForMs, signal }
   const { databaseUrl, setting, embedded, postgresEnded } = await openPostgres(
     config,
-    { log, ...retry, create: schema !== 'read' },
+    { log, ...retry, create: schema === 'create' || schema === 'update' },
     opened,
   )
   const migrated = await retryTransient(() => migrate(databaseUrl, schema, { signal }), retry)

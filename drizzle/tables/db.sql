@@ -7,6 +7,15 @@ COMMENT ON TABLE ferry.migrations IS 'The migrations that have run. Kept by the 
 COMMENT ON COLUMN ferry.migrations.id IS 'The migration''s number.';
 COMMENT ON COLUMN ferry.migrations.hash IS 'Hash of its text.';
 COMMENT ON COLUMN ferry.migrations.created_at IS 'When it was written, in milliseconds since 1970.';
+COMMENT ON COLUMN ferry.migrations.works_since IS 'The newest migration (created_at) of the oldest Ferry that works with the schema as it is after this one.';
+
+COMMENT ON TABLE ferry.backfills IS 'Changes of many rows that follow a migration. One worker at a time makes them, batch by batch.';
+COMMENT ON COLUMN ferry.backfills.name IS 'The name of the backfill.';
+COMMENT ON COLUMN ferry.backfills.position IS 'The rows up to here are changed.';
+COMMENT ON COLUMN ferry.backfills.batches IS 'How many batches were changed.';
+COMMENT ON COLUMN ferry.backfills.began_at IS 'When the first batch was changed.';
+COMMENT ON COLUMN ferry.backfills.changed_at IS 'When the last batch was changed.';
+COMMENT ON COLUMN ferry.backfills.finished_at IS 'When no rows were left; null until then.';
 
 COMMENT ON TABLE ferry.installation IS 'One row: this database as an installation of Ferry.';
 COMMENT ON COLUMN ferry.installation.only IS 'Always true: there is one row.';

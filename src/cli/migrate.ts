@@ -1,8 +1,11 @@
 import type { Command } from 'commander'
-import { counted } from '#src/model/counted.ts'
+import type { PlannedMigration } from '#src/db/migration-plan.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
 import { print, printAside, printJson } from './output.ts'
+
+type Options = { json?: true; plan?: true }
 
 export function addMigrate(program: Command): void {
   program
@@ -10,31 +13,72 @@ export function addMigrate(program: Command): void {
     .description(
       'update the database to this version, and create the read-only role; safe to run on several machines at once',
     )
-    .option('--json', 'print one JSON object')
-    .action((options: { json?: true }) =>
-      withFerry('update', async ferry => {
-        const { migrateQueue } = await import('#src/queue/backend.ts')
-        await migrateQueue(ferry.backend)
-        const { prepareReader } = await import('#src/reports/reader-role.ts')
-        const reader = await prepareReader(ferry.pool)
-        const { migrated } = ferry
-        if (options.json) {
-          printJson({
-            migrations: migrated,
-            reader: reader.status,
-            ...(reader.status === 'refused' && { readerSql: reader.statements }),
-          })
-          return EXIT.done
-        }
-        print(migrated === 0 ? 'The database is up to date.' : `${counted(migrated, 'migration')} ran.`)
-        if (reader.status === 'refused') {
-          printAside(
-            'ferry: this role cannot create the read-only role (ferry_reader), or cannot grant its rights. If you ' +
-              'want it, run this as a superuser, or as a role that owns the tables and can create roles:',
-          )
-          for (const statement of reader.statements) print(`${statement};`)
-        }
-        return EXIT.done
-      }),
+    .option('--plan', 'print what it would do and what it would lock; changes nothing')
+    .option('--json', 'print one JSON object; with --plan, one for each migration')
+    .action((options: Options) => (options.plan ? plan(options) : migrateNow(options)))
+}
+
+function migrateNow(options: Options): Promise<void> {
+  return withFerry('update', async ferry => {
+    const { migrateQueue } = await import('#src/queue/backend.ts')
+    await migrateQueue(ferry.backend)
+    const { prepareReader } = await import('#src/reports/reader-role.ts')
+    const reader = await prepareReader(ferry.pool)
+    const { migrated } = ferry
+    if (options.json) {
+      printJson({
+        migrations: migrated,
+        reader: reader.status,
+        ...(reader.status === 'refused' && { readerSql: reader.statements }),
+      })
+      return EXIT.done
+    }
+    print(migrated === 0 ? 'The database is up to date.' : `${counted(migrated, 'migration')} ran.`)
+    if (reader.status === 'refused') {
+      printAside(
+        'ferry: this role cannot create the read-only role (ferry_reader), or cannot grant its rights. If you ' +
+          'want it, run this as a superuser, or as a role that owns the tables and can create roles:',
+      )
+      for (const statement of reader.statements) print(`${statement};`)
+    }
+    return EXIT.done
+  })
+}
+
+function plan(options: Options): Promise<void> {
+  return withFerry('plan', async ({ pool }) => {
+    const { planMigrations } = await import('#src/db/migration-plan.ts')
+    const planned = await planMigrations(pool)
+    if (options.json) planned.forEach(printJson)
+    else if (planned.length === 0) print('The database is up to date: nothing to do.')
+    else for (const migration of planned) printPlanned(migration)
+    return EXIT.done
+  })
+}
+
+function printPlanned({ migration, statements, locks, isConcurrent }: PlannedMigration): void {
+  print(`${migration}: ${counted(statements.length, 'statement')}`)
+  if (locks === null) {
+    print('  Creates all tables. Locks nothing: there is nothing yet.')
+    return
+  }
+  // Comments say nothing of what is done.
+  for (const statement of statements.filter(text => !/^comment on/i.test(text)))
+    print(`  ${firstLine(statement)}`)
+  for (const { table, mode, work, rows } of locks) {
+    const what =
+      work === 'none' ? 'for milliseconds' : `as long as it takes to ${work} about ${number(rows)} rows`
+    print(
+      isConcurrent
+        ? `  Reads ${table}, about ${number(rows)} rows. Nobody waits for it.`
+        : `  Locks ${table} (${mode}) ${what}`,
     )
+  }
+  if (locks.length > 0 && !isConcurrent)
+    print('  It waits for a lock for 1 s at most, then lets others pass and tries again, for 60 s in all.')
+}
+
+function firstLine(statement: string): string {
+  const line = statement.split('\n', 1)[0] ?? ''
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line
 }

@@ -49,6 +49,7 @@ export async function startWorker(
   const { defineSchedules } = await import('#jobs/schedules.ts')
   const { freshnessTargetsOf } = await import('#src/worker/freshness-targets.ts')
   const { openNotifications } = await import('#src/worker/notifications.ts')
+  const { openBackfills } = await import('#src/worker/backfills.ts')
   const { Heartbeat } = await import('./heartbeat.ts')
   const ferry = opened.use(
     await openFerry(context.config, {
@@ -76,6 +77,7 @@ export async function startWorker(
   opened.use(new Heartbeat(ferry))
   if (http) await serveHttp(http, ferry, worker, defineSchedules(ferry), opened)
   opened.use(await openNotifications(ferry))
+  opened.use(openBackfills(ferry))
   opened.use(collectGarbageLater())
   await announce(ferry, http, options)
   return { failed: ferry.postgresEnded }

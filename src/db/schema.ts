@@ -101,6 +101,15 @@ export const leases = ferry.table('leases', {
   expires_at: instant('expires_at').notNull(),
 })
 
+export const backfills = ferry.table('backfills', {
+  name: text('name').primaryKey(),
+  position: text('position'),
+  batches: integer('batches').notNull().default(1),
+  began_at: instant('began_at').notNull().default(sql`clock_timestamp()`),
+  changed_at: instant('changed_at').notNull().default(sql`clock_timestamp()`),
+  finished_at: instant('finished_at'),
+})
+
 export const workers = ferry.table('workers', {
   holder: text('holder').primaryKey(),
   host: text('host').notNull(),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { compareSchema, type SchemaFit } from '#src/db/migrate.ts'
 import { readWithin } from '#src/db/pool.ts'
+import { compareSchema, type SchemaFit } from '#src/db/schema-state.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { unlessLate } from '#src/model/within.ts'
 import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
-import type { SchemaFit } from '#src/db/migrate.ts'
 import { PostgresUnavailable } from '#src/db/outage.ts'
+import type { SchemaFit } from '#src/db/schema-state.ts'
 
 /** Whether a worker can work. Each part is `ok`, or says what is wrong; null if unknown because Postgres did not answer. */
 export type Readiness = {

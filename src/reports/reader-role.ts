@@ -1,8 +1,8 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
 import { z } from 'zod'
-import { MIGRATION_LOCK } from '#src/db/migrate.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { findAll, findColumn, findMaybe } from '#src/db/rows.ts'
+import { MIGRATION_LOCK } from '#src/db/run-migrations.ts'
 
 /** The role that reads views and reports, and calls no function that writes. It has no login: programs get a role of their own that is a member of it. */
 export const READER = 'ferry_reader'
@@ -17,6 +17,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   alert_rule_firings: [],
   alert_rule_versions: [],
   audit: [],
+  backfills: [],
   contract_drift: [],
   events: [],
   history: [],

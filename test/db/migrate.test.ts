@@ -1,13 +1,14 @@
 import { fork } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { describe, expect, inject, test } from 'vitest'
-import { DatabaseIsNewer, MIGRATION_LOCK, migrate } from '#src/db/migrate.ts'
+import { migrate } from '#src/db/migrate.ts'
 import { openDatabase } from '#src/db/pool.ts'
-import { onServer, withDatabase } from '#test/support/database.ts'
+import { MIGRATION_LOCK } from '#src/db/run-migrations.ts'
+import { DatabaseIsNewer } from '#src/db/schema-errors.ts'
+import { onServer, openEmptyDatabase, withDatabase } from '#test/support/database.ts'
 import { dropRole } from '#test/support/roles.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -180,19 +181,4 @@ async function isWaiting(client: Client): Promise<boolean> {
     "select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'",
   )
   return rows.length === 1
-}
-
-/** A database without Ferry's schema, and a client in it. */
-async function openEmptyDatabase() {
-  await using opened = new AsyncDisposableStack()
-  const { serverUrl, template } = inject('database')
-  const name = `${template}_${randomBytes(4).toString('hex')}`
-  await onServer(serverUrl, `create database ${name}`)
-  opened.defer(() => onServer(serverUrl, `drop database ${name} with (force)`))
-  const url = withDatabase(serverUrl, name)
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  opened.defer(() => client.end())
-  const kept = opened.move()
-  return { url, client, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }

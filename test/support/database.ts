@@ -30,6 +30,21 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   }
 }
 
+/** A database without Ferry's schema, and a client in it. */
+export async function openEmptyDatabase() {
+  await using opened = new AsyncDisposableStack()
+  const { serverUrl, template } = inject('database')
+  const name = `${template}_${randomBytes(4).toString('hex')}`
+  await onServer(serverUrl, `create database ${name}`)
+  opened.defer(() => onServer(serverUrl, `drop database ${name} with (force)`))
+  const url = withDatabase(serverUrl, name)
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  opened.defer(() => client.end())
+  const kept = opened.move()
+  return { url, client, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
 /** Runs one statement that cannot take parameters or run in a transaction, on the server's own database. */
 export async function onServer(serverUrl: string, statement: string): Promise<void> {
   const admin = new Client({ connectionString: serverUrl, application_name: 'ferry test support' })

@@ -1,0 +1,90 @@
+import type { Pool } from 'pg'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { type Backfill, findUnfinished } from '#src/db/backfill.ts'
+import { BACKFILLS, openBackfills } from '#src/worker/backfills.ts'
+import { openTestStore } from '#test/support/store.ts'
+import { waitFor } from '#test/support/wait-for.ts'
+
+const ROWS = 25
+const log = pino({ level: 'silent' })
+
+/** Upper-cases the names of workers, ten in a batch, and notes each row it was given. */
+function upperCase(changed: string[], onBatch: () => void = () => {}): Backfill {
+  return {
+    name: 'planted',
+    async changeNext(client, position) {
+      onBatch()
+      const { rows } = await client.query<{ holder: string }>(
+        `with next as (select holder from ferry.workers where holder > coalesce($1, '') order by holder limit 10 for update)
+         update ferry.workers w set host = upper(host) from next where w.holder = next.holder returning w.holder`,
+        [position],
+      )
+      const holders = rows.map(row => row.holder).sort()
+      changed.push(...holders)
+      return holders.at(-1) ?? null
+    },
+  }
+}
+
+async function fill(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into ferry.workers (holder, host, pid, accounts, started_at, seen_at)
+     select 'w' || lpad(n::text, 3, '0'), 'host', n, '{}', now(), now() from generate_series(1, $1) n`,
+    [ROWS],
+  )
+}
+
+const finished = (pool: Pool) => async () =>
+  (await pool.query('select from ferry.backfills where finished_at is not null')).rowCount === 1
+
+test('a backfill changes each row once, in batches, and is not run again', async () => {
+  await using store = await openTestStore()
+  await fill(store.pool)
+  const changed: string[] = []
+  const backfill = upperCase(changed)
+  {
+    await using _ = openBackfills({ ...store, log, holder: 'a' }, [backfill])
+    await waitFor(finished(store.pool), { what: 'the backfill' })
+  }
+  await using _ = openBackfills({ ...store, log, holder: 'b' }, [backfill])
+  expect(await findUnfinished(store.pool, [backfill])).toEqual([])
+  expect(changed).toHaveLength(ROWS)
+  expect(new Set(changed).size).toBe(ROWS)
+  const { rows } = await store.pool.query('select position, batches from ferry.backfills')
+  expect(rows).toEqual([{ position: 'w025', batches: 4 }])
+  expect((await store.pool.query("select from ferry.workers where host <> 'HOST'")).rowCount).toBe(0)
+})
+
+test('what one worker left, the next one goes on with, from the last batch that was stored', async () => {
+  await using store = await openTestStore()
+  await fill(store.pool)
+  const before: string[] = []
+  let batches = 0
+  const failing = upperCase(before, () => {
+    if (++batches === 2) throw new Error('it died')
+  })
+  {
+    await using _ = openBackfills({ ...store, log, holder: 'a' }, [failing])
+    await waitFor(() => batches === 2, { what: 'the second batch' })
+  }
+  const after: string[] = []
+  await using _ = openBackfills({ ...store, log, holder: 'b' }, [upperCase(after)])
+  await waitFor(finished(store.pool), { what: 'the backfill' })
+  expect([...before, ...after]).toHaveLength(ROWS)
+  expect(after[0]).toBe('w011')
+})
+
+test('two workers run it once', async () => {
+  await using store = await openTestStore()
+  await fill(store.pool)
+  const changed: string[] = []
+  await using _ = openBackfills({ ...store, log, holder: 'a' }, [upperCase(changed)])
+  await using __ = openBackfills({ ...store, log, holder: 'b' }, [upperCase(changed)])
+  await waitFor(finished(store.pool), { what: 'the backfill' })
+  expect(changed).toHaveLength(ROWS)
+})
+
+test('no two backfills have one name', () => {
+  expect(new Set(BACKFILLS.map(({ name }) => name)).size).toBe(BACKFILLS.length)
+})
