@@ -9,8 +9,8 @@ CREATE TABLE "ferry"."audit" (
 	"subject_kind" text NOT NULL,
 	"subject_id" text NOT NULL,
 	"because" text,
-	CONSTRAINT "audit_action" CHECK ("ferry"."audit"."action" in ('sync', 'approve', 'reject', 'confirm', 'pause', 'resume', 'cancel', 'resolve', 'purge', 'run')),
-	CONSTRAINT "audit_subject_kind" CHECK ("ferry"."audit"."subject_kind" in ('run', 'import', 'schedule')),
+	CONSTRAINT "audit_action" CHECK ("ferry"."audit"."action" in ('sync', 'approve', 'reject', 'confirm', 'pause', 'resume', 'cancel', 'resolve', 'purge', 'run', 'send')),
+	CONSTRAINT "audit_subject_kind" CHECK ("ferry"."audit"."subject_kind" in ('run', 'import', 'schedule', 'event')),
 	CONSTRAINT "audit_actor" CHECK (char_length("ferry"."audit"."actor") <= 200),
 	CONSTRAINT "audit_because" CHECK (char_length("ferry"."audit"."because") <= 1000)
 );
@@ -24,6 +24,23 @@ CREATE TABLE "ferry"."backfills" (
 	"finished_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "ferry"."deliveries" (
+	"event" bigint NOT NULL,
+	"receiver" text NOT NULL,
+	"kind" text NOT NULL,
+	"account" text NOT NULL,
+	"subject" text NOT NULL,
+	"data" jsonb NOT NULL,
+	"at" timestamp with time zone NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"retry_at" timestamp with time zone,
+	"delivered_at" timestamp with time zone,
+	"http_status" integer,
+	"failure" text,
+	CONSTRAINT "deliveries_event_receiver_pk" PRIMARY KEY("event","receiver"),
+	CONSTRAINT "deliveries_kind" CHECK ("ferry"."deliveries"."kind" in ('inventory.late', 'removals.held', 'run.failing', 'night.missed', 'import.paused', 'import.undecided', 'import.completed', 'mcp.tools.changed', 'drift.found', 'rule.disabled', 'rule.removed', 'rule.changed', 'rule.added'))
+);
+--> statement-breakpoint
 CREATE TABLE "ferry"."events" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."events_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"message_id" uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -34,12 +51,8 @@ CREATE TABLE "ferry"."events" (
 	"data" jsonb NOT NULL,
 	"at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	"is_open" boolean DEFAULT false NOT NULL,
-	"attempts" integer DEFAULT 0 NOT NULL,
-	"retry_at" timestamp with time zone,
-	"delivered_at" timestamp with time zone,
-	"http_status" integer,
-	"failure" text,
-	CONSTRAINT "events_kind" CHECK ("ferry"."events"."kind" in ('inventory.late', 'removals.held', 'run.failing', 'night.missed', 'import.paused', 'import.undecided', 'import.completed', 'mcp.tools.changed', 'drift.found')),
+	"routed_at" timestamp with time zone,
+	CONSTRAINT "events_kind" CHECK ("ferry"."events"."kind" in ('inventory.late', 'removals.held', 'run.failing', 'night.missed', 'import.paused', 'import.undecided', 'import.completed', 'mcp.tools.changed', 'drift.found', 'rule.disabled', 'rule.removed', 'rule.changed', 'rule.added')),
 	CONSTRAINT "events_state" CHECK ("ferry"."events"."state" in ('raised', 'resolved'))
 );
 --> statement-breakpoint
@@ -83,6 +96,12 @@ CREATE TABLE "ferry"."platform_limits" (
 	"calls_per_minute" integer,
 	CONSTRAINT "platform_limits_limit_key_operation_pk" PRIMARY KEY("limit_key","operation"),
 	CONSTRAINT "platform_limits_id_unique" UNIQUE("id")
+);
+--> statement-breakpoint
+CREATE TABLE "ferry"."receivers" (
+	"name" text PRIMARY KEY NOT NULL,
+	"after_event" bigint NOT NULL,
+	"known_since" timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."workers" (
@@ -443,12 +462,15 @@ CREATE TABLE "ferry"."schedule_slots" (
 	CONSTRAINT "schedule_slots_account_schedule_slot_pk" PRIMARY KEY("account","schedule","slot")
 );
 --> statement-breakpoint
+ALTER TABLE "ferry"."deliveries" ADD CONSTRAINT "deliveries_event_events_id_fk" FOREIGN KEY ("event") REFERENCES "ferry"."events"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "audit_by_time" ON "ferry"."audit" USING btree ("at");--> statement-breakpoint
 CREATE INDEX "audit_by_subject" ON "ferry"."audit" USING btree ("subject_kind","subject_id");--> statement-breakpoint
+CREATE INDEX "deliveries_waiting" ON "ferry"."deliveries" USING btree ("receiver","at","event") WHERE "ferry"."deliveries"."delivered_at" is null;--> statement-breakpoint
+CREATE INDEX "deliveries_waiting_of_subject" ON "ferry"."deliveries" USING btree ("receiver","kind","account","subject","event") WHERE "ferry"."deliveries"."delivered_at" is null;--> statement-breakpoint
+CREATE INDEX "deliveries_by_retry" ON "ferry"."deliveries" USING btree ("receiver","retry_at") WHERE "ferry"."deliveries"."delivered_at" is null and "ferry"."deliveries"."retry_at" is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX "events_open" ON "ferry"."events" USING btree ("kind","account","subject") WHERE "ferry"."events"."is_open";--> statement-breakpoint
-CREATE INDEX "events_undelivered" ON "ferry"."events" USING btree ("at","id") WHERE "ferry"."events"."delivered_at" is null;--> statement-breakpoint
-CREATE INDEX "events_undelivered_of_subject" ON "ferry"."events" USING btree ("kind","account","subject","id") WHERE "ferry"."events"."delivered_at" is null;--> statement-breakpoint
-CREATE INDEX "events_by_retry" ON "ferry"."events" USING btree ("retry_at") WHERE "ferry"."events"."delivered_at" is null and "ferry"."events"."retry_at" is not null;--> statement-breakpoint
+CREATE INDEX "events_of_subject" ON "ferry"."events" USING btree ("kind","account","subject","id");--> statement-breakpoint
+CREATE INDEX "events_unrouted" ON "ferry"."events" USING btree ("at","id") WHERE "ferry"."events"."routed_at" is null;--> statement-breakpoint
 CREATE INDEX "platform_calls_in_window" ON "ferry"."platform_calls" USING btree ("limit_key","operation","counted_by");--> statement-breakpoint
 CREATE INDEX "platform_calls_refused" ON "ferry"."platform_calls" USING btree ("started") WHERE "ferry"."platform_calls"."error_code" is not null;--> statement-breakpoint
 CREATE INDEX "platform_calls_by_run" ON "ferry"."platform_calls" USING btree ("run_id");--> statement-breakpoint
@@ -614,11 +636,11 @@ COMMENT ON COLUMN ferry.audit.subject_id IS 'Which one: sync_runs.id, imports.id
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.audit.because IS 'Why, in the words of who did it; null if no reason was given.';
 --> statement-breakpoint
-COMMENT ON TABLE ferry.events IS 'What was told to whoever is on call, or is to be told: one row a message. A row is written in the transaction that makes it true.';
+COMMENT ON TABLE ferry.events IS 'What people are told of: one row for each thing that began, ended or happened. A row is written in the transaction that makes it true.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.events.id IS 'Messages are sent in this order.';
+COMMENT ON COLUMN ferry.events.id IS 'Its number.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.events.message_id IS 'Part of the id of the message. It is the same each time the message is sent, so that a receiver can leave out repetitions.';
+COMMENT ON COLUMN ferry.events.message_id IS 'Part of the id of its messages. It is the same each time the message is sent, so that a receiver can leave out repetitions.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.events.kind IS 'What happened, such as removals.held.';
 --> statement-breakpoint
@@ -628,21 +650,47 @@ COMMENT ON COLUMN ferry.events.account IS 'The account of Ferry''s configuration
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.events.subject IS 'What it is about within the account: an inventory or the id of an import; empty for the account itself.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.events.data IS 'What else the message tells. It holds no recipient and no key.';
+COMMENT ON COLUMN ferry.events.data IS 'What else is known of it. It holds no recipient and no key.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.events.at IS 'When it was written.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.events.is_open IS 'True from when it is raised until it is resolved. At most one event of a kind is open for an account and subject.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.events.attempts IS 'How often it was sent to a receiver. 0 after a day: no receiver was set.';
+COMMENT ON COLUMN ferry.events.routed_at IS 'When it was decided which receivers get a message about it. Null after a day: no receiver was set.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.events.retry_at IS 'When it is sent again, after it was not accepted.';
+COMMENT ON TABLE ferry.receivers IS 'The receivers of events that a worker has ever had in its settings. A receiver gets what happens after it is known, and nothing older.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.events.delivered_at IS 'When the receiver accepted it. Null a day after it was written: it is not sent any more.';
+COMMENT ON COLUMN ferry.receivers.name IS 'Its name in the settings; webhook is that of FERRY_WEBHOOK_URL.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.events.http_status IS 'What the receiver answered last; null without an answer.';
+COMMENT ON COLUMN ferry.receivers.after_event IS 'The newest event (events.id) when it became known.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.events.failure IS 'Why it was not accepted the last time.';
+COMMENT ON COLUMN ferry.receivers.known_since IS 'When it became known.';
+--> statement-breakpoint
+COMMENT ON TABLE ferry.deliveries IS 'The messages to receivers: one row for each event that a receiver is told of.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.event IS 'The event (events.id). The messages to one receiver are sent in this order.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.receiver IS 'The name of the receiver in the settings.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.kind IS 'As in events, and so are account and subject.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.account IS 'The account of Ferry''s configuration it is about.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.subject IS 'What it is about within the account.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.data IS 'What the message tells this receiver: of many changes only those that its filter chose. It holds no recipient and no key, and names only for a receiver that asks for them.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.at IS 'When the event was written; for a digest, when that is sent. A day later it is not sent any more.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.attempts IS 'How often it was sent.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.retry_at IS 'When it is sent again, after it was not accepted.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.delivered_at IS 'When the receiver accepted it.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.http_status IS 'What the receiver answered last; null without an answer.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.deliveries.failure IS 'Why it was not accepted the last time.';
 --> statement-breakpoint
 COMMENT ON TABLE ferry.imports IS 'One row for every file that was staged for import. Its rows are in import_recipients, import_rejects and import_left_out, each in exactly one of them.';
 --> statement-breakpoint

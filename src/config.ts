@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { closest } from 'fastest-levenshtein'
 import { type Account, type AccountDefaults, accountOf, readAccounts } from './config/accounts.ts'
-import { readText } from './config/accounts-file.ts'
 import { type HttpSettings, readHttp } from './config/http.ts'
+import { readText } from './config/json-file.ts'
 import { readNotify } from './config/notify.ts'
 import { Environment, type LOG_LEVELS, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
@@ -84,10 +84,13 @@ export function readConfig(env: Env = process.env): Config {
   const databaseUrl = readServerUrl('DATABASE', settings, mistakes)
   const redisUrl = readServerUrl('REDIS', settings, mistakes)
   const http = readHttp(settings, mistakes)
-  const notify = readNotify(settings, mistakes)
+  const { notify, variables: secretVariables } = readNotify(given, settings, mistakes)
   const retention = readRetention(settings)
   mistakes.push(...forgottenCalls(retention, accounts))
-  mistakes.push(...unknownSettings(given, variables), ...revealingDebug(given.NODE_DEBUG ?? ''))
+  mistakes.push(
+    ...unknownSettings(given, [...variables, ...secretVariables]),
+    ...revealingDebug(given.NODE_DEBUG ?? ''),
+  )
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
     databaseUrl,
@@ -180,7 +183,7 @@ function revealingDebug(nodeDebug: string): string[] {
   ]
 }
 
-/** `variables` are the names that the accounts file refers to. */
+/** `variables` are the names that the files of accounts and receivers refer to. */
 function unknownSettings(given: Readonly<Record<string, string>>, variables: readonly string[]): string[] {
   const real = SETTINGS.map(setting => setting.name)
   const known = new Set([...real, ...variables])

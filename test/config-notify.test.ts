@@ -7,26 +7,28 @@ const URL_SET = { FERRY_WEBHOOK_URL: 'https://hooks.example.com/services/T0/cana
 const BYTES = Buffer.alloc(32, 7).toString('base64')
 
 test('a receiver has its address, its secret from a variable or a file, and a format', () => {
-  const { webhook } = readConfig({ ...URL_SET, FERRY_WEBHOOK_SECRET: `whsec_${BYTES}` }).notify
+  const [webhook] = readConfig({ ...URL_SET, FERRY_WEBHOOK_SECRET: `whsec_${BYTES}` }).notify.receivers
   expect(webhook?.url.reveal()).toBe(URL_SET.FERRY_WEBHOOK_URL)
   expect(webhook?.key?.reveal()).toBe(BYTES)
   expect(webhook?.format).toBe('standard')
   const fromFile = readConfig({ ...URL_SET, FERRY_WEBHOOK_SECRET_FILE: fileHolding(`whsec_${BYTES}\n`) })
-  expect(fromFile.notify.webhook?.key?.reveal()).toBe(BYTES)
+  expect(fromFile.notify.receivers[0]?.key?.reveal()).toBe(BYTES)
 })
 
 test('Slack is known by its address, and a compatible chat by the setting', () => {
-  const formatOf = (env: Record<string, string>) => readConfig(env).notify.webhook?.format
+  const formatOf = (env: Record<string, string>) => readConfig(env).notify.receivers[0]?.format
   expect(formatOf({ FERRY_WEBHOOK_URL: 'https://hooks.slack.com/services/T/B/x' })).toBe('slack')
   expect(formatOf({ ...URL_SET, FERRY_WEBHOOK_FORMAT: 'slack' })).toBe('slack')
 })
 
 test('events are chosen by their names; an unknown one is refused with the nearest', () => {
-  expect(readConfig({}).notify.kinds).toEqual(EVENT_KINDS)
-  expect(readConfig({ FERRY_NOTIFY: 'import.paused, removals.held' }).notify.kinds).toEqual([
-    'removals.held',
-    'import.paused',
-  ])
+  const chosen = (FERRY_NOTIFY?: string) =>
+    readConfig({ ...URL_SET, ...(FERRY_NOTIFY && { FERRY_NOTIFY }) }).notify.receivers[0]?.kinds
+  const ofRules = ['rule.disabled', 'rule.removed', 'rule.changed', 'rule.added']
+  expect(chosen()).toEqual(EVENT_KINDS.filter(kind => !ofRules.includes(kind)))
+  expect(chosen('import.paused, removals.held')).toEqual(['removals.held', 'import.paused'])
+  expect(chosen('rule.*')).toEqual(ofRules)
+  expect(chosen('all,rule.disabled')).toEqual([...chosen()!, 'rule.disabled'])
   const [mistake] = mistakesOf({ FERRY_NOTIFY: 'removals.hold,all' })
   expect(mistake).toContain('"removals.hold" is not an event; did you mean removals.held?')
 })
@@ -47,6 +49,6 @@ test.for([
 
 test('plain http is allowed to this machine, and elsewhere if FERRY_ALLOW_HTTP says so', () => {
   const url = 'http://hooks.internal/ferry'
-  expect(readConfig({ FERRY_WEBHOOK_URL: 'http://localhost:9/x' }).notify.webhook).not.toBeNull()
-  expect(readConfig({ FERRY_WEBHOOK_URL: url, FERRY_ALLOW_HTTP: '1' }).notify.webhook).not.toBeNull()
+  expect(readConfig({ FERRY_WEBHOOK_URL: 'http://localhost:9/x' }).notify.receivers).toHaveLength(1)
+  expect(readConfig({ FERRY_WEBHOOK_URL: url, FERRY_ALLOW_HTTP: '1' }).notify.receivers).toHaveLength(1)
 })

@@ -1,4 +1,7 @@
 import type { Command } from 'commander'
+import { closest } from 'fastest-levenshtein'
+import type { Receiver } from '#src/model/settings.ts'
+import type { TestResult } from '#src/notify/deliver.ts'
 import { countFrom } from './arguments.ts'
 import { type OneShotContext, runOneShot, withFerry } from './command-context.ts'
 import { UsageError } from './errors.ts'
@@ -10,9 +13,12 @@ export function addNotify(program: Command): void {
   const notify = program.command('notify').description('events, and the messages that were sent about them')
   notify
     .command('test')
-    .description('send a test message to FERRY_WEBHOOK_URL now, and show the answer')
-    .option('--json', 'print one JSON object')
-    .action((options: { json?: true }) => runOneShot(context => test(context, options)))
+    .description('send a test message now, to one receiver or to all, and show the answer')
+    .argument('[name]', 'the receiver: one of FERRY_RECEIVERS_FILE, or webhook for FERRY_WEBHOOK_URL')
+    .option('--json', 'print one JSON object per receiver')
+    .action((name: string | undefined, options: { json?: true }) =>
+      runOneShot(context => test(context, name, options)),
+    )
   notify
     .command('list')
     .description('the latest events, and whether their messages were delivered')
@@ -22,35 +28,66 @@ export function addNotify(program: Command): void {
     .action(list)
 }
 
-/** Tests only the way to the receiver, so it needs no database. */
-async function test({ config, signal }: OneShotContext, options: { json?: true }): Promise<ExitCode> {
+/** Tests only the way to the receivers, so it needs no database. */
+async function test(
+  { config, signal }: OneShotContext,
+  name: string | undefined,
+  { json }: { json?: true },
+): Promise<ExitCode> {
   const { notify, proxy } = config
-  const { webhook } = notify
-  if (webhook === null) {
+  const { sendTest } = await import('#src/notify/deliver.ts')
+  let isAccepted = true
+  for (const receiver of receiversNamed(notify.receivers, name)) {
+    const result = await sendTest(notify, receiver, proxy, signal)
+    if (json) printJson(jsonOfTest(receiver, result))
+    else printTest(receiver, result)
+    isAccepted &&= result.ok
+  }
+  return isAccepted ? EXIT.done : EXIT.failed
+}
+
+function receiversNamed(receivers: readonly Receiver[], name: string | undefined): readonly Receiver[] {
+  if (receivers.length === 0) {
     throw new UsageError(
-      'no receiver is set. Set FERRY_WEBHOOK_URL to the address that events are posted to.',
+      'no receiver is set. Set FERRY_WEBHOOK_URL to the address that events are posted to, or FERRY_RECEIVERS_FILE.',
     )
   }
-  const { sendTest } = await import('#src/notify/deliver.ts')
-  const { id, ...result } = await sendTest(notify, webhook, proxy, signal)
-  const { format } = webhook
-  const isSigned = format === 'standard' && webhook.key !== null
-  if (options.json)
-    printJson({
-      id,
-      delivered: result.ok,
-      httpStatus: result.httpStatus,
-      format,
-      signed: isSigned,
-      failure: result.ok ? null : result.why,
-    })
-  else if (result.ok) {
-    print(`The receiver accepted the test message (HTTP ${result.httpStatus}).`)
-    if (format === 'standard') {
-      print(isSigned ? `Its id is ${id}.` : 'It was not signed: FERRY_WEBHOOK_SECRET is not set.')
-    }
-  } else print(`The receiver did not accept the test message: ${harmless(result.why)}.`)
-  return result.ok ? EXIT.done : EXIT.failed
+  const named = receivers.filter(receiver => name === undefined || receiver.name === name)
+  if (named.length > 0) return named
+  const names = receivers.map(receiver => receiver.name)
+  throw new UsageError(
+    `no receiver is called ${harmless(name ?? '')}; did you mean ${closest(name ?? '', names)}? There are ${names.join(', ')}`,
+  )
+}
+
+function isSigned({ format, key }: Receiver): boolean {
+  return format === 'standard' && key !== null
+}
+
+function jsonOfTest(receiver: Receiver, result: TestResult) {
+  return {
+    id: result.id,
+    receiver: receiver.name,
+    delivered: result.ok,
+    httpStatus: result.httpStatus,
+    format: receiver.format,
+    signed: isSigned(receiver),
+    failure: result.ok ? null : result.why,
+  }
+}
+
+function printTest(receiver: Receiver, result: TestResult): void {
+  if (!result.ok) {
+    print(`${receiver.name}: the receiver did not accept the test message: ${harmless(result.why)}.`)
+    return
+  }
+  print(`${receiver.name}: the receiver accepted the test message (HTTP ${result.httpStatus}).`)
+  if (receiver.format === 'slack') return
+  const howToSign =
+    receiver.name === 'webhook'
+      ? 'FERRY_WEBHOOK_SECRET is not set'
+      : 'it has neither secretEnv nor secretFile'
+  print(isSigned(receiver) ? `Its id is ${result.id}.` : `It was not signed: ${howToSign}.`)
 }
 
 function list(options: { undelivered?: true; limit: number; json?: true }): Promise<void> {
@@ -58,7 +95,7 @@ function list(options: { undelivered?: true; limit: number; json?: true }): Prom
     const { eventListOf } = await import('#src/notify/events-list.ts')
     const { listEvents } = await import('#src/notify/list-events.ts')
     const deliveries = options.undelivered ? (['waiting', 'dead'] as const) : undefined
-    const rows = await listEvents(pool, options.limit, { deliveries, sentKinds: config.notify.kinds })
+    const rows = await listEvents(pool, options.limit, { deliveries })
     const events = eventListOf(config.notify)
     printRows(events, rows, { json: options.json, none: events.none })
     return EXIT.done

@@ -1,6 +1,6 @@
 import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
-import { EVENT_KINDS, type EventKind } from '../model/event.ts'
+import { EVENT_KINDS, type EventKind, RULE_EVENTS, USUAL_EVENTS } from '../model/event.ts'
 import { Secret } from '../model/secret.ts'
 import { quoted } from './values.ts'
 
@@ -35,15 +35,44 @@ export const WebhookSecret = z.string().transform((value, context) => {
   return z.NEVER
 })
 
-/** Kinds of events separated by commas, or `all`. */
-export const EventKinds = z.string().transform((value, context): readonly EventKind[] => {
-  const names = new Set(value.split(',').map(name => name.trim()))
-  if (names.size === 1 && names.has('all')) return EVENT_KINDS
-  const unknown = [...names].filter(name => !EVENT_KINDS.some(kind => kind === name))
-  for (const name of unknown) {
-    context.addIssue(
-      `${quoted(name)} is not an event; did you mean ${closest(name, EVENT_KINDS)}? Write all, or some of ${EVENT_KINDS.join(', ')}`,
-    )
+/** A name of an event, or of several. */
+const GROUPS: Readonly<Record<string, readonly EventKind[]>> = { all: USUAL_EVENTS, 'rule.*': RULE_EVENTS }
+const NAMES = [...Object.keys(GROUPS), ...EVENT_KINDS]
+
+/** Names of events in a list: `all` is all but those of rules, which `rule.*` is. */
+export const EventNames = z
+  .array(
+    z.string().refine(name => NAMES.includes(name), {
+      error: ({ input }) =>
+        `${quoted(input)} is not an event; did you mean ${closest(`${input}`, NAMES)}? Write some of ${NAMES.join(', ')}`,
+    }),
+  )
+  .transform((names): readonly EventKind[] => {
+    const chosen = new Set(names.flatMap(name => GROUPS[name] ?? name))
+    return EVENT_KINDS.filter(kind => chosen.has(kind))
+  })
+
+/** The same separated by commas. */
+export const EventKinds = z
+  .string()
+  .transform(value => value.split(',').map(name => name.trim()))
+  .pipe(EventNames)
+
+/** A time of the day at which a digest is sent, as a cron expression. */
+export const DigestTime = z.string().transform((value, context) => {
+  const [, hour, minute] = /^daily at ([01]?\d|2[0-3]):([0-5]\d)$/.exec(value) ?? []
+  if (hour !== undefined) return `${Number(minute)} ${Number(hour)} * * *`
+  context.addIssue(`${quoted(value)} is not a time of the day; write it like "daily at 08:00"`)
+  return z.NEVER
+})
+
+/** The address of the console, without a slash at the end. */
+export const PublicUrl = z.string().transform((value, context) => {
+  const address = URL.parse(value.trim())
+  const isHttp = address?.protocol === 'http:' || address?.protocol === 'https:'
+  if (isHttp && !address.username && !address.password && !address.search && !address.hash) {
+    return address.href.replace(/\/+$/, '')
   }
-  return EVENT_KINDS.filter(kind => names.has(kind))
+  context.addIssue('is not the address of a console; write it like https://ferry.example.com')
+  return z.NEVER
 })

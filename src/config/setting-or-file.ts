@@ -1,4 +1,4 @@
-import { readText } from './accounts-file.ts'
+import { readText } from './json-file.ts'
 import type { Environment } from './settings.ts'
 
 type SettingWithFile =

@@ -47,7 +47,9 @@ export const Environment = z.object({
     'How often MCP servers are synced. `off`: only with the nightly snapshot.',
   ),
   FERRY_NIGHTLY_CRON: value.Cron.prefault('30 3 * * *').describe('When the nightly snapshot is taken.'),
-  FERRY_TIMEZONE: value.TimeZone.prefault('UTC').describe('The time zone of `FERRY_NIGHTLY_CRON`.'),
+  FERRY_TIMEZONE: value.TimeZone.prefault('UTC').describe(
+    'The time zone of `FERRY_NIGHTLY_CRON`, and of the times of digests.',
+  ),
   FERRY_CATCH_UP: value.Duration.prefault('6h').describe(
     'A run that was missed while no worker was running is caught up if it is not older than this.',
   ),
@@ -169,10 +171,19 @@ export const Environment = z.object({
       '`standard`: Standard Webhooks. `slack`: text that Slack and compatible chats accept. Unset: `slack` for hooks.slack.com, else `standard`.',
     ),
   FERRY_WEBHOOK_PRIVATE: value.Flag.prefault('true').describe(
-    'Whether `FERRY_WEBHOOK_URL` and `FERRY_HEARTBEAT_URL` may be on a private network or this machine.',
+    'Whether receivers of events and `FERRY_HEARTBEAT_URL` may be on a private network or this machine.',
   ),
   FERRY_NOTIFY: notify.EventKinds.prefault('all').describe(
-    'The events that are sent, separated by commas, or `all`.',
+    'The events that are sent to `FERRY_WEBHOOK_URL`, separated by commas. `all` is all but those of alert rules, which are sent only where they are named, such as `all,rule.disabled`.',
+  ),
+  FERRY_RECEIVERS_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'A JSON file with several receivers of events (see "Several receivers" in operators.md). It refers to secrets, and contains none.',
+    ),
+  FERRY_PUBLIC_URL: notify.PublicUrl.optional().describe(
+    'The address at which people reach the console. Messages then lead to the page of what they are about.',
   ),
   FERRY_HEARTBEAT_URL: notify.CallUrl.optional().describe(
     'Called once a minute while every inventory is fresh. A service that expects the call can alert when it stops.',

@@ -155,6 +155,35 @@ export const events = ferry.table(
     data: jsonb('data').notNull(),
     at: instant('at').notNull().default(sql`clock_timestamp()`),
     is_open: boolean('is_open').notNull().default(false),
+    routed_at: instant('routed_at'),
+  },
+  t => [
+    uniqueIndex('events_open').on(t.kind, t.account, t.subject).where(sql`${t.is_open}`),
+    index('events_of_subject').on(t.kind, t.account, t.subject, t.id),
+    index('events_unrouted').on(t.at, t.id).where(sql`${t.routed_at} is null`),
+    check('events_kind', isOneOf(t.kind, EVENT_KINDS)),
+    check('events_state', isOneOf(t.state, EVENT_STATES)),
+  ],
+)
+
+export const receivers = ferry.table('receivers', {
+  name: text('name').primaryKey(),
+  after_event: int64('after_event').notNull(),
+  known_since: instant('known_since').notNull().default(sql`clock_timestamp()`),
+})
+
+export const deliveries = ferry.table(
+  'deliveries',
+  {
+    event: int64('event')
+      .notNull()
+      .references(() => events.id, { onDelete: 'cascade' }),
+    receiver: text('receiver').notNull(),
+    kind: text('kind', { enum: EVENT_KINDS }).notNull(),
+    account: text('account').notNull(),
+    subject: text('subject').notNull(),
+    data: jsonb('data').notNull(),
+    at: instant('at').notNull(),
     attempts: count('attempts'),
     retry_at: instant('retry_at'),
     delivered_at: instant('delivered_at'),
@@ -162,16 +191,15 @@ export const events = ferry.table(
     failure: text('failure'),
   },
   t => [
-    uniqueIndex('events_open').on(t.kind, t.account, t.subject).where(sql`${t.is_open}`),
-    index('events_undelivered').on(t.at, t.id).where(sql`${t.delivered_at} is null`),
+    primaryKey({ columns: [t.event, t.receiver] }),
+    index('deliveries_waiting').on(t.receiver, t.at, t.event).where(sql`${t.delivered_at} is null`),
     // The messages about one subject, of which one waits for the other, and those that are sent again.
-    index('events_undelivered_of_subject')
-      .on(t.kind, t.account, t.subject, t.id)
+    index('deliveries_waiting_of_subject')
+      .on(t.receiver, t.kind, t.account, t.subject, t.event)
       .where(sql`${t.delivered_at} is null`),
-    index('events_by_retry')
-      .on(t.retry_at)
+    index('deliveries_by_retry')
+      .on(t.receiver, t.retry_at)
       .where(sql`${t.delivered_at} is null and ${t.retry_at} is not null`),
-    check('events_kind', isOneOf(t.kind, EVENT_KINDS)),
-    check('events_state', isOneOf(t.state, EVENT_STATES)),
+    check('deliveries_kind', isOneOf(t.kind, EVENT_KINDS)),
   ],
 )

@@ -10,11 +10,12 @@ export const ACTIONS = [
   'resolve',
   'purge',
   'run',
+  'send',
 ] as const
 export type Action = (typeof ACTIONS)[number]
 
 /** The subject of an act. */
-export const SUBJECT_KINDS = ['run', 'import', 'schedule'] as const
+export const SUBJECT_KINDS = ['run', 'import', 'schedule', 'event'] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
 /** The person who acts, and the reason in that person's words. */

@@ -1,4 +1,4 @@
-import type { EventKind } from './event.ts'
+import type { EventFilter, EventKind } from './event.ts'
 import type { Secret } from './secret.ts'
 
 /*
@@ -22,22 +22,34 @@ export type Retention = {
 
 /** Where Ferry sends events. Addresses are secret: anybody who has the URL of a chat's webhook can post there. */
 export type NotifySettings = {
-  /** `FERRY_WEBHOOK_URL`; null if it is not set. */
-  readonly webhook: Webhook | null
+  /** That of `FERRY_WEBHOOK_URL`, and those of `FERRY_RECEIVERS_FILE`. */
+  readonly receivers: readonly Receiver[]
   /** `FERRY_HEARTBEAT_URL` */
   readonly heartbeat: Secret | null
-  /** `FERRY_WEBHOOK_PRIVATE`: whether both may be on a private network. */
+  /** `FERRY_WEBHOOK_PRIVATE`: whether they may be on a private network. */
   readonly allowsPrivate: boolean
-  /** `FERRY_NOTIFY` */
-  readonly kinds: readonly EventKind[]
+  /** `FERRY_PUBLIC_URL`: where people reach the console, without a slash at the end. */
+  readonly publicUrl: string | null
+  /** `FERRY_TIMEZONE`: that of the times of digests. */
+  readonly timezone: string
 }
 
-export type Webhook = {
+/** One address that events are posted to. */
+export type Receiver = {
+  readonly name: string
   readonly url: Secret
-  /** `FERRY_WEBHOOK_SECRET`: the bytes that messages are signed with; null: they are not signed. */
+  /** Where the address is set, for messages. */
+  readonly urlSetting: string
+  /** The bytes that messages are signed with; null: they are not signed. */
   readonly key: Secret | null
   /** `standard`: the Standard Webhooks form. `slack`: text for a chat. */
   readonly format: WebhookFormat
+  readonly kinds: readonly EventKind[]
+  readonly filter: EventFilter
+  /** Whether names of rules and people may be in its messages. */
+  readonly details: boolean
+  /** When its messages are sent, all in one, as a cron expression; null: each at once. */
+  readonly digestCron: string | null
 }
 
 export const WEBHOOK_FORMATS = ['standard', 'slack'] as const

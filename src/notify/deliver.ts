@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
-import type { EventKind } from '#src/model/event.ts'
-import type { NotifySettings, Webhook } from '#src/model/settings.ts'
+import type { NotifySettings, Receiver } from '#src/model/settings.ts'
 import type { ProxyChoice } from '#src/platform/dispatcher.ts'
 import { type Caller, type CallResult, openCaller } from './caller.ts'
-import { type Message, plainData, sentenceOf, writeMessage } from './message.ts'
+import { composeMessage, type Sending } from './compose.ts'
+import { writeMessage } from './message.ts'
 import { loadDue, loadWaits, type Pending, recordResult } from './pending.ts'
 
 export type Delivery = {
   readonly pool: Pool
   readonly log: Logger
-  readonly webhook: Webhook
+  readonly receiver: Receiver
   readonly caller: Caller
-  readonly kinds: readonly EventKind[]
+  readonly publicUrl: string | null
   /** A clock that is never set, in milliseconds. */
   readonly nowMs?: () => number
 }
@@ -29,16 +29,22 @@ const ABOUT_THE_MESSAGE: readonly number[] = [400, 413, 422]
 const REFUSED_FOR_MS = 5_000
 
 /**
- * Sends the pending messages in the order in which they were written. Returns in how many milliseconds it is worth looking
- * again; Infinity if nothing waits.
+ * Sends the pending messages of one receiver in the order in which they were written; those of a digest as one. Returns in how
+ * many milliseconds it is worth looking again; Infinity if nothing waits.
  *
  * While the receiver is not well, everything waits, so that the order stays. A message that the receiver refuses for
  * itself is tried again later, after those about other subjects that are due then. The caller makes sure that one worker at
  * a time sends.
  */
 export async function deliverPending(delivery: Delivery, signal: AbortSignal): Promise<number> {
-  const { pool, log, webhook, caller, kinds, nowMs = () => performance.now() } = delivery
-  const policy = { kinds, aboutTheMessage: ABOUT_THE_MESSAGE, maxWaitMs: MAX_BACK_OFF_MS }
+  const { pool, log, receiver, caller, publicUrl, nowMs = () => performance.now() } = delivery
+  const isDigest = receiver.digestCron !== null
+  const policy = {
+    receiver: receiver.name,
+    isDigest,
+    aboutTheMessage: ABOUT_THE_MESSAGE,
+    maxWaitMs: MAX_BACK_OFF_MS,
+  }
   const { receiverMs, messageMs } = await loadWaits(pool, policy)
   if (receiverMs !== null) return receiverMs
   const startedAtMs = nowMs()
@@ -46,18 +52,21 @@ export async function deliverPending(delivery: Delivery, signal: AbortSignal): P
   if (due.length === 0) return messageMs
   const giveWayAtMs = nowMs() + REFUSED_FOR_MS
   const refused = new Set<string>()
-  for (const one of due) {
+  for (const sending of isDigest ? digestsOf(due) : due.map((one): Sending => [one])) {
+    const [first] = sending
     if (signal.aborted) return Number.POSITIVE_INFINITY
-    if (one.isRefused && nowMs() > giveWayAtMs) return 0
-    const about = JSON.stringify([one.kind, one.account, one.subject])
+    if (first.isRefused && nowMs() > giveWayAtMs) return 0
+    const about = JSON.stringify([first.kind, first.account, first.subject])
     if (refused.has(about)) continue
-    const sentAt = new Date(one.now.getTime() + nowMs() - startedAtMs)
-    const result = await caller.call(writeMessage(messageOf(one), webhook, sentAt), signal)
+    const sentAt = new Date(first.now.getTime() + nowMs() - startedAtMs)
+    const message = composeMessage(sending, receiver, publicUrl)
+    const result = await caller.call(writeMessage(message, receiver, sentAt), signal)
     // Its outcome is unknown: it is sent again, under the same id.
     if (signal.aborted) return Number.POSITIVE_INFINITY
-    const retryInMs = backOffOf(one.attempts)
-    await recordResult(pool, one.id, result, retryInMs)
-    logResult(log, one, result)
+    const retryInMs = backOffOf(first.attempts)
+    const events = sending.map(({ event }) => event)
+    await recordResult(pool, receiver.name, events, result, retryInMs)
+    logResult(log, receiver.name, first, result)
     if (result.ok) continue
     if (result.httpStatus === null || !ABOUT_THE_MESSAGE.includes(result.httpStatus)) return retryInMs
     refused.add(about)
@@ -66,41 +75,54 @@ export async function deliverPending(delivery: Delivery, signal: AbortSignal): P
   return 0
 }
 
+/** The messages of one time are one digest. */
+function digestsOf(due: readonly Pending[]): Sending[] {
+  const inOrder = due.toSorted((a, b) => Number(BigInt(a.event) - BigInt(b.event)))
+  const digests = Object.values(Object.groupBy(inOrder, ({ due: time }) => time))
+  return digests.flatMap(digest => {
+    const [first, ...others] = digest ?? []
+    return first ? [[first, ...others] as Sending] : []
+  })
+}
+
 function backOffOf(attempts: number): number {
   return BACK_OFF_MS[attempts] ?? MAX_BACK_OFF_MS
 }
 
-function messageOf({ messageId, kind, state, at, account, data: stored }: Pending): Message {
-  const data = plainData(stored)
-  const sentence = sentenceOf({ kind, state, account, data })
-  return { id: `msg_${messageId}`, type: kind, state, at, account, data, sentence }
-}
-
 /** The first failure of a message is a warning; its repetitions are not. */
-function logResult(log: Logger, { id, kind, account, attempts }: Pending, result: CallResult): void {
-  const about = { event: id, kind, account, httpStatus: result.httpStatus }
-  if (result.ok) log.debug(about, 'The receiver of events has accepted a message.')
+function logResult(
+  log: Logger,
+  receiver: string,
+  { event, kind, account, attempts }: Pending,
+  result: CallResult,
+): void {
+  const about = { receiver, event, kind, account, httpStatus: result.httpStatus }
+  if (result.ok) log.debug(about, `Receiver ${receiver} has accepted a message.`)
   else
     log[attempts === 0 ? 'warn' : 'debug'](
       about,
-      `The receiver of events has not accepted a message: ${result.why}. Ferry keeps trying for a day.`,
+      `Receiver ${receiver} has not accepted a message: ${result.why}. Ferry keeps trying for a day.`,
     )
 }
 
+/** What a receiver answered to a test message, and its id. */
+export type TestResult = CallResult & { readonly id: string }
+
 const TEST_TYPE = 'notify.test'
 
-/** Sends a test message to the receiver at once, outside of the outbox. Returns its id, and what the receiver answered. */
+/** Sends a test message to the receiver at once, outside of the outbox. */
 export async function sendTest(
   settings: NotifySettings,
-  webhook: NonNullable<NotifySettings['webhook']>,
+  receiver: Receiver,
   proxy: ProxyChoice,
   signal: AbortSignal,
-): Promise<CallResult & { readonly id: string }> {
-  await using caller = openCaller(webhook.url, 'FERRY_WEBHOOK_URL', settings, proxy)
+): Promise<TestResult> {
+  await using caller = openCaller(receiver.url, receiver.urlSetting, settings, proxy)
   const at = new Date()
-  const sentence = 'This is a test message from Ferry. Nothing happened.'
-  const message = { type: TEST_TYPE, state: 'raised', at, account: null, data: {}, sentence } as const
+  const summary = 'This is a test message from Ferry. Nothing happened.'
+  const link = settings.publicUrl === null ? {} : { link: `${settings.publicUrl}/` }
   const id = `msg_${randomUUID()}`
-  const result = await caller.call(writeMessage({ id, ...message }, webhook, at), signal)
+  const message = { id, type: TEST_TYPE, at, data: { state: 'raised' as const, summary, ...link } }
+  const result = await caller.call(writeMessage(message, receiver, at), signal)
   return { id, ...result }
 }

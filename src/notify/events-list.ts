@@ -1,10 +1,9 @@
 import { ACCOUNT_OF_PAGE, idAfter, list, partOf, SINCE_AND_UNTIL } from '#src/db/list.ts'
 import { DELIVERIES, EVENT_KINDS } from '#src/model/event.ts'
-import type { NotifySettings } from '#src/model/settings.ts'
 import type { ListedEvent } from './list-events.ts'
 
-/** The events, the newest first, with the outcome of their messages, which depends on the settings. */
-export function eventListOf({ kinds: sentKinds, webhook }: Pick<NotifySettings, 'webhook' | 'kinds'>) {
+/** The events, the newest first, with the outcome of their messages. */
+export function eventListOf({ receivers }: { readonly receivers: readonly unknown[] }) {
   return list({
     caption: 'Events, the newest first',
     filters: {
@@ -17,7 +16,7 @@ export function eventListOf({ kinds: sentKinds, webhook }: Pick<NotifySettings, 
     async load(pool, { filter: { delivery, ...filter }, after, limit }) {
       const { listEvents } = await import('./list-events.ts')
       const deliveries = delivery && [delivery]
-      const wanted = { ...filter, deliveries, sentKinds, before: idAfter(after) }
+      const wanted = { ...filter, deliveries, before: idAfter(after) }
       return partOf(await listEvents(pool, limit + 1, wanted), limit, ({ event }) => [event])
     },
     columns: (row: ListedEvent) => ({
@@ -27,9 +26,12 @@ export function eventListOf({ kinds: sentKinds, webhook }: Pick<NotifySettings, 
       account: row.account,
       about: row.subject,
       at: row.at,
-      message: deliveryInWords(row, webhook !== null),
-      attempts: row.attempts,
-      failure: row.failure,
+      message: messagesInWords(row, receivers.length > 0),
+      attempts: Math.max(0, ...row.deliveries.map(({ attempts }) => attempts)),
+      failure:
+        row.deliveries.flatMap(({ delivery, failure }) =>
+          delivery === 'delivered' ? [] : (failure ?? []),
+        )[0] ?? null,
     }),
     none: 'No events.',
     noneMatches: 'No event matches.',
@@ -37,11 +39,11 @@ export function eventListOf({ kinds: sentKinds, webhook }: Pick<NotifySettings, 
   })
 }
 
-/** The outcome of a message, in words. Without a webhook, a message that was never sent does not wait. */
-export function deliveryInWords(
-  { delivery, attempts }: Pick<ListedEvent, 'delivery' | 'attempts'>,
-  hasWebhook: boolean,
+/** The outcome of its messages, in words: `ops: delivered, chat: waiting`. Without a receiver, none waits. */
+export function messagesInWords(
+  { delivery, deliveries }: Pick<ListedEvent, 'delivery' | 'deliveries'>,
+  hasReceivers: boolean,
 ): string {
-  const isNotSent = !hasWebhook && delivery === 'waiting' && attempts === 0
-  return isNotSent ? 'not sent: no webhook is set' : delivery
+  if (deliveries.length > 0) return deliveries.map(one => `${one.receiver}: ${one.delivery}`).join(', ')
+  return !hasReceivers && delivery === 'waiting' ? 'not sent: no receiver is set' : delivery
 }

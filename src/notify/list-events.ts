@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { findAll, findOne } from '#src/db/rows.ts'
+import { findAll } from '#src/db/rows.ts'
 import { counted } from '#src/model/counted.ts'
 import {
   DELIVERIES,
@@ -11,6 +11,20 @@ import {
 } from '#src/model/event.ts'
 import { isAliveIn, StoredData } from './pending.ts'
 
+/** A message to one receiver. */
+const ListedDelivery = z.object({
+  receiver: z.string(),
+  delivery: z.enum(DELIVERIES),
+  attempts: z.number(),
+  retryAt: z.iso
+    .datetime({ offset: true })
+    .transform(at => new Date(at))
+    .nullable(),
+  /** Why the last attempt failed, in words without the path of the receiver's address, which may be secret. */
+  failure: z.string().nullable(),
+})
+export type ListedDelivery = Readonly<z.infer<typeof ListedDelivery>>
+
 const EventRow = z.object({
   event: z.string(),
   kind: z.enum(EVENT_KINDS),
@@ -19,56 +33,65 @@ const EventRow = z.object({
   subject: z.string(),
   at: z.date(),
   data: StoredData,
+  /** The worst of its messages. */
   delivery: z.enum(DELIVERIES),
-  attempts: z.number(),
-  retryAt: z.date().nullable(),
-  /** Why the last attempt failed, in words without the path of the receiver's address, which may be secret. */
-  failure: z.string().nullable(),
+  deliveries: z.array(ListedDelivery),
 })
 
-/** An event, and the outcome of its message. */
+/** An event, and the outcome of its messages. */
 export type ListedEvent = z.infer<typeof EventRow>
 
 /**
  * Messages that a receiver did not accept: those that are sent again, those that were not tried yet and may wait behind them,
  * and those of the last week that are dead.
  */
-const Undelivered = z.object({ waiting: z.number(), behind: z.number(), dead: z.number() })
+const Undelivered = z.object({
+  receiver: z.string(),
+  waiting: z.number(),
+  behind: z.number(),
+  dead: z.number(),
+})
 export type Undelivered = Readonly<z.infer<typeof Undelivered>>
 
-/** Counts them. Behind others wait only messages of `kinds`: those that the receiver wants. */
-export function countUndelivered(
-  pool: Pool,
-  kinds: readonly EventKind[] = EVENT_KINDS,
-): Promise<Undelivered> {
-  return findOne(
+/** Counts them for each receiver that did not accept all: of these, or of all if null. What a digest will hold does not wait. */
+export function countUndelivered(pool: Pool, receivers: readonly string[] | null): Promise<Undelivered[]> {
+  return findAll(
     pool,
     Undelivered,
-    `select count(*) filter (where attempts > 0 and not is_dead)::int as waiting,
-       count(*) filter (where attempts = 0 and not is_dead and kind = any ($1))::int as behind,
-       count(*) filter (where attempts > 0 and is_dead)::int as dead
-     from ferry.events cross join lateral (select not (${isAliveIn('')}) as is_dead) d
-     where delivered_at is null and at > statement_timestamp() - interval '7 days'`,
-    [kinds],
+    `select * from (
+       select receiver, count(*) filter (where attempts > 0 and not is_dead)::int as waiting,
+         count(*) filter (where attempts = 0 and not is_dead)::int as behind,
+         count(*) filter (where is_dead)::int as dead
+       from ferry.deliveries cross join lateral (select not (${isAliveIn('')}) as is_dead) d
+       where delivered_at is null and at > statement_timestamp() - interval '7 days' and at <= statement_timestamp()
+         and ($1::text[] is null or receiver = any ($1))
+       group by receiver
+     ) u where waiting + dead > 0 order by receiver`,
+    [receivers],
   )
 }
 
-/** Says how many messages were not accepted; null if all were. */
-export function undeliveredInWords({ dead, waiting, behind }: Undelivered): string | null {
-  const parts = [
-    dead > 0 && `${counted(dead, 'message')} ${dead === 1 ? 'was' : 'were'} not accepted within a day`,
-    waiting > 0 &&
-      `${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'} to be sent again${behind > 0 ? `, and ${behind} more behind` : ''}`,
-  ].filter(part => part !== false)
-  return parts.length === 0 ? null : parts.join('; ')
+/** Says how many messages were not accepted, and by whom; null if all were. */
+export function undeliveredInWords(undelivered: readonly Undelivered[]): string | null {
+  const parts = undelivered.flatMap(({ receiver, dead, waiting, behind }) => [
+    dead > 0 ? `${messagesTo(receiver, dead)} ${dead === 1 ? 'was' : 'were'} not accepted within a day` : [],
+    waiting > 0
+      ? `${messagesTo(receiver, waiting)} ${waiting === 1 ? 'waits' : 'wait'} to be sent again${behind > 0 ? `, and ${behind} more behind` : ''}`
+      : [],
+  ])
+  return parts.length === 0 ? null : parts.flat().join('; ')
+}
+
+function messagesTo(receiver: string, count: number): string {
+  return `${counted(count, 'message')} to ${receiver}`
 }
 
 /** Which events are wanted; what is left out does not narrow them. */
-export type EventFilter = {
+export type ListedFilter = {
+  readonly event?: bigint | undefined
   readonly account?: string | undefined
   readonly kind?: EventKind | undefined
-  /** The kinds that the receiver wants (every kind if it is left out): messages of others are not sent. */
-  readonly sentKinds?: readonly EventKind[] | undefined
+  /** Those with a message that has one of these results. */
   readonly deliveries?: readonly DeliveryState[] | undefined
   readonly since?: Date | undefined
   readonly until?: Date | undefined
@@ -80,15 +103,16 @@ export type EventFilter = {
 export function listEvents(
   pool: Pool,
   limit: number,
-  { account, kind, sentKinds = EVENT_KINDS, deliveries, since, until, before }: EventFilter = {},
+  { event, account, kind, deliveries, since, until, before }: ListedFilter = {},
 ): Promise<ListedEvent[]> {
-  const params: unknown[] = [sentKinds]
+  const params: unknown[] = []
   const param = (value: unknown, type: string) => `$${params.push(value)}::${type}`
   // Only what is asked for, and no volatile function: then the first page is read by the index, not from all events.
   const wanted = [
+    event === undefined ? [] : `event = ${param(event, 'bigint')}`,
     account === undefined ? [] : `account = ${param(account, 'text')}`,
     kind === undefined ? [] : `kind = ${param(kind, 'text')}`,
-    deliveries === undefined ? [] : `delivery = any (${param(deliveries, 'text[]')})`,
+    deliveries === undefined ? [] : `states && ${param(deliveries, 'text[]')}`,
     since === undefined ? [] : `at >= ${param(since, 'timestamptz')}`,
     until === undefined ? [] : `at < ${param(until, 'timestamptz')}`,
     before === undefined ? [] : `event < ${param(before, 'bigint')}`,
@@ -96,15 +120,34 @@ export function listEvents(
   return findAll(
     pool,
     EventRow,
-    `select * from (
-       select id as event, kind, state, account, subject, at, data, attempts, retry_at, failure,
-         case when delivered_at is not null then 'delivered'
-           when ${isAliveIn('')} and kind = any ($1) then 'waiting'
-           when attempts > 0 then 'dead' else 'not sent' end as delivery
-       from ferry.events
+    `select e.event, e.kind, e.state, e.account, e.subject, e.at, e.data, e.deliveries,
+       (select s from unnest(array['dead', 'waiting', 'delivered', 'not sent']) with ordinality o (s, n)
+        where s = any (e.states) order by n limit 1) as delivery
+     from (
+       select e.id as event, e.kind, e.state, e.account, e.subject, e.at, e.data, coalesce(d.list, '[]') as deliveries,
+         coalesce(d.states, array[case when e.routed_at is null and ${isAliveIn('e.')} then 'waiting' else 'not sent' end]) as states
+       from ferry.events e left join lateral (
+         select jsonb_agg(jsonb_build_object('receiver', d.receiver, 'delivery', s.state, 'attempts', d.attempts,
+             'retryAt', d.retry_at, 'failure', d.failure) order by d.receiver) as list,
+           array_agg(s.state) as states
+         from ferry.deliveries d cross join lateral (
+           select case when d.delivered_at is not null then 'delivered' when ${isAliveIn('d.')} then 'waiting' else 'dead' end as state
+         ) s where d.event = e.id
+       ) d on true
      ) e
      where ${wanted.length === 0 ? 'true' : wanted.join(' and ')}
      order by event desc limit ${param(limit, 'int')}`,
     params,
   )
+}
+
+/** Returns the message about an event to a receiver, with the event; null if there is none. */
+export async function findDelivery(
+  pool: Pool,
+  event: bigint,
+  receiver: string,
+): Promise<{ readonly event: ListedEvent; readonly message: ListedDelivery } | null> {
+  const [found] = await listEvents(pool, 1, { event })
+  const message = found?.deliveries.find(one => one.receiver === receiver)
+  return found && message ? { event: found, message } : null
 }

@@ -2,17 +2,23 @@ import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { acquireLease, type Lease } from '#src/db/leases.ts'
 import type { NotifySettings } from '#src/model/settings.ts'
+import { succeedsWithin } from '#src/model/within.ts'
 import type { ProxyChoice } from '#src/platform/dispatcher.ts'
 import { type Caller, openCaller } from './caller.ts'
 import { deliverPending } from './deliver.ts'
+import { routeEvents } from './route.ts'
+import type { SummarizeRules } from './rule-events.ts'
 import { type Watched, watch } from './watch.ts'
 
 /*
  * Tells people what happened, from one worker of all: the one that has the lease. It keeps the lease for as long as it
  * lives, so that messages are sent one after another, in their order. Another worker takes over after it.
  *
- *     transactions ──► outbox (ferry.events) ──► deliver ──► FERRY_WEBHOOK_URL
- *     watch ─────────────▲                       heartbeat ─► FERRY_HEARTBEAT_URL
+ *     transactions ──► outbox (ferry.events) ──► route ──► ferry.deliveries ──┬─► receiver
+ *     watch ─────────────▲                                                    └─► receiver
+ *                                                heartbeat ─► FERRY_HEARTBEAT_URL
+ *
+ * Each receiver is sent to by itself: one that is slow or does not answer delays no other.
  */
 
 export type NotifierContext = Watched & {
@@ -20,6 +26,7 @@ export type NotifierContext = Watched & {
   readonly holder: string
   readonly settings: NotifySettings
   readonly proxy: ProxyChoice
+  readonly summarizeRules: SummarizeRules
   /** Aborts what is being sent. Its outcome is then unknown, so it is sent again. */
   readonly signal: AbortSignal
 }
@@ -32,46 +39,90 @@ const ASK_EVERY_MS = 10_000
 const WATCH_EVERY_MS = 20_000
 const BEAT_EVERY_MS = 60_000
 
+/** A look waits this long for receivers. What takes longer goes on while others are sent to. */
+const LOOK_WITHIN_MS = 3_000
+
 /** Tells people of events, and calls the heartbeat, as far as the settings say. */
 export class Notifier implements AsyncDisposable {
   readonly #context: NotifierContext
-  readonly #receiver: Caller | null
-  readonly #monitor: Caller | null
+  readonly #callers = new AsyncDisposableStack()
+  readonly #senders: readonly Sender[]
+  readonly #monitor: Sender | null
   readonly #leader: Leader
   readonly #watching = new Interval(WATCH_EVERY_MS)
   readonly #beating = new Interval(BEAT_EVERY_MS)
 
   constructor(context: NotifierContext) {
-    const { settings, proxy, pool, holder, log } = context
-    const { webhook, heartbeat } = settings
+    const { settings, proxy, pool, holder, log, signal } = context
+    const { heartbeat, publicUrl } = settings
     this.#context = context
-    this.#receiver = webhook && openCaller(webhook.url, 'FERRY_WEBHOOK_URL', settings, proxy)
-    this.#monitor = heartbeat && openCaller(heartbeat, 'FERRY_HEARTBEAT_URL', settings, proxy)
+    this.#senders = settings.receivers.map(receiver => {
+      const caller = this.#callers.use(openCaller(receiver.url, receiver.urlSetting, settings, proxy))
+      return new Sender(() => deliverPending({ pool, log, receiver, caller, publicUrl }, signal))
+    })
+    const monitor =
+      heartbeat && this.#callers.use(openCaller(heartbeat, 'FERRY_HEARTBEAT_URL', settings, proxy))
+    this.#monitor = monitor && new Sender(() => this.#callMonitor(monitor))
     this.#leader = new Leader(pool, holder, log)
   }
 
   /** Does what is due, if this worker has the lease; returns in how many milliseconds it is worth looking again. */
   async look(): Promise<number> {
     if (!(await this.#leader.leads())) return Number.POSITIVE_INFINITY
-    const { pool, log, settings, signal } = this.#context
-    const { webhook, kinds } = settings
-    if (this.#receiver && this.#watching.isDue()) await watch(this.#context)
-    if (this.#monitor && this.#beating.isDue()) await this.#beat(this.#monitor)
-    if (!this.#receiver || !webhook) return Number.POSITIVE_INFINITY
-    return deliverPending({ pool, log, webhook, caller: this.#receiver, kinds }, signal)
+    const { pool, settings, summarizeRules } = this.#context
+    const { receivers, timezone } = settings
+    let nextMs = Number.POSITIVE_INFINITY
+    if (receivers.length > 0) {
+      if (this.#watching.isDue()) await watch(this.#context)
+      if (await routeEvents({ pool, receivers, timezone, summarizeRules })) nextMs = 0
+    }
+    const beat = this.#beating.isDue() ? this.#monitor : null
+    const ended = [...this.#senders, ...(beat ? [beat] : [])].map(async sender => {
+      nextMs = Math.min(nextMs, await sender.send())
+    })
+    const all = Promise.all(ended)
+    if (!(await succeedsWithin(LOOK_WITHIN_MS, Promise.allSettled([all])))) return 0
+    await all
+    return nextMs
   }
 
+  /** Resolves once nothing is being sent: the signal of the context has to be aborted. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#senders, ...(this.#monitor ? [this.#monitor] : [])].map(one => one.settled()))
     await this.#leader.release()
-    await this.#receiver?.[Symbol.asyncDispose]()
-    await this.#monitor?.[Symbol.asyncDispose]()
+    await this.#callers.disposeAsync()
   }
 
-  async #beat(monitor: Caller): Promise<void> {
+  async #callMonitor(monitor: Caller): Promise<number> {
     const { pool, log, accounts, ask, signal } = this.#context
-    if (!(await ask.areAllFresh(pool, accounts))) return
-    const result = await monitor.call(null, signal)
-    if (!result.ok && !signal.aborted) log.warn(`The heartbeat was not accepted: ${result.why}.`)
+    if (await ask.areAllFresh(pool, accounts)) {
+      const result = await monitor.call(null, signal)
+      if (!result.ok && !signal.aborted) log.warn(`The heartbeat was not accepted: ${result.why}.`)
+    }
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+/** Sends to one address, one time after another: never twice at once. */
+class Sender {
+  readonly #work: () => Promise<number>
+  #underWay: Promise<number> | null = null
+
+  constructor(work: () => Promise<number>) {
+    this.#work = work
+  }
+
+  /** Begins, unless it is under way, and returns in how many milliseconds it is worth sending again. */
+  send(): Promise<number> {
+    this.#underWay ??= this.#work().finally(() => {
+      this.#underWay = null
+    })
+    return this.#underWay
+  }
+
+  /** Resolves once nothing is under way, however that ends. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([this.#underWay])
   }
 }
 

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { snapshotInventory } from '#jobs/snapshot-inventory.ts'
 import { readClock } from '#src/db/clock.ts'
+import { summarizeRules } from '#src/inventory/history/rule-events.ts'
 import { listWithoutSnapshot } from '#src/inventory/history/snapshots.ts'
 import { listFailing } from '#src/inventory/runs/failing-runs.ts'
 import type { NotifierContext } from '#src/notify/notifier.ts'
@@ -45,7 +46,7 @@ const LOOK_EVERY_MS = 5_000
 export async function openNotifications(context: NotificationContext): Promise<AsyncDisposable> {
   const { pool, log, holder, config, nightlyCron: cron, timezone } = context
   const { notify: settings, proxy } = config
-  if (settings.webhook === null && settings.heartbeat === null) return new AsyncDisposableStack()
+  if (settings.receivers.length === 0 && settings.heartbeat === null) return new AsyncDisposableStack()
   const { Notifier } = await import('#src/notify/notifier.ts')
   const stopping = new AbortController()
   const notifier = new Notifier({
@@ -56,6 +57,7 @@ export async function openNotifications(context: NotificationContext): Promise<A
     proxy,
     accounts: [...context.accounts.keys()],
     ask: questionsOf({ cron, timezone }),
+    summarizeRules,
     signal: stopping.signal,
   })
   const loop = new Loop('notifier', LOOK_EVERY_MS, () => notifier.look(), log)

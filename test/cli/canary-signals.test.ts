@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
-import { openReceiver, type Receiver } from '#test/notify/receiver.ts'
+import { openReceiver, type Receiver, SECRET } from '#test/notify/receiver.ts'
 import { fileHolding } from '#test/support/settings.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 import { openCli } from './open-cli.ts'
@@ -39,6 +39,7 @@ test('neither a key nor a recipient is in a message, a call of the heartbeat, or
 }, async () => {
   await using cli = await openCli({ appKey: KEY, rules: 3, servers: 3 }, { FERRY_IMPORT_LIMIT: '50/1s' })
   await using webhook = await openReceiver()
+  await using names = await openReceiver()
   await using heartbeat = await openReceiver()
   const path = fileHolding(
     ['recipient', ...[1, 2, 3].map(n => `${PERSON}${n}@example.com`), `${PERSON} is nobody`].join('\n'),
@@ -51,12 +52,24 @@ test('neither a key nor a recipient is in a message, a call of the heartbeat, or
     )
 
   await cli.ferryRun('sync all')
+  await cli.query(`insert into ferry.receivers (name, after_event) values ('webhook', 0), ('names', 0)`)
+  const [rule] = cli.sandbox.state.rules.ids()
+  cli.sandbox.state.changeRule(rule!, { enabled: false, name: 'switched off', updater_name: 'Eve' })
+  await cli.ferryRun('sync all')
   refuse('InvalidParameter')
   await cli.ferryRun(importing)
   refuse('NoLicense')
   expect((await cli.ferryRun(`${importing} --update`)).code).not.toBe(0)
   await using worker = cli.ferryStart('worker --json', {
     FERRY_WEBHOOK_URL: webhook.url,
+    FERRY_RECEIVERS_FILE: fileHolding(
+      JSON.stringify({
+        receivers: [
+          { name: 'names', url: names.url, events: ['all', 'rule.*'], details: true, secretEnv: 'SIGNS' },
+        ],
+      }),
+    ),
+    SIGNS: SECRET,
     FERRY_HEARTBEAT_URL: heartbeat.url,
     FERRY_HTTP_PORT: '0',
     FERRY_CONSOLE: 'on',
@@ -74,16 +87,22 @@ test('neither a key nor a recipient is in a message, a call of the heartbeat, or
   const { stdout, stderr } = await worker.ended
 
   expect(everythingSent(webhook)).toContain('import.completed')
+  expect(everythingSent(webhook)).not.toContain('rule.')
+  expect(names.messages().map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['import.completed', 'rule.disabled']),
+  )
+  expect(everythingSent(names)).toContain('switched off by Eve')
   expect(served.get('/metrics')).toContain('ferry_imports')
   expect([...served.keys()].filter(path => path.startsWith('/imports/')).length).toBeGreaterThan(1)
   const places = {
     webhook: everythingSent(webhook),
+    names: everythingSent(names),
     heartbeat: everythingSent(heartbeat),
     stdout,
     stderr,
     ...Object.fromEntries(served),
   }
-  for (const secret of [CANARY, PERSON, READ_TOKEN]) {
+  for (const secret of [CANARY, PERSON, READ_TOKEN, SECRET.slice(6)]) {
     expect(
       Object.keys(places).filter(place => places[place as keyof typeof places].includes(secret)),
       secret,

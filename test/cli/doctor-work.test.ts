@@ -240,10 +240,13 @@ test('messages that a receiver did not accept are named, also where doctor knows
   await using cli = await openCli()
   expect((await examine(cli, 'notifications')).lines).toEqual([])
   await cli.query(
-    `insert into ferry.events (kind, state, account, subject, data, attempts, http_status, failure)
-     values ('import.paused', 'raised', 'default', '1', '{}', 3, 500, 'HTTP 500')`,
+    `with event as (
+       insert into ferry.events (kind, state, account, subject, data) values ('import.paused', 'raised', 'default', '1', '{}') returning *
+     )
+     insert into ferry.deliveries (event, receiver, kind, account, subject, data, at, attempts, http_status, failure)
+     select id, 'chat', kind, account, subject, data, at, 3, 500, 'HTTP 500' from event`,
   )
   const { lines } = await examine(cli, 'notifications')
-  expect(lines).toMatchObject([{ status: 'warn', found: '1 message waits to be sent again' }])
+  expect(lines).toMatchObject([{ status: 'warn', found: '1 message to chat waits to be sent again' }])
   expect(commandsIn(lines[0]?.whatToDo)).toContain('ferry notify list --undelivered')
 })

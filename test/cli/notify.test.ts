@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { openReceiver, SECRET, status } from '#test/notify/receiver.ts'
+import { fileHolding } from '#test/support/settings.ts'
 import { openTunnelProxy } from '#test/support/tunnel-proxy.ts'
-import { openCli } from './open-cli.ts'
+import { type Cli, openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
 test('notify test sends a signed message and says what the receiver answered', async () => {
@@ -25,12 +26,50 @@ test('notify test sends a signed message and says what the receiver answered', a
   const json = await cli.ferryRun('notify test --json', { ...env, FERRY_WEBHOOK_FORMAT: 'slack' })
   expect(JSON.parse(json.stdout)).toEqual({
     id: expect.stringMatching(/^msg_/),
+    receiver: 'webhook',
     delivered: false,
     httpStatus: 500,
     format: 'slack',
     signed: false,
     failure: 'it answered HTTP 500',
   })
+})
+
+/** Messages about events: event, receiver, attempts and failure. One without a failure that was tried is delivered. */
+function addDeliveries(cli: Cli, values: string) {
+  return cli.query(
+    `insert into ferry.deliveries (event, receiver, kind, account, subject, data, at, attempts, failure, delivered_at)
+     select v.event, v.receiver, kind, account, subject, data, at, v.attempts, v.failure,
+       case when v.attempts > 0 and v.failure is null then now() end
+     from (values ${values}) v (event, receiver, attempts, failure) join ferry.events e on e.id = v.event`,
+  )
+}
+
+test('notify test tries each receiver, or the one that is named', async () => {
+  await using cli = await openCli({ rules: 0, servers: 0 })
+  await using receiver = await openReceiver()
+  const file = fileHolding(
+    JSON.stringify({
+      receivers: [
+        { name: 'ops', url: receiver.url, secretEnv: 'OPS_SECRET' },
+        { name: 'dead', url: 'http://127.0.0.1:9/canary' },
+      ],
+    }),
+  )
+  const env = { FERRY_RECEIVERS_FILE: file, OPS_SECRET: SECRET }
+  const both = await cli.ferryRun('notify test --json', env)
+  expect(both.code).toBe(1)
+  expect(jsonLines(both)).toMatchObject([
+    { receiver: 'ops', delivered: true, signed: true },
+    { receiver: 'dead', delivered: false, signed: false },
+  ])
+  expect(await cli.ferryRun('notify test ops', env)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('ops: '),
+  })
+  const unknown = await cli.ferryRun('notify test opps', env)
+  expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean ops?') })
+  expect(both.stdout + both.stderr).not.toContain('canary')
 })
 
 test('notify test without a receiver is wrong usage; without a secret it says that nothing was signed', async () => {
@@ -85,42 +124,54 @@ test('notify list shows what was told, what waits and what no receiver accepted 
   await using cli = await openCli({ rules: 0, servers: 0 })
   expect((await cli.ferryRun('notify list')).stdout).toContain('No events.')
   await cli.query(
-    `insert into ferry.events (kind, state, account, subject, data, attempts, at, delivered_at, failure) values
-       ('import.paused', 'raised', 'default', '1', '{}', 1, clock_timestamp(), clock_timestamp(), null),
-       ('import.paused', 'resolved', 'default', '1', '{}', 2, clock_timestamp(), null, 'it answered HTTP 500'),
-       ('import.paused', 'raised', 'default', '2', '{}', 9, clock_timestamp() - interval '25 h', null, 'no'),
-       ('import.paused', 'raised', 'default', '3', '{}', 0, clock_timestamp() - interval '25 h', null, null)`,
+    `insert into ferry.events (kind, state, account, subject, data, at, routed_at) values
+       ('import.paused', 'raised', 'default', '1', '{}', now(), now()), ('import.paused', 'resolved', 'default', '1', '{}', now(), now()),
+       ('import.paused', 'raised', 'default', '2', '{}', now() - interval '25 h', now()), ('import.paused', 'raised', 'default', '3', '{}', now(), now())`,
+  )
+  await addDeliveries(
+    cli,
+    "(1, 'webhook', 1, null), (1, 'chat', 3, 'no'), (2, 'webhook', 2, 'it answered HTTP 500'), (3, 'webhook', 9, 'no')",
   )
   const rows = async (args: string) =>
     (await cli.ferryRun(`notify list --json ${args}`.trim())).stdout
       .trim()
       .split('\n')
       .map(line => JSON.parse(line))
-  expect((await rows('')).map(row => row.delivery)).toEqual(['not sent', 'dead', 'waiting', 'delivered'])
+  expect((await rows('')).map(row => row.delivery)).toEqual(['not sent', 'dead', 'waiting', 'waiting'])
   expect(await rows('--undelivered --limit 1')).toMatchObject([
-    { event: '3', kind: 'import.paused', subject: '2', delivery: 'dead', attempts: 9, failure: 'no' },
+    {
+      event: '3',
+      kind: 'import.paused',
+      subject: '2',
+      delivery: 'dead',
+      deliveries: [{ receiver: 'webhook', delivery: 'dead', attempts: 9, failure: 'no' }],
+    },
   ])
-  expect((await cli.ferryRun('notify list --undelivered')).stdout).toMatch(/import\.paused.*dead.*no/)
+  expect((await cli.ferryRun('notify list --undelivered')).stdout).toMatch(
+    /import\.paused.*webhook: dead.*no/,
+  )
+  expect((await cli.ferryRun('notify list')).stdout).toContain('chat: waiting, webhook: delivered')
 
   const doctor = await cli.ferryRun('doctor --json', { FERRY_WEBHOOK_URL: 'http://127.0.0.1:9/' })
   const finding = doctor.stdout.split('\n').find(line => line.includes('"notifications"')) ?? '{}'
   expect(JSON.parse(finding)).toMatchObject({
     status: 'warn',
-    found: '1 message was not accepted within a day; 1 message waits to be sent again',
+    found: '1 message to webhook was not accepted within a day; 1 message to webhook waits to be sent again',
   })
 })
 
-test('a message of a kind that FERRY_NOTIFY leaves out waits for nobody; others wait behind one that is sent again', async () => {
+test('what no receiver wants waits for nobody; others wait behind one that is sent again', async () => {
   await using cli = await openCli({ rules: 0, servers: 0 })
   await cli.query(
-    `insert into ferry.events (kind, state, account, subject, data, attempts, failure) values
-       ('import.paused', 'raised', 'default', '1', '{}', 1, 'no'), ('import.paused', 'resolved', 'default', '1', '{}', 0, null),
-       ('drift.found', 'raised', 'default', 'alert-rules', '{}', 0, null)`,
+    `insert into ferry.events (kind, state, account, subject, data, routed_at) values
+       ('import.paused', 'raised', 'default', '1', '{}', now()), ('import.paused', 'resolved', 'default', '1', '{}', now()),
+       ('drift.found', 'raised', 'default', 'alert-rules', '{}', now())`,
   )
+  await addDeliveries(cli, "(1, 'webhook', 1, 'no'), (2, 'webhook', 0, null)")
   const env = { FERRY_WEBHOOK_URL: 'http://127.0.0.1:9/', FERRY_NOTIFY: 'import.paused' }
   const listed = jsonLines(await cli.ferryRun('notify list --json', env))
   expect(listed.map(row => row.delivery)).toEqual(['not sent', 'waiting', 'waiting'])
   expect(jsonLines(await cli.ferryRun('doctor --json', env))).toContainEqual(
-    expect.objectContaining({ found: '1 message waits to be sent again, and 1 more behind' }),
+    expect.objectContaining({ found: '1 message to webhook waits to be sent again, and 1 more behind' }),
   )
 })

@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { EVENT_KINDS } from '#src/model/event.ts'
-import { Secret } from '#src/model/secret.ts'
+import { readConfig } from '#src/config.ts'
 import type { CallResult } from '#src/notify/caller.ts'
 import { deliverPending } from '#src/notify/deliver.ts'
+import { routeEvents } from '#src/notify/route.ts'
 import { openTestStore } from '#test/support/store.ts'
 
 const EVENTS = 200_000
@@ -14,14 +14,20 @@ test('a look reads what waits and what is due, however many events there are', a
   const { pool } = store
   // Delivered, dead, and in the end those that the receiver refused a minute ago.
   await pool.query(
-    `insert into ferry.events (kind, state, account, subject, data, at, delivered_at, attempts, http_status, retry_at)
-     select 'import.paused', 'raised', 'default', n::text, '{"import":"1"}', now() - ($1 - n) * interval '1 s' - (n <= $1 - $2)::int * interval '1 day',
-       case when n <= $1 - $2 and n % 4 > 0 then now() end,
-       (n > $1 - $2)::int, case when n > $1 - $2 then 400 end, case when n > $1 - $2 then now() + interval '4 min' end
-     from generate_series(1, $1::int) n`,
+    `with written as (
+       insert into ferry.events (kind, state, account, subject, data, at, routed_at)
+       select 'import.paused', 'raised', 'default', n::text, '{"import":"1"}',
+         now() - ($1 - n) * interval '1 s' - (n <= $1 - $2)::int * interval '1 day', now()
+       from generate_series(1, $1::int) n returning *
+     )
+     insert into ferry.deliveries (event, receiver, kind, account, subject, data, at, delivered_at, attempts, http_status, retry_at)
+     select id, 'webhook', kind, account, subject, data, at, case when id <= $1 - $2 and id % 4 > 0 then now() end,
+       (id > $1 - $2)::int, case when id > $1 - $2 then 400 end, case when id > $1 - $2 then now() + interval '4 min' end
+     from written`,
     [EVENTS, REFUSED],
   )
-  await pool.query('vacuum analyze ferry.events')
+  await pool.query('vacuum analyze ferry.events, ferry.deliveries')
+  await pool.query(`insert into ferry.receivers (name, after_event) values ('webhook', 0)`)
   await pool.query(
     `insert into ferry.events (kind, state, account, subject, data) values ('import.paused', 'raised', 'default', 'new', '{"import":"new"}')`,
   )
@@ -32,17 +38,24 @@ test('a look reads what waits and what is due, however many events there are', a
   const rowsRead = async () => {
     await generic.query('select pg_stat_force_next_flush()')
     const { rows } = await pool.query<{ n: number }>(
-      `select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where schemaname = 'ferry' and relname = 'events'`,
+      `select sum(seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where schemaname = 'ferry' and relname in ('events', 'deliveries')`,
     )
     return rows[0]?.n ?? 0
   }
   const told: string[] = []
-  const look = () =>
-    deliverPending(
+  const [receiver] = readConfig({ FERRY_WEBHOOK_URL: 'http://127.0.0.1:1' }).notify.receivers
+  if (!receiver) throw new Error('the receiver is not read')
+  const look = async () => {
+    await routeEvents({
+      pool: generic,
+      receivers: [receiver],
+      timezone: 'UTC',
+      summarizeRules: async () => [],
+    })
+    return deliverPending(
       {
         pool: generic,
         log: pino({ level: 'silent' }),
-        webhook: { url: new Secret('http://127.0.0.1:1'), format: 'standard', key: null } as never,
         caller: {
           async call(posting): Promise<CallResult> {
             told.push(JSON.parse(posting?.body ?? '').data.import)
@@ -50,10 +63,12 @@ test('a look reads what waits and what is due, however many events there are', a
           },
           async [Symbol.asyncDispose]() {},
         },
-        kinds: EVENT_KINDS,
+        receiver,
+        publicUrl: null,
       },
       new AbortController().signal,
     )
+  }
   const before = await rowsRead()
   expect(await look()).toBe(0)
   expect(told).toEqual(['new'])

@@ -22,7 +22,7 @@ test('a receiver that is not well is tried after 5 s, then twice as long each ti
     const { rows } = await harness.ferry.pool.query(
       `select attempts, http_status, failure,
          retry_at between $2::timestamptz + $1 * interval '1 ms' and clock_timestamp() + $1 * interval '1 ms' as is_then
-       from ferry.events`,
+       from ferry.deliveries`,
       [waits.at(-1), before[0]!.now],
     )
     const failure = 'it answered HTTP 500'
@@ -34,7 +34,7 @@ test('a receiver that is not well is tried after 5 s, then twice as long each ti
   await notifier.look()
   expect(
     await harness.query(
-      'select attempts, http_status, failure, retry_at, delivered_at is not null as told from ferry.events',
+      'select attempts, http_status, failure, retry_at, delivered_at is not null as told from ferry.deliveries',
     ),
   ).toEqual([{ attempts: 10, http_status: 200, failure: null, retry_at: null, told: true }])
 })
@@ -95,11 +95,11 @@ test('of several that wait, the next look is when the first of them is due', asy
   await expectWait(notifier, 5_000)
   await harness.raise({ subject: '2' })
   await harness.query(
-    `update ferry.events set retry_at = clock_timestamp() + interval '4 min' where subject = '1'`,
+    `update ferry.deliveries set retry_at = clock_timestamp() + interval '4 min' where subject = '1'`,
   )
   await expectWait(notifier, 5_000)
   await harness.query(
-    `update ferry.events set retry_at = clock_timestamp() + case subject when '1' then interval '1 min' else interval '4 min' end`,
+    `update ferry.deliveries set retry_at = clock_timestamp() + case subject when '1' then interval '1 min' else interval '4 min' end`,
   )
   await expectWait(notifier, 60_000)
 })
@@ -112,7 +112,7 @@ test('more messages than one look takes are all sent, each once, in their order'
      from generate_series(1, 201) n`,
   )
   const notifier = harness.openNotifier()
-  for (let looks = 1; (await notifier.look()) === 0; looks++) expect(looks).toBeLessThan(4)
+  for (let looks = 1; (await notifier.look()) === 0; looks++) expect(looks).toBeLessThan(10)
   const told = harness.receiver.messages().map(({ data }) => Number(data.import))
   expect(told).toEqual(Array.from({ length: 201 }, (_, n) => n + 1))
   expect(await notifier.look()).toBe(Number.POSITIVE_INFINITY)
@@ -133,10 +133,10 @@ test('what a second worker learns of a message that was accepted changes nothing
   await using harness = await openNotifyHarness()
   await harness.raise({})
   await harness.openNotifier().look()
-  const stored = () => harness.query<{ id: string }>('select * from ferry.events')
+  const stored = () => harness.query<{ event: string }>('select * from ferry.deliveries')
   const [before] = await stored()
   const late = { ok: false, httpStatus: 500, why: 'it answered HTTP 500' } as const
-  await recordResult(harness.ferry.pool, before!.id, late, 5_000)
+  await recordResult(harness.ferry.pool, 'webhook', [before!.event], late, 5_000)
   expect(await stored()).toEqual([before])
 })
 

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
-import { countUndelivered } from '#src/notify/list-events.ts'
+import { countUndelivered, undeliveredInWords } from '#src/notify/list-events.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
-test('messages are counted as waiting, behind or dead; behind only those that the receiver wants', async () => {
+test('messages are counted as waiting, behind or dead, for each receiver that is asked about', async () => {
   await using harness = await openNotifyHarness()
   const { pool } = harness.ferry
   const raised = async (account: string, set: string) => {
     for (const kind of ['import.paused', 'import.undecided'] as const) await harness.raise({ kind, account })
-    await harness.query(`update ferry.events set ${set} where account = $1`, [account])
+    await harness.route()
+    await harness.query(`update ferry.deliveries set ${set} where account = $1`, [account])
   }
   await raised('behind', 'attempts = 0')
   await raised('waiting', 'attempts = 1')
@@ -15,6 +16,11 @@ test('messages are counted as waiting, behind or dead; behind only those that th
   await raised('never tried', `at = at - interval '25 h'`)
   await raised('forgotten', `attempts = 1, at = at - interval '8 days'`)
   await raised('delivered', 'attempts = 2, delivered_at = clock_timestamp()')
-  expect(await countUndelivered(pool)).toEqual({ waiting: 2, behind: 2, dead: 2 })
-  expect(await countUndelivered(pool, ['import.paused'])).toEqual({ waiting: 2, behind: 1, dead: 2 })
+  await raised('of the next digest', `at = at + interval '5 h'`)
+  const ofWebhook = { receiver: 'webhook', waiting: 2, behind: 2, dead: 4 }
+  expect(await countUndelivered(pool, ['webhook', 'another'])).toEqual([ofWebhook])
+  expect(await countUndelivered(pool, ['another'])).toEqual([])
+  expect(undeliveredInWords([ofWebhook, { ...ofWebhook, receiver: 'chat', dead: 1, waiting: 0 }])).toBe(
+    '4 messages to webhook were not accepted within a day; 2 messages to webhook wait to be sent again, and 2 more behind; 1 message to chat was not accepted within a day',
+  )
 })

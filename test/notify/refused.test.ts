@@ -1,7 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { EVENT_KINDS } from '#src/model/event.ts'
-import { Secret } from '#src/model/secret.ts'
+import { readConfig } from '#src/config.ts'
 import { type Delivery, deliverPending } from '#src/notify/deliver.ts'
 import { openNotifyHarness } from './notify-harness.ts'
 
@@ -12,16 +11,18 @@ import { openNotifyHarness } from './notify-harness.ts'
 async function setup(onCall: (about: unknown) => Promise<unknown> = async () => {}) {
   const harness = await openNotifyHarness()
   for (const subject of ['1', '2', '3']) await harness.raise({ subject }, { import: subject })
+  await harness.route()
   await harness.query(
-    `update ferry.events set attempts = 3, http_status = 422, failure = 'it answered HTTP 422',
+    `update ferry.deliveries set attempts = 3, http_status = 422, failure = 'it answered HTTP 422',
        retry_at = clock_timestamp() - subject::int * interval '1 min'`,
   )
   let clockMs = 0
   const told: unknown[] = []
+  const [receiver] = readConfig({ FERRY_WEBHOOK_URL: 'http://127.0.0.1:1' }).notify.receivers
+  if (!receiver) throw new Error('the receiver is not read')
   const delivery: Delivery = {
     pool: harness.ferry.pool,
     log: pino({ level: 'silent' }),
-    webhook: { url: new Secret('http://127.0.0.1:1'), format: 'standard', key: null },
     caller: {
       async call(posting) {
         const { data } = JSON.parse(posting?.body ?? '')
@@ -32,12 +33,16 @@ async function setup(onCall: (about: unknown) => Promise<unknown> = async () => 
       },
       async [Symbol.asyncDispose]() {},
     },
-    kinds: EVENT_KINDS,
+    receiver,
+    publicUrl: null,
     nowMs: () => clockMs,
   }
   return Object.assign(harness, {
     told,
-    look: () => deliverPending(delivery, new AbortController().signal),
+    async look() {
+      await harness.route()
+      return deliverPending(delivery, new AbortController().signal)
+    },
   })
 }
 

@@ -13,8 +13,10 @@ test("a message says when it is sent by the database's clock, also one that wait
     FERRY_WEBHOOK_URL: harness.receiver.url,
     FERRY_WEBHOOK_SECRET: SECRET,
   })
-  if (notify.webhook === null) throw new Error('the receiver is not read')
-  await using caller = openCaller(notify.webhook.url, 'FERRY_WEBHOOK_URL', notify, proxy)
+  const [receiver] = notify.receivers
+  if (!receiver) throw new Error('the receiver is not read')
+  await harness.route()
+  await using caller = openCaller(receiver.url, receiver.urlSetting, notify, proxy)
   let clockMs = 5_000_000
   harness.receiver.answer = response => {
     clockMs += 40_000
@@ -28,9 +30,8 @@ test("a message says when it is sent by the database's clock, also one that wait
   }
   const before = await seconds()
   const { pool } = harness.ferry
-  const { webhook, kinds } = notify
   await deliverPending(
-    { pool, log: pino({ level: 'silent' }), webhook, caller, kinds, nowMs: () => clockMs },
+    { pool, log: pino({ level: 'silent' }), receiver, caller, publicUrl: null, nowMs: () => clockMs },
     new AbortController().signal,
   )
   const sentAt = harness.receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { createProgram } from '#src/cli/program.ts'
 import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
-import { sentenceOf } from '#src/notify/message.ts'
+import { sentenceOf } from '#src/notify/sentences.ts'
 import { findReport } from '#src/reports/catalogue.ts'
 
 const DATA = {

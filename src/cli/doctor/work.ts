@@ -142,15 +142,16 @@ const NO_TABLES: Finding = {
 }
 
 /**
- * Looks for messages that no receiver accepted. Null if there are none and no receiver is set here: the workers may have one.
+ * Looks for messages that a receiver did not accept. Null if there are none and no receiver is set here: the workers may have
+ * some.
  */
 export async function checkNotifications({
   pool,
   config,
 }: Pick<Ferry, 'pool' | 'config'>): Promise<Finding | null> {
-  const { webhook, kinds } = config.notify
-  // A message that was never tried counts only if a receiver is set.
-  const found = undeliveredInWords(await countUndelivered(pool, webhook === null ? [] : kinds))
+  const { receivers } = config.notify
+  const names = receivers.map(({ name }) => name)
+  const found = undeliveredInWords(await countUndelivered(pool, names.length === 0 ? null : names))
   const check = 'notifications'
   if (found !== null) {
     return {
@@ -160,13 +161,15 @@ export async function checkNotifications({
       whatToDo: '`ferry notify list --undelivered` shows why; `ferry notify test` tries the receiver.',
     }
   }
-  if (webhook === null) return null
-  if (webhook.format === 'standard' && webhook.key === null) {
+  if (names.length === 0) return null
+  const unsigned = receivers.filter(({ format, key }) => format === 'standard' && key === null)
+  if (unsigned.length > 0) {
     return {
       check,
       status: 'warn',
-      found: 'messages are sent, but not signed',
-      whatToDo: 'Set FERRY_WEBHOOK_SECRET, so that the receiver can verify that they come from Ferry.',
+      found: `messages are sent, but not signed: ${unsigned.map(({ name }) => name).join(', ')}`,
+      whatToDo:
+        'Set FERRY_WEBHOOK_SECRET, or secretEnv in FERRY_RECEIVERS_FILE, so that the receiver can verify that they come from Ferry.',
     }
   }
   return { check, status: 'ok', found: 'every message was accepted' }

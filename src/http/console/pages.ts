@@ -4,7 +4,7 @@ import { audit } from './pages/audit.ts'
 import { calls } from './pages/calls.ts'
 import { changes } from './pages/changes.ts'
 import { compare } from './pages/compare.ts'
-import { events } from './pages/events.ts'
+import { events, SEND_AGAIN } from './pages/events.ts'
 import { firing } from './pages/firing.ts'
 import { firingLoad } from './pages/firing-load.ts'
 import { firingNoisy } from './pages/firing-noisy.ts'
@@ -39,7 +39,12 @@ export const PAGES: readonly Page[] = [
 ]
 
 /** Every decision that the console can carry out. */
-export const ACTIONS: readonly Action[] = [...IMPORT_ACTIONS, ...SCHEDULE_ACTIONS, ...HOLD_ACTIONS]
+export const ACTIONS: readonly Action[] = [
+  ...IMPORT_ACTIONS,
+  ...SCHEDULE_ACTIONS,
+  ...HOLD_ACTIONS,
+  SEND_AGAIN,
+]
 
 /** Every question that takes a form. */
 export const LOOKUPS: readonly Lookup[] = [recipientLookup]

@@ -24,7 +24,7 @@ export type ConsoleTarget = {
   /** In which times are shown until the reader's browser says otherwise. */
   readonly timezone: string
   /** Who is told of which events. */
-  readonly notify: Pick<NotifySettings, 'webhook' | 'kinds'>
+  readonly notify: Pick<NotifySettings, 'receivers'>
   readonly approvals: Approvals
   readiness(): Promise<Readiness>
   /** Gives back what pages took of the memory, once no more are asked for. */

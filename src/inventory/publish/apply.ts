@@ -1,5 +1,6 @@
 import { recordActs } from '#src/db/audit.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
+import { tellOfRules } from '#src/inventory/history/rule-events.ts'
 import { tellOfChangedTools } from '#src/inventory/history/tool-changes.ts'
 import { endHold, fenceWithHold, holdRemovals, narrowRejection } from '#src/inventory/holds/holds.ts'
 import { messageOn, notStored } from '#src/inventory/messages.ts'
@@ -73,6 +74,10 @@ export function applyChanges<Row>(
 
     const { seen, added, changed, fired } = found
     if (source.resource === 'mcp-servers' && changed > 0) await tellOfChangedTools(client, step)
+    const firstRead = added > 0 ? await countFirstRead(client, source.table, step) : 0
+    if (source.resource === 'alert-rules' && added - firstRead + changed + removed.length > 0) {
+      await tellOfRules(client, step)
+    }
     const sentences = [messageOn(removals, run.id), notStored(quarantined.size, stored)]
     return {
       ...note,
@@ -88,7 +93,7 @@ export function applyChanges<Row>(
       quarantined: quarantined.size,
       fired,
       recovered: found.recovered,
-      firstRead: added > 0 ? await countFirstRead(client, source.table, step) : 0,
+      firstRead,
     }
   })
 }

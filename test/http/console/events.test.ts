@@ -1,16 +1,24 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
 import { openCaller } from '#src/notify/caller.ts'
-import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
+import { BOTH_TOKENS, OPERATE_TOKEN, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 import { HOSTILE, hrefsOf } from './page-text.ts'
 
-const ADD = `insert into ferry.events (kind, state, account, subject, data, attempts, at, delivered_at, failure, retry_at)
-  values ($1, $2, $3, 's', $4, $5, clock_timestamp() - $6::interval, case when $7 then clock_timestamp() end, $8, clock_timestamp())`
+/** With a message to the receiver `webhook`, if it was ever tried. */
+const ADD = `with event as (
+    insert into ferry.events (kind, state, account, subject, data, at)
+    values ($1, $2, $3, 's', $4, clock_timestamp() - $6::interval) returning *
+  )
+  insert into ferry.deliveries (event, receiver, kind, account, subject, data, at, attempts, delivered_at, failure, retry_at)
+  select id, 'webhook', kind, account, subject, data, at, $5::int, case when $7 then clock_timestamp() end, $8, clock_timestamp()
+  from event where $5::int > 0`
+
+const WEBHOOK = { notify: readConfig({ FERRY_WEBHOOK_URL: 'http://127.0.0.1:1/' }).notify }
 
 const PAUSED = JSON.stringify({ import: '7', code: 'NoLicense' })
 
 test('each event is told in a sentence, with what became of its message, and why one is dead', async () => {
-  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS, config: WEBHOOK })
   const add = (...params: unknown[]) => harness.query(ADD, params)
   await add('import.paused', 'raised', 'default', PAUSED, 0, '25 h', false, null)
   await add('import.paused', 'raised', 'default', PAUSED, 9, '25 h', false, 'it answered HTTP 500')
@@ -21,7 +29,9 @@ test('each event is told in a sentence, with what became of its message, and why
   expect(all).toContain('Import 7 is paused (NoLicense). <code>ferry imports show 7</code> says why')
   expect(all).toContain('Import 7 is no longer paused.')
   expect(hrefsOf(all, '/imports/7')).toHaveLength(4)
-  expect(all).toContain('1 message was not accepted within a day; 1 message waits to be sent again')
+  expect(all).toContain(
+    '1 message to webhook was not accepted within a day; 1 message to webhook waits to be sent again',
+  )
   const states = (text: string) =>
     [...text.matchAll(/badge \w+">(delivered|waiting|dead|not sent)</g)].map(match => match[1])
   expect(states(all)).toEqual(['delivered', 'waiting', 'dead', 'not sent'])
@@ -42,9 +52,7 @@ test('an event leads to the run, the holds, the snapshots or the tools that it i
   await add('night.missed', { night: '2026-11-20' })
   await add('mcp.tools.changed', { inventory: 'mcp-servers', run: '42', servers: 1, serverIds: ['x'] })
   const { text } = await harness.page('/ledger/events')
-  for (const path of ['/ledger/runs/41', '/ledger/runs/42', '/mcp/changes']) {
-    expect(hrefsOf(text, path)).toEqual([path])
-  }
+  expect(hrefsOf(text, '/mcp/changes')).toEqual(['/mcp/changes'])
   for (const path of ['/ledger/holds', '/ledger/snapshots']) expect(hrefsOf(text, path)).toHaveLength(2)
 })
 
@@ -52,7 +60,7 @@ test('the failure that is shown has nothing of the address that may be secret', 
   await using harness = await openConsoleHarness()
   const url = 'http://127.0.0.1:1/services/T0/hush?token=hush'
   const { notify, proxy } = readConfig({ FERRY_WEBHOOK_URL: url })
-  await using caller = openCaller(notify.webhook!.url, 'FERRY_WEBHOOK_URL', notify, proxy)
+  await using caller = openCaller(notify.receivers[0]!.url, 'FERRY_WEBHOOK_URL', notify, proxy)
   const result = await caller.call(null, new AbortController().signal)
   expect(result).toMatchObject({ ok: false, why: expect.stringContaining('refused') })
   await harness.query(ADD, [
@@ -95,22 +103,73 @@ test('events are shown page by page, wrong addresses are named, and hostile text
   expect(text).not.toMatch(/<script>|<img src=x/)
 })
 
-test('without a webhook an event says that nobody was told; with one its message waits, if it is wanted', async () => {
-  const tell = async (settings: Record<string, string>) => {
+test('without a receiver an event says that nobody was told; with one it waits until it is decided who is told', async () => {
+  const tell = async (settings: Record<string, string>, isRouted = false) => {
     const { notify } = readConfig(settings)
     await using harness = await openConsoleHarness({ config: { notify } })
     await harness.query(ADD, ['import.paused', 'raised', 'default', PAUSED, 0, '1 h', false, null])
+    if (isRouted) await harness.query('update ferry.events set routed_at = now()')
     return (await harness.page('/ledger/events')).text
   }
   const alone = await tell({})
-  expect(alone).toContain('not sent: no webhook is set</span>')
-  expect(alone).toContain('No webhook is set, so Ferry sends no notifications')
+  expect(alone).toContain('not sent: no receiver is set</span>')
+  expect(alone).toContain('No receiver is set, so Ferry sends no notifications')
   expect(alone).not.toContain('>waiting</span>')
   const FERRY_WEBHOOK_URL = 'http://127.0.0.1:1/'
   const told = await tell({ FERRY_WEBHOOK_URL })
   expect(told).toContain('>waiting</span>')
   expect(told).not.toMatch(/nobody/)
-  const unwanted = await tell({ FERRY_WEBHOOK_URL, FERRY_NOTIFY: 'inventory.late' })
+  const unwanted = await tell({ FERRY_WEBHOOK_URL }, true)
   expect(unwanted).toContain('>not sent</span>')
   expect(unwanted).not.toContain('>waiting</span>')
+})
+
+test('a message that is dead or was lost is sent again by a decision, which the audit has; one that waits is not', async () => {
+  await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS, config: WEBHOOK })
+  await harness.query(ADD, [
+    'import.paused',
+    'raised',
+    'default',
+    PAUSED,
+    9,
+    '25 h',
+    false,
+    'it answered HTTP 500',
+  ])
+  await harness.query(ADD, [
+    'import.paused',
+    'resolved',
+    'default',
+    PAUSED,
+    1,
+    '1 min',
+    false,
+    'it answered HTTP 503',
+  ])
+  const path = '/ledger/events/1/webhook/send'
+  const { text } = await harness.page('/ledger/events', OPERATE_TOKEN)
+  expect(hrefsOf(text, '/ledger/events/')).toEqual([path])
+  expect(hrefsOf((await harness.page('/ledger/events', READ_TOKEN)).text, '/ledger/events/')).toEqual([])
+  expect((await harness.page(path, READ_TOKEN)).status).toBe(403)
+  for (const wrong of [
+    '/ledger/events/9/webhook/send',
+    '/ledger/events/x/webhook/send',
+    '/ledger/events/1/other/send',
+  ]) {
+    expect((await harness.page(wrong, OPERATE_TOKEN)).status).toBe(404)
+  }
+  expect((await harness.submit(path, { because: 'the chat was down' }, OPERATE_TOKEN)).status).toBe(303)
+  expect(
+    await harness.query(
+      "select event, attempts, failure, at > now() - interval '1 min' as is_now from ferry.deliveries order by event",
+    ),
+  ).toEqual([
+    { event: '1', attempts: 0, failure: null, is_now: true },
+    { event: '2', attempts: 1, failure: 'it answered HTTP 503', is_now: false },
+  ])
+  expect((await harness.submit(path, {}, OPERATE_TOKEN)).status).toBe(409)
+  expect((await harness.submit('/ledger/events/2/webhook/send', {}, OPERATE_TOKEN)).status).toBe(409)
+  expect(await harness.query('select action, subject_kind, subject_id, because from ferry.audit')).toEqual([
+    { action: 'send', subject_kind: 'event', subject_id: '1', because: 'the chat was down' },
+  ])
 })

@@ -42,5 +42,6 @@ export const audit = listPage({
 const PLACES: Readonly<Record<SubjectKind, (subject: string) => string>> = {
   run: subject => `/ledger/runs/${encodeURIComponent(subject)}`,
   import: subject => `/imports/${encodeURIComponent(subject)}`,
+  event: () => '/ledger/events',
   schedule: () => '/ledger/schedules',
 }

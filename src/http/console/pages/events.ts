@@ -1,16 +1,20 @@
 import { counted } from '#src/model/counted.ts'
 import type { DeliveryState, EventState } from '#src/model/event.ts'
-import { deliveryInWords, eventListOf } from '#src/notify/events-list.ts'
+import { eventListOf, messagesInWords } from '#src/notify/events-list.ts'
 import {
   countUndelivered,
+  findDelivery,
+  type ListedDelivery,
   type ListedEvent,
   type Undelivered,
   undeliveredInWords,
 } from '#src/notify/list-events.ts'
-import { sentenceOf } from '#src/notify/message.ts'
+import { pageOf } from '#src/notify/places.ts'
+import { sendAgain } from '#src/notify/send-again.ts'
+import { sentenceOf } from '#src/notify/sentences.ts'
 import { type Html, html } from '../html.ts'
+import { type Action, NotPossible, type PageRequest } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
-import { runLink } from '../parts/runs.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
 import { badge, foreign, sentence, type Tone, time } from '../parts/values.ts'
 
@@ -21,49 +25,52 @@ export const events = listPage({
   section: 'ledger',
   title: 'Notifications',
   list: ({ target: { notify } }) => eventListOf(notify),
-  async beside({ reader, target: { timezone, notify } }, { isNarrowed }) {
-    const hasWebhook = notify.webhook !== null
+  async beside({ reader, visitor, target: { timezone, notify } }, { isNarrowed }) {
+    const names = notify.receivers.map(({ name }) => name)
+    const canSend = visitor.access === 'operate' ? names : []
     return {
       above: html`${ledgerTabs(PATH)}
-${hasWebhook ? null : NO_WEBHOOK}
-${notice(await countUndelivered(reader, notify.kinds))}`,
+${names.length === 0 ? NO_RECEIVER : null}
+${notice(await countUndelivered(reader, names))}`,
       columns: [
         'at',
         {
           head: 'Event',
           cell: ({ kind, state }) => html`<span>${kind} ${badge(TONES[state], state)}</span>`,
         },
-        { head: 'What', cell: event => html`<span>${sentence(sentenceOf(event))}${placesOf(event)}</span>` },
-        { head: 'Message', cell: event => messageOf(event, timezone, hasWebhook) },
+        {
+          head: 'What',
+          cell: event =>
+            html`<span>${sentence(sentenceOf(event))} <a href="${pageOf(event)}">${placeOf(event)}</a></span>`,
+        },
+        { head: 'Message', cell: event => messagesOf(event, timezone, canSend, names.length > 0) },
       ],
       empty: isNarrowed ? null : NONE_YET,
     }
   },
 })
 
-const NO_WEBHOOK = html`<p class="notice">No webhook is set, so Ferry sends no notifications. Set <code>FERRY_WEBHOOK_URL</code>, then try it with <code>ferry notify test</code>.</p>`
+const NO_RECEIVER = html`<p class="notice">No receiver is set, so Ferry sends no notifications. Set <code>FERRY_WEBHOOK_URL</code> or <code>FERRY_RECEIVERS_FILE</code>, then try it with <code>ferry notify test</code>.</p>`
 
-function notice(undelivered: Undelivered): Html | null {
+function notice(undelivered: readonly Undelivered[]): Html | null {
   const words = undeliveredInWords(undelivered)
   if (words === null) return null
-  return html`<p class="${undelivered.dead > 0 ? 'problem' : 'notice warn'}">In the last week ${words}. <code>ferry notify test</code> tries the receiver. A message that was not accepted within a day is dead: Ferry does not send it again.</p>`
+  const isAnyDead = undelivered.some(({ dead }) => dead > 0)
+  return html`<p class="${isAnyDead ? 'problem' : 'notice warn'}">In the last week ${words}. <code>ferry notify test</code> tries the receiver. A message that was not accepted within a day is dead: Ferry does not send it again by itself.</p>`
 }
 
 const NONE_YET = html`No events yet. <code>FERRY_WEBHOOK_URL</code> sets the receiver, and <code>ferry notify test</code> tries it.`
 
 const TONES: Readonly<Record<EventState, Tone>> = { raised: 'warn', resolved: 'good' }
 
-/** Links to what the event is about. */
-function placesOf({ kind, data: { run, import: imported } }: ListedEvent): readonly Html[] {
-  const places: Html[] = []
-  if (typeof run === 'string' && run !== '') places.push(html` ${runLink(run, `Run ${run}`)}`)
-  if (typeof imported === 'string' && imported !== '') {
-    places.push(html` <a href="/imports/${encodeURIComponent(imported)}">Import ${imported}</a>`)
-  }
-  if (kind === 'mcp.tools.changed') places.push(html` <a href="/mcp/changes">Tools that changed</a>`)
-  if (kind === 'removals.held') places.push(html` <a href="/ledger/holds">Holds</a>`)
-  if (kind === 'night.missed') places.push(html` <a href="/ledger/snapshots">Snapshots</a>`)
-  return places
+/** The words of the link to what the event is about. */
+function placeOf({ kind, data: { run, import: imported, rules } }: ListedEvent): string {
+  if (rules === 1) return 'The rule'
+  if (imported) return `Import ${imported}`
+  if (kind === 'mcp.tools.changed') return 'Tools that changed'
+  if (kind === 'removals.held') return 'Holds'
+  if (kind === 'night.missed') return 'Snapshots'
+  return run && kind !== 'inventory.late' ? `Run ${run}` : 'Now'
 }
 
 const DELIVERY_TONES: Readonly<Record<DeliveryState, Tone>> = {
@@ -73,14 +80,69 @@ const DELIVERY_TONES: Readonly<Record<DeliveryState, Tone>> = {
   'not sent': 'quiet',
 }
 
-function messageOf(event: ListedEvent, timezone: string, hasWebhook: boolean): Html {
-  const { delivery, attempts, failure, retryAt } = event
-  const words = deliveryInWords(event, hasWebhook)
-  const state = badge(words === delivery ? DELIVERY_TONES[delivery] : 'quiet', words)
-  if (attempts === 0) return html`<span>${state}</span>`
+function messagesOf(
+  event: ListedEvent,
+  timezone: string,
+  canSend: readonly string[],
+  hasReceivers: boolean,
+): Html {
+  const { delivery, deliveries } = event
+  if (deliveries.length === 0) {
+    const words = messagesInWords(event, hasReceivers)
+    return html`<span>${badge(words === delivery ? DELIVERY_TONES[delivery] : 'quiet', words)}</span>`
+  }
+  return html`<span>${deliveries.map((one, n) => {
+    const isEnded = one.delivery !== 'waiting' && canSend.includes(one.receiver)
+    const again = isEnded
+      ? html` <a href="${pathOf(event.event, one.receiver)}" aria-label="Send event ${event.event} again to ${one.receiver}">Send again</a>`
+      : null
+    return html`${n === 0 ? null : html`<br>`}<bdi>${one.receiver}</bdi> ${messageOf(one, timezone)}${again}`
+  })}</span>`
+}
+
+function messageOf({ delivery, attempts, failure, retryAt }: ListedDelivery, timezone: string): Html {
+  const state = badge(DELIVERY_TONES[delivery], delivery)
+  if (attempts === 0) return state
   const times = counted(attempts, 'attempt')
-  if (delivery === 'delivered') return html`<span>${state} <small>${times}</small></span>`
-  const isRetried = hasWebhook && delivery === 'waiting' && retryAt !== null
-  const next = isRetried ? html`, again at ${time(retryAt, timezone)}` : null
-  return html`<span>${state} <small>${times}${next}: ${foreign(failure)}</small></span>`
+  if (delivery === 'delivered') return html`${state} <small>${times}</small>`
+  const next = delivery === 'waiting' && retryAt !== null ? html`, again at ${time(retryAt, timezone)}` : null
+  return html`${state} <small>${times}${next}: ${foreign(failure)}</small>`
+}
+
+function pathOf(event: string, receiver: string): string {
+  return `${PATH}/${event}/${encodeURIComponent(receiver)}/send`
+}
+
+/** Sends a message again that a receiver lost, or that is dead. */
+export const SEND_AGAIN: Action = {
+  path: `${PATH}/:event/:receiver/send`,
+  section: 'ledger',
+  backFrom: () => PATH,
+  async confirm(request) {
+    const found = await findNamed(request)
+    if (!found) return null
+    const { event, message } = found
+    const { receiver, delivery } = message
+    const body = html`<p>${sentence(sentenceOf(event))}</p>
+<p>The message to <bdi>${receiver}</bdi> is ${delivery}. It is sent again within seconds, under the same id: a receiver that keeps ids, and has it, leaves it out.</p>`
+    return { title: `Send event ${event.event} again?`, button: 'Send again', back: PATH, body }
+  },
+  async act(request, by) {
+    const found = await findNamed(request)
+    if (!found) return null
+    const { account } = found.event
+    const { receiver } = found.message
+    const key = { event: BigInt(found.event.event), account, receiver }
+    if (!(await sendAgain(request.target.pool, key, by))) {
+      throw new NotPossible('The message waits to be sent anyway. Nothing was done.', PATH)
+    }
+    return PATH
+  },
+}
+
+/** The message that the path names, if its receiver is in the settings of this worker. */
+async function findNamed({ params: { event = '', receiver = '' }, reader, target }: PageRequest) {
+  if (!/^\d{1,18}$/.test(event)) return null
+  if (!target.notify.receivers.some(({ name }) => name === receiver)) return null
+  return findDelivery(reader, BigInt(event), receiver)
 }
