@@ -3,9 +3,8 @@ import type { Call, CallEnd, Operation, Permit } from '#src/model/call.ts'
 import { type Limit, MAX_RETRY_AFTER_MS, PERMIT_SHARE_PERCENT, POLL_SOON_MS } from '#src/model/limit.ts'
 import { momentNow } from '#src/model/moment.ts'
 import { acquirePermits } from './acquire-permits.ts'
-import { gather } from './gather.ts'
 import { type ClosedLimit, findClosedLimit } from './limits.ts'
-import { openPermitQueue } from './permit-queue.ts'
+import { gather, openPermitQueue } from './permit-queue.ts'
 import { retryTransient } from './retry.ts'
 
 export type ThrottleOptions = {

@@ -11,11 +11,10 @@ import type { FindKnown, Listing } from './listing.ts'
 import { OPERATIONS } from './operations.ts'
 import { type PermitUse, post, type Transport } from './post.ts'
 import { readWhole } from './read-body.ts'
-import { jsonBytes, listRequest, type PlatformRequest } from './request.ts'
+import { callEndOf, jsonBytes, listRequest, type PlatformRequest, verdictOn } from './request.ts'
 import { retryListing } from './retry-listing.ts'
 import { ALERT_RULES } from './row-kinds.ts'
 import type { Throttle } from './throttle.ts'
-import { callEndOf, verdictOn } from './verdict.ts'
 
 /**
  * The platform's three operations, for one account. Every request has its own permit.

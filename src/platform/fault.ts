@@ -1,5 +1,4 @@
-import { AnswerTooLarge } from './answer-size.ts'
-
+import { AnswerTooLarge } from './read-body.ts'
 /** A failure below HTTP. The words are Ferry's own: the message of an error could quote the address, and so the key. */
 export type NetworkFault = {
   /** `certificate`: nothing reached the platform. `too-large`: the rest of its answer was not read. */

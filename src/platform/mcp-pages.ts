@@ -1,6 +1,6 @@
-import { MAX_SERVERS, TOO_MUCH } from './answer-size.ts'
 import type { CallContext, PlatformClient } from './client.ts'
 import type { McpPage, McpPageAsk } from './list-page.ts'
+import { MAX_SERVERS, TOO_MUCH } from './read-body.ts'
 import { answerTooLarge, type Refusal } from './refusal.ts'
 
 export type ListPage = PlatformClient['listMcpPage']

@@ -1,7 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import type { AnyRow } from '#src/model/fields.ts'
 import { header, isJson, isSuccessStatus } from './answer.ts'
-import { AnswerTooLarge } from './answer-size.ts'
 import { declaredJson, openDrift, type RawRow } from './declared.ts'
 import {
   BEGINS,
@@ -12,7 +11,7 @@ import {
   type ReadRow,
 } from './listing.ts'
 import type { AnswerHead } from './post.ts'
-import { readWhole } from './read-body.ts'
+import { AnswerTooLarge, readWhole } from './read-body.ts'
 import { NOTHING_ALTERED, parseRow, type RowKind } from './read-rows.ts'
 import { RowScanner } from './row-scanner.ts'
 import { RowTemplate } from './row-template.ts'

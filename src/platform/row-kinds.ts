@@ -1,9 +1,9 @@
 import { ALERT_RULE, type AlertRule } from '#src/model/alert-rule.ts'
 import { type Fields, fieldsOf, type McpTool, type RowOf } from '#src/model/fields.ts'
 import { MCP_SERVER, type McpServer } from '#src/model/mcp-server.ts'
-import { MAX_RULES, MAX_SERVERS, TOO_MUCH } from './answer-size.ts'
 import { AlertRuleWire, isUint64, McpServerWire, McpToolWire } from './contract.ts'
 import type { Declared } from './declared.ts'
+import { MAX_RULES, MAX_SERVERS, TOO_MUCH } from './read-body.ts'
 import type { RowKind } from './read-rows.ts'
 
 /** How an alert rule on the network becomes one of the model. */

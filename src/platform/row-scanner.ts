@@ -1,4 +1,4 @@
-import { AnswerTooLarge, MAX_ANSWER_BYTES, MAX_ROW_BYTES, TOO_MUCH } from './answer-size.ts'
+import { AnswerTooLarge, MAX_ANSWER_BYTES, MAX_ROW_BYTES, TOO_MUCH } from './read-body.ts'
 import { RowGuess } from './row-guess.ts'
 
 const QUOTE = 0x22

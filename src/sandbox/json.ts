@@ -1,3 +1,6 @@
+import { z } from 'zod'
+import { type Refusal, refuse } from './errors.ts'
+
 /** Functions of Node's JSON that TypeScript's types lack. */
 const exactJson = JSON as unknown as {
   parse(text: string, reviver: (key: string, value: unknown, at: { source?: string }) => unknown): unknown
@@ -32,4 +35,30 @@ export function wireJson(value: unknown): string {
 /** Writes JSON for people and scripts: bigints as strings, because most readers would round them. */
 export function stringIdsJson(value: unknown): string {
   return JSON.stringify(value ?? null, (_key, part) => (typeof part === 'bigint' ? String(part) : part))
+}
+
+const UINT64_MAX = 2n ** 64n - 1n
+
+/** An integer from `parseJson`, always as a bigint. */
+export const Uint64 = z.union([z.int().nonnegative().transform(BigInt), z.bigint().min(0n).max(UINT64_MAX)], {
+  error: 'must be an integer from 0 to 2^64-1',
+})
+
+export const Integer = z.union([z.int().transform(BigInt), z.bigint()], { error: 'must be an integer' })
+
+/** Reads a request's body. The refusal names the first wrong field, as the platform does. */
+export function readBody<Shape extends z.ZodType>(
+  shape: Shape,
+  body: unknown,
+): { readonly ok: true; readonly fields: z.output<Shape> } | Refusal {
+  const read = shape.safeParse(body)
+  if (read.success) return { ok: true, fields: read.data }
+  const [first] = read.error.issues
+  return refuse('InvalidParameter', `${pathOf(first?.path ?? [])}: ${first?.message}`)
+}
+
+/** `subscribers[3].locale` */
+export function pathOf(path: readonly PropertyKey[]): string {
+  const text = path.map(step => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
+  return text === '' ? 'body' : text.replace(/^\./, '')
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { gather } from '#src/db/gather.ts'
+import { gather } from '#src/db/permit-queue.ts'
 
 /** A `gather` whose work ends when the test says so. */
 function setup() {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AnswerTooLarge, MAX_ANSWER_BYTES, MAX_ROW_BYTES } from '#src/platform/answer-size.ts'
+import { AnswerTooLarge, MAX_ANSWER_BYTES, MAX_ROW_BYTES } from '#src/platform/read-body.ts'
 import { RowScanner } from '#src/platform/row-scanner.ts'
 
 /** What a scanner finds in a text that comes in these chunks, or null if it is no valid JSON. `tried` gets what it took for rows. */

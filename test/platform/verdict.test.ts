@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { NetworkFault } from '#src/platform/fault.ts'
 import type { Transport } from '#src/platform/post.ts'
 import { answerTooLarge, lost, type Refusal, refusedByPlatform } from '#src/platform/refusal.ts'
-import { callEndOf, verdictOn } from '#src/platform/verdict.ts'
+import { callEndOf, verdictOn } from '#src/platform/request.ts'
 
 const origin = (httpStatus: number) => ({ httpStatus, requestId: 'r', retryAfterMs: null })
 

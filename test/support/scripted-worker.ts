@@ -11,7 +11,7 @@ import type { Verdict } from '#src/platform/answer.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
 import type { Exchange } from '#src/platform/post.ts'
 import { lost, refusedByPlatform } from '#src/platform/refusal.ts'
-import { callEndOf } from '#src/platform/verdict.ts'
+import { callEndOf } from '#src/platform/request.ts'
 import { ageImport } from './age-import.ts'
 
 /*

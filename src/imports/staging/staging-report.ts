@@ -4,8 +4,7 @@ import type { ImportSummary } from '#src/model/import.ts'
 import { shownColumn } from './file/header.ts'
 import type { RejectSample, StagedSample } from './samples.ts'
 import { rowsOfKind, type StagedReason } from './staging.ts'
-import type { StagedFile, StagingResult } from './staging-result.ts'
-import { warningsAbout } from './warnings.ts'
+import { type StagedFile, type StagingResult, warningsAbout } from './warnings.ts'
 
 /** A staging as it is shown. Of a person it shows no more than the first letter of an address, and its domain. */
 export type StagingReport = {

@@ -1,13 +1,36 @@
+import { UNUSUAL } from '#src/imports/staging/checks/recipient.ts'
 import { openLocaleCheck } from '#src/imports/staging/checks/values.ts'
+import { nameOf, shownColumn } from '#src/imports/staging/file/header.ts'
+import type { Shape } from '#src/imports/staging/file/rows.ts'
+import type { Compression } from '#src/imports/staging/file/unpack.ts'
+import type { Status } from '#src/imports/staging/presets/preset.ts'
+import { PRESETS, type PresetName } from '#src/imports/staging/presets/presets.ts'
 import { counted, number } from '#src/model/counted.ts'
-import { UNUSUAL } from './checks/recipient.ts'
-import { nameOf, shownColumn } from './file/header.ts'
 import type { ImportOptions } from './options.ts'
-import type { Status } from './presets/preset.ts'
-import { PRESETS, type PresetName } from './presets/presets.ts'
 import type { Tally } from './row-sink.ts'
+import type { RejectSample, StagedSample } from './samples.ts'
 import type { MaybeSentBefore } from './sent-before.ts'
-import type { StagedFile, StagingResult } from './staging-result.ts'
+import type { StagedReason } from './staging.ts'
+
+/** How a file is written, and what of it is read. */
+export type StagedFile = Shape & { readonly compression: Compression }
+
+/** What staging found in a file, with recipients as they are. */
+export type StagingResult = {
+  /** Null for a dry run. */
+  readonly id: bigint | null
+  readonly options: ImportOptions
+  readonly file: StagedFile
+  /** Rows to be sent, without those that other imports have sent. */
+  readonly recipients: number
+  readonly alreadyImported: number
+  readonly maybeSent: readonly MaybeSentBefore[]
+  readonly tally: Readonly<Tally>
+  readonly reasons: readonly StagedReason[]
+  readonly samples: readonly StagedSample[]
+  readonly rejects: readonly RejectSample[]
+  readonly durationMs: number
+}
 
 /** Columns in which products say who has not confirmed, or does not want mail. */
 const STATUS_COLUMN =
