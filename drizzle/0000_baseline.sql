@@ -1333,7 +1333,7 @@ END $$;
 COMMENT ON FUNCTION ferry_internal.describe_columns IS 'Copies the comments of columns to the view that shows them. For Ferry itself.';
 --> statement-breakpoint
 -- Records the end of a call. `finished` is the moment when an answer of the platform came: p_answered_ms_ago, by the clock
--- of the worker, before it is told here, so never too early. No answer, or a gateway's in its place, proves nothing: the
+-- of the worker, before it is recorded here, so never too early. No answer, or a gateway's in its place, proves nothing: the
 -- call then counts until counted_by.
 --
 -- p_is_over_limit: the platform refused the call because of its limit. That moves blocked_until forward, never back, for
@@ -1762,7 +1762,7 @@ END $$;
 COMMENT ON FUNCTION ferry_internal.split_batch IS 'Puts two smaller batches in the place of one. For Ferry itself.';
 --> statement-breakpoint
 -- Keeps how long an import has waited for a person, paused or undecided: this time does not count as time it took. As a
--- trigger it sees every change of status, whoever makes it.
+-- trigger it sees every change of status.
 CREATE OR REPLACE FUNCTION ferry_internal.count_rest() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   NEW.rested_ms := OLD.rested_ms
@@ -1791,14 +1791,14 @@ RETURN p_state IN ('ready', 'in flight', 'suspect');
 
 COMMENT ON FUNCTION ferry_internal.is_open_batch IS 'Whether the recipients of a batch in this state are still to be sent.';
 --> statement-breakpoint
--- Whether it is not known if the platform took a batch: it is held for a person, or it is still to be sent after an
+-- Whether the outcome of a batch is unknown: it is held for a person, or it is still to be sent after an
 -- outcome that was not certain. A batch with an expired claim (is_expired_claim) is uncertain too, as soon as that is
 -- recorded.
 CREATE OR REPLACE FUNCTION ferry_internal.is_uncertain_batch(p_state text, p_uncertain boolean) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_state = 'uncertain' OR (p_uncertain AND ferry_internal.is_open_batch(p_state));
 
-COMMENT ON FUNCTION ferry_internal.is_uncertain_batch IS 'Whether it is not known if the platform took a batch in this state, with this value of uncertain.';
+COMMENT ON FUNCTION ferry_internal.is_uncertain_batch IS 'Whether the outcome of a batch in this state, with this value of uncertain, is unknown: the platform may have taken it.';
 --> statement-breakpoint
 -- Only fields that differ become jsonb: whole versions as jsonb would take three times as long.
 CREATE OR REPLACE FUNCTION ferry_internal.alert_rule_differences(old ferry.alert_rule_versions, new ferry.alert_rule_versions)

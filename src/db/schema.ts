@@ -115,7 +115,6 @@ export const workers = ferry.table('workers', {
   host: text('host').notNull(),
   pid: integer('pid').notNull(),
   version: text('version'),
-  // Empty if it is not known which: an older Ferry does not write it.
   accounts: text('accounts').array().notNull(),
   started_at: instant('started_at').notNull(),
   seen_at: instant('seen_at').notNull(),

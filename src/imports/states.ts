@@ -23,7 +23,7 @@ export const LEFT_OUT_KINDS = ['duplicate', 'suppressed', 'already imported'] as
 /** The origin of a reject: Ferry's own checks of the file, or the platform. */
 export const REJECT_ORIGINS = ['file', 'platform'] as const
 
-/** The code of the pause after the first rows (`--first`): whoever resumes the import approves the rest. */
+/** The code of the pause after the first rows (`--first`): to resume the import is to approve the rest. */
 export const FIRST_ROWS_SENT = 'FirstRowsSent'
 
 /** The code of the pause after the platform rejected too many rows. */
@@ -41,7 +41,7 @@ export const IS_CLAIM_EXPIRED = 'ferry_internal.is_expired_claim(b.state, b.clai
 
 const IS_COUNTED = 'ferry_internal.is_uncertain_batch(b.state, b.uncertain)'
 
-/** In SQL, whether batch `b` is uncertain: it is not known whether the platform took it. */
+/** In SQL, whether batch `b` is uncertain: the platform may have taken it. */
 export const IS_UNCERTAIN = `(${IS_COUNTED} or ${IS_CLAIM_EXPIRED})`
 
 /** In SQL, whether batch `b` is uncertain and not counted in `imports.uncertain` yet, since its claim was not reclaimed. */

@@ -57,7 +57,7 @@ export type ImportCounts = {
   readonly duplicate: number
   readonly suppressed: number
   readonly alreadyImported: number
-  /** In a batch whose outcome is not known: in flight without an answer, or held for a person. */
+  /** In a batch whose outcome is unknown: in flight without an answer, or held for a person. */
   readonly uncertain: number
   readonly pending: number
 }

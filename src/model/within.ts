@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Settles as `work` does, or rejects with `late()` after `ms`; what becomes of `work` after that is ignored. */
+/** Settles as `work` does, or rejects with `late()` after `ms`; the outcome of `work` after that is ignored. */
 export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   const done = await unlessLate(
     ms,

@@ -16,7 +16,7 @@ import { QUEUE_NAMES, type QueueName } from './messages.ts'
 import { hostOf, unfit } from './redis-replies.ts'
 import { QueueRefused } from './refused.ts'
 
-/** `installation` is null if it is not known, or not made yet: then the queue is tried under a prefix that is thrown away. */
+/** `installation` is null if it is unknown, or not made yet: then the queue is tried under a temporary prefix. */
 export type CheckSettings = BackendSettings & { readonly installation: string | null }
 
 type Installed = BackendSettings & { readonly installation: string }

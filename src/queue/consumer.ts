@@ -56,7 +56,7 @@ export class Consumer<WakeUp> {
     return consumer
   }
 
-  /** Takes no new wake-ups; those that come all the same are given back. Resolves once none is being processed. */
+  /** Takes no new wake-ups; those that still come are given back. Resolves once none is being processed. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#worker.pause()

@@ -22,7 +22,7 @@ const PRODUCER_POOL = 1
 const WORKER_POOL = 2
 
 /**
- * How long a worker without jobs waits before it tries to fetch one all the same. Meanwhile it looks every few seconds
+ * How long a worker without jobs waits before it tries to fetch one anyway. Meanwhile it looks every few seconds
  * whether there is one, which takes half as many statements.
  */
 const DRAIN_S = 60

@@ -22,7 +22,7 @@ import { scheduleSlots } from './schema.ts'
  *    back, or died      waiting
  *
  * The lease says who does it; `retry_at` says from when on an unfinished slot may be tried again. `free-slot.ts` says when it
- * may be taken, `decideSlotEnd` what becomes of it.
+ * may be taken, `decideSlotEnd` how it goes on.
  */
 
 /**

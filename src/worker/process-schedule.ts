@@ -23,7 +23,7 @@ export type ScheduleProcessor = {
  * Does what is due of the schedule that a wake-up names, unless another worker does it or the account has
  * reached its maximum of jobs here; the reconciler looks at it again then.
  *
- *     wake-up ──► due ──► slot lease ──► job ──► what becomes of the slot (`decideSlotEnd`)
+ *     wake-up ──► due ──► slot lease ──► job ──► the end of the slot (`decideSlotEnd`)
  *
  * A fault of the job itself is logged and counts as failed. Throws only if Postgres cannot be reached: then the lease
  * expires by itself and the slot is free.

@@ -1,5 +1,5 @@
 -- Records the end of a call. `finished` is the moment when an answer of the platform came: p_answered_ms_ago, by the clock
--- of the worker, before it is told here, so never too early. No answer, or a gateway's in its place, proves nothing: the
+-- of the worker, before it is recorded here, so never too early. No answer, or a gateway's in its place, proves nothing: the
 -- call then counts until counted_by.
 --
 -- p_is_over_limit: the platform refused the call because of its limit. That moves blocked_until forward, never back, for

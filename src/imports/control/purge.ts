@@ -14,7 +14,7 @@ export const IS_CALL_OF_BATCH = 'r.batch_id is not null'
 
 /**
  * Removes the recipients of an import that has ended. Returns of how many rows; 0 if it was purged before. Their hashes
- * stay: by these a later import knows who was sent. `by` is null if nobody asked for it, and its time has come.
+ * stay: by these a later import finds recipients that were sent. `by` is null if its time has come and no person asked for it.
  */
 export function purgeImport(pool: Pool, id: bigint, by: ActedBy | null): Promise<number> {
   return inTransaction(pool, async client => {

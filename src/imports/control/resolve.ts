@@ -70,7 +70,7 @@ const DecidedBatch = z.object({
   rows: z.number(),
   /** How many of its rows the platform had named as wrong. */
   setAside: z.number(),
-  /** The call whose outcome is not known. */
+  /** The call whose outcome is unknown. */
   call: z.string().nullable(),
 })
 

@@ -19,7 +19,7 @@ export type Progress = {
   readonly batchesLeft: number
   /** Over the last minutes without pauses, at most what the limit allows; null if that is too short, or nothing was sent. */
   readonly rowsPerMinute: number | null
-  /** Until the last row is sent, the limit included; null if that is not known, or the import is not active. */
+  /** Until the last row is sent, the limit included; null if that is unknown, or the import is not active. */
   readonly etaMs: number | null
   /** A sentence that says why nothing is sent at this moment; null if something is, or the import is not active. */
   readonly whyWaiting: string | null
@@ -41,8 +41,8 @@ export async function loadProgress(pool: Pool, id: bigint, limit: Limit | null):
 }
 
 /**
- * The same of an import that has been read already. `limitPool` reads what the limit allows: whoever only reads may not see
- * the keys of limits.
+ * The same of an import that has been read already. `limitPool` reads the state of the limit: the read-only role may not see the
+ * keys of limits.
  */
 export async function progressOf(
   pool: Pool,

@@ -127,7 +127,7 @@ function refusedForNow(
 
 /**
  * One row that is too large says nothing about how many others fit. If the size was refused by another than the platform, the
- * batch is uncertain, and smaller ones are sent all the same.
+ * batch is uncertain, but smaller ones are sent anyway.
  */
 function tooLarge(batch: SentBatch, refusal: Refusal, state: ImportState): Decision {
   const { certain } = refusal

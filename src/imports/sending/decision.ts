@@ -90,7 +90,7 @@ const OF_CERTAIN: Partial<Record<RefusalKind, BatchRefusal>> = {
   'invalid-request': 'rows',
 }
 
-/** Their meaning for the import is clear whoever answered; the outcome of the batch is not. */
+/** Their meaning for the import is clear, also from a gateway; the outcome of the batch is not. */
 const OF_UNCERTAIN: Partial<Record<RefusalKind, BatchRefusal>> = {
   'too-large': 'too-large',
   unauthorized: 'import',

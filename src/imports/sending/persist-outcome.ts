@@ -31,7 +31,7 @@ export type CallOutcome = {
 }
 
 /**
- * Records the end of a call and what becomes of its batch and its import, all or nothing. If the claim was reclaimed
+ * Records the end of a call and the decision about its batch and its import, all or nothing. If the claim was reclaimed
  * meanwhile, its batch is not this worker's any more: then only the call log is written, and a definite answer as one that
  * came late. May be repeated.
  */

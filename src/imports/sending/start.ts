@@ -103,7 +103,7 @@ function endExclusion(
   })
 }
 
-/** Up to call `excludedTo`, who was already sent has been left out: the next look need only see what was sent since. */
+/** Recipients sent up to call `excludedTo` have been left out: the next pass looks only at later calls. */
 async function saveExclusion(client: PoolClient, importId: bigint, excludedTo: bigint | null): Promise<void> {
   await drizzleOf(client)
     .update(imports)

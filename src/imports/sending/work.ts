@@ -14,7 +14,7 @@ import { stepsOf } from './steps.ts'
 /*
  * The work on one import, by one worker at a time:
  *
- *     lease ──► exclude who was already sent ──► claim ──► send ──► persist the outcome ──► claim ...
+ *     lease ──► exclude rows sent before ──► claim ──► send ──► persist the outcome ──► claim ...
  *
  * `ferry_internal.claim_batch` decides what is to be done next, under the lock of the import's row. So nothing remembered here
  * matters to a pause, a cancellation, another worker, or a restart of this one.

@@ -1,5 +1,5 @@
 -- Keeps how long an import has waited for a person, paused or undecided: this time does not count as time it took. As a
--- trigger it sees every change of status, whoever makes it.
+-- trigger it sees every change of status.
 CREATE OR REPLACE FUNCTION ferry_internal.count_rest() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   NEW.rested_ms := OLD.rested_ms

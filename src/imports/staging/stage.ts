@@ -47,7 +47,7 @@ export type StagingContext = { readonly pool: Pool }
 export type StagingProgress = {
   /** As they are in the file, compressed or not. */
   readonly bytes: number
-  /** Null if it is not known: stdin. */
+  /** Null if unknown: stdin. */
   readonly totalBytes: number | null
   readonly rows: number
 }

@@ -84,7 +84,7 @@ async function readRecipients(
   }
 }
 
-/** `*@example.com` may be a mailbox, but whoever writes it into such a list means everybody there. */
+/** `*@example.com` may be a mailbox, but in such a list it means everybody there. */
 const WILDCARD = /^[*?%]+(@|$)|@[^@]*[*?%]/
 const FOR_MANY = 'a pattern, and only recipients who are listed are left out: list each of them'
 

@@ -9,7 +9,7 @@ export type FileSource = AsyncDisposable & {
   /** How it is named in messages. */
   readonly name: string
   readonly compression: Compression
-  /** Null if it is not known: stdin. */
+  /** Null if unknown: stdin. */
   readonly totalBytes: number | null
   /** How many bytes of the file itself have been read so far. */
   bytesRead(): number

@@ -5,7 +5,7 @@ import { atSomeTime, FINE, leftOut, type Preset, UNKNOWN } from './preset.ts'
  *
  * From its API, `GET /pages/{page_id}/subscribers` (developer.statuspage.io): `mode` (email, sms, webhook, slack, …),
  * `email`, `components` (ids), `quarantined_at`, `purge_at` (when a quarantined subscriber will be removed). The list
- * itself is of one `state`: active (the default), unconfirmed, quarantined, or all; whoever lists all should add it as a
+ * itself is of one `state`: active (the default), unconfirmed, quarantined, or all; a list of all should contain it as a
  * column. The documentation does not say that a row without components is for all of them: use `--all`.
  *
  * In the CSV it imports (support.atlassian.com/statuspage/docs/import-subscribers-via-csv) the first column is the kind
