@@ -26,6 +26,34 @@ export function createProcessMetrics(): ProcessMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'ferry_' })
   for (const name of MISNAMED) registry.removeSingleMetric(name)
+  const { runs, runSeconds, rows, changes, calls, callSeconds, waited, tokenFailures } = metricsIn(registry)
+  const boundCode = createBound(MAX_CODES)
+
+  return {
+    observer: {
+      waited: (account, operation, ms) => waited.inc({ account, operation }, ms / 1_000),
+      ended({ account, operation, httpStatus, errorCode, ms }) {
+        const status = httpStatus === null ? 'none' : String(httpStatus)
+        calls.inc({ account, operation, status, code: boundCode(errorCode ?? 'none') })
+        callSeconds.observe({ operation }, ms / 1_000)
+      },
+    },
+    onRun({ account, resource: inventory, status, durationMs, seen, added, changed, removed }) {
+      runs.inc({ account, inventory, status })
+      if (status === 'skipped') return
+      runSeconds.observe({ inventory, status }, durationMs / 1_000)
+      rows.inc({ account, inventory }, seen)
+      for (const [status, count] of Object.entries({ added, changed, removed })) {
+        changes.inc({ account, inventory, status }, count)
+      }
+    },
+    onTokenFailure: (door, outcome) => tokenFailures.inc({ door, outcome }),
+    text: () => registry.metrics(),
+  }
+}
+
+/** Registers the metrics of Ferry itself. */
+function metricsIn(registry: Registry) {
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
   const histogram = <Label extends string>(
@@ -73,29 +101,8 @@ export function createProcessMetrics(): ProcessMetrics {
     'Tokens that this process did not accept: wrong ones, and those not compared after too many wrong ones (braked).',
     ['door', 'outcome'],
   )
-  const boundCode = createBound(MAX_CODES)
 
-  return {
-    observer: {
-      waited: (account, operation, ms) => waited.inc({ account, operation }, ms / 1_000),
-      ended({ account, operation, httpStatus, errorCode, ms }) {
-        const status = httpStatus === null ? 'none' : String(httpStatus)
-        calls.inc({ account, operation, status, code: boundCode(errorCode ?? 'none') })
-        callSeconds.observe({ operation }, ms / 1_000)
-      },
-    },
-    onRun({ account, resource: inventory, status, durationMs, seen, added, changed, removed }) {
-      runs.inc({ account, inventory, status })
-      if (status === 'skipped') return
-      runSeconds.observe({ inventory, status }, durationMs / 1_000)
-      rows.inc({ account, inventory }, seen)
-      for (const [status, count] of Object.entries({ added, changed, removed })) {
-        changes.inc({ account, inventory, status }, count)
-      }
-    },
-    onTokenFailure: (door, outcome) => tokenFailures.inc({ door, outcome }),
-    text: () => registry.metrics(),
-  }
+  return { runs, runSeconds, rows, changes, calls, callSeconds, waited, tokenFailures }
 }
 
 /** Returns a function that passes the first `max` distinct texts through, and returns `other` for any more. */
