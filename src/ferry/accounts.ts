@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
-import type { Config } from '#src/config.ts'
+import type { Account, Config } from '#src/config.ts'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
 import type { CallObserver, Operation } from '#src/model/call.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { openPlatformClient } from '#src/platform/client.ts'
+import { OPERATIONS } from '#src/platform/operations.ts'
 import type { Throttle } from '#src/platform/throttle.ts'
 
 /** One configured account with its client, as the rooms of inventories and imports need it. */
@@ -51,4 +52,49 @@ export function openAccounts(
     })
   }
   return accounts
+}
+
+/**
+ * Returns a function that gives the limit of an account's operation: the key under which the platform counts the calls,
+ * and how many it allows.
+ *
+ * Operations counted per account: accounts of one `limitGroup` share a key. The others are counted per app_key according
+ * to the contract, and per account according to some hints. So there, accounts share a key if they have an app_key or a
+ * `limitGroup` in common, directly or through others. Whichever is true, the limit is never exceeded.
+ */
+export function limitsOf(accounts: readonly Account[]): (name: string, operation: Operation) => Limit {
+  const byName = new Map(accounts.map(account => [account.name, account]))
+  const keyOf = sharedKeys(accounts)
+  return (name, operation) => {
+    const account = byName.get(name)
+    if (!account) throw new Error(`no account is called ${name}`)
+    return {
+      limitKey:
+        OPERATIONS[operation].countedPer === 'app_key'
+          ? `key:${keyOf.get(name)}`
+          : `account:${account.limitGroup}`,
+      windows: operation === 'import-subscribers' ? account.importLimit : account.listLimit,
+    }
+  }
+}
+
+/**
+ * Returns for each account the least key hash among the accounts that share its key. An account that shares nothing has
+ * its own hash, so every process that knows only this account uses the same key.
+ */
+function sharedKeys(accounts: readonly Account[]): ReadonlyMap<string, string> {
+  const least = new Map(accounts.map(({ name, keyHash }) => [name, keyHash]))
+  const hashOf = ({ name, keyHash }: Account) => least.get(name) ?? keyHash
+  for (let settled = false; !settled; ) {
+    settled = true
+    for (const one of accounts) {
+      for (const other of accounts) {
+        const areOne = one.limitGroup === other.limitGroup || one.keyHash === other.keyHash
+        if (!areOne || hashOf(other) >= hashOf(one)) continue
+        least.set(one.name, hashOf(other))
+        settled = false
+      }
+    }
+  }
+  return least
 }

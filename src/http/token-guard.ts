@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Secret } from '#src/model/secret.ts'
-import { networkOf } from './address.ts'
+import { networkOf } from './connections.ts'
 
 /** Where a token is asked for. */
 export type Door = 'console' | 'metrics'

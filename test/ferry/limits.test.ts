@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '#src/config.ts'
-import { limitsOf } from '#src/ferry/limits.ts'
+import { limitsOf } from '#src/ferry/accounts.ts'
 import { fileHolding } from '#test/support/settings.ts'
 
 type Entry = { name: string; key: string; limitGroup?: string; host?: string }
