@@ -26,6 +26,7 @@ const CHECKED: Record<string, readonly string[]> = {
   'freshness_targets.resource': RESOURCES,
   'removal_holds.outcome': HOLD_OUTCOMES,
   'removal_holds.resource': RESOURCES,
+  'seen_values.resource': RESOURCES,
   'snapshots.status': SNAPSHOT_STATUSES,
   'sync_runs.resource': RESOURCES,
   'sync_runs.status': RUN_STATUSES,
