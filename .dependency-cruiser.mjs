@@ -77,7 +77,7 @@ const FRONT_DOORS = {
   worker: ['backfills', 'freshness-targets', 'notifications', 'wake-ups', 'worker'],
   queue: ['backend', 'check', 'refused'],
   jobs: ['index', 'prune', 'schedules'],
-  embedded: ['placement', 'postgres'],
+  embedded: ['placement', 'postgres', 'upgrade'],
   http: ['server', 'console/access', 'console/target'],
   sandbox: ['fault-text', 'random', 'sandbox', 'state'],
 }

@@ -5,7 +5,12 @@ export const EXAMPLES: Readonly<Record<string, readonly [string, string]>> = {
   ferry: ['ferry demo', 'ferry sync all --plan'],
   'ferry up': ['ferry up', 'FERRY_HTTP_PORT=8080 ferry up --json'],
   'ferry worker': ['ferry worker', 'FERRY_CONSOLE=on ferry worker'],
-  'ferry migrate': ['ferry migrate', 'ferry migrate --json'],
+  'ferry migrate': ['ferry migrate', 'ferry migrate --plan'],
+  'ferry embedded': ['ferry embedded upgrade', 'ferry embedded upgrade --json'],
+  'ferry embedded upgrade': [
+    'ferry embedded upgrade',
+    'ferry embedded upgrade --old-programs /usr/lib/postgresql/18/bin',
+  ],
   'ferry doctor': ['ferry doctor', 'ferry doctor --json'],
   'ferry sandbox': ['ferry sandbox', 'ferry sandbox --port 4010 --rules 1000 --latency 200ms'],
   'ferry demo': ['ferry demo', 'ferry demo --json'],

@@ -5,6 +5,7 @@ import { addChanges } from './changes.ts'
 import { addCompletion } from './completion.ts'
 import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
+import { addEmbedded } from './embedded.ts'
 import { addExamples } from './examples.ts'
 import { EXIT } from './exit.ts'
 import { addFreshness } from './freshness.ts'
@@ -91,6 +92,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   addNotify(program)
   addList(program, 'audit', 'manual actions, by whom and why, newest first', ACT_LIST, { row: 'act' })
   addMigrate(program)
+  addEmbedded(program)
   addPrune(program)
   addVerify(program)
 

@@ -9,6 +9,12 @@ const ServerFacts = z.object({
   isReadOnly: z.boolean(),
   /** The database's default isolation level, such as `read committed`. */
   isolation: z.string(),
+  /**
+   * The version of the locale that the database was made with, and the one that the server has now, if they differ: then the
+   * order of text may have changed since an index was built. Null for a locale without versions, such as C.
+   */
+  madeWithLocale: z.string().nullable(),
+  locale: z.string().nullable(),
   /** The role as which Ferry works here. */
   role: z.string(),
   isSuperuser: z.boolean(),
@@ -28,6 +34,8 @@ export function loadServerFacts(pool: Pool): Promise<ServerFacts> {
     `select current_setting('server_version') as version,
        pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' as is_read_only,
        current_setting('default_transaction_isolation') as isolation,
+       (select datcollversion from pg_database where datname = current_database()) as made_with_locale,
+       (select pg_database_collation_actual_version(oid) from pg_database where datname = current_database()) as locale,
        current_user as role, current_setting('is_superuser') = 'on' as is_superuser,
        exists (select from pg_namespace where nspname = 'public' and has_schema_privilege('public', oid, 'create'))
          as is_public_open,

@@ -42,10 +42,23 @@ export async function loadPassword(home: string): Promise<string> {
 export async function ensureCluster(placement: Placement): Promise<void> {
   const { home, runAs } = placement
   const there = await stat(home).catch(() => undefined)
-  if (!there) return initialise(placement)
+  if (!there) return (await finishUpgrade(home)) ? undefined : initialise(placement)
   if (runAs.owner && runAs.owner.uid !== there.uid) {
     await run(AS_OURSELVES, 'chown', ['-R', `${runAs.owner.uid}:${runAs.owner.gid}`, home])
   }
+}
+
+/** Where an upgrade makes the files that will be `home`. */
+export function newHomeOf(home: string): string {
+  return `${home}.new`
+}
+
+/** Does the last step of an upgrade that was cut off before it: nothing is at `home` only then. Returns whether it was. */
+function finishUpgrade(home: string): Promise<boolean> {
+  return rename(newHomeOf(home), home).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function initialise({ home, binaries, runAs, how }: Placement): Promise<void> {

@@ -21,6 +21,19 @@ export class PostgresNotRunning extends Error {
   }
 }
 
+/** Another major version of Postgres made the files, and only that one can read them. */
+export class PostgresOfOtherMajor extends Error {
+  override readonly name = 'PostgresOfOtherMajor'
+  readonly whatToDo =
+    'Stop every Ferry that uses it and run `ferry embedded upgrade`: it dumps the data with the programs of the other version, ' +
+    'which must be on this machine, and loads it with those of this Ferry. Or run the Ferry that made it.'
+  constructor(home: string, found: number, ours: number) {
+    super(
+      `The database in ${home} was made by Postgres ${found}, and this Ferry brings Postgres ${ours} along. It was left as it is.`,
+    )
+  }
+}
+
 /** The data directory has no Postgres, and the command may not create one. */
 export class NoPostgresYet extends Error {
   override readonly name = 'NoPostgresYet'

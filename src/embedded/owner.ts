@@ -16,7 +16,7 @@ export const DATABASE = 'ferry'
  * The role that owns the database, as which Ferry works. It is not a superuser: even if its rights leak, they run no
  * program on this machine and read no file of it. It can create roles, for people who only read.
  */
-const OWNER = 'ferry_owner'
+export const OWNER = 'ferry_owner'
 
 /**
  * Makes sure that the role and its database exist, and that the database belongs to the role. Returns how to log in as the

@@ -111,14 +111,14 @@ async function createPlace(link: string): Promise<string> {
 async function copyBinaries(installed: Binaries, place: string): Promise<Binaries> {
   const { output } = await run(AS_OURSELVES, installed.postgres, ['--version'])
   const copy = join(place, output.replaceAll(/[^\w.]+/g, '-'))
-  if (await stat(copy).catch(() => undefined)) return binariesIn(copy)
+  if (await stat(copy).catch(() => undefined)) return binariesIn(copy, installed.major)
   await mkdir(place, { recursive: true })
   const half = `${copy}.half`
   await rm(half, { recursive: true, force: true })
   await cp(directoryOf(installed), half, { recursive: true, verbatimSymlinks: true })
   await run(AS_OURSELVES, 'chmod', ['-R', 'a+rX', half])
   await rename(half, copy)
-  return binariesIn(copy)
+  return binariesIn(copy, installed.major)
 }
 
 function nobodyCanReach(directory: string): PostgresNotRunning {

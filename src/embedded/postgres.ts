@@ -7,6 +7,7 @@ import { ensureCluster, filesIn, loadPassword, SUPERUSER } from './cluster.ts'
 import { connect, type Login, PRESENT, urlOf } from './connection.ts'
 import { NoPostgresYet, PostgresNotRunning } from './errors.ts'
 import { withDirectoryLock } from './lock.ts'
+import { expectSameMajor } from './major.ts'
 import { DATABASE, ensureOwner } from './owner.ts'
 import { choosePlacement, isPostgresIn, makeDataDir, type Placement } from './placement.ts'
 import { endOf, findPostmaster, startServer } from './server.ts'
@@ -47,8 +48,8 @@ export type EmbeddedPostgres = {
  * Opens a Postgres with its files in `dataDir` and a database `ferry`, empty at first.
  *
  * Creates it (unless `create` is false) and starts it if it does not run. Any number of processes may open the same
- * directory at once. Throws `NoPostgresYet`, `PostgresBinariesMissing`, `PostgresNotRunning` or `DataDirUnusable`; all say
- * what to do.
+ * directory at once. Throws `NoPostgresYet`, `PostgresOfOtherMajor`, `PostgresBinariesMissing`, `PostgresNotRunning` or
+ * `DataDirUnusable`; all say what to do.
  */
 export async function openEmbeddedPostgres(options: {
   dataDir: string
@@ -64,6 +65,7 @@ export async function openEmbeddedPostgres(options: {
 
   return withDirectoryLock(dataDir, { retryForMs: LOCK_WITHIN_MS, log, signal }, async () => {
     const placement = await choosePlacement(dataDir, binaries)
+    await expectSameMajor(placement)
     await ensureCluster(placement)
     const password = await loadPassword(placement.home)
     const { login, startedHere, presence } = await new Starting(placement, password, log).untilReady()

@@ -35,9 +35,14 @@ export type Finished = { readonly code: number | null; readonly output: string }
  * not be started.
  *
  * It runs in a session of its own, so that a Ctrl-C for Ferry does not reach it; in `/`, which every user can enter; and
- * without Ferry's environment, so that PGDATA, PGOPTIONS and others have no effect.
+ * without Ferry's environment, so that PGDATA, PGOPTIONS and others have no effect; `env` is added to it.
  */
-export function run(runAs: RunAs, program: string, args: readonly string[]): Promise<Finished> {
+export function run(
+  runAs: RunAs,
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
   const [command = program, ...rest] = [...runAs.through, program, ...args]
   return new Promise(resolve => {
     const child = spawn(command, rest, {
@@ -46,7 +51,9 @@ export function run(runAs: RunAs, program: string, args: readonly string[]): Pro
       detached: true,
       windowsHide: true,
       // On Windows a program cannot start without some variables of the system.
-      ...(process.platform !== 'win32' && { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } }),
+      ...(process.platform !== 'win32' && {
+        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', ...env },
+      }),
       ...(runAs.changeUser && runAs.owner),
     })
     let output = ''

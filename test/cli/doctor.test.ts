@@ -1,5 +1,5 @@
 import { describe, expect, inject, test } from 'vitest'
-import { withDatabase } from '#test/support/database.ts'
+import { onServer, withDatabase } from '#test/support/database.ts'
 import { openTestRedis, testRedisUrl } from '#test/support/redis.ts'
 import { dropRole } from '#test/support/roles.ts'
 import { accountsFile, type Cli, openCli } from './open-cli.ts'
@@ -185,6 +185,17 @@ describe('ferry doctor', () => {
     expect(apart.stdout).toMatch(/^warn {2}limits +monitoring and on-call are one account/m)
     const together = await cli.ferryRun('doctor', { ...env, FERRY_ACCOUNTS_FILE: file('same') })
     expect(together.stdout).not.toMatch(/^\w+ +limits /m)
+  })
+
+  test('names the versions of the locale if the one that the database was made with is no longer that of the server', async () => {
+    await using cli = await openCli()
+    expect(jsonLines(await cli.ferryRun('doctor --json')).map(({ check }) => check)).not.toContain('locale')
+    const [database] = await cli.query('select current_database() as name')
+    const change = `update pg_database set datcollversion = '153.80' where datname = '${database?.name}'`
+    await onServer(inject('database').superuserUrl, change)
+    const { stdout } = await cli.ferryRun('doctor')
+    expect(stdout).toMatch(/^warn {2}locale +the database was made with version 153\.80 of its locale/m)
+    expect(stdout).toContain('REFRESH COLLATION VERSION')
   })
 
   test('reports a default isolation other than the usual one, and that Ferry does not depend on it', async () => {

@@ -33,6 +33,7 @@ async function* checkServer({ pool, backend, embedded }: Ferry): AsyncGenerator<
   const facts = await loadServerFacts(pool)
   const where = embedded === null ? `at ${placeOf(backend.databaseUrl)}` : `embedded, ${embedded}`
   yield versionFinding(facts, where)
+  if (facts.madeWithLocale !== facts.locale) yield localeFinding(facts)
   if (facts.isSuperuser) yield superuserFinding(facts.role)
   if (facts.isPublicOpen) yield OPEN_PUBLIC
   if (facts.areLocksOpen && backend.redisUrl === null) yield openLocks(facts.lockers)
@@ -54,6 +55,19 @@ function versionFinding({ version, isReadOnly }: ServerFacts, where: string): Fi
     whatToDo:
       'It is a standby, or a failover is in progress: wait, or name the primary in DATABASE_URL. If it is neither, ' +
       'default_transaction_read_only is on for this server, database or role.',
+  }
+}
+
+function localeFinding({ madeWithLocale, locale }: ServerFacts): Finding {
+  return {
+    check: 'locale',
+    status: 'warn',
+    found:
+      `the database was made with version ${madeWithLocale} of its locale, and the server has ${locale} now: text may sort in ` +
+      'another order than indexes expect, which then miss rows',
+    whatToDo:
+      'Stop the workers, and as the owner of the database: REINDEX DATABASE …; ALTER DATABASE … REFRESH COLLATION VERSION; ' +
+      '(docs/operators.md, "The locale of the system changed")',
   }
 }
 

@@ -1,0 +1,116 @@
+import { globSync } from 'node:fs'
+import { chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Client } from 'pg'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { migrate } from '#src/db/migrate.ts'
+import { binariesIn, findBinaries } from '#src/embedded/binaries.ts'
+import { filesIn, SUPERUSER } from '#src/embedded/cluster.ts'
+import { urlOf } from '#src/embedded/connection.ts'
+import { DATABASE, ensureOwner } from '#src/embedded/owner.ts'
+import { choosePlacement } from '#src/embedded/placement.ts'
+import { run } from '#src/embedded/run-as.ts'
+import { findPostmaster, startServer, stopServer } from '#src/embedded/server.ts'
+import { upgradeEmbedded } from '#src/embedded/upgrade.ts'
+import { jsonLines, runFerry } from '#test/cli/run-ferry.ts'
+import { ask, openEmbeddedHarness } from './embedded-harness.ts'
+
+const OURS = (await findBinaries()).major
+
+/** The programs of another version, as Debian installs them. */
+const OTHER = globSync('/usr/lib/postgresql/*/bin/pg_dump')
+  .map(path => ({ bin: dirname(path), major: Number(path.split('/')[4]) }))
+  .find(({ major }) => major !== OURS && major >= 15)
+
+const WHY_NOT = OTHER
+  ? ''
+  : ' (NOT RUN: it needs the programs of another version, Debian package postgresql-15)'
+const log = pino({ level: 'silent' })
+
+/** What a Ferry that brought the other version along would have left: a run, and a role that a person made. */
+async function makeOld(dataDir: string): Promise<void> {
+  const { bin = '', major = 0 } = OTHER ?? {}
+  await mkdir(dataDir)
+  const binaries = binariesIn(dirname(bin), major)
+  const placement = { ...(await choosePlacement(dataDir, await findBinaries())), binaries }
+  const { home, runAs } = placement
+  const files = filesIn(home)
+  for (const path of [home, files.data]) await mkdir(path, { mode: 0o700 })
+  await writeFile(files.password, 'secret', { mode: 0o600 })
+  if (runAs.owner)
+    for (const path of [home, files.data, files.password]) await chown(path, runAs.owner.uid, runAs.owner.gid)
+  const args = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', `--username=${SUPERUSER}`]
+  const made = await run(runAs, binaries.initdb, [
+    ...args,
+    `--pgdata=${files.data}`,
+    `--pwfile=${files.password}`,
+  ])
+  expect(made).toMatchObject({ code: 0 })
+  expect(await startServer(placement)).toBeUndefined()
+  const port = (await findPostmaster(home))?.port ?? 0
+  const login = { port, user: SUPERUSER, password: 'secret' }
+  const superuser = new Client({ connectionString: urlOf(login) })
+  await superuser.connect()
+  const owner = await ensureOwner(superuser, login, placement, log)
+  await superuser.query(
+    "create role ferry_reader; create role grafana login password 'g' in role ferry_reader",
+  )
+  await superuser.end()
+  const url = urlOf({ ...owner, database: DATABASE })
+  await migrate(url)
+  await ask(url, "insert into ferry.leases values ('kept', gen_random_uuid(), 'of before', now(), now())")
+  expect(await stopServer(placement, 20_000)).toBe(true)
+}
+
+test.skipIf(!OTHER)(
+  `data of another major version is left as it is, and moved by ferry embedded upgrade${WHY_NOT}`,
+  async () => {
+    await using place = await openEmbeddedHarness()
+    await makeOld(place.dataDir)
+    const { home } = { home: await place.home() }
+    const control = join(filesIn(home).data, 'global/pg_control')
+    const before = await readFile(control)
+
+    const refused = {
+      message: expect.stringMatching(
+        new RegExp(`made by Postgres ${OTHER?.major}, and .* Postgres ${OURS} `),
+      ),
+    }
+    await expect(place.open()).rejects.toMatchObject({
+      ...refused,
+      whatToDo: expect.stringContaining('ferry embedded upgrade'),
+    })
+    const nowhere = upgradeEmbedded({ dataDir: place.dataDir, oldPrograms: '/nowhere', log })
+    await expect(nowhere).rejects.toMatchObject({
+      message: expect.stringContaining('/nowhere'),
+      whatToDo: expect.stringContaining('--old-programs'),
+    })
+    expect(await readFile(control)).toEqual(before)
+
+    const env = { FERRY_DATA_DIR: place.dataDir }
+    const upgraded = await runFerry(['embedded', 'upgrade', '--json'], env)
+    expect(upgraded).toMatchObject({ code: 0, stderr: '' })
+    const kept = `${home}-${OTHER?.major}`
+    expect(jsonLines(upgraded)).toEqual([{ from: OTHER?.major, to: OURS, rows: expect.any(Number), kept }])
+    expect(await readFile(join(filesIn(kept).data, 'PG_VERSION'), 'utf8')).toBe(`${OTHER?.major}\n`)
+    expect(await readFile(join(filesIn(home).data, 'PG_VERSION'), 'utf8')).toBe(`${OURS}\n`)
+    for (const file of ['dump', 'pgpass', 'roles.sql'])
+      await expect(stat(join(home, file))).rejects.toThrow('ENOENT')
+
+    await using postgres = await place.open()
+    expect(await ask(postgres.url, "select holder from ferry.leases where name = 'kept'")).toBe('of before')
+    expect(await ask(postgres.url, "select pg_has_role('grafana', 'ferry_reader', 'member')")).toBe(true)
+    expect(
+      await ask(postgres.url, "select datlocprovider::text from pg_database where datname = 'ferry'"),
+    ).toBe('b')
+    expect(await migrate(postgres.url)).toBe(0)
+    const again = await runFerry(['embedded', 'upgrade'], env)
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to do') })
+  },
+)
+
+test('a Postgres of your own is not the embedded one', async () => {
+  const refused = await runFerry(['embedded', 'upgrade'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('DATABASE_URL is set') })
+})
