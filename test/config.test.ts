@@ -25,6 +25,7 @@ describe('without any setting', () => {
         ],
       },
       pollEveryMs: 60_000,
+      mcpPollEveryMs: 900_000,
       nightlyCron: '30 3 * * *',
       timezone: 'UTC',
       catchUpMs: 21_600_000,
