@@ -39,6 +39,7 @@ type Shot = {
 const SHOTS: readonly Shot[] = [
   { name: 'now', path: '/' },
   { name: 'now-phone', path: '/', size: PHONE, colorScheme: 'dark' },
+  { name: 'rules', path: '/rules' },
   { name: 'changes', path: '/changes?kind=changed&resource=alert-rules' },
   { name: 'firing', path: '/firing', colorScheme: 'dark' },
   { name: 'import', path: '/imports/*' },

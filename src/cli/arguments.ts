@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
-import { FIRST_YEAR, isInBounds, LAST_YEAR, parseInstant } from '#src/model/instant.ts'
+import { LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '#src/model/duration.ts'
+import { FIRST_YEAR, isInBounds, LAST_YEAR, parseAge, parseInstant } from '#src/model/instant.ts'
 
 /*
  * Readers for the values of options and arguments. A value that cannot be read is wrong usage.
@@ -71,7 +71,8 @@ export function pageArgument(text: string): bigint {
   return uint64(text, "the page's id")
 }
 
-function uint64(text: string, what: string): bigint {
+/** Reads an id of the platform. */
+export function uint64(text: string, what: string): bigint {
   const id = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n
   if (id < 0n || id >= 2n ** 64n) throw new InvalidArgumentError(`Write ${what}, 0 to 18446744073709551615.`)
   return id
@@ -87,19 +88,13 @@ export function ruleArgument(text: string): bigint {
   return uint64(text, "the rule's id")
 }
 
-export function teamArgument(text: string): bigint {
-  return uint64(text, "the team's id")
-}
-
 export function oneFolderArgument(text: string): bigint {
   return uint64(text, 'a folder id')
 }
 
 /** Reads an instant, or how long ago it was: `2026-11-01`, `2026-11-01T03:30Z`, `24h`, `7d`. UTC without a zone. */
 export function instantArgument(text: string): Date {
-  const [, count, unit] = /^(\d+)(ms|[smhd])$/.exec(text) ?? []
-  const unitMs = unit === 'd' ? DAY_MS : parseDuration(`1${unit}`)
-  const at = unitMs === undefined ? parseInstant(text) : new Date(Date.now() - Number(count) * unitMs)
+  const at = parseAge(text) ?? parseInstant(text)
   if (at !== null && isInBounds(at)) return at
   if (at !== null || /^(0\d{3}|9999)-\d\d-\d\d/.test(text)) {
     throw new InvalidArgumentError(

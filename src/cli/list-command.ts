@@ -10,7 +10,7 @@ import {
   type Order,
 } from '#src/db/list.ts'
 import { expectAccount } from './accounts.ts'
-import { instantArgument, limitArgument } from './arguments.ts'
+import { instantArgument, labelArgument, limitArgument, uint64 } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
 import { cellText, fits, print, printAside, printJson, printTable } from './output.ts'
@@ -36,20 +36,14 @@ export function addList<Row extends object, Of extends Filters, By extends Order
   { row, narrow, load, note }: Beside<Row, Of, Name>,
 ): void {
   const command = parent.command(name).description(description)
-  const options = Object.entries(list.filters).flatMap(([filter, declared]) => {
-    const option = optionOf(declared)
-    return option ? [[filter, option] as const] : []
-  })
-  for (const [, option] of options) command.addOption(option)
+  const filterFrom = addFilters(command, list.filters)
   command
     .option('--limit <n>', 'rows to show', limitArgument, 20)
     .option('--json', `print one JSON object per ${row}`)
     .action((given: Given) =>
       withFerry('read', async ferry => {
         if (typeof given.account === 'string') await expectAccount(ferry, given.account)
-        const filter = Object.fromEntries(
-          options.map(([filter, option]) => [filter, given[option.attributeName()]]),
-        ) as Asked<Of>
+        const filter = filterFrom(given)
         const { limit, json } = given
         const rows = load
           ? await load(ferry.pool, filter, limit)
@@ -67,6 +61,30 @@ export function addList<Row extends object, Of extends Filters, By extends Order
 
 type Given = Readonly<Record<string, unknown>> & { readonly limit: number; readonly json?: true }
 
+/** Adds the options of the filters. Returns what reads the filter from the options that were given. */
+export function addFilters<Of extends Filters>(
+  command: Command,
+  filters: Of,
+): (given: Readonly<Record<string, unknown>>) => Asked<Of> {
+  const read = Object.entries(filters).flatMap(([filter, declared]) => {
+    const option = optionOf(declared)
+    if (!option) return []
+    command.addOption(option)
+    const given = option.attributeName()
+    const opposite = declared.kind === 'flag' && declared.opposite ? new Option(...declared.opposite) : null
+    if (!opposite) return [[filter, (all: Readonly<Record<string, unknown>>) => all[given]] as const]
+    command.addOption(opposite.conflicts(given))
+    const not = opposite.attributeName()
+    return [
+      [
+        filter,
+        (all: Readonly<Record<string, unknown>>) => all[given] ?? (all[not] ? false : undefined),
+      ] as const,
+    ]
+  })
+  return given => Object.fromEntries(read.map(([filter, valueIn]) => [filter, valueIn(given)])) as Asked<Of>
+}
+
 function optionOf(filter: Filter): Option | null {
   if (!filter.option) return null
   const option = new Option(...filter.option)
@@ -75,6 +93,10 @@ function optionOf(filter: Filter): Option | null {
       return option.choices(filter.values)
     case 'instant':
       return option.argParser(instantArgument)
+    case 'id':
+      return option.argParser((text: string) => uint64(text, `the id of ${filter.of}`))
+    case 'labels':
+      return option.argParser(labelArgument)
     default:
       return option
   }

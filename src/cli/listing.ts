@@ -1,9 +1,13 @@
 import { type Command, Option } from 'commander'
-import type { Cell } from '#src/db/list.ts'
+import type { Pool } from 'pg'
+import type { Asked, Cell, Filters, LongList, Order } from '#src/db/list.ts'
 import { number } from '#src/model/counted.ts'
 import { jsonOf } from '#src/model/json-text.ts'
+import { expectAccount } from './accounts.ts'
 import { limitArgument } from './arguments.ts'
-import { printRows } from './list-command.ts'
+import { withFerry } from './command-context.ts'
+import { EXIT } from './exit.ts'
+import { addFilters, printRows } from './list-command.ts'
 import { print, writeLines } from './output.ts'
 
 /*
@@ -18,9 +22,64 @@ export const SHOWN = 50
 const PART = 1_000
 
 /** Rows are counted up to this number. */
-export const COUNTED_TO = 10_000
+const COUNTED_TO = 10_000
 
 export type ListOptions = { json?: true; all?: true; limit?: number }
+
+/** What is printed of a list while its rows arrive. */
+type Printed<Row, Of extends Filters> = Pick<
+  LongList<Row, Of, Order>,
+  'columns' | 'none' | 'json' | 'stream' | 'count'
+>
+
+/** What the command of a long list has beside it. */
+type Beside<Of extends Filters> = {
+  /** What one row is called. */
+  readonly row: string
+  /** The columns to print; absent: all. */
+  readonly columns?: readonly string[]
+  /** Instead of the words of the list. */
+  none?(filter: Asked<Of>): string
+  /** Checks the filter, and adds what is not given. */
+  prepare?(pool: Pool, filter: Asked<Of>): Promise<Asked<Of>>
+  /** Prints a note beside the rows that were shown. */
+  note?(pool: Pool, filter: Asked<Of>, shown: number): Promise<void>
+}
+
+/** Makes `command` print a long list: an option for each filter, a table, and JSON. */
+export function addLongList<Row extends object, Of extends Filters>(
+  command: Command,
+  list: Printed<Row, Of> & { readonly filters: Of },
+  { row, columns, none, prepare, note }: Beside<Of>,
+): void {
+  const filterFrom = addFilters(command, list.filters)
+  addListOptions(command)
+    .option('--json', `print one JSON object per ${row}`)
+    .action((given: ListOptions & Readonly<Record<string, unknown>>) =>
+      withFerry('read', async ferry => {
+        const { pool } = ferry
+        if (typeof given.account === 'string') await expectAccount(ferry, given.account)
+        const asked = filterFrom(given)
+        const filter = (await prepare?.(pool, asked)) ?? asked
+        const printed = { ...list, none: none?.(filter) ?? list.none, ...(columns && picked(list, columns)) }
+        const shown = await printList(pool, printed, filter, given)
+        await note?.(pool, filter, shown)
+        return EXIT.done
+      }),
+    )
+}
+
+function picked<Row>(
+  { columns }: { columns(row: Row): Readonly<Record<string, Cell>> },
+  names: readonly string[],
+) {
+  return {
+    columns(row: Row): Readonly<Record<string, Cell>> {
+      const cells = columns(row)
+      return Object.fromEntries(names.map(name => [name, cells[name] ?? null]))
+    },
+  }
+}
 
 export function addListOptions(command: Command): Command {
   return command
@@ -28,36 +87,24 @@ export function addListOptions(command: Command): Command {
     .option('--limit <n>', `rows to show (default: ${SHOWN}; with --json, all)`, limitArgument)
 }
 
-/** How many rows to print; null for all. */
-export function limitOf({ json, all, limit }: ListOptions): number | null {
-  return limit ?? (json || all ? null : SHOWN)
-}
-
 /** Prints rows while they arrive, as JSON or as a table, and how many more there are. Returns how many were printed. */
-export async function printList<Row extends object>(
-  rows: AsyncIterable<Row>,
-  options: ListOptions,
-  { none, total, ...list }: Streamed<Row>,
+export async function printList<Row extends object, Of extends Filters>(
+  pool: Pool,
+  list: Printed<Row, Of>,
+  filter: Asked<Of>,
+  { json, all, limit = json || all ? undefined : SHOWN }: ListOptions,
 ): Promise<number> {
+  const { none } = list
   let shown = 0
-  for await (const part of inParts(rows)) {
+  for await (const part of inParts(list.stream(pool, filter, limit ?? null))) {
     shown += part.length
-    if (!options.json) printRows(list, part, { none })
+    if (!json) printRows(list, part, { none })
     else if (!(await writeLines(part.map(row => jsonOf(list.json(row)))))) return shown
   }
-  if (options.json) return shown
+  if (json) return shown
   if (shown === 0) print(none)
-  const limit = limitOf(options)
-  if (limit !== null && shown === limit) tellMore((await total()) - shown)
+  if (shown === limit) tellMore((await list.count(pool, filter, COUNTED_TO + 1)) - shown)
   return shown
-}
-
-type Streamed<Row extends object> = {
-  columns(row: Row): Readonly<Record<string, Cell>>
-  json(row: Row): object
-  readonly none: string
-  /** How many rows there are, counted up to `COUNTED_TO` + 1. */
-  total(): Promise<number>
 }
 
 export function tellMore(more: number): void {

@@ -1,6 +1,6 @@
 import type { Cell } from '#src/db/list.ts'
-import { escapeCell } from '#src/imports/reject-cells.ts'
 import { fieldsFrom } from '#src/inventory/history/differences.ts'
+import { csvLine, escapeCell } from '#src/model/csv-cells.ts'
 import { duration } from '#src/model/duration.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { parseLossless, stringifyLossless } from '#src/platform/lossless-json.ts'
@@ -26,7 +26,8 @@ export async function printRows(
       rows.map(row => row.map(tableCell)),
       none,
     )
-  if (format === 'csv') return await printLines([columns.join(','), ...rows.map(csvLine)])
+  if (format === 'csv')
+    return await printLines([csvLine(columns), ...rows.map(row => csvLine(row.map(csvCell)))])
   await printLines(
     rows.map(row => jsonOf(Object.fromEntries(columns.map((name, n) => [name, jsonCell(row[n])])))),
   )
@@ -52,11 +53,7 @@ function jsonCell(cell: ReportCell | undefined): unknown {
   return cell.json.startsWith('{') ? fieldsFrom(cell.json) : parseLossless(cell.json)
 }
 
-/** RFC 4180. Text that a spreadsheet would run gets a ' in front, as in files of rejects. */
-function csvLine(cells: readonly ReportCell[]): string {
-  return cells.map(cell => quoted(csvCell(cell))).join(',')
-}
-
+/** Text that a spreadsheet would run gets a ' in front, as in files of rejects. */
 function csvCell(cell: ReportCell): string {
   if (cell === null) return ''
   if (cell instanceof Date) return cell.toISOString()
@@ -64,10 +61,6 @@ function csvCell(cell: ReportCell): string {
   if (isJson(cell)) return cell.json
   if (isList(cell)) return stringifyLossless(cell)
   return typeof cell === 'string' ? escapeCell(cell) : `${cell}`
-}
-
-function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 function isList(cell: ReportCell | undefined): cell is readonly (string | null)[] {

@@ -1,18 +1,18 @@
 import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
-import { fieldsFrom } from '#src/inventory/history/differences.ts'
+import { firstReadInWords } from '#src/inventory/history/changes-list.ts'
+import { differencesOf, fieldsFrom } from '#src/inventory/history/differences.ts'
 import type { SnapshotDifference } from '#src/inventory/history/snapshot-diff.ts'
 import { SNAPSHOT_LIST } from '#src/inventory/history/snapshots-list.ts'
 import { counted } from '#src/model/counted.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { idArgument } from './arguments.ts'
-import { differencesOf, firstReadInWords } from './changes.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { addList } from './list-command.ts'
-import { addListOptions, type ListOptions, limitOf, printList } from './listing.ts'
+import { addListOptions, type ListOptions, printList } from './listing.ts'
 import { print, printJson, printTable } from './output.ts'
 
 type Options = ActOptions & { account?: string; json?: true }
@@ -60,20 +60,22 @@ async function take(ferry: Ferry, options: Options, { config, signal }: CommandC
   return gravest(codes)
 }
 
-/** Prints what differs between two snapshots, from `a` to `b`. */
+/** Prints what differs between two snapshots, from `a` to `b`. For people, what a first reading found is one row. */
 export async function printDiff(pool: Pool, a: bigint, b: bigint, options: ListOptions): Promise<ExitCode> {
   const { countDifferences, findPair, listDifferences } = await import(
     '#src/inventory/history/snapshot-diff.ts'
   )
   const pair = await findPair(pool, a, b)
   const isGrouped = options.json !== true
-  await printList(listDifferences(pool, pair, limitOf(options), { isGrouped }), options, {
+  const list = {
     columns: columnsOfDifference,
     json: jsonOfDifference,
     none: 'The two snapshots are the same.',
-    total: () => countDifferences(pool, pair),
-  })
-  if (!options.json) {
+    stream: (_: Pool, __: object, limit: number | null) => listDifferences(pool, pair, limit, { isGrouped }),
+    count: () => countDifferences(pool, pair),
+  }
+  await printList(pool, list, {}, options)
+  if (isGrouped) {
     const total = await countDifferences(pool, pair)
     if (total > 0) print(`\n${counted(total, 'difference')}.`)
   }

@@ -10,8 +10,9 @@ export const ACT_LIST = list({
     actor: {
       kind: 'text',
       label: 'Who',
-      hint: 'the whole name',
-      option: ['--as <name>', 'only what this person did'],
+      hint: 'a part of the name',
+      suggest: async pool => (await import('./audit.ts')).suggestActors(pool),
+      option: ['--as <name>', 'only what people did whose name contains this, in any case'],
     },
     action: {
       kind: 'choice',

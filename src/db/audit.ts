@@ -1,6 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
 import type { Act, ActedBy, Action } from '#src/model/act.ts'
-import { and, desc, drizzleOf, eq, gte, lt } from './drizzle.ts'
+import { and, desc, drizzleOf, eq, gte, lt, sql } from './drizzle.ts'
+import { findColumn } from './rows.ts'
 import { audit } from './schema.ts'
 
 /** Records what a person did, in the transaction that does it: both are written, or neither. */
@@ -22,6 +24,7 @@ export async function recordActs(
 /** Which acts are wanted; what is left out does not narrow them. */
 export type ActFilter = {
   readonly account?: string | undefined
+  /** A part of the name, whatever its case. */
   readonly actor?: string | undefined
   readonly action?: Action | undefined
   readonly since?: Date | undefined
@@ -31,6 +34,17 @@ export type ActFilter = {
 }
 
 export type ActRow = Awaited<ReturnType<typeof listActs>>[number]
+
+const LATELY = 1_000
+
+/** Who did something lately, by name. */
+export function suggestActors(pool: Pool): Promise<string[]> {
+  return findColumn(
+    pool,
+    z.string(),
+    `select distinct actor from (select actor from ferry.audit order by id desc limit ${LATELY}) a order by actor limit 200`,
+  )
+}
 
 /** The newest acts first. */
 export function listActs(pool: Pool, limit: number, filter: ActFilter = {}) {
@@ -50,7 +64,7 @@ export function listActs(pool: Pool, limit: number, filter: ActFilter = {}) {
     .where(
       and(
         account === undefined ? undefined : eq(audit.account, account),
-        actor === undefined ? undefined : eq(audit.actor, actor),
+        actor === undefined ? undefined : sql`strpos(lower(${audit.actor}), lower(${actor})) > 0`,
         action === undefined ? undefined : eq(audit.action, action),
         since === undefined ? undefined : gte(audit.at, since),
         until === undefined ? undefined : lt(audit.at, until),

@@ -15,10 +15,24 @@ export type Filter = {
   readonly option?: readonly [flags: string, description: string]
 } & (
   | { readonly kind: 'account'; readonly max?: number }
-  | { readonly kind: 'text'; readonly hint?: string; readonly max?: number }
+  | { readonly kind: 'text'; readonly hint?: string; readonly max?: number; readonly suggest?: Suggest }
   /** An id of the platform. `of` is what it is the number of. */
-  | { readonly kind: 'id'; readonly hint?: string; readonly of: string; readonly max?: bigint }
+  | {
+      readonly kind: 'id'
+      readonly hint?: string
+      readonly of: string
+      readonly max?: bigint
+      readonly suggest?: Suggest
+    }
   | { readonly kind: 'instant' }
+  /** Yes or no. The option of the command is for yes; `opposite` is the one for no. */
+  | {
+      readonly kind: 'flag'
+      readonly words: { readonly yes: string; readonly no: string }
+      readonly opposite?: readonly [flags: string, description: string]
+    }
+  /** Labels that a row has, each written as `key=value`; a page takes one. */
+  | { readonly kind: 'labels'; readonly hint?: string }
   | {
       readonly kind: 'choice'
       readonly values: readonly string[]
@@ -32,6 +46,9 @@ export type Filter = {
 )
 export type Filters = Readonly<Record<string, Filter>>
 
+/** Returns values that the field of a page offers. They are read while the page is made, so in milliseconds. */
+export type Suggest = (pool: Pool) => Promise<readonly string[]>
+
 type ValueOf<One extends Filter> = One extends { readonly isOpen: true }
   ? string
   : One extends { readonly values: readonly (infer Value)[] }
@@ -40,7 +57,11 @@ type ValueOf<One extends Filter> = One extends { readonly isOpen: true }
       ? bigint
       : One['kind'] extends 'instant'
         ? Date
-        : string
+        : One['kind'] extends 'flag'
+          ? boolean
+          : One['kind'] extends 'labels'
+            ? Readonly<Record<string, string>>
+            : string
 
 /** The values of the filters; a filter left out does not narrow the list. */
 export type Asked<Of extends Filters> = { readonly [Name in keyof Of]?: ValueOf<Of[Name]> | undefined }
@@ -95,7 +116,7 @@ export type List<Row, Of extends Filters, By extends Order, Name extends string 
   readonly filters: Of
   readonly order: By
   load(pool: Pool, wanted: Wanted<Of, By>): Promise<Part<Row, PlaceOf<By>> & More>
-  /** The cells of a row, by their names in a table of the command line. */
+  /** The cells of a row, by their names in a table of the command line and in CSV. */
   columns(row: Row): Readonly<Record<Name, Cell>>
   /** Shown in place of rows. */
   readonly none: string
@@ -103,6 +124,28 @@ export type List<Row, Of extends Filters, By extends Order, Name extends string 
   readonly noneMatches?: string
   /** The JSON of a row for programs; absent: all of the row. */
   json?(row: Row): object
+}
+
+/** A list of which a command prints all rows while they come. */
+export type LongList<
+  Row,
+  Of extends Filters,
+  By extends Order,
+  Name extends string = string,
+  More = unknown,
+> = List<Row, Of, By, Name, More> & {
+  /** Yields the rows, at most `limit`, no faster than they are taken. */
+  stream(pool: Pool, filter: Asked<Of>, limit: number | null): AsyncIterable<Row>
+  /** How many there are. Stops counting at `atMost`. */
+  count(pool: Pool, filter: Asked<Of>, atMost: number): Promise<number>
+  json(row: Row): object
+}
+
+/** Returns the declaration as it is, with its types. */
+export function longList<Row, const Of extends Filters, const By extends Order, Name extends string, More>(
+  declared: LongList<Row, Of, By, Name, More>,
+): LongList<Row, Of, By, Name, More> {
+  return declared
 }
 
 /** Returns the declaration as it is, with its types. */

@@ -74,6 +74,16 @@ export const syncRuns = ferry.table(
   ],
 )
 
+/** The characters that the words of a rule have at most. */
+export const MAX_NAME_IN_WORDS = 200
+export const MAX_LABELS_IN_WORDS = 250
+
+/**
+ * The name of a rule, and on a line of their own its labels as JSON, in lower case: in the order of the names. Bounded, so
+ * that it fits into an index.
+ */
+export const RULE_WORDS = `lower(left(name, ${MAX_NAME_IN_WORDS}) || chr(10) || left(coalesce(labels::text, ''), ${MAX_LABELS_IN_WORDS}))`
+
 export const alertRuleVersions = ferry.table(
   'alert_rule_versions',
   {
@@ -95,6 +105,8 @@ export const alertRuleVersions = ferry.table(
           `'$.keyvalue() ? (@.key like_regex "^(team|owner|squad)$" flag "i" && @.value != "").value', '{}', true) #>> '{}'), 100)`,
       ),
     ),
+    // By this the list of rules is searched and ordered. Only current versions have it: history need not grow by it.
+    words: text('words').generatedAlwaysAs(sql.raw(`case when valid_to is null then ${RULE_WORDS} end`)),
   },
   t => [
     primaryKey({ columns: [t.id, t.account, t.valid_from] }),

@@ -1,3 +1,5 @@
+import { DAY_MS, parseDuration } from './duration.ts'
+
 /*
  * Instants as people write them. One reader for the command line, the console and cursors: what it returns is taken by
  * Postgres and by JavaScript, a day more or less too.
@@ -27,6 +29,13 @@ export function parseInstant(text: string, zone = 'UTC'): Date | null {
   } catch {
     return null
   }
+}
+
+/** Returns the instant so long ago: `90s`, `24h`, `7d`; null for anything else. It may be out of bounds. */
+export function parseAge(text: string): Date | null {
+  const [, count, unit] = /^(\d+)(ms|[smhd])$/.exec(text) ?? []
+  const unitMs = unit === 'd' ? DAY_MS : parseDuration(`1${unit}`)
+  return unitMs === undefined ? null : new Date(Date.now() - Number(count) * unitMs)
 }
 
 /** Whether an instant that was computed is within the same bounds. */

@@ -75,6 +75,14 @@ export const RISKS = list({
     const counts = new Map(Object.entries(found.counts ?? {}))
     return { ...partOf(found.risks ?? [], limit, placeOf), counts }
   },
-  columns: ({ account, reason }: Risk) => ({ account, reason }),
+  columns: (risk: Risk) => ({
+    server: risk.server,
+    id: risk.id,
+    account: risk.account,
+    team: risk.team,
+    reason: risk.reason,
+    tool: risk.tool,
+    found: risk.detail,
+  }),
   none: 'Nothing was found that could be a risk.',
 })

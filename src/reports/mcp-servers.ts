@@ -2,68 +2,9 @@ import { z } from 'zod'
 import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
 import { findAll } from '#src/db/rows.ts'
 
-/** A current MCP server. Ids are text. */
-const ListedServer = z.object({
-  account: z.string(),
-  id: z.string(),
-  name: z.string().nullable(),
-  team: z.string().nullable(),
-  status: z.string().nullable(),
-  transport: z.string().nullable(),
-  auth: z.string().nullable(),
-  tools: z.number(),
-  /** When it was last seen to be added or changed. */
-  since: z.date(),
-})
-export type ListedServer = Readonly<z.infer<typeof ListedServer>>
-
 /** Names are cut, so that the place of a row fits into an address; so are descriptions, of which a page shows the beginning. */
 const MAX_NAME = 500
 const MAX_DESCRIPTION = 2_000
-
-/** The current MCP servers by name. */
-export const SERVERS = list({
-  caption: 'MCP servers by name',
-  filters: {
-    account: ACCOUNT_OF_PAGE,
-    name: { kind: 'text', label: 'Name', hint: 'a part of it', max: 1_000 },
-    team: { kind: 'id', of: 'a team', label: 'Team', hint: 'its number' },
-    // The states that the platform documents.
-    status: { kind: 'choice', values: ['enabled', 'disabled'], isOpen: true, label: 'Status' },
-  },
-  order: ['text', 'text', 'text'],
-  async load(pool, { filter: { account, name, team, status }, after, limit }) {
-    const rows = await findAll(
-      pool,
-      ListedServer,
-      `select account, server_id as id, left(server_name, ${MAX_NAME}) as name, team_id::text as team, status, transport, auth_mode as auth,
-         case when jsonb_typeof(tools) = 'array' then jsonb_array_length(tools) else 0 end as tools, valid_from as since
-       from ferry.mcp_servers
-       where ($1::text is null or account = $1) and ($2::text is null or strpos(lower(server_name), lower($2)) > 0)
-         and ($3::numeric is null or team_id = $3) and ($4::text is null or status = $4)
-         and ($5::text is null or (left(coalesce(server_name, ''), ${MAX_NAME}), account, server_id) > ($5, $6::text, $7::text))
-       order by left(coalesce(server_name, ''), ${MAX_NAME}), account, server_id limit $8`,
-      [
-        account ?? null,
-        name ?? null,
-        team ?? null,
-        status ?? null,
-        ...(after ?? [null, null, null]),
-        limit + 1,
-      ],
-    )
-    return partOf(rows, limit, ({ name, account, id }) => [name ?? '', account, id])
-  },
-  columns: ({ account, transport, auth, tools, since }: ListedServer) => ({
-    account,
-    transport,
-    'sign-in': auth,
-    tools,
-    'unchanged since': since,
-  }),
-  none: 'No MCP server is known. `ferry sync mcp-servers` reads them from the platform.',
-  noneMatches: 'No server matches.',
-})
 
 /** A tool of a current server, as that server describes it. */
 const ListedTool = z.object({
@@ -98,7 +39,13 @@ export const TOOLS = list({
     )
     return partOf(rows, limit, ({ tool, account, id, position }) => [tool ?? '', account, id, position])
   },
-  columns: ({ account }: ListedTool) => ({ account }),
+  columns: ({ account, id, server, tool, description }: ListedTool) => ({
+    tool,
+    server,
+    id,
+    account,
+    description,
+  }),
   none: 'No tool is recorded. A server lists its tools once somebody has connected it.',
   noneMatches: 'No tool matches.',
 })
@@ -133,6 +80,7 @@ export const TEAMS = list({
     return partOf(rows, limit, ({ servers, account, team }) => [servers, account, team ?? '-1'])
   },
   columns: (row: TeamRow) => ({
+    team: row.team,
     account: row.account,
     servers: row.servers,
     enabled: row.enabled,

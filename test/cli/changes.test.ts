@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { differencesOf } from '#src/cli/changes.ts'
+import { differencesOf } from '#src/inventory/history/differences.ts'
 
 const tools = (...names: readonly string[]) => names.map(name => ({ name, description: `${name}s` }))
 

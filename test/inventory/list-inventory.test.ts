@@ -28,7 +28,7 @@ test('a rule with the labels that are asked for is found, whatever other labels 
   await insertRuleVersion(store.pool, { ...rule, id: '4', name: 'none', labels: null })
   const namesWith = async (wanted: Record<string, string>) =>
     await Array.fromAsync(
-      listInventory(store.pool, 'alert-rules', { labels: wanted }, null),
+      listInventory(store.pool, 'alert-rules', { label: wanted }, null),
       ({ name }) => name,
     )
   expect(await namesWith({ team: 'pay', env: 'prod' })).toEqual(['all of them'])

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
@@ -163,6 +164,10 @@ export class Answerer {
   ): FastifyReply {
     reply.headers(HEADERS)
     if ('goTo' in answer) return reply.redirect(answer.goTo, 303)
+    if ('file' in answer) {
+      reply.header('content-disposition', `attachment; filename="${answer.file}"`)
+      return reply.type('text/csv; charset=utf-8').send(Readable.from(answer.parts))
+    }
     const { status, body, ...view } = answer
     const target = this.#options.target()
     // A page that fetches itself again and again would have the garbage collected each time.

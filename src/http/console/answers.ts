@@ -1,11 +1,16 @@
 import { DatabaseError } from 'pg'
 import { PostgresUnavailable } from '#src/db/outage.ts'
+import { cutText, firstOf } from '#src/model/cut-text.ts'
 import { tooManyWrong } from '../token-guard.ts'
 import { html } from './html.ts'
 import type { View } from './page.ts'
+import { searchForm } from './parts/search-form.ts'
 
-/** The answer to a request: a page with this content, or a redirect. */
-export type Answer = ({ readonly status: number } & View) | { readonly goTo: string }
+/** The answer to a request: a page with this content, a redirect, or a file that is made while it is sent. */
+export type Answer =
+  | ({ readonly status: number } & View)
+  | { readonly goTo: string }
+  | { readonly file: string; readonly parts: AsyncIterable<string> }
 
 /** A page that says why a request was refused. */
 export function refused(status: number, words: string): Answer {
@@ -42,9 +47,22 @@ export function notPossible(words: string, back: string): Answer {
   return { status: 409, title: 'Not done', body }
 }
 
-export function notFound(): Answer {
-  const body = html`<p>Nothing is at this address. It may have been pruned. <a href="/">Go to Now</a>.</p>`
+export function notFound(path: string): Answer {
+  const body = html`<p>The address <code>${cutText(path, 200)}</code> is not known here. What it led to may have been removed after its time.</p>
+${searchForm(wordsOf(path), 'Search for it')}
+<p><a href="/">Go to Now</a></p>`
   return { status: 404, title: 'Not found', body }
+}
+
+/** What may be searched for instead of an address that leads nowhere: its last part with a number, or else its last part. */
+function wordsOf(path: string): string {
+  const parts = path.split('/').filter(part => part !== '')
+  const last = parts.findLast(part => /\d/.test(part)) ?? parts.at(-1) ?? ''
+  try {
+    return firstOf(decodeURIComponent(last), 200)
+  } catch {
+    return ''
+  }
 }
 
 export function needsOperate(here: string): Answer {

@@ -53,10 +53,20 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): Ans
     app.get(page.path, (request, reply) =>
       answer(request, reply, page, async asked => {
         const view = await page.render(asked)
-        if (!view) return notFound()
+        if (!view) return notFound(asked.path)
         const notice = await unknownAccountNotice(asked)
         return { status: 200, ...view, ...(notice && { body: html`${notice}${view.body}` }) }
       }),
+    )
+  }
+  for (const page of PAGES) {
+    const { csv } = page
+    if (!csv) continue
+    app.get(`${page.path}.csv`, (request, reply) =>
+      answer(request, reply, page, async asked => ({
+        file: `${page.path.slice(1).replaceAll('/', '-')}.csv`,
+        parts: await begun(csv(asked)),
+      })),
     )
   }
   for (const action of ACTIONS) {
@@ -80,10 +90,20 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): Ans
   // A script that asks for something unknown is answered in JSON, as without a console.
   const answerBrowser: AnswerUnreadable = (request, reply) => {
     if (!request.headers.accept?.includes('text/html')) return null
-    return answer(request, reply, { section: null, access: 'read' }, async () => notFound())
+    return answer(request, reply, { section: null, access: 'read' }, async ({ path }) => notFound(path))
   }
   app.get('/*', (request, reply) => answerBrowser(request, reply) ?? reply.callNotFound())
   return answerBrowser
+}
+
+/** Returns the parts once the first one is there: if it cannot be read, a page can still say so. */
+async function begun(parts: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
+  const first = await parts.next()
+  return (async function* () {
+    if (first.done) return
+    yield first.value
+    yield* parts
+  })()
 }
 
 /**

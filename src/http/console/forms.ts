@@ -44,7 +44,7 @@ export function createForms(operateToken: Secret | null): Forms {
 
   async function found(lookup: Lookup, asked: PageRequest, form: URLSearchParams | null): Promise<Answer> {
     const view = await lookup.look(asked, form)
-    if (!view) return notFound()
+    if (!view) return notFound(asked.path)
     const body = lookupBody(asked.path, tokens.issue(asked.path), view)
     return { status: 200, title: view.title, body }
   }
@@ -52,7 +52,7 @@ export function createForms(operateToken: Secret | null): Forms {
   return {
     async confirm(action, asked) {
       const confirmation = await action.confirm(asked)
-      if (!confirmation) return notFound()
+      if (!confirmation) return notFound(asked.path)
       if ('goTo' in confirmation) return confirmation
       const body = confirmationBody(asked.path, tokens.issue(asked.path), confirmation)
       return { status: 200, title: confirmation.title, body }
@@ -70,7 +70,7 @@ export function createForms(operateToken: Secret | null): Forms {
       }
       try {
         const goTo = await action.act(asked, { actor: asked.visitor.actor, because }, form)
-        return goTo === null ? notFound() : { goTo }
+        return goTo === null ? notFound(asked.path) : { goTo }
       } catch (error) {
         if (!isRefusal(error)) throw error
         return refused(409, [error.message, error.whatToDo].filter(Boolean).join(' '))

@@ -1,6 +1,7 @@
 import type { Visitor } from './access.ts'
 import { type Html, html } from './html.ts'
 import { SECTIONS, type Section } from './page.ts'
+import { searchForm } from './parts/search-form.ts'
 import { plainTime } from './parts/values.ts'
 import { namedInWords } from './parts/visible.ts'
 
@@ -12,7 +13,7 @@ export type Frame = {
   /** The path of this page with its query: what signing in comes back to. */
   readonly here: string
   readonly visitor: Visitor | null
-  /** As `<time>` elements are written without script. */
+  /** In which times are shown. */
   readonly timezone: string
   /** Whether this page stands for one that could not be made. */
   readonly isFailure: boolean
@@ -52,13 +53,14 @@ export function pageOf(frame: Frame, body: Html): Html {
     ([id, { name, path }]) =>
       html`<li><a href="${path}"${id === section ? html` aria-current="page"` : null}>${name}</a></li>`,
   )}</ul></nav>
+${visitor ? searchForm('', 'Search') : null}
 </header>
 <main id="main" tabindex="-1"${isFailure ? html` class="failed"` : null}${refreshEveryMs ? html` data-refresh="${refreshEveryMs}"` : null}>
 <h1>${heading}</h1>
 ${body}
 </main>
 <footer>
-<p>As of <span data-as-of>${plainTime(new Date(), timezone)}</span>. Times in <span data-zone>${timezone}</span>. ${visitor ? accessNote(visitor, here) : null}</p>
+<p>As of <span data-as-of>${plainTime(new Date(), timezone)}</span>. Times in ${timezone}. ${visitor ? accessNote(visitor, here) : null}</p>
 <p data-live role="status" class="visually-hidden"></p>
 </footer>
 </body>

@@ -8,10 +8,11 @@ import type { ConsoleTarget } from './target.ts'
 /** The places of the navigation. */
 export const SECTIONS = {
   now: { name: 'Now', path: '/' },
+  rules: { name: 'Rules', path: '/rules' },
   changes: { name: 'Changes', path: '/changes' },
   firing: { name: 'Firing', path: '/firing' },
   imports: { name: 'Imports', path: '/imports' },
-  mcp: { name: 'MCP', path: '/mcp' },
+  mcp: { name: 'MCP', path: '/servers' },
   ledger: { name: 'Activity', path: '/ledger' },
 } as const
 export type Section = keyof typeof SECTIONS
@@ -48,6 +49,8 @@ export type Page = {
   readonly access: Access
   /** Null if there is no such thing. */
   render(request: PageRequest): Promise<View | null>
+  /** The same list whole as CSV, served at its path and `.csv`; absent: it is no list. */
+  csv?(request: PageRequest): AsyncGenerator<string>
 }
 
 /** What a confirmation page says before anything happens. */
@@ -128,7 +131,7 @@ export function parsedQuery<Shape extends z.ZodObject>(
 ): z.output<Shape> {
   const given = Object.fromEntries([...query].filter(([, value]) => value !== ''))
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(shape.shape, name) && !OF_EVERY_LIST.includes(name)) {
+    if (!Object.hasOwn(shape.shape, name) && name !== 'after') {
       throw new BadQuery(`The address is wrong: this page has no parameter named ${name.slice(0, 50)}.`)
     }
     if (value.includes('\0')) throw new BadQuery(`The address is wrong: ${name}: it contains U+0000.`)
@@ -153,11 +156,8 @@ function wordsOf(issue: z.core.$ZodRawIssue): string {
 
 /** Whether the address asks for the first page of a whole list. A form with nothing in it, sent by its button, does too. */
 export function asksForAll(query: URLSearchParams): boolean {
-  return [...query].every(([name, value]) => value === '' || name === 'zone')
+  return [...query].every(([, value]) => value === '')
 }
-
-/** The place in a list, and the zone of times that a browser adds to a form. */
-const OF_EVERY_LIST = ['after', 'zone']
 
 /** Of a run, an import or an event. */
 export const MAX_ID = 2n ** 63n - 1n

@@ -22,16 +22,19 @@ import { mcpChanges } from './pages/mcp-changes.ts'
 import { mcpRisks } from './pages/mcp-risks.ts'
 import { now } from './pages/now.ts'
 import { rule } from './pages/rule.ts'
+import { rules } from './pages/rules.ts'
 import { run } from './pages/run.ts'
 import { runs } from './pages/runs.ts'
 import { SCHEDULE_ACTIONS, schedules } from './pages/schedules.ts'
+import { searchPage } from './pages/search.ts'
 import { server } from './pages/server.ts'
 import { snapshots } from './pages/snapshots.ts'
 
 /** Every page, section by section. */
 export const PAGES: readonly Page[] = [
-  now,
-  ...[changes, compare, at, rule],
+  ...[now, searchPage],
+  ...[rules, rule],
+  ...[changes, compare, at],
   ...[firing, firingNoisy, firingWhen, firingSilenced, firingLoad],
   ...[imports, importPage],
   ...[servers, tools, mcpChanges, mcpRisks, teams, server],

@@ -1,7 +1,7 @@
-import { escapeCell } from '#src/imports/reject-cells.ts'
 import type { importRejects } from '#src/imports/schema.ts'
 import { parseRecord } from '#src/imports/staging/file/csv-record.ts'
 import { columnsOfRejects, nameOf, REJECT_COLUMNS } from '#src/imports/staging/file/header.ts'
+import { escapeCell } from '#src/model/csv-cells.ts'
 import { parseLossless, stringifyLossless } from '#src/platform/lossless-json.ts'
 
 /** A rejected row. Its `raw` is null once the import is purged. */

@@ -14,7 +14,7 @@ import { csvOfRejects, ndjsonOfRejects, type Reject, type RejectLines } from './
  * from, and after them `line`, `reason`, `message` and `request_id`. For NDJSON it is NDJSON.
  *
  * A cell that a spreadsheet would run as a formula is escaped, and is unescaped when the file is imported (see
- * `imports/reject-cells.ts`). A line that could not be split into cells is the first cell, or the key `raw`.
+ * `model/csv-cells.ts`). A line that could not be split into cells is the first cell, or the key `raw`.
  */
 
 /** A part of that file, and how many rejects are in it. */

@@ -209,7 +209,9 @@ function matchesOf(
         and v.account = w.account and v.appeared = 'first reading')`)
   } else if (filter.folder !== undefined) conditions.push(`w.folder_id = ${param(filter.folder, 'numeric')}`)
   if (filter.by !== undefined)
-    conditions.push(`w.appeared is null and w.updater_name = ${param(filter.by, 'text')}`)
+    conditions.push(
+      `w.appeared is null and strpos(lower(w.updater_name), lower(${param(filter.by, 'text')})) > 0`,
+    )
   const isOfOne = (filter.rule ?? filter.server) !== undefined
   // The versions of one row are looked up, and so are those of an unknown number. Those of a page are hashed: to look up each would
   // take ten times as long.

@@ -6,7 +6,7 @@ export type ChangeFilter = {
   readonly since?: Date | undefined
   readonly until?: Date | undefined
   readonly account?: string | undefined
-  /** The name of the person who updated a rule last. Removals and MCP servers have no name. */
+  /** A part of the name of the person who updated a rule last, whatever its case. Removals and MCP servers have no name. */
   readonly by?: string | undefined
   readonly rule?: bigint | undefined
   readonly server?: string | undefined

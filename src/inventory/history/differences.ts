@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { EDIT_FIELDS, ID_FIELDS } from '#src/model/declarations.ts'
+import { EDIT_FIELDS, ID_FIELDS, OUTSIDE_BASIC_VIEW } from '#src/model/declarations.ts'
 import { parseLossless } from '#src/platform/lossless-json.ts'
 
 /** The fields of a rule or server, or those that differ. */
@@ -96,6 +96,15 @@ export function factsInWords(fields: Fields | null): string {
   return Object.entries(fields ?? {})
     .filter(([, value]) => value !== null)
     .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : valueInWords(value)}`)
+    .join(', ')
+}
+
+/** `enabled: true → false, labels.severity: "warning" → "critical"` */
+export function differencesOf(before: Fields | null, after: Fields | null): string {
+  const differences = differencesBetween(before, after)
+  if (differences.length === 0 && before && after) return OUTSIDE_BASIC_VIEW
+  return differences
+    .map(({ field, before: old, after: now }) => `${field}: ${valueInWords(old)} → ${valueInWords(now)}`)
     .join(', ')
 }
 

@@ -4,6 +4,7 @@ import { findAll, namedRowsOf } from '#src/db/rows.ts'
 import { readCount, streamRows } from '#src/db/stream-rows.ts'
 import { VERSIONS } from '#src/inventory/versioned-tables.ts'
 import type { Resource } from '#src/model/resource.ts'
+import { hasWords, paramsInto } from './list-order.ts'
 
 /** Which rules or servers are wanted; what is left out does not narrow them. */
 export type InventoryFilter = {
@@ -12,13 +13,15 @@ export type InventoryFilter = {
   readonly account?: string | undefined
   /** A part of the name, whatever its case. */
   readonly name?: string | undefined
+  /** Parts of the name or of the labels of a rule, of the name, description or address of a server, whatever their case. */
+  readonly words?: string | undefined
   readonly enabled?: boolean | undefined
   /** Of rules. */
   readonly folder?: bigint | undefined
-  readonly firing?: true | undefined
-  readonly labels?: Readonly<Record<string, string>> | undefined
-  /** Of servers. */
-  readonly team?: bigint | undefined
+  readonly firing?: boolean | undefined
+  readonly label?: Readonly<Record<string, string>> | undefined
+  /** The name of a rule's, the number of a server's. */
+  readonly team?: string | bigint | undefined
 }
 
 /** A row of the views: the contract's fields under their names, ids and 64-bit integers as text. */
@@ -26,6 +29,12 @@ export type InventoryRow = Readonly<Record<string, unknown>> & { readonly accoun
 /** Nothing is known of its other columns. A loose object would copy them, which takes 17 µs a row instead of 1 µs. */
 const InventoryRow = z.custom<InventoryRow>(row => Account.safeParse(row).success)
 const Account = z.object({ account: z.string() })
+
+/** A row of a page, with its place in the list: what the list is ordered by, as text. */
+export type InventoryPlace = readonly [string, string, string, string, string]
+export type PagedRow = InventoryRow & { readonly place: InventoryPlace }
+export const PagedRow = z.custom<PagedRow>(row => Placed.safeParse(row).success)
+const Placed = Account.extend({ place: z.array(z.string()).length(5) })
 
 /** Yields rules or servers by name, at most `limit`. */
 export function listInventory(
@@ -79,7 +88,7 @@ export async function loadInventory(
      order by v.account, v.valid_from desc`,
     [id, filter.asOf ?? 'infinity', filter.account ?? null],
   )
-  return namedRowsOf(InventoryRow, found)
+  return namedRowsOf(InventoryRow, found).map(({ words: _, ...row }) => row)
 }
 
 const FiringRow = z.object({ account: z.string(), began: z.date(), ended: z.date().nullable() })
@@ -102,32 +111,37 @@ export function listFirings(
   )
 }
 
-/** The views of each resource, and the condition that a row is enabled. None of it comes from input. */
+/** The views of each resource, and the conditions on their rows. None of it comes from input. */
 const VIEWS = {
-  'alert-rules': { now: 'ferry.alert_rules', asOf: 'ferry.alert_rules_as_of', enabled: 'v.enabled' },
+  'alert-rules': {
+    now: 'ferry.alert_rules',
+    asOf: 'ferry.alert_rules_as_of',
+    enabled: 'v.enabled',
+    words: `lower(v.name || ' ' || coalesce(v.labels::text, ''))`,
+  },
   'mcp-servers': {
     now: 'ferry.mcp_servers',
     asOf: 'ferry.mcp_servers_as_of',
     enabled: `(v.status is not distinct from 'enabled')`,
+    words: `lower(concat_ws(' ', v.server_name, v.description, v.url))`,
   },
 } as const
 
-function selected(resource: Resource, filter: InventoryFilter): { from: string; params: unknown[] } {
-  const { now, asOf, enabled } = VIEWS[resource]
+/** The rows `v` that match. */
+export function selected(resource: Resource, filter: InventoryFilter): { from: string; params: unknown[] } {
+  const { now, asOf, enabled, words } = VIEWS[resource]
   const { nameColumn } = VERSIONS[resource]
   const params: unknown[] = []
-  const param = (value: unknown, type: string) => `$${params.push(value)}::${type}`
+  const param = paramsInto(params)
   const source = filter.asOf === undefined ? now : `${asOf}(${param(filter.asOf, 'timestamptz')})`
-  const wanted = [
-    filter.account === undefined ? 'true' : `v.account = ${param(filter.account, 'text')}`,
-    filter.name === undefined
-      ? 'true'
-      : `strpos(lower(v.${nameColumn}), lower(${param(filter.name, 'text')})) > 0`,
-    filter.enabled === undefined ? 'true' : `${filter.enabled ? '' : 'not '}${enabled}`,
-    filter.folder === undefined ? 'true' : `v.folder_id = ${param(filter.folder, 'numeric')}`,
-    filter.firing === undefined ? 'true' : 'v.triggered',
-    filter.labels === undefined ? 'true' : `v.labels @> ${param(JSON.stringify(filter.labels), 'jsonb')}`,
-    filter.team === undefined ? 'true' : `v.team_id = ${param(filter.team, 'numeric')}`,
-  ]
+  const wanted = ['true', ...hasWords(words, filter.words, param)]
+  if (filter.account !== undefined) wanted.push(`v.account = ${param(filter.account, 'text')}`)
+  if (filter.name !== undefined)
+    wanted.push(`strpos(lower(v.${nameColumn}), lower(${param(filter.name, 'text')})) > 0`)
+  if (filter.enabled !== undefined) wanted.push(`${filter.enabled ? '' : 'not '}${enabled}`)
+  if (filter.folder !== undefined) wanted.push(`v.folder_id = ${param(filter.folder, 'numeric')}`)
+  if (filter.firing !== undefined) wanted.push(`v.triggered = ${param(filter.firing, 'boolean')}`)
+  if (filter.label !== undefined) wanted.push(`v.labels @> ${param(JSON.stringify(filter.label), 'jsonb')}`)
+  if (filter.team !== undefined) wanted.push(`v.team_id = ${param(filter.team, 'numeric')}`)
   return { from: `from ${source} v where ${wanted.join(' and ')}`, params }
 }

@@ -92,9 +92,10 @@ const LISTS: Readonly<Record<string, List>> = {
        values ('a', 'alert-rules', $1::bigint, $1, '{1}', array[$1::bigint], now(), 'voided')`,
     ),
   },
-  servers: { at: '/mcp', links: '/servers/', add: addServer },
+  rules: { at: '/rules', links: '/rules/a/', add: addRule },
+  servers: { at: '/servers', links: '/servers/', add: addServer },
   tools: { at: '/mcp/tools', links: '/servers/', add: addServer },
-  teams: { at: '/mcp/teams', links: '/mcp?', add: addServer },
+  teams: { at: '/mcp/teams', links: '/servers?', add: addServer },
   risks: { at: '/mcp/risks?reason=shared+credentials', links: '/servers/', add: addServer },
   'changes of tools': { at: '/mcp/changes', links: '/servers/', add: addServer, page: 20 },
   changes: {

@@ -23,7 +23,7 @@ test('a probe asked after pages of very long texts is answered before the last o
     await insertServerVersion(pool, { ...server, from: at(2), description: `${text}!`, tools })
   }
   const paths = [
-    '/mcp',
+    '/servers',
     '/mcp/changes?since=2026-01-01',
     '/changes?resource=mcp-servers',
     `/changes/compare?from=${at(1).toISOString()}&to=${at(3).toISOString()}&resource=mcp-servers`,

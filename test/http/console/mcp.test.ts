@@ -8,7 +8,7 @@ import { HOSTILE, hrefsOf } from './page-text.ts'
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
 const FROM = minutesAgo(600)
 
-const TABS = ['/mcp', '/mcp/tools', '/mcp/changes', '/mcp/risks', '/mcp/teams'] as const
+const TABS = ['/servers', '/mcp/tools', '/mcp/changes', '/mcp/risks', '/mcp/teams'] as const
 
 /** The links that begin so on all pages of a list, and how many pages there are. */
 async function linksOfAll(harness: ConsoleHarness, first: string, begin: string) {
@@ -24,7 +24,7 @@ async function linksOfAll(harness: ConsoleHarness, first: string, begin: string)
 }
 
 describe('the pages about MCP servers', () => {
-  test('list the current servers by name, narrowed by account, name, team and status', async () => {
+  test('list the current servers by name, narrowed by account, name, team and state', async () => {
     await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
     const { pool } = harness.ferry
     const tools = [{ name: 'a' }, { name: 'b' }]
@@ -33,7 +33,7 @@ describe('the pages about MCP servers', () => {
     await insertServerVersion(pool, { account: 'b', id: '3', name: 'gamma', from: FROM, team: 9 })
     await insertServerVersion(pool, { id: 'gone', name: 'gone', from: FROM, to: minutesAgo(1) })
     const at = async (query: string) => {
-      const { text } = await harness.page(`/mcp?${query}`, READ_TOKEN)
+      const { text } = await harness.page(`/servers?${query}`, READ_TOKEN)
       return [hrefsOf(text, '/servers/').toSorted(), text] as const
     }
     const [all, text] = await at('')
@@ -44,7 +44,7 @@ describe('the pages about MCP servers', () => {
     expect((await at('name=ALPH'))[0]).toEqual(['/servers/a/1%2Fx'])
     expect((await at('team=7'))[0]).toEqual(['/servers/a/2'])
     expect((await at('team=0'))[0]).toEqual(['/servers/a/1%2Fx'])
-    expect((await at('status=enabled'))[0]).toEqual(['/servers/a/2'])
+    expect((await at('enabled=yes'))[0]).toEqual(['/servers/a/2'])
     expect((await at('name=nothing'))[1]).toContain('No server matches.')
   })
 
@@ -58,10 +58,10 @@ describe('the pages about MCP servers', () => {
        from generate_series(1, 120) n, (values (now() - interval '2 h', now() - interval '1 h'), (now() - interval '1 h', null)) v (at, until)`,
     )
     for (const [path, begin, pages, perServer] of [
-      ['/mcp', '/servers/', 3, 1],
+      ['/servers', '/servers/', 3, 1],
       ['/mcp/tools', '/servers/', 3, 1],
       ['/mcp/changes', '/servers/', 6, 1],
-      ['/mcp/teams', '/mcp?', 3, 1],
+      ['/mcp/teams', '/servers?', 3, 1],
       ['/mcp/risks?reason=shared+credentials', '/servers/', 3, 1],
     ] as const) {
       const found = await linksOfAll(harness, path, begin)
@@ -144,11 +144,11 @@ describe('the pages about MCP servers', () => {
 
   test('say what to do where there is nothing, and name what is wrong in an address', async () => {
     await using harness = await openConsoleHarness()
-    expect((await harness.page('/mcp')).text).toContain('<code>ferry sync mcp-servers</code>')
+    expect((await harness.page('/servers')).text).toContain('<code>ferry sync mcp-servers</code>')
     expect((await harness.page('/mcp/tools')).text).toContain('No tool is recorded.')
     expect((await harness.page('/mcp/changes')).text).toContain('No tool of a known server has changed.')
     for (const [address, name] of [
-      ['/mcp?team=x', 'team'],
+      ['/servers?team=x', 'team'],
       ['/mcp/risks?reason=x', 'reason'],
       ['/mcp/changes?since=x', 'since'],
       ...TABS.map(path => [`${path}?after=e30`, 'after'] as const),

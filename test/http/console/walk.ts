@@ -54,9 +54,9 @@ function placesMissing(text: string): string[] {
   return named.filter(id => !text.includes(`id="${id}"`)).map(id => `#${id}`)
 }
 
-/** Addresses of this server that a page links to, without what is served as a file. */
+/** Addresses of this server that a page links to, or that a form of it asks for, without what is served as a file, such as CSV. */
 function linksIn(text: string): string[] {
-  return [...text.matchAll(/<a [^>]*?href="(\/[^"#]*)/g)]
+  return [...text.matchAll(/<(?:a [^>]*?href|form [^>]*?method="get" action)="(\/[^"#]*)/g)]
     .map(([, href = '']) => href.replaceAll('&amp;', '&').replaceAll('&#39;', "'").replaceAll('&quot;', '"'))
-    .filter(href => !href.startsWith('/sign-in'))
+    .filter(href => !href.startsWith('/sign-in') && !/\.csv(\?|$)/.test(href))
 }

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { estimateMs } from '#src/imports/estimate.ts'
 import { maskRecipient } from '#src/imports/recipient-text.ts'
-import { escapeCell, unescapeCell } from '#src/imports/reject-cells.ts'
 import { isEmail, openRecipientCheck } from '#src/imports/staging/checks/recipient.ts'
 import { RowCheck, type RowRules } from '#src/imports/staging/checks/row.ts'
 import { openLocaleCheck } from '#src/imports/staging/checks/values.ts'
 import { fieldsOf, matchColumns } from '#src/imports/staging/file/header.ts'
 import { openSeenBefore } from '#src/imports/staging/row-sink.ts'
+import { escapeCell, unescapeCell } from '#src/model/csv-cells.ts'
 
 const RULES: RowRules = {
   fields: fieldsOf(null, {}),

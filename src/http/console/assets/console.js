@@ -1,21 +1,40 @@
-// Shows times in the reader's zone, and fetches the page anew. Without script the pages work as well.
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-const inZone = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
+// Keeps ages up to date, and fetches the page anew. Without script the pages work as well.
 const main = document.querySelector('main')
 const live = document.querySelector('[data-live]')
 
-function localize(root) {
-  for (const element of root.querySelectorAll('time[datetime]')) {
-    const at = new Date(element.dateTime)
-    if (!Number.isNaN(at.getTime())) element.textContent = inZone.format(at)
-  }
-  // What the fields of a form show is what is sent: their times, and the zone that these are in.
-  for (const element of root.querySelectorAll('[data-zone]')) element.textContent = zone
-  for (const field of root.querySelectorAll('input[type=hidden][name=zone]')) field.value = zone
-  for (const field of root.querySelectorAll('input[data-at]'))
-    field.value = inZone.format(new Date(field.dataset.at)).replace(' ', 'T').slice(0, 16)
+// The clock of the server: that of the reader may differ.
+const asOf = () => Date.parse(document.querySelector('[data-as-of] time').dateTime)
+let [shownAt, sinceMs] = [asOf(), performance.now()]
+
+// The same words as the server's.
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+]
+function ageOf(ms) {
+  const first = Math.max(
+    0,
+    UNITS.findIndex(([, size]) => ms >= size),
+  )
+  const parts = UNITS.slice(first, first + (first < 2 ? 2 : 1)).map(([unit, size], n) => {
+    const whole = n === 0 ? Math.floor(ms / size) : Math.floor((ms % UNITS[first][1]) / size)
+    return [whole, unit]
+  })
+  return `${parts
+    .filter(([whole], n) => n === 0 || whole > 0)
+    .map(part => part.join(' '))
+    .join(' ')} ago`
 }
-localize(document)
+
+function showAges() {
+  if (!getSelection().isCollapsed) return
+  const now = shownAt + performance.now() - sinceMs
+  for (const element of main.querySelectorAll('time[data-ago]'))
+    element.textContent = ageOf(Math.max(1_000, now - Date.parse(element.dateTime)))
+}
+setInterval(showAges, 10_000)
 
 // What the forms hold. A form that was touched is not taken away.
 const written = () =>
@@ -44,7 +63,6 @@ function keepOpen(next) {
 
 function show(page) {
   const next = page.querySelector('main')
-  localize(page)
   keepOpen(next)
   const before = states(main)
   const changed = [...states(next)].filter(([of, state]) => before.has(of) && before.get(of) !== state)
@@ -54,6 +72,7 @@ function show(page) {
   document.title = page.title
   for (const old of document.querySelectorAll('[data-as-of]'))
     old.replaceWith(page.querySelector('[data-as-of]'))
+  ;[shownAt, sinceMs] = [asOf(), performance.now()]
   untouched = written()
   if (changed.length > 0) live.textContent = changed.map(([of, state]) => `${of}: ${state}`).join('. ')
 }

@@ -4,7 +4,7 @@ import { html } from '../html.ts'
 import { href } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
-import { foreign, time } from '../parts/values.ts'
+import { ago, foreign } from '../parts/values.ts'
 
 const PATH = '/ledger/audit'
 
@@ -16,7 +16,7 @@ export const audit = listPage({
   beside: ({ target: { timezone } }) => ({
     above: ledgerTabs(PATH),
     columns: [
-      { head: 'When', cell: ({ at }) => time(at, timezone) },
+      { head: 'When', cell: ({ at }) => ago(at, timezone) },
       {
         head: 'Who',
         cell: ({ actor }) => html`<a href="${href(PATH, { actor })}">${foreign(actor)}</a>`,

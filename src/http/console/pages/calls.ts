@@ -1,4 +1,4 @@
-import { ACCOUNT_OF_PAGE, type Asked, isNarrowedBy, list, SINCE_AND_UNTIL } from '#src/db/list.ts'
+import { ACCOUNT_OF_PAGE, type Asked, isNarrowedBy, lasting, list, SINCE_AND_UNTIL } from '#src/db/list.ts'
 import { type ListedCall, listCallLog } from '#src/db/list-calls.ts'
 import { importsOfBatches } from '#src/imports/reporting/batches.ts'
 import { type Html, html } from '../html.ts'
@@ -35,7 +35,17 @@ function callListOf(operations: readonly string[]) {
       const { calls: rows, next } = await listCallLog(pool, limit, wanted, place)
       return { rows, next: next && [next.startedExactly, next.call] }
     },
-    columns: ({ account }: ListedCall) => ({ account }),
+    columns: (call: ListedCall) => ({
+      started: call.started,
+      account: call.account,
+      operation: call.operation,
+      took: lasting(call.started, call.finished),
+      http: call.httpStatus,
+      error: call.errorCode,
+      'request id': call.requestId,
+      run: call.run,
+      batch: call.batch,
+    }),
     none: 'Ferry has not called the platform yet. `ferry sync all` makes the first calls.',
     noneMatches: 'No call matches.',
   })

@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import { ACCOUNT_OF_PAGE, list, SINCE_AND_UNTIL } from '#src/db/list.ts'
-import { CHANGE_KINDS, type ChangeRow } from '#src/inventory/history/change-row.ts'
-import { loadChangePage } from '#src/inventory/history/changes.ts'
+import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
 import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
-import { PLURALS, RESOURCES } from '#src/model/resource.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, href } from '../page.ts'
 import { changeBadge, changedLink, MAX_PERSON, pathOf } from '../parts/changes.ts'
@@ -18,31 +15,8 @@ const PATH = '/changes'
 /** A change shows at most this many fields here; the page of the rule or server shows more. */
 const MAX_FIELDS = 8
 
-/** Who changed what, the newest first. */
-const CHANGE_LIST = list({
-  caption: 'Changes, newest first',
-  filters: {
-    account: { ...ACCOUNT_OF_PAGE, max: 200 },
-    resource: {
-      kind: 'choice',
-      values: RESOURCES,
-      words: PLURALS,
-      any: 'both',
-      label: 'Inventory',
-    },
-    kind: { kind: 'choice', values: CHANGE_KINDS, label: 'Change' },
-    folder: { kind: 'id', of: 'a folder', label: 'Folder (of rules)', hint: 'its number' },
-    by: { kind: 'text', label: 'Person (of rules)', hint: 'exact name', max: MAX_PERSON },
-    ...SINCE_AND_UNTIL,
-  },
-  order: ['instant', 'resource', 'text', 'text'],
-  async load(pool, { filter, after, limit }) {
-    const { changes: rows, next, examinedTo } = await loadChangePage(pool, filter, after, limit)
-    return { rows, next, examinedTo }
-  },
-  columns: (_: ChangeRow) => ({}),
-  none: 'Nothing has been read yet. `ferry sync all` reads both inventories now.',
-})
+/** Those that a page has fields for, in their order. */
+const FIELDS = ['account', 'resource', 'kind', 'folder', 'by', 'since', 'until'] as const
 
 const Place = z.union([
   z.tuple([CursorInstant, z.literal('alert-rules'), CursorText, z.string().regex(/^\d{0,20}$/)]),
@@ -59,6 +33,7 @@ export const changes = listPage({
     const room = openRoom()
     return {
       above: html`<p><a href="/changes/compare">Compare two moments or nights</a></p>`,
+      fields: FIELDS,
       columns: [
         {
           head: 'Observed',

@@ -18,7 +18,6 @@ import { BadQuery, href, type Page, type PageRequest, parsedQuery } from '../pag
 import { changeBadge, firstReadEntry, inventoryLink, pathOf } from '../parts/changes.ts'
 import { compareForms } from '../parts/compare-forms.ts'
 import { differencesList, openRoom } from '../parts/differences.ts'
-import { zoneOf } from '../parts/instants.ts'
 import {
   futureNotice,
   isUnread,
@@ -59,10 +58,9 @@ export const compare: Page = {
   async render(request) {
     const { query, reader, target } = request
     const { timezone } = target
-    const zone = zoneOf(query, timezone)
-    const asked = parsedQuery(query, askedIn(zone))
+    const asked = parsedQuery(query, askedIn(timezone))
     const nights = await loadSnapshotPage(reader, {}, null, MAX_CHOICES)
-    const forms = compareForms({ query, nights, accounts: target.accounts, timezone, zone })
+    const forms = compareForms({ query, nights, accounts: target.accounts, timezone })
     if (!asked.from && !asked.to) {
       return {
         title: 'Compare two moments',

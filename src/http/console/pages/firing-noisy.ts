@@ -7,7 +7,7 @@ import { inventoryLink } from '../parts/changes.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { PAGE_ROWS } from '../parts/paging.ts'
 import { table } from '../parts/table.ts'
-import { badge, foreign, share, time } from '../parts/values.ts'
+import { ago, badge, foreign, share } from '../parts/values.ts'
 
 const PATH = '/firing/noisy'
 
@@ -36,7 +36,7 @@ ${table(
     {
       head: 'Last began',
       cell: ({ lastBegan, isFiring }) =>
-        html`<span>${time(lastBegan, request.target.timezone)}${isFiring ? html` ${badge('bad', 'firing')}` : null}</span>`,
+        html`<span>${ago(lastBegan, request.target.timezone)}${isFiring ? html` ${badge('bad', 'firing')}` : null}</span>`,
     },
   ],
   shown,

@@ -5,7 +5,7 @@ import { type Html, html } from '../html.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { listPage } from '../parts/list-page.ts'
-import { badge, foreign, type Tone, time } from '../parts/values.ts'
+import { ago, badge, foreign, type Tone, time } from '../parts/values.ts'
 
 const PATH = '/firing/silenced'
 
@@ -26,7 +26,16 @@ function silencedListOf(period: FiringPeriod) {
       const found = await loadSilenced(pool, period, after, limit + 1)
       return partOf(found, limit, ({ exactAt, account, id }) => [exactAt, account, id])
     },
-    columns: (_: SilencedRule) => ({}),
+    columns: (row: SilencedRule) => ({
+      when: row.at,
+      what: row.what,
+      rule: row.name,
+      id: row.id,
+      account: row.account,
+      who: row.by,
+      began: row.began,
+      ended: row.ended,
+    }),
     none: 'No rule was disabled, removed or edited while it fired, or within an hour after.',
   })
 }
@@ -42,7 +51,7 @@ export const firingSilenced = listPage({
     columns: [
       {
         head: 'When',
-        cell: ({ at }) => time(at, request.target.timezone),
+        cell: ({ at }) => ago(at, request.target.timezone),
       },
       { head: 'What', cell: whatOf },
       { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },

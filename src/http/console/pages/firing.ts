@@ -14,7 +14,7 @@ import { inventoryLink, pathOf } from '../parts/changes.ts'
 import { eventInWords, markOf } from '../parts/firing-strip.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { nothing, table } from '../parts/table.ts'
-import { badge, foreign, time } from '../parts/values.ts'
+import { ago, badge, foreign, time } from '../parts/values.ts'
 
 const PATH = '/firing'
 const MAX_RULES = 30
@@ -44,7 +44,7 @@ ${table(
   fired.firing > longest.length ? `${longest.length} of ${number(fired.firing)} firing now` : 'Longest first',
   [
     { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
-    { head: 'Since', cell: ({ began }) => time(began, target.timezone) },
+    { head: 'Since', cell: ({ began }) => ago(began, target.timezone) },
     { head: 'For', isNumber: true, cell: ({ firingForMs }) => duration(firingForMs) },
   ],
   longest,

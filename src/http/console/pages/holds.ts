@@ -4,7 +4,7 @@ import { type Html, html } from '../html.ts'
 import { columnsOf, listPage } from '../parts/list-page.ts'
 import { table } from '../parts/table.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
-import { badge, type Tone, time } from '../parts/values.ts'
+import { ago, badge, type Tone } from '../parts/values.ts'
 
 export const HOLDS = '/ledger/holds'
 
@@ -20,7 +20,14 @@ const ENDED_HOLDS = list({
     const found = await listHolds(pool, 'ended', limit + 1, idAfter(after) ?? null)
     return partOf(found, limit, ({ id }) => [`${id}`])
   },
-  columns: (hold: HoldRow) => ({ account: hold.account, inventory: hold.resource, rows: hold.rows }),
+  columns: (hold: HoldRow) => ({
+    account: hold.account,
+    inventory: hold.resource,
+    rows: hold.rows,
+    ended: hold.endedAt,
+    outcome: hold.outcome,
+    run: hold.lastRun,
+  }),
   none: 'No hold has ended yet.',
 })
 
@@ -41,7 +48,7 @@ ${table(
   'Open holds',
   [
     ...columnsOf(ENDED_HOLDS, IDENTITY, open, timezone),
-    { head: 'Since', cell: hold => time(hold.openedAt, timezone) },
+    { head: 'Since', cell: hold => ago(hold.openedAt, timezone) },
     { head: 'Decide', cell: hold => html`<a href="${pathOf(hold)}">Review</a>` },
   ],
   open,
@@ -49,7 +56,7 @@ ${table(
 )}`,
       columns: [
         ...IDENTITY,
-        { head: 'Ended', cell: hold => time(hold.endedAt, timezone) },
+        { head: 'Ended', cell: hold => ago(hold.endedAt, timezone) },
         { head: 'Outcome', cell: outcomeOf },
         { head: 'Details', cell: hold => html`<a href="${pathOf(hold)}">Run ${hold.lastRun}</a>` },
       ],

@@ -44,7 +44,7 @@ ${reasons(counts, filter.account)}
       { head: 'Tool', cell: ({ tool }) => (tool === null ? foreign(null) : toolName(tool)) },
       { head: 'Found', cell: ({ detail }) => visible(detail) },
     ],
-    empty: html`${RISKS.none} Ferry checked the <a href="/mcp">servers that it knows</a>.`,
+    empty: html`${RISKS.none} Ferry checked the <a href="/servers">servers that it knows</a>.`,
   }),
 })
 

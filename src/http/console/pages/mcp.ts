@@ -1,29 +1,41 @@
-import { SERVERS, TEAMS, TOOLS } from '#src/reports/mcp-servers.ts'
-import type { Html } from '../html.ts'
+import { SERVER_LIST } from '#src/inventory/history/inventory-lists.ts'
+import { TEAMS, TOOLS } from '#src/reports/mcp-servers.ts'
+import { type Html, html } from '../html.ts'
+import { textOf } from '../parts/inventory-row.ts'
 import { listPage } from '../parts/list-page.ts'
 import { serverLink, teamLink, toolName } from '../parts/mcp.ts'
 import { mcpTabs } from '../parts/tabs.ts'
 import { badge, foreign } from '../parts/values.ts'
 import { visible } from '../parts/visible.ts'
+import { asOfNote } from './rules.ts'
 
-/** The current MCP servers. */
+const PATH = '/servers'
+
+/** The MCP servers, as they are or were at a moment. */
 export const servers = listPage({
-  path: '/mcp',
+  path: PATH,
   section: 'mcp',
   title: 'MCP servers',
-  list: () => SERVERS,
-  beside: () => ({
-    above: mcpTabs('/mcp'),
+  list: () => SERVER_LIST,
+  beside: async (request, { filter }) => ({
+    above: mcpTabs(PATH),
+    between: await asOfNote(request, filter.asOf),
     columns: [
-      { head: 'Server', cell: ({ account, id, name }) => serverLink(account, id, name) },
+      {
+        head: 'Server',
+        cell: row => serverLink(row.account, `${row.server_id}`, textOf(row.server_name)),
+      },
       'account',
-      { head: 'Team', cell: ({ account, team }) => teamLink(account, team) },
-      { head: 'Status', cell: ({ status }) => statusOf(status) },
+      { head: 'Team', cell: row => teamLink(row.account, textOf(row.team_id)) },
+      { head: 'Status', cell: row => statusOf(textOf(row.status)) },
       'transport',
       'sign-in',
       'tools',
       'unchanged since',
     ],
+    empty: Object.values(filter).some(value => value !== undefined)
+      ? html`No server matches.`
+      : html`No MCP server is known. <code>ferry sync mcp-servers</code> reads them from the platform.`,
   }),
 })
 

@@ -8,13 +8,13 @@ import { fieldFacts, loadRow, notesOn, textOf, titleOf } from '../parts/inventor
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts } from '../parts/table.ts'
 import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
-import { badge, foreign, time } from '../parts/values.ts'
+import { ago, badge, foreign } from '../parts/values.ts'
 import { shortened } from '../parts/word-diff.ts'
 
 /** A rule as it is, and all that happened to it: also of one that is gone. */
 export const rule: Page = {
   path: '/rules/:account/:id',
-  section: 'changes',
+  section: 'rules',
   access: 'read',
   async render({ params, query, reader, target: { timezone } }) {
     const after = readCursor(query, TimelineCursor)
@@ -44,17 +44,17 @@ function factsOf(row: InventoryRow, lastFiring: PagedFiring | undefined, timezon
   const updater = textOf(row.updater_name)
   return facts([
     ['State', stateOf(row, lastFiring)],
-    ['Fired last', time(lastFiring?.began ?? null, timezone, 'never seen')],
+    ['Fired last', ago(lastFiring?.began ?? null, timezone, 'never seen')],
     ['Team', foreign(textOf(row.team))],
     ...fieldFacts('alert-rules', row, {
-      folder_id: html`<a href="${href('/changes', { account: row.account, folder })}">${folder}</a>`,
+      folder_id: html`<a href="${href('/rules', { account: row.account, folder })}">${folder}</a>, <a href="${href('/changes', { account: row.account, folder })}">its changes</a>`,
       cron_pattern: html`<code>${shortened(`${row.cron_pattern}`, MAX_VALUE_CHARACTERS)}</code> <small>${foreign(textOf(row.timezone) || 'no time zone')}</small>`,
       updater_name:
         updater && updater.length <= MAX_PERSON
           ? html`<a href="${href('/changes', { by: updater })}">${foreign(updater)}</a>`
           : null,
     }),
-    ['This version since', time(row.valid_from as Date, timezone)],
+    ['This version since', ago(row.valid_from as Date, timezone)],
   ])
 }
 

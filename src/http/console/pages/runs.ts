@@ -6,7 +6,7 @@ import { requestId } from '../parts/calls.ts'
 import { listPage } from '../parts/list-page.ts'
 import { runBadge, runLink } from '../parts/runs.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
-import { foreign, time } from '../parts/values.ts'
+import { ago, foreign } from '../parts/values.ts'
 
 const PATH = '/ledger'
 
@@ -31,7 +31,7 @@ export const runs = listPage({
       {
         head: 'Started',
         cell: ({ startedAt, trigger }) =>
-          html`<span>${time(startedAt, timezone)}<br><small>${trigger}</small></span>`,
+          html`<span>${ago(startedAt, timezone)}<br><small>${trigger}</small></span>`,
       },
       'took',
       'seen',

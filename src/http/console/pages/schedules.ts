@@ -25,7 +25,16 @@ function scheduleListOf(schedules: readonly Schedule[]) {
       const rows = await listSchedules(pool, left.slice(0, limit + 1))
       return partOf(rows, limit, ({ account, name }) => [account, name])
     },
-    columns: (_: ScheduleRow) => ({}),
+    columns: row => ({
+      schedule: row.name,
+      account: row.account,
+      every: row.everyMs === null ? null : { ms: row.everyMs },
+      cron: row.cron,
+      last: row.lastSlot,
+      outcome: row.lastOutcome,
+      paused: row.paused !== null,
+      next: row.nextAt,
+    }),
     none: 'No account is configured. Set `FERRY_APP_KEY` or `FERRY_ACCOUNTS_FILE`.',
   })
 }

@@ -8,7 +8,7 @@ import { toolName } from '../parts/mcp.ts'
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts, table } from '../parts/table.ts'
 import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
-import { badge, foreign, time } from '../parts/values.ts'
+import { ago, badge, foreign } from '../parts/values.ts'
 import { marked, visible } from '../parts/visible.ts'
 
 /** An MCP server as it is, its tools, and all that happened to it: also of one that is gone. */
@@ -44,7 +44,7 @@ function factsOf(row: InventoryRow, timezone: string): Html {
       url: visible(textOf(row.url), MAX_DESCRIPTION_CHARACTERS),
       description: visible(textOf(row.description), MAX_DESCRIPTION_CHARACTERS),
     }),
-    ['This version since', time(row.valid_from as Date, timezone)],
+    ['This version since', ago(row.valid_from as Date, timezone)],
   ])
 }
 

@@ -3,7 +3,7 @@ import { NO_ANSWER } from '#src/inventory/runs/next-steps.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import type { Column } from './table.ts'
-import { foreign, lasted, time } from './values.ts'
+import { ago, foreign, lasted } from './values.ts'
 
 /** A request id, with a link to the calls that had it. */
 export function requestId(id: string | null): Html {
@@ -14,7 +14,7 @@ export function requestId(id: string | null): Html {
 /** What each call was and how it ended. */
 export function callColumns(timezone: string): readonly Column<ListedCall>[] {
   return [
-    { head: 'Started', cell: call => time(call.started, timezone) },
+    { head: 'Started', cell: call => ago(call.started, timezone) },
     { head: 'Operation', cell: call => call.operation },
     { head: 'Took', isNumber: true, cell: ({ started, finished }) => lasted(started, finished, NO_ANSWER) },
     { head: 'HTTP', isNumber: true, cell: call => call.httpStatus ?? '–' },

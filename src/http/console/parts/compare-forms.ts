@@ -1,6 +1,6 @@
 import type { PagedSnapshot } from '#src/inventory/history/snapshot-page.ts'
 import { type Html, html } from '../html.ts'
-import { accountFilter, fieldOf, instantField, select, zoneField } from './filters.ts'
+import { accountFilter, fieldOf, instantField, select } from './filters.ts'
 import { inZone } from './values.ts'
 
 const PATH = '/changes/compare'
@@ -11,14 +11,11 @@ export function compareForms({
   nights,
   accounts,
   timezone,
-  zone,
 }: {
   readonly query: URLSearchParams
   readonly nights: readonly PagedSnapshot[]
   readonly accounts: readonly string[]
   readonly timezone: string
-  /** The zone of the moments in the address. */
-  readonly zone: string
 }): Html {
   const [newest, older] = [nights[0], nights.find(({ id }) => id === nights[0]?.previous)]
   const from = query.get('from') ?? older?.id ?? ''
@@ -33,9 +30,8 @@ ${night('to', 'To the night', nights, to, timezone)}
 </form>`
   }
 <form class="filters" method="get" action="${PATH}" aria-label="Compare two moments">
-${instantField('from', 'From', query, zone)}
-${instantField('to', 'To', query, zone)}
-${zoneField(query)}
+${instantField('from', 'From', query, timezone)}
+${instantField('to', 'To', query, timezone)}
 ${fieldOf(accountFilter(accounts, query), query)}
 <button>Compare moments</button>
 </form>`

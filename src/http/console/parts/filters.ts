@@ -1,4 +1,5 @@
 import { type Html, type HtmlValue, html } from '../html.ts'
+import { href } from '../page.ts'
 import { instantOfField } from './instants.ts'
 
 export type Filter =
@@ -7,13 +8,15 @@ export type Filter =
       readonly label: string
       readonly kind: 'text' | 'date'
       readonly hint?: string | undefined
+      /** Values that the browser completes. */
+      readonly offered?: readonly string[] | undefined
     }
   | {
       readonly name: string
       /** Without the zone: the form adds it. */
       readonly label: string
       readonly kind: 'datetime-local'
-      /** The zone that the field is read in: see `zoneOf`. */
+      /** The zone that the field is read in. */
       readonly zone: string
     }
   | {
@@ -25,14 +28,28 @@ export type Filter =
       readonly any?: string | undefined
     }
 
-/** A form that narrows a list: its fields hold what the address says. */
-export function filters(path: string, query: URLSearchParams, fields: readonly Filter[]): Html {
+/** A form that narrows a list: its fields hold what the address says. Above it, the usual periods if the list has times. */
+export function filters(path: string, query: URLSearchParams, fields: readonly Filter[]): Html | null {
+  if (fields.length === 0) return null
   const isNarrowed = fields.some(({ name }) => query.get(name))
-  return html`<form class="filters" method="get" action="${path}" aria-label="Filter">
+  return html`${fields.some(({ name }) => name === 'since') ? periods(path, query) : null}
+<form class="filters" method="get" action="${path}" aria-label="Filter">
 ${fields.map(field => fieldOf(field, query))}
-${fields.some(({ kind }) => kind === 'datetime-local') ? zoneField(query) : null}
 <button>Filter</button>${isNarrowed ? html` <a href="${path}">Show all</a>` : null}
 </form>`
+}
+
+const PERIODS = { '1h': '1 hour', '24h': '24 hours', '7d': '7 days' } as const
+
+/** Links to what happened lately; the other filters stay. */
+function periods(path: string, query: URLSearchParams): Html {
+  const { after: _, until: __, since, ...kept } = Object.fromEntries(query)
+  return html`<nav aria-label="Period"><ul class="tabs periods"><li>The last</li>${Object.entries(
+    PERIODS,
+  ).map(
+    ([age, words]) =>
+      html`<li><a href="${href(path, { ...kept, since: age })}"${age === since ? html` aria-current="true"` : null}>${words}</a></li>`,
+  )}</ul></nav>`
 }
 
 /** A field with its label. */
@@ -41,20 +58,16 @@ export function fieldOf(field: Filter, query: URLSearchParams): Html {
   return html`<label>${field.label} ${control(field, query.get(field.name) ?? '')}</label>`
 }
 
-/** A field for an instant. Script turns its value, its label and the field of the zone into the reader's zone. */
+/** A field for an instant in this zone. */
 export function instantField(name: string, label: string, query: URLSearchParams, zone: string): Html {
-  const given = instantOfField(query.get(name), zone)
-  return html`<label><span>${label} (<span data-zone>${zone}</span>)</span> <input type="datetime-local" name="${name}" value="${given?.local ?? ''}"${given ? html` data-at="${given.at.toISOString()}"` : null}></label>`
-}
-
-/** The zone that a form with instants is read in; empty for that of the settings. */
-export function zoneField(query: URLSearchParams): Html {
-  return html`<input type="hidden" name="zone" value="${query.get('zone') ?? ''}">`
+  return html`<label>${label} (${zone}) <input type="datetime-local" name="${name}" value="${instantOfField(query.get(name), zone)}"></label>`
 }
 
 function control(field: Exclude<Filter, { kind: 'datetime-local' }>, value: string): Html {
   if (field.kind !== 'choice') {
-    return html`<input type="${field.kind}" name="${field.name}" value="${value}"${field.hint ? html` placeholder="${field.hint}"` : null}>`
+    const { kind, name, hint, offered = [] } = field
+    const list = offered.length > 0 ? `offered-${name}` : null
+    return html`<input type="${kind}" name="${name}" value="${value}"${hint ? html` placeholder="${hint}"` : null}${list ? html` list="${list}"` : null}>${list ? html`<datalist id="${list}">${offered.map(one => html`<option value="${one}"></option>`)}</datalist>` : null}`
   }
   return select(field.name, [['', field.any ?? 'any'], ...Object.entries(field.choices)], value)
 }

@@ -6,6 +6,7 @@ import { accountFilter, choicesOf, type Filter, filters } from './filters.ts'
 import { tabs } from './tabs.ts'
 
 const HOURS = {
+  '1': '1 hour',
   '6': '6 hours',
   '24': '24 hours',
   '72': '3 days',
@@ -27,12 +28,12 @@ type FiringPath = keyof typeof FIRING_TABS
 
 /** The periods that each page can show; the first is shown if the address has none. */
 const PERIODS: Readonly<Record<FiringPath, readonly Hours[]>> = {
-  '/firing': ['24', '6', '72', '168', '720'],
+  '/firing': ['24', '1', '6', '72', '168', '720'],
   // The report looks at each episode: of 30 days, it takes longer than a page may.
-  '/firing/noisy': ['168', '6', '24', '72'],
+  '/firing/noisy': ['168', '1', '6', '24', '72'],
   // Whole weeks: else a weekday would count once more than another.
   '/firing/when': ['672', '168'],
-  '/firing/silenced': ['168', '6', '24', '72', '720'],
+  '/firing/silenced': ['168', '1', '6', '24', '72', '720'],
   '/firing/load': [],
 }
 

@@ -16,12 +16,13 @@ import { number } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
-import { BadQuery, type Page, type PageRequest, parsedQuery, type View } from '../page.ts'
+import { BadQuery, href, type Page, type PageRequest, parsedQuery, type View } from '../page.ts'
+import { csvOf } from './csv.ts'
 import { accountFilter, choicesOf, type Filter as Field, filters } from './filters.ts'
-import { instantIn, zoneOf } from './instants.ts'
+import { instantIn } from './instants.ts'
 import { CursorId, CursorInstant, CursorText, PAGE_ROWS, pager, readCursor, writeCursor } from './paging.ts'
 import { type Column, table } from './table.ts'
-import { capital, foreign, sentence, time } from './values.ts'
+import { ago, capital, foreign, sentence } from './values.ts'
 
 /** What was asked for, and the rows that were found. */
 export type Found<Row, Of extends Filters, By extends Order> = Part<Row, PlaceOf<By>> & {
@@ -64,7 +65,7 @@ type ListPage<Row, Of extends Filters, By extends Order, Name extends string, Mo
   ): Beside<Row, Of, Name> | Promise<Beside<Row, Of, Name>>
 }
 
-/** Returns the page of a list: its filters as a form, its rows as a table, and the way to the next rows. */
+/** Returns the page of a list: its filters as a form, its rows as a table, and the way to the next rows. Of the rows as CSV too. */
 export function listPage<Row, Of extends Filters, By extends Order, Name extends string, More>(
   page: ListPage<Row, Of, By, Name, More>,
 ): Page {
@@ -76,33 +77,47 @@ export function listPage<Row, Of extends Filters, By extends Order, Name extends
     async render(request) {
       const { query, reader, target } = request
       const list = page.list(request)
-      const zone = hasInstants(list.filters) ? zoneOf(query, target.timezone) : target.timezone
-      const filter = filterIn(query, list.filters, zone)
+      const filter = filterIn(query, list.filters, target.timezone)
       const after = readCursor(query, page.place ?? placeIn(list.order))
       const found = await list.load(reader, { filter, after, limit })
       const { rows, next } = found
       const isNarrowed = after !== null || isNarrowedBy(filter)
       const beside = await page.beside(request, { ...found, filter, isNarrowed })
       const { above, between, below, empty, accounts = target.accounts, refreshEveryMs } = beside
-      const fields = (beside.fields ?? Object.keys(list.filters)).flatMap(name =>
-        fieldOf(name, list.filters[name], accountFilter(accounts, query), zone),
+      const shown = Object.entries<Filter>(list.filters).filter(
+        ([name]) => beside.fields?.includes(name) ?? true,
       )
+      const account = accountFilter(accounts, query)
+      const fields = shown.map(([name, one]) => fieldOf(name, one, account, request))
       return {
         title,
         ...(refreshEveryMs && { refreshEveryMs }),
         body: html`${above}
-${fields.length > 0 ? filters(path, query, fields) : null}
+${filters(path, query, (await Promise.all(fields)).flat())}
 ${between}
 ${table(list.caption, columnsOf(list, beside.columns, rows, target.timezone), rows, empty ?? sentence((isNarrowed && list.noneMatches) || list.none))}
 ${below}
-${pager(path, query, next && writeCursor(next))}`,
+${pager(path, query, next && writeCursor(next))}
+${rows.length > 0 ? csvLink(path, query) : null}`,
       }
+    },
+    csv(request) {
+      const { query, reader, target } = request
+      const list = page.list(request)
+      const filter = filterIn(query, list.filters, target.timezone)
+      const load = (after: PlaceOf<By> | null) =>
+        list.load(reader, { filter, after, limit: CSV_PAGES * limit })
+      return csvOf(row => list.columns(row), load, target.signal)
     },
   }
 }
 
-function hasInstants(of: Filters): boolean {
-  return Object.values(of).some(({ kind }) => kind === 'instant')
+/** CSV is read in parts of this many pages: a row may have long texts. */
+const CSV_PAGES = 4
+
+function csvLink(path: string, query: URLSearchParams): Html {
+  const { after: _, ...kept } = Object.fromEntries(query)
+  return html`<p><a href="${href(`${path}.csv`, kept)}" download>All rows as CSV</a></p>`
 }
 
 /** Parses what the query asks for. Throws `BadQuery`, also if `since` is later than `until`. */
@@ -129,26 +144,43 @@ function valueIn(filter: Filter, zone: string): z.ZodType {
     }
     case 'choice':
       return filter.isOpen ? z.string().max(200) : z.enum(filter.values)
+    case 'flag':
+      return z.enum(['yes', 'no']).transform(text => text === 'yes')
+    case 'labels':
+      return z
+        .string()
+        .max(500)
+        .refine(text => /^[^=]+=/.test(text), 'write a label and its value: severity=critical')
+        .transform(text => ({ [text.slice(0, text.indexOf('='))]: text.slice(text.indexOf('=') + 1) }))
     default:
       return filter.max === undefined ? z.string() : z.string().max(filter.max)
   }
 }
 
 /** The field of a filter; none if it has no label. */
-function fieldOf(name: string, filter: Filter | undefined, account: Field, zone: string): Field[] {
-  if (filter?.label === undefined) return []
+async function fieldOf(
+  name: string,
+  filter: Filter,
+  account: Field,
+  { reader, target }: PageRequest,
+): Promise<Field[]> {
+  if (filter.label === undefined) return []
   const { label } = filter
   switch (filter.kind) {
     case 'account':
       return [account]
     case 'instant':
-      return [{ name, label, kind: 'datetime-local', zone }]
+      return [{ name, label, kind: 'datetime-local', zone: target.timezone }]
     case 'choice':
       return [
         { name, label, kind: 'choice', choices: filter.words ?? choicesOf(filter.values), any: filter.any },
       ]
-    default:
+    case 'flag':
+      return [{ name, label, kind: 'choice', choices: filter.words }]
+    case 'labels':
       return [{ name, label, kind: 'text', hint: filter.hint }]
+    default:
+      return [{ name, label, kind: 'text', hint: filter.hint, offered: await filter.suggest?.(reader) }]
   }
 }
 
@@ -191,7 +223,7 @@ function isNumber(cell: Cell): boolean {
 }
 
 function shown(cell: Cell, timezone: string): HtmlValue {
-  if (cell instanceof Date) return time(cell, timezone)
+  if (cell instanceof Date) return ago(cell, timezone)
   if (isLasting(cell)) return duration(cell.ms)
   if (typeof cell === 'number') return number(cell)
   return typeof cell === 'string' || cell === null ? foreign(cell) : `${cell}`

@@ -19,5 +19,5 @@ export function toolName(name: string | null): Html {
 export function teamLink(account: string, team: string | null): Html {
   if (team === null) return html`<span class="none">–</span>`
   const words = team === '0' ? 'the whole account' : `team ${team}`
-  return html`<a href="${href('/mcp', { account, team })}">${marked(words)}</a>`
+  return html`<a href="${href('/servers', { account, team })}">${marked(words)}</a>`
 }

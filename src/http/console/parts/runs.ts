@@ -1,6 +1,6 @@
 import type { RunStatus } from '#src/model/run.ts'
 import { type Html, html } from '../html.ts'
-import { badge, type Tone, time } from './values.ts'
+import { ago, badge, type Tone } from './values.ts'
 
 const TONES: Readonly<Partial<Record<string, Tone>>> = {
   succeeded: 'good',
@@ -24,5 +24,5 @@ export function observed(
   { at, run }: { readonly at: Date; readonly run: bigint | string },
   timezone: string,
 ): Html {
-  return html`<span>${time(at, timezone)}<br><small>${runLink(run, `run ${run}`)}</small></span>`
+  return html`<span>${ago(at, timezone)}<br><small>${runLink(run, `run ${run}`)}</small></span>`
 }

@@ -41,7 +41,7 @@ export function ledgerTabs(here: keyof typeof LEDGER_TABS): Html {
 
 /** The pages about MCP servers. */
 const MCP_TABS = {
-  '/mcp': 'Servers',
+  '/servers': 'Servers',
   '/mcp/tools': 'Tools',
   '/mcp/changes': 'Tool changes',
   '/mcp/risks': 'Risks',

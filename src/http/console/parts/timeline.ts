@@ -10,7 +10,7 @@ import { differencesList, openRoom } from './differences.ts'
 import { CursorInstant, PAGE_ROWS, writeCursor } from './paging.ts'
 import { runLink } from './runs.ts'
 import { type Column, table } from './table.ts'
-import { badge, foreign, lasted, time } from './values.ts'
+import { ago, badge, foreign, lasted, time } from './values.ts'
 
 /** What happened to one rule or server: it changed, or it fired. */
 export type Moment = (PagedChange & { readonly what: 'change' }) | (PagedFiring & { readonly what: 'firing' })
@@ -58,7 +58,7 @@ const MAX_FIELDS = 40
 export function timelineTable({ moments }: Timeline, timezone: string): Html {
   const room = openRoom()
   const columns: Column<Moment>[] = [
-    { head: 'When', cell: moment => time(moment.what === 'change' ? moment.at : moment.began, timezone) },
+    { head: 'When', cell: moment => ago(moment.what === 'change' ? moment.at : moment.began, timezone) },
     {
       head: 'What',
       cell: moment =>

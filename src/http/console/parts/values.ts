@@ -14,16 +14,41 @@ export function badge(tone: Tone, word: string, announce?: string): Html {
   return html`<span class="badge ${tone}"${announce ? html` data-announce="${announce}"` : null}>${word}</span>`
 }
 
-/** An instant, which leads to what happened around it. The reader's browser shows it in its own zone; without script it is in the zone of the settings. */
+/** An instant, which leads to what happened around it. */
 export function time(at: Date | null, timezone: string, missing = '–'): Html {
-  if (at === null) return html`<span class="none">${missing}</span>`
-  const shown = plainTime(at, timezone)
-  return at.getTime() > Date.now() ? shown : html`<a class="at" href="/at/${at.toISOString()}">${shown}</a>`
+  return linked(at, missing, at => plainTime(at, timezone))
 }
 
 /** An instant that leads nowhere. */
 export function plainTime(at: Date, timezone: string): Html {
   return html`<time datetime="${at.toISOString()}">${inZone(at, timezone)}</time>`
+}
+
+/** From then on, an instant is more than how long ago it was. */
+const MAX_AGE_MS = 7 * 86_400_000
+
+/** How long ago an instant was, exactly when it is pointed at. One of the future, or of another week, is shown exactly. Script keeps it up to date. */
+export function ago(at: Date | null, timezone: string, missing = '–'): Html {
+  const ageMs = at === null ? 0 : Date.now() - at.getTime()
+  if (ageMs < 0 || ageMs > MAX_AGE_MS) return time(at, timezone, missing)
+  const age = duration(ageMs < 60_000 ? Math.max(1_000, floor(ageMs, 1_000)) : floor(ageMs, 60_000))
+  return linked(
+    at,
+    missing,
+    at =>
+      html`<time datetime="${at.toISOString()}" title="${inZone(at, timezone)} ${timezone}" data-ago>${age} ago</time>`,
+  )
+}
+
+function floor(ms: number, to: number): number {
+  return Math.floor(ms / to) * to
+}
+
+function linked(at: Date | null, missing: string, shown: (at: Date) => Html): Html {
+  if (at === null) return html`<span class="none">${missing}</span>`
+  return at.getTime() > Date.now()
+    ? shown(at)
+    : html`<a class="at" href="/at/${at.toISOString()}">${shown(at)}</a>`
 }
 
 const FORMATS = new Map<string, Intl.DateTimeFormat>()

@@ -1,5 +1,5 @@
 import { isEmailValid } from '@hapi/address'
-import { unescapeCell } from '#src/imports/reject-cells.ts'
+import { unescapeCell } from '#src/model/csv-cells.ts'
 import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
 import type { Delimiter } from './csv.ts'

@@ -1,4 +1,4 @@
-import { unescapeCell } from '#src/imports/reject-cells.ts'
+import { unescapeCell } from '#src/model/csv-cells.ts'
 import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
 import { CsvReader, type Delimiter } from './csv.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { escapeCell, unescapeCell } from '#src/imports/reject-cells.ts'
+import { escapeCell, unescapeCell } from '#src/model/csv-cells.ts'
 
 /** What a spreadsheet takes for a formula. */
 const RUNS = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', '\t=1', '=']

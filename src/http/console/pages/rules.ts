@@ -1,0 +1,74 @@
+import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
+import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
+import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
+import { type Html, html } from '../html.ts'
+import { href, type PageRequest } from '../page.ts'
+import { inventoryLink } from '../parts/changes.ts'
+import { textOf } from '../parts/inventory-row.ts'
+import { listPage } from '../parts/list-page.ts'
+import { ago, badge, foreign, time } from '../parts/values.ts'
+
+const PATH = '/rules'
+
+/** The rules, as they are or were at a moment. */
+export const rules = listPage({
+  path: PATH,
+  section: 'rules',
+  title: 'Rules',
+  list: () => RULE_LIST,
+  beside: async (request, { filter }) => ({
+    between: await asOfNote(request, filter.asOf),
+    columns: [
+      {
+        head: 'Rule',
+        cell: row =>
+          inventoryLink({
+            resource: 'alert-rules',
+            account: row.account,
+            id: `${row.id}`,
+            name: textOf(row.name),
+          }),
+      },
+      {
+        head: 'Folder',
+        cell: ({ folder_id }) =>
+          html`<a href="${href(PATH, { folder: `${folder_id}` })}">${textOf(folder_id)}</a>`,
+      },
+      { head: 'Team', cell: ({ team }) => teamOf(textOf(team)) },
+      { head: 'State', cell: stateOf },
+      { head: 'Firing since', cell: row => ago(instantOf(row.firing_since), request.target.timezone) },
+      { head: 'Unchanged since', cell: row => ago(instantOf(row.valid_from), request.target.timezone) },
+      {
+        head: 'Last edited by',
+        cell: row => html`<span class="person">${foreign(textOf(row.updater_name))}</span>`,
+      },
+    ],
+    empty: html`${Object.values(filter).some(value => value !== undefined) ? 'No rule matches.' : html`No rule is known. <code>ferry sync alert-rules</code> reads them from the platform.`}`,
+  }),
+})
+
+function teamOf(team: string | null): Html {
+  return team?.trim() ? html`<a href="${href(PATH, { team })}">${foreign(team)}</a>` : foreign(team)
+}
+
+function stateOf({ enabled, triggered }: InventoryRow): Html {
+  return html`${enabled ? badge('good', 'enabled') : badge('warn', 'disabled')} ${triggered ? badge('bad', 'firing') : null}`
+}
+
+function instantOf(value: unknown): Date | null {
+  return value instanceof Date ? value : null
+}
+
+/** Says what the list of another moment is, and if it is not all that there was. */
+export async function asOfNote(
+  { reader, target: { timezone } }: PageRequest,
+  asOf: Date | undefined,
+): Promise<Html | null> {
+  if (!asOf) return null
+  if (asOf > new Date())
+    return html`<p class="notice warn">This moment is in the future: what is shown is the current state.</p>`
+  const start = await loadHistoryStart(reader)
+  if (start && start > asOf)
+    return html`<p class="notice warn">The history starts at ${time(start, timezone)}. What had ended before is not shown.</p>`
+  return html`<p class="notice">As it was known at ${time(asOf, timezone)}.</p>`
+}
