@@ -32,7 +32,9 @@ test('filters, tables and the foot of a page have the zone of the settings', asy
   expect(await has('until=2026-11-02T03:30')).toBe(false)
   expect(await has('since=2026-11-02T03:00:00Z')).toBe(false)
   const { text } = await harness.page('/ledger/events?since=2026-11-02T02:00:00Z')
-  expect(text).toContain('Since (Europe/Berlin) <input type="datetime-local" name="since" value="2026-11-02T03:00">')
+  expect(text).toContain(
+    'Since (Europe/Berlin) <input type="datetime-local" name="since" value="2026-11-02T03:00">',
+  )
   expect(text).toContain('<time datetime="2026-11-02T02:30:00.000Z">2026-11-02 03:30:00</time>')
   expect(text).toContain('Times in Europe/Berlin.')
 })
@@ -42,7 +44,10 @@ test('every list with times offers the last hour, day and week, and refuses a mi
   for (const path of LISTS) {
     const { status, text } = await harness.page(`${path}?since=24h&after=`)
     expect(status).toBe(200)
-    const periods = [...text.matchAll(/since=(\w+)"( aria-current="true")?/g)].map(([, age, here]) => [age, !!here])
+    const periods = [...text.matchAll(/since=(\w+)"( aria-current="true")?/g)].map(([, age, here]) => [
+      age,
+      !!here,
+    ])
     expect(periods, path).toEqual([
       ['1h', false],
       ['24h', true],
@@ -58,11 +63,13 @@ test('an age in an address is counted from now, and a form holds its instant', (
   const at = instantIn('UTC').parse('24h')
   expect(Math.abs(Date.now() - 86_400_000 - at.getTime())).toBeLessThan(60_000)
   expect(instantOfField('24h', 'UTC')).toBe(at.toISOString().slice(0, 16))
-  for (const wrong of ['24', '99999999999999d', '-1h', '1w']) expect(instantIn('UTC').safeParse(wrong).success).toBe(false)
+  for (const wrong of ['24', '99999999999999d', '-1h', '1w'])
+    expect(instantIn('UTC').safeParse(wrong).success).toBe(false)
 })
 
 test('a time of this week is an age with its instant beside it; any other is the instant', () => {
-  const shown = (ms: number) => `${ago(new Date(Date.now() - ms), 'Europe/Berlin')}`.replaceAll(/<[^>]+>/g, '')
+  const shown = (ms: number) =>
+    `${ago(new Date(Date.now() - ms), 'Europe/Berlin')}`.replaceAll(/<[^>]+>/g, '')
   expect(shown(200)).toBe('1 s ago')
   expect(shown(59_500)).toBe('59 s ago')
   expect(shown(60_500)).toBe('1 min ago')
@@ -71,7 +78,8 @@ test('a time of this week is an age with its instant beside it; any other is the
   expect(shown(8 * 86_400_000)).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
   expect(shown(-60_000)).toMatch(/^\d{4}-/)
   const at = new Date(Date.now() - 1_000)
-  const [, iso, title] = /datetime="([^"]+)" title="([^"]+)" data-ago/.exec(`${ago(at, 'Europe/Berlin')}`) ?? []
+  const [, iso, title] =
+    /datetime="([^"]+)" title="([^"]+)" data-ago/.exec(`${ago(at, 'Europe/Berlin')}`) ?? []
   expect(iso).toBe(at.toISOString())
   expect(title).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d Europe\/Berlin$/)
 })
