@@ -4,7 +4,7 @@ import { findAll, namedRowsOf } from '#src/db/rows.ts'
 import { readCount, streamRows } from '#src/db/stream-rows.ts'
 import { VERSIONS } from '#src/inventory/versioned-tables.ts'
 import type { Resource } from '#src/model/resource.ts'
-import { hasWords, paramsInto } from './list-order.ts'
+import { hasEachWord, paramsInto } from './list-order.ts'
 
 /** Which rules or servers are wanted; what is left out does not narrow them. */
 export type InventoryFilter = {
@@ -134,7 +134,7 @@ export function selected(resource: Resource, filter: InventoryFilter): { from: s
   const params: unknown[] = []
   const param = paramsInto(params)
   const source = filter.asOf === undefined ? now : `${asOf}(${param(filter.asOf, 'timestamptz')})`
-  const wanted = ['true', ...hasWords(words, filter.words, param)]
+  const wanted = ['true', ...hasEachWord(words, filter.words, param)]
   if (filter.account !== undefined) wanted.push(`v.account = ${param(filter.account, 'text')}`)
   if (filter.name !== undefined)
     wanted.push(`strpos(lower(v.${nameColumn}), lower(${param(filter.name, 'text')})) > 0`)

@@ -13,7 +13,7 @@ export function paramsInto(params: unknown[]): AddParam {
 const MAX_WORDS = 8
 
 /** Conditions that `text`, which is in lower case, has each of the words that are asked for. */
-export function hasWords(text: string, words: string | undefined, param: AddParam): string[] {
+export function hasEachWord(text: string, words: string | undefined, param: AddParam): string[] {
   const each = (words ?? '').split(/\s+/).filter(word => word !== '')
   return each.slice(0, MAX_WORDS).map(word => `strpos(${text}, (select lower(${param(word, 'text')}))) > 0`)
 }

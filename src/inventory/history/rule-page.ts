@@ -5,7 +5,7 @@ import { MAX_LABELS_IN_WORDS, MAX_NAME_IN_WORDS, RULE_WORDS } from '#src/invento
 import { type InventoryFilter, type InventoryPlace, PagedRow } from './list-inventory.ts'
 import {
   type AddParam,
-  hasWords,
+  hasEachWord,
   isAfter,
   type Key,
   orderOf,
@@ -114,7 +114,7 @@ function firingOf(rule: string, at: string): string {
 /** What can be told of a version without the table: which ones may match. */
 function narrowing(words: string, filter: InventoryFilter, param: AddParam): string[] {
   const { account, folder, team, enabled, label = {}, name } = filter
-  const where = hasWords(words, filter.words, param)
+  const where = hasEachWord(words, filter.words, param)
   if (account !== undefined) where.push(`v.account = ${param(account, 'text')}`)
   if (folder !== undefined) where.push(`v.folder_id = ${param(folder, 'numeric')}`)
   if (team !== undefined) where.push(`v.team = ${param(team, 'text')}`)

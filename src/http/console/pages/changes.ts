@@ -15,9 +15,6 @@ const PATH = '/changes'
 /** A change shows at most this many fields here; the page of the rule or server shows more. */
 const MAX_FIELDS = 8
 
-/** Those that a page has fields for, in their order. */
-const FIELDS = ['account', 'resource', 'kind', 'folder', 'by', 'since', 'until'] as const
-
 const Place = z.union([
   z.tuple([CursorInstant, z.literal('alert-rules'), CursorText, z.string().regex(/^\d{0,20}$/)]),
   z.tuple([CursorInstant, z.literal('mcp-servers'), CursorText, CursorText]),
@@ -33,7 +30,6 @@ export const changes = listPage({
     const room = openRoom()
     return {
       above: html`<p><a href="/changes/compare">Compare two moments or nights</a></p>`,
-      fields: FIELDS,
       columns: [
         {
           head: 'Observed',
