@@ -371,18 +371,6 @@ CREATE TABLE "ferry"."removal_holds" (
 	CONSTRAINT "removal_holds_outcome" CHECK ("ferry"."removal_holds"."outcome" in ('approved', 'voided', 'rejected'))
 );
 --> statement-breakpoint
-CREATE TABLE "ferry"."seen_values" (
-	"account" text NOT NULL,
-	"resource" text NOT NULL,
-	"field" text NOT NULL,
-	"value" text NOT NULL,
-	"first_run" bigint NOT NULL,
-	"is_news" boolean NOT NULL,
-	"first_seen_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-	CONSTRAINT "seen_values_account_resource_field_value_pk" PRIMARY KEY("account","resource","field","value"),
-	CONSTRAINT "seen_values_resource" CHECK ("ferry"."seen_values"."resource" in ('alert-rules', 'mcp-servers'))
-);
---> statement-breakpoint
 CREATE TABLE "ferry"."snapshots" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."snapshots_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"account" text NOT NULL,
@@ -433,7 +421,6 @@ CREATE TABLE "ferry"."freshness_targets" (
 	"resource" text NOT NULL,
 	"target" interval NOT NULL,
 	"schedule" text NOT NULL,
-	"night" interval DEFAULT '25 hours' NOT NULL,
 	"timezone" text NOT NULL,
 	"weekdays" integer[],
 	"folders" jsonb NOT NULL,
@@ -489,10 +476,7 @@ CREATE INDEX "imports_unfinished" ON "ferry"."imports" USING btree ("id") WHERE 
 CREATE UNIQUE INDEX "alert_rule_firings_open" ON "ferry"."alert_rule_firings" USING btree ("id","account") WHERE "ferry"."alert_rule_firings"."ended" is null;--> statement-breakpoint
 CREATE INDEX "alert_rule_firings_by_start" ON "ferry"."alert_rule_firings" USING btree ("began");--> statement-breakpoint
 CREATE INDEX "alert_rule_firings_by_end" ON "ferry"."alert_rule_firings" USING btree ("ended","began") WHERE "ferry"."alert_rule_firings"."ended" is not null;--> statement-breakpoint
-CREATE INDEX "alert_rule_versions_by_folder" ON "ferry"."alert_rule_versions" USING btree ("folder_id","valid_from",coalesce("valid_to", 'infinity'));--> statement-breakpoint
 CREATE INDEX "alert_rule_versions_by_start" ON "ferry"."alert_rule_versions" USING btree ("valid_from");--> statement-breakpoint
-CREATE INDEX "alert_rule_versions_schedules" ON "ferry"."alert_rule_versions" USING btree ("account","cron_pattern","timezone","delay_seconds") WHERE "ferry"."alert_rule_versions"."valid_to" is null and "ferry"."alert_rule_versions"."enabled" and octet_length("ferry"."alert_rule_versions"."cron_pattern") <= 400 and coalesce(octet_length("ferry"."alert_rule_versions"."timezone"), 0) <= 100;--> statement-breakpoint
-CREATE INDEX "alert_rule_versions_long_schedules" ON "ferry"."alert_rule_versions" USING btree ("id","account") WHERE "ferry"."alert_rule_versions"."valid_to" is null and "ferry"."alert_rule_versions"."enabled" and octet_length("ferry"."alert_rule_versions"."cron_pattern") > 400;--> statement-breakpoint
 CREATE INDEX "alert_rule_versions_flagged" ON "ferry"."alert_rule_versions" USING btree ("id","account") WHERE "ferry"."alert_rule_versions"."valid_to" is null and "ferry"."alert_rule_versions"."flags" is not null;--> statement-breakpoint
 CREATE INDEX "alert_rule_versions_default_timezone" ON "ferry"."alert_rule_versions" USING btree ("id","account") WHERE "ferry"."alert_rule_versions"."valid_to" is null and coalesce("ferry"."alert_rule_versions"."timezone", '') = '';--> statement-breakpoint
 CREATE INDEX "mcp_server_versions_by_start" ON "ferry"."mcp_server_versions" USING btree ("valid_from");--> statement-breakpoint
@@ -1102,22 +1086,6 @@ COMMENT ON COLUMN ferry.contract_drift.first_run IS 'The run that first saw it.'
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.contract_drift.first_seen_at IS 'When it was first seen.';
 --> statement-breakpoint
-COMMENT ON TABLE ferry.seen_values IS 'The values that were ever seen in fields of which the contract names some values only (transport, status and auth_mode of MCP servers, ds_type of rules): the first 100 of each account and field.';
---> statement-breakpoint
-COMMENT ON COLUMN ferry.seen_values.account IS 'The account''s name in Ferry''s configuration.';
---> statement-breakpoint
-COMMENT ON COLUMN ferry.seen_values.resource IS 'alert-rules or mcp-servers.';
---> statement-breakpoint
-COMMENT ON COLUMN ferry.seen_values.field IS 'The field''s name.';
---> statement-breakpoint
-COMMENT ON COLUMN ferry.seen_values.value IS 'The value, of a long one its first 200 characters.';
---> statement-breakpoint
-COMMENT ON COLUMN ferry.seen_values.first_run IS 'The run that first saw it.';
---> statement-breakpoint
-COMMENT ON COLUMN ferry.seen_values.is_news IS 'Whether it was reported: false for what a first reading found.';
---> statement-breakpoint
-COMMENT ON COLUMN ferry.seen_values.first_seen_at IS 'When it was first seen.';
---> statement-breakpoint
 COMMENT ON TABLE ferry.platform_accounts IS 'Which of the platform''s accounts each configured account was seen to read. Two names with one account_id share its limits: give them one limitGroup.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.platform_accounts.account IS 'The account''s name in Ferry''s configuration.';
@@ -1154,15 +1122,13 @@ COMMENT ON COLUMN ferry.freshness_targets.account IS 'The account, by its name i
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.resource IS 'alert-rules or mcp-servers.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.freshness_targets.target IS 'How old the data may be: three poll intervals; for MCP servers that are not polled, the interval of the nightly schedule and one hour.';
+COMMENT ON COLUMN ferry.freshness_targets.target IS 'How old the data may be: three poll intervals, or the interval of the nightly schedule and one hour.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.schedule IS 'The schedule that keeps the data within the target.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.freshness_targets.night IS 'After this time without a snapshot a night is missed: the interval of the nightly schedule and one hour.';
---> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.timezone IS 'The time zone in which nights are counted (FERRY_TIMEZONE).';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.freshness_targets.weekdays IS 'The days of the week of the nightly schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';
+COMMENT ON COLUMN ferry.freshness_targets.weekdays IS 'The days of the week of the schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.folders IS 'The folders that a listing must include to count; 0 stands for all. JSON null for MCP servers.';
 --> statement-breakpoint
@@ -2376,7 +2342,7 @@ COMMENT ON COLUMN ferry.mcp_by_team.last_change IS 'When one of them was last se
 CREATE OR REPLACE VIEW ferry.mcp_risk AS
   WITH servers AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY s.account, s.server_name, s.server_id) AS place,
-      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tool_count, s.tools
+      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tools
     FROM ferry.mcp_server_versions s WHERE s.valid_to IS NULL
   ), tools AS MATERIALIZED (
     SELECT s.place, t.tool ->> 'name' AS name, t.tool ->> 'description' AS description
@@ -2401,10 +2367,6 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     SELECT place, 'shared credentials', NULL, 'auth_mode ' || auth_mode FROM servers WHERE auth_mode = 'shared'
     UNION ALL
     SELECT place, 'disabled but listed', NULL, 'status ' || status FROM servers WHERE status = 'disabled'
-    UNION ALL
-    SELECT s.place, 'tool count differs', NULL, 'tool_count ' || s.tool_count || ', tools ' || n.tools
-    FROM servers s CROSS JOIN LATERAL (SELECT CASE jsonb_typeof(s.tools) WHEN 'array' THEN jsonb_array_length(s.tools) END AS tools) n
-    WHERE s.tool_count <> n.tools
     UNION ALL
     SELECT s.place, 'name used twice', NULL, n.servers || ' servers'
     FROM servers s
@@ -2439,9 +2401,9 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
 
 COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool.';
 SELECT ferry_internal.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
-COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; tool count differs (the platform counts more or fewer tools than it lists); name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
+COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
 COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
-COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character, both counts.';
+COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character.';
 --> statement-breakpoint
 -- Each version of a server is compared with the one before it, also if the server was gone in between. Tools that both have
 -- are left out, each as often as both have it; of the others, the first of a name is compared with the first. Tools without
@@ -2497,15 +2459,15 @@ RETURNS TABLE (
   account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
-    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.every_night, p.weekdays,
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.target, p.weekdays,
       p.account IS NOT NULL AS has_target,
       coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
-      -- The interval of the nightly schedule, without its hour of grace.
-      greatest(round(extract(epoch FROM t.every_night - interval '1 hour') / 86400), 1)::integer AS every
+      -- The interval of the nightly schedule: the freshness target without its hour.
+      greatest(round(extract(epoch FROM t.target - interval '1 hour') / 86400), 1)::integer AS every
     FROM ferry.snapshots s
     LEFT JOIN ferry.freshness_targets p ON p.account = s.account AND p.resource = 'mcp-servers'
     CROSS JOIN LATERAL (
-      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.night, interval '25 hours') AS every_night
+      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.target, interval '25 hours') AS target
     ) t
     -- The last one before them may begin a gap, however long ago it was.
     JOIN (
@@ -2524,7 +2486,7 @@ RETURNS TABLE (
     CROSS JOIN LATERAL generate_series(1, coalesce(
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
-      floor(extract(epoch FROM now() - f.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
+      floor(extract(epoch FROM now() - f.at - greatest(f.target - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
     -- An account without a freshness target has missed nothing lately.
     WHERE (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
       AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END
@@ -2721,33 +2683,19 @@ COMMENT ON COLUMN ferry.rules_by_team.firing IS 'How many are firing.';
 COMMENT ON COLUMN ferry.rules_by_team.debug_log_enabled IS 'How many have debug logging on.';
 COMMENT ON COLUMN ferry.rules_by_team.folders IS 'In how many folders they are.';
 --> statement-breakpoint
--- What cron_load leaves out is looked for in the index of the schedules of enabled rules, once for each pattern.
+-- Few patterns of enabled rules differ, and each is looked at once.
 CREATE OR REPLACE VIEW ferry.rules_contract_breaks AS
+  WITH unread AS MATERIALIZED (
+    SELECT p.cron_pattern, ferry_internal.cron_unread(p.cron_pattern) AS reason
+    FROM (SELECT DISTINCT v.cron_pattern FROM ferry.alert_rule_versions v WHERE v.valid_to IS NULL AND v.enabled) p
+  )
   SELECT v.account, b.reason, v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
   FROM ferry.alert_rule_versions v CROSS JOIN LATERAL unnest(v.flags) AS b (reason)
   WHERE v.valid_to IS NULL AND v.flags IS NOT NULL
   UNION ALL
   SELECT v.account, u.reason, v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
-  FROM (
-    SELECT s.account, s.cron_pattern, ferry_internal.cron_unread(s.cron_pattern) AS reason
-    FROM (
-      SELECT DISTINCT v.account, v.cron_pattern FROM ferry.alert_rule_versions v
-      WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
-    ) s
-    OFFSET 0
-  ) u
-  CROSS JOIN LATERAL (
-    SELECT v.* FROM ferry.alert_rule_versions v
-    WHERE v.account = u.account AND v.cron_pattern = u.cron_pattern
-      AND v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
-      AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern does not have 5 fields}', false)
-    OFFSET 0
-  ) v
-  WHERE u.reason IS NOT NULL
-  UNION ALL
-  SELECT v.account, ferry_internal.cron_unread(v.cron_pattern), v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
-  FROM ferry.alert_rule_versions v
-  WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) > 400
+  FROM unread u JOIN ferry.alert_rule_versions v ON v.cron_pattern = u.cron_pattern
+  WHERE u.reason IS NOT NULL AND v.valid_to IS NULL AND v.enabled
     AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern does not have 5 fields}', false)
   ORDER BY account, reason, folder_id, name, id;
 
@@ -3146,8 +3094,7 @@ RETURNS TABLE (
               ORDER BY f.began DESC LIMIT 1), false) AS triggered,
     v.valid_from, v.valid_to, v.opened_by_run, v.closed_by_run, v.fingerprint, v.flags, v.altered
   FROM ferry.alert_rule_versions v
-  -- The expression of the index. At infinity the current versions are known, so a moment before it is compared.
-  WHERE v.valid_from <= $1 AND coalesce(v.valid_to, 'infinity') > least($1, timestamptz '294276-01-01 00:00Z')
+  WHERE v.valid_from <= $1 AND (v.valid_to IS NULL OR v.valid_to > $1)
     AND ferry_internal.expect_history($1)
 $$;
 
@@ -3304,11 +3251,10 @@ $$;
 
 COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and removed in both inventories between two instants: one row for each rule and server that differs, whatever happened in between. Raises an error if the history starts later. before and after: the fields that differ, of a change. updater_name: who last edited the rule before the second instant. first_reading: it was found by a first reading, so nobody added it in that time.';
 --> statement-breakpoint
--- Rules have few distinct schedules, which an index alone counts. A schedule that is the same in every hour needs no time zone
+-- Rules have few distinct schedules. A schedule that is the same in every hour needs no time zone
 -- but for the minutes of its offset; of the others, each local time of the week is turned into an instant. Where clocks are
 -- changed, it is as in cron-parser: a schedule of every hour is due in each hour that there is. Another one is due an hour later if
--- its hour is left out, and once in an hour that comes twice: in the first one. A rule is evaluated delay_seconds after it is due:
--- what is evaluated in a week was due in a week that is earlier by the whole minutes of the delay, and the seconds stay in the minute.
+-- its hour is left out, and once in an hour that comes twice: in the first one.
 CREATE OR REPLACE FUNCTION ferry.cron_load(week timestamptz DEFAULT NULL, worst integer DEFAULT 60, of_account text DEFAULT NULL)
 RETURNS TABLE (
   account text, rank integer, minute timestamptz, evaluations integer, average double precision
@@ -3316,23 +3262,18 @@ RETURNS TABLE (
   WITH span AS MATERIALIZED (
     SELECT date_trunc('week', coalesce($1, now()), 'UTC') AS begins, date_trunc('week', coalesce($1, now()), 'UTC') + interval '7 days' AS ends
   ), schedules AS MATERIALIZED (
-    SELECT v.account, v.cron_pattern, v.timezone, c.delay, count(*) AS rules FROM ferry.alert_rule_versions v
-    CROSS JOIN LATERAL (SELECT make_interval(mins => floor(greatest(least(v.delay_seconds, 31536000), -31536000) / 60.0)::int) AS delay) c
+    SELECT v.account, v.cron_pattern, v.timezone, count(*) AS rules FROM ferry.alert_rule_versions v
     WHERE v.valid_to IS NULL AND v.enabled AND ($3 IS NULL OR v.account = $3) AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
-    GROUP BY v.account, v.cron_pattern, v.timezone, c.delay
+    GROUP BY v.account, v.cron_pattern, v.timezone
   ), zones AS MATERIALIZED (
-    SELECT o.*, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
-    FROM (
-      SELECT z.timezone, z.zone, d.delay, w.begins - d.delay AS begins, w.ends - d.delay AS ends
-      FROM span w
-      CROSS JOIN (
-        SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
-      ) z
-      CROSS JOIN (SELECT DISTINCT s.delay FROM schedules s) d
+    SELECT o.timezone, o.zone, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
+    FROM span w
+    CROSS JOIN (
+      SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
     ) z
     CROSS JOIN LATERAL (
-      SELECT z.*, (z.begins - interval '1 day') AT TIME ZONE z.zone - (z.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
-        (z.ends + interval '1 day') AT TIME ZONE z.zone - (z.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
+      SELECT z.timezone, z.zone, (w.begins - interval '1 day') AT TIME ZONE z.zone - (w.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
+        (w.ends + interval '1 day') AT TIME ZONE z.zone - (w.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
     ) o
   ), patterns AS MATERIALIZED (
     SELECT p.cron_pattern, ferry_internal.cron_field(p.fields[1], 0, 59) AS minutes, ferry_internal.cron_field(p.fields[2], 0, 23) AS hours,
@@ -3346,23 +3287,23 @@ RETURNS TABLE (
     ) p
     WHERE cardinality(p.fields) = 5
   ), known AS MATERIALIZED (
-    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, z.has_change, z.set_back, z.delay, z.begins, z.ends, sum(s.rules) AS rules,
-      extract(minute FROM z.begins AT TIME ZONE z.zone)::int AS shift,
+    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, z.has_change, z.set_back, sum(s.rules) AS rules,
+      extract(minute FROM w.begins AT TIME ZONE z.zone)::int AS shift,
       cardinality(p.hours) = 24 AND cardinality(p.days) = 31 AND cardinality(p.months) = 12 AND cardinality(p.weekdays) = 7
-        AND extract(minute FROM z.begins AT TIME ZONE z.zone) = extract(minute FROM z.ends AT TIME ZONE z.zone) AS is_hourly
-    FROM schedules s
-    JOIN zones z ON z.timezone IS NOT DISTINCT FROM s.timezone AND z.delay = s.delay
+        AND extract(minute FROM w.begins AT TIME ZONE z.zone) = extract(minute FROM w.ends AT TIME ZONE z.zone) AS is_hourly
+    FROM span w CROSS JOIN schedules s
+    JOIN zones z ON z.timezone IS NOT DISTINCT FROM s.timezone
     JOIN patterns p ON p.cron_pattern = s.cron_pattern
     WHERE p.minutes IS NOT NULL AND p.hours IS NOT NULL AND p.days IS NOT NULL AND p.months IS NOT NULL AND p.weekdays IS NOT NULL
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14
   ), hourly AS MATERIALIZED (
     SELECT k.account, (m + 60 - k.shift) % 60 AS minute, sum(k.rules) AS rules
     FROM known k CROSS JOIN LATERAL unnest(k.minutes) AS m WHERE k.is_hourly GROUP BY 1, 2
   ), dated AS MATERIALIZED (
-    SELECT k.account, i.minute + k.delay AS minute, sum(k.rules) AS rules
-    FROM known k
+    SELECT k.account, i.minute, sum(k.rules) AS rules
+    FROM span w CROSS JOIN known k
     CROSS JOIN LATERAL generate_series(
-      date_trunc('day', k.begins AT TIME ZONE k.zone), date_trunc('day', k.ends AT TIME ZONE k.zone), interval '1 day') AS d (day)
+      date_trunc('day', w.begins AT TIME ZONE k.zone), date_trunc('day', w.ends AT TIME ZONE k.zone), interval '1 day') AS d (day)
     CROSS JOIN LATERAL unnest(k.hours) AS h CROSS JOIN LATERAL unnest(k.minutes) AS m
     CROSS JOIN LATERAL (SELECT d.day + make_interval(hours => h, mins => m) AS local) l
     CROSS JOIN LATERAL (SELECT l.local AT TIME ZONE k.zone AS at, (l.local AT TIME ZONE k.zone) AT TIME ZONE k.zone AS real) a
@@ -3397,7 +3338,7 @@ RETURNS TABLE (
   ORDER BY r.account, r.rank
 $$;
 
-COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern, timezone and delay_seconds, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists these rules.';
+COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern and timezone, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists these rules.';
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.editors(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
@@ -3521,7 +3462,7 @@ COMMENT ON COLUMN ferry.freshness.inventory IS 'alert-rules or mcp-servers.';
 COMMENT ON COLUMN ferry.freshness.last_complete_at IS 'When Ferry began to read the last complete listing: the stored data is as the platform had it then, or later. Null if there has been none.';
 COMMENT ON COLUMN ferry.freshness.last_complete_run IS 'The run (sync_runs.id) that applied it.';
 COMMENT ON COLUMN ferry.freshness.age IS 'How long ago that was, by the clock of this database.';
-COMMENT ON COLUMN ferry.freshness.target IS 'How old the inventory may be: three poll intervals; for MCP servers that are not polled, the interval of the nightly schedule and one hour. Null as long as no worker has run.';
+COMMENT ON COLUMN ferry.freshness.target IS 'How old the inventory may be: three poll intervals, or the interval of the nightly schedule and one hour. Null as long as no worker has run.';
 COMMENT ON COLUMN ferry.freshness.state IS 'fresh; late: older than its freshness target; never: no complete listing so far; no target: no worker has run, so it is not known how old it may be.';
 COMMENT ON COLUMN ferry.freshness.why_late IS 'Why it is late or never: failed, partial (the last run that ended since), running (the first run since has not ended), no run (none was tried since), paused (its schedule is), clock set back (the listing is later than now). Else null.';
 COMMENT ON COLUMN ferry.freshness.last_failed_run IS 'The last run since that failed or was partial, if it is late or never.';

@@ -111,23 +111,8 @@ export const alertRuleVersions = ferry.table(
   t => [
     primaryKey({ columns: [t.id, t.account, t.valid_from] }),
     // Indexes with INCLUDE, which Drizzle cannot say, stand in drizzle/tables/inventory.sql.
-    // Both ends of the interval, so that the index alone tells which versions were valid at an instant.
-    index('alert_rule_versions_by_folder').on(
-      t.folder_id,
-      t.valid_from,
-      sql`coalesce(${t.valid_to}, 'infinity')`,
-    ),
     // What began lately, however long the history is.
     index('alert_rule_versions_by_start').on(t.valid_from),
-    // The few schedules of many rules. Longer texts do not fit into an index; no schedule is that long.
-    index('alert_rule_versions_schedules')
-      .on(t.account, t.cron_pattern, t.timezone, t.delay_seconds)
-      .where(
-        sql`${t.valid_to} is null and ${t.enabled} and octet_length(${t.cron_pattern}) <= 400 and coalesce(octet_length(${t.timezone}), 0) <= 100`,
-      ),
-    index('alert_rule_versions_long_schedules')
-      .on(t.id, t.account)
-      .where(sql`${t.valid_to} is null and ${t.enabled} and octet_length(${t.cron_pattern}) > 400`),
     index('alert_rule_versions_flagged')
       .on(t.id, t.account)
       .where(sql`${t.valid_to} is null and ${t.flags} is not null`),

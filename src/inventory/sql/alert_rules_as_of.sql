@@ -12,8 +12,7 @@ RETURNS TABLE (
               ORDER BY f.began DESC LIMIT 1), false) AS triggered,
     v.valid_from, v.valid_to, v.opened_by_run, v.closed_by_run, v.fingerprint, v.flags, v.altered
   FROM ferry.alert_rule_versions v
-  -- The expression of the index. At infinity the current versions are known, so a moment before it is compared.
-  WHERE v.valid_from <= $1 AND coalesce(v.valid_to, 'infinity') > least($1, timestamptz '294276-01-01 00:00Z')
+  WHERE v.valid_from <= $1 AND (v.valid_to IS NULL OR v.valid_to > $1)
     AND ferry_internal.expect_history($1)
 $$;
 

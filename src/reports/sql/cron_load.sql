@@ -1,4 +1,4 @@
--- Rules have few distinct schedules, which an index alone counts. A schedule that is the same in every hour needs no time zone
+-- Rules have few distinct schedules. A schedule that is the same in every hour needs no time zone
 -- but for the minutes of its offset; of the others, each local time of the week is turned into an instant. Where clocks are
 -- changed, it is as in cron-parser: a schedule of every hour is due in each hour that there is. Another one is due an hour later if
 -- its hour is left out, and once in an hour that comes twice: in the first one. A rule is evaluated delay_seconds after it is due:

@@ -1,30 +1,16 @@
--- What cron_load leaves out is looked for in the index of the schedules of enabled rules, once for each pattern.
+-- Few patterns of enabled rules differ, and each is looked at once.
 CREATE OR REPLACE VIEW ferry.rules_contract_breaks AS
+  WITH unread AS MATERIALIZED (
+    SELECT p.cron_pattern, ferry_internal.cron_unread(p.cron_pattern) AS reason
+    FROM (SELECT DISTINCT v.cron_pattern FROM ferry.alert_rule_versions v WHERE v.valid_to IS NULL AND v.enabled) p
+  )
   SELECT v.account, b.reason, v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
   FROM ferry.alert_rule_versions v CROSS JOIN LATERAL unnest(v.flags) AS b (reason)
   WHERE v.valid_to IS NULL AND v.flags IS NOT NULL
   UNION ALL
   SELECT v.account, u.reason, v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
-  FROM (
-    SELECT s.account, s.cron_pattern, ferry_internal.cron_unread(s.cron_pattern) AS reason
-    FROM (
-      SELECT DISTINCT v.account, v.cron_pattern FROM ferry.alert_rule_versions v
-      WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
-    ) s
-    OFFSET 0
-  ) u
-  CROSS JOIN LATERAL (
-    SELECT v.* FROM ferry.alert_rule_versions v
-    WHERE v.account = u.account AND v.cron_pattern = u.cron_pattern
-      AND v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
-      AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern does not have 5 fields}', false)
-    OFFSET 0
-  ) v
-  WHERE u.reason IS NOT NULL
-  UNION ALL
-  SELECT v.account, ferry_internal.cron_unread(v.cron_pattern), v.id, v.name, v.folder_id, v.team, v.enabled, v.cron_pattern, v.timezone, v.updater_name
-  FROM ferry.alert_rule_versions v
-  WHERE v.valid_to IS NULL AND v.enabled AND octet_length(v.cron_pattern) > 400
+  FROM unread u JOIN ferry.alert_rule_versions v ON v.cron_pattern = u.cron_pattern
+  WHERE u.reason IS NOT NULL AND v.valid_to IS NULL AND v.enabled
     AND NOT coalesce(v.flags && '{cron_pattern names a time zone,cron_pattern does not have 5 fields}', false)
   ORDER BY account, reason, folder_id, name, id;
 
