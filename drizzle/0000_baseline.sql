@@ -371,6 +371,18 @@ CREATE TABLE "ferry"."removal_holds" (
 	CONSTRAINT "removal_holds_outcome" CHECK ("ferry"."removal_holds"."outcome" in ('approved', 'voided', 'rejected'))
 );
 --> statement-breakpoint
+CREATE TABLE "ferry"."seen_values" (
+	"account" text NOT NULL,
+	"resource" text NOT NULL,
+	"field" text NOT NULL,
+	"value" text NOT NULL,
+	"first_run" bigint NOT NULL,
+	"is_news" boolean NOT NULL,
+	"first_seen_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+	CONSTRAINT "seen_values_account_resource_field_value_pk" PRIMARY KEY("account","resource","field","value"),
+	CONSTRAINT "seen_values_resource" CHECK ("ferry"."seen_values"."resource" in ('alert-rules', 'mcp-servers'))
+);
+--> statement-breakpoint
 CREATE TABLE "ferry"."snapshots" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."snapshots_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"account" text NOT NULL,
@@ -421,6 +433,7 @@ CREATE TABLE "ferry"."freshness_targets" (
 	"resource" text NOT NULL,
 	"target" interval NOT NULL,
 	"schedule" text NOT NULL,
+	"night" interval DEFAULT '25 hours' NOT NULL,
 	"timezone" text NOT NULL,
 	"weekdays" integer[],
 	"folders" jsonb NOT NULL,
@@ -1086,6 +1099,22 @@ COMMENT ON COLUMN ferry.contract_drift.first_run IS 'The run that first saw it.'
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.contract_drift.first_seen_at IS 'When it was first seen.';
 --> statement-breakpoint
+COMMENT ON TABLE ferry.seen_values IS 'The values that were ever seen in fields of which the contract names some values only (transport, status and auth_mode of MCP servers, ds_type of rules): the first 100 of each account and field.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.seen_values.account IS 'The account''s name in Ferry''s configuration.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.seen_values.resource IS 'alert-rules or mcp-servers.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.seen_values.field IS 'The field''s name.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.seen_values.value IS 'The value, of a long one its first 200 characters.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.seen_values.first_run IS 'The run that first saw it.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.seen_values.is_news IS 'Whether it was reported: false for what a first reading found.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.seen_values.first_seen_at IS 'When it was first seen.';
+--> statement-breakpoint
 COMMENT ON TABLE ferry.platform_accounts IS 'Which of the platform''s accounts each configured account was seen to read. Two names with one account_id share its limits: give them one limitGroup.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.platform_accounts.account IS 'The account''s name in Ferry''s configuration.';
@@ -1122,13 +1151,15 @@ COMMENT ON COLUMN ferry.freshness_targets.account IS 'The account, by its name i
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.resource IS 'alert-rules or mcp-servers.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.freshness_targets.target IS 'How old the data may be: three poll intervals, or the interval of the nightly schedule and one hour.';
+COMMENT ON COLUMN ferry.freshness_targets.target IS 'How old the data may be: three poll intervals; for MCP servers that are not polled, the interval of the nightly schedule and one hour.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.schedule IS 'The schedule that keeps the data within the target.';
 --> statement-breakpoint
+COMMENT ON COLUMN ferry.freshness_targets.night IS 'After this time without a snapshot a night is missed: the interval of the nightly schedule and one hour.';
+--> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.timezone IS 'The time zone in which nights are counted (FERRY_TIMEZONE).';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.freshness_targets.weekdays IS 'The days of the week of the schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';
+COMMENT ON COLUMN ferry.freshness_targets.weekdays IS 'The days of the week of the nightly schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.folders IS 'The folders that a listing must include to count; 0 stands for all. JSON null for MCP servers.';
 --> statement-breakpoint
@@ -2342,7 +2373,7 @@ COMMENT ON COLUMN ferry.mcp_by_team.last_change IS 'When one of them was last se
 CREATE OR REPLACE VIEW ferry.mcp_risk AS
   WITH servers AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY s.account, s.server_name, s.server_id) AS place,
-      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tools
+      s.account, s.server_id, s.server_name, s.team_id, s.description, s.url, s.status, s.auth_mode, s.tool_count, s.tools
     FROM ferry.mcp_server_versions s WHERE s.valid_to IS NULL
   ), tools AS MATERIALIZED (
     SELECT s.place, t.tool ->> 'name' AS name, t.tool ->> 'description' AS description
@@ -2367,6 +2398,10 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     SELECT place, 'shared credentials', NULL, 'auth_mode ' || auth_mode FROM servers WHERE auth_mode = 'shared'
     UNION ALL
     SELECT place, 'disabled but listed', NULL, 'status ' || status FROM servers WHERE status = 'disabled'
+    UNION ALL
+    SELECT s.place, 'tool count differs', NULL, 'tool_count ' || s.tool_count || ', tools ' || n.tools
+    FROM servers s CROSS JOIN LATERAL (SELECT CASE jsonb_typeof(s.tools) WHEN 'array' THEN jsonb_array_length(s.tools) END AS tools) n
+    WHERE s.tool_count <> n.tools
     UNION ALL
     SELECT s.place, 'name used twice', NULL, n.servers || ' servers'
     FROM servers s
@@ -2401,9 +2436,9 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
 
 COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool.';
 SELECT ferry_internal.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
-COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
+COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; tool count differs (the platform counts more or fewer tools than it lists); name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
 COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
-COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character.';
+COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character, both counts.';
 --> statement-breakpoint
 -- Each version of a server is compared with the one before it, also if the server was gone in between. Tools that both have
 -- are left out, each as often as both have it; of the others, the first of a name is compared with the first. Tools without
@@ -2459,15 +2494,15 @@ RETURNS TABLE (
   account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
 ) LANGUAGE sql STABLE AS $$
   WITH taken AS (
-    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.target, p.weekdays,
+    SELECT s.account, s.id, s.status, s.taken_at, s.alert_rules_run, s.mcp_servers_run, s.slot, t.timezone, t.every_night, p.weekdays,
       p.account IS NOT NULL AS has_target,
       coalesce(s.slot, s.taken_at) AS at, (coalesce(s.slot, s.taken_at) AT TIME ZONE t.timezone)::date AS night,
-      -- The interval of the nightly schedule: the freshness target without its hour.
-      greatest(round(extract(epoch FROM t.target - interval '1 hour') / 86400), 1)::integer AS every
+      -- The interval of the nightly schedule, without its hour of grace.
+      greatest(round(extract(epoch FROM t.every_night - interval '1 hour') / 86400), 1)::integer AS every
     FROM ferry.snapshots s
     LEFT JOIN ferry.freshness_targets p ON p.account = s.account AND p.resource = 'mcp-servers'
     CROSS JOIN LATERAL (
-      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.target, interval '25 hours') AS target
+      SELECT coalesce(p.timezone, 'UTC') AS timezone, coalesce(p.night, interval '25 hours') AS every_night
     ) t
     -- The last one before them may begin a gap, however long ago it was.
     JOIN (
@@ -2486,7 +2521,7 @@ RETURNS TABLE (
     CROSS JOIN LATERAL generate_series(1, coalesce(
       f.next_night - f.night - 1,
       -- Tonight counts as missed an hour after its time.
-      floor(extract(epoch FROM now() - f.at - greatest(f.target - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
+      floor(extract(epoch FROM now() - f.at - greatest(f.every_night - f.every * interval '1 day', interval '1 hour')) / 86400)::integer)) n
     -- An account without a freshness target has missed nothing lately.
     WHERE (f.next_night IS NOT NULL OR f.has_target OR f.at > now() - interval '30 days')
       AND CASE WHEN f.weekdays IS NULL THEN n % f.every = 0 ELSE extract(isodow FROM f.night + n) = ANY (f.weekdays) END
@@ -3254,7 +3289,8 @@ COMMENT ON FUNCTION ferry.changes_between IS 'What was added, changed and remove
 -- Rules have few distinct schedules. A schedule that is the same in every hour needs no time zone
 -- but for the minutes of its offset; of the others, each local time of the week is turned into an instant. Where clocks are
 -- changed, it is as in cron-parser: a schedule of every hour is due in each hour that there is. Another one is due an hour later if
--- its hour is left out, and once in an hour that comes twice: in the first one.
+-- its hour is left out, and once in an hour that comes twice: in the first one. A rule is evaluated delay_seconds after it is due:
+-- what is evaluated in a week was due in a week that is earlier by the whole minutes of the delay, and the seconds stay in the minute.
 CREATE OR REPLACE FUNCTION ferry.cron_load(week timestamptz DEFAULT NULL, worst integer DEFAULT 60, of_account text DEFAULT NULL)
 RETURNS TABLE (
   account text, rank integer, minute timestamptz, evaluations integer, average double precision
@@ -3262,18 +3298,23 @@ RETURNS TABLE (
   WITH span AS MATERIALIZED (
     SELECT date_trunc('week', coalesce($1, now()), 'UTC') AS begins, date_trunc('week', coalesce($1, now()), 'UTC') + interval '7 days' AS ends
   ), schedules AS MATERIALIZED (
-    SELECT v.account, v.cron_pattern, v.timezone, count(*) AS rules FROM ferry.alert_rule_versions v
+    SELECT v.account, v.cron_pattern, v.timezone, c.delay, count(*) AS rules FROM ferry.alert_rule_versions v
+    CROSS JOIN LATERAL (SELECT make_interval(mins => floor(greatest(least(v.delay_seconds, 31536000), -31536000) / 60.0)::int) AS delay) c
     WHERE v.valid_to IS NULL AND v.enabled AND ($3 IS NULL OR v.account = $3) AND octet_length(v.cron_pattern) <= 400 AND coalesce(octet_length(v.timezone), 0) <= 100
-    GROUP BY v.account, v.cron_pattern, v.timezone
+    GROUP BY v.account, v.cron_pattern, v.timezone, c.delay
   ), zones AS MATERIALIZED (
-    SELECT o.timezone, o.zone, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
-    FROM span w
-    CROSS JOIN (
-      SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
+    SELECT o.*, o.earlier <> o.later AS has_change, o.earlier - o.later AS set_back
+    FROM (
+      SELECT z.timezone, z.zone, d.delay, w.begins - d.delay AS begins, w.ends - d.delay AS ends
+      FROM span w
+      CROSS JOIN (
+        SELECT z.timezone, ferry_internal.zone_of(z.timezone) AS zone FROM (SELECT DISTINCT s.timezone FROM schedules s) z
+      ) z
+      CROSS JOIN (SELECT DISTINCT s.delay FROM schedules s) d
     ) z
     CROSS JOIN LATERAL (
-      SELECT z.timezone, z.zone, (w.begins - interval '1 day') AT TIME ZONE z.zone - (w.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
-        (w.ends + interval '1 day') AT TIME ZONE z.zone - (w.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
+      SELECT z.*, (z.begins - interval '1 day') AT TIME ZONE z.zone - (z.begins - interval '1 day') AT TIME ZONE 'UTC' AS earlier,
+        (z.ends + interval '1 day') AT TIME ZONE z.zone - (z.ends + interval '1 day') AT TIME ZONE 'UTC' AS later
     ) o
   ), patterns AS MATERIALIZED (
     SELECT p.cron_pattern, ferry_internal.cron_field(p.fields[1], 0, 59) AS minutes, ferry_internal.cron_field(p.fields[2], 0, 23) AS hours,
@@ -3287,23 +3328,23 @@ RETURNS TABLE (
     ) p
     WHERE cardinality(p.fields) = 5
   ), known AS MATERIALIZED (
-    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, z.has_change, z.set_back, sum(s.rules) AS rules,
-      extract(minute FROM w.begins AT TIME ZONE z.zone)::int AS shift,
+    SELECT s.account, z.zone, p.minutes, p.hours, p.days, p.months, p.weekdays, p.is_any_day, p.is_any_weekday, z.has_change, z.set_back, z.delay, z.begins, z.ends, sum(s.rules) AS rules,
+      extract(minute FROM z.begins AT TIME ZONE z.zone)::int AS shift,
       cardinality(p.hours) = 24 AND cardinality(p.days) = 31 AND cardinality(p.months) = 12 AND cardinality(p.weekdays) = 7
-        AND extract(minute FROM w.begins AT TIME ZONE z.zone) = extract(minute FROM w.ends AT TIME ZONE z.zone) AS is_hourly
-    FROM span w CROSS JOIN schedules s
-    JOIN zones z ON z.timezone IS NOT DISTINCT FROM s.timezone
+        AND extract(minute FROM z.begins AT TIME ZONE z.zone) = extract(minute FROM z.ends AT TIME ZONE z.zone) AS is_hourly
+    FROM schedules s
+    JOIN zones z ON z.timezone IS NOT DISTINCT FROM s.timezone AND z.delay = s.delay
     JOIN patterns p ON p.cron_pattern = s.cron_pattern
     WHERE p.minutes IS NOT NULL AND p.hours IS NOT NULL AND p.days IS NOT NULL AND p.months IS NOT NULL AND p.weekdays IS NOT NULL
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17
   ), hourly AS MATERIALIZED (
     SELECT k.account, (m + 60 - k.shift) % 60 AS minute, sum(k.rules) AS rules
     FROM known k CROSS JOIN LATERAL unnest(k.minutes) AS m WHERE k.is_hourly GROUP BY 1, 2
   ), dated AS MATERIALIZED (
-    SELECT k.account, i.minute, sum(k.rules) AS rules
-    FROM span w CROSS JOIN known k
+    SELECT k.account, i.minute + k.delay AS minute, sum(k.rules) AS rules
+    FROM known k
     CROSS JOIN LATERAL generate_series(
-      date_trunc('day', w.begins AT TIME ZONE k.zone), date_trunc('day', w.ends AT TIME ZONE k.zone), interval '1 day') AS d (day)
+      date_trunc('day', k.begins AT TIME ZONE k.zone), date_trunc('day', k.ends AT TIME ZONE k.zone), interval '1 day') AS d (day)
     CROSS JOIN LATERAL unnest(k.hours) AS h CROSS JOIN LATERAL unnest(k.minutes) AS m
     CROSS JOIN LATERAL (SELECT d.day + make_interval(hours => h, mins => m) AS local) l
     CROSS JOIN LATERAL (SELECT l.local AT TIME ZONE k.zone AS at, (l.local AT TIME ZONE k.zone) AT TIME ZONE k.zone AS real) a
@@ -3338,7 +3379,7 @@ RETURNS TABLE (
   ORDER BY r.account, r.rank
 $$;
 
-COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern and timezone, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists these rules.';
+COMMENT ON FUNCTION ferry.cron_load IS 'How many evaluations the enabled alert rules cause in each minute of a week (from Monday 00:00 UTC; null: this week), by cron_pattern, timezone and delay_seconds, the worst minutes first: 60 of each account by default, null for all 10,080; of one account if it is named. average: evaluations of a minute, over the whole week. A pattern that cannot be read, or is longer than 400 bytes, is left out; rules_contract_breaks lists these rules.';
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.editors(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
@@ -3462,7 +3503,7 @@ COMMENT ON COLUMN ferry.freshness.inventory IS 'alert-rules or mcp-servers.';
 COMMENT ON COLUMN ferry.freshness.last_complete_at IS 'When Ferry began to read the last complete listing: the stored data is as the platform had it then, or later. Null if there has been none.';
 COMMENT ON COLUMN ferry.freshness.last_complete_run IS 'The run (sync_runs.id) that applied it.';
 COMMENT ON COLUMN ferry.freshness.age IS 'How long ago that was, by the clock of this database.';
-COMMENT ON COLUMN ferry.freshness.target IS 'How old the inventory may be: three poll intervals, or the interval of the nightly schedule and one hour. Null as long as no worker has run.';
+COMMENT ON COLUMN ferry.freshness.target IS 'How old the inventory may be: three poll intervals; for MCP servers that are not polled, the interval of the nightly schedule and one hour. Null as long as no worker has run.';
 COMMENT ON COLUMN ferry.freshness.state IS 'fresh; late: older than its freshness target; never: no complete listing so far; no target: no worker has run, so it is not known how old it may be.';
 COMMENT ON COLUMN ferry.freshness.why_late IS 'Why it is late or never: failed, partial (the last run that ended since), running (the first run since has not ended), no run (none was tried since), paused (its schedule is), clock set back (the listing is later than now). Else null.';
 COMMENT ON COLUMN ferry.freshness.last_failed_run IS 'The last run since that failed or was partial, if it is late or never.';

@@ -57,32 +57,46 @@ export type AlertRule<Int extends Integer = Integer> = RowOf<typeof ALERT_RULE.f
 
 /**
  * Returns a function that names which requirements of the contract about time an alert rule breaks, or undefined if it
- * breaks none. Such a rule is stored as it is: Ferry reports what the platform has. The function caches the time zones it
- * has looked up, because looking one up costs far more than the rest.
+ * breaks none. Such a rule is stored as it is: Ferry reports what the platform has. The function remembers what it has looked
+ * up, because many rules have the same schedule.
  */
 export function alertRuleFlags(): (
   rule: Pick<AlertRule, 'cron_pattern' | 'timezone'>,
 ) => readonly string[] | undefined {
-  const zones = new Map<string, boolean>()
-  function isZone(name: string): boolean {
-    if (name.length > LONGEST_ZONE) return false
-    const known = zones.get(name) ?? isIanaZone(name)
-    zones.set(name, known)
-    return known
-  }
-  return rule => {
-    const flags: string[] = []
-    if (/^(CRON_)?TZ=/.test(rule.cron_pattern)) flags.push('cron_pattern names a time zone')
-    else if (rule.cron_pattern.trim().split(/\s+/).length !== 5)
-      flags.push('cron_pattern does not have 5 fields')
+  const isZone = remembered(name => name.length <= MAX_ZONE && isIanaZone(name))
+  const faultOf = remembered(faultOfPattern)
+  return ({ cron_pattern, timezone }) => {
+    const fault = faultOf(cron_pattern)
     // An empty time zone stands for the platform's default.
-    if (rule.timezone && !isZone(rule.timezone)) flags.push('timezone is not an IANA name')
+    const zoneFault = timezone && !isZone(timezone) ? 'timezone is not an IANA name' : null
+    const flags = [fault, zoneFault].filter(flag => flag !== null)
     return flags.length > 0 ? flags : undefined
   }
 }
 
-/** No IANA name has more characters; longer texts are not cached. */
-const LONGEST_ZONE = 64
+/** At most this many texts are remembered, and no longer ones. */
+const MAX_REMEMBERED = 10_000
+const MAX_LENGTH = 100
+
+function remembered<T>(find: (text: string) => T): (text: string) => T {
+  const found = new Map<string, T>()
+  return text => {
+    const before = found.get(text)
+    if (before !== undefined) return before
+    const now = find(text)
+    if (found.size >= MAX_REMEMBERED) found.clear()
+    if (text.length <= MAX_LENGTH) found.set(text, now)
+    return now
+  }
+}
+
+function faultOfPattern(pattern: string): string | null {
+  if (/^(CRON_)?TZ=/.test(pattern)) return 'cron_pattern names a time zone'
+  return pattern.trim().split(/\s+/).length === 5 ? null : 'cron_pattern does not have 5 fields'
+}
+
+/** No IANA name has more characters. */
+const MAX_ZONE = 64
 
 /** The IANA names without a slash. Intl also accepts abbreviations (`CST`) that are not names of zones. */
 const SINGLE_NAMES = new Set(

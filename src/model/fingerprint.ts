@@ -4,20 +4,27 @@ import { type AnyRow, type Declaration, definitionOf, type McpTool } from './fie
 import { MCP_SERVER, type McpServer } from './mcp-server.ts'
 
 /**
- * The first 128 bits of the SHA-256 of a row's canonical JSON, written as a uuid: 16 bytes in Postgres, and two
+ * The first 128 bits of the SHA-256 of a row's canonical JSON, as 16 characters of one byte each: 16 bytes in Postgres, and two
  * of a billion rows share one by chance with a probability of about 10^-21.
  */
-export function fingerprint(canonicalJson: string): string {
-  return uuidIn(hash('sha256', canonicalJson, 'hex'))
+export function fingerprint(canonicalJson: string | Buffer): string {
+  return hash('sha256', canonicalJson, 'latin1').slice(0, FINGERPRINT_BYTES)
 }
 
-/** The same, of the bytes of a canonical JSON, one character each. */
-export function fingerprintOfBytes(bytes: string): string {
-  return uuidIn(hash('sha256', Buffer.from(bytes, 'latin1'), 'hex'))
+export const FINGERPRINT_BYTES = 16
+
+/** Returns fingerprints as Postgres reads a uuid. To write many at once takes a fraction of the time. */
+export function hexOf(fingerprints: readonly string[]): string[] {
+  const hex = Buffer.from(fingerprints.join(''), 'latin1').toString('hex')
+  const digits = 2 * FINGERPRINT_BYTES
+  return fingerprints.map((_, n) => hex.slice(n * digits, (n + 1) * digits))
 }
 
-function uuidIn(hex: string): string {
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
+/** Returns a fingerprint as Postgres writes a uuid. */
+export function uuidOf(fingerprint: string): string {
+  return hexOf([fingerprint])
+    .join('')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 /** The definition of a rule as one text. */

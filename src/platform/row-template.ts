@@ -6,7 +6,7 @@ import {
   type FieldKind,
   type Fields,
 } from '#src/model/fields.ts'
-import { canonicalEntries, fingerprintOfBytes } from '#src/model/fingerprint.ts'
+import { canonicalEntries, fingerprint } from '#src/model/fingerprint.ts'
 import type { RawRow } from './declared.ts'
 import type { WrittenRow } from './listing.ts'
 
@@ -43,6 +43,7 @@ const UNDECLARED: Readonly<Record<string, string>> = {
   boolean: '(?:true|false)',
 }
 
+const OPEN_BRACKET = 0x5b
 const MAX_UINT64 = 2n ** 64n - 1n
 /** An integer of at most this many digits is exact in a double. */
 const EXACT_DIGITS = 15
@@ -52,7 +53,7 @@ const MAX_BYTES = 64 * 1024
 const MAX_LABELS = 10_000
 const MAX_LABELS_BYTES = 512
 
-type Labels = { readonly canonical: string; readonly copied: string }
+type Labels = { readonly quoted: string; readonly copied: string }
 type Column = {
   readonly name: string
   readonly kind: FieldKind
@@ -72,14 +73,13 @@ export type TemplateKind = {
 /** Reads the rows of one listing that look like a row before them. */
 export class RowTemplate<Row> {
   readonly #fields: Fields
-  readonly #idName: string
   readonly #columns: readonly Column[]
-  readonly #LateRow: new (
-    text: Buffer,
-  ) => object
+  readonly #TemplateRow: TemplateRows
   #shape: Shape | null = null
   readonly #labels = new Map<string, Labels>()
   readonly #texts = new Map<string, string>()
+  /** One row at a time is written here. Of labels, the canonical form is the longer one, by less than half. */
+  readonly #bytes = Buffer.allocUnsafe(4 * MAX_BYTES)
   /** How many good rows did not match since the shape was taken, and after how many of them another is taken. */
   #declined = 0
   #patience = 1
@@ -87,7 +87,6 @@ export class RowTemplate<Row> {
   constructor({ declaration: { fields, id }, readOfEach }: TemplateKind, parse: (text: Buffer) => AnyRow) {
     const definition = new Set(definitionOf(fields))
     this.#fields = fields
-    this.#idName = id
     this.#columns = Object.entries(fields).map(([name, { kind }]) => ({
       name,
       kind,
@@ -95,10 +94,7 @@ export class RowTemplate<Row> {
       isId: name === id,
       isRead: name === id || readOfEach.includes(name),
     }))
-    this.#LateRow = lateRows(
-      this.#columns.filter(({ isRead }) => !isRead).map(({ name }) => name),
-      parse,
-    )
+    this.#TemplateRow = templateRows(this.#columns, parse)
   }
 
   /** Takes the shape of a good row that did not match. Each time, twice as many must not match before the next is taken. */
@@ -117,38 +113,40 @@ export class RowTemplate<Row> {
     const match = this.#shape.pattern.exec(text.toString('latin1'))
     if (match === null) return null
 
-    const row = new this.#LateRow(text) as Record<string, unknown>
+    const values: unknown[] = []
+    let id = ''
     let canonical = ''
     let columns = ''
     for (let n = 0; n < this.#columns.length; n++) {
-      const { name, kind, isDefinition, isId, isRead } = this.#columns[n] as Column
+      const { kind, isDefinition, isId, isRead } = this.#columns[n] as Column
       const read = match[this.#shape.groups[n] || match.length]
-      let copied = read ?? '\\N'
-      let quoted = 'null'
-      if (read === undefined) {
-        if (isRead) row[name] = null
-      } else if (kind === 'text') {
-        if (isRead) row[name] = this.#textOf(read)
-        quoted = `"${read}"`
-      } else if (kind === 'flag') {
-        if (isRead) row[name] = read === 'true'
-        quoted = read
-      } else if (kind === 'labels') {
-        const labels = this.#labelsOf(read)
-        quoted = labels.canonical
-        copied = labels.copied
-      } else {
-        if (read.length > EXACT_DIGITS && BigInt(read) > MAX_UINT64) return null
-        if (isRead) row[name] = integerOf(read)
-        quoted = `"${read}"`
+      let value: unknown = null
+      let quoted = ',null'
+      let copied = '\t\\N'
+      if (read !== undefined && kind === 'labels') {
+        ;({ quoted, copied } = this.#labelsOf(read))
+      } else if (read !== undefined) {
+        if (kind === 'flag') value = read === 'true'
+        else if (kind === 'text') value = isRead && this.#textOf(read)
+        else if (read.length > EXACT_DIGITS && BigInt(read) > MAX_UINT64) return null
+        else value = isRead && integerOf(read)
+        quoted = kind === 'flag' ? `,${read}` : `,"${read}"`
+        copied = `\t${read}`
       }
+      if (isRead) values.push(value)
+      if (isId) id = `${value}` // not a part of the row's text, which would be kept with it
       if (!isDefinition) continue
-      canonical += `${canonical === '' ? '[' : ','}${quoted}`
-      if (!isId) columns += `\t${copied}`
+      canonical += quoted
+      if (!isId) columns += copied
     }
-    const fingerprint = fingerprintOfBytes(`${canonical}]`)
-    const written = { fingerprint, columns: unshared(columns) }
-    return { id: `${row[this.#idName]}`, row: row as Row, written }
+    const length = this.#bytes.write(`${canonical}]${columns}`, 'latin1')
+    this.#bytes[0] = OPEN_BRACKET // in place of a comma
+    const end = canonical.length + 1
+    const written = {
+      fingerprint: fingerprint(this.#bytes.subarray(0, end)),
+      columns: this.#bytes.toString('latin1', end, length),
+    }
+    return { id, row: new this.#TemplateRow(values, text) as Row, written }
   }
 
   /** Few texts of these fields differ, and each is kept once. */
@@ -167,8 +165,8 @@ export class RowTemplate<Row> {
     if (before) return before
     const value = JSON.parse(Buffer.from(json, 'latin1').toString()) as Readonly<Record<string, string>>
     const labels = {
-      canonical: bytesOf(JSON.stringify(canonicalEntries(value))),
-      copied: bytesOf(JSON.stringify(value)),
+      quoted: bytesOf(`,${JSON.stringify(canonicalEntries(value))}`),
+      copied: bytesOf(`\t${JSON.stringify(value)}`),
     }
     if (this.#labels.size >= MAX_LABELS) this.#labels.clear()
     if (json.length <= MAX_LABELS_BYTES) this.#labels.set(unshared(json), labels)
@@ -186,29 +184,32 @@ function integerOf(digits: string): number | bigint {
   return Number.isSafeInteger(rounded) ? rounded : BigInt(digits)
 }
 
-/** Returns a class of rows whose fields with these names are parsed when the first of them is asked for. */
-function lateRows(names: readonly string[], parse: (text: Buffer) => AnyRow): new (text: Buffer) => object {
-  class LateRow {
-    readonly #text: Buffer
-    #parsed: AnyRow | null = null
+type TemplateRows = new (values: readonly unknown[], text: Buffer) => object
 
-    constructor(text: Buffer) {
-      this.#text = text
-    }
+/** Returns a class of rows. Its values are those of the columns that are read; the others are read from the text once one is asked for. */
+function templateRows(columns: readonly Column[], parse: (text: Buffer) => AnyRow): TemplateRows {
+  class TemplateRow {
+    readonly values: readonly unknown[]
+    readonly text: Buffer
+    parsed: AnyRow | null = null
 
-    static valueIn(row: LateRow, name: string): unknown {
-      row.#parsed ??= parse(row.#text)
-      return row.#parsed[name]
+    constructor(values: readonly unknown[], text: Buffer) {
+      this.values = values
+      this.text = text
     }
   }
-  for (const name of names) {
-    Object.defineProperty(LateRow.prototype, name, {
-      get(this: LateRow) {
-        return LateRow.valueIn(this, name)
+  let place = 0
+  for (const { name, isRead } of columns) {
+    const at = isRead ? place++ : -1
+    Object.defineProperty(TemplateRow.prototype, name, {
+      get(this: TemplateRow) {
+        if (at !== -1) return this.values[at]
+        this.parsed ??= parse(this.text)
+        return this.parsed[name]
       },
     })
   }
-  return LateRow
+  return TemplateRow
 }
 
 /** Returns a copy: a string that was cut or joined keeps all that it was made of. */

@@ -13,15 +13,16 @@ function createModel(): ListedRows {
   const rows = new Map<string, { digest: string | null; state: RowState | null; removed: boolean }>()
   let listed: Set<string>[] = []
   let part = new Set<string>()
-  let learned: [string, string, RowState][] = []
+  let learned: [row: number, digest: string, state: RowState][] = []
   let learnedBefore = 0
   let hasAllCurrent = false
   const isListed = (id: string) => part.has(id) || listed.some(ids => ids.has(id))
-  function list(id: string): boolean {
+  const idOf = (row: number) => [...rows.keys()][row]!
+  function list(id: string): number {
     if (!rows.has(id)) rows.set(id, { digest: null, state: null, removed: false })
-    if (isListed(id)) return false
+    if (isListed(id)) return -1
     part.add(id)
-    return true
+    return [...rows.keys()].indexOf(id)
   }
   return {
     get size() {
@@ -42,18 +43,21 @@ function createModel(): ListedRows {
     },
     find: digest => [...rows.values()].findIndex(row => row.digest === digest),
     listKnown(row, except) {
-      const id = [...rows.keys()][row]!
-      return !except.has(id) && list(id)
+      const id = idOf(row)
+      return !except.has(id) && list(id) === row
     },
     list,
     isListed,
     isInPart: id => part.has(id),
     unlisted: () =>
       hasAllCurrent ? [...rows].filter(([id, row]) => !row.removed && !isListed(id)).map(([id]) => id) : null,
-    recall: id => rows.get(id)?.state ?? null,
-    learn: (id, digest, state) => learned.push([id, digest, state]),
+    recall(row, fingerprint) {
+      const state = rows.get(idOf(row))?.state
+      return state ? { isChanged: state.fingerprint !== fingerprint, wasFiring: state.isFiring } : null
+    },
+    learn: (row, digest, state) => learned.push([row, digest, state]),
     commit(kept, removed) {
-      for (const [id, digest, state] of learned) rows.set(id, { digest, state, removed: false })
+      for (const [row, digest, state] of learned) rows.set(idOf(row), { digest, state, removed: false })
       for (const id of kept ?? [])
         if (!rows.has(id)) rows.set(id, { digest: null, state: null, removed: false })
       for (const id of removed) if (rows.has(id)) rows.set(id, { digest: null, state: null, removed: true })
@@ -106,10 +110,12 @@ function play(
         const isKnown = row !== -1 && table.listKnown(row, EXCEPT)
         said.push(isKnown)
         if (isKnown) continue
-        const isNew = table.list(id)
-        said.push(isNew, table.isInPart(id))
-        said.push(table.recall(id))
-        if (isNew) table.learn(id, digest, { fingerprint: fingerprint(digest), isFiring: text % 2 === 1 })
+        const listed = table.list(id)
+        said.push(listed, table.isInPart(id))
+        if (listed === -1) continue
+        const state = { fingerprint: fingerprint(digest), isFiring: text % 2 === 1 }
+        said.push(table.recall(listed, state.fingerprint))
+        table.learn(listed, digest, state)
       }
       if (isDiscarded) table.discardPart()
     }
@@ -144,8 +150,7 @@ test('knows a hundred thousand rows, through many changes of their texts', () =>
       expect(row).toBe(isKnown ? n : -1)
       if (isKnown) expect(table.listKnown(row, new Set())).toBe(true)
       if (isKnown) continue
-      table.list(id)
-      table.learn(id, digest(n, round), { fingerprint: FINGERPRINT, isFiring: false })
+      table.learn(table.list(id), digest(n, round), { fingerprint: FINGERPRINT, isFiring: false })
     }
     expect(table.unlisted()).toEqual(round === 0 ? null : [])
     table.commit([], [])
@@ -158,6 +163,6 @@ test('tells ids apart that differ in their last bits alone', () => {
   table.startReading()
   table.startPart()
   const ids = Array.from({ length: 1_000 }, (_, n) => `${MAX_ID - BigInt(n)}`)
-  expect(ids.filter(id => table.list(id))).toHaveLength(1_000)
+  expect(ids.filter(id => table.list(id) !== -1)).toHaveLength(1_000)
   expect(table.size).toBe(1_000)
 })

@@ -131,10 +131,6 @@ function agrees({ template, drift }: ReturnType<typeof templateOf>, bytes: Buffe
   const other = parsed(bytes)
   if (other === null) throw new Error(`only the template reads ${bytes}`)
   const { row, id } = other
-  const eager = Object.fromEntries(Object.entries(read.row))
-  expect(eager).toStrictEqual(
-    Object.fromEntries(Object.keys(eager).map(name => [name, row[name as keyof AlertRule]])),
-  )
   for (const name of Object.keys(row) as (keyof AlertRule)[]) expect(read.row[name]).toStrictEqual(row[name])
   expect([read.id, []]).toEqual([`${id}`, other.altered])
   const columns = ALERT_RULE_VERSIONS.columns.map(

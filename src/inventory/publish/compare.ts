@@ -3,7 +3,7 @@ import type { ListedRows, RowState } from '#src/inventory/read/listed-rows.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
 import { fingerprint } from '#src/model/fingerprint.ts'
 import type { GoodRow } from '#src/platform/listing.ts'
-import { compareWithCurrent, type Differences, hasCurrent } from './current-versions.ts'
+import { compareWithCurrent, type Differences, hasCurrent, type ListedState } from './current-versions.ts'
 import type { NewVersion } from './versions.ts'
 
 /** What some rows of a listing change. */
@@ -29,10 +29,13 @@ export type ChangeSink<Row> = {
 /** Rows that were compared: what they change, and their states by index into the rows. */
 export type Compared<Row> = { readonly changes: Changes<Row>; readonly states: readonly RowState[] }
 
+/** A row that was listed, by its number among the listed rows. */
+export type ComparedRow<Row> = Pick<GoodRow<Row>, 'id' | 'row' | 'altered' | 'bytes' | 'written'> & {
+  readonly listed: number
+}
+
 /** Compares rows with what is stored. Writes nothing. */
-export type Compare<Row> = (
-  rows: readonly Pick<GoodRow<Row>, 'id' | 'row' | 'altered' | 'bytes' | 'written'>[],
-) => Promise<Compared<Row>>
+export type Compare<Row> = (rows: readonly ComparedRow<Row>[]) => Promise<Compared<Row>>
 
 /** Returns what compares the rows of one listing, some at a time. Postgres is asked only about rows that are not known. */
 export function comparer<Row>(
@@ -44,44 +47,32 @@ export function comparer<Row>(
   const { table, canonical, isFiring } = source
   let isAnythingStored: Promise<boolean> | undefined
 
-  async function compareUnknown(ids: readonly string[], states: readonly RowState[]): Promise<Differences> {
+  async function compareUnknown(rows: readonly ListedState[]): Promise<Differences> {
     isAnythingStored ??= hasCurrent(pool, table, account)
-    if (await isAnythingStored) {
-      const fingerprints = states.map(state => state.fingerprint)
-      const firing = isFiring && states.map(state => state.isFiring)
-      return compareWithCurrent(pool, table, account, { ids, fingerprints, firing })
-    }
-    const all = [...ids.keys()]
-    return { added: all, changed: [], began: all.filter(n => states[n]?.isFiring), ended: [] }
+    if (await isAnythingStored) return compareWithCurrent(pool, table, account, rows, isFiring !== null)
+    const all = [...rows.keys()]
+    return { added: all, changed: [], began: all.filter(n => rows[n]?.isFiring), ended: [] }
   }
 
   return async rows => {
-    const ids = rows.map(({ id }) => id)
-    const states = rows.map(({ row, written }) => ({
+    const states = rows.map(({ id, row, written }) => ({
+      id,
       fingerprint: written?.fingerprint ?? fingerprint(canonical(row)),
       isFiring: isFiring?.(row) ?? false,
     }))
+    const found: Differences = { added: [], changed: [], began: [], ended: [] }
     const unknown: number[] = []
-    const found = {
-      added: [] as number[],
-      changed: [] as number[],
-      began: [] as number[],
-      ended: [] as number[],
-    }
-    for (const [n, state] of states.entries()) {
-      const before = known.recall(at(ids, n))
+    for (const [n, { fingerprint, isFiring }] of states.entries()) {
+      const before = known.recall(at(rows, n).listed, fingerprint)
       if (before === null) unknown.push(n)
       else {
-        if (before.fingerprint !== state.fingerprint) found.changed.push(n)
-        if (state.isFiring && !before.isFiring) found.began.push(n)
-        if (!state.isFiring && before.isFiring) found.ended.push(n)
+        if (before.isChanged) found.changed.push(n)
+        if (isFiring && !before.wasFiring) found.began.push(n)
+        if (!isFiring && before.wasFiring) found.ended.push(n)
       }
     }
     if (unknown.length > 0) {
-      const all = await compareUnknown(
-        unknown.map(n => at(ids, n)),
-        unknown.map(n => at(states, n)),
-      )
+      const all = await compareUnknown(unknown.map(n => at(states, n)))
       for (const kind of KINDS) for (const n of all[kind]) found[kind].push(at(unknown, n))
     }
     const versionAt = (n: number): NewVersion<Row> => {
@@ -92,8 +83,8 @@ export function comparer<Row>(
     const changes = {
       added: found.added.map(versionAt),
       changed: found.changed.map(versionAt),
-      began: found.began.map(n => at(ids, n)),
-      ended: found.ended.map(n => at(ids, n)),
+      began: found.began.map(n => at(states, n).id),
+      ended: found.ended.map(n => at(states, n).id),
       bytes: [...found.added, ...found.changed].reduce((sum, n) => sum + at(rows, n).bytes, 0),
     }
     return { changes, states }

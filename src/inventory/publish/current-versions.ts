@@ -2,15 +2,12 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import { asTransactions } from '#src/db/pool.ts'
 import { findColumn, findOne, findValue, Int8 } from '#src/db/rows.ts'
+import type { RowState } from '#src/inventory/read/listed-rows.ts'
 import { idArray, type VersionedTable } from '#src/inventory/versioned-tables.ts'
+import { hexOf } from '#src/model/fingerprint.ts'
 
-/** Rows of a listing, as far as Postgres needs them for the comparison. */
-export type ListedBlock = {
-  readonly ids: readonly string[]
-  readonly fingerprints: readonly string[]
-  /** Which rows fire; null if the resource has no such state. */
-  readonly firing: readonly boolean[] | null
-}
+/** A row of a listing, as far as Postgres needs it for the comparison. */
+export type ListedState = RowState & { readonly id: string }
 
 const Indexes = z.array(z.number())
 
@@ -34,12 +31,13 @@ export async function compareWithCurrent<Row>(
   pool: Pool,
   table: VersionedTable<Row>,
   account: string,
-  { ids, fingerprints, firing }: ListedBlock,
+  rows: readonly ListedState[],
+  hasFirings: boolean,
 ): Promise<Differences> {
-  const [began, ended] = firing
+  const [began, ended] = hasFirings
     ? ['l.firing and f.id is null', 'not l.firing and f.id is not null']
     : ['false', 'false']
-  const openFirings = firing
+  const openFirings = hasFirings
     ? `left join lateral (
          select id from ferry.alert_rule_firings where id = l.id and account = $1 and ended is null limit 1
        ) f on true`
@@ -57,7 +55,15 @@ export async function compareWithCurrent<Row>(
        where ${table.idColumn} = l.id and account = $1 and valid_to is null limit 1
      ) k on true
      ${openFirings}`,
-    [account, idArray(table, ids), `{${fingerprints.join(',')}}`, firing],
+    [
+      account,
+      idArray(
+        table,
+        rows.map(({ id }) => id),
+      ),
+      `{${hexOf(rows.map(({ fingerprint }) => fingerprint)).join(',')}}`,
+      rows.map(({ isFiring }) => isFiring),
+    ],
   )
 }
 

@@ -3,6 +3,7 @@ import { copyField, copyLines, textArray } from '#src/db/copy.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
 import type { Appearance } from '#src/inventory/states.ts'
 import { idArray, type VersionedTable } from '#src/inventory/versioned-tables.ts'
+import { hexOf } from '#src/model/fingerprint.ts'
 
 /** Ends the current versions of `ids` at the instant `at`. Throws if one of them is missing. */
 export async function closeVersions<Row>(
@@ -35,7 +36,10 @@ export type NewVersion<Row> = {
   readonly columns?: string | undefined
 }
 
-/** Opens a version for each row at the instant `at`, by COPY. `appearanceOf` says how rows without a current version appeared. */
+/**
+ * Opens a version for each row at the instant `at`, by COPY. `appearanceOf` says how rows without a current version appeared.
+ * The rows are written in the order of their ids: in a random one, Postgres takes an eighth more time for its indexes.
+ */
 export async function openVersions<Row>(
   client: PoolClient,
   table: VersionedTable<Row>,
@@ -44,11 +48,12 @@ export async function openVersions<Row>(
   appearanceOf: (row: Row) => Appearance | null = () => null,
 ): Promise<void> {
   if (versions.length === 0) return
-  const shared = `${copyField(run.account)}\t${run.at}\t${run.runId}\t`
+  const shared = bytesOf(`${copyField(run.account)}\t${run.at}\t${run.runId}\t`)
+  const sorted = versions.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
   await copyLines(
     client,
     `${table.name} (account, valid_from, opened_by_run, ${table.idColumn}, fingerprint, flags, altered, appeared, ${table.columns.join(', ')})`,
-    copyVersions(table, shared, versions, appearanceOf),
+    copyVersions(table, shared, sorted, appearanceOf),
     'latin1',
   )
 }
@@ -57,15 +62,15 @@ export async function openVersions<Row>(
 function* copyVersions<Row>(
   table: VersionedTable<Row>,
   shared: string,
-  versions: Iterable<NewVersion<Row>>,
+  versions: readonly NewVersion<Row>[],
   appearanceOf: (row: Row) => Appearance | null,
 ): Generator<string> {
-  for (const { id, row, fingerprint, flags, altered, columns } of versions) {
-    let line = `${shared}${copyField(id)}\t${fingerprint}\t${copyField(textArray(flags))}\t${copyField(textArray(altered))}\t${copyField(appearanceOf(row))}`
-    if (columns === undefined) {
-      for (const column of table.columns) line += `\t${copyField(table.textOf(row, column))}`
-    }
-    yield `${bytesOf(line)}${columns ?? ''}\n`
+  const fingerprints = hexOf(versions.map(({ fingerprint }) => fingerprint))
+  for (const [n, { id, row, flags, altered, columns }] of versions.entries()) {
+    const about = `${copyField(textArray(flags))}\t${copyField(textArray(altered))}\t${copyField(appearanceOf(row))}`
+    const written =
+      columns ?? bytesOf(table.columns.map(column => `\t${copyField(table.textOf(row, column))}`).join(''))
+    yield `${shared}${bytesOf(copyField(id))}\t${fingerprints[n]}\t${bytesOf(about)}${written}\n`
   }
 }
 

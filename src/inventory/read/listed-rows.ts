@@ -15,17 +15,17 @@ export type ListedRows = {
   find(digest: string): number
   /** Lists a row that was found. False if its id is among `except`, or it is listed already. */
   listKnown(row: number, except: ReadonlySet<string>): boolean
-  /** Lists an id. False if it is listed already. */
-  list(id: string): boolean
+  /** Lists an id, and returns the number of its row; -1 if it is listed already. */
+  list(id: string): number
   isListed(id: string): boolean
   /** Whether it is the part under way that has listed this id. */
   isInPart(id: string): boolean
   /** What is known but not listed, including all rows that are current. Null if not all current rows are known. */
   unlisted(): readonly string[] | null
-  /** What is known of a row that is current. Null if nothing is. */
-  recall(id: string): RowState | null
+  /** How a row differs from what is known of it. Null if nothing is, or if it is not current. */
+  recall(row: number, fingerprint: string): Recalled | null
   /** The row, which was listed, is so once the run is applied, and its text has this digest. */
-  learn(id: string, digest: string, state: RowState): void
+  learn(row: number, digest: string, state: RowState): void
   /**
    * The run was applied: what was learned counts. `kept` are the other rows that are still current, or null if these are
    * not known; `removed` are current no longer.
@@ -40,6 +40,8 @@ export type RowState = {
   /** Always false if the resource has no such state. */
   readonly isFiring: boolean
 }
+
+export type Recalled = { readonly isChanged: boolean; readonly wasFiring: boolean }
 
 /** The ids of one reading, of any form. It knows nothing of the runs before. */
 export function createIdSet(): ListedRows {
@@ -62,10 +64,10 @@ export function createIdSet(): ListedRows {
     find: () => -1,
     listKnown: () => false,
     list(id) {
-      if (ids.has(id)) return false
+      if (ids.has(id)) return -1
       ids.add(id)
       part.add(id)
-      return true
+      return ids.size - 1
     },
     isListed: id => ids.has(id),
     isInPart: id => part.has(id),

@@ -4,11 +4,11 @@ import { and, drizzleOf, eq, isNull } from '#src/db/drizzle.ts'
 import { findAll, type Queryable } from '#src/db/rows.ts'
 import { quarantinedRows, syncRuns } from '#src/inventory/schema.ts'
 import { hadScope, ofInventory, type Scope } from '#src/inventory/scope.ts'
-import { fingerprint } from '#src/model/fingerprint.ts'
+import { fingerprint, uuidOf } from '#src/model/fingerprint.ts'
 import type { Quarantined } from '#src/model/listing.ts'
 import { type Inventory, RESOURCES } from '#src/model/resource.ts'
+import { areSame, bytesOf, readBytes, WORDS } from './byte-words.ts'
 import { SlotIndex } from './slot-index.ts'
-import { readUuid, UUID_WORDS, uuidOf } from './uuid-words.ts'
 
 /** How many quarantined rows of one scope are stored at a time: enough to see which they are, and why. */
 export const MAX_STORED_ROWS = 500
@@ -27,7 +27,7 @@ const FIRST_CAPACITY = 64
 export class Quarantine {
   /** By the number of the row. */
   readonly #kept = new Map<number, Quarantined>()
-  #hashes = new Uint32Array(FIRST_CAPACITY * UUID_WORDS)
+  #hashes = new Uint32Array(FIRST_CAPACITY * WORDS)
   #size = 0
   #hasUnreadableId = false
   #keptBytes = 0
@@ -46,7 +46,7 @@ export class Quarantine {
     this.#keptBytes += row.raw?.length ?? 0
     if (this.#size < MAX_KEPT_ROWS && this.#keptBytes <= MAX_KEPT_BYTES) this.#kept.set(this.#size, row)
     this.#reserve(this.#size + 1)
-    readUuid(fingerprint(JSON.stringify([row.id, row.reason, row.raw])), this.#hashes, this.#size)
+    readBytes(fingerprint(JSON.stringify([row.id, row.reason, row.raw])), this.#hashes, this.#size)
     this.#size += 1
   }
 
@@ -57,7 +57,7 @@ export class Quarantine {
       this.#kept.set(this.#size + n, { ...row, position: row.position + rowsBefore })
     }
     this.#reserve(this.#size + later.#size)
-    this.#hashes.set(later.#hashes.subarray(0, later.#size * UUID_WORDS), this.#size * UUID_WORDS)
+    this.#hashes.set(later.#hashes.subarray(0, later.#size * WORDS), this.#size * WORDS)
     this.#size += later.#size
   }
 
@@ -68,34 +68,33 @@ export class Quarantine {
   *byFingerprint(): Generator<readonly [fingerprint: string, row: Quarantined | null]> {
     const repeats = new Uint8Array(this.#size)
     const times = new Map<number, number>()
-    const index = new SlotIndex(n => (repeats[n] === 1 ? null : (this.#hashes[n * UUID_WORDS] ?? 0)))
+    const index = new SlotIndex(n => (repeats[n] === 1 ? null : (this.#hashes[n * WORDS] ?? 0)))
     for (let n = 0; n < this.#size; n++) {
-      const first = index.find(this.#hashes[n * UUID_WORDS] ?? 0, other => this.#areEqual(other, n))
+      const first = index.find(this.#hashes[n * WORDS] ?? 0, other =>
+        areSame(this.#hashes, other, this.#hashes, n),
+      )
       const row = this.#kept.get(n) ?? null
       if (first === -1) {
         index.add(n, n + 1)
-        yield [uuidOf(this.#hashes, n), row]
+        yield [this.#uuidOf(n), row]
         continue
       }
       repeats[n] = 1
       const time = (times.get(first) ?? 0) + 1
       times.set(first, time)
-      yield [fingerprint(`${uuidOf(this.#hashes, n)} ${time}`), row]
+      yield [uuidOf(fingerprint(`${this.#uuidOf(n)} ${time}`)), row]
     }
   }
 
-  #areEqual(one: number, other: number): boolean {
-    for (let word = 0; word < UUID_WORDS; word++) {
-      if (this.#hashes[one * UUID_WORDS + word] !== this.#hashes[other * UUID_WORDS + word]) return false
-    }
-    return true
+  #uuidOf(row: number): string {
+    return uuidOf(bytesOf(this.#hashes, row))
   }
 
   #reserve(rows: number): void {
-    let capacity = this.#hashes.length / UUID_WORDS
+    let capacity = this.#hashes.length / WORDS
     if (rows <= capacity) return
     while (capacity < rows) capacity *= 2
-    const larger = new Uint32Array(capacity * UUID_WORDS)
+    const larger = new Uint32Array(capacity * WORDS)
     larger.set(this.#hashes)
     this.#hashes = larger
   }

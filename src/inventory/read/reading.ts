@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { REPEATED, REPEATED_IN_FOLDER, UNREADABLE_ID } from '#src/inventory/messages.ts'
 import { knownSetCheck } from '#src/inventory/publish/absence.ts'
-import { type ChangeSink, type Compare, comparer } from '#src/inventory/publish/compare.ts'
+import { type ChangeSink, type Compare, type ComparedRow, comparer } from '#src/inventory/publish/compare.ts'
 import type { InventorySource, ListRequest } from '#src/inventory/source.ts'
 import type { Integer } from '#src/model/fields.ts'
 import type { Drift } from '#src/model/listing.ts'
@@ -90,7 +90,7 @@ class Part<Row> extends Tally {
   blockBytes = 0
 }
 
-type Block<Row> = Pick<GoodRow<Row>, 'id' | 'row' | 'altered' | 'digest' | 'bytes' | 'written'>[]
+type Block<Row> = (ComparedRow<Row> & Pick<GoodRow<Row>, 'digest'>)[]
 
 /** Takes the steps of listings, one listing after the other, lists their rows, and passes on what changes. */
 export class Reader<Row> {
@@ -201,8 +201,9 @@ export class Reader<Row> {
       return
     }
     const { id, row, altered, digest, bytes, written, position } = read
-    const reason = this.#repetition(id)
-    if (reason !== null) {
+    const listed = part.unreadableIds.has(id) ? -1 : this.#listed.list(id)
+    if (listed === -1) {
+      const reason = this.#repetition(id)
       const raw = reason === REPEATED ? read.declared() : null
       part.quarantined.add({ position, id, reason, raw })
       return
@@ -211,15 +212,13 @@ export class Reader<Row> {
     if (accountId !== null) part.accountIds.add(accountId)
     if (this.#changes === null) return
     // Without what was parsed beside the row: it would be kept until the block is written.
-    part.block.push({ id, row, altered, digest, bytes, written })
+    part.block.push({ listed, id, row, altered, digest, bytes, written })
     part.blockBytes += bytes
   }
 
-  /** Lists a row, or says why it is not applied. */
-  #repetition(id: string): string | null {
-    const isUnreadable = this.#part.unreadableIds.has(id)
-    if (!isUnreadable && this.#listed.list(id)) return null
-    return isUnreadable || this.#listed.isInPart(id) ? REPEATED : REPEATED_IN_FOLDER
+  /** Says why a row whose id was there before is not applied. */
+  #repetition(id: string): string {
+    return this.#part.unreadableIds.has(id) || this.#listed.isInPart(id) ? REPEATED : REPEATED_IN_FOLDER
   }
 
   /** Compares a block while the one before is being written, and writes it while the next one is being read. */
@@ -242,9 +241,9 @@ export class Reader<Row> {
   async #write(part: Part<Row>, rows: Block<Row>, compared: ReturnType<Compare<Row>>): Promise<void> {
     const { changes, states } = await compared
     if (part.isVoid) return
-    for (const [n, { id, digest }] of rows.entries()) {
+    for (const [n, { listed, digest }] of rows.entries()) {
       const state = states[n]
-      if (state) this.#listed.learn(id, digest, state)
+      if (state) this.#listed.learn(listed, digest, state)
     }
     part.added += changes.added.length
     part.changed += changes.changed.length

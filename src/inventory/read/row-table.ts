@@ -1,9 +1,7 @@
-import type { ListedRows, RowState } from './listed-rows.ts'
+import { areSame, readBytes, WORDS } from './byte-words.ts'
+import type { ListedRows, Recalled, RowState } from './listed-rows.ts'
 import { SlotIndex } from './slot-index.ts'
-import { readUuid, UUID_WORDS, uuidOf } from './uuid-words.ts'
 
-/** Of a digest 128 bits are compared, as many as a fingerprint has. */
-const WORDS = UUID_WORDS
 /** A row, the words of its digest and of its fingerprint, and whether it fires. */
 const LEARNED = 1 + WORDS + WORDS + 1
 const FIRST_CAPACITY = 1024
@@ -14,15 +12,16 @@ const FIRST_CAPACITY = 1024
  */
 export class RowTable implements ListedRows {
   #rows = 0
-  #ids = new BigUint64Array(FIRST_CAPACITY)
+  /** The low and the high half of each id: a bigint would be made for each comparison. */
+  #ids = new Uint32Array(FIRST_CAPACITY * 2)
   /** The part that listed the row last. */
   #parts = new Uint32Array(FIRST_CAPACITY)
-  /** The digest of the row's text; zeros if it is not known. */
+  /** The digest of the row's text, as many bits as a fingerprint has; zeros if it is not known. */
   #digests = new Uint32Array(FIRST_CAPACITY * WORDS)
   /** The row's fingerprint; zeros if it is not known. */
   #fingerprints = new Uint32Array(FIRST_CAPACITY * WORDS)
   #firing = new Uint8Array(FIRST_CAPACITY)
-  readonly #byId = new SlotIndex(row => this.#hashOfId(row))
+  readonly #byId = new SlotIndex(row => hashOf(this.#ids, row))
   readonly #byDigest = new SlotIndex(row =>
     isSet(this.#digests, row) ? (this.#digests[row * WORDS] ?? 0) : null,
   )
@@ -40,8 +39,7 @@ export class RowTable implements ListedRows {
   readonly #removed = new Set<number>()
 
   // One id, one digest and one fingerprint at a time are taken apart in these.
-  readonly #id = new BigUint64Array(1)
-  readonly #idWords = new Uint32Array(this.#id.buffer)
+  readonly #id = new Uint32Array(2)
   readonly #digest = new Uint32Array(WORDS)
   readonly #fingerprint = new Uint32Array(WORDS)
 
@@ -66,17 +64,20 @@ export class RowTable implements ListedRows {
   }
 
   find(digest: string): number {
-    this.#readDigest(digest)
-    return this.#byDigest.find(this.#digest[0] ?? 0, candidate => this.#hasDigest(candidate))
+    readBytes(digest, this.#digest)
+    return this.#byDigest.find(this.#digest[0] ?? 0, candidate =>
+      areSame(this.#digests, candidate, this.#digest, 0),
+    )
   }
 
   listKnown(row: number, except: ReadonlySet<string>): boolean {
-    if (except.size > 0 && except.has(`${this.#ids[row]}`)) return false
+    if (except.size > 0 && except.has(this.#idOf(row))) return false
     return this.#markListed(row)
   }
 
-  list(id: string): boolean {
-    return this.#markListed(this.#rowOf(id) ?? this.#add())
+  list(id: string): number {
+    const row = this.#rowOf(id) ?? this.#add()
+    return this.#markListed(row) ? row : -1
   }
 
   isListed(id: string): boolean {
@@ -93,22 +94,21 @@ export class RowTable implements ListedRows {
     if (!this.#hasAllCurrent) return null
     const ids: string[] = []
     for (let row = 0; row < this.#rows; row++) {
-      if (!this.#isListed(row) && !this.#removed.has(row)) ids.push(`${this.#ids[row]}`)
+      if (!this.#isListed(row) && !this.#removed.has(row)) ids.push(this.#idOf(row))
     }
     return ids
   }
 
-  recall(id: string): RowState | null {
-    const row = this.#rowOf(id)
-    if (row === null || !isSet(this.#fingerprints, row)) return null
-    return { fingerprint: uuidOf(this.#fingerprints, row), isFiring: this.#firing[row] === 1 }
+  recall(row: number, fingerprint: string): Recalled | null {
+    if (!isSet(this.#fingerprints, row)) return null
+    readBytes(fingerprint, this.#fingerprint)
+    const isChanged = !areSame(this.#fingerprints, row, this.#fingerprint, 0)
+    return { isChanged, wasFiring: this.#firing[row] === 1 }
   }
 
-  learn(id: string, digest: string, { fingerprint, isFiring }: RowState): void {
-    const row = this.#rowOf(id)
-    if (row === null) throw new Error(`the row ${id} was learned before it was listed`)
-    this.#readDigest(digest)
-    readUuid(fingerprint, this.#fingerprint)
+  learn(row: number, digest: string, { fingerprint, isFiring }: RowState): void {
+    readBytes(digest, this.#digest)
+    readBytes(fingerprint, this.#fingerprint)
     const at = this.#learnedLength
     if (at === this.#learned.length) this.#learned = doubled(this.#learned, Uint32Array)
     this.#learned[at] = row
@@ -159,53 +159,41 @@ export class RowTable implements ListedRows {
 
   /** Finds the row of an id, and leaves the id in `#id`. */
   #rowOf(id: string): number | null {
-    this.#id[0] = BigInt(id)
-    const wanted = this.#id[0]
-    const row = this.#byId.find(hashOf(this.#idWords), candidate => this.#ids[candidate] === wanted)
+    const rounded = Number(id)
+    const exact = Number.isSafeInteger(rounded) ? null : BigInt(id)
+    this.#id[0] = exact === null ? rounded : Number(exact & 0xffffffffn)
+    this.#id[1] = exact === null ? rounded / 2 ** 32 : Number(exact >> 32n)
+    const low = this.#id[0]
+    const high = this.#id[1]
+    const row = this.#byId.find(
+      hashOf(this.#id, 0),
+      candidate => this.#ids[candidate * 2] === low && this.#ids[candidate * 2 + 1] === high,
+    )
     return row === -1 ? null : row
+  }
+
+  #idOf(row: number): string {
+    return `${(BigInt(this.#ids[row * 2 + 1] ?? 0) << 32n) | BigInt(this.#ids[row * 2] ?? 0)}`
   }
 
   /** Adds a row for the id in `#id`. */
   #add(): number {
-    if (this.#rows === this.#ids.length) {
-      this.#ids = doubled(this.#ids, BigUint64Array)
+    if (this.#rows === this.#parts.length) {
+      this.#ids = doubled(this.#ids, Uint32Array)
       this.#parts = doubled(this.#parts, Uint32Array)
       this.#digests = doubled(this.#digests, Uint32Array)
       this.#fingerprints = doubled(this.#fingerprints, Uint32Array)
       this.#firing = doubled(this.#firing, Uint8Array)
     }
     const row = this.#rows++
-    this.#ids[row] = this.#id[0] ?? 0n
+    this.#ids.set(this.#id, row * 2)
     this.#byId.add(row, this.#rows)
     return row
   }
-
-  #hashOfId(row: number): number {
-    this.#id[0] = this.#ids[row] ?? 0n
-    return hashOf(this.#idWords)
-  }
-
-  #readDigest(digest: string): void {
-    for (let word = 0; word < WORDS; word++) {
-      const at = word * 4
-      this.#digest[word] =
-        digest.charCodeAt(at) |
-        (digest.charCodeAt(at + 1) << 8) |
-        (digest.charCodeAt(at + 2) << 16) |
-        (digest.charCodeAt(at + 3) << 24)
-    }
-  }
-
-  #hasDigest(row: number): boolean {
-    for (let word = 0; word < WORDS; word++) {
-      if (this.#digests[row * WORDS + word] !== this.#digest[word]) return false
-    }
-    return true
-  }
 }
 
-function hashOf(words: Uint32Array): number {
-  return ((words[0] ?? 0) ^ Math.imul(words[1] ?? 0, 0x9e3779b1)) >>> 0
+function hashOf(ids: Uint32Array, row: number): number {
+  return ((ids[row * 2] ?? 0) ^ Math.imul(ids[row * 2 + 1] ?? 0, 0x9e3779b1)) >>> 0
 }
 
 /** Whether a row has a digest, or a fingerprint. */
@@ -214,7 +202,7 @@ function isSet(words: Uint32Array, row: number): boolean {
   return false
 }
 
-function doubled<Numbers extends Uint32Array | BigUint64Array | Uint8Array>(
+function doubled<Numbers extends Uint32Array | Uint8Array>(
   numbers: Numbers,
   Kind: new (length: number) => Numbers,
 ): Numbers {
