@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { alertRules } from '#src/inventory/alert-rules.ts'
-import { openChangeWriter } from '#src/inventory/publish/change-writer.ts'
+import { ChangeWriter } from '#src/inventory/publish/change-writer.ts'
 import type { Changes } from '#src/inventory/publish/compare.ts'
 import { NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
@@ -111,7 +111,7 @@ async function openWriter(harness: FerryHarness, account: string) {
   const scripted = scriptedAccount(account, () => [])
   const context = withAccounts(harness, scripted)
   const run = { id, account, lease, policy: { kind: 'accepted' } as const, requests: 0, pages: 0 }
-  return { writer: openChangeWriter(context, alertRules(scripted), run), lease }
+  return { writer: new ChangeWriter(context, alertRules(scripted), run), lease }
 }
 
 function adding(id: number, bytes: number): Changes<AlertRule> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { alertRules } from '#src/inventory/alert-rules.ts'
-import { openChangeWriter } from '#src/inventory/publish/change-writer.ts'
+import { ChangeWriter } from '#src/inventory/publish/change-writer.ts'
 import type { Changes } from '#src/inventory/publish/compare.ts'
 import type { OpenRun } from '#src/inventory/runs/ledger.ts'
 import { NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
@@ -24,7 +24,7 @@ test('changes that were being written when their attempt was cut off are not pub
   const lease: OpenRun['lease'] = { ...held, signal: NEVER, release: async () => {}, wasEnded() {} }
   const id = await startRun(pool, NEW_RUN, lease)
   const run: OpenRun = { id, account: 'default', lease, policy: { kind: 'accepted' }, requests: 1, pages: 1 }
-  const writer = openChangeWriter(harness.ferry, alertRules(scriptedAccount('default', () => [])), run)
+  const writer = new ChangeWriter(harness.ferry, alertRules(scriptedAccount('default', () => [])), run)
 
   // More than is held in memory.
   await writer.mark()

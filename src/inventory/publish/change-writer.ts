@@ -19,14 +19,6 @@ type Finish = (client: PoolClient, step: RunStep) => Promise<Omit<RunEnd, 'appli
 /** How a run ended that was applied. */
 export type AppliedEnd = RunEnd & { readonly appliedAt: string }
 
-/** Writes the changes of a run. Nobody sees any of it before `publish`. */
-export type ChangeWriter<Row> = ChangeSink<Row> & {
-  /** Publishes the run: commits its changes, with what `finish` writes, ends it in the ledger, and gives its lease up. */
-  publish(finish: Finish): Promise<AppliedEnd>
-  /** Forgets all changes, if they were not published. */
-  discard(): Promise<void>
-}
-
 /**
  * Changes are kept in memory up to this number, so that the transaction of most runs is short. If there are more, they are
  * written while the listing is being read.
@@ -38,117 +30,133 @@ const MAX_HELD_BYTES = 8 * 1024 * 1024
  *     held ── too much ──► written ──► published
  *      └───────────────────────────────►
  */
-type State<Row> =
-  | {
-      readonly kind: 'held'
-      readonly changes: Changes<Row>[]
-      /** How many of them are from before the last mark. */
-      marked: number
-    }
-  /** In a transaction, which has a savepoint where the last mark was. */
-  | { readonly kind: 'written'; readonly transaction: LongTransaction; readonly step: RunStep }
+type State<Row> = Held<Row> | Written
+type Held<Row> = {
+  readonly kind: 'held'
+  readonly changes: Changes<Row>[]
+  /** How many of them are from before the last mark. */
+  marked: number
+}
+/** In a transaction, which has a savepoint where the last mark was. */
+type Written = { readonly kind: 'written'; readonly transaction: LongTransaction; readonly step: RunStep }
 
 /**
- * Opens the writer of one run. Its transaction is protected by the lease: `publish` throws `LeaseLost` if another worker
- * may have it by now, and `InstantPassed` if a snapshot was taken since the changes began to be written. Then nothing is
- * written.
+ * Writes the changes of one run. Nobody sees any of it before `publish`. Its transaction is protected by the lease: `publish`
+ * throws `LeaseLost` if another worker may have it by now, and `InstantPassed` if a snapshot was taken since the changes began
+ * to be written. Then nothing is written.
  */
-export function openChangeWriter<Row>(
-  context: InventoryContext,
-  source: InventorySource<Row>,
-  run: OpenRun,
-): ChangeWriter<Row> {
-  const { pool, limitWork, limitLongWork } = context
-  const inventory = { account: run.account, resource: source.resource }
-  let state: State<Row> = { kind: 'held', changes: [], marked: 0 }
-  let listedBefore: ListedBefore | null = null
+export class ChangeWriter<Row> implements ChangeSink<Row> {
+  readonly #context: InventoryContext
+  readonly #source: InventorySource<Row>
+  readonly #run: OpenRun
+  #state: State<Row> = { kind: 'held', changes: [], marked: 0 }
+  #listedBefore: ListedBefore | null = null
 
-  async function firstStep(client: PoolClient): Promise<RunStep> {
-    return { ...inventory, runId: run.id, at: await chooseInstant(client, inventory, run.id) }
+  constructor(context: InventoryContext, source: InventorySource<Row>, run: OpenRun) {
+    this.#context = context
+    this.#source = source
+    this.#run = run
   }
 
-  async function put(client: PoolClient, step: RunStep, changes: Changes<Row>): Promise<void> {
-    const { table, isFiring } = source
-    const changedIds = changes.changed.map(({ id }) => id)
-    await closeVersions(client, table, step, changedIds)
-    if (changes.added.length > 0) listedBefore ??= await loadListedBefore(client, step, source.scope)
-    const before = listedBefore
-    await openVersions(client, table, step, changes.added, row => before && appearanceOf(table, row, before))
-    await openVersions(client, table, step, changes.changed)
-    if (isFiring) await applyFirings(client, step, changes.began, changes.ended)
+  async mark(): Promise<void> {
+    const state = this.#state
+    if (state.kind === 'held') state.marked = state.changes.length
+    else await state.transaction.run(client => client.query('release savepoint mark; savepoint mark'))
+  }
+
+  async rewind(): Promise<void> {
+    const state = this.#state
+    if (state.kind === 'held') state.changes.length = state.marked
+    else await state.transaction.run(client => client.query('rollback to savepoint mark'))
+  }
+
+  async write(changes: Changes<Row>): Promise<void> {
+    if (rowsOf(changes) === 0) return
+    const state = this.#state
+    if (state.kind === 'written')
+      return state.transaction.run(client => this.#put(client, state.step, changes))
+    state.changes.push(changes)
+    if (isTooMuch(state.changes)) this.#state = await this.#spill(state)
+  }
+
+  /** Publishes the run: commits its changes, with what `finish` writes, ends it in the ledger, and gives its lease up. */
+  async publish(finish: Finish): Promise<AppliedEnd> {
+    const state = this.#take()
+    const published =
+      state.kind === 'written'
+        ? await state.transaction.end(client => this.#publishWritten(client, state.step, finish))
+        : await this.#context.limitWork(() => this.#publishHeld(state, finish))
+    this.#run.lease.wasEnded()
+    return published
+  }
+
+  /** Forgets all changes, if they were not published. */
+  async discard(): Promise<void> {
+    const state = this.#take()
+    if (state.kind === 'written') await state.transaction.rollBack()
+  }
+
+  #take(): State<Row> {
+    const state = this.#state
+    this.#state = { kind: 'held', changes: [], marked: 0 }
+    return state
   }
 
   /** Writes what is held into a transaction that stays open. */
-  async function spill(held: readonly Changes<Row>[], marked: number): Promise<void> {
-    const transaction = await beginTransaction(pool, limitLongWork)
-    const writing = transaction.run(async client => {
-      const step = await firstStep(client)
-      for (const changes of held.slice(0, marked)) await put(client, step, changes)
+  async #spill({ changes: held, marked }: Held<Row>): Promise<State<Row>> {
+    const transaction = await beginTransaction(this.#context.pool, this.#context.limitLongWork)
+    const step = await transaction.run(async client => {
+      const step = await this.#firstStep(client)
+      for (const changes of held.slice(0, marked)) await this.#put(client, step, changes)
       await client.query('savepoint mark')
-      for (const changes of held.slice(marked)) await put(client, step, changes)
+      for (const changes of held.slice(marked)) await this.#put(client, step, changes)
       return step
     })
-    state = { kind: 'written', transaction, step: await writing }
+    return { kind: 'written', transaction, step }
   }
 
-  async function end(client: PoolClient, step: RunStep, finish: Finish): Promise<AppliedEnd> {
-    const finished = await finish(client, step)
-    const whole = { ...finished, appliedAt: step.at, requests: run.requests, pages: run.pages }
-    if (!(await finishRun(client, run.id, whole))) {
-      throw new LeaseLost(`run ${run.id} was taken for lost`)
-    }
-    await endLease(client, run.lease)
-    return whole
-  }
-
-  async function publishHeld(held: readonly Changes<Row>[], finish: Finish): Promise<AppliedEnd> {
-    return inTransaction(pool, async client => {
-      await fenceWithLease(client, run.lease)
-      const step = await firstStep(client)
-      for (const changes of held) await put(client, step, changes)
-      return end(client, step, finish)
+  #publishHeld({ changes: held }: Held<Row>, finish: Finish): Promise<AppliedEnd> {
+    return inTransaction(this.#context.pool, async client => {
+      await fenceWithLease(client, this.#run.lease)
+      const step = await this.#firstStep(client)
+      for (const changes of held) await this.#put(client, step, changes)
+      return this.#end(client, step, finish)
     })
   }
 
-  async function publishWritten(client: PoolClient, step: RunStep, finish: Finish): Promise<AppliedEnd> {
-    await fenceWithLease(client, run.lease)
-    if (!(await isStillFree(client, inventory, step.at))) throw new InstantPassed()
-    return end(client, step, finish)
+  async #publishWritten(client: PoolClient, step: RunStep, finish: Finish): Promise<AppliedEnd> {
+    await fenceWithLease(client, this.#run.lease)
+    if (!(await isStillFree(client, step, step.at))) throw new InstantPassed()
+    return this.#end(client, step, finish)
   }
 
-  return {
-    async mark() {
-      if (state.kind === 'held') state.marked = state.changes.length
-      else await state.transaction.run(client => client.query('release savepoint mark; savepoint mark'))
-    },
-    async rewind() {
-      if (state.kind === 'held') state.changes.length = state.marked
-      else await state.transaction.run(client => client.query('rollback to savepoint mark'))
-    },
-    async write(changes) {
-      if (rowsOf(changes) === 0) return
-      if (state.kind === 'written') {
-        const { transaction, step } = state
-        return transaction.run(client => put(client, step, changes))
-      }
-      state.changes.push(changes)
-      if (isTooMuch(state.changes)) await spill(state.changes, state.marked)
-    },
-    async publish(finish) {
-      const last = state
-      state = { kind: 'held', changes: [], marked: 0 }
-      const published =
-        last.kind === 'written'
-          ? await last.transaction.end(client => publishWritten(client, last.step, finish))
-          : await limitWork(() => publishHeld(last.changes, finish))
-      run.lease.wasEnded()
-      return published
-    },
-    async discard() {
-      const last = state
-      state = { kind: 'held', changes: [], marked: 0 }
-      if (last.kind === 'written') await last.transaction.rollBack()
-    },
+  async #firstStep(client: PoolClient): Promise<RunStep> {
+    const inventory = { account: this.#run.account, resource: this.#source.resource }
+    return { ...inventory, runId: this.#run.id, at: await chooseInstant(client, inventory, this.#run.id) }
+  }
+
+  async #put(
+    client: PoolClient,
+    step: RunStep,
+    { added, changed, began, ended }: Changes<Row>,
+  ): Promise<void> {
+    const { table, isFiring, scope } = this.#source
+    const changedIds = changed.map(({ id }) => id)
+    await closeVersions(client, table, step, changedIds)
+    if (added.length > 0) this.#listedBefore ??= await loadListedBefore(client, step, scope)
+    const before = this.#listedBefore
+    await openVersions(client, table, step, added, row => before && appearanceOf(table, row, before))
+    await openVersions(client, table, step, changed)
+    if (isFiring) await applyFirings(client, step, began, ended)
+  }
+
+  async #end(client: PoolClient, step: RunStep, finish: Finish): Promise<AppliedEnd> {
+    const run = this.#run
+    const finished = await finish(client, step)
+    const whole = { ...finished, appliedAt: step.at, requests: run.requests, pages: run.pages }
+    if (!(await finishRun(client, run.id, whole))) throw new LeaseLost(`run ${run.id} was taken for lost`)
+    await endLease(client, run.lease)
+    return whole
   }
 }
 

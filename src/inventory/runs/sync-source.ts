@@ -3,7 +3,7 @@ import { loadRejectedIds } from '#src/inventory/holds/holds.ts'
 import { notConfirmed } from '#src/inventory/messages.ts'
 import { findAbsent } from '#src/inventory/publish/absence.ts'
 import { applyChanges, applyIdentical, removedBy } from '#src/inventory/publish/apply.ts'
-import { openChangeWriter } from '#src/inventory/publish/change-writer.ts'
+import { ChangeWriter } from '#src/inventory/publish/change-writer.ts'
 import {
   type Absence,
   decideRemovals,
@@ -58,7 +58,7 @@ export async function syncSource<Row>(
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { knownRows } = context
-  const writer = openChangeWriter(context, source, run)
+  const writer = new ChangeWriter(context, source, run)
   await using _ = { [Symbol.asyncDispose]: () => writer.discard() }
   const trusted = await loadTrustedData(context.pool, newRun)
   const listed = knownRows.take(newRun, source.scope, trusted.run) ?? source.createListedRows()
