@@ -47,7 +47,7 @@ export const coldSync: Bench = async lab => {
       floor: median(floors) / 1000,
       rounds: { syncs, floors },
       unit: 's',
-      wanted: atMost(1.2, { must: 1.5 }),
+      wanted: atMost(1.3, { must: 1.6 }),
     },
   ]
 }

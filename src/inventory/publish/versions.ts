@@ -38,7 +38,7 @@ export type NewVersion<Row> = {
 
 /**
  * Opens a version for each row at the instant `at`, by COPY. `appearanceOf` says how rows without a current version appeared.
- * The rows are written in the order of their ids: in a random one, Postgres takes an eighth more time for its indexes.
+ * The rows are written in the order of their ids: in a random one, Postgres takes a tenth more time.
  */
 export async function openVersions<Row>(
   client: PoolClient,
