@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readConfig, SETTINGS } from '#src/config.ts'
-import { EVENT_KINDS } from '#src/model/event.ts'
 import { CANARY, fileHolding, mistakesOf, ONE_ACCOUNT } from '#test/support/settings.ts'
 
 describe('without any setting', () => {
@@ -51,7 +50,7 @@ describe('without any setting', () => {
         metricsToken: null,
         console: { isOn: null, operateToken: null, readToken: null, obstacle: null },
       },
-      notify: { webhook: null, heartbeat: null, allowsPrivate: true, kinds: EVENT_KINDS },
+      notify: { receivers: [], heartbeat: null, allowsPrivate: true, publicUrl: null, timezone: 'UTC' },
       logLevel: null,
     })
   })

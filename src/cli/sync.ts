@@ -134,7 +134,8 @@ function printPreview(found: SyncPreview): void {
   const rows = samples.map(({ id, change, name, folder, by, fields }) => {
     const side = (of: 'before' | 'after') =>
       Object.fromEntries(Object.entries(fields).map(([field, values]) => [field, values[of]]))
-    return [SIGN[change], id, name, folder, differencesOf(side('before'), side('after')), by]
+    const what = change === 'changed' ? differencesOf(side('before'), side('after')) : ''
+    return [SIGN[change], id, name, folder, what, by]
   })
   if (rows.length > 0) printTable(['', 'id', 'name', 'folder', 'what', 'by'], rows, '')
   tellMore(found.added - found.firstRead + found.changed + found.removed - rows.length)

@@ -21,7 +21,10 @@ test('ferry --help has each command in a group of those that belong together', a
     ['Run Ferry', ['up', 'worker', 'demo', 'sandbox']],
     ['Rules and servers', ['sync', 'rules', 'servers', 'changes', 'at', 'report', 'snapshots', 'runs']],
     ['Subscribers', ['import', 'imports']],
-    ['Keep it running', ['doctor', 'freshness', 'schedules', 'notify', 'audit', 'migrate', 'prune']],
+    [
+      'Keep it running',
+      ['doctor', 'freshness', 'schedules', 'notify', 'audit', 'migrate', 'embedded', 'prune', 'verify'],
+    ],
     ['Help', ['completion', 'help']],
     ['Examples', ['ferry', 'ferry']],
   ])

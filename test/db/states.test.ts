@@ -16,6 +16,7 @@ const CHECKED: Record<string, readonly string[]> = {
   'audit.actor': [],
   'audit.because': [],
   'contract_drift.resource': RESOURCES,
+  'deliveries.kind': EVENT_KINDS,
   'events.kind': EVENT_KINDS,
   'events.state': EVENT_STATES,
   'import_batches.state': BATCH_STATES,

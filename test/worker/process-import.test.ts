@@ -1,8 +1,10 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { JobOutcome } from '#jobs/job.ts'
+import { cancelImport } from '#src/imports/control/decide.ts'
 import { createCapacity } from '#src/worker/capacity.ts'
 import { processImport } from '#src/worker/process-import.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { NEVER, OTHER_PAGE, openImportHarness } from '../imports/import-harness.ts'
 
 const NAME = 'import-subscribers'
@@ -89,11 +91,11 @@ test.for<[string, () => Promise<JobOutcome>]>([
 
 test('the end of an import is logged once', async () => {
   await using worker = await setup()
+  const id = await worker.stage({ rows: 1 })
   worker.state.outcome = async () => {
-    await worker.query(`update ferry.imports set status = 'cancelled', finished_at = now()`)
+    if (worker.state.ran.length === 1) await cancelImport(worker.ferry.pool, id, ADA)
     return { status: 'succeeded' }
   }
-  const id = await worker.stage({ rows: 1 })
   await worker.process(id)
   await worker.process(id)
   expect(worker.state.logged).toEqual(['An import was cancelled.'])
