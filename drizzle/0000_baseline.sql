@@ -6,8 +6,8 @@ CREATE TABLE "ferry"."audit" (
 	"account" text NOT NULL,
 	"actor" text NOT NULL,
 	"action" text NOT NULL,
-	"subject_kind" text NOT NULL,
-	"subject_id" text NOT NULL,
+	"subject_kind" text COLLATE "C" NOT NULL,
+	"subject_id" text COLLATE "C" NOT NULL,
 	"because" text,
 	CONSTRAINT "audit_action" CHECK ("ferry"."audit"."action" in ('sync', 'approve', 'reject', 'confirm', 'pause', 'resume', 'cancel', 'resolve', 'purge', 'run', 'send')),
 	CONSTRAINT "audit_subject_kind" CHECK ("ferry"."audit"."subject_kind" in ('run', 'import', 'schedule', 'event')),
@@ -16,7 +16,7 @@ CREATE TABLE "ferry"."audit" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."backfills" (
-	"name" text PRIMARY KEY NOT NULL,
+	"name" text COLLATE "C" PRIMARY KEY NOT NULL,
 	"position" text,
 	"batches" integer DEFAULT 1 NOT NULL,
 	"began_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -44,10 +44,10 @@ CREATE TABLE "ferry"."deliveries" (
 CREATE TABLE "ferry"."events" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."events_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"message_id" uuid DEFAULT gen_random_uuid() NOT NULL,
-	"kind" text NOT NULL,
+	"kind" text COLLATE "C" NOT NULL,
 	"state" text NOT NULL,
-	"account" text NOT NULL,
-	"subject" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"subject" text COLLATE "C" NOT NULL,
 	"data" jsonb NOT NULL,
 	"at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	"is_open" boolean DEFAULT false NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE "ferry"."installation" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."leases" (
-	"name" text PRIMARY KEY NOT NULL,
+	"name" text COLLATE "C" PRIMARY KEY NOT NULL,
 	"token" uuid NOT NULL,
 	"holder" text NOT NULL,
 	"acquired_at" timestamp with time zone NOT NULL,
@@ -73,23 +73,23 @@ CREATE TABLE "ferry"."leases" (
 --> statement-breakpoint
 CREATE TABLE "ferry"."platform_calls" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."platform_calls_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"limit_key" text NOT NULL,
+	"limit_key" text COLLATE "C" NOT NULL,
 	"account" text NOT NULL,
-	"operation" text NOT NULL,
+	"operation" text COLLATE "C" NOT NULL,
 	"started" timestamp with time zone NOT NULL,
 	"counted_by" timestamp with time zone NOT NULL,
 	"finished" timestamp with time zone,
 	"http_status" integer,
 	"error_code" text,
-	"request_id" text,
+	"request_id" text COLLATE "C",
 	"run_id" bigint,
 	"batch_id" bigint
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."platform_limits" (
 	"id" bigint GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."platform_limits_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"limit_key" text NOT NULL,
-	"operation" text NOT NULL,
+	"limit_key" text COLLATE "C" NOT NULL,
+	"operation" text COLLATE "C" NOT NULL,
 	"blocked_until" timestamp with time zone,
 	"blocked_by" bigint,
 	"strikes" integer DEFAULT 0 NOT NULL,
@@ -105,7 +105,7 @@ CREATE TABLE "ferry"."receivers" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."workers" (
-	"holder" text PRIMARY KEY NOT NULL,
+	"holder" text COLLATE "C" PRIMARY KEY NOT NULL,
 	"host" text NOT NULL,
 	"pid" integer NOT NULL,
 	"version" text,
@@ -123,7 +123,7 @@ CREATE TABLE "ferry"."import_batches" (
 	"rows" integer NOT NULL,
 	"set_aside" bigint[] DEFAULT '{}' NOT NULL,
 	"reasons" jsonb DEFAULT '{}'::jsonb NOT NULL,
-	"state" text NOT NULL,
+	"state" text COLLATE "C" NOT NULL,
 	"resends" integer DEFAULT 0 NOT NULL,
 	"uncertain" boolean DEFAULT false NOT NULL,
 	"claim" uuid,
@@ -154,7 +154,7 @@ CREATE TABLE "ferry"."import_left_out" (
 --> statement-breakpoint
 CREATE TABLE "ferry"."import_locales" (
 	"import_id" bigint NOT NULL,
-	"locale" text NOT NULL,
+	"locale" text COLLATE "C" NOT NULL,
 	"sent" integer NOT NULL,
 	CONSTRAINT "import_locales_import_id_locale_pk" PRIMARY KEY("import_id","locale")
 );
@@ -190,9 +190,9 @@ CREATE TABLE "ferry"."import_rejects" (
 --> statement-breakpoint
 CREATE TABLE "ferry"."imports" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."imports_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"account" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
 	"page_id" numeric(20, 0) NOT NULL,
-	"method" text NOT NULL,
+	"method" text COLLATE "C" NOT NULL,
 	"status" text NOT NULL,
 	"file" text NOT NULL,
 	"columns" text[],
@@ -243,7 +243,7 @@ CREATE TABLE "ferry"."imports" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."alert_rule_firings" (
-	"account" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
 	"id" numeric(20, 0) NOT NULL,
 	"began" timestamp with time zone NOT NULL,
 	"ended" timestamp with time zone,
@@ -254,7 +254,7 @@ CREATE TABLE "ferry"."alert_rule_firings" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."alert_rule_versions" (
-	"account" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
 	"id" numeric(20, 0) NOT NULL,
 	"valid_from" timestamp with time zone NOT NULL,
 	"valid_to" timestamp with time zone,
@@ -288,10 +288,10 @@ CREATE TABLE "ferry"."alert_rule_versions" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."contract_drift" (
-	"account" text NOT NULL,
-	"resource" text NOT NULL,
-	"field" text NOT NULL,
-	"type" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"resource" text COLLATE "C" NOT NULL,
+	"field" text COLLATE "C" NOT NULL,
+	"type" text COLLATE "C" NOT NULL,
 	"first_run" bigint NOT NULL,
 	"first_seen_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	CONSTRAINT "contract_drift_account_resource_field_type_pk" PRIMARY KEY("account","resource","field","type"),
@@ -305,8 +305,8 @@ CREATE TABLE "ferry"."history" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."mcp_server_versions" (
-	"account" text NOT NULL,
-	"server_id" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"server_id" text COLLATE "C" NOT NULL,
 	"valid_from" timestamp with time zone NOT NULL,
 	"valid_to" timestamp with time zone,
 	"opened_by_run" bigint NOT NULL,
@@ -337,7 +337,7 @@ CREATE TABLE "ferry"."mcp_server_versions" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."platform_accounts" (
-	"account" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
 	"account_id" numeric(20, 0) NOT NULL,
 	"first_run" bigint NOT NULL,
 	CONSTRAINT "platform_accounts_account_account_id_pk" PRIMARY KEY("account","account_id")
@@ -356,8 +356,8 @@ CREATE TABLE "ferry"."quarantined_rows" (
 --> statement-breakpoint
 CREATE TABLE "ferry"."removal_holds" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."removal_holds_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"account" text NOT NULL,
-	"resource" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"resource" text COLLATE "C" NOT NULL,
 	"opened_by_run" bigint NOT NULL,
 	"last_run" bigint NOT NULL,
 	"ids" text[] NOT NULL,
@@ -372,10 +372,10 @@ CREATE TABLE "ferry"."removal_holds" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."seen_values" (
-	"account" text NOT NULL,
-	"resource" text NOT NULL,
-	"field" text NOT NULL,
-	"value" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"resource" text COLLATE "C" NOT NULL,
+	"field" text COLLATE "C" NOT NULL,
+	"value" text COLLATE "C" NOT NULL,
 	"first_run" bigint NOT NULL,
 	"is_news" boolean NOT NULL,
 	"first_seen_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -385,7 +385,7 @@ CREATE TABLE "ferry"."seen_values" (
 --> statement-breakpoint
 CREATE TABLE "ferry"."snapshots" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."snapshots_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"account" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
 	"slot" timestamp with time zone,
 	"taken_at" timestamp with time zone NOT NULL,
 	"status" text NOT NULL,
@@ -396,8 +396,8 @@ CREATE TABLE "ferry"."snapshots" (
 --> statement-breakpoint
 CREATE TABLE "ferry"."sync_runs" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."sync_runs_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"account" text NOT NULL,
-	"resource" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"resource" text COLLATE "C" NOT NULL,
 	"trigger" text NOT NULL,
 	"slot" timestamp with time zone,
 	"scope" jsonb NOT NULL,
@@ -429,8 +429,8 @@ CREATE TABLE "ferry"."sync_runs" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."freshness_targets" (
-	"account" text NOT NULL,
-	"resource" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"resource" text COLLATE "C" NOT NULL,
 	"target" interval NOT NULL,
 	"schedule" text NOT NULL,
 	"night" interval DEFAULT '25 hours' NOT NULL,
@@ -445,15 +445,15 @@ CREATE TABLE "ferry"."freshness_targets" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."schedule_pauses" (
-	"schedule" text NOT NULL,
-	"account" text NOT NULL,
+	"schedule" text COLLATE "C" NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
 	"paused_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	CONSTRAINT "schedule_pauses_schedule_account_pk" PRIMARY KEY("schedule","account")
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."schedule_slots" (
-	"account" text NOT NULL,
-	"schedule" text NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"schedule" text COLLATE "C" NOT NULL,
 	"slot" timestamp with time zone NOT NULL,
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"retry_at" timestamp with time zone,

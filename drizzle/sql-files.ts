@@ -36,7 +36,11 @@ const TABLES: Readonly<Record<Resource, PgTable>> = {
 export function withFields(sql: string): string {
   return sql.replace(/\{\{(alert-rules|mcp-servers) (.*?)\}\}/g, (_, resource: Resource, each: string) => {
     const types = new Map(
-      getTableConfig(TABLES[resource]).columns.map(column => [column.name, column.getSQLType()]),
+      // What a function returns has a type and no collation.
+      getTableConfig(TABLES[resource]).columns.map(column => [
+        column.name,
+        column.getSQLType().replace(/ COLLATE .*/, ''),
+      ]),
     )
     const { fields } = DECLARATIONS[resource]
     return definitionOf(fields)

@@ -1,7 +1,13 @@
 import type { SQL } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
-import { ACTIONS, MAX_ACTOR_CHARACTERS, MAX_BECAUSE_CHARACTERS, SUBJECT_KINDS } from '#src/model/act.ts'
-import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
+import {
+  ACTIONS,
+  MAX_ACTOR_CHARACTERS,
+  MAX_BECAUSE_CHARACTERS,
+  SUBJECT_KINDS,
+  type SubjectKind,
+} from '#src/model/act.ts'
+import { EVENT_KINDS, EVENT_STATES, type EventKind } from '#src/model/event.ts'
 import {
   bigint,
   boolean,
@@ -33,6 +39,9 @@ export const uint64 = customType<{ data: bigint; driverData: string }>({
   fromDriver: value => BigInt(value),
   toDriver: value => value.toString(),
 })
+/** Text that keys and indexes have. Sorted by bytes, whatever the database's locale is: another version of that may sort otherwise. */
+export const keyText = <T extends string = string>(name: string) => byteText(name).$type<T>()
+const byteText = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' })
 export const int64 = (name: string) => bigint(name, { mode: 'bigint' })
 export const instant = (name: string) => timestamp(name, { withTimezone: true })
 export const identity = () => int64('id').primaryKey().generatedAlwaysAsIdentity()
@@ -57,8 +66,8 @@ export const platformLimits = ferry.table(
   'platform_limits',
   {
     id: int64('id').notNull().unique().generatedAlwaysAsIdentity(),
-    limit_key: text('limit_key').notNull(),
-    operation: text('operation').notNull(),
+    limit_key: keyText('limit_key').notNull(),
+    operation: keyText('operation').notNull(),
     blocked_until: instant('blocked_until'),
     blocked_by: int64('blocked_by'),
     strikes: count('strikes'),
@@ -71,15 +80,15 @@ export const platformCalls = ferry.table(
   'platform_calls',
   {
     id: identity(),
-    limit_key: text('limit_key').notNull(),
+    limit_key: keyText('limit_key').notNull(),
     account: text('account').notNull(),
-    operation: text('operation').notNull(),
+    operation: keyText('operation').notNull(),
     started: instant('started').notNull(),
     counted_by: instant('counted_by').notNull(),
     finished: instant('finished'),
     http_status: integer('http_status'),
     error_code: text('error_code'),
-    request_id: text('request_id'),
+    request_id: keyText('request_id'),
     run_id: int64('run_id'),
     batch_id: int64('batch_id'),
   },
@@ -94,7 +103,7 @@ export const platformCalls = ferry.table(
 )
 
 export const leases = ferry.table('leases', {
-  name: text('name').primaryKey(),
+  name: keyText('name').primaryKey(),
   token: uuid('token').notNull(),
   holder: text('holder').notNull(),
   acquired_at: instant('acquired_at').notNull(),
@@ -102,7 +111,7 @@ export const leases = ferry.table('leases', {
 })
 
 export const backfills = ferry.table('backfills', {
-  name: text('name').primaryKey(),
+  name: keyText('name').primaryKey(),
   position: text('position'),
   batches: integer('batches').notNull().default(1),
   began_at: instant('began_at').notNull().default(sql`clock_timestamp()`),
@@ -111,7 +120,7 @@ export const backfills = ferry.table('backfills', {
 })
 
 export const workers = ferry.table('workers', {
-  holder: text('holder').primaryKey(),
+  holder: keyText('holder').primaryKey(),
   host: text('host').notNull(),
   pid: integer('pid').notNull(),
   version: text('version'),
@@ -128,8 +137,8 @@ export const audit = ferry.table(
     account: text('account').notNull(),
     actor: text('actor').notNull(),
     action: text('action', { enum: ACTIONS }).notNull(),
-    subject_kind: text('subject_kind', { enum: SUBJECT_KINDS }).notNull(),
-    subject_id: text('subject_id').notNull(),
+    subject_kind: keyText<SubjectKind>('subject_kind').notNull(),
+    subject_id: keyText('subject_id').notNull(),
     because: text('because'),
   },
   t => [
@@ -147,10 +156,10 @@ export const events = ferry.table(
   {
     id: identity(),
     message_id: uuid('message_id').notNull().defaultRandom(),
-    kind: text('kind', { enum: EVENT_KINDS }).notNull(),
+    kind: keyText<EventKind>('kind').notNull(),
     state: text('state', { enum: EVENT_STATES }).notNull(),
-    account: text('account').notNull(),
-    subject: text('subject').notNull(),
+    account: keyText('account').notNull(),
+    subject: keyText('subject').notNull(),
     data: jsonb('data').notNull(),
     at: instant('at').notNull().default(sql`clock_timestamp()`),
     is_open: boolean('is_open').notNull().default(false),

@@ -11,9 +11,9 @@ import {
   uniqueIndex,
   uuid,
 } from '#src/db/drizzle.ts'
-import { count, ferry, identity, instant, int64, isOneOf, uint64 } from '#src/db/schema.ts'
+import { count, ferry, identity, instant, int64, isOneOf, keyText, uint64 } from '#src/db/schema.ts'
 import { IMPORT_STATUSES, ON_UNCERTAIN } from '#src/model/import.ts'
-import { BATCH_STATES, LEFT_OUT_KINDS, REJECT_ORIGINS } from './states.ts'
+import { BATCH_STATES, type BatchState, LEFT_OUT_KINDS, REJECT_ORIGINS } from './states.ts'
 
 /*
  * The tables of imports. Every row read from a file is in exactly one of three: `import_recipients` (to be sent),
@@ -35,9 +35,9 @@ export const imports = ferry.table(
   'imports',
   {
     id: identity(),
-    account: text('account').notNull(),
+    account: keyText('account').notNull(),
     page_id: uint64('page_id').notNull(),
-    method: text('method').notNull(),
+    method: keyText('method').notNull(),
     status: text('status', { enum: IMPORT_STATUSES }).notNull(),
     file: text('file').notNull(),
     columns: text('columns').array(),
@@ -187,7 +187,7 @@ export const importBatches = ferry.table(
     set_aside: bigint('set_aside', { mode: 'bigint' }).array().notNull().default(sql`'{}'`),
     /** The platform's answers about lines set aside or suspect: code, message and request_id by line. */
     reasons: jsonb('reasons').notNull().default({}),
-    state: text('state', { enum: BATCH_STATES }).notNull(),
+    state: keyText<BatchState>('state').notNull(),
     /** How often it was sent again after an outcome that stayed uncertain, its parents' times included. */
     resends: count('resends'),
     /** An uncertain outcome has not been followed by a certain one yet. */
@@ -222,7 +222,7 @@ export const importLocales = ferry.table(
   'import_locales',
   {
     import_id: int64('import_id').notNull(),
-    locale: text('locale').notNull(),
+    locale: keyText('locale').notNull(),
     sent: integer('sent').notNull(),
   },
   t => [primaryKey({ columns: [t.import_id, t.locale] })],

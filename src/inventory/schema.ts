@@ -10,10 +10,10 @@ import {
   uniqueIndex,
   uuid,
 } from '#src/db/drizzle.ts'
-import { count, ferry, identity, instant, int64, isOneOf, uint64 } from '#src/db/schema.ts'
+import { count, ferry, identity, instant, int64, isOneOf, keyText, uint64 } from '#src/db/schema.ts'
 import { ALERT_RULE } from '#src/model/alert-rule.ts'
 import { MCP_SERVER } from '#src/model/mcp-server.ts'
-import { RESOURCES } from '#src/model/resource.ts'
+import { RESOURCES, type Resource } from '#src/model/resource.ts'
 import { RUN_STATUSES, TRIGGERS } from '#src/model/run.ts'
 import { fieldColumns } from './field-columns.ts'
 import { APPEARANCES, HOLD_OUTCOMES, SNAPSHOT_STATUSES } from './states.ts'
@@ -26,8 +26,8 @@ export const syncRuns = ferry.table(
   'sync_runs',
   {
     id: identity(),
-    account: text('account').notNull(),
-    resource: text('resource', { enum: RESOURCES }).notNull(),
+    account: keyText('account').notNull(),
+    resource: keyText<Resource>('resource').notNull(),
     trigger: text('trigger', { enum: TRIGGERS }).notNull(),
     slot: instant('slot'),
     scope: jsonb('scope').notNull(),
@@ -87,7 +87,7 @@ export const RULE_WORDS = `lower(left(name, ${MAX_NAME_IN_WORDS}) || chr(10) || 
 export const alertRuleVersions = ferry.table(
   'alert_rule_versions',
   {
-    account: text('account').notNull(),
+    account: keyText('account').notNull(),
     id: uint64('id').notNull(),
     valid_from: instant('valid_from').notNull(),
     valid_to: instant('valid_to'),
@@ -127,8 +127,8 @@ export const alertRuleVersions = ferry.table(
 export const mcpServerVersions = ferry.table(
   'mcp_server_versions',
   {
-    account: text('account').notNull(),
-    server_id: text('server_id').notNull(),
+    account: keyText('account').notNull(),
+    server_id: keyText('server_id').notNull(),
     valid_from: instant('valid_from').notNull(),
     valid_to: instant('valid_to'),
     opened_by_run: int64('opened_by_run').notNull(),
@@ -151,7 +151,7 @@ export const mcpServerVersions = ferry.table(
 export const alertRuleFirings = ferry.table(
   'alert_rule_firings',
   {
-    account: text('account').notNull(),
+    account: keyText('account').notNull(),
     id: uint64('id').notNull(),
     began: instant('began').notNull(),
     ended: instant('ended'),
@@ -172,8 +172,8 @@ export const removalHolds = ferry.table(
   'removal_holds',
   {
     id: identity(),
-    account: text('account').notNull(),
-    resource: text('resource', { enum: RESOURCES }).notNull(),
+    account: keyText('account').notNull(),
+    resource: keyText<Resource>('resource').notNull(),
     opened_by_run: int64('opened_by_run').notNull(),
     last_run: int64('last_run').notNull(),
     ids: text('ids').array().notNull(),
@@ -209,10 +209,10 @@ export const quarantinedRows = ferry.table(
 export const contractDrift = ferry.table(
   'contract_drift',
   {
-    account: text('account').notNull(),
-    resource: text('resource', { enum: RESOURCES }).notNull(),
-    field: text('field').notNull(),
-    type: text('type').notNull(),
+    account: keyText('account').notNull(),
+    resource: keyText<Resource>('resource').notNull(),
+    field: keyText('field').notNull(),
+    type: keyText('type').notNull(),
     first_run: int64('first_run').notNull(),
     first_seen_at: instant('first_seen_at').notNull().default(sql`clock_timestamp()`),
   },
@@ -225,10 +225,10 @@ export const contractDrift = ferry.table(
 export const seenValues = ferry.table(
   'seen_values',
   {
-    account: text('account').notNull(),
-    resource: text('resource', { enum: RESOURCES }).notNull(),
-    field: text('field').notNull(),
-    value: text('value').notNull(),
+    account: keyText('account').notNull(),
+    resource: keyText<Resource>('resource').notNull(),
+    field: keyText('field').notNull(),
+    value: keyText('value').notNull(),
     first_run: int64('first_run').notNull(),
     is_news: boolean('is_news').notNull(),
     first_seen_at: instant('first_seen_at').notNull().default(sql`clock_timestamp()`),
@@ -242,7 +242,7 @@ export const seenValues = ferry.table(
 export const platformAccounts = ferry.table(
   'platform_accounts',
   {
-    account: text('account').notNull(),
+    account: keyText('account').notNull(),
     account_id: uint64('account_id').notNull(),
     first_run: int64('first_run').notNull(),
   },
@@ -253,7 +253,7 @@ export const snapshots = ferry.table(
   'snapshots',
   {
     id: identity(),
-    account: text('account').notNull(),
+    account: keyText('account').notNull(),
     slot: instant('slot'),
     taken_at: instant('taken_at').notNull(),
     status: text('status', { enum: SNAPSHOT_STATUSES }).notNull(),

@@ -1,13 +1,13 @@
 import { check, integer, interval, jsonb, primaryKey, sql, text } from '#src/db/drizzle.ts'
-import { ferry, instant, isOneOf } from '#src/db/schema.ts'
-import { RESOURCES } from '#src/model/resource.ts'
+import { ferry, instant, isOneOf, keyText } from '#src/db/schema.ts'
+import { RESOURCES, type Resource } from '#src/model/resource.ts'
 
 /** How old the data of each inventory may be. Workers write it when they start: it follows from their settings. */
 export const freshnessTargets = ferry.table(
   'freshness_targets',
   {
-    account: text('account').notNull(),
-    resource: text('resource', { enum: RESOURCES }).notNull(),
+    account: keyText('account').notNull(),
+    resource: keyText<Resource>('resource').notNull(),
     target: interval('target').notNull(),
     schedule: text('schedule').notNull(),
     /** After this time without a snapshot a night is missed. */

@@ -1,5 +1,5 @@
 import { boolean, index, primaryKey, sql, text } from '#src/db/drizzle.ts'
-import { count, ferry, instant } from '#src/db/schema.ts'
+import { count, ferry, instant, keyText } from '#src/db/schema.ts'
 
 /*
  * The tables of schedules: their slots and pauses.
@@ -8,8 +8,8 @@ import { count, ferry, instant } from '#src/db/schema.ts'
 export const scheduleSlots = ferry.table(
   'schedule_slots',
   {
-    account: text('account').notNull(),
-    schedule: text('schedule').notNull(),
+    account: keyText('account').notNull(),
+    schedule: keyText('schedule').notNull(),
     slot: instant('slot').notNull(),
     attempts: count('attempts'),
     retry_at: instant('retry_at'),
@@ -26,8 +26,8 @@ export const scheduleSlots = ferry.table(
 export const schedulePauses = ferry.table(
   'schedule_pauses',
   {
-    schedule: text('schedule').notNull(),
-    account: text('account').notNull(),
+    schedule: keyText('schedule').notNull(),
+    account: keyText('account').notNull(),
     paused_at: instant('paused_at').notNull().default(sql`clock_timestamp()`),
   },
   t => [primaryKey({ columns: [t.schedule, t.account] })],
