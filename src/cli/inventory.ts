@@ -29,6 +29,7 @@ export function addRules(program: Command): void {
     .description('the alert rules, as they are now or were at an earlier time')
   addLongList(listOf(rules), RULE_LIST, {
     row: 'rule',
+    none: () => 'None found.',
     columns: ['id', 'name', 'folder', 'enabled', 'firing', 'updated by', 'account'],
     note: noteOf('alert-rules'),
   })
@@ -41,6 +42,7 @@ export function addServers(program: Command): void {
     .description('the MCP servers, as they are now or were at an earlier time')
   addLongList(listOf(servers), SERVER_LIST, {
     row: 'server',
+    none: () => 'None found.',
     columns: ['id', 'name', 'team', 'status', 'transport', 'tools', 'account'],
     note: noteOf('mcp-servers'),
   })

@@ -84,7 +84,8 @@ export const RULE_LIST = longList({
     'updated by': `${row.updater_name}`,
     account: row.account,
   }),
-  none: 'None found.',
+  none: 'No rule is known. `ferry sync alert-rules` reads them from the platform.',
+  noneMatches: 'No rule matches.',
   json: documentOf,
 })
 
@@ -125,7 +126,8 @@ export const SERVER_LIST = longList({
     'unchanged since': instant(row.valid_from),
     account: row.account,
   }),
-  none: 'None found.',
+  none: 'No MCP server is known. `ferry sync mcp-servers` reads them from the platform.',
+  noneMatches: 'No server matches.',
   json: documentOf,
 })
 

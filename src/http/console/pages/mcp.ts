@@ -1,6 +1,6 @@
 import { SERVER_LIST } from '#src/inventory/history/inventory-lists.ts'
 import { TEAMS, TOOLS } from '#src/reports/mcp-servers.ts'
-import { type Html, html } from '../html.ts'
+import type { Html } from '../html.ts'
 import { textOf } from '../parts/inventory-row.ts'
 import { listPage } from '../parts/list-page.ts'
 import { serverLink, teamLink, toolName } from '../parts/mcp.ts'
@@ -33,9 +33,6 @@ export const servers = listPage({
       'tools',
       'unchanged since',
     ],
-    empty: Object.values(filter).some(value => value !== undefined)
-      ? html`No server matches.`
-      : html`No MCP server is known. <code>ferry sync mcp-servers</code> reads them from the platform.`,
   }),
 })
 

@@ -43,7 +43,6 @@ export const rules = listPage({
         cell: row => html`<span class="person">${foreign(textOf(row.updater_name))}</span>`,
       },
     ],
-    empty: html`${Object.values(filter).some(value => value !== undefined) ? 'No rule matches.' : html`No rule is known. <code>ferry sync alert-rules</code> reads them from the platform.`}`,
   }),
 })
 

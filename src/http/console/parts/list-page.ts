@@ -95,7 +95,7 @@ export function listPage<Row, Of extends Filters, By extends Order, Name extends
         body: html`${above}
 ${filters(path, query, (await Promise.all(fields)).flat())}
 ${between}
-${table(list.caption, columnsOf(list, beside.columns, rows, target.timezone), rows, empty ?? sentence((isNarrowed && list.noneMatches) || list.none))}
+${table(list.caption, columnsOf(list, beside.columns, rows, target.timezone), rows, empty ?? noneOf(list, path, isNarrowed))}
 ${below}
 ${pager(path, query, next && writeCursor(next))}
 ${rows.length > 0 ? csvLink(path, query) : null}`,
@@ -114,6 +114,16 @@ ${rows.length > 0 ? csvLink(path, query) : null}`,
 
 /** CSV is read in parts of this many pages: a row may have long texts. */
 const CSV_PAGES = 4
+
+/** What stands in place of rows: where the list is narrowed, with a link to all of it. */
+function noneOf(
+  { none, noneMatches }: { none: string; noneMatches?: string },
+  path: string,
+  isNarrowed: boolean,
+): Html {
+  if (!isNarrowed || noneMatches === undefined) return sentence(none)
+  return html`${sentence(noneMatches)} <a href="${path}">Show all</a>`
+}
 
 function csvLink(path: string, query: URLSearchParams): Html {
   const { after: _, ...kept } = Object.fromEntries(query)
