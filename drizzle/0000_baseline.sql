@@ -437,6 +437,7 @@ CREATE TABLE "ferry"."freshness_targets" (
 	"timezone" text NOT NULL,
 	"weekdays" integer[],
 	"folders" jsonb NOT NULL,
+	"key_setting" text,
 	"runs_kept" interval DEFAULT '90 days' NOT NULL,
 	"target_since" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	"written_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -1162,6 +1163,8 @@ COMMENT ON COLUMN ferry.freshness_targets.timezone IS 'The time zone in which ni
 COMMENT ON COLUMN ferry.freshness_targets.weekdays IS 'The days of the week of the nightly schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.folders IS 'The folders that a listing must include to count; 0 stands for all. JSON null for MCP servers.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.freshness_targets.key_setting IS 'Where the key of the account is set, by the worker that wrote this: a setting, an environment variable or a file. Never the key.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.freshness_targets.runs_kept IS 'For how long runs that changed nothing are kept: reports about the past look no farther back.';
 --> statement-breakpoint

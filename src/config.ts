@@ -123,7 +123,8 @@ export function readConfig(env: Env = process.env): Config {
 
 /** Returns the configuration with one more account, the built-in sandbox. It has the default values. */
 export function withAccount(config: Config, name: string, baseUrl: string, appKey: string): Config {
-  const source = { name, baseUrl, baseUrlSetting: 'the built-in sandbox', appKey: new Secret(appKey) }
+  const baseUrlSetting = 'the built-in sandbox'
+  const source = { name, baseUrl, baseUrlSetting, appKey: new Secret(appKey), keySetting: 'the sandbox' }
   const account = accountOf(config.accountDefaults, source)
   return Object.freeze({ ...config, accounts: [...config.accounts, account] })
 }

@@ -7,6 +7,7 @@ COMMENT ON COLUMN ferry.freshness_targets.night IS 'After this time without a sn
 COMMENT ON COLUMN ferry.freshness_targets.timezone IS 'The time zone in which nights are counted (FERRY_TIMEZONE).';
 COMMENT ON COLUMN ferry.freshness_targets.weekdays IS 'The days of the week of the nightly schedule, from 1 (Monday) to 7 (Sunday). Null if it is not due by days of the week alone.';
 COMMENT ON COLUMN ferry.freshness_targets.folders IS 'The folders that a listing must include to count; 0 stands for all. JSON null for MCP servers.';
+COMMENT ON COLUMN ferry.freshness_targets.key_setting IS 'Where the key of the account is set, by the worker that wrote this: a setting, an environment variable or a file. Never the key.';
 COMMENT ON COLUMN ferry.freshness_targets.runs_kept IS 'For how long runs that changed nothing are kept: reports about the past look no farther back.';
 COMMENT ON COLUMN ferry.freshness_targets.target_since IS 'Since when a worker with these settings reads these folders of the account. An inventory that was never read is late once the target has passed since then.';
 COMMENT ON COLUMN ferry.freshness_targets.written_at IS 'When a worker last wrote this.';

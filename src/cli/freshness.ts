@@ -71,6 +71,8 @@ const NOTHING_KNOWN = {
   errorCode: null,
   requestId: null,
   isAbandoned: false,
+  hasWorker: false,
+  keySetting: null,
 } as const
 
 function cellsOf(row: Freshness & { readonly message: string | null }) {

@@ -59,7 +59,11 @@ export async function startWorker(
       observer: http?.observer,
     }),
   )
-  const targets = freshnessTargetsOf(ferry, ferry.accounts.values(), new Date())
+  const keySettings = new Map(ferry.config.accounts.map(({ name, keySetting }) => [name, keySetting]))
+  const targets = freshnessTargetsOf(ferry, ferry.accounts.values(), new Date()).map(target => ({
+    ...target,
+    keySetting: keySettings.get(target.account) ?? '',
+  }))
   const worker = await openWorker(ferry, await prepare(ferry, targets, context.signal), {
     jobs: JOBS,
     schedules: defineSchedules(ferry),

@@ -22,6 +22,8 @@ export type Account = AccountDefaults & {
   /** The setting that holds the address, for messages. */
   readonly baseUrlSetting: string
   readonly appKey: Secret
+  /** Where the key is set: a setting, an environment variable or a file. */
+  readonly keySetting: string
   /** A hash of the key, to tell whether two keys are the same. */
   readonly keyHash: string
   /** The platform counts the calls of one group together. The account's own name by default. */
@@ -29,7 +31,7 @@ export type Account = AccountDefaults & {
 }
 
 type Given = Readonly<Record<string, string>>
-type Source = Pick<Account, 'name' | 'baseUrl' | 'baseUrlSetting' | 'appKey'> & {
+type Source = Pick<Account, 'name' | 'baseUrl' | 'baseUrlSetting' | 'appKey' | 'keySetting'> & {
   readonly limitGroup?: string | undefined
 } & {
   readonly [Key in keyof AccountDefaults]?: AccountDefaults[Key] | undefined
@@ -42,6 +44,7 @@ export function accountOf(defaults: AccountDefaults, source: Source): Account {
     baseUrl: source.baseUrl,
     baseUrlSetting: source.baseUrlSetting,
     appKey: source.appKey,
+    keySetting: source.keySetting,
     // 64 bits are enough to tell keys apart.
     keyHash: createHash('sha256').update(source.appKey.reveal()).digest('hex').slice(0, 16),
     limitGroup: source.limitGroup ?? source.name,
@@ -94,7 +97,15 @@ function defaultAccount(given: Given, settings: Environment, mistakes: string[])
   const plainHttp = plainHttpMistake(baseUrl, 'FERRY_BASE_URL: account default', 'its app_key', settings)
   if (plainHttp !== null) mistakes.push(plainHttp)
   return appKey && baseUrl !== undefined
-    ? [{ name: 'default', baseUrl, baseUrlSetting: 'FERRY_BASE_URL', appKey }]
+    ? [
+        {
+          name: 'default',
+          baseUrl,
+          baseUrlSetting: 'FERRY_BASE_URL',
+          appKey,
+          keySetting: file ?? 'FERRY_APP_KEY',
+        },
+      ]
     : []
 }
 
@@ -119,7 +130,15 @@ function fromFile(
     const plainHttp = plainHttpMistake(entry.baseUrl, setting, 'its app_key', settings)
     if (plainHttp !== null) mistakes.push(plainHttp)
     if (!appKey || !whole) return []
-    return [{ ...entry, baseUrlSetting: `baseUrl of account ${entry.name} in FERRY_ACCOUNTS_FILE`, appKey }]
+    const keySetting = file ?? variable ?? 'its app_key'
+    return [
+      {
+        ...entry,
+        baseUrlSetting: `baseUrl of account ${entry.name} in FERRY_ACCOUNTS_FILE`,
+        appKey,
+        keySetting,
+      },
+    ]
   })
 }
 

@@ -3,7 +3,7 @@ import type { Receiver } from '#src/model/settings.ts'
 import type { Message, MessageData } from './message.ts'
 import type { Pending } from './pending.ts'
 import { pageOf } from './places.ts'
-import { plainData, sentenceOf } from './sentences.ts'
+import { plainData, publicData, sentenceOf } from './sentences.ts'
 
 /** What is sent at once to a receiver: one message, or those of a digest. */
 export type Sending = readonly [Pending, ...Pending[]]
@@ -39,5 +39,5 @@ function dataOf({ kind, state, account, data: stored }: Pending, publicUrl: stri
   const data = plainData(stored)
   const summary = sentenceOf({ kind, state, account, data })
   const link = publicUrl === null ? {} : { link: publicUrl + pageOf({ kind, account, data }) }
-  return { state, account, ...data, summary, ...link }
+  return { state, account, ...publicData(data), summary, ...link }
 }

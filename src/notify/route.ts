@@ -2,7 +2,7 @@ import { CronExpressionParser } from 'cron-parser'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { inTransaction } from '#src/db/pool.ts'
-import { findAll, findMaybe, findValue } from '#src/db/rows.ts'
+import { findAll, findMaybe, findOne, findValue } from '#src/db/rows.ts'
 import { EVENT_KINDS, EVENT_STATES, type EventData, isRuleEvent } from '#src/model/event.ts'
 import type { Receiver } from '#src/model/settings.ts'
 import { isAliveIn, StoredData } from './pending.ts'
@@ -13,7 +13,7 @@ import { dataOfRules, type SummarizeRules } from './rule-events.ts'
  *
  * - A receiver gets what happens after a worker first had it in its settings.
  * - That something is over is told to those who were told that it began.
- * - A cause is told once: what has the same cause as an open event that the receiver was told of is not told besides.
+ * - A cause is told once, however many events have it, and once that it is over for all of them.
  * - Of rules, each receiver is told of those that its filter chooses, counted in the versions of the run.
  */
 
@@ -103,33 +103,61 @@ function isOfRules({ kind }: Unrouted): boolean {
   return isRuleEvent(kind)
 }
 
-/** Whether a receiver needs no message about an event: it was told of its cause, or not told that it began. */
-async function isTold(client: PoolClient, { name }: Receiver, event: Unrouted): Promise<boolean> {
-  const { id, kind, state, account, subject, data } = event
-  if (state === 'resolved') {
-    const wasTold = await findMaybe(
-      client,
-      WasTold,
-      `select exists (select from ferry.deliveries d where d.event = e.id and d.receiver = $5) as was_told
-       from ferry.events e
-       where e.kind = $1 and e.account = $2 and e.subject = $3 and e.id < $4 and e.state = 'raised'
-       order by e.id desc limit 1`,
-      [kind, account, subject, id, name],
-    )
-    return wasTold?.wasTold === false
-  }
-  if (!data.cause) return false
-  return findValue(
-    client,
-    z.boolean(),
-    `select exists (
-       select from ferry.events e join ferry.deliveries d on d.event = e.id and d.receiver = $4
-       where e.is_open and e.account = $1 and e.data ->> 'cause' = $2 and e.id <> $3)`,
-    [account, data.cause, id, name],
-  )
+/** Whether a receiver needs no message about an event. */
+function isTold(client: PoolClient, receiver: Receiver, event: Unrouted): Promise<boolean> {
+  return event.data.cause ? isCauseTold(client, receiver, event) : wasBeginningUntold(client, receiver, event)
 }
 
-const WasTold = z.object({ wasTold: z.boolean() })
+/** Whether it is over, and the receiver was not told that it began. */
+async function wasBeginningUntold(
+  client: PoolClient,
+  { name }: Receiver,
+  { id, kind, state, account, subject }: Unrouted,
+): Promise<boolean> {
+  if (state === 'raised') return false
+  const beginning = await findMaybe(
+    client,
+    Beginning,
+    `select exists (select from ferry.deliveries d where d.event = e.id and d.receiver = $5) as was_told
+     from ferry.events e
+     where e.kind = $1 and e.account = $2 and e.subject = $3 and e.id < $4 and e.state = 'raised'
+     order by e.id desc limit 1`,
+    [kind, account, subject, id, name],
+  )
+  return beginning?.wasTold === false
+}
+
+const Beginning = z.object({ wasTold: z.boolean() })
+
+/**
+ * Whether the receiver knows of a cause already, or that it is over:
+ *
+ *     untold ──► the first event that has it ──► told ──► the end of the last of them ──► untold
+ */
+async function isCauseTold(
+  client: PoolClient,
+  { name, kinds }: Receiver,
+  { id, state, account, data }: Unrouted,
+): Promise<boolean> {
+  const { told, isElsewhere } = await findOne(
+    client,
+    CauseNow,
+    `select
+       (select e.state from ferry.events e
+        where e.kind = any ($5) and e.account = $1 and e.data ->> 'cause' = $2 and e.id < $3
+          and exists (select from ferry.deliveries d where d.event = e.id and d.receiver = $4)
+        order by e.id desc limit 1) as told,
+       exists (
+         select from ferry.events e
+         where e.is_open and e.account = $1 and e.data ->> 'cause' = $2 and e.id <> $3 and e.kind = any ($5)) as is_elsewhere`,
+    [account, data.cause, id, name, kinds],
+  )
+  if (state === 'resolved') return told !== 'raised' || isElsewhere
+  return told === 'raised' && isElsewhere
+}
+
+/** What the receiver was told last of a cause, and whether another open event that it wants has it. */
+const CauseNow = z.object({ told: z.enum(EVENT_STATES).nullable(), isElsewhere: z.boolean() })
 
 async function saveDelivery(
   client: PoolClient,

@@ -1,7 +1,10 @@
+import { z } from 'zod'
 import { counted } from '#src/model/counted.ts'
 import { cutText } from '#src/model/cut-text.ts'
 import { OUTSIDE_BASIC_VIEW } from '#src/model/declarations.ts'
 import type { EventData, EventKind, EventState } from '#src/model/event.ts'
+import { RESOURCES } from '#src/model/resource.ts'
+import { troubleInWords, WHY_LATE } from '#src/model/trouble.ts'
 
 /*
  * What people are told, in words.
@@ -17,14 +20,13 @@ type Occurrence = {
 
 /** What happened, and what to do. A chat shows the sentence and nothing else. */
 type Sentences = {
-  readonly raised: (data: EventData) => string
-  readonly resolved?: (data: EventData) => string
+  readonly raised: (data: EventData, account: string) => string
+  readonly resolved?: (data: EventData, account: string) => string
 }
 
 const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
   'inventory.late': {
-    raised: ({ inventory }) =>
-      `The ${inventory} in Postgres are older than their freshness target, or were never read. \`ferry freshness\` says why, \`ferry runs list\` shows the runs.`,
+    raised: (data, account) => `${data.inventory} in Postgres are late: ${whyInWords(data, account)}`,
     resolved: ({ inventory }) => `The ${inventory} in Postgres are fresh again.`,
   },
   'removals.held': {
@@ -33,13 +35,12 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
     resolved: ({ inventory, run }) => `The removals of ${inventory} that run ${run} held were decided.`,
   },
   'run.failing': {
-    raised: ({ inventory, run, code }) =>
-      `The last runs of ${inventory} failed${code ? ` (${code})` : ''}. \`ferry runs show ${run}\` says why.`,
+    raised: (data, account) => `the last runs of ${data.inventory} failed: ${whyInWords(data, account)}`,
     resolved: ({ inventory }) => `A run of ${inventory} has succeeded again.`,
   },
   'night.missed': {
-    raised: ({ night }) =>
-      `No nightly snapshot has been taken since it was due at ${night}. \`ferry schedules list\` shows its schedule, \`ferry snapshots take\` takes one now.`,
+    raised: (data, account) =>
+      `No nightly snapshot has been taken since it was due at ${data.night}${data.why ? `: ${whyInWords(data, account)}` : '. `ferry schedules list` shows its schedule,'} \`ferry snapshots take\` takes one now.`,
     resolved: () => 'A snapshot has been taken again.',
   },
   'import.paused': {
@@ -78,6 +79,23 @@ const SENTENCES: Readonly<Record<EventKind, Sentences>> = {
 
 function many(count: EventData[string] | undefined, what: string): string {
   return typeof count === 'number' ? counted(count, what) : `${what}s`
+}
+
+const Facts = z.object({
+  why: z.enum(WHY_LATE),
+  inventory: z.enum(RESOURCES),
+  schedule: z.string().nullable(),
+  run: z.string().nullable(),
+  code: z.string().nullable(),
+  keySetting: z.string().nullable(),
+  hasWorker: z.number().transform(Boolean),
+})
+
+/** The sentence that the console and the command line say too. */
+function whyInWords(data: EventData, account: string): string {
+  const facts = Facts.safeParse(data).data
+  if (!facts) return '`ferry freshness` says why.'
+  return troubleInWords({ ...facts, account })
 }
 
 /** How many rules or people a sentence names; programs get more. */
@@ -135,7 +153,7 @@ function moreInWords({ alsoChanged, alsoAdded, run, rules, ruleIds }: EventData)
 /** The sentence of an event, with the account it is about. */
 export function sentenceOf({ kind, state, account, data }: Occurrence): string {
   const { raised, resolved = raised } = SENTENCES[kind]
-  return `Account ${account}: ${(state === 'raised' ? raised : resolved)(data)}`
+  return `Account ${account}: ${(state === 'raised' ? raised : resolved)(data, account)}`
 }
 
 /** What the platform writes as it likes: codes of errors and ids. */
@@ -144,7 +162,10 @@ const OF_PLATFORM: readonly string[] = ['code', 'requestId', 'serverIds']
 /** A code or an id. Whatever has a space or a line end may be a sentence, and whatever is longer may be anything. */
 const IS_PLAIN = /^[\w.:/+=-]{1,128}$/
 
-/** What is sent of an event: of the platform only what looks like a code or an id. Another code is `OtherCode`. */
+/** What Ferry itself needs of an event. */
+const INTERNAL: readonly string[] = ['cause', 'hasWorker']
+
+/** What is told of an event: of the platform only what looks like a code or an id. Another code is `OtherCode`. */
 export function plainData(data: EventData): EventData {
   return Object.fromEntries(
     Object.entries(data).map(([name, value]) => [
@@ -152,6 +173,11 @@ export function plainData(data: EventData): EventData {
       OF_PLATFORM.includes(name) ? plain(name, value) : value,
     ]),
   )
+}
+
+/** The same without what is of no use to programs. */
+export function publicData(data: EventData): EventData {
+  return Object.fromEntries(Object.entries(data).filter(([name]) => !INTERNAL.includes(name)))
 }
 
 function plain(name: string, value: EventData[string]): EventData[string] {

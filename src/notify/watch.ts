@@ -1,6 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
 import { setOpenEvents } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
+import type { EventData } from '#src/model/event.ts'
+import { causeOf, type Trouble } from '#src/model/trouble.ts'
 
 /*
  * What becomes true because time passes, or because of several runs, so no transaction of theirs can raise the event. It is
@@ -10,15 +12,9 @@ import { inTransaction } from '#src/db/pool.ts'
 /** The questions to other rooms, each about these accounts. The worker joins the rooms. */
 export type Questions = {
   /** Inventories that are older than their freshness target, or were never read though there was time for it. */
-  listLate(
-    client: PoolClient,
-    accounts: readonly string[],
-  ): Promise<readonly { account: string; inventory: string; whyLate: string | null }[]>
+  listLate(client: PoolClient, accounts: readonly string[]): Promise<readonly Trouble[]>
   /** Inventories whose last runs failed, with the last one. */
-  listFailing(
-    client: PoolClient,
-    accounts: readonly string[],
-  ): Promise<readonly { account: string; inventory: string; run: string; code: string | null }[]>
+  listFailing(client: PoolClient, accounts: readonly string[]): Promise<readonly Trouble[]>
   /** Accounts that have no snapshot since their last night was due, with that time. */
   listMissedNights(
     client: PoolClient,
@@ -38,17 +34,35 @@ export type Watched = {
 /** Looks at everything once. */
 export function watch({ pool, accounts, ask }: Watched): Promise<void> {
   return inTransaction(pool, async client => {
-    const late = (await ask.listLate(client, accounts)).map(({ account, inventory, whyLate }) => {
-      return { account, subject: inventory, data: { inventory, why: whyLate } }
-    })
-    await setOpenEvents(client, 'inventory.late', accounts, late)
-    const failing = (await ask.listFailing(client, accounts)).map(({ account, ...data }) => {
-      return { account, subject: data.inventory, data }
-    })
-    await setOpenEvents(client, 'run.failing', accounts, failing)
+    const late = await ask.listLate(client, accounts)
+    await setOpenEvents(client, 'inventory.late', accounts, late.map(eventOf))
+    const failing = await ask.listFailing(client, accounts)
+    await setOpenEvents(client, 'run.failing', accounts, failing.map(eventOf))
     const missed = (await ask.listMissedNights(client, accounts)).map(({ account, night }) => {
-      return { account, subject: '', data: { night: night.toISOString() } }
+      // A night is not missed for a reason of its own if runs fail.
+      const [trouble] = [...failing, ...late].filter(one => one.account === account)
+      const data = { night: night.toISOString(), ...(trouble && factsOf(trouble)) }
+      return { account, subject: '', data }
     })
     await setOpenEvents(client, 'night.missed', accounts, missed)
   })
+}
+
+function eventOf(trouble: Trouble) {
+  return { account: trouble.account, subject: trouble.inventory, data: factsOf(trouble) }
+}
+
+/** What the event stores of a trouble: what `troubleInWords` needs, and its cause, which is told once. */
+function factsOf(trouble: Trouble): EventData {
+  const { why, inventory, schedule, run, code, keySetting, hasWorker } = trouble
+  return {
+    inventory,
+    why,
+    schedule,
+    run,
+    code,
+    keySetting,
+    hasWorker: Number(hasWorker),
+    cause: causeOf(trouble),
+  }
 }

@@ -16,6 +16,8 @@ export type FreshnessTarget = Inventory & {
   readonly weekdays: readonly number[] | null
   /** The folders that a listing must include to count, as text; null where the inventory has none. */
   readonly folders: readonly string[] | null
+  /** Where the account's key is set, for messages. */
+  readonly keySetting?: string
   /** How long its runs are kept; null for ever. How fresh the data was before that is unknown. */
   readonly runsKeptMs: number | null
 }
@@ -43,11 +45,12 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
       // In one order: workers that start at once write the same rows.
       targets
         .toSorted((a, b) => compare(a.account, b.account) || compare(a.resource, b.resource))
-        .map(({ targetMs, nightMs, runsKeptMs, weekdays, ...same }) => ({
+        .map(({ targetMs, nightMs, runsKeptMs, weekdays, keySetting, ...same }) => ({
           ...same,
           weekdays: weekdays && [...weekdays],
           target: `${targetMs} milliseconds`,
           night: `${nightMs} milliseconds`,
+          key_setting: keySetting ?? null,
           runs_kept: runsKeptMs === null ? FOR_EVER : `${runsKeptMs} milliseconds`,
           folders: sql`${JSON.stringify(same.folders)}::jsonb`,
         })),
@@ -57,6 +60,7 @@ export async function saveFreshnessTargets(pool: Pool, targets: readonly Freshne
       set: {
         target: excluded('target'),
         night: excluded('night'),
+        key_setting: excluded('key_setting'),
         schedule: excluded('schedule'),
         timezone: excluded('timezone'),
         weekdays: excluded('weekdays'),

@@ -16,6 +16,8 @@ export const freshnessTargets = ferry.table(
     /** The days of the week (1 is Monday) of the nightly schedule, if that is due by them alone. */
     weekdays: integer('weekdays').array(),
     folders: jsonb('folders').notNull(),
+    /** Where the key of the account is set: a setting, a variable or a file. */
+    key_setting: text('key_setting'),
     runs_kept: interval('runs_kept').notNull().default('90 days'),
     /** Since when it is targeted to read these folders of the account. */
     target_since: instant('target_since').notNull().default(sql`clock_timestamp()`),

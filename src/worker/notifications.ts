@@ -7,7 +7,7 @@ import { listWithoutSnapshot } from '#src/inventory/history/snapshots.ts'
 import { listFailing } from '#src/inventory/runs/failing-runs.ts'
 import type { NotifierContext } from '#src/notify/notifier.ts'
 import type { Questions } from '#src/notify/watch.ts'
-import { areAllFresh, listLate } from '#src/reports/freshness.ts'
+import { areAllFresh, listLate, loadFreshness, troubleOf } from '#src/reports/freshness.ts'
 import { listPausedAccounts } from '#src/schedules/control.ts'
 import { slotAt, type Timing } from '#src/schedules/timing.ts'
 import { NIGHT_GRACE_MS } from './freshness-targets.ts'
@@ -26,9 +26,19 @@ export type NotificationContext = {
 /** The rooms that know what is watched. `nightly` says when snapshots are due. */
 export function questionsOf(nightly: Timing): Questions {
   return {
-    listLate,
-    listFailing,
     areAllFresh,
+    async listLate(client, accounts) {
+      return (await listLate(client, accounts)).flatMap(freshness => troubleOf(freshness) ?? [])
+    },
+    async listFailing(client, accounts) {
+      const failing = await listFailing(client, accounts)
+      const known = failing.length === 0 ? [] : await loadFreshness(client)
+      return failing.map(({ account, inventory, run, code }) => {
+        const freshness = known.find(one => one.account === account && one.inventory === inventory)
+        const { schedule = null, keySetting = null } = freshness ?? {}
+        return { why: 'failed', account, inventory, schedule, run, code, keySetting, hasWorker: true }
+      })
+    },
     /** A schedule that a person paused misses nothing, and neither does an account that was not there yet. */
     async listMissedNights(client, accounts) {
       const { now } = await readClock(client)

@@ -42,6 +42,8 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
     'errorCode',
     'requestId',
     'isAbandoned',
+    'hasWorker',
+    'keySetting',
     'message',
   ])
   expect(rules).toMatchObject({ lastCompleteRun: '1', targetMs: 180_000, state: 'fresh', message: null })
@@ -50,7 +52,7 @@ test('`ferry freshness` exits 3 while an inventory is late or was never read, an
   await ageRuns(cli.ferry.pool, '1 hour', 1n)
   const late = await cli.ferryRun('freshness')
   expect(late.code).toBe(3)
-  expect(late.stdout).toMatch(/^default +alert-rules .*1 h .*3 min +late +No run was tried since\./m)
+  expect(late.stdout).toMatch(/^default +alert-rules .*1 h .*3 min +late +no worker has this account: /m)
   expect((await cli.ferryRun('freshness --account nope')).code).toBe(2)
   await ageRuns(cli.ferry.pool, '-3 hours', 1n)
   const setBack = await cli.ferryRun('freshness')

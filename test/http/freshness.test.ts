@@ -28,6 +28,8 @@ test('it is 200 while every inventory is within its freshness target, and 503 on
         errorCode: null,
         requestId: null,
         isAbandoned: false,
+        hasWorker: false,
+        keySetting: null,
         message: null,
       },
     ],

@@ -130,6 +130,20 @@ test('a filter counts exactly those rules that it chooses, before or after the c
   expect(await chosen({ people: ['8'] })).toEqual({ 'rule.disabled': 3, 'rule.changed': 2 })
 })
 
+test('what a run read for the first time is not told with what it found changed', async () => {
+  await using harness = await setup()
+  const { edit, state } = harness
+  // Only folder 1 was read by this key so far.
+  await harness.query('truncate ferry.sync_runs, ferry.alert_rule_versions, ferry.events cascade')
+  await harness.sync({ folders: [1n] })
+  edit(0, { enabled: false })
+  state.addRule({ enabled: true, folder_id: 2n })
+  const { run } = await harness.sync({ folders: [1n, 2n] })
+  expect(await kinds(summary(harness, run))).toEqual({ 'rule.disabled': 1 })
+  expect(await events(harness)).toMatchObject({ 'rule.disabled': { rules: 1 } })
+  expect(Object.keys(await events(harness))).toEqual(['rule.disabled'])
+})
+
 test('of two accounts with the same rules, each run counts its own', async () => {
   await using harness = await setup()
   const { edit, ids, sandbox } = harness

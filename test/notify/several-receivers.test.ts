@@ -40,10 +40,22 @@ test('of three receivers one is dead, one hangs and one has a filter: none delay
     await harness.raise({ account: 'prod', subject }, { import: subject })
     await harness.raise({ account: 'test', subject }, { import: `test ${subject}` })
   }
-  await notifier.look()
+  await waitFor(
+    async () => {
+      await notifier.look()
+      return imports(well).length > 1 && imports(slow).length > 0 && imports(dead).length > 0
+    },
+    { what: 'messages' },
+  )
   expect(imports(well)).toEqual(['1', '2'])
   await harness.raise({ account: 'prod', subject: '3' }, { import: '3' })
-  await notifier.look()
+  await waitFor(
+    async () => {
+      await notifier.look()
+      return imports(well).length > 2
+    },
+    { what: 'the next message' },
+  )
   expect(imports(well)).toEqual(['1', '2', '3'])
   expect(imports(dead)).toEqual(['1'])
   expect(imports(slow)).toEqual(['1'])
@@ -59,7 +71,13 @@ test('of three receivers one is dead, one hangs and one has a filter: none delay
   // One is well again: it gets what it missed, in order.
   dead.answer = status(200)
   await harness.endWaiting()
-  await notifier.look()
+  await waitFor(
+    async () => {
+      await notifier.look()
+      return imports(dead).length > 5
+    },
+    { what: 'what it missed' },
+  )
   expect(imports(dead)).toEqual(['1', '1', 'test 1', '2', 'test 2', '3'])
 })
 

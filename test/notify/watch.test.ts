@@ -40,7 +40,15 @@ test('an inventory whose last three runs failed is told once, and once that one 
   await watchOf(harness)
   expect(await told(harness)).toEqual(['run.failing raised default alert-rules'])
   const [event] = await harness.query('select data from ferry.events')
-  expect(event).toEqual({ data: { inventory: 'alert-rules', run: '4', code: 'AccessDenied' } })
+  expect(event).toMatchObject({
+    data: {
+      inventory: 'alert-rules',
+      run: '4',
+      code: 'AccessDenied',
+      why: 'failed',
+      cause: 'permission missing',
+    },
+  })
   harness.sandbox.state.faults.clear()
   expect(await harness.sync()).toMatchObject({ status: 'succeeded' })
   await watchOf(harness)

@@ -141,7 +141,9 @@ describe('ferry.freshness', () => {
       { ...FRESHNESS_TARGET, resource: 'mcp-servers', targetMs: 3_600_000 },
     ])
     await addRun(pool, { resource: 'mcp-servers' })
-    expect(await advice()).toMatch(/^No run was tried yet\. Check that a worker .*account\.$/)
+    expect(await advice()).toMatch(
+      /^no worker has this account: start .* with account default in its settings\.$/,
+    )
     await pool.query(`update ferry.freshness_targets set target_since = target_since - interval '2 days'`)
     await ageRuns(pool, '23 hours')
     expect(await advice()).not.toContain('delete')
