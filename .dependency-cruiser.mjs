@@ -17,6 +17,7 @@ const FRONT_DOORS = {
     'acts-list',
     'clock',
     'installation',
+    'known-database',
     'leases',
     'limits',
     'list',
@@ -173,7 +174,18 @@ const ROOMS = {
   },
   ferry: {
     is: 'Builds what the others need, once for each process.',
-    may: ['config', 'model', 'platform', 'db', 'inventory', 'imports', 'queue', 'reports', 'embedded'],
+    may: [
+      'config',
+      'model',
+      'platform',
+      'db',
+      'inventory',
+      'imports',
+      'imports/sending',
+      'queue',
+      'reports',
+      'embedded',
+    ],
   },
   cli: {
     is: 'The commands. No room imports it.',

@@ -44,6 +44,7 @@ export const importBatch: Bench = async lab => {
     lease,
     limit: account.importLimit,
     arrivalBoundMs,
+    noticeDatabase: async () => null,
     claimMs,
   }
   const steps = stepsOf(context, NEVER)

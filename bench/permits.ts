@@ -13,6 +13,7 @@ export const permits: Bench = async lab => {
   const throttle = createThrottle(database.pool, {
     limitOf: () => ({ limitKey: 'account:default', windows }),
     arrivalBoundMs: 5_000,
+    noticeDatabase: async () => null,
   })
   const takeMs: number[] = []
   const finishMs: number[] = []

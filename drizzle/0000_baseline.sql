@@ -24,6 +24,17 @@ CREATE TABLE "ferry"."backfills" (
 	"finished_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "ferry"."database_changes" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ferry"."database_changes_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"noticed_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+	"cause" text NOT NULL,
+	"missing_since" timestamp with time zone,
+	"known" jsonb NOT NULL,
+	"found" jsonb NOT NULL,
+	"held_imports" integer DEFAULT 0 NOT NULL,
+	CONSTRAINT "database_changes_cause" CHECK ("ferry"."database_changes"."cause" in ('server', 'timeline', 'database', 'copy', 'calls'))
+);
+--> statement-breakpoint
 CREATE TABLE "ferry"."deliveries" (
 	"event" bigint NOT NULL,
 	"receiver" text NOT NULL,
@@ -61,6 +72,16 @@ CREATE TABLE "ferry"."installation" (
 	"id" uuid DEFAULT gen_random_uuid() NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "installation_has_one_row" CHECK ("ferry"."installation"."only")
+);
+--> statement-breakpoint
+CREATE TABLE "ferry"."known_database" (
+	"only" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"system_identifier" text,
+	"timeline" text,
+	"database_oid" bigint NOT NULL,
+	"written_by" text NOT NULL,
+	"seen_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+	CONSTRAINT "known_database_has_one_row" CHECK ("ferry"."known_database"."only")
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."leases" (
@@ -546,6 +567,36 @@ COMMENT ON COLUMN ferry.installation.only IS 'Always true: there is one row.';
 COMMENT ON COLUMN ferry.installation.id IS 'Part of the queue''s prefix, so that two databases may share one Redis.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.installation.created_at IS 'When the database was set up.';
+--> statement-breakpoint
+COMMENT ON TABLE ferry.known_database IS 'One row: the database that Ferry knew, to notice another one: after a restore, or a failover to a standby that lagged.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.known_database.only IS 'Always true: there is one row.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.known_database.system_identifier IS 'The system identifier of the server; null if it does not tell.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.known_database.timeline IS 'The timeline of the server, which a promotion and a restore change; null if it does not tell.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.known_database.database_oid IS 'The number of the database on its server.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.known_database.written_by IS 'The transaction that wrote this row, as xmin has it: in a copy of the row they differ.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.known_database.seen_at IS 'When a worker last saw that it is this database.';
+--> statement-breakpoint
+COMMENT ON TABLE ferry.database_changes IS 'Each time when a worker noticed that the database was not the one that Ferry knew. Kept for ever.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.database_changes.id IS 'The number of the change. A later one has a higher number.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.database_changes.noticed_at IS 'When it was noticed. Imports that were sent were held then.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.database_changes.cause IS 'server: another server; timeline: its server was promoted or restored; database: another database of the server; copy: restored from a dump; calls: a call that a worker recorded is missing.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.database_changes.missing_since IS 'Rows that were written since may be missing; null if nothing is known of it.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.database_changes.known IS 'The system identifier, timeline and number of the database that Ferry knew.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.database_changes.found IS 'Those of the database that it found.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.database_changes.held_imports IS 'How many imports were held for a person.';
 --> statement-breakpoint
 COMMENT ON TABLE ferry.platform_limits IS 'One row for each limit. A worker locks it while it looks at the call log.';
 --> statement-breakpoint
@@ -1275,10 +1326,14 @@ COMMENT ON COLUMN ferry.mcp_server_versions.updated_at IS 'When the server was l
 -- counted would count with a snapshot older than the lock, and would let too many calls through.
 --
 -- Which calls count, and until when, is said in full_windows.sql.
+--
+-- `is_unknown`: this is not the database that Ferry knew, so its call log may lack calls; none is recorded. The last three
+-- parameters are those of is_known_database.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.acquire_permit(
   p_limit_key text, p_operation text, p_account text, p_run_id bigint,
   p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
-  OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean
+  p_own_call bigint DEFAULT NULL, p_own_request_id text DEFAULT NULL, p_own_age_ms double precision DEFAULT NULL,
+  OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean, OUT is_unknown boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_blocked_until timestamptz;
@@ -1292,6 +1347,14 @@ BEGIN
       ON CONFLICT DO NOTHING;
     SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
       WHERE l.limit_key = p_limit_key AND l.operation = p_operation FOR UPDATE;
+  END IF;
+
+  SELECT NOT (k.is_same AND k.has_call) INTO is_unknown
+    FROM ferry_internal.is_known_database(p_own_call, p_own_request_id, p_own_age_ms) k;
+  IF is_unknown THEN
+    wait_ms := 0;
+    poll_soon := true;
+    RETURN;
   END IF;
 
   v_now := clock_timestamp();
@@ -1320,6 +1383,29 @@ RETURNS TABLE (started timestamptz, counts_until timestamptz) LANGUAGE sql STABL
 $$;
 
 COMMENT ON FUNCTION ferry_internal.counted_calls IS 'The calls that the platform may still count after an instant. For Ferry itself.';
+--> statement-breakpoint
+-- Which database this is: the system identifier and the timeline of its server, and its number there. Null is what this role
+-- may not ask, or the server does not tell, as some managed ones; a standby has no timeline to write on.
+CREATE OR REPLACE FUNCTION ferry_internal.database_now(
+  OUT system_identifier text, OUT timeline text, OUT database_oid bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  SELECT d.oid INTO database_oid FROM pg_catalog.pg_database d WHERE d.datname = current_database();
+  BEGIN
+    SELECT c.system_identifier INTO system_identifier FROM pg_catalog.pg_control_system() c;
+  EXCEPTION WHEN OTHERS THEN
+    NULL;
+  END;
+  BEGIN
+    IF NOT pg_catalog.pg_is_in_recovery() THEN
+      timeline := substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8);
+    END IF;
+  EXCEPTION WHEN OTHERS THEN
+    NULL;
+  END;
+END $$;
+
+COMMENT ON FUNCTION ferry_internal.database_now IS 'The system identifier, the timeline and the number of this database, each null if it is not known. For Ferry itself.';
 --> statement-breakpoint
 -- Gives the columns of a view the comments of the columns of the same name in the relation they come from: they mean
 -- the same. For the files of views; a comment that follows the call replaces what it gave.
@@ -1398,6 +1484,26 @@ CREATE OR REPLACE FUNCTION ferry_internal.full_windows(
 $$;
 
 COMMENT ON FUNCTION ferry_internal.full_windows IS 'The windows of a limit that have no room for another call, and when they will have. For Ferry itself.';
+--> statement-breakpoint
+-- Whether this is the database that Ferry knew (known_database), and none that was restored or that lags behind: the same
+-- server, timeline and database; the row is where Ferry wrote it, not a copy of it (a copy has another xmin); and it has the last
+-- call that the asking process recorded: p_call and its p_request_id, p_age_ms ago. A change that was noticed since then has
+-- been told. What is not known is no difference, and neither is a database that Ferry has not used yet.
+CREATE OR REPLACE FUNCTION ferry_internal.is_known_database(
+  p_call bigint, p_request_id text, p_age_ms double precision, OUT is_same boolean, OUT has_call boolean
+) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  SELECT (k.system_identifier = n.system_identifier) IS NOT FALSE AND (k.timeline = n.timeline) IS NOT FALSE
+      AND k.database_oid = n.database_oid AND k.written_by = k.xmin::text
+    INTO is_same FROM ferry.known_database k, ferry_internal.database_now() n;
+  is_same := coalesce(is_same, true);
+  has_call := p_call IS NULL
+    OR EXISTS (SELECT FROM ferry.platform_calls c WHERE c.id = p_call AND c.request_id = p_request_id)
+    OR EXISTS (SELECT FROM ferry.database_changes h
+      WHERE h.noticed_at > clock_timestamp() - p_age_ms * interval '1 ms');
+END $$;
+
+COMMENT ON FUNCTION ferry_internal.is_known_database IS 'Whether this is the database that Ferry knew, and has the last call of the process that asks. For Ferry itself.';
 --> statement-breakpoint
 -- What a limit allows for an operation at this moment: until when the next call waits, until when a refusal stops all calls, how
 -- many calls count in the longest window, and for how long the first of them has. It reads one snapshot and acquires nothing.
@@ -1514,6 +1620,7 @@ COMMENT ON FUNCTION ferry_internal.carve_batch IS 'Puts smaller batches in the p
 --   expired      claims of it have expired; reclaim.ts ends them, then ask again
 --   ended        it is not running, or not any more: status
 --   lost         the lease is not the caller's any more, or the claim is not
+--   unknown      this is not the database that Ferry knew (is_known_database.sql): nothing is claimed before that is noticed
 --
 -- The rows are locked in the order in which everybody locks them: lease, import, limit.
 --
@@ -1531,6 +1638,7 @@ CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
   p_import bigint, p_lease text, p_token uuid, p_claim uuid, p_again boolean, p_limit_key text, p_max_calls int[],
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
   p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
+  p_own_call bigint, p_own_request_id text, p_own_age_ms double precision,
   OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
   OUT call_id bigint
 ) LANGUAGE plpgsql VOLATILE
@@ -1605,8 +1713,12 @@ BEGIN
   END IF;
 
   SELECT * INTO v_permit FROM ferry_internal.acquire_permit(
-    p_limit_key, 'import-subscribers', v.account, NULL, p_max_calls, p_window_ms, p_arrival_bound_ms);
-  IF v_permit.call_id IS NULL THEN
+    p_limit_key, 'import-subscribers', v.account, NULL, p_max_calls, p_window_ms, p_arrival_bound_ms,
+    p_own_call, p_own_request_id, p_own_age_ms);
+  IF v_permit.is_unknown THEN
+    what := 'unknown';
+    RETURN;
+  ELSIF v_permit.call_id IS NULL THEN
     what := 'wait';
     wait_ms := v_permit.wait_ms;
     poll_soon := v_permit.poll_soon;

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { type FerryAccount, limitsOf, openAccounts } from '#src/ferry/accounts.ts'
 import { createKnownRows } from '#src/inventory/read/known-rows.ts'
 import type { Call, Operation } from '#src/model/call.ts'
 import type { Config } from './config.ts'
 import { createThrottle } from './db/call-log.ts'
+import { type NoticeContext, noticeDatabase } from './db/known-database.ts'
 import { type ClosedLimit, findClosedLimit } from './db/limits.ts'
 import { migrate, type SchemaPolicy } from './db/migrate.ts'
 import { openDatabase, poolSizeOf } from './db/pool.ts'
@@ -13,8 +15,10 @@ import { reachPostgres } from './db/reach-postgres.ts'
 import { retryTransient } from './db/retry.ts'
 import { openEmbeddedPostgres } from './embedded/postgres.ts'
 import type { ImportContext } from './imports/context.ts'
+import { holdImports } from './imports/sending/hold-imports.ts'
 import type { InventoryContext } from './inventory/context.ts'
 import type { CallObserver } from './model/call.ts'
+import { changeInWords, type DatabaseChange } from './model/database-change.ts'
 import type { Limit } from './model/limit.ts'
 import { createWorkLimit } from './model/work-limit.ts'
 import { OPERATIONS } from './platform/operations.ts'
@@ -74,10 +78,15 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   await using opened = new AsyncDisposableStack()
   const { pool, ...store } = await openStore(config, options, opened)
   const limitOf = limitsOf(config.accounts)
+  const limits = config.accounts.flatMap(({ name }) =>
+    (Object.keys(OPERATIONS) as Operation[]).map(operation => ({ operation, ...limitOf(name, operation) })),
+  )
+  const noticeDatabase = noticeOf(pool, { limits, arrivalBoundMs: config.arrivalBoundMs, holdImports }, log)
   const throttle = createThrottle(pool, {
     limitOf,
     arrivalBoundMs: config.arrivalBoundMs,
     onClosed: warningOf429(log),
+    noticeDatabase,
   })
   const accounts = openAccounts(config, { throttle, limitOf, log, observer }, opened)
 
@@ -86,9 +95,8 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     config,
     pool,
     throttle,
-    limits: config.accounts.flatMap(({ name }) =>
-      (Object.keys(OPERATIONS) as Operation[]).map(operation => ({ operation, ...limitOf(name, operation) })),
-    ),
+    limits,
+    noticeDatabase,
     observer,
     limitOf,
     findClosedLimit: (account, operation) =>
@@ -134,6 +142,20 @@ async function openStore(config: Config, options: OpenOptions, opened: AsyncDisp
     await retryTransient(() => prepareReader(pool), retry)
   }
   return { pool, databaseUrl, migrated, embedded, postgresEnded }
+}
+
+/** Returns what notices another database, and says so once. */
+function noticeOf(pool: Pool, context: NoticeContext, log: Logger): () => Promise<DatabaseChange | null> {
+  return async () => {
+    const change = await retryTransient(() => noticeDatabase(pool, context))
+    if (change) {
+      log.warn(
+        { cause: change.cause, missingSince: change.missingSince },
+        `${changeInWords(change)} Imports are held for a person; \`ferry doctor\` says what to do.`,
+      )
+    }
+    return change
+  }
 }
 
 function warningOf429(log: Logger) {

@@ -22,6 +22,23 @@ COMMENT ON COLUMN ferry.installation.only IS 'Always true: there is one row.';
 COMMENT ON COLUMN ferry.installation.id IS 'Part of the queue''s prefix, so that two databases may share one Redis.';
 COMMENT ON COLUMN ferry.installation.created_at IS 'When the database was set up.';
 
+COMMENT ON TABLE ferry.known_database IS 'One row: the database that Ferry knew, to notice another one: after a restore, or a failover to a standby that lagged.';
+COMMENT ON COLUMN ferry.known_database.only IS 'Always true: there is one row.';
+COMMENT ON COLUMN ferry.known_database.system_identifier IS 'The system identifier of the server; null if it does not tell.';
+COMMENT ON COLUMN ferry.known_database.timeline IS 'The timeline of the server, which a promotion and a restore change; null if it does not tell.';
+COMMENT ON COLUMN ferry.known_database.database_oid IS 'The number of the database on its server.';
+COMMENT ON COLUMN ferry.known_database.written_by IS 'The transaction that wrote this row, as xmin has it: in a copy of the row they differ.';
+COMMENT ON COLUMN ferry.known_database.seen_at IS 'When a worker last saw that it is this database.';
+
+COMMENT ON TABLE ferry.database_changes IS 'Each time when a worker noticed that the database was not the one that Ferry knew. Kept for ever.';
+COMMENT ON COLUMN ferry.database_changes.id IS 'The number of the change. A later one has a higher number.';
+COMMENT ON COLUMN ferry.database_changes.noticed_at IS 'When it was noticed. Imports that were sent were held then.';
+COMMENT ON COLUMN ferry.database_changes.cause IS 'server: another server; timeline: its server was promoted or restored; database: another database of the server; copy: restored from a dump; calls: a call that a worker recorded is missing.';
+COMMENT ON COLUMN ferry.database_changes.missing_since IS 'Rows that were written since may be missing; null if nothing is known of it.';
+COMMENT ON COLUMN ferry.database_changes.known IS 'The system identifier, timeline and number of the database that Ferry knew.';
+COMMENT ON COLUMN ferry.database_changes.found IS 'Those of the database that it found.';
+COMMENT ON COLUMN ferry.database_changes.held_imports IS 'How many imports were held for a person.';
+
 COMMENT ON TABLE ferry.platform_limits IS 'One row for each limit. A worker locks it while it looks at the call log.';
 COMMENT ON COLUMN ferry.platform_limits.id IS 'The number of the limit, for reports: whoever only reads may not see its key.';
 COMMENT ON COLUMN ferry.platform_limits.limit_key IS 'What the platform counts by: an account, a limitGroup, or the hash of an app key.';

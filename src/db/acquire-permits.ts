@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import type { Call, Operation } from '#src/model/call.ts'
 import { guardedMs, type Limit } from '#src/model/limit.ts'
+import { ownCallOf } from './known-database.ts'
 import { findAll, Int8 } from './rows.ts'
 
 export type AcquiredPermits = {
@@ -9,6 +10,8 @@ export type AcquiredPermits = {
   readonly acquired: readonly { readonly callId: bigint; readonly call: Call }[]
   /** How long the next call has to wait; null if every call has its permit. */
   readonly wait: { readonly ms: number; readonly pollSoon: boolean } | null
+  /** Whether this is not the database that Ferry knew: nothing is acquired before that was noticed. */
+  readonly isUnknown: boolean
 }
 
 /**
@@ -32,6 +35,7 @@ export async function acquirePermits(
     windows.map(window => window.maxCalls),
     windows.map(window => guardedMs(window.windowMs)),
     guardedMs(arrivalBoundMs),
+    ...ownCallOf(pool),
   ])
   const refused = asked.find(answer => answer.callId === null)
   return {
@@ -40,6 +44,7 @@ export async function acquirePermits(
       return callId === null ? [] : { callId, call }
     }),
     wait: refused ? { ms: refused.waitMs, pollSoon: refused.pollSoon } : null,
+    isUnknown: refused?.isUnknown ?? false,
   }
 }
 
@@ -49,16 +54,16 @@ export async function acquirePermits(
  */
 const ACQUIRE_PERMITS = `
   with recursive asked as (
-    select 1 as n, p.* from ferry_internal.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7) p
+    select 1 as n, p.* from ferry_internal.acquire_permit($1, $2, ($3::text[])[1], ($4::bigint[])[1], $5, $6, $7, $8, $9, $10) p
     union all
     select n + 1, p.*
-    from asked, ferry_internal.acquire_permit($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7) p
+    from asked, ferry_internal.acquire_permit($1, $2, ($3::text[])[n + 1], ($4::bigint[])[n + 1], $5, $6, $7, $8, $9, $10) p
     where asked.call_id is not null and n < cardinality($3::text[])
   )
-  select call_id, wait_ms, poll_soon from asked order by n`
+  select call_id, wait_ms, poll_soon, is_unknown from asked order by n`
 
 /** A row of `ferry_internal.acquire_permit`: the id of the call that was recorded, or how long to wait. */
 const Asked = z.union([
   z.object({ callId: Int8 }),
-  z.object({ callId: z.null(), waitMs: z.number(), pollSoon: z.boolean() }),
+  z.object({ callId: z.null(), waitMs: z.number(), pollSoon: z.boolean(), isUnknown: z.boolean() }),
 ])

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { drizzleOf } from './drizzle.ts'
+import { beginToKnow } from './known-database.ts'
 import { installation } from './schema.ts'
 
 export type Installation = { readonly id: string; readonly createdAt: Date }
@@ -10,6 +11,7 @@ export type Installation = { readonly id: string; readonly createdAt: Date }
  */
 export async function loadInstallation(pool: Pool): Promise<Installation> {
   await drizzleOf(pool).insert(installation).values({}).onConflictDoNothing()
+  await beginToKnow(pool)
   const found = await findInstallation(pool)
   if (!found) throw new Error('the installation has no id')
   return found

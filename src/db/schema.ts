@@ -7,6 +7,7 @@ import {
   SUBJECT_KINDS,
   type SubjectKind,
 } from '#src/model/act.ts'
+import { DATABASE_CAUSES } from '#src/model/database-change.ts'
 import { EVENT_KINDS, EVENT_STATES, type EventKind } from '#src/model/event.ts'
 import {
   bigint,
@@ -60,6 +61,34 @@ export const installation = ferry.table(
     created_at: instant('created_at').notNull().defaultNow(),
   },
   t => [check('installation_has_one_row', sql`${t.only}`)],
+)
+
+export const knownDatabase = ferry.table(
+  'known_database',
+  {
+    only: boolean('only').primaryKey().default(true),
+    system_identifier: text('system_identifier'),
+    timeline: text('timeline'),
+    database_oid: int64('database_oid').notNull(),
+    /** The transaction that wrote this row, as xmin has it. */
+    written_by: text('written_by').notNull(),
+    seen_at: instant('seen_at').notNull().default(sql`clock_timestamp()`),
+  },
+  t => [check('known_database_has_one_row', sql`${t.only}`)],
+)
+
+export const databaseChanges = ferry.table(
+  'database_changes',
+  {
+    id: identity(),
+    noticed_at: instant('noticed_at').notNull().default(sql`clock_timestamp()`),
+    cause: text('cause', { enum: DATABASE_CAUSES }).notNull(),
+    missing_since: instant('missing_since'),
+    known: jsonb('known').notNull(),
+    found: jsonb('found').notNull(),
+    held_imports: count('held_imports'),
+  },
+  t => [check('database_changes_cause', isOneOf(t.cause, DATABASE_CAUSES))],
 )
 
 export const platformLimits = ferry.table(

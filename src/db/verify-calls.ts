@@ -81,22 +81,22 @@ const OVER_THE_LIMIT = `
   from counted o join ferry.platform_calls c on c.id = o.id
   where o.step = 1 and o.counted > o.max_calls`
 
-const EventRow = z.object({ kind: z.string(), account: z.string(), subject: z.string(), rows: z.number() })
+const EventRow = z.object({ kind: z.string(), account: z.string(), subject: z.string(), table: z.string() })
 
 /** Checks of the outbox, whatever the events are about. */
 export const OUTBOX_CHECKS: readonly Check[] = [
   check(EventRow, {
     name: 'outbox',
-    holds:
-      'of each subject at most one event is open, only what was raised is, and what was delivered was sent',
+    holds: 'of each subject at most one event is open, only what was raised is, and what was delivered was sent',
     broken: `
-      select kind, account, subject, count(*)::int as rows from ferry.events
-      where is_open or (delivered_at is not null and attempts = 0)
-      group by kind, account, subject
-      having count(*) filter (where is_open) > 1 or bool_or(is_open and state = 'resolved')
-        or bool_or(delivered_at is not null and attempts = 0)`,
-    found: ({ kind, account, subject, rows }) =>
-      `ferry.events: ${rows} rows of ${kind} (account ${account}, ${subject || 'no subject'}) contradict each other`,
-    whatToDo: 'As the owner of the table, keep the newest open row and set is_open = false in the others.',
+      select kind, account, subject, 'ferry.events' as table from ferry.events where is_open
+      group by kind, account, subject having count(*) > 1 or bool_or(state = 'resolved')
+      union all
+      select kind, account, subject, 'ferry.deliveries' from ferry.deliveries where delivered_at is not null and attempts = 0`,
+    found: ({ kind, account, subject, table }) =>
+      `${table}: rows of ${kind} (account ${account}, ${subject || 'no subject'}) contradict each other`,
+    whatToDo:
+      'As the owner of the table, keep the newest open event and set is_open = false in the others; a delivery that was never ' +
+      'sent has no delivered_at.',
   }),
 ]

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import type { CallObserver } from '#src/model/call.ts'
+import type { DatabaseChange } from '#src/model/database-change.ts'
 import type { Limit } from '#src/model/limit.ts'
 import type { WorkLimit } from '#src/model/work-limit.ts'
 import type { PlatformClient } from '#src/platform/client.ts'
@@ -17,6 +18,8 @@ export type ImportContext = {
   /** `FERRY_ARRIVAL_BOUND` and `FERRY_REQUEST_TIMEOUT`. */
   readonly arrivalBoundMs: number
   readonly requestTimeoutMs: number
+  /** Records that this is not the database that Ferry knew, if so, and holds its imports. Null if it is the known one. */
+  readonly noticeDatabase: () => Promise<DatabaseChange | null>
   readonly observer?: CallObserver | undefined
 }
 

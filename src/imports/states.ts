@@ -26,6 +26,9 @@ export const REJECT_ORIGINS = ['file', 'platform'] as const
 /** The code of the pause after the first rows (`--first`): to resume the import is to approve the rest. */
 export const FIRST_ROWS_SENT = 'FirstRowsSent'
 
+/** The code of the pause of an import whose database is not the one that Ferry knew. */
+export const DATABASE_CHANGED = 'DatabaseChanged'
+
 /** The code of the pause after the platform rejected too many rows. */
 export const TOO_MANY_REJECTS = 'TooManyRejects'
 

@@ -19,6 +19,7 @@ const READABLE: Readonly<Record<string, readonly string[]>> = {
   audit: [],
   backfills: [],
   contract_drift: [],
+  database_changes: ['known', 'found'],
   deliveries: [],
   events: [],
   history: [],

@@ -47,7 +47,7 @@ const LOOK_AGAIN_MS = 200
 /** NTP keeps machines within milliseconds; a difference of seconds confuses people who compare logs. */
 const TOLERATED_MS = 3_000
 
-type Context = Pick<JobContext, 'pool' | 'log' | 'accounts' | 'holder'>
+type Context = Pick<JobContext, 'pool' | 'log' | 'accounts' | 'holder' | 'noticeDatabase'>
 
 export class Reconciler {
   readonly #context: Context
@@ -76,6 +76,8 @@ export class Reconciler {
   async look(): Promise<number> {
     const { pool, log } = this.#context
     const { sync, import: imports } = this.#queues
+    // Before anything is enqueued: an import that is to be held must not be sent.
+    await this.#context.noticeDatabase()
     const { targets } = this.#facts
     const { due, nextInMs, clock } = await this.#dueFinder.find(this.#schedules)
     this.#watchClock(clock)

@@ -23,7 +23,11 @@ test.each(['repeatable read', 'serializable'])(
     const stop = new AbortController()
     const workers = Array.from({ length: 8 }, () => openDatabase(database.url, log))
     const calls = workers.map(async ({ pool }) => {
-      const throttle = createThrottle(pool, { limitOf: () => limit, arrivalBoundMs: 5_000 })
+      const throttle = createThrottle(pool, {
+        limitOf: () => limit,
+        arrivalBoundMs: 5_000,
+        noticeDatabase: async () => null,
+      })
       while (!stop.signal.aborted) {
         const permit = await throttle.acquirePermit(
           { account: 'a', operation: 'list-alert-rules', runId: null },

@@ -103,6 +103,7 @@ test('a call that waits for a limit the platform closed reports it once, with th
   const throttle = createThrottle(store.pool, {
     limitOf: () => ({ limitKey: 'key', windows: [{ maxCalls: 9, windowMs: 1_000 }] }),
     arrivalBoundMs: 5_000,
+    noticeDatabase: async () => null,
     onClosed: (_, closed) => reported.push(closed),
   })
   const refuse = async (requestId: string) => {

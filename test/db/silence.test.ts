@@ -98,7 +98,11 @@ test.concurrent(
   async () => {
     await using harness = await setup()
     const limit = { limitKey: 'a', windows: [{ maxCalls: 5, windowMs: 1_000 }] }
-    const throttle = createThrottle(harness.pool, { limitOf: () => limit, arrivalBoundMs: 5_000 })
+    const throttle = createThrottle(harness.pool, {
+      limitOf: () => limit,
+      arrivalBoundMs: 5_000,
+      noticeDatabase: async () => null,
+    })
     const call = { account: 'a', operation: 'list-alert-rules', runId: null } as const
     await throttle.acquirePermit(call, NEVER)
     failOver(harness.proxy)

@@ -79,7 +79,16 @@ test('listings and the batches of imports are both counted for 1 % longer than t
   const importId = await stageRows(pool, { rows: 2, batchRows: 1, status: 'running' })
   const lease = await holdLease(pool, 'the lease')
   const account = 'default'
-  const claiming = { pool, importId, account, lease, limit, arrivalBoundMs: 100_000, claimMs: 600_000 }
+  const claiming = {
+    pool,
+    importId,
+    account,
+    lease,
+    limit,
+    arrivalBoundMs: 100_000,
+    claimMs: 600_000,
+    noticeDatabase: async () => null,
+  }
   const claim = () => claimBatch(claiming, newClaim())
   const listing = { account, operation: 'list-alert-rules', runId: null } as const
   const list = () => acquirePermits(pool, limit, listing.operation, [listing], 100_000)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { BATCH_STATES, LEFT_OUT_KINDS, REJECT_ORIGINS } from '#src/imports/states.ts'
 import { APPEARANCES, HOLD_OUTCOMES, SNAPSHOT_STATUSES } from '#src/inventory/states.ts'
 import { ACTIONS, SUBJECT_KINDS } from '#src/model/act.ts'
+import { DATABASE_CAUSES } from '#src/model/database-change.ts'
 import { EVENT_KINDS, EVENT_STATES } from '#src/model/event.ts'
 import { IMPORT_STATUSES, ON_UNCERTAIN } from '#src/model/import.ts'
 import { RESOURCES } from '#src/model/resource.ts'
@@ -16,6 +17,7 @@ const CHECKED: Record<string, readonly string[]> = {
   'audit.actor': [],
   'audit.because': [],
   'contract_drift.resource': RESOURCES,
+  'database_changes.cause': DATABASE_CAUSES,
   'deliveries.kind': EVENT_KINDS,
   'events.kind': EVENT_KINDS,
   'events.state': EVENT_STATES,

@@ -38,6 +38,8 @@ const DENIED = '42501'
 
 /** All of these tables, and these columns of others: nothing else is kept from the role. */
 const HIDDEN = [
+  'ferry.database_changes.found',
+  'ferry.database_changes.known',
   'ferry.import_batches.claim',
   'ferry.import_batches.message',
   'ferry.import_batches.reasons',
@@ -45,6 +47,7 @@ const HIDDEN = [
   'ferry.import_recipients',
   'ferry.import_rejects',
   'ferry.installation',
+  'ferry.known_database',
   'ferry.leases.token',
   'ferry.platform_calls.limit_key',
   'ferry.platform_limits.limit_key',

@@ -93,7 +93,16 @@ export async function openScriptedWorker(
   }
   const windows = [{ maxCalls: 100_000, windowMs: 60_000 }]
   const limit = { limitKey: limitKey ?? `account:${account}`, windows }
-  const context = { pool, importId, account, lease, limit, arrivalBoundMs: 5_000, claimMs }
+  const context = {
+    pool,
+    importId,
+    account,
+    lease,
+    limit,
+    arrivalBoundMs: 5_000,
+    claimMs,
+    noticeDatabase: async () => null,
+  }
   const steps = stepsOf(context, NEVER)
   if (!(await steps.start(lease, NEVER))) throw new Error(`import ${importId} cannot be started`)
 

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { createThrottle } from '#src/db/call-log.ts'
+import { noticeDatabase } from '#src/db/known-database.ts'
 import { type Database, openDatabase } from '#src/db/pool.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { openTestDatabase } from './database.ts'
@@ -24,7 +25,12 @@ export async function openTestStore(): Promise<TestStore> {
     ...database,
     url,
     createThrottle: (limit, arrivalBoundMs = 5000) =>
-      createThrottle(database.pool, { limitOf: () => limit, arrivalBoundMs }),
+      createThrottle(database.pool, {
+        limitOf: () => limit,
+        arrivalBoundMs,
+        noticeDatabase: () =>
+          noticeDatabase(database.pool, { limits: [], arrivalBoundMs, holdImports: async () => 0 }),
+      }),
     openPool: () => kept.use(openDatabase(url, pino({ level: 'silent' }))).pool,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }

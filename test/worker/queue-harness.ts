@@ -125,6 +125,7 @@ export function contextOf(
     },
     holder: 'test',
     arrivalBoundMs: 5_000,
+    noticeDatabase: async () => null,
     requestTimeoutMs: 20_000,
     log: SILENT,
     catchUpMs,

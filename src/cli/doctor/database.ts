@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { readClock, readSetBackMs } from '#src/db/clock.ts'
+import { findCause, listDatabaseChanges } from '#src/db/known-database.ts'
 import { poolSizeOf } from '#src/db/pool.ts'
 import {
   listMissingRights,
@@ -12,12 +13,14 @@ import type { Ferry } from '#src/ferry.ts'
 import { listOpenHolds } from '#src/inventory/holds/list-holds.ts'
 import { stepsOfHold } from '#src/inventory/runs/next-steps.ts'
 import { counted } from '#src/model/counted.ts'
+import { changeInWords, isNews } from '#src/model/database-change.ts'
 import { duration } from '#src/model/duration.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
 import { loadReaderState, READER } from '#src/reports/reader-role.ts'
 import { EXIT } from '../exit.ts'
+import { instant } from '../output.ts'
 import { type Finding, failed, orFailed } from './finding.ts'
 
 /** Yields what the database lacks. It is new enough and migrated, or Ferry could not have opened it. */
@@ -25,6 +28,7 @@ export async function* databaseFindings(ferry: Ferry): AsyncGenerator<Finding> {
   yield* orFailed('postgres', checkServer(ferry))
   yield await checkRights(ferry).catch(failed('rights'))
   yield await checkReader(ferry).catch(failed('reader'))
+  yield await checkIdentity(ferry.pool).catch(failed('database'))
   yield await checkConnections(ferry).catch(failed('connections'))
   yield* orFailed('holds', openHolds(ferry))
 }
@@ -160,6 +164,36 @@ async function checkReader({ pool }: Ferry): Promise<Finding> {
       ? `the role ${READER} lacks rights, or has some that it should not have`
       : `the role ${READER}, which reads views and reports but no recipients, does not exist`,
     whatToDo: `\`ferry migrate\` creates it. If it lacks the rights, run this as a role that owns the tables and can create roles: ${statements.join('; ')};`,
+  }
+}
+
+const HELD_IN_WORDS =
+  'Find out on the platform, or in the lost database, who was sent since then; imports that were confirmed since may be missing ' +
+  'altogether. `ferry verify` shows whether the rest is whole. Then `ferry imports resume ID` sends what this database ' +
+  'does not know as sent, or `ferry imports cancel ID` ends an import. Inventories need nothing: the next listing corrects them.'
+
+/** Whether this is the database that Ferry knew: after a restore or a failover, rows may be missing. */
+async function checkIdentity(pool: Pool): Promise<Finding> {
+  const check = 'database'
+  const cause = await findCause(pool)
+  if (cause !== null) {
+    return {
+      check,
+      status: 'warn',
+      found: changeInWords({ cause, missingSince: null }),
+      whatToDo: `The next call or worker holds the imports that are sent, and records since when rows may be missing. ${HELD_IN_WORDS}`,
+    }
+  }
+  const [change] = await listDatabaseChanges(pool, 1)
+  if (!change || !isNews(change)) {
+    return { check, status: 'ok', found: 'it is the database that Ferry knew' }
+  }
+  const held = `${counted(change.heldImports, 'import')} ${change.heldImports === 1 ? 'was' : 'were'} held`
+  return {
+    check,
+    status: 'warn',
+    found: `${changeInWords(change)} It was noticed at ${instant(change.noticedAt)}; ${held}.`,
+    whatToDo: HELD_IN_WORDS,
   }
 }
 

@@ -7,10 +7,14 @@
 -- counted would count with a snapshot older than the lock, and would let too many calls through.
 --
 -- Which calls count, and until when, is said in full_windows.sql.
+--
+-- `is_unknown`: this is not the database that Ferry knew, so its call log may lack calls; none is recorded. The last three
+-- parameters are those of is_known_database.sql.
 CREATE OR REPLACE FUNCTION ferry_internal.acquire_permit(
   p_limit_key text, p_operation text, p_account text, p_run_id bigint,
   p_max_calls int[], p_window_ms int[], p_arrival_bound_ms int,
-  OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean
+  p_own_call bigint DEFAULT NULL, p_own_request_id text DEFAULT NULL, p_own_age_ms double precision DEFAULT NULL,
+  OUT call_id bigint, OUT wait_ms double precision, OUT poll_soon boolean, OUT is_unknown boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_blocked_until timestamptz;
@@ -24,6 +28,14 @@ BEGIN
       ON CONFLICT DO NOTHING;
     SELECT l.blocked_until INTO v_blocked_until FROM ferry.platform_limits l
       WHERE l.limit_key = p_limit_key AND l.operation = p_operation FOR UPDATE;
+  END IF;
+
+  SELECT NOT (k.is_same AND k.has_call) INTO is_unknown
+    FROM ferry_internal.is_known_database(p_own_call, p_own_request_id, p_own_age_ms) k;
+  IF is_unknown THEN
+    wait_ms := 0;
+    poll_soon := true;
+    RETURN;
   END IF;
 
   v_now := clock_timestamp();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
+import { ownCallOf } from '#src/db/known-database.ts'
 import type { Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { findOne, Int8 } from '#src/db/rows.ts'
@@ -23,6 +24,8 @@ export type ClaimContext = {
   readonly arrivalBoundMs: number
   /** After this time, a claim without an outcome counts as uncertain. */
   readonly claimMs: number
+  /** Records that this is not the database that Ferry knew, and holds its imports. */
+  noticeDatabase(): Promise<unknown>
 }
 
 /** A batch to be sent, with the permit of its call. */
@@ -90,8 +93,9 @@ const ASK_AFTER_TURN_MS = 20
 export async function claimBatch(context: ClaimContext, request: ClaimRequest): Promise<ClaimResult> {
   for (;;) {
     const row = await tryClaim(context, request)
-    if (row.what !== 'expired') return resultOf(context, request, row)
-    await reclaimImport(context.pool, context.importId)
+    if (row.what === 'expired') await reclaimImport(context.pool, context.importId)
+    else if (row.what === 'unknown') await context.noticeDatabase()
+    else return resultOf(context, request, row)
   }
 }
 
@@ -102,7 +106,7 @@ function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRo
     `select * from ferry_internal.claim_batch(p_import => $1, p_lease => $2, p_token => $3, p_claim => $4, p_again => $5,
        p_limit_key => $6, p_max_calls => $7, p_window_ms => $8, p_arrival_bound_ms => $9, p_claim_ms => $10,
        p_max_bytes => $11, p_row_overhead_bytes => $12, p_largest_first_after => $13, p_turn_lapses_ms => $14,
-       p_note_waiting_every_ms => $15)`,
+       p_note_waiting_every_ms => $15, p_own_call => $16, p_own_request_id => $17, p_own_age_ms => $18)`,
     [
       context.importId,
       context.lease.name,
@@ -119,6 +123,7 @@ function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRo
       LARGEST_FIRST_AFTER,
       TURN_LAPSES_MS,
       NOTE_WAITING_EVERY_MS,
+      ...ownCallOf(context.pool),
     ],
   )
 }
@@ -126,7 +131,7 @@ function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRo
 function resultOf(
   { account }: ClaimContext,
   { claim, askedAt }: ClaimRequest,
-  row: Exclude<ClaimRow, { what: 'expired' }>,
+  row: Exclude<ClaimRow, { what: 'expired' | 'unknown' }>,
 ): ClaimResult {
   switch (row.what) {
     case 'claimed': {
@@ -149,6 +154,7 @@ const ClaimRow = z.discriminatedUnion('what', [
   z.object({ what: z.literal('turn') }),
   z.object({ what: z.literal('exhausted') }),
   z.object({ what: z.literal('expired') }),
+  z.object({ what: z.literal('unknown') }),
   z.object({ what: z.literal('ended'), status: z.enum(IMPORT_STATUSES) }),
   z.object({ what: z.literal('lost') }),
 ])

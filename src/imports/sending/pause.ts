@@ -1,6 +1,7 @@
 import type { Pause } from '#src/imports/move-import.ts'
-import { FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/states.ts'
+import { DATABASE_CHANGED, FIRST_ROWS_SENT, TOO_MANY_REJECTS } from '#src/imports/states.ts'
 import { counted } from '#src/model/counted.ts'
+import { changeInWords, type DatabaseChange } from '#src/model/database-change.ts'
 import { WORKER_LOST_CODE } from '#src/model/run.ts'
 import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
 import { MAX_FAILURES, MAX_REJECTED_SHARE } from './decide.ts'
@@ -130,6 +131,19 @@ export function uncertainElsewhere(other: bigint, rows: number): Pause {
     requestId: null,
     message: `Import ${other} may have sent ${counted(rows, 'row')} of it; the outcome is unknown.`,
     whatToDo: `Check whether they arrived, record it with \`${resolveAsSent(other)}\` (or \`--as resend\`), then resume.`,
+  }
+}
+
+/** The pause of each import of a database that is not the one that Ferry knew. */
+export function databaseChanged(change: DatabaseChange): Pause {
+  const since = change.missingSince === null ? '' : ` since ${change.missingSince.toISOString()}`
+  return {
+    code: DATABASE_CHANGED,
+    requestId: null,
+    message: `${changeInWords(change)} People who were sent${since} would be sent again.`,
+    whatToDo:
+      'Find out on the platform, or in the lost database, who was sent. If they may be sent again, resume the import: it ' +
+      'continues from what this database knows. Else cancel it, and import those who are left.',
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { recordCallEnd } from '#src/db/call-log.ts'
+import { rememberCall } from '#src/db/known-database.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { findAll, Int8 } from '#src/db/rows.ts'
 import { lockForMove } from '#src/imports/move-import.ts'
@@ -38,6 +39,7 @@ export type CallOutcome = {
 export async function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcome): Promise<SendState> {
   const call = withoutPeople(outcome)
   const { state, isLate } = await persistInTime(pool, importId, outcome, call)
+  if (call.permit && call.end) rememberCall(pool, call.permit, call.end)
   const { answer } = call
   if (isLate && call.end && (answer.ok || answer.refusal.certain)) {
     const details = detailsOf(call)

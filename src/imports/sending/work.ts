@@ -49,6 +49,7 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
       limit: account.importLimit,
       arrivalBoundMs: ferry.arrivalBoundMs,
       claimMs: ferry.requestTimeoutMs + ferry.arrivalBoundMs,
+      noticeDatabase: ferry.noticeDatabase,
     }
     const { signal, cutOff = NEVER } = options
     const steps = stepsOf(context, cutOff)

@@ -12,6 +12,7 @@ import type { TrustedData } from '#src/inventory/read/trusted-data.ts'
 import type { OpenRun } from '#src/inventory/runs/ledger.ts'
 import { NOTHING_DONE, type RunEnd } from '#src/inventory/runs/ledger.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
+import { noteDatabaseChange } from './after-change.ts'
 import { countFirstRead } from './appearance.ts'
 import type { AppliedEnd, ChangeWriter } from './change-writer.ts'
 import type { Removals } from './decide.ts'
@@ -78,7 +79,11 @@ export function applyChanges<Row>(
     if (source.resource === 'alert-rules' && added - firstRead + changed + removed.length > 0) {
       await tellOfRules(client, step)
     }
-    const sentences = [messageOn(removals, run.id), notStored(quarantined.size, stored)]
+    const sentences = [
+      messageOn(removals, run.id),
+      notStored(quarantined.size, stored),
+      await noteDatabaseChange(client, step),
+    ]
     return {
       ...note,
       // While absent rows are kept, identical data is no reason to skip the comparison.

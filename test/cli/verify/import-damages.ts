@@ -147,5 +147,5 @@ export const IMPORT_DAMAGES: readonly Damage[] = [
     'update ferry.schedule_slots set done_at = now();',
     /poll-alert-rules, account default, is neither due nor done/,
   ],
-  ['outbox', TWICE_OPEN, /2 rows of .* contradict each other/],
+  ['outbox', TWICE_OPEN, /ferry.events: rows of .* contradict each other/],
 ]

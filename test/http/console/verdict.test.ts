@@ -13,6 +13,7 @@ const WELL = {
   imports: [],
   running: [],
   schedules: [],
+  databaseChanges: [],
 }
 const running = (id: string, failures = 0) => ({ id, sent: 1_000, toBeSent: 2_500, failures })
 const some = (count: number) => Array.from({ length: count }, () => ({}) as never)
@@ -32,6 +33,18 @@ test.each([
   [{ imports: some(20) }, {}, 'warn', 'At least 20 decisions wait.'],
   [{ holds: some(20), imports: some(1) }, {}, 'warn', 'At least 21 decisions wait.'],
   [{ schedules: [{ paused: true } as never] }, {}, 'warn', 'One schedule is paused.'],
+  [
+    { databaseChanges: [{ cause: 'timeline', missingSince: new Date(0), noticedAt: new Date() } as const] },
+    {},
+    'warn',
+    'Rows written since 1970-01-01T00:00:00.000Z may be missing, because the database was restored or replaced.',
+  ],
+  [
+    { databaseChanges: [{ cause: 'timeline', missingSince: null, noticedAt: new Date(0) } as const] },
+    {},
+    'good',
+    expect.stringContaining('nothing waits for a decision'),
+  ],
   [{ schedules: [{ lastOutcome: 'failed' } as never] }, {}, 'warn', 'One schedule failed last time.'],
   [
     { running: [running('7')] },

@@ -15,6 +15,7 @@ export async function claimerOf({ ferry, stage }: ImportHarness, account: string
     lease,
     limit,
     arrivalBoundMs: 500,
+    noticeDatabase: async () => null,
     claimMs: 60_000,
   }
   return {

@@ -16,7 +16,16 @@ async function openEnding(store: TestStore): Promise<ClaimContext> {
   await sendBatches(store.pool, importId, [ACCEPTED])
   const lease = await holdLease(store.pool, 'the lease')
   const limit = { limitKey: 'account:default', windows: [{ maxCalls: 9, windowMs: 1_000 }] }
-  return { pool: store.pool, importId, account: 'default', lease, limit, arrivalBoundMs: 500, claimMs: 1_000 }
+  return {
+    pool: store.pool,
+    importId,
+    account: 'default',
+    lease,
+    limit,
+    arrivalBoundMs: 500,
+    claimMs: 1_000,
+    noticeDatabase: async () => null,
+  }
 }
 
 const statusesIn = async ({ pool }: TestStore) =>

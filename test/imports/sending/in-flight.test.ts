@@ -125,7 +125,16 @@ test('a permit that was never handed out is returned, and its batch is as if it 
   if ('heldBy' in lease) throw new Error('the lease is taken')
   await startImport(pool, importId, lease, NEVER)
   const claimMs = arrivalBoundMs + requestTimeoutMs
-  const context = { pool, importId, account: 'default', lease, limit, arrivalBoundMs, claimMs }
+  const context = {
+    pool,
+    importId,
+    account: 'default',
+    lease,
+    limit,
+    arrivalBoundMs,
+    claimMs,
+    noticeDatabase: async () => null,
+  }
   const cutOff = AbortSignal.abort()
   const steps = stepsOf(context, cutOff)
   const claimed = await steps.claim(newClaim())

@@ -1,10 +1,12 @@
 import type { Pool } from 'pg'
+import { listDatabaseChanges } from '#src/db/known-database.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
 import { listRunningImports, type RunningImport } from '#src/imports/reporting/stuck.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import { listWaitingRows } from '#src/imports/reporting/waits-for.ts'
 import { type HoldRow, listHolds } from '#src/inventory/holds/list-holds.ts'
+import type { DatabaseChange } from '#src/model/database-change.ts'
 import { type Freshness, loadFreshness } from '#src/reports/freshness.ts'
 import {
   type BlindSpot,
@@ -29,6 +31,8 @@ export type NowFacts = {
   readonly imports: readonly SummaryRow[]
   readonly running: readonly RunningImport[]
   readonly blindSpots: readonly BlindSpot[]
+  /** When the database was last seen to be another than the known one; empty if it never was. */
+  readonly databaseChanges: readonly DatabaseChange[]
 }
 
 /** The most rows of each list on the page; the pages that it links to show all. */
@@ -46,5 +50,6 @@ export function loadNow(reader: Pool, schedules: readonly Schedule[]): Promise<N
     imports: await listWaitingRows(client, MAX_SHOWN),
     running: await listRunningImports(client, MAX_SHOWN),
     blindSpots: await listBlindSpots(client, MAX_SHOWN),
+    databaseChanges: await listDatabaseChanges(client, 1),
   }))
 }

@@ -1,4 +1,5 @@
 import { counted, number } from '#src/model/counted.ts'
+import { type DatabaseChange, isNews } from '#src/model/database-change.ts'
 import { isLate } from '#src/reports/freshness.ts'
 import type { Readiness } from '../../readiness.ts'
 import { capital, type Tone } from '../parts/values.ts'
@@ -13,7 +14,10 @@ export type Verdict = {
   readonly sentence: string
 }
 
-type Facts = Pick<NowFacts, 'inventories' | 'workers' | 'holds' | 'imports' | 'running' | 'schedules'>
+type Facts = Pick<
+  NowFacts,
+  'inventories' | 'workers' | 'holds' | 'imports' | 'running' | 'schedules' | 'databaseChanges'
+>
 
 /** Names what is wrong and what waits for a person; if neither, what is fine. Running imports are always named. */
 export function verdictOf(facts: Facts, readiness: Readiness): Verdict {
@@ -96,13 +100,14 @@ function manyImports(count: number): string {
   return `${count >= MAX_SHOWN ? 'at least ' : ''}${count} imports`
 }
 
-function whatWaits({ holds, imports, running, schedules }: Facts): string[] {
+function whatWaits({ holds, imports, running, schedules, databaseChanges }: Facts): string[] {
   const decisions = holds.length + imports.length
   const isMore = holds.length >= MAX_SHOWN || imports.length >= MAX_SHOWN
   const paused = schedules.filter(schedule => schedule.paused).length
   // One failure is no harm yet: an inventory that gets too old because of them is late.
   const failed = schedules.filter(({ lastOutcome }) => lastOutcome === 'failed').length
   const waits: (string | false)[] = [
+    ...databaseChanges.filter(isNews).map(missingInWords),
     ...failingInWords(running),
     isMore && `at least ${decisions} decisions wait`,
     !isMore && decisions > 0 && `${inWords(decisions, 'decision waits', 'decisions wait')}`,
@@ -110,6 +115,11 @@ function whatWaits({ holds, imports, running, schedules }: Facts): string[] {
     failed > 0 && `${inWords(failed, 'schedule', 'schedules')} failed last time`,
   ]
   return waits.filter(words => words !== false)
+}
+
+function missingInWords({ missingSince }: DatabaseChange): string {
+  const since = missingSince === null ? '' : ` since ${missingSince.toISOString()}`
+  return `rows written${since} may be missing, because the database was restored or replaced`
 }
 
 function inWords(count: number, one: string, several: string): string {

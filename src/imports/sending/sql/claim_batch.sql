@@ -7,6 +7,7 @@
 --   expired      claims of it have expired; reclaim.ts ends them, then ask again
 --   ended        it is not running, or not any more: status
 --   lost         the lease is not the caller's any more, or the claim is not
+--   unknown      this is not the database that Ferry knew (is_known_database.sql): nothing is claimed before that is noticed
 --
 -- The rows are locked in the order in which everybody locks them: lease, import, limit.
 --
@@ -24,6 +25,7 @@ CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
   p_import bigint, p_lease text, p_token uuid, p_claim uuid, p_again boolean, p_limit_key text, p_max_calls int[],
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
   p_row_overhead_bytes int, p_largest_first_after int, p_turn_lapses_ms int, p_note_waiting_every_ms int,
+  p_own_call bigint, p_own_request_id text, p_own_age_ms double precision,
   OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
   OUT call_id bigint
 ) LANGUAGE plpgsql VOLATILE
@@ -98,8 +100,12 @@ BEGIN
   END IF;
 
   SELECT * INTO v_permit FROM ferry_internal.acquire_permit(
-    p_limit_key, 'import-subscribers', v.account, NULL, p_max_calls, p_window_ms, p_arrival_bound_ms);
-  IF v_permit.call_id IS NULL THEN
+    p_limit_key, 'import-subscribers', v.account, NULL, p_max_calls, p_window_ms, p_arrival_bound_ms,
+    p_own_call, p_own_request_id, p_own_age_ms);
+  IF v_permit.is_unknown THEN
+    what := 'unknown';
+    RETURN;
+  ELSIF v_permit.call_id IS NULL THEN
     what := 'wait';
     wait_ms := v_permit.wait_ms;
     poll_soon := v_permit.poll_soon;

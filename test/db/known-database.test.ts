@@ -1,0 +1,111 @@
+import type { Pool } from 'pg'
+import { expect, test } from 'vitest'
+import { createThrottle } from '#src/db/call-log.ts'
+import { loadInstallation } from '#src/db/installation.ts'
+import { findCause, listDatabaseChanges, noticeDatabase, rememberCall } from '#src/db/known-database.ts'
+import { momentNow } from '#src/model/moment.ts'
+import { openTestStore } from '#test/support/store.ts'
+
+const LIMIT = { limitKey: 'k', operation: 'op', windows: [{ maxCalls: 2, windowMs: 60_000 }] }
+const SIGNAL = new AbortController().signal
+
+async function openKnown() {
+  const store = await openTestStore()
+  await loadInstallation(store.pool)
+  return store
+}
+
+/** Notices as a worker does; `held` is how many imports it says to have held. */
+function notice(pool: Pool, held = 0) {
+  return noticeDatabase(pool, { limits: [LIMIT], arrivalBoundMs: 5_000, holdImports: async () => held })
+}
+
+/** Writes another value as the known one, as the row of that database would have it. */
+async function know(pool: Pool, column: string, value: string): Promise<void> {
+  await pool.query(
+    `update ferry.known_database set ${column} = ${value}, written_by = pg_current_xact_id()::xid::text`,
+  )
+}
+
+test('a database that nothing happened to is the known one, also after a vacuum full and a later look', async () => {
+  await using store = await openKnown()
+  expect(await notice(store.pool)).toBeNull()
+  await store.pool.query('vacuum full freeze ferry.known_database')
+  await know(store.pool, 'seen_at', `now() - interval '1 hour'`)
+  expect(await notice(store.pool)).toBeNull()
+  expect(await notice(store.pool)).toBeNull()
+  expect(await listDatabaseChanges(store.pool, 9)).toEqual([])
+})
+
+test.each([
+  ['server', 'system_identifier', `'7000'`],
+  ['timeline', 'timeline', `'0000000F'`],
+  ['database', 'database_oid', '1'],
+])('another %s is noticed once, with since when rows may be missing', async (cause, column, value) => {
+  await using store = await openKnown()
+  await know(store.pool, 'seen_at', `'2026-01-02T03:04:05Z'`)
+  await know(store.pool, column, value)
+  expect(await findCause(store.pool)).toBe(cause)
+  const changes = await Promise.all([notice(store.pool, 3), notice(store.pool, 3)])
+  expect(changes.filter(Boolean)).toMatchObject([{ cause, missingSince: new Date('2026-01-02T03:04:05Z') }])
+  expect(await listDatabaseChanges(store.pool, 9)).toMatchObject([{ cause, heldImports: 3 }])
+  expect(await findCause(store.pool)).toBeNull()
+  expect(await notice(store.pool)).toBeNull()
+})
+
+test('a server that does not tell what it is is no other one', async () => {
+  await using store = await openKnown()
+  for (const column of ['system_identifier', 'timeline']) await know(store.pool, column, 'null')
+  expect(await findCause(store.pool)).toBeNull()
+})
+
+test('a copy of the rows, as a dump restores it, is noticed though everything in it is the same', async () => {
+  await using store = await openKnown()
+  await store.pool.query(`
+    create temporary table dump as select * from ferry.known_database;
+    delete from ferry.known_database; insert into ferry.known_database select * from dump`)
+  expect(await notice(store.pool)).toMatchObject({ cause: 'copy' })
+})
+
+test('until a change is noticed no permit is given; then calls wait until the platform has forgotten those that may be missing', async () => {
+  await using store = await openKnown()
+  const limit = { ...LIMIT, windows: [{ maxCalls: 2, windowMs: 500 }] }
+  const throttle = createThrottle(store.pool, {
+    limitOf: () => limit,
+    arrivalBoundMs: 500,
+    noticeDatabase: async () => null,
+  })
+  const call = { account: 'a', operation: 'import-subscribers', runId: null } as const
+  await know(store.pool, 'timeline', `'0000000F'`)
+  const gaveUp = AbortSignal.timeout(400)
+  await expect(throttle.acquirePermit(call, gaveUp)).rejects.toThrow()
+  await noticeDatabase(store.pool, {
+    limits: [{ ...LIMIT, operation: call.operation, windows: [{ maxCalls: 2, windowMs: 500 }] }],
+    arrivalBoundMs: 500,
+    holdImports: async () => 0,
+  })
+  const askedAtMs = performance.now()
+  await throttle.acquirePermit(call, SIGNAL)
+  expect(performance.now() - askedAtMs).toBeGreaterThan(700)
+})
+
+test('a call that this process recorded and that is not in the log is noticed, once for all processes', async () => {
+  await using store = await openKnown()
+  const other = store.openPool()
+  const { rows } = await store.pool.query(
+    `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, request_id)
+     values ('k', 'a', 'op', now() - interval '1 h', now(), 'r1'), ('k', 'a', 'op', now(), now() + interval '5 s', 'r2') returning id`,
+  )
+  const [, last] = rows.map(({ id }) => BigInt(id))
+  const askedAt = momentNow()
+  rememberCall(store.pool, { callId: last!, askedAt }, { requestId: 'r2' })
+  rememberCall(other, { callId: last!, askedAt }, { requestId: 'r2' })
+  expect(await notice(store.pool)).toBeNull()
+
+  // Restored, and used since: another call has the number.
+  await store.pool.query(`update ferry.platform_calls set request_id = 'r3' where id = $1`, [last])
+  expect(await notice(store.pool)).toMatchObject({ cause: 'calls' })
+  expect(await notice(store.pool)).toBeNull()
+  expect(await notice(other)).toBeNull()
+  expect(await listDatabaseChanges(store.pool, 9)).toHaveLength(1)
+})
