@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { POSTGRES_PARAMETERS } from '#src/config/postgres-parameters.ts'
 import { readConfig } from '#src/config.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { fileHolding, mistakesOf } from './support/settings.ts'
@@ -82,12 +83,86 @@ describe('DATABASE_URL', () => {
       sslmode: 'verify-ca',
       sslrootcert: CA,
       target_session_attrs: 'read-write',
-      connect_timeout: '5',
+      options: '-c search_path=public',
     }
     const url = `postgres://db/ferry?${new URLSearchParams(parameters)}`
     expect(parametersOf(url)).toEqual({ ...parameters, uselibpqcompat: 'true' })
     expect(parametersOf('postgres://db/ferry?sslmode=no-verify')).toEqual({ sslmode: 'no-verify' })
   })
+
+  /** Every parameter of libpq, with values that are kept and values that are refused; an empty list: any value is. */
+  test.each<[name: string, kept: readonly string[], refused: readonly string[]]>([
+    ['host', ['db2'], []],
+    ['hostaddr', [], ['10.0.0.1']],
+    ['port', ['5433'], []],
+    ['dbname', [], ['other']],
+    ['user', ['me'], []],
+    ['password', ['secret'], []],
+    ['passfile', [], ['/x']],
+    ['require_auth', [], ['scram-sha-256', '!password']],
+    ['channel_binding', ['prefer', 'disable'], ['require']],
+    ['connect_timeout', [], ['5']],
+    ['client_encoding', ['UTF8', 'auto'], ['LATIN1']],
+    ['options', ['-c geqo=off'], []],
+    ['application_name', [], ['x']],
+    ['fallback_application_name', ['x'], []],
+    ['keepalives', ['1'], ['0']],
+    ['keepalives_idle', [], ['30']],
+    ['keepalives_interval', [], ['5']],
+    ['keepalives_count', [], ['3']],
+    ['tcp_user_timeout', [], ['1000']],
+    ['replication', ['false'], ['database', 'true']],
+    ['gssencmode', ['prefer', 'disable'], ['require']],
+    ['sslmode', ['require', 'disable', 'verify-full'], ['prefer', 'allow', 'on']],
+    ['requiressl', [], ['1']],
+    ['sslnegotiation', ['postgres'], ['direct']],
+    ['sslcompression', ['0'], ['1']],
+    ['sslcert', [], ['/nowhere']],
+    ['sslkey', [], ['/nowhere']],
+    ['sslkeylogfile', [], ['/x']],
+    ['sslpassword', [], ['x']],
+    ['sslcertmode', ['allow'], ['disable', 'require']],
+    ['sslrootcert', [], ['system', '/nowhere']],
+    ['sslcrl', [], ['/x']],
+    ['sslcrldir', [], ['/x']],
+    ['sslsni', ['1'], ['0']],
+    ['requirepeer', [], ['postgres']],
+    ['ssl_min_protocol_version', ['TLSv1', 'TLSv1.1', 'TLSv1.2'], ['TLSv1.3']],
+    ['ssl_max_protocol_version', ['TLSv1.3'], ['TLSv1.2']],
+    ['min_protocol_version', ['3.0'], ['3.2']],
+    ['max_protocol_version', ['3.0', 'latest'], ['3.2']],
+    ['krbsrvname', [], ['postgres']],
+    ['gsslib', [], ['gssapi']],
+    ['gssdelegation', ['0'], ['1']],
+    ['scram_client_key', [], ['x']],
+    ['scram_server_key', [], ['x']],
+    ['service', [], ['ferry']],
+    ['servicefile', [], ['/x']],
+    ['target_session_attrs', ['any', 'read-write', 'primary'], ['standby', 'read-only', 'prefer-standby']],
+    ['load_balance_hosts', ['disable'], ['random']],
+    ['oauth_issuer', [], ['https://x']],
+    ['oauth_client_id', [], ['x']],
+    ['oauth_client_secret', [], ['x']],
+    ['oauth_scope', [], ['x']],
+  ])('%s has a verdict: what cannot be kept is refused by its name, with a remedy', (name, kept, refused) => {
+    const urlWith = (value: string) => `postgres://me@db/ferry?${new URLSearchParams({ [name]: value })}`
+    expect(Object.keys(POSTGRES_PARAMETERS)).toContain(name)
+    for (const value of kept) expect(parametersOf(urlWith(value))[name]).toBe(value)
+    for (const value of refused) {
+      expect(mistakeOf(urlWith(value))).toMatch(
+        new RegExp(`^DATABASE_URL: has (an unknown )?${name}\\b.*[;:,] .+`),
+      )
+    }
+  })
+
+  test.each(['ssl=true', 'sslMode=disable', 'pgbouncer=true', '__proto__=x'])(
+    '%s is no parameter of psql, and is refused by its name',
+    parameter => {
+      expect(mistakeOf(`postgres://db/ferry?${parameter}`)).toContain(
+        `has the parameter ${parameter.split('=')[0]}`,
+      )
+    },
+  )
 
   test('a password from a file goes with any of these forms', () => {
     const { databaseUrl } = readConfig({

@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs'
+import { parameterMistakeIn } from './postgres-parameters.ts'
 
 /*
  * The URL of a Postgres, as libpq reads it. A parameter that Ferry does not support is refused by name: a URL must not mean
@@ -8,18 +9,6 @@ import { accessSync, constants } from 'node:fs'
 /** The modes of libpq in which it is certain whether the connection is encrypted. */
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey']
-
-/** Parameters of libpq that Ferry does not support, and what to do instead. */
-const REFUSED: Readonly<Record<string, string>> = {
-  hostaddr: 'write the IP address as the host',
-  service: 'write host, port and database in the URL',
-  passfile: 'use DATABASE_PASSWORD_FILE',
-  sslcrl: 'Ferry does not check revocation lists',
-  sslpassword: 'the key in sslkey must have no passphrase',
-}
-
-/** The values of `target_session_attrs` that include a read-write server, which Ferry needs. */
-const SESSIONS = ['any', 'read-write', 'primary']
 
 /**
  * Returns the URL in a form that every part of Ferry can read, or what is wrong with it. A mistake never contains a part of
@@ -49,12 +38,8 @@ function mistakeIn({ hostname, port: inAddress, searchParams }: URL): string | n
     return SEVERAL_HOSTS
   const port = searchParams.get('port') || inAddress
   if (port && !isPort(port)) return `has the port ${port}; write a whole number from 1 to 65535`
-  const refused = Object.keys(REFUSED).find(name => searchParams.has(name))
-  if (refused !== undefined) return `has ${refused}, which Ferry does not support; ${REFUSED[refused]}`
-  const session = searchParams.get('target_session_attrs')
-  if (session !== null && !SESSIONS.includes(session)) {
-    return `has target_session_attrs=${session}; Ferry needs a server that accepts writes`
-  }
+  const mistake = parameterMistakeIn(searchParams)
+  if (mistake !== null) return mistake
   return sslMistakeIn(searchParams)
 }
 

@@ -87,7 +87,8 @@ const EventRow = z.object({ kind: z.string(), account: z.string(), subject: z.st
 export const OUTBOX_CHECKS: readonly Check[] = [
   check(EventRow, {
     name: 'outbox',
-    holds: 'of each subject at most one event is open, only what was raised is, and what was delivered was sent',
+    holds:
+      'of each subject at most one event is open, only what was raised is, and what was delivered was sent',
     broken: `
       select kind, account, subject, 'ferry.events' as table from ferry.events where is_open
       group by kind, account, subject having count(*) > 1 or bool_or(state = 'resolved')
