@@ -37,10 +37,10 @@ CREATE TABLE "ferry"."database_changes" (
 --> statement-breakpoint
 CREATE TABLE "ferry"."deliveries" (
 	"event" bigint NOT NULL,
-	"receiver" text NOT NULL,
-	"kind" text NOT NULL,
-	"account" text NOT NULL,
-	"subject" text NOT NULL,
+	"receiver" text COLLATE "C" NOT NULL,
+	"kind" text COLLATE "C" NOT NULL,
+	"account" text COLLATE "C" NOT NULL,
+	"subject" text COLLATE "C" NOT NULL,
 	"data" jsonb NOT NULL,
 	"at" timestamp with time zone NOT NULL,
 	"attempts" integer DEFAULT 0 NOT NULL,
@@ -120,7 +120,7 @@ CREATE TABLE "ferry"."platform_limits" (
 );
 --> statement-breakpoint
 CREATE TABLE "ferry"."receivers" (
-	"name" text PRIMARY KEY NOT NULL,
+	"name" text COLLATE "C" PRIMARY KEY NOT NULL,
 	"after_event" bigint NOT NULL,
 	"known_since" timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );

@@ -204,7 +204,7 @@ export const events = ferry.table(
 )
 
 export const receivers = ferry.table('receivers', {
-  name: text('name').primaryKey(),
+  name: keyText('name').primaryKey(),
   after_event: int64('after_event').notNull(),
   known_since: instant('known_since').notNull().default(sql`clock_timestamp()`),
 })
@@ -215,10 +215,10 @@ export const deliveries = ferry.table(
     event: int64('event')
       .notNull()
       .references(() => events.id, { onDelete: 'cascade' }),
-    receiver: text('receiver').notNull(),
-    kind: text('kind', { enum: EVENT_KINDS }).notNull(),
-    account: text('account').notNull(),
-    subject: text('subject').notNull(),
+    receiver: keyText('receiver').notNull(),
+    kind: keyText<EventKind>('kind').notNull(),
+    account: keyText('account').notNull(),
+    subject: keyText('subject').notNull(),
     data: jsonb('data').notNull(),
     at: instant('at').notNull(),
     attempts: count('attempts'),
