@@ -9,8 +9,15 @@ CREATE TABLE "ferry"."audit" (
 	"subject_kind" text COLLATE "C" NOT NULL,
 	"subject_id" text COLLATE "C" NOT NULL,
 	"because" text,
+<<<<<<< HEAD
 	CONSTRAINT "audit_action" CHECK ("ferry"."audit"."action" in ('sync', 'approve', 'reject', 'confirm', 'pause', 'resume', 'cancel', 'resolve', 'purge', 'run', 'send')),
 	CONSTRAINT "audit_subject_kind" CHECK ("ferry"."audit"."subject_kind" in ('run', 'import', 'schedule', 'event')),
+=======
+	"rows" integer,
+	"of_rows" integer,
+	CONSTRAINT "audit_action" CHECK ("ferry"."audit"."action" in ('sync', 'approve', 'reject', 'confirm', 'pause', 'resume', 'cancel', 'resolve', 'purge', 'run')),
+	CONSTRAINT "audit_subject_kind" CHECK ("ferry"."audit"."subject_kind" in ('run', 'import', 'schedule')),
+>>>>>>> 7bfefcb (Approve exactly the held rows that were looked at, and rank risks of MCP servers)
 	CONSTRAINT "audit_actor" CHECK (char_length("ferry"."audit"."actor") <= 200),
 	CONSTRAINT "audit_because" CHECK (char_length("ferry"."audit"."because") <= 1000)
 );
@@ -383,6 +390,7 @@ CREATE TABLE "ferry"."removal_holds" (
 	"last_run" bigint NOT NULL,
 	"ids" text[] NOT NULL,
 	"since_runs" bigint[] NOT NULL,
+	"partly_approved" boolean DEFAULT false NOT NULL,
 	"opened_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	"ended_at" timestamp with time zone,
 	"outcome" text,
@@ -686,7 +694,15 @@ COMMENT ON COLUMN ferry.audit.subject_id IS 'Which one: sync_runs.id, imports.id
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.audit.because IS 'Why, in the words of who did it; null if no reason was given.';
 --> statement-breakpoint
+<<<<<<< HEAD
 COMMENT ON TABLE ferry.events IS 'What people are told of: one row for each thing that began, ended or happened. A row is written in the transaction that makes it true.';
+=======
+COMMENT ON COLUMN ferry.audit.rows IS 'How many held rows an approval or a rejection was about; null for other actions.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.audit.of_rows IS 'How many rows were held at that moment.';
+--> statement-breakpoint
+COMMENT ON TABLE ferry.events IS 'What was told to whoever is on call, or is to be told: one row a message. A row is written in the transaction that makes it true.';
+>>>>>>> 7bfefcb (Approve exactly the held rows that were looked at, and rank risks of MCP servers)
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.events.id IS 'Its number.';
 --> statement-breakpoint
@@ -1110,6 +1126,8 @@ COMMENT ON COLUMN ferry.removal_holds.last_run IS 'The latest run that found the
 COMMENT ON COLUMN ferry.removal_holds.ids IS 'The ids that would have been removed.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.removal_holds.since_runs IS 'For each of the ids, in their order, the run since which its removal has been held without a break.';
+--> statement-breakpoint
+COMMENT ON COLUMN ferry.removal_holds.partly_approved IS 'Whether it is what was left of a hold when other rows of that were approved: it waits for a person, however few rows it has.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.removal_holds.opened_at IS 'When the hold was opened.';
 --> statement-breakpoint
@@ -2158,7 +2176,7 @@ $$;
 COMMENT ON FUNCTION ferry.settled_at IS 'The instant up to which the history is final, except that old versions are pruned: every later commit has later instants. To poll for changes, ask for rows observed after the last row you received and up to this instant: you miss nothing and receive nothing twice.';
 --> statement-breakpoint
 CREATE OR REPLACE VIEW ferry.audit_log AS
-  SELECT a.at, a.account, a.actor, a.action, a.subject_kind || ' ' || a.subject_id AS subject, a.because
+  SELECT a.at, a.account, a.actor, a.action, a.subject_kind || ' ' || a.subject_id AS subject, a.because, a.rows, a.of_rows
   FROM ferry.audit a
   ORDER BY a.id DESC;
 
@@ -2507,6 +2525,11 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
       WITH ORDINALITY AS w (word, nth)
     JOIN verbs v ON v.verb = w.word
     ORDER BY n.name, w.nth
+  ), reasons (reason, severity) AS (
+    -- High: somebody else reads, steers or destroys. Medium: a model changes something, or takes the wrong tool. Low: to be cleaned up.
+    VALUES ('invisible characters', 'high'), ('no https', 'high'), ('tool deletes', 'high'),
+      ('tool writes', 'medium'), ('tool count differs', 'medium'), ('name used twice', 'medium'), ('tool name used twice', 'medium'),
+      ('shared credentials', 'low'), ('disabled but listed', 'low')
   ), found AS (
     SELECT place, 'no https' AS reason, NULL AS tool, url AS detail FROM servers WHERE url <> '' AND url !~* '^https://'
     UNION ALL
@@ -2545,12 +2568,13 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     CROSS JOIN LATERAL (SELECT to_hex(ascii(hidden)) AS hex) x
     WHERE hidden IS NOT NULL
   )
-  SELECT s.account, s.server_id, s.server_name, s.team_id, f.reason, f.tool, f.detail
-  FROM found f JOIN servers s USING (place)
-  ORDER BY f.place, f.reason, f.tool;
+  SELECT s.account, s.server_id, s.server_name, s.team_id, r.severity, f.reason, f.tool, f.detail
+  FROM found f JOIN servers s USING (place) JOIN reasons r USING (reason)
+  ORDER BY array_position('{high,medium,low}', r.severity), f.place, f.reason, f.tool;
 
-COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool.';
+COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool, the gravest first.';
 SELECT ferry_internal.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
+COMMENT ON COLUMN ferry.mcp_risk.severity IS 'high: invisible characters, no https, tool deletes; medium: tool writes, tool count differs, name used twice, tool name used twice; low: shared credentials, disabled but listed.';
 COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; tool count differs (the platform counts more or fewer tools than it lists); name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
 COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
 COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character, both counts.';

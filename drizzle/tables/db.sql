@@ -87,6 +87,8 @@ COMMENT ON COLUMN ferry.audit.action IS 'What was done, in the words of the comm
 COMMENT ON COLUMN ferry.audit.subject_kind IS 'What it was done to: a run, an import or a schedule.';
 COMMENT ON COLUMN ferry.audit.subject_id IS 'Which one: sync_runs.id, imports.id or the name of the schedule.';
 COMMENT ON COLUMN ferry.audit.because IS 'Why, in the words of who did it; null if no reason was given.';
+COMMENT ON COLUMN ferry.audit.rows IS 'How many held rows an approval or a rejection was about; null for other actions.';
+COMMENT ON COLUMN ferry.audit.of_rows IS 'How many rows were held at that moment.';
 
 COMMENT ON TABLE ferry.events IS 'What people are told of: one row for each thing that began, ended or happened. A row is written in the transaction that makes it true.';
 COMMENT ON COLUMN ferry.events.id IS 'Its number.';

@@ -33,6 +33,7 @@ export const ACT_LIST = list({
     who: row.actor,
     did: row.action,
     to: `${row.subjectKind} ${row.subject}`,
+    rows: row.rows === null ? null : `${row.rows} of ${row.ofRows}`,
     account: row.account,
     because: row.because,
   }),

@@ -15,8 +15,9 @@ export async function recordActs(
   await drizzleOf(client)
     .insert(audit)
     .values(
-      acts.map(({ account, action, subjectKind, subject }) => {
-        return { account, actor, action, subject_kind: subjectKind, subject_id: subject, because }
+      acts.map(({ account, action, subjectKind, subject, decided }) => {
+        const about = { rows: decided?.rows ?? null, of_rows: decided?.of ?? null }
+        return { account, actor, action, subject_kind: subjectKind, subject_id: subject, because, ...about }
       }),
     )
 }
@@ -59,6 +60,8 @@ export function listActs(pool: Pool, limit: number, filter: ActFilter = {}) {
       subjectKind: audit.subject_kind,
       subject: audit.subject_id,
       because: audit.because,
+      rows: audit.rows,
+      ofRows: audit.of_rows,
     })
     .from(audit)
     .where(

@@ -169,6 +169,8 @@ export const audit = ferry.table(
     subject_kind: keyText<SubjectKind>('subject_kind').notNull(),
     subject_id: keyText('subject_id').notNull(),
     because: text('because'),
+    rows: integer('rows'),
+    of_rows: integer('of_rows'),
   },
   t => [
     index('audit_by_time').on(t.at),

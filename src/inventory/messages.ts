@@ -1,4 +1,5 @@
 import type { Removals } from '#src/inventory/publish/decide.ts'
+import { counted } from '#src/model/counted.ts'
 import { WORKER_LOST_CODE } from '#src/model/run.ts'
 
 /*
@@ -52,6 +53,11 @@ export function messageOn(removals: Removals, runId: bigint): string | null {
         `\`ferry runs approve ${runId}\` or \`ferry runs reject ${runId}\`.`
       )
   }
+}
+
+/** What an approval says of rows that only later runs held. */
+export function leftHeld(rows: number, lastRun: bigint): string {
+  return `${counted(rows, 'row')} that only later runs hold ${rows === 1 ? 'stays' : 'stay'} held: \`ferry runs show ${lastRun}\` shows them.`
 }
 
 /** What a preview says of the rows that were not listed, if a second listing agreed. */

@@ -179,6 +179,7 @@ export const removalHolds = ferry.table(
     ids: text('ids').array().notNull(),
     // For each of the ids, in their order. Of another length if an older Ferry wrote the ids: then it says nothing.
     since_runs: int64('since_runs').array().notNull(),
+    partly_approved: boolean('partly_approved').notNull().default(false),
     opened_at: instant('opened_at').notNull().default(sql`clock_timestamp()`),
     ended_at: instant('ended_at'),
     outcome: text('outcome', { enum: HOLD_OUTCOMES }),

@@ -31,4 +31,6 @@ export type Act = {
   readonly subjectKind: SubjectKind
   /** The number of the run or import, or the name of the schedule. */
   readonly subject: string
+  /** Of a decision about held rows: how many it was about, and how many were held. */
+  readonly decided?: { readonly rows: number; readonly of: number }
 }

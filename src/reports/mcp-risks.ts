@@ -2,16 +2,20 @@ import { z } from 'zod'
 import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
 import { findOne } from '#src/db/rows.ts'
 
-/** The reasons of the view `ferry.mcp_risk`, the graver first. */
+/** How grave a reason is; the view `ferry.mcp_risk` decides it. The gravest first. */
+const SEVERITIES = ['high', 'medium', 'low'] as const
+export type Severity = (typeof SEVERITIES)[number]
+
+/** The reasons of that view, the graver first. */
 export const RISK_REASONS = [
   'invisible characters',
   'no https',
   'tool deletes',
   'tool writes',
   'tool count differs',
-  'shared credentials',
   'name used twice',
   'tool name used twice',
+  'shared credentials',
   'disabled but listed',
 ] as const
 export type RiskReason = (typeof RISK_REASONS)[number]
@@ -22,6 +26,7 @@ const Risk = z.object({
   id: z.string(),
   server: z.string().nullable(),
   team: z.string().nullable(),
+  severity: z.enum(SEVERITIES),
   reason: z.string(),
   /** Null unless the reason is about one tool. */
   tool: z.string().nullable(),
@@ -29,8 +34,12 @@ const Risk = z.object({
 })
 export type Risk = Readonly<z.infer<typeof Risk>>
 
+/** How many risks there are of a reason. */
+const OfReason = z.object({ reason: z.enum(RISK_REASONS), severity: z.enum(SEVERITIES), risks: z.number() })
+export type OfReason = Readonly<z.infer<typeof OfReason>>
+
 const Risks = z.object({
-  counts: z.record(z.string(), z.number()).nullable(),
+  reasons: z.array(OfReason).nullable(),
   risks: z.array(Risk).nullable(),
 })
 
@@ -38,48 +47,56 @@ const Risks = z.object({
 const MAX_TEXT = 500
 
 /**
- * What could be a risk in the current servers, by server, and how many risks there are of each reason, whatever reason is
+ * What could be a risk in the current servers, the gravest first, then by server, and how many risks there are of each reason, whatever reason is
  * asked for. Of equal rows (a tool that is listed twice) those that begin the next page are left out.
  */
 export const RISKS = list({
-  caption: 'Possible risks by server',
+  caption: 'Possible risks, the gravest first',
   filters: {
     account: ACCOUNT_OF_PAGE,
     reason: { kind: 'choice', values: RISK_REASONS, label: 'Reason' },
   },
-  order: ['text', 'text', 'text', 'text', 'text', 'text'],
+  order: ['count', 'text', 'text', 'text', 'text', 'text', 'text'],
   async load(pool, { filter: { account, reason }, after, limit }) {
     const found = await findOne(
       pool,
       Risks,
       `with risks as materialized (
-         select account, server_id, coalesce(server_name, '') as name, server_name, team_id, reason,
-           coalesce(tool, '') as tool_name, tool, coalesce(detail, '') as found, detail
+         select account, server_id, coalesce(server_name, '') as name, server_name, team_id, severity, reason,
+           array_position($10::text[], severity) as grade, coalesce(tool, '') as tool_name, tool, coalesce(detail, '') as found, detail
          from (
-           select account, server_id, left(server_name, ${MAX_TEXT}) as server_name, team_id, reason,
+           select account, server_id, left(server_name, ${MAX_TEXT}) as server_name, team_id, severity, reason,
              left(tool, ${MAX_TEXT}) as tool, left(detail, ${MAX_TEXT}) as detail from ferry.mcp_risk
          ) r where $1::text is null or account = $1
        )
        select
-         (select json_object_agg(reason, n) from (select reason, count(*) as n from risks group by reason) c) as counts,
+         (select json_agg(c) from (
+            select reason, severity, count(*)::int as risks from risks group by grade, reason, severity order by grade, risks desc, reason) c) as reasons,
          (select json_agg(r) from (
-            select account, server_id as id, server_name as server, team_id::text as team, reason, tool, detail from risks
+            select account, server_id as id, server_name as server, team_id::text as team, severity, reason, tool, detail from risks
             where ($2::text is null or reason = $2)
-              and ($3::text is null
-                or (name, account, server_id, reason, tool_name, found) > ($3, $4::text, $5::text, $6::text, $7::text, $8::text))
-            order by name, account, server_id, reason, tool_name, found limit $9) r) as risks`,
-      [account ?? null, reason ?? null, ...(after ?? Array.from({ length: 6 }, () => null)), limit + 1],
+              and ($3::int is null
+                or (grade, name, account, server_id, reason, tool_name, found)
+                  > ($3, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text))
+            order by grade, name, account, server_id, reason, tool_name, found limit $11) r) as risks`,
+      [
+        account ?? null,
+        reason ?? null,
+        ...(after ?? Array.from({ length: 7 }, () => null)),
+        SEVERITIES,
+        limit + 1,
+      ],
     )
-    const placeOf = ({ server, account, id, reason, tool, detail }: Risk) =>
-      [server ?? '', account, id, reason, tool ?? '', detail ?? ''] as const
-    const counts = new Map(Object.entries(found.counts ?? {}))
-    return { ...partOf(found.risks ?? [], limit, placeOf), counts }
+    const placeOf = ({ severity, server, account, id, reason, tool, detail }: Risk) =>
+      [SEVERITIES.indexOf(severity) + 1, server ?? '', account, id, reason, tool ?? '', detail ?? ''] as const
+    return { ...partOf(found.risks ?? [], limit, placeOf), reasons: found.reasons ?? [] }
   },
   columns: (risk: Risk) => ({
     server: risk.server,
     id: risk.id,
     account: risk.account,
     team: risk.team,
+    severity: risk.severity,
     reason: risk.reason,
     tool: risk.tool,
     found: risk.detail,

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { approveRun } from '#src/inventory/holds/approve.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { type Around, loadAround } from '#src/reports/around.ts'
 import { prepareReader } from '#src/reports/reader-role.ts'
+import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { connectMember } from './member.ts'
@@ -128,6 +130,35 @@ describe('what happened around a moment', () => {
     expect(removed).toHaveLength(15)
     // They were gone at the first of the held readings: that is when they may have been removed.
     for (const { since } of removed) expect(since?.getTime()).toBeLessThanOrEqual(heldFrom[0]!.at.getTime())
+  })
+
+  test('what is approved and what is left held were both gone when they were first held', async () => {
+    await using harness = await openFerryHarness({ rules: 20, servers: 0 })
+    const { state } = harness.sandbox
+    await harness.sync()
+    const [last, ...gone] = state.rules.ids().slice(0, 16)
+    const instants: Date[] = []
+    const now = async () =>
+      instants.push((await harness.query<{ at: Date }>('select clock_timestamp() as at'))[0]!.at)
+    await harness.sync()
+    await now()
+    for (const id of gone) state.removeRule(id)
+    const first = await harness.sync()
+    await now()
+    state.removeRule(last!)
+    const later = await harness.sync()
+    const signal = new AbortController().signal
+    for (const { run } of [first, later]) await approveRun(harness.ferry, run, ADA, signal)
+    const { rows } = await around(harness)
+    expect(rows.filter(({ kind }) => kind === 'removals.held')).toMatchObject([
+      { after: '{"rows": 15}' },
+      { after: '{"rows": 1}' },
+    ])
+    const removed = rows.filter(({ kind }) => kind === 'rule.removed')
+    expect(removed).toHaveLength(16)
+    for (const { id, since } of removed) {
+      expect(since?.getTime()).toBeLessThanOrEqual(instants[id === `${last}` ? 1 : 0]!.getTime())
+    }
   })
 
   test('of a time before the first reading nothing is known, nor of an inventory that cannot be read', async () => {

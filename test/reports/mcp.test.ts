@@ -141,7 +141,7 @@ test('mcp_tool_changes counts tools of the same name, and tools without one, wha
   }
 })
 
-test('mcp_risk names each reason, and finds nothing in a server without any', async () => {
+test('mcp_risk names each reason, the gravest first, and finds nothing in a server without any', async () => {
   await using store = await openTestStore()
   const from = minutesAgo(DAY)
   const { pool } = store
@@ -197,22 +197,22 @@ test('mcp_risk names each reason, and finds nothing in a server without any', as
     url: 'http://x',
     tools: [],
   })
-  expect(await ask(store, 'mcp_risk', 'account server_id reason tool detail')).toEqual([
-    ['a', '4', 'invisible characters', 'get', 'U+202E'],
-    ['a', '4', 'invisible characters', 'li\u200Bst', 'U+200B'],
-    ['a', '4', 'invisible characters', null, 'U+E0041'],
-    ['a', '7', 'tool count differs', null, 'tool_count 3, tools 1'],
-    ['a', '1', 'disabled but listed', null, 'status disabled'],
-    ['a', '1', 'name used twice', null, '2 servers'],
-    ['a', '1', 'no https', null, 'http://mcp.example.com'],
-    ['a', '1', 'shared credentials', null, 'auth_mode shared'],
-    ['a', '2', 'name used twice', null, '2 servers'],
-    ['a', '3', 'tool deletes', 'WIPE or DROP', 'drop'],
-    ['a', '3', 'tool deletes', 'deleteBranch', 'delete'],
-    ['a', '3', 'tool name used twice', 'same', '2 tools'],
-    ['a', '3', 'tool name used twice', 'same', '2 tools'],
-    ['a', '3', 'tool writes', 'close_or_delete', 'close'],
-    ['a', '3', 'tool writes', 'issue-create', 'create'],
+  expect(await ask(store, 'mcp_risk', 'account server_id severity reason tool detail')).toEqual([
+    ['a', '4', 'high', 'invisible characters', 'get', 'U+202E'],
+    ['a', '4', 'high', 'invisible characters', 'li\u200Bst', 'U+200B'],
+    ['a', '4', 'high', 'invisible characters', null, 'U+E0041'],
+    ['a', '1', 'high', 'no https', null, 'http://mcp.example.com'],
+    ['a', '3', 'high', 'tool deletes', 'WIPE or DROP', 'drop'],
+    ['a', '3', 'high', 'tool deletes', 'deleteBranch', 'delete'],
+    ['a', '7', 'medium', 'tool count differs', null, 'tool_count 3, tools 1'],
+    ['a', '1', 'medium', 'name used twice', null, '2 servers'],
+    ['a', '2', 'medium', 'name used twice', null, '2 servers'],
+    ['a', '3', 'medium', 'tool name used twice', 'same', '2 tools'],
+    ['a', '3', 'medium', 'tool name used twice', 'same', '2 tools'],
+    ['a', '3', 'medium', 'tool writes', 'close_or_delete', 'close'],
+    ['a', '3', 'medium', 'tool writes', 'issue-create', 'create'],
+    ['a', '1', 'low', 'disabled but listed', null, 'status disabled'],
+    ['a', '1', 'low', 'shared credentials', null, 'auth_mode shared'],
   ])
 })
 

@@ -119,13 +119,14 @@ export function printHeld(
   held: readonly HeldRow[],
   options: { all?: true },
 ): void {
+  const seen = ids.length - added.length
   const rows = lastRun === run ? `${ids.length}` : `${ids.length} now, as run ${lastRun} found them`
-  const decided = added.length > 0 ? lastRun : run
   print(
-    `\n${emphasised('Removals held')}: ${rows}. \`ferry runs approve ${decided}\` removes them. \`ferry runs reject ${decided}\` keeps them.`,
+    `\n${emphasised('Removals held')}: ${rows}. \`ferry runs approve ${lastRun}\` removes them. \`ferry runs reject ${lastRun}\` keeps them.`,
   )
   if (added.length > 0) {
-    print(`Run ${run} did not hold ${added.length} of them. Decide about them with run ${lastRun}.`)
+    const only = seen === 0 ? '' : ` \`ferry runs approve ${run}\` removes only the ${seen} others.`
+    print(`Run ${run} did not hold ${added.length} of them.${only}`)
   }
   const before = held.filter(row => row.rejectedInRun !== null)
   if (before.length > 0) {

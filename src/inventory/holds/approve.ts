@@ -3,40 +3,41 @@ import { type RunRequest, runSync } from '#src/inventory/runs/run.ts'
 import { accountOf, withSource } from '#src/inventory/sources.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import type { RunResult } from '#src/model/run.ts'
-import { expectHeld, loadOpenHold, rejectHold } from './holds.ts'
+import { loadOpenHold, rejectHold } from './holds.ts'
 
 /** The run holds no removals that could be approved or rejected. */
 export class NothingToApprove extends Error {
   override readonly name = 'NothingToApprove'
 }
 
-/** `seen` names the rows that the person has looked at (`nameOfHeld`): then only these are decided about. */
-export type Seen = { readonly seen?: string | undefined }
-
-export type ApproveOptions = Pick<RunRequest, 'waitsForOther'> & Seen
-
 /**
  * Removes what run `runId` held. Reads the inventory again in the scope of that run, and removes only rows that are
- * still absent and were held; the approval is recorded with their removal. Throws `NothingToApprove`: if the hold ends while
- * this waits for another run, too. Throws `HoldChanged`: if the hold has rows that run `runId` did not hold, too.
+ * still absent and have been held since then; the approval is recorded with their removal. Rows that only later runs hold stay
+ * held. Throws `NothingToApprove`: if the hold ends while this waits for another run, too.
  */
 export async function approveRun(
   context: InventoryContext,
   runId: bigint,
   by: ActedBy,
   signal: AbortSignal,
-  { seen, ...options }: ApproveOptions = {},
+  options: Pick<RunRequest, 'waitsForOther'> = {},
 ): Promise<RunResult> {
-  const findHold = async () => {
+  const find = async () => {
     const hold = await loadOpenHold(context.pool, runId)
-    if (!hold) throw nothingHeld(runId)
-    return hold
+    const later = new Set(hold?.added)
+    const ids = (hold?.ids ?? []).filter(id => !later.has(id))
+    if (!hold || ids.length === 0) throw nothingHeld(runId)
+    return { hold, ids }
   }
-  const hold = await findHold()
-  expectHeld(hold, runId, seen)
+  const { hold } = await find()
   const account = accountOf(context, hold.account)
-  const request = { account: hold.account, trigger: 'manual', by, confirm: findHold, ...options } as const
-  const policy = { kind: 'approved', ids: new Set(hold.ids), heldBy: runId, by } as const
+  const approved = new Set<string>()
+  // A run that this waited for may have listed some of the rows.
+  const confirm = async () => {
+    for (const id of (await find()).ids) approved.add(id)
+  }
+  const request = { account: hold.account, trigger: 'manual', by, confirm, ...options } as const
+  const policy = { kind: 'approved', ids: approved, heldBy: runId, by } as const
   return withSource(account, hold.resource, hold.scope.folders?.map(BigInt), source =>
     runSync(context, source, request, policy, signal),
   )
@@ -44,16 +45,16 @@ export async function approveRun(
 
 /**
  * Ends the hold of run `runId` as wrong: its rows are not gone, and are kept for as long as they stay absent. Once a
- * complete listing has had them again, they can be held again. Returns how many rows these are. Throws `NothingToApprove` and
- * `HoldChanged`.
+ * complete listing has had them again, they can be held again. Returns how many rows these are. Throws `NothingToApprove`, and
+ * `HoldChanged` if the hold has rows that run `runId` did not hold: while rows are absent that are not gone, a listing says
+ * nothing about the others.
  */
 export async function rejectRun(
   { pool }: Pick<InventoryContext, 'pool'>,
   runId: bigint,
   by: ActedBy,
-  { seen }: Seen = {},
 ): Promise<number> {
-  const kept = await rejectHold(pool, runId, by, seen)
+  const kept = await rejectHold(pool, runId, by)
   if (kept === null) throw nothingHeld(runId)
   return kept
 }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
@@ -51,13 +50,17 @@ export async function holdRemovals(
   ids: readonly string[],
 ): Promise<void> {
   const { account, resource, runId } = run
+  const [before] = await drizzleOf(client)
+    .select({ partly_approved: holds.partly_approved })
+    .from(holds)
+    .where(isOpenIn(run))
   await closeHold(client, run, not(listedFoldersOf(scope)), { outcome: 'voided' })
   const [open] = await drizzleOf(client).select(HELD).from(holds).where(isOpenIn(run))
   const since = open ? sinceRunsOf(open) : new Map<string, bigint>()
   const found = { last_run: runId, ids: [...ids], since_runs: ids.map(id => since.get(id) ?? runId) }
   await drizzleOf(client)
     .insert(holds)
-    .values({ account, resource, opened_by_run: runId, ...found })
+    .values({ account, resource, opened_by_run: runId, ...before, ...found })
     .onConflictDoUpdate({
       target: [holds.account, holds.resource],
       targetWhere: sql`ended_at is null`,
@@ -105,35 +108,41 @@ export function endHold(
   return closeHold(client, run, isCoveredBy(scope), { outcome })
 }
 
-/** The rows that are held are not those that a person decided about. */
+/**
+ * Ends the open hold once its rows `approved` were removed. If others of it are still absent, another hold of these takes its
+ * place. Returns how many stay held.
+ */
+export async function endApproved(
+  client: PoolClient,
+  run: RunStep,
+  scope: Scope,
+  held: HeldSince & { readonly id: bigint },
+  { approved, absent }: { readonly approved: ReadonlySet<string>; readonly absent: readonly string[] },
+): Promise<number> {
+  const since = sinceRunsOf(held)
+  const left = absent.filter(id => since.has(id) && !approved.has(id))
+  const rest = new Set(left)
+  const settled = held.ids.filter(id => !rest.has(id))
+  const columnsOf = (ids: readonly string[]) => [ids, ids.map(id => since.get(id) ?? held.lastRun)]
+  if (left.length > 0) await client.query(KEEP, [held.id, ...columnsOf(settled)])
+  await endHold(client, run, scope, 'approved')
+  if (left.length === 0) return 0
+  await client.query(HOLD_THE_REST, [held.id, ...columnsOf(left)])
+  const about = { inventory: run.resource, run: `${held.lastRun}`, rows: left.length }
+  await raiseEvent(client, heldIn(run), about)
+  return left.length
+}
+
+const KEEP = 'update ferry.removal_holds set ids = $2::text[], since_runs = $3::bigint[] where id = $1'
+
+const HOLD_THE_REST = `
+  insert into ferry.removal_holds (account, resource, opened_by_run, last_run, opened_at, ids, since_runs, partly_approved)
+  select account, resource, opened_by_run, last_run, opened_at, $2::text[], $3::bigint[], true
+  from ferry.removal_holds where id = $1`
+
+/** A run is rejected that did not hold all rows that are held now. */
 export class HoldChanged extends Error {
   override readonly name = 'HoldChanged'
-}
-
-/** Names a set of held rows: another set has another name. */
-export function nameOfHeld(ids: readonly string[]): string {
-  return hash('sha256', ids.toSorted().join('\n'), 'base64url')
-}
-
-/**
- * Throws `HoldChanged` if a person who decides about the hold of run `runId` has not looked at these rows: if it has rows
- * that this run did not hold, or others than those `seen`, which is their name, undefined if nobody named them.
- */
-export function expectHeld(
-  { ids, lastRun, added }: Pick<Hold, 'ids' | 'lastRun' | 'added'>,
-  runId: bigint,
-  seen: string | undefined,
-): void {
-  if (seen !== undefined && seen !== nameOfHeld(ids)) {
-    throw new HoldChanged(
-      `The rows that are held have changed since you looked at them: there are ${ids.length} now. Nothing was done; look again.`,
-    )
-  }
-  if (added.length === 0) return
-  throw new HoldChanged(
-    `Of the ${counted(ids.length, 'row')} held now, run ${runId} did not hold ${added.length}. Nothing was done. ` +
-      `\`ferry runs show ${lastRun}\` shows all of them; then decide with \`ferry runs approve ${lastRun}\` or \`ferry runs reject ${lastRun}\`.`,
-  )
 }
 
 /** The ids that a run holds, while its hold is open. */
@@ -144,6 +153,15 @@ export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly s
     .innerJoin(holds, IS_HOLD_OF_RUN)
     .where(eq(syncRuns.id, runId))
   return hold?.ids ?? []
+}
+
+/** The ids whose removal waits for a person although rows of the same hold were approved. */
+export async function loadLeftIds(pool: Pool, inventory: Inventory): Promise<ReadonlySet<string>> {
+  const [hold] = await drizzleOf(pool)
+    .select({ ids: holds.ids })
+    .from(holds)
+    .where(and(isOpenIn(inventory), holds.partly_approved))
+  return new Set(hold?.ids)
 }
 
 /** The open hold that a held run made or updated, or null. */
@@ -166,14 +184,18 @@ export class HoldEnded extends Error {
 }
 
 /** Keeps everybody else from ending the hold of run `runId` until the transaction ends. Throws `HoldEnded` if it has ended. */
-export async function fenceWithHold(client: PoolClient, runId: bigint): Promise<void> {
+export async function fenceWithHold(
+  client: PoolClient,
+  runId: bigint,
+): Promise<HeldSince & { readonly id: bigint }> {
   const [hold] = await drizzleOf(client)
-    .select({ id: holds.id })
+    .select({ id: holds.id, ...HELD })
     .from(syncRuns)
     .innerJoin(holds, IS_HOLD_OF_RUN)
     .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
     .for('update')
   if (!hold) throw new HoldEnded(`the hold of run ${runId} has ended`)
+  return hold
 }
 
 /**
@@ -181,7 +203,7 @@ export async function fenceWithHold(client: PoolClient, runId: bigint): Promise<
  * absent. Replaces an earlier rejection. Returns how many rows the hold has, or null if there is no such hold. Throws
  * `HoldChanged`.
  */
-export function rejectHold(pool: Pool, runId: bigint, by: ActedBy, seen?: string): Promise<number | null> {
+export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<number | null> {
   return inTransaction(pool, async client => {
     const { id, account, resource, ids } = holds
     const [hold] = await drizzleOf(client)
@@ -191,16 +213,23 @@ export function rejectHold(pool: Pool, runId: bigint, by: ActedBy, seen?: string
       .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
       .for('update')
     if (!hold) return null
-    expectHeld({ ...hold, added: addedAfter(runId, hold) }, runId, seen)
+    const rows = hold.ids.length
+    const added = addedAfter(runId, hold).length
+    if (added > 0) {
+      throw new HoldChanged(
+        `Of the ${counted(rows, 'row')} held now, run ${runId} did not hold ${added}. A rejection is about all of them, so nothing was done. ` +
+          `\`ferry runs show ${hold.lastRun}\` shows them; then \`ferry runs reject ${hold.lastRun}\` keeps them.`,
+      )
+    }
     await drizzleOf(client)
       .update(holds)
       .set({ rejected_ids: null })
       .where(and(ofInventory(holds, hold), isNotNull(holds.rejected_ids), ne(id, hold.id)))
     const rejected = { outcome: 'rejected', rejected_by: by.actor, rejected_ids: sql`${ids}` } as const
     await closeHold(client, hold, eq(id, hold.id), rejected)
-    const act = { account: hold.account, action: 'reject', subjectKind: 'run', subject: `${runId}` } as const
-    await recordActs(client, by, [act])
-    return hold.ids.length
+    const of = { account: hold.account, subjectKind: 'run', subject: `${runId}` } as const
+    await recordActs(client, by, [{ ...of, action: 'reject', decided: { rows, of: rows } }])
+    return rows
   })
 }
 

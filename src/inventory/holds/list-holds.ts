@@ -48,10 +48,19 @@ export function listHolds(
     .limit(limit)
 }
 
+/** A hold, as somebody sees it who looks at it as of one of its runs. */
+export type HoldOfRun = HoldRow & {
+  readonly run: bigint
+  /** Of its rows, those that this run did not hold. */
+  readonly later: number
+}
+
 /** The hold that a run made or updated, open or ended; null if it made none. */
-export async function findHoldOfRun(pool: Pool, runId: bigint): Promise<HoldRow | null> {
+export async function findHoldOfRun(pool: Pool, runId: bigint): Promise<HoldOfRun | null> {
+  const since = sql`unnest(${holds.ids}, ${holds.since_runs}) held (id, since)`
+  const later = sql`(select count(*) from ${since} where coalesce(held.since, ${holds.last_run}) > ${runId})`
   const [hold] = await drizzleOf(pool)
-    .select(HOLD)
+    .select({ ...HOLD, run: runs.id, later: later.mapWith(Number) })
     .from(runs)
     .innerJoin(
       holds,
@@ -95,20 +104,25 @@ export function loadHeldShare(
   )
 }
 
-/** The ids that a hold has after `after`: short ones first, so that numbers are in the order of their size. */
+/**
+ * The ids after `after` that a hold has had since its run `run`, or those that are `later`: short ones first, so that numbers are in
+ * the order of their size.
+ */
 export function listHeldIds(
   pool: Pool,
-  { id }: Pick<HoldRow, 'id'>,
+  { id, run }: Pick<HoldOfRun, 'id' | 'run'>,
+  which: 'seen' | 'later',
   limit: number,
-  after: string | null,
+  after: string | null = null,
 ): Promise<string[]> {
   return findColumn(
     pool,
     z.string(),
-    `select held.id from (select unnest(ids) as id from ferry.removal_holds where id = $1) held
-     where $2::text is null or (length(held.id), held.id collate "C") > (length($2), $2)
-     order by length(held.id), held.id collate "C" limit $3`,
-    [id, after, limit],
+    `select held.id from ferry.removal_holds h cross join lateral unnest(h.ids, h.since_runs) held (id, since)
+     where h.id = $1 and (coalesce(held.since, h.last_run) > $2) = $3
+       and ($4::text is null or (length(held.id), held.id collate "C") > (length($4), $4))
+     order by length(held.id), held.id collate "C" limit $5`,
+    [id, run, which === 'later', after, limit],
   )
 }
 

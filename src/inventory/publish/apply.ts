@@ -2,8 +2,14 @@ import { recordActs } from '#src/db/audit.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import { tellOfRules } from '#src/inventory/history/rule-events.ts'
 import { tellOfChangedTools } from '#src/inventory/history/tool-changes.ts'
-import { endHold, fenceWithHold, holdRemovals, narrowRejection } from '#src/inventory/holds/holds.ts'
-import { messageOn, notStored } from '#src/inventory/messages.ts'
+import {
+  endApproved,
+  endHold,
+  fenceWithHold,
+  holdRemovals,
+  narrowRejection,
+} from '#src/inventory/holds/holds.ts'
+import { leftHeld, messageOn, notStored } from '#src/inventory/messages.ts'
 import { reportSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import { reportDrift } from '#src/inventory/read/drift.ts'
 import { saveQuarantined } from '#src/inventory/read/quarantine.ts'
@@ -44,8 +50,8 @@ export function applyChanges<Row>(
 ): Promise<AppliedEnd> {
   return writer.publish(async (client, step) => {
     const removed = removedBy(removals)
-    if (removals.kind === 'remove' && run.policy.kind === 'approved')
-      await fenceWithHold(client, run.policy.heldBy)
+    const approval = removals.kind === 'remove' && run.policy.kind === 'approved' ? run.policy : null
+    const held = approval && (await fenceWithHold(client, approval.heldBy))
     await closeVersions(client, source.table, step, removed)
     if (source.isFiring) await applyFirings(client, step, [], removed)
     const { quarantined } = found
@@ -55,18 +61,15 @@ export function applyChanges<Row>(
     await reportSharedAccounts(context, client, step, found.accountIds)
 
     if (removals.kind === 'hold') await holdRemovals(client, step, source.scope, removals.ids)
-    if (removals.kind === 'remove') {
+    let left = 0
+    if (approval && held) {
+      const { by, heldBy, ids: approved } = approval
+      left = await endApproved(client, step, source.scope, held, { approved, absent })
+      const of = { account: run.account, subjectKind: 'run', subject: `${heldBy}` } as const
+      const decided = { rows: approved.size, of: held.ids.length }
+      await recordActs(client, by, [{ ...of, action: 'approve', decided }])
+    } else if (removals.kind === 'remove') {
       await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
-      if (run.policy.kind === 'approved') {
-        const { by, heldBy } = run.policy
-        const act = {
-          account: run.account,
-          action: 'approve',
-          subjectKind: 'run',
-          subject: `${heldBy}`,
-        } as const
-        await recordActs(client, by, [act])
-      }
     }
     if (removals.kind !== 'partial') {
       const stillAbsent = removals.kind === 'remove' ? [] : absent
@@ -81,13 +84,14 @@ export function applyChanges<Row>(
     }
     const sentences = [
       messageOn(removals, run.id),
+      left > 0 && held ? leftHeld(left, held.lastRun) : null,
       notStored(quarantined.size, stored),
       await noteDatabaseChange(client, step),
     ]
     return {
       ...note,
       // While absent rows are kept, identical data is no reason to skip the comparison.
-      dataHashes: removals.kind === 'remove' ? note.dataHashes : null,
+      dataHashes: removals.kind === 'remove' && removed.length === absent.length ? note.dataHashes : null,
       status: STATUS[removals.kind],
       message: sentences.filter(sentence => sentence !== null).join(' ') || null,
       seen,

@@ -36,22 +36,24 @@ export type Evidence = {
   readonly isScopeKnown: boolean
   /** The ids whose removal a person rejected, each with the run that held it. */
   readonly rejected: ReadonlyMap<string, string>
+  /** The ids that a person left held while approving others. */
+  readonly left: ReadonlySet<string>
 }
 
 /** Nothing is absent, so nothing depends on it. */
-export const NO_EVIDENCE: Evidence = { isScopeKnown: true, rejected: new Map() }
+export const NO_EVIDENCE: Evidence = { isScopeKnown: true, rejected: new Map(), left: new Set() }
 
 /**
  * Decides about the rows that a listing lacks. `incomplete` says why the listing is not complete; null if it is.
  *
  * While a row is absent whose removal a person rejected, the listing is known to be wrong, so whatever else is absent is
- * held too.
+ * held too. So is whatever is absent besides rows that were left held when others were approved: a person decides about them.
  */
 export function decideRemovals(
   incomplete: string | null,
   { absent, current }: Absence,
   policy: RemovalPolicy,
-  { isScopeKnown, rejected }: Evidence,
+  { isScopeKnown, rejected, left }: Evidence,
 ): Removals {
   if (incomplete !== null) return { kind: 'partial', why: incomplete }
   if (policy.kind === 'approved') return { kind: 'remove', ids: absent.filter(id => policy.ids.has(id)) }
@@ -61,7 +63,8 @@ export function decideRemovals(
 
   const before = absent.flatMap(id => rejected.get(id) ?? [])
   if (before.length === absent.length) return { kind: 'keep', absent: absent.length, because: 'rejected' }
-  return isSuspicious(absent.length, current, policy.guard) || before.length > 0
+  const asks = before.length > 0 || absent.some(id => left.has(id))
+  return asks || isSuspicious(absent.length, current, policy.guard)
     ? { kind: 'hold', ids: absent, current, rejected: before }
     : { kind: 'remove', ids: absent }
 }

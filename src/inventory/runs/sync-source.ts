@@ -1,5 +1,5 @@
 import type { InventoryContext } from '#src/inventory/context.ts'
-import { loadRejectedIds } from '#src/inventory/holds/holds.ts'
+import { loadLeftIds, loadRejectedIds } from '#src/inventory/holds/holds.ts'
 import { notConfirmed } from '#src/inventory/messages.ts'
 import { findAbsent } from '#src/inventory/publish/absence.ts'
 import { applyChanges, applyIdentical, removedBy } from '#src/inventory/publish/apply.ts'
@@ -100,7 +100,11 @@ export async function loadEvidence(
   { absent }: Pick<Absence, 'absent'>,
 ): Promise<Evidence> {
   if (absent.length === 0) return NO_EVIDENCE
-  return { isScopeKnown: await isScopeKnown(pool, run), rejected: await loadRejectedIds(pool, run) }
+  return {
+    isScopeKnown: await isScopeKnown(pool, run),
+    rejected: await loadRejectedIds(pool, run),
+    left: await loadLeftIds(pool, run),
+  }
 }
 
 /** Decides about the rows that the listing lacks. Before any of them is removed or held, it lists once more. */

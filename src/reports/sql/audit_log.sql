@@ -1,5 +1,5 @@
 CREATE OR REPLACE VIEW ferry.audit_log AS
-  SELECT a.at, a.account, a.actor, a.action, a.subject_kind || ' ' || a.subject_id AS subject, a.because
+  SELECT a.at, a.account, a.actor, a.action, a.subject_kind || ' ' || a.subject_id AS subject, a.because, a.rows, a.of_rows
   FROM ferry.audit a
   ORDER BY a.id DESC;
 

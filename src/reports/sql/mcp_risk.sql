@@ -23,6 +23,11 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
       WITH ORDINALITY AS w (word, nth)
     JOIN verbs v ON v.verb = w.word
     ORDER BY n.name, w.nth
+  ), reasons (reason, severity) AS (
+    -- High: somebody else reads, steers or destroys. Medium: a model changes something, or takes the wrong tool. Low: to be cleaned up.
+    VALUES ('invisible characters', 'high'), ('no https', 'high'), ('tool deletes', 'high'),
+      ('tool writes', 'medium'), ('tool count differs', 'medium'), ('name used twice', 'medium'), ('tool name used twice', 'medium'),
+      ('shared credentials', 'low'), ('disabled but listed', 'low')
   ), found AS (
     SELECT place, 'no https' AS reason, NULL AS tool, url AS detail FROM servers WHERE url <> '' AND url !~* '^https://'
     UNION ALL
@@ -61,12 +66,13 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     CROSS JOIN LATERAL (SELECT to_hex(ascii(hidden)) AS hex) x
     WHERE hidden IS NOT NULL
   )
-  SELECT s.account, s.server_id, s.server_name, s.team_id, f.reason, f.tool, f.detail
-  FROM found f JOIN servers s USING (place)
-  ORDER BY f.place, f.reason, f.tool;
+  SELECT s.account, s.server_id, s.server_name, s.team_id, r.severity, f.reason, f.tool, f.detail
+  FROM found f JOIN servers s USING (place) JOIN reasons r USING (reason)
+  ORDER BY array_position('{high,medium,low}', r.severity), f.place, f.reason, f.tool;
 
-COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool.';
+COMMENT ON VIEW ferry.mcp_risk IS 'Possible risks in the current MCP servers: one row for each server, reason and tool, the gravest first.';
 SELECT ferry_internal.describe_columns('ferry.mcp_risk', 'ferry.mcp_server_versions');
+COMMENT ON COLUMN ferry.mcp_risk.severity IS 'high: invisible characters, no https, tool deletes; medium: tool writes, tool count differs, name used twice, tool name used twice; low: shared credentials, disabled but listed.';
 COMMENT ON COLUMN ferry.mcp_risk.reason IS 'no https; shared credentials; disabled but listed; tool count differs (the platform counts more or fewer tools than it lists); name used twice (by servers of the account); tool name used twice (in one server); tool writes or tool deletes (by a verb in its name); invisible characters (in a name or description, such as zero-width or bidirectional ones).';
 COMMENT ON COLUMN ferry.mcp_risk.tool IS 'The tool, if the reason concerns one.';
 COMMENT ON COLUMN ferry.mcp_risk.detail IS 'What was found: the address, the verb, the character, both counts.';

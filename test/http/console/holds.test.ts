@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
+import { textOf } from './cells.ts'
 import {
   BOTH_TOKENS,
   bearing,
@@ -13,6 +14,7 @@ import {
   sendForm,
 } from './console-harness.ts'
 import { GONE, hold, open, PATH, RULES, stored } from './held.ts'
+import { hrefsOf } from './page-text.ts'
 
 const acts = (harness: ConsoleHarness) =>
   harness.query('select action, actor, because, subject_id from ferry.audit order by id')
@@ -164,33 +166,55 @@ function sendOpened(harness: ConsoleHarness, path: string, form: string) {
   return sendForm(harness.http.address + path, hiddenFields(form), bearing(OPERATE_TOKEN))
 }
 
-test('a decision counts for the rows that were looked at: if others are held by now, nothing is done', async () => {
+test('a decision counts for the rows that were looked at: later ones are marked, and stay held', async () => {
   await using harness = await open({ tokens: BOTH_TOKENS })
-  const { path, gone } = await hold(harness)
+  const { path, run, gone } = await hold(harness)
   const forms = await openForms(harness, path)
   const { state } = harness.sandbox
   const [next] = [...state.rules.rows()].map(({ id }) => id).filter(id => !gone.includes(`${id}`))
   state.removeRule(next ?? 0n)
-  expect(await harness.sync()).toMatchObject({ status: 'held' })
-  for (const { at, text } of forms) {
-    const late = await sendOpened(harness, at, text)
-    expect(late.status).toBe(409)
-    expect(late.text).toContain('have changed since you looked at them: there are 16 now')
-    const without = await sendForm(
-      harness.http.address + at,
-      { token: hiddenFields(text).token ?? '' },
-      bearing(OPERATE_TOKEN),
-    )
-    expect(without.status).toBe(409)
-  }
-  expect(await stored(harness)).toBe(RULES)
-  expect(await acts(harness)).toEqual([])
+  const later = await harness.sync()
+  expect(later).toMatchObject({ status: 'held' })
+  const latest = `${PATH}/${later.run}`
 
-  // Another poll that holds the same rows changes nothing.
-  const form = await harness.page(`${path}/approve`, OPERATE_TOKEN)
-  expect(await harness.sync()).toMatchObject({ status: 'held' })
-  expect((await sendOpened(harness, `${path}/approve`, form.text)).status).toBe(303)
-  expect(await stored(harness)).toBe(RULES - 16)
+  const { text } = await harness.page(path, READ_TOKEN)
+  expect(textOf(text)).toContain(`1 row is new since run ${run}: a decision on this page does not touch it.`)
+  expect(text).toContain(`href="${latest}">Look at all 16, as run ${later.run} found them`)
+  const parts = text.split(`Rows that run ${run} held`)
+  const [marked = '', others = ''] = [parts[0], parts.at(-1)]
+  expect(hrefsOf(marked, '/rules/')).toEqual([`/rules/default/${next}`])
+  expect(hrefsOf(others, '/rules/')).toHaveLength(GONE)
+  expect(text).toContain(`href="${path}/approve"`)
+  expect(text).not.toContain('/reject"')
+  expect(textOf((await harness.page(`${path}/approve`, OPERATE_TOKEN)).text)).toContain(
+    'Remove 15 of 30 alert rules',
+  )
+  expect(await harness.page(`${path}/reject`, OPERATE_TOKEN)).toMatchObject({
+    status: 303,
+    headers: { location: path },
+  })
+  expect((await harness.page(latest, READ_TOKEN)).text).not.toContain('New since')
+
+  const [approve, reject] = forms
+  const rejected = await sendOpened(harness, reject!.at, reject!.text)
+  expect(rejected.status).toBe(409)
+  expect(rejected.text).toContain(`Of the 16 rows held now, run ${run} did not hold 1.`)
+  expect(await acts(harness)).toEqual([])
+  expect(await sendOpened(harness, approve!.at, approve!.text)).toMatchObject({
+    status: 303,
+    headers: { location: path },
+  })
+  expect(await stored(harness)).toBe(RULES - GONE)
+  const left = (await harness.page(path, READ_TOKEN)).text
+  expect(textOf(left)).toContain('approved other rows of this hold')
+  expect(left).not.toContain('/approve"')
+  expect(await harness.page(`${path}/approve`, OPERATE_TOKEN)).toMatchObject({ status: 303 })
+  expect((await harness.page('/ledger/audit', READ_TOKEN)).text).toContain('15 of 16')
+
+  // The next poll finds only one row gone, and does not decide about it by itself.
+  expect(await harness.sync()).toMatchObject({ status: 'held', removed: 0 })
+  expect((await harness.submit(`${latest}/approve`, {}, OPERATE_TOKEN)).status).toBe(303)
+  await expect.poll(() => stored(harness)).toBe(RULES - 16)
 })
 
 test('a hold that was voided meanwhile is neither approved nor rejected', async () => {
@@ -271,16 +295,16 @@ test('a worker that stops meanwhile leaves the hold open', async () => {
 test('a hold and its confirmations say how much of the inventory it is, and whether the listing was empty', async () => {
   await using harness = await open()
   const { path, run } = await hold(harness)
-  const pages = [path, `${path}/approve`, `${path}/reject`]
-  const read = () => Promise.all(pages.map(async page => (await harness.page(page)).text))
-  for (const text of await read()) {
+  const read = (of: string) =>
+    Promise.all([of, `${of}/approve`, `${of}/reject`].map(async page => (await harness.page(page)).text))
+  for (const text of await read(path)) {
     expect(text).toContain('15 of 30 alert rules')
     expect(text).not.toContain('The listing was empty.')
   }
   for (const { id } of [...harness.sandbox.state.rules.rows()]) harness.sandbox.state.removeRule(id)
   const empty = await harness.sync()
   expect(empty).toMatchObject({ status: 'held', run: run + 1n })
-  for (const text of await read()) {
+  for (const text of await read(`${PATH}/${empty.run}`)) {
     expect(text).toContain('all 30 alert rules')
     expect(text).toContain('The listing was empty.')
   }

@@ -113,6 +113,27 @@ describe('the pages about MCP servers', () => {
     expect(text.length).toBeLessThan(20_000)
   })
 
+  test('show one tool that deletes before the credentials that many servers share', async () => {
+    await using harness = await openConsoleHarness()
+    const { pool } = harness.ferry
+    for (let n = 1; n <= 60; n++) {
+      await insertServerVersion(pool, { id: `${n}`, name: `A ${n}`, from: FROM, auth: 'shared', tools: [] })
+    }
+    for (const id of ['z1', 'z2']) {
+      await insertServerVersion(pool, { id, name: 'Zoo', from: FROM, tools: [{ name: 'delete_all' }] })
+    }
+    const { links, pages } = await linksOfAll(harness, '/mcp/risks', '/servers/')
+    expect(links.slice(0, 4)).toEqual(['/servers/a/z1', '/servers/a/z2', '/servers/a/z1', '/servers/a/z2'])
+    expect(links).toHaveLength(64)
+    expect(pages).toBe(2)
+    const { text } = await harness.page('/mcp/risks')
+    expect(
+      [...text.matchAll(/reason=(tool\+deletes|name\+used\+twice|shared\+credentials)"/g)].map(
+        ([, reason]) => reason,
+      ),
+    ).toEqual(['tool+deletes', 'name+used+twice', 'shared+credentials'])
+  })
+
   test('name risks with reasons and how many there are of each', async () => {
     await using harness = await openConsoleHarness()
     const { pool } = harness.ferry

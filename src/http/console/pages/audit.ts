@@ -27,6 +27,7 @@ export const audit = listPage({
         cell: ({ subjectKind, subject }) =>
           html`<a href="${PLACES[subjectKind](subject)}">${subjectKind} ${foreign(subject)}</a>`,
       },
+      'rows',
       'account',
       // A reason has a thousand characters at most: it is shown whole.
       {

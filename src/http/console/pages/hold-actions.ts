@@ -1,12 +1,18 @@
 import { rejectRun } from '#src/inventory/holds/approve.ts'
-import { HoldChanged, loadHeldIds, loadRejectedIds, nameOfHeld } from '#src/inventory/holds/holds.ts'
-import { type HeldShare, type HoldRow, loadHeldShare } from '#src/inventory/holds/list-holds.ts'
+import { HoldChanged, loadRejectedIds } from '#src/inventory/holds/holds.ts'
+import {
+  type HeldShare,
+  type HoldOfRun,
+  type HoldRow,
+  listHeldIds,
+  loadHeldShare,
+} from '#src/inventory/holds/list-holds.ts'
 import type { ActedBy } from '#src/model/act.ts'
 import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
 import { type Action, type Confirmation, NotPossible } from '../page.ts'
 import type { ConsoleTarget } from '../target.ts'
-import { emptyListing, findHold, rowsInWords, shareInWords } from './hold.ts'
+import { emptyListing, findHold, laterInWords, rowsInWords, seenOf, shareInWords } from './hold.ts'
 import { HOLDS, pathOf } from './holds.ts'
 
 /** This worker cannot read the inventory again. */
@@ -23,12 +29,17 @@ class HoldHasEnded extends Error {
 /** The rows of a hold that a person has rejected before, by the run that held them. */
 type RejectedBefore = ReadonlyMap<string, number>
 
-/** A decision about the rows of a hold. */
+/**
+ * A decision about the rows that the run in the address held and that are held still. Each poll may hold more: the address says
+ * what a person has looked at.
+ */
 type HoldDecision = {
   readonly path: string
-  explain(hold: HoldRow, share: HeldShare, rejected: RejectedBefore): Omit<Confirmation, 'back'>
-  /** `seen` names the rows that the page showed. */
-  carryOut(hold: HoldRow, target: ConsoleTarget, by: ActedBy, seen: string): Promise<unknown>
+  /** Whether it is about all rows that are held. */
+  readonly isOfAll?: true
+  /** `hold` counts the rows that it is about. */
+  explain(hold: HoldOfRun, share: HeldShare, rejected: RejectedBefore): Omit<Confirmation, 'back'>
+  carryOut(hold: HoldOfRun, target: ConsoleTarget, by: ActedBy): Promise<unknown>
 }
 
 const approve: HoldDecision = {
@@ -37,7 +48,8 @@ const approve: HoldDecision = {
     const rows = rowsInWords(hold)
     return {
       title: `Remove ${shareInWords(hold, share)} in ${hold.account}?`,
-      body: html`<p>${emptyListing(share)}Ferry reads the inventory again. It removes those of the ${rows} that are still missing, if two listings agree. Other missing rows, which are not in this hold, stay.</p>
+      body: html`<p>${emptyListing(share)}Ferry reads the inventory again. It removes those of the ${rows} that are still missing, if two listings agree. Other missing rows stay.</p>
+${hold.later > 0 ? html`<p><strong>${laterInWords(hold)}</strong></p>` : null}
 ${rejectedInWords(hold, rejected)}
 <p>Removed rows keep their history. They come back only if the platform lists them again.</p>
 <p>This may take minutes. You can leave the page.</p>`,
@@ -45,16 +57,17 @@ ${rejectedInWords(hold, rejected)}
       isDangerous: true,
     }
   },
-  async carryOut({ id, account, lastRun }, target, by, seen) {
+  async carryOut({ id, account, run }, target, by) {
     if (!target.inventory.accounts.has(account)) {
       throw new UnknownAccount(`This worker has no account ${account}. Nothing was done.`)
     }
-    await target.approvals.approve(id, lastRun, by, seen)
+    await target.approvals.approve(id, run, by)
   },
 }
 
 const reject: HoldDecision = {
   path: `${HOLDS}/:run/reject`,
+  isOfAll: true,
   explain(hold, share) {
     const rows = rowsInWords(hold)
     return {
@@ -64,10 +77,10 @@ const reject: HoldDecision = {
       button: `Keep ${rows}`,
     }
   },
-  carryOut: ({ lastRun }, target, by, seen) => rejectRun(target, lastRun, by, { seen }),
+  carryOut: ({ run }, target, by) => rejectRun(target, run, by),
 }
 
-function holdAction({ path, explain, carryOut }: HoldDecision): Action {
+function holdAction({ path, isOfAll, explain, carryOut }: HoldDecision): Action {
   return {
     path,
     section: 'ledger',
@@ -75,19 +88,22 @@ function holdAction({ path, explain, carryOut }: HoldDecision): Action {
     async confirm(request) {
       const hold = await findHold(request)
       if (!hold) return null
-      const back = pathOf(hold)
-      if (hold.endedAt) return { goTo: back }
       const { reader } = request
-      const ids = await loadHeldIds(reader, hold.lastRun)
-      const rejected = countByRun(ids, await loadRejectedIds(reader, hold))
-      const { body, ...words } = explain(hold, await loadHeldShare(reader, hold), rejected)
-      return { ...words, body: html`${body}${seenField(ids)}`, back }
+      const back = `${HOLDS}/${hold.run}`
+      const seen = seenOf(hold)
+      if (hold.endedAt || seen.rows === 0 || (isOfAll && hold.later > 0)) return { goTo: back }
+      const [ids, rejected, share] = await Promise.all([
+        listHeldIds(reader, hold, 'seen', hold.rows),
+        loadRejectedIds(reader, hold),
+        loadHeldShare(reader, hold),
+      ])
+      return { ...explain(seen, share, countByRun(ids, rejected)), back }
     },
-    async act(request, by, form) {
+    async act(request, by) {
       const hold = await findHold(request)
       if (!hold || hold.endedAt) throw hasEnded(hold)
-      await carryOut(hold, request.target, by, form.get('seen') ?? '').catch(asNotPossible(hold))
-      return pathOf(hold)
+      await carryOut(hold, request.target, by).catch(asNotPossible(hold))
+      return `${HOLDS}/${hold.run}`
     },
   }
 }
@@ -103,11 +119,6 @@ function rejectedInWords({ rows }: HoldRow, rejected: RejectedBefore): Html[] {
     ([run, before]) =>
       html`<p><strong>Somebody decided to keep ${number(before)} of the ${counted(rows, 'row')}</strong> in <a href="${HOLDS}/${run}">run ${run}</a>. Approving this hold removes ${before === 1 ? 'it' : 'them'} too.</p>`,
   )
-}
-
-/** Each poll may hold more rows or fewer; a decision counts only for those that the page showed. */
-function seenField(ids: readonly string[]): Html {
-  return html`<input type="hidden" name="seen" value="${nameOfHeld(ids)}">`
 }
 
 function asNotPossible(hold: HoldRow): (error: unknown) => never {

@@ -5,6 +5,7 @@ import {
   findHoldOfRun,
   type HeldFolder,
   type HeldShare,
+  type HoldOfRun,
   type HoldRow,
   listApprovals,
   listHeldFolders,
@@ -28,6 +29,8 @@ import { badge, foreign, sentence, time } from '../parts/values.ts'
 import { HOLDS, outcomeOf, pathOf } from './holds.ts'
 
 const MAX_FOLDERS = 20
+/** Of the rows that only later runs hold; the page of the last run shows all. */
+const MAX_LATER = 20
 const MAX_APPROVALS = 5
 /** While an approval is under way. */
 const REFRESH_MS = 10_000
@@ -45,15 +48,17 @@ export const hold: Page = {
     const hold = await findHold(request)
     if (!hold) return null
     const [after = null] = readCursor(query, Cursor) ?? []
-    const [share, folders, ids, approvals] = await Promise.all([
+    const [share, folders, ids, later, approvals] = await Promise.all([
       hold.endedAt ? null : loadHeldShare(reader, hold),
       hold.endedAt || after !== null ? [] : listHeldFolders(reader, hold, MAX_FOLDERS),
-      hold.endedAt ? [] : listHeldIds(reader, hold, PAGE_ROWS + 1, after),
+      hold.endedAt ? [] : listHeldIds(reader, hold, 'seen', PAGE_ROWS + 1, after),
+      hold.endedAt || after !== null ? [] : listHeldIds(reader, hold, 'later', MAX_LATER),
       listApprovals(reader, hold, MAX_APPROVALS),
     ])
     const { rows: shown, next } = partOf(ids, PAGE_ROWS, id => [id])
-    const names = new Map((await loadHeldRows(reader, hold, shown)).map(row => [row.id, row]))
-    const rows = shown.map(id => names.get(id) ?? { ...UNKNOWN, id })
+    const known = await loadHeldRows(reader, hold, [...shown, ...later])
+    const names = new Map(known.map(row => [row.id, row]))
+    const rowsOf = (of: readonly string[]) => of.map(id => names.get(id) ?? { ...UNKNOWN, id })
     const here = target.approvals.stateOf(hold.id)
     const isUnderWay = here?.state === 'under way' || approvals.some(one => one.finishedAt === null)
     return {
@@ -64,7 +69,8 @@ ${share ? toDecide(hold, share, isUnderWay) : whatCame(hold, approvals)}
 ${whatCameOfIt(hold, here, approvals, target.timezone)}
 ${facts(factsOf(hold, target.timezone))}
 ${folders.length > 0 ? foldersOf(folders) : null}
-${hold.endedAt ? null : rowsOf(hold, rows)}
+${later.length > 0 ? rowsTable(`New since run ${hold.run}: ${number(hold.later)}`, hold, rowsOf(later)) : null}
+${hold.endedAt ? null : rowsTable(hold.later > 0 ? `Rows that run ${hold.run} held` : 'Rows that would be removed', hold, rowsOf(shown))}
 ${hold.endedAt ? null : pager(request.path, query, next && writeCursor(next))}
 ${approvals.length > 0 ? approvalsOf(approvals, target.timezone) : null}`,
     }
@@ -72,7 +78,7 @@ ${approvals.length > 0 ? approvalsOf(approvals, target.timezone) : null}`,
 }
 
 /** The hold that the run in the address made or updated, open or ended. */
-export async function findHold({ reader, params }: PageRequest): Promise<HoldRow | null> {
+export async function findHold({ reader, params }: PageRequest): Promise<HoldOfRun | null> {
   const run = idOf(params.run)
   return run === null ? null : findHoldOfRun(reader, run)
 }
@@ -101,9 +107,29 @@ export function emptyListing({ wasListingEmpty }: HeldShare): Html | null {
   return wasListingEmpty ? html`<strong>The listing was empty.</strong> ` : null
 }
 
-function toDecide(hold: HoldRow, share: HeldShare, isUnderWay: boolean): Html {
-  return html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(hold, share)} that Ferry stores. Nothing was removed. Decide whether to remove them.</p>
-${isUnderWay ? null : html`<p class="buttons"><a class="button" href="${pathOf(hold)}/approve">They are gone: remove them</a> <a class="button" href="${pathOf(hold)}/reject">They are not gone: keep them</a></p>`}`
+/** The rows that a decision made on this page is about: rows that later runs hold too were not looked at. */
+export function seenOf<Hold extends HoldOfRun>(hold: Hold): Hold {
+  return { ...hold, rows: hold.rows - hold.later }
+}
+
+function toDecide(hold: HoldOfRun, share: HeldShare, isUnderWay: boolean): Html {
+  const seen = seenOf(hold)
+  const here = `${HOLDS}/${hold.run}`
+  return html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(hold, share)} that Ferry stores. Decide whether to remove them.</p>
+${hold.later > 0 ? html`<p class="notice warn">${laterInWords(hold)} <a href="${pathOf(hold)}">Look at all ${number(hold.rows)}, as run ${hold.lastRun} found them</a>.</p>` : null}
+${
+  isUnderWay || seen.rows === 0
+    ? null
+    : html`<p class="buttons"><a class="button danger" href="${here}/approve">They are gone: remove ${hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : 'them'}</a>${hold.later > 0 ? null : html` <a class="button" href="${here}/reject">They are not gone: keep them</a>`}</p>`
+}`
+}
+
+/** `1 row is new since run 4, and is not part of a decision made here.` */
+export function laterInWords({ later, run }: HoldOfRun): string {
+  const rows = counted(later, 'row')
+  return later === 1
+    ? `${rows} is new since run ${run}: a decision on this page does not touch it.`
+    : `${rows} are new since run ${run}: a decision on this page does not touch them.`
 }
 
 function whatCame(hold: HoldRow, approvals: readonly Approval[]): Html | null {
@@ -143,6 +169,9 @@ function whatCameOfIt(
   if (here && (!last || here.at > last.startedAt)) {
     return html`<p class="problem" role="status">${badge('bad', 'failed', 'Approval')} Approved by ${foreign(here.actor)}, but it failed at ${time(here.at, timezone)}: ${sentence(here.message)}</p>`
   }
+  if (last?.status === 'succeeded' && outcome === null) {
+    return html`<p class="notice" role="status">${foreign(last.actor)} approved other rows of this hold in ${runLink(last.run, `run ${last.run}`)}: ${number(last.removed)} were removed. These stay held until somebody decides, however few they are.</p>`
+  }
   if (!last || last.status === 'succeeded') return null
   return html`<p class="problem" role="status">${badge('bad', last.status, 'Approval')} Approved by ${foreign(last.actor)}, but nothing was removed: ${sentence(last.message ?? 'the reason is unknown.')} ${last.requestId ? html`Request id: ${requestId(last.requestId)}. ` : null}${runLink(last.run, `Run ${last.run}`)} has the details.${outcome === null ? ' Fix the cause, then approve again.' : null}</p>`
 }
@@ -174,7 +203,7 @@ function foldersOf(folders: readonly HeldFolder[]): Html {
   )
 }
 
-function rowsOf({ account, resource }: HoldRow, rows: readonly HeldRow[]): Html {
+function rowsTable(caption: string, { account, resource }: HoldRow, rows: readonly HeldRow[]): Html {
   const columns: Column<HeldRow>[] = [
     {
       head: 'Name',
@@ -198,7 +227,7 @@ function rowsOf({ account, resource }: HoldRow, rows: readonly HeldRow[]): Html 
         ]
       : []),
   ]
-  return table('Rows that would be removed', columns, rows, html`No rows left.`)
+  return table(caption, columns, rows, html`No rows left.`)
 }
 
 function approvalsOf(approvals: readonly Approval[], timezone: string): Html {

@@ -1,12 +1,12 @@
 import { number } from '#src/model/counted.ts'
-import { RISK_REASONS, RISKS, type RiskReason } from '#src/reports/mcp-risks.ts'
+import { type OfReason, RISKS, type RiskReason, type Severity } from '#src/reports/mcp-risks.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
 import { serverLink, teamLink, toolName } from '../parts/mcp.ts'
 import { table } from '../parts/table.ts'
 import { mcpTabs } from '../parts/tabs.ts'
-import { foreign } from '../parts/values.ts'
+import { badge, foreign, type Tone } from '../parts/values.ts'
 import { visible } from '../parts/visible.ts'
 
 const PATH = '/mcp/risks'
@@ -26,17 +26,20 @@ const MEANINGS: Readonly<Record<RiskReason, string>> = {
   'disabled but listed': 'The server is disabled. It may no longer be needed.',
 }
 
+const TONES: Readonly<Record<Severity, Tone>> = { high: 'bad', medium: 'warn', low: 'quiet' }
+
 export const mcpRisks = listPage({
   path: PATH,
   section: 'mcp',
   title: 'MCP: risks',
   list: () => RISKS,
-  beside: (_, { counts, filter }) => ({
+  beside: (_, { reasons, filter }) => ({
     above: html`${mcpTabs(PATH)}
 <h2>Reasons</h2>
-${reasons(counts, filter.account)}
+${reasonTable(reasons, filter.account)}
 <h2>Servers</h2>`,
     columns: [
+      { head: 'Severity', cell: ({ severity }) => badge(TONES[severity], severity) },
       { head: 'Server', cell: ({ account, id, server }) => serverLink(account, id, server) },
       'account',
       { head: 'Team', cell: ({ account, team }) => teamLink(account, team) },
@@ -48,21 +51,19 @@ ${reasons(counts, filter.account)}
   }),
 })
 
-function reasons(counts: ReadonlyMap<string, number>, account: string | undefined): Html {
+function reasonTable(reasons: readonly OfReason[], account: string | undefined): Html {
   return table(
-    'Findings by reason',
+    'Findings by reason, the gravest first',
     [
+      { head: 'Severity', cell: ({ severity }) => badge(TONES[severity], severity) },
       {
         head: 'Reason',
         cell: ({ reason }) => html`<a href="${href(PATH, { account, reason })}">${reason}</a>`,
       },
-      { head: 'Found', isNumber: true, cell: ({ count }) => number(count) },
+      { head: 'Found', isNumber: true, cell: ({ risks }) => number(risks) },
       { head: 'Meaning', cell: ({ reason }) => html`<span>${MEANINGS[reason]}</span>` },
     ],
-    RISK_REASONS.flatMap(reason => {
-      const count = counts.get(reason)
-      return count === undefined ? [] : [{ reason, count }]
-    }),
+    reasons,
     html`No findings on current servers.`,
   )
 }
