@@ -14,12 +14,13 @@ import { Secret } from '#src/model/secret.ts'
 import { openSandbox } from '#src/sandbox/sandbox.ts'
 import { openChromium } from '#test/http/console/browser/chromium.ts'
 import { walk } from '#test/http/console/walk.ts'
-import { fillWorkingDays } from '#test/support/working-days.ts'
+import { fillEvening } from '#test/support/evening.ts'
+import { type Days, fillWorkingDays } from '#test/support/working-days.ts'
 
 /*
  * `npm run screenshots` writes the pictures of docs/images from a Ferry that has worked for some days. It needs Chromium.
  *
- *     npm run screenshots                       the pictures of the README and of docs/console.md
+ *     npm run screenshots                       the pictures of the README, docs/console.md and docs/evening.md
  *     npm run screenshots -- --all /tmp/shots   every page, on a screen and a phone, light and dark: to look at
  */
 
@@ -55,9 +56,9 @@ const log = pino({ level: 'silent' })
 const signal = new AbortController().signal
 
 await using opened = new AsyncDisposableStack()
-const address = await openConsole()
+const days = await openConsole(fillWorkingDays)
 const { addresses } = await walk(async path => {
-  const response = await fetch(address + path, { headers: { accept: 'text/html', ...SIGNED_IN } })
+  const response = await fetch(days.address + path, { headers: { accept: 'text/html', ...SIGNED_IN } })
   return { status: response.status, text: await response.text() }
 }, 2)
 const browser = await openChromium()
@@ -67,16 +68,21 @@ if (options.all) {
     for (const size of [SCREEN, PHONE]) {
       for (const colorScheme of ['light', 'dark'] as const) {
         const name = `${path.replaceAll(/[^\w]+/g, '-').slice(0, 60)}-${size.width}-${colorScheme}`
-        await shoot({ name, path, size, colorScheme }, options.all, true)
+        await shoot(days.address, { name, path, size, colorScheme }, options.all, true)
       }
     }
   }
 } else {
-  for (const shot of SHOTS) await shoot(shot, IMAGES, false)
+  for (const shot of SHOTS) await shoot(days.address, shot, IMAGES, false)
+  const evening = await openConsole(fillEvening)
+  const path = `/at/${new Date(Date.now() - evening.filled * 60_000).toISOString()}?words=checkout`
+  await shoot(evening.address, { name: 'lens', path, size: { width: 1280, height: 860 } }, IMAGES, false)
 }
 
-/** A Ferry with a history, on a Postgres in a temporary directory. Returns the address of its console. */
-async function openConsole(): Promise<string> {
+/** A Ferry with a history, on a Postgres in a temporary directory. Returns the address of its console, and what filled it says. */
+async function openConsole<Filled>(
+  fill: (days: Days) => Promise<Filled>,
+): Promise<{ readonly address: string; readonly filled: Filled }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-screenshots-'))
   opened.defer(() => rm(dataDir, { recursive: true, force: true }))
   const postgres = opened.use(await openEmbeddedPostgres({ dataDir, log }))
@@ -87,7 +93,7 @@ async function openConsole(): Promise<string> {
     FERRY_APP_KEY: sandbox.appKey,
   })
   const ferry = opened.use(await openFerry(config, { log, signal, schema: 'update' }))
-  await fillWorkingDays({ ferry, sandbox })
+  const filled = await fill({ ferry, sandbox })
   const http = opened.use(
     await openHttp({
       ...config.http,
@@ -101,10 +107,11 @@ async function openConsole(): Promise<string> {
   )
   const countWaiting = async () => ({ sync: 0, import: 0 })
   await serveHttp(http, ferry, { countWaiting }, defineSchedules(ferry), opened)
-  return http.address
+  return { address: http.address, filled }
 }
 
 async function shoot(
+  address: string,
   { name, path, size = SCREEN, colorScheme = 'light' }: Shot,
   to: string,
   fullPage: boolean,

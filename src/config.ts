@@ -48,6 +48,8 @@ export type Config = {
   readonly retention: Retention
   readonly proxy: Proxy
   readonly http: HttpSettings
+  /** The pattern of the address of a rule in the platform's own console; null if none is set. */
+  readonly platformUrl: string | null
   /** Where events are sent. */
   readonly notify: NotifySettings
   /** Null for the command's own default. */
@@ -116,6 +118,7 @@ export function readConfig(env: Env = process.env): Config {
       except: settings.NO_PROXY ?? null,
     },
     http,
+    platformUrl: settings.FERRY_PLATFORM_URL ?? null,
     notify,
     logLevel: settings.FERRY_LOG_LEVEL ?? null,
   })

@@ -33,6 +33,21 @@ const EDGES: Readonly<Record<string, { right: readonly string[]; wrong: readonly
     right: ['UTC', 'Europe/Kyiv'],
     wrong: ['CST', '+08:00', 'UTC+8', 'Europe/Atlantis', 'Local'],
   },
+  FERRY_PLATFORM_URL: {
+    right: [
+      'https://app.example.com/monit/rule/{id}',
+      'https://app.example.com/{account_id}/{folder_id}?rule={id}',
+      'http://localhost:3000/{id}',
+    ],
+    wrong: [
+      'http://app.example.com/{id}',
+      'javascript:alert({id})',
+      'https://{id}@app.example.com/',
+      'https://app.example.com/{name}',
+      'https://app.example.com/{id',
+      '/monit/rule/{id}',
+    ],
+  },
   FERRY_ALLOW_HTTP: { right: ['1', '0', 'true', 'false'], wrong: ['yes', 'TRUE', '2'] },
   FERRY_BASE_URL: {
     right: ['https://api.example.com', 'https://api.example.com/v1/', 'http://127.0.0.1:8080'],

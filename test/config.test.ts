@@ -51,6 +51,7 @@ describe('without any setting', () => {
         console: { isOn: null, operateToken: null, readToken: null, obstacle: null },
       },
       notify: { receivers: [], heartbeat: null, allowsPrivate: true, publicUrl: null, timezone: 'UTC' },
+      platformUrl: null,
       logLevel: null,
     })
   })

@@ -8,7 +8,7 @@ import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
 import { noteHistoryStart } from './history-note.ts'
-import { emphasised, instant, print, printAside, printJson, printTable } from './output.ts'
+import { emphasised, harmless, instant, print, printAside, printJson, printTable } from './output.ts'
 
 type Options = {
   around: number
@@ -93,11 +93,41 @@ function printAround(
   )
   const blind = rows.filter(({ kind }) => kind === 'blind')
   if (blind.length > 0) {
+    if (process.stdout.isTTY) printBlind(blind, { at, spanMs })
     printAside(
       `ferry: nothing is known of ${counted(blind.length, 'stretch', 'stretches')} of that time. \`ferry report blind_spots\` says why.`,
     )
   }
   if (isCut) printAside('ferry: there is more. A higher --limit, or --folder, --team and --match, show it.')
+}
+
+const STRIP_CHARACTERS = 49
+
+/** Draws when each inventory was read (`-`) and when not (`?`), around the moment (`|`). */
+function printBlind(blind: readonly AroundRow[], { at, spanMs }: Pick<AroundFilter, 'at' | 'spanMs'>): void {
+  print(`\n${emphasised('Read: -, not known: ?, the moment: |')}`)
+  for (const [name, its] of Map.groupBy(blind, subjectOf)) {
+    print(`${strip(its, at.getTime(), spanMs)} ${harmless(name)}`)
+  }
+}
+
+/** One character for each part of the time. A part is not known if any of it is not. */
+export function strip(
+  blind: readonly Pick<AroundRow, 'since' | 'observedAt'>[],
+  atMs: number,
+  spanMs: number,
+): string {
+  const partMs = (2 * spanMs) / STRIP_CHARACTERS
+  const parts = Array.from({ length: STRIP_CHARACTERS }, (_, n) => {
+    const [from, to] = [atMs - spanMs + n * partMs, atMs - spanMs + (n + 1) * partMs]
+    const isBlind = blind.some(
+      ({ since, observedAt }) =>
+        (since?.getTime() ?? -Infinity) < to && (observedAt?.getTime() ?? Infinity) > from,
+    )
+    return isBlind ? '?' : '-'
+  })
+  const middle = (STRIP_CHARACTERS - 1) / 2
+  return [...parts.slice(0, middle), '|', ...parts.slice(middle + 1)].join('')
 }
 
 /** The instant, without the day if it is that of the moment. */

@@ -104,7 +104,10 @@ async function openReading(
   ferry: Ferry,
   opened: AsyncDisposableStack,
 ): Promise<
-  Pick<ConsoleTarget, 'reader' | 'personal' | 'inventory' | 'timezone' | 'notify' | 'collectGarbageLater'>
+  Pick<
+    ConsoleTarget,
+    'reader' | 'personal' | 'inventory' | 'timezone' | 'platformUrl' | 'notify' | 'collectGarbageLater'
+  >
 > {
   const { openDatabase } = await import('#src/db/pool.ts')
   const { joinReader, prepareReader, READER } = await import('#src/reports/reader-role.ts')
@@ -125,6 +128,7 @@ async function openReading(
     personal: open(null, PERSONAL_READERS).pool,
     inventory: ferry,
     timezone: ferry.timezone,
+    platformUrl: ferry.config.platformUrl,
     notify: ferry.config.notify,
     collectGarbageLater: opened.use(collectGarbageLater()).again,
   }

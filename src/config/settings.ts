@@ -143,6 +143,9 @@ export const Environment = z.object({
     .string()
     .optional()
     .describe('A file with that token, instead of `FERRY_CONSOLE_READ_TOKEN`.'),
+  FERRY_PLATFORM_URL: value.PlatformUrl.optional().describe(
+    "Where a rule is in the platform's own console, such as `https://app.example.com/monit/rule/{id}`; also `{account_id}` and `{folder_id}`. The page of a rule then links to it.",
+  ),
   FERRY_LOG_LEVEL: z
     .enum(LOG_LEVELS, {
       error: issue => `${value.quoted(issue.input)} is not one of ${LOG_LEVELS.join(', ')}`,

@@ -3,6 +3,7 @@ import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
 import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model/duration.ts'
 import type { LimitWindow } from '../model/limit.ts'
+import { isPlatformPattern } from '../model/platform-url.ts'
 import type { RemovalGuard } from '../model/removal-guard.ts'
 import { MAX_DEFAULT_BATCH_ROWS } from '../model/settings.ts'
 import { readPostgresUrl } from './database-url.ts'
@@ -99,6 +100,14 @@ export const BaseUrl = z.string().transform((value, context) => {
   context.addIssue(`${wrong}; write only the address of the platform: https://api.example.com`)
   return z.NEVER
 })
+
+/** Where a rule is in the platform's own console. */
+export const PlatformUrl = z
+  .string()
+  .refine(
+    isPlatformPattern,
+    'is not a pattern of an https address; write {id}, {account_id} and {folder_id} where a rule has its own: https://app.example.com/monit/rule/{id}',
+  )
 
 const MAX_PAGE_LIMIT = 10_000
 const PAGE_LIMIT = `is not a page size; write a whole number from 1 to ${MAX_PAGE_LIMIT}`

@@ -23,6 +23,8 @@ export type ConsoleTarget = {
   readonly limits: readonly { readonly account: string; readonly operation: string; readonly limit: Limit }[]
   /** In which times are shown until the reader's browser says otherwise. */
   readonly timezone: string
+  /** The pattern of the address of a rule in the platform's own console, or null. */
+  readonly platformUrl: string | null
   /** Who is told of which events. */
   readonly notify: Pick<NotifySettings, 'receivers'>
   readonly approvals: Approvals

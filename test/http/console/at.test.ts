@@ -28,6 +28,7 @@ async function openSilenced(options: Parameters<typeof openConsoleHarness>[0] = 
 /** The rows of the table of what was firing, and of what happened, without times. */
 const whatIn = (text: string) =>
   text
+    .slice(text.lastIndexOf('</figure>') + 1)
     .split('</table>')
     .flatMap(rowsIn)
     .map(row =>
@@ -51,6 +52,21 @@ test('shows what was firing, what happened around it in order, and that a rule w
     expect.stringContaining('began to fire Checkout is slow'),
     expect.stringMatching(/switched off while firing Checkout is slow enabled true → false Eve$/),
   ])
+})
+
+test('draws what is known of the time: what changed, what was firing, the moment, and what nobody read', async () => {
+  await using harness = await openSilenced()
+  const at = await now(harness)
+  const strip = (await harness.page(`/at/${at}`)).text.split('</figure>')[0] ?? ''
+  expect(strip).toContain('What is known of this time')
+  expect(strip).toMatch(/<bdi>alert-rules of default<\/bdi> <span class="quiet">1 time not known, 1 change</)
+  expect(strip).toContain('class="gantt-blind"')
+  expect(strip.match(/class="gantt-moment"/g)).toHaveLength(3)
+  expect(strip).toMatch(
+    /<title>switched off while firing: \u2068Checkout is slow\u2069, [-\d]+ [:\d]+<\/title>/,
+  )
+  expect(strip).not.toContain('<img src=x')
+  expect((await harness.page('/at/2020-01-01T00:00Z?account=none')).text).not.toContain('</figure>')
 })
 
 test('words and a team narrow it, and names of others stay text', async () => {

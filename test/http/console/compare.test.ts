@@ -4,6 +4,7 @@ import { insertRuleVersion, insertServerVersion } from '#test/support/versions.t
 import { textOf } from './cells.ts'
 import { type ConsoleHarness, openConsoleHarness } from './console-harness.ts'
 import { HOSTILE, rowsIn } from './markup.ts'
+import { hrefsOf } from './page-text.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
 
@@ -44,6 +45,25 @@ test('compares two nights of an account: what differs, how many, and who updated
   expect((await harness.page(`/changes/compare?from=${first}&to=${first}`)).text).toContain(
     'Nothing differs between the two moments.',
   )
+})
+
+test('offers the last night against the night before, of each account that has both', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const night = (account: string, day: number) =>
+    addSnapshot(pool, account, `2026-01-0${day}T03:30:00Z`, { slot: `2026-01-0${day}T03:30:00Z` })
+  await night('a', 1)
+  await night('b', 1)
+  const before = await night('a', 2)
+  const last = await night('a', 3)
+  await addSnapshot(pool, 'a', '2026-01-03T09:00:00Z')
+  const { text } = await harness.page('/changes/compare')
+  expect(hrefsOf(text, '/changes/compare?from')).toEqual([`/changes/compare?from=${before}&to=${last}`])
+  expect(textOf(text)).toContain('Last night against the night before')
+  await night('b', 2)
+  const two = (await harness.page('/changes/compare')).text
+  expect(hrefsOf(two, '/changes/compare?from')).toHaveLength(2)
+  expect(textOf(two)).toContain('Last night against the night before, b')
 })
 
 test('compares two moments of all accounts, in pages', async () => {

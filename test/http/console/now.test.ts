@@ -39,6 +39,10 @@ async function allRight(harness: ConsoleHarness): Promise<void> {
   await recordWorker(pool, 'one', '1.2.3', ['default'])
 }
 
+/** The rows of a table, and those of it that are folded, after them. */
+const cellsOfAll = (text: string, caption: string) =>
+  text.split('<details').flatMap(part => cellsOf(part, caption))
+
 const verdictIn = (text: string) => /<p class="verdict (\w+)">.*?<\/span> (.*?)<\/p>/s.exec(text)?.slice(1)
 
 test('before anything was read, the page says so and what comes next', async () => {
@@ -64,6 +68,12 @@ test('one sentence says that everything is all right, to who may only look', asy
   expect(text).toContain('1.2.3')
   expect(text).not.toContain('Pending decisions')
   expect(text).toContain('In the last day, no inventory was older than its freshness target.')
+  const open = text.replaceAll(/<details class="fold".*?<\/details>/gs, '')
+  for (const words of ['2 fresh', '1 worker alive', 'far from the limits']) {
+    expect(text).toContain(words)
+    expect(open).not.toContain(words)
+  }
+  expect(open).not.toContain('<table>')
 })
 
 test('a late inventory says why, and leads to the run that failed', async () => {
@@ -159,7 +169,7 @@ test('workers show what they do, and who is silent is said to be', async () => {
   const own = await acquireLease(pool, leaseNameOf(other), 'three', pino({ level: 'silent' }))
   if ('heldBy' in own) throw new Error('somebody else has the lease')
   const byHand = await startRun(pool, other, own)
-  const rows = cellsOf((await harness.page('/')).text, 'Workers')
+  const rows = cellsOfAll((await harness.page('/')).text, 'Workers')
   expect(rows.find(([, , state]) => state === 'command')?.slice(0, 4)).toEqual([
     'three',
     '',
@@ -197,6 +207,8 @@ test('limits of the last hour are drawn, with calls that were refused', async ()
   const { text } = await harness.page('/')
   expect(text).toContain('Limits used in the last hour')
   expect(text).toContain('<svg')
+  // Nobody has to open anything to see that calls were refused.
+  expect(text).not.toContain('id="calls"')
   expect(text).toContain('<span class="badge warn">1</span>')
   const uses = cellsOf(text, 'Calls of the last hour')
   expect(uses[0]).toMatchObject(['list-alert-rules', 'default', expect.any(String), '10 %', '1'])
@@ -240,11 +252,11 @@ test('what is late, and schedules that failed or are paused, come first', async 
   )
   await pauseSchedule(pool, [{ schedule: 'prune', account: '*' } as never], 'prune', undefined, ADA)
   const { text } = await harness.page('/')
-  expect(cellsOf(text, 'Freshness').map(([, inventory, state]) => [inventory, state])).toEqual([
+  expect(cellsOfAll(text, 'Freshness').map(([, inventory, state]) => [inventory, state])).toEqual([
     ['mcp-servers', 'never'],
     ['alert-rules', 'fresh'],
   ])
-  expect(cellsOf(text, 'Schedules').map(([name]) => name)).toEqual([
+  expect(cellsOfAll(text, 'Schedules').map(([name]) => name)).toEqual([
     'snapshot-inventory',
     'prune',
     'poll-alert-rules',

@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest'
 import { DECLARATIONS } from '#src/model/declarations.ts'
+import { DAY_MS } from '#src/model/duration.ts'
 import { RESOURCES } from '#src/model/resource.ts'
+import { addRun } from '#test/support/runs.ts'
 import { insertFiring, insertRuleVersion, insertServerVersion } from '#test/support/versions.ts'
 import { openConsoleHarness } from './console-harness.ts'
 import { HOSTILE, rowsIn } from './markup.ts'
 
-const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+/** Yesterday, at midnight. */
+const BEGIN_MS = Math.floor(Date.now() / DAY_MS - 1) * DAY_MS
+const at = (minute: number) => new Date(BEGIN_MS + minute * 60_000).toISOString()
+/** As the page shows it. */
+const shown = (minute: number) => at(minute).slice(0, 19).replace('T', ' ')
 
 test('a rule has its versions, firings and edits on one time line, the newest first', async () => {
   await using harness = await openConsoleHarness()
@@ -28,16 +34,13 @@ test('a rule has its versions, firings and edits on one time line, the newest fi
   const { status, text } = await harness.page(`/rules/a/${id}`)
   expect(status).toBe(200)
   const [strip = '', history = ''] = text.split('</figure>')
-  expect(rowsIn(strip)).toEqual([
-    '2026-01-01 00:10:00 still firing –',
-    '2026-01-01 00:03:00 2026-01-01 00:05:00 2 min',
-  ])
+  expect(rowsIn(strip)).toEqual([`${shown(10)} still firing –`, `${shown(3)} ${shown(5)} 2 min`])
   expect(strip).toMatch(/<title>\u2068disabled by Ada\u2069, [-\d]+ [:\d]+<\/title>/)
   expect(strip).toContain('2 firings and 2 changes')
   expect(rowsIn(history).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual([
     'changed name Checkout is very slow enabled true → false Ada run 1',
     'firing since then',
-    'fired for 2 min, until 2026-01-01 00:05:00',
+    `fired for 2 min, until ${shown(5)}`,
     'added Joan run 1',
   ])
   expect(text).toContain('<h1>Checkout is very slow</h1>')
@@ -53,6 +56,46 @@ test('a rule has its versions, firings and edits on one time line, the newest fi
     expect(text).toContain(known)
   }
   expect(text).not.toContain('Another')
+})
+
+test('of what fired lately the last days are drawn, with what is not known of them; of what did not, all that is on the page', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const nowMs = Date.now()
+  const daysAgo = (days: number) => new Date(nowMs - days * DAY_MS).toISOString()
+  for (const id of ['1', '2']) {
+    await insertRuleVersion(pool, { id, name: 'Slow', from: daysAgo(40), to: daysAgo(30) })
+    await insertRuleVersion(pool, { id, name: 'Slower', from: daysAgo(30), by: 'Ada' })
+    await insertFiring(pool, { id, from: daysAgo(20), to: daysAgo(19) })
+  }
+  await insertFiring(pool, { id: '1', from: daysAgo(2), to: daysAgo(1) })
+  await addRun(pool, { account: 'a' })
+  const stripOf = async (id: string) =>
+    (await harness.page(`/rules/a/${id}`)).text.split('</figure>')[0] ?? ''
+  const lately = await stripOf('1')
+  expect(lately).toContain('1 firing and 0 changes, 1 time not known')
+  expect(lately).toContain('class="gantt-blind"')
+  expect(lately).toContain('not known: nothing was read')
+  const before = await stripOf('2')
+  expect(before).toContain('1 firing and 2 changes')
+  expect(before).not.toContain('gantt-blind')
+})
+
+test('a rule leads to the platform if the settings say where it is, whatever its ids are', async () => {
+  const platformUrl = 'https://app.example.com/f/{folder_id}/rule/{id}?account={account_id}'
+  await using harness = await openConsoleHarness({ config: { platformUrl } })
+  const id = '18446744073709551615'
+  await insertRuleVersion(harness.ferry.pool, { id, name: 'Slow', from: at(1) })
+  const [row] = await harness.query<{ folder: string; account: string }>(
+    'select folder_id::text as folder, account_id::text as account from ferry.alert_rules',
+  )
+  const { text } = await harness.page(`/rules/a/${id}`)
+  expect(text).toContain(
+    `href="https://app.example.com/f/${row!.folder}/rule/${id}?account=${row!.account}" rel="noreferrer"`,
+  )
+  await using without = await openConsoleHarness()
+  await insertRuleVersion(without.ferry.pool, { id, name: 'Slow', from: at(1) })
+  expect((await without.page(`/rules/a/${id}`)).text).not.toContain('Open in the platform')
 })
 
 test('a first reading is in the list, and no mark on the bars: nobody added the rule then', async () => {
@@ -85,7 +128,7 @@ test('a rule that is gone says since when, and shows what it was', async () => {
   await using harness = await openConsoleHarness()
   await insertRuleVersion(harness.ferry.pool, { id: '1', name: 'Old', from: at(1), to: at(2) })
   const { text } = await harness.page('/rules/a/1')
-  expect(text).toContain('It has been gone since <a class="at" href="/at/2026-01-01T00:02:00.000Z">')
+  expect(text).toContain(`It has been gone since <a class="at" href="/at/${at(2)}">`)
   expect(rowsIn(text).map(row => row.replace(/^\S+ \S+ /, ''))).toEqual(['removed run 2', 'added Ada run 1'])
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { freshness } from '#src/http/console/now/sections.ts'
 import { cellsOf } from './cells.ts'
 
-test('of many inventories fifty are shown, those that are late first, and the others are counted', () => {
+test('what is late is shown, and the others are folded: fifty of them, and the rest is counted', () => {
   const inventories = Array.from({ length: 52 }, (_, n) => ({
     account: `account ${n}`,
     inventory: 'alert-rules',
@@ -14,8 +14,11 @@ test('of many inventories fifty are shown, those that are late first, and the ot
     lastCompleteRun: null,
   }))
   const page = `${freshness({ inventories } as never, 'UTC')}`
-  const accounts = cellsOf(page, 'Freshness').map(([account]) => account)
-  expect(accounts).toHaveLength(50)
-  expect(accounts.slice(0, 2)).toEqual(['account 51', 'account 0'])
-  expect(page).toContain('2 more are not shown. Late ones come first.')
+  const [open = '', folded = ''] = page.split('<details class="fold" id="fresh"><summary>51 fresh</summary>')
+  const accountsIn = (of: string) => cellsOf(of, 'Freshness').map(([account]) => account)
+  expect(accountsIn(open)).toEqual(['account 51'])
+  expect(accountsIn(folded)).toHaveLength(50)
+  expect(folded).toContain('1 more are not shown.')
+  expect(open).toContain('Why it is late')
+  expect(folded).not.toContain('Why it is late')
 })

@@ -17,11 +17,18 @@ export function shareOfSpan(at: Date, { from, to }: TimeSpan): number {
   return Math.min(Math.max((at.getTime() - from.getTime()) / length, 0), 1)
 }
 
-/** The sixty minutes before the one that `end` is in. */
-export function lastHour(end: Date): { readonly span: TimeSpan; readonly minutes: readonly Date[] } {
+const MIN_MINUTES = 10
+
+/** The sixty minutes before the one that `end` is in; fewer, but ten, if nothing was there before `first`. */
+export function lastHour(
+  end: Date,
+  first: Date,
+): { readonly span: TimeSpan; readonly minutes: readonly Date[] } {
   const toMs = Math.floor(end.getTime() / MINUTE_MS) * MINUTE_MS
-  const minutes = Array.from({ length: 60 }, (_, n) => new Date(toMs - (60 - n) * MINUTE_MS))
-  return { span: { from: new Date(toMs - 60 * MINUTE_MS), to: new Date(toMs) }, minutes }
+  const since = Math.ceil((toMs - first.getTime()) / MINUTE_MS)
+  const length = Math.min(60, Math.max(MIN_MINUTES, since))
+  const minutes = Array.from({ length }, (_, n) => new Date(toMs - (length - n) * MINUTE_MS))
+  return { span: { from: new Date(toMs - length * MINUTE_MS), to: new Date(toMs) }, minutes }
 }
 
 /**

@@ -1,9 +1,9 @@
-import { number } from '#src/model/counted.ts'
+import { counted, number } from '#src/model/counted.ts'
 import type { LimitMinute } from '#src/reports/now.ts'
 import { lineChart } from '../charts/line.ts'
 import { lastHour } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
-import { table } from '../parts/table.ts'
+import { folded, table } from '../parts/table.ts'
 import { badge, foreign } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
@@ -37,8 +37,13 @@ export function limits({ limits }: NowFacts, timezone: string, now: Date): Html 
     uses.slice(0, MAX_SHOWN),
     html`No calls to the platform in the last hour.`,
   )
-  return html`${chartOf(uses, timezone, now)}
+  const refused = uses.reduce((sum, use) => sum + use.refused, 0)
+  const isTight = refused > 0 || uses.some(({ highest }) => (highest ?? 0) >= SHOW_LIMIT_FROM)
+  const shown = html`${chartOf(uses, timezone, now)}
 ${rows}`
+  if (isTight || uses.length === 0) return shown
+  const calls = uses.reduce((sum, use) => sum + use.calls, 0)
+  return folded('calls', `${counted(calls, 'call')} in the last hour, far from the limits`, shown)
 }
 
 /** The fullest first. */
@@ -64,7 +69,7 @@ function chartOf(uses: readonly Use[], timezone: string, now: Date): Html | null
   const drawn = uses.filter(({ highest }) => highest !== null).slice(0, MAX_LINES)
   if (drawn.length === 0) return null
   // Without the minute that has begun: it would look as if calls had become fewer.
-  const { span, minutes } = lastHour(now)
+  const { span, minutes } = lastHour(now, firstOf(drawn))
   const highest = Math.max(...drawn.map(use => use.highest ?? 0))
   return lineChart({
     id: 'limit-use',
@@ -82,6 +87,11 @@ function chartOf(uses: readonly Use[], timezone: string, now: Date): Html | null
     limit: highest >= SHOW_LIMIT_FROM ? { name: 'limit', value: 1 } : null,
     format: percent,
   })
+}
+
+/** When the first call of the hour was made: an hour in which Ferry did not run yet would only press the lines together. */
+function firstOf(uses: readonly Use[]): Date {
+  return new Date(Math.min(...uses.flatMap(use => use.minutes.map(({ minute }) => minute.getTime()))))
 }
 
 function percent(share: number | null): string {

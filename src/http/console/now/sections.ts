@@ -1,4 +1,5 @@
 import { waitsFor } from '#src/imports/reporting/waits-for.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { explainLateness, type Freshness, type FreshnessState, isLate } from '#src/reports/freshness.ts'
 import type { BlindSpot } from '#src/reports/now.ts'
@@ -10,7 +11,7 @@ import { statusBadge, whyItWaits } from '../pages/imports.ts'
 import { accountOf, outcomeOf } from '../pages/schedules.ts'
 import { requestId } from '../parts/calls.ts'
 import { runLink } from '../parts/runs.ts'
-import { table } from '../parts/table.ts'
+import { table, wrongFirst } from '../parts/table.ts'
 import { badge, foreign, sentence, type Tone, time } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
@@ -66,9 +67,24 @@ const FRESH_TONES: Readonly<Record<FreshnessState, Tone>> = {
 
 /** How old each inventory is, and why it is late. */
 export function freshness({ inventories }: NowFacts, timezone: string): Html {
-  const shown = inventories
-    .toSorted((a, b) => Number(isLate(b)) - Number(isLate(a)))
-    .slice(0, MAX_INVENTORIES)
+  return wrongFirst('fresh', inventories, { isWrong: row => isLate(row), others: freshInWords }, rows =>
+    freshnessTable(rows, timezone),
+  )
+}
+
+function freshInWords(inventories: readonly Freshness[]): string {
+  const fresh = inventories.filter(({ state }) => state === 'fresh').length
+  const rest = inventories.length - fresh
+  return [
+    fresh > 0 ? `${number(fresh)} fresh` : '',
+    rest > 0 ? `${number(rest)} without a freshness target` : '',
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+function freshnessTable(inventories: readonly Freshness[], timezone: string): Html {
+  const shown = inventories.slice(0, MAX_INVENTORIES)
   const left = inventories.length - shown.length
   return html`${table<Freshness>(
     'Freshness',
@@ -90,7 +106,7 @@ export function freshness({ inventories }: NowFacts, timezone: string): Html {
     ],
     shown,
     html`No inventory has been read yet. A worker reads them when it starts; <code>ferry sync all</code> reads them now.`,
-  )}${left > 0 ? html`<p>${left} more are not shown. Late ones come first.</p>` : null}`
+  )}${left > 0 ? html`<p>${left} more are not shown.</p>` : null}`
 }
 
 const MAX_INVENTORIES = 50
@@ -121,28 +137,39 @@ function linkOf({ whyLate, lastFailedRun, requestId: id }: Freshness): Html | nu
   }
 }
 
-/** Schedules that failed or are paused, then those that are due next. */
+/** Schedules that failed or are paused; the others fold away, those first that are due next. */
 export function slots({ schedules }: NowFacts, timezone: string): Html {
   const urgency = ({ paused, lastOutcome }: ScheduleRow) => (lastOutcome === 'failed' ? 0 : paused ? 1 : 2)
-  const shown = schedules
-    .toSorted((a, b) => urgency(a) - urgency(b) || (a.nextAt?.getTime() ?? 0) - (b.nextAt?.getTime() ?? 0))
-    .slice(0, MAX_SHOWN)
-  return html`${table<ScheduleRow>(
-    'Schedules',
-    [
-      { head: 'Schedule', cell: row => html`<code>${row.name}</code>` },
-      { head: 'Account', cell: row => accountOf(row.account) },
-      { head: 'Last', cell: row => time(row.lastSlot, timezone, 'never') },
-      { head: 'Outcome', cell: outcomeOf },
-      { head: 'Next', cell: row => (row.paused ? badge('warn', 'paused') : time(row.nextAt, timezone)) },
-    ],
-    shown,
-    html`No account is configured.`,
-  )}<p><a href="/ledger/schedules">All schedules: pause, resume, run now</a></p>`
+  const isWrong = (row: ScheduleRow) => urgency(row) < 2
+  const next = schedules.toSorted(
+    (a, b) => urgency(a) - urgency(b) || (a.nextAt?.getTime() ?? 0) - (b.nextAt?.getTime() ?? 0),
+  )
+  const others = (rows: readonly ScheduleRow[]) =>
+    `${counted(rows.length, 'schedule')} neither failed nor paused`
+  return wrongFirst(
+    'schedules',
+    next,
+    { isWrong, others },
+    rows =>
+      html`${table<ScheduleRow>(
+        'Schedules',
+        [
+          { head: 'Schedule', cell: row => html`<code>${row.name}</code>` },
+          { head: 'Account', cell: row => accountOf(row.account) },
+          { head: 'Last', cell: row => time(row.lastSlot, timezone, 'never') },
+          { head: 'Outcome', cell: outcomeOf },
+          { head: 'Next', cell: row => (row.paused ? badge('warn', 'paused') : time(row.nextAt, timezone)) },
+        ],
+        rows.slice(0, MAX_SHOWN),
+        html`No account is configured.`,
+      )}<p><a href="/ledger/schedules">All schedules: pause, resume, run now</a></p>`,
+  )
 }
 
 /** When the data was older than its freshness target in the last day. */
 export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
+  if (blindSpots.length === 0)
+    return html`<p class="quiet">In the last day, no inventory was older than its freshness target.</p>`
   return table<BlindSpot>(
     'Blind spots of the last day',
     [
@@ -156,6 +183,6 @@ export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
       { head: 'Error', cell: row => row.errorCode },
     ],
     blindSpots,
-    html`In the last day, no inventory was older than its freshness target.`,
+    html``,
   )
 }

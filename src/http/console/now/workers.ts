@@ -1,9 +1,10 @@
 import type { WorkerRow } from '#src/db/workers.ts'
+import { counted } from '#src/model/counted.ts'
 import type { Work } from '#src/reports/now.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { runLink } from '../parts/runs.ts'
-import { table } from '../parts/table.ts'
+import { table, wrongFirst } from '../parts/table.ts'
 import { badge, foreign, time } from '../parts/values.ts'
 import type { NowFacts } from './load-now.ts'
 
@@ -19,6 +20,22 @@ export function workers({ workers, work }: NowFacts, timezone: string): Html {
       known.has(holder) ? [] : [{ holder, worker: null, work: its }],
     ),
   ]
+  const isWrong = ({ worker }: Row) => worker !== null && !worker.isAlive
+  return wrongFirst('workers', rows, { isWrong, others: aliveInWords }, shown => workerTable(shown, timezone))
+}
+
+function aliveInWords(rows: readonly Row[]): string {
+  const commands = rows.filter(({ worker }) => worker === null).length
+  const busy = rows.filter(({ work }) => work.length > 0).length
+  const words = [
+    rows.length > commands ? `${counted(rows.length - commands, 'worker')} alive` : '',
+    commands > 0 ? counted(commands, 'command') : '',
+    busy > 0 ? `${busy} busy` : '',
+  ]
+  return words.filter(Boolean).join(', ')
+}
+
+function workerTable(rows: readonly Row[], timezone: string): Html {
   return table<Row>(
     'Workers',
     [

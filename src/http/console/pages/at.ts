@@ -6,11 +6,13 @@ import { firstOf } from '#src/model/cut-text.ts'
 import { duration } from '#src/model/duration.ts'
 import { parseInstant } from '#src/model/instant.ts'
 import { type Around, type AroundRow, type FiringThen, kindInWords, loadAround } from '#src/reports/around.ts'
+import type { TimeSpan } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page, parsedQuery } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { differencesList, type Room } from '../parts/differences.ts'
 import { accountFilter, filters } from '../parts/filters.ts'
+import { lensStrip } from '../parts/lens-strip.ts'
 import { runLink } from '../parts/runs.ts'
 import { type Column, table } from '../parts/table.ts'
 import { badge, foreign, plainTime, type Tone, time } from '../parts/values.ts'
@@ -65,7 +67,7 @@ ${filters(path, query, [
   { name: 'team', label: 'Team (of rules)', kind: 'text' },
   { name: 'words', label: 'Words', kind: 'text', hint: "an alert's name, a service" },
 ])}
-${around ? body(around, instant, timezone) : html`<p class="notice warn">The history starts at ${time(startsAt, timezone)}: what ended before was removed, as <code>FERRY_KEEP_VERSIONS</code> says.</p>`}`,
+${around ? body(around, { from, to: new Date(instant.getTime() + spanMs) }, instant, timezone) : html`<p class="notice warn">The history starts at ${time(startsAt, timezone)}: what ended before was removed, as <code>FERRY_KEEP_VERSIONS</code> says.</p>`}`,
     }
   },
 }
@@ -76,11 +78,13 @@ function stepLink(query: URLSearchParams, instant: Date, byMs: number, words: st
   return html`<a href="${href(path, Object.fromEntries(query))}">${words}</a>`
 }
 
-function body({ rows, firing, isCut }: Around, instant: Date, timezone: string): Html {
+function body(around: Around, span: TimeSpan, instant: Date, timezone: string): Html {
+  const { rows, firing, isCut } = around
   const blind = rows.filter(
     ({ kind, since, observedAt }) => kind === 'blind' && covers(since, observedAt, instant),
   )
   return html`${blind.map(row => html`<p class="notice warn">Nothing is known of this moment: ${row.inventory} of account ${foreign(row.account)} were not read completely from ${time(row.since, timezone, 'ever')} to ${time(row.observedAt, timezone, 'now')}${errorOf(row)}.</p>`)}
+${lensStrip(around, span, instant, timezone)}
 ${table('Firing at that moment, the longest first', firingColumns(instant, timezone), firing, html`No rule that matches was firing.`)}
 ${table('What happened, in the order in which it was observed', columns(timezone), rows, html`Nothing that matches happened. Every reading of that time found the same.`)}
 ${isCut ? html`<p class="notice">There is more: only ${MAX_ROWS} rows of each are shown. A shorter time, a folder, a team or words show the others.</p>` : null}`

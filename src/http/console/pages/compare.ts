@@ -8,7 +8,7 @@ import {
   type PagedDifference,
 } from '#src/inventory/history/compare-page.ts'
 import { listFirstReadings, loadHistoryStart } from '#src/inventory/history/history-start.ts'
-import { loadSnapshotPage } from '#src/inventory/history/snapshot-page.ts'
+import { loadSnapshotPage, type PagedSnapshot } from '#src/inventory/history/snapshot-page.ts'
 import { DIFFERENCE_KINDS } from '#src/inventory/history/two-moments.ts'
 import { number } from '#src/model/counted.ts'
 import { DAY_MS } from '#src/model/duration.ts'
@@ -64,7 +64,7 @@ export const compare: Page = {
     if (!asked.from && !asked.to) {
       return {
         title: 'Compare two moments',
-        body: html`${forms}<p>Choose two nights or two moments to see what differs.</p>`,
+        body: html`${lastNights(nights)}${forms}<p>Choose two nights or two moments to see what differs.</p>`,
       }
     }
     const pair = await resolvePair(request, asked)
@@ -72,6 +72,22 @@ export const compare: Page = {
       pair && { title: 'Compare two moments', body: html`${forms}${await comparison(request, asked, pair)}` }
     )
   },
+}
+
+/** The most accounts whose last nights are offered. */
+const MAX_OFFERED = 10
+
+/** What people mostly want to know: what the last night changed. */
+function lastNights(nights: readonly PagedSnapshot[]): Html | null {
+  const ofSchedule = nights.filter(({ slot }) => slot !== null)
+  const offered = [...Map.groupBy(ofSchedule, ({ account }) => account)]
+    .flatMap(([account, [last, before]]) => (last && before ? { account, last, before } : []))
+    .slice(0, MAX_OFFERED)
+  if (offered.length === 0) return null
+  return html`<p class="buttons">${offered.map(
+    ({ account, last, before }) =>
+      html`<a class="button" href="${href(PATH, { from: before.id, to: last.id })}">Last night against the night before${offered.length > 1 ? html`, <bdi>${account}</bdi>` : null}</a>`,
+  )}</p>`
 }
 
 /** Without an end it is now, without a beginning a day before the end. Null: there is no such snapshot. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BATCH_CHOICES, listBatchesBefore } from '#src/imports/reporting/batches.ts'
+import { type FailureRow, listFailures } from '#src/imports/reporting/failures.ts'
 import { loadThroughput, type ThroughputMinute } from '#src/imports/reporting/pace.ts'
 import { type Progress, progressOf } from '#src/imports/reporting/progress.ts'
 import { listReasons, MAX_COUNTED_REASONS, type ReasonRow } from '#src/imports/reporting/reasons.ts'
@@ -47,7 +48,7 @@ export const importPage: Page = {
     const [before] = readCursor(query, Cursor) ?? []
     const limit = importLimitOf(target, row.account)
     const isMoving = isActive(row.status) || (row.status === 'staging' && row.stagedAt === null)
-    const [progress, batches, uncertain, reasons, minutes] = await Promise.all([
+    const [progress, batches, uncertain, reasons, failures, minutes] = await Promise.all([
       progressOf(reader, row, limit, target.personal),
       listBatchesBefore(reader, id, {
         choice,
@@ -56,6 +57,7 @@ export const importPage: Page = {
       }),
       row.uncertain > 0 ? listBatchesBefore(reader, id, { choice: 'uncertain', limit: BATCH_ROWS }) : [],
       row.read > row.sent + row.pending + row.uncertain ? listReasons(reader, id) : [],
+      row.requests > 0 ? listFailures(reader, id) : [],
       isRecent(row) ? loadThroughput(reader, row.account) : null,
     ])
     const { timezone } = target
@@ -69,6 +71,7 @@ ${facts(factsOf(row, progress, limit, timezone))}
 ${uncertainSection(row, uncertain, timezone)}
 ${minutes && throughputSection(row.account, minutes, timezone)}
 ${reasonSection(row, reasons)}
+${failureSection(failures, timezone)}
 ${batchSection({ path, query, choice, batches, timezone })}`,
     }
   },
@@ -90,7 +93,8 @@ function stateOf(row: SummaryRow, { whyWaiting }: Progress, timezone: string): H
   const advice = row.status === 'paused' ? row.pauseWhatToDo : null
   const next = stepsInWords(stepsBeside(advice, stepsOf(row)))
   const links = decisionsOf(row).map(
-    ({ path, words }) => html`<a class="button" href="/imports/${row.id}/${path}">${words}</a>`,
+    ({ path, words }) =>
+      html`<a class="button${path === 'cancel' ? ' danger' : ''}" href="/imports/${row.id}/${path}">${words}</a>`,
   )
   return html`<p>${statusBadge(row)} ${foreign(row.file)} → page ${row.pageId} of account ${foreign(row.account)}, by ${foreign(row.method)}</p>
 ${waits && html`<div class="notice warn"><p>${whyItWaits(waits, timezone)}</p>${advice && html`<p>${sentence(advice)}</p>`}${pauseRequest(row)}</div>`}
@@ -179,6 +183,29 @@ function leftOut({ duplicate, suppressed, alreadyImported }: SummaryRow): number
   return duplicate + suppressed + alreadyImported
 }
 
+/** Calls that failed for one cause are one row: a platform that was down for an hour fails many. */
+function failureSection(failures: readonly FailureRow[], timezone: string): Html | null {
+  if (failures.length === 0) return null
+  return html`<section><h2>Failed calls, by cause</h2>
+${table<FailureRow>(
+  'The most frequent first',
+  [
+    { head: 'Cause', cell: ({ errorCode }) => foreign(errorCode) },
+    { head: 'HTTP', isNumber: true, cell: ({ httpStatus }) => httpStatus ?? foreign(null, 'no answer') },
+    { head: 'Calls', isNumber: true, cell: ({ calls }) => number(calls) },
+    { head: 'Batches', isNumber: true, cell: ({ batches }) => number(batches) },
+    { head: 'First', cell: ({ firstAt }) => time(firstAt, timezone) },
+    { head: 'Last', cell: ({ lastAt }) => time(lastAt, timezone) },
+    {
+      head: 'Last request id',
+      cell: ({ requestId: last }) => (last === null ? foreign(null) : requestId(last)),
+    },
+  ],
+  failures,
+  html``,
+)}</section>`
+}
+
 /** The calls of the last hour against the limit. */
 function throughputSection(account: string, minutes: readonly ThroughputMinute[], timezone: string): Html {
   return html`<section><h2>Calls of the last hour</h2>
@@ -188,7 +215,10 @@ ${minutes.length > 0 ? chartOf(minutes, timezone) : html`<p>No import of account
 function chartOf(minutes: readonly ThroughputMinute[], timezone: string): Html {
   const calls = new Map(minutes.map(({ minute, calls }) => [minute.getTime(), calls]))
   // With the minute that has begun: after a resume, its calls are what a person waits for.
-  const { span, minutes: drawn } = lastHour(new Date(Date.now() + MINUTE_MS))
+  const { span, minutes: drawn } = lastHour(
+    new Date(Date.now() + MINUTE_MS),
+    minutes[0]?.minute ?? new Date(),
+  )
   const allowed = Math.max(...minutes.map(minute => minute.allowed ?? 0))
   const rows = minutes.reduce((sum, minute) => sum + minute.rows, 0)
   return html`${lineChart({

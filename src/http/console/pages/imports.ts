@@ -21,12 +21,14 @@ export const imports = listPage({
   section: 'imports',
   title: 'Imports',
   list: () => IMPORT_LIST,
-  async beside({ query, reader, target: { timezone } }, { rows }) {
+  async beside({ query, reader, target }, { rows }) {
+    const { timezone } = target
     const isTop = asksForAll(query)
-    const [waiting, accounts] = await Promise.all([
+    const [waiting, imported] = await Promise.all([
       isTop ? listWaitingRows(reader, PAGE_ROWS) : [],
       listImportedAccounts(reader),
     ])
+    const accounts = [...new Set([...imported, ...target.accounts])].toSorted()
     const isMoving = rows.some(({ status }) => isActive(status) || status === 'staging')
     return {
       above: waiting.length > 0 ? waitingTable(waiting, timezone) : null,

@@ -1,5 +1,8 @@
 import { loadFiringPage, type PagedFiring } from '#src/inventory/history/firing-page.ts'
 import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
+import { DAY_MS } from '#src/model/duration.ts'
+import { type PlatformRule, platformUrlOf } from '#src/model/platform-url.ts'
+import { listBlind } from '#src/reports/blind.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page } from '../page.ts'
 import { MAX_PERSON, pathOf } from '../parts/changes.ts'
@@ -11,32 +14,43 @@ import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.t
 import { ago, badge, foreign } from '../parts/values.ts'
 import { shortened } from '../parts/word-diff.ts'
 
+/** The strip of firings shows what was lately: the page has the rest as a table. */
+const STRIP_DAYS = 7
+
 /** A rule as it is, and all that happened to it: also of one that is gone. */
 export const rule: Page = {
   path: '/rules/:account/:id',
   section: 'rules',
   access: 'read',
-  async render({ params, query, reader, target: { timezone } }) {
+  async render({ params, query, reader, target: { timezone, platformUrl } }) {
     const after = readCursor(query, TimelineCursor)
     const row = await loadRow(reader, 'alert-rules', params)
     if (!row) return null
     const { account, id } = { account: row.account, id: `${row.id}` }
-    const [timeline, [lastFiring]] = await Promise.all([
+    const now = new Date()
+    const isFirst = after === null
+    const lately = { from: new Date(now.getTime() - STRIP_DAYS * DAY_MS), to: now }
+    const [timeline, [lastFiring], blind] = await Promise.all([
       loadTimeline(reader, { resource: 'alert-rules', account, id }, after),
       loadFiringPage(reader, { account, id }, null, 1),
+      isFirst ? listBlind(reader, { account, resource: 'alert-rules' }, lately) : [],
     ])
     return {
       title: titleOf(textOf(row.name), id),
-      body: html`<p class="quiet">Alert rule <bdi>${id}</bdi> of account <bdi>${account}</bdi></p>
+      body: html`<p class="quiet">Alert rule <bdi>${id}</bdi> of account <bdi>${account}</bdi>${platformUrl === null ? null : html` · <a href="${platformUrlOf(platformUrl, idsOf(row))}" rel="noreferrer">Open in the platform</a>`}</p>
 ${notesOn(row, timezone)}
 ${factsOf(row, lastFiring, timezone)}
 ${labelsOf(row.labels)}
 <h2>History</h2>
-${firingStrip(timeline, after === null, timezone)}
+${firingStrip(timeline, isFirst ? { span: lately, blind } : null, timezone)}
 ${timelineTable(timeline, timezone)}
 ${pager(pathOf('alert-rules', account, id), query, timeline.next)}`,
     }
   },
+}
+
+function idsOf({ id, account_id, folder_id }: InventoryRow): PlatformRule {
+  return { id: `${id}`, account_id: `${account_id}`, folder_id: `${folder_id}` }
 }
 
 function factsOf(row: InventoryRow, lastFiring: PagedFiring | undefined, timezone: string): Html {

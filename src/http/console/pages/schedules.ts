@@ -1,16 +1,24 @@
+import type { Pool } from 'pg'
 import { list, partOf } from '#src/db/list.ts'
+import { listRunsOfSlots } from '#src/inventory/runs/runs-of-slots.ts'
 import { duration } from '#src/model/duration.ts'
 import { pauseSchedule, requestRun, resumeSchedule } from '#src/schedules/control.ts'
 import { EVERY_ACCOUNT, type Schedule } from '#src/schedules/definition.ts'
 import { listSchedules, type ScheduleRow } from '#src/schedules/list-schedules.ts'
+import { listRecentSlots, type RecentSlot } from '#src/schedules/recent-slots.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import type { Action, Confirmation, PageRequest } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
-import { runBadge } from '../parts/runs.ts'
+import { runBadge, runTone } from '../parts/runs.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
-import { badge, foreign, time } from '../parts/values.ts'
+import { badge, foreign, inZone, time } from '../parts/values.ts'
 
 const PATH = '/ledger/schedules'
+
+/** Two weeks of nights. */
+const STRIP_SLOTS = 14
+/** Each row has a strip. */
+const PAGE_ROWS = 25
 
 /** The schedules of this worker by account and name. */
 function scheduleListOf(schedules: readonly Schedule[]) {
@@ -23,7 +31,11 @@ function scheduleListOf(schedules: readonly Schedule[]) {
         .toSorted(byAccountAndName)
         .filter(({ account, schedule }) => !after || compare([account, schedule], after) > 0)
       const rows = await listSchedules(pool, left.slice(0, limit + 1))
-      return partOf(rows, limit, ({ account, name }) => [account, name])
+      const slots = await listRecentSlots(pool, left.slice(0, limit), STRIP_SLOTS)
+      return {
+        ...partOf(rows, limit, ({ account, name }) => [account, name]),
+        slots: await withRuns(pool, slots),
+      }
     },
     columns: row => ({
       schedule: row.name,
@@ -44,7 +56,8 @@ export const schedules = listPage({
   section: 'ledger',
   title: 'Schedules',
   list: ({ target }) => scheduleListOf(target.schedules),
-  beside: ({ target: { timezone } }, { rows }) => ({
+  rows: PAGE_ROWS,
+  beside: ({ target: { timezone } }, { rows, slots }) => ({
     refreshEveryMs: rows.some(isOpen) ? 10_000 : 30_000,
     above: html`${ledgerTabs(PATH)}
 <p>What Ferry does automatically, and when, for the accounts in the settings of this worker.</p>`,
@@ -54,11 +67,41 @@ export const schedules = listPage({
       { head: 'When', cell: timingOf },
       { head: 'Last', cell: row => time(row.lastSlot, timezone, 'never') },
       { head: 'Outcome', cell: row => outcomeOf(row) },
+      { head: 'Runs', cell: row => strip(row, slots, timezone) },
       { head: 'Next', cell: row => (row.paused ? badge('warn', 'paused') : time(row.nextAt, timezone)) },
       { head: 'Decide', cell: decisions },
     ],
   }),
 })
+
+/** A slot, with a run that it started. */
+type Slot = RecentSlot & { readonly run: bigint | undefined }
+
+async function withRuns(pool: Pool, slots: readonly RecentSlot[]): Promise<Slot[]> {
+  const runs = await listRunsOfSlots(pool, slots)
+  const keyOf = ({ account, slot }: Pick<Slot, 'account' | 'slot'>) => JSON.stringify([account, slot])
+  const runOf = new Map(runs.map(one => [keyOf(one), one.run]))
+  return slots.map(slot => ({ ...slot, run: runOf.get(keyOf(slot)) }))
+}
+
+/** The last slots of a schedule as cells, the oldest first; each leads to its run, or to what else happened then. */
+function strip({ name, account }: ScheduleRow, slots: readonly Slot[], timezone: string): Html {
+  const own = slots.filter(one => one.schedule === name && one.account === account)
+  return html`<span class="slots">${own.map(({ slot, outcome, run }) => {
+    const word = outcome ?? 'pending'
+    const words = `${word}, ${inZone(slot, timezone)}`
+    const to = run === undefined ? `/at/${slot.toISOString()}` : `/ledger/runs/${run}`
+    return html`<a class="${runTone(word)}" href="${to}" title="${words}" aria-label="${words}">${MARKS[word] ?? '·'}</a>`
+  })}</span>`
+}
+
+/** A letter besides the color. */
+const MARKS: Readonly<Partial<Record<string, string>>> = {
+  failed: '×',
+  partial: '!',
+  held: '!',
+  skipped: '–',
+}
 
 /** What came of the last slot of a schedule. */
 export function outcomeOf(row: ScheduleRow): HtmlValue {

@@ -2,21 +2,39 @@ import type { PagedChange } from '#src/inventory/history/changes.ts'
 import { fieldsFrom } from '#src/inventory/history/differences.ts'
 import { counted } from '#src/model/counted.ts'
 import { firstOf } from '#src/model/cut-text.ts'
+import type { Blind } from '#src/reports/blind.ts'
 import type { RuleEvent } from '#src/reports/firing/episodes.ts'
 import { ganttChart, type Mark, type MarkKind } from '../charts/gantt.ts'
+import type { TimeSpan } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
 import { table } from './table.ts'
 import type { Moment, Timeline } from './timeline.ts'
 import { inZone, lasted, time } from './values.ts'
 
-/** The firings of a time line as bars, with its changes marked on them, but no first reading. Null: it has no firing. */
-export function firingStrip({ moments }: Timeline, isFirstPage: boolean, timezone: string): Html | null {
-  const firings = moments.filter(moment => moment.what === 'firing')
-  const events = moments.flatMap(moment => (moment.what === 'change' ? eventsOf(moment) : []))
+/** The last days before now, and the times in them of which nothing is known. */
+type Lately = { readonly span: TimeSpan; readonly blind: readonly Blind[] }
+
+/**
+ * The firings of a page of a time line as bars, with its changes marked on them, but no first reading. The first page has `lately`: if
+ * something fired then, only these days are drawn, with what is not known of them. Null: it has no firing.
+ */
+export function firingStrip({ moments }: Timeline, lately: Lately | null, timezone: string): Html | null {
+  const all = moments.filter(moment => moment.what === 'firing')
   const [newest, oldest] = [moments[0], moments.at(-1)]
-  if (firings.length === 0 || !newest || !oldest) return null
-  const span = { from: instantOf(oldest), to: isFirstPage ? new Date() : endOf(newest) }
-  const summary = `${counted(firings.length, 'firing')} and ${counted(events.length, 'change')}`
+  if (all.length === 0 || !newest || !oldest) return null
+  const page = { from: instantOf(oldest), to: lately ? lately.span.to : endOf(newest) }
+  const firedLately = lately && all.some(({ ended }) => ended === null || ended > lately.span.from)
+  const span = firedLately && page.from < lately.span.from ? lately.span : page
+  const firings = all.filter(({ ended }) => ended === null || ended >= span.from)
+  const events = moments
+    .flatMap(moment => (moment.what === 'change' ? eventsOf(moment) : []))
+    .filter(event => event.at >= span.from)
+  const blind = (firedLately ? lately.blind : []).map(({ since, until }) => ({
+    from: since ?? span.from,
+    to: until,
+  }))
+  const words = [counted(firings.length, 'firing'), counted(events.length, 'change')]
+  const summary = `${words.join(' and ')}${blind.length > 0 ? `, ${counted(blind.length, 'time')} not known` : ''}`
   return ganttChart({
     id: 'firings',
     title: 'When it fired, and when it changed',
@@ -28,6 +46,7 @@ export function firingStrip({ moments }: Timeline, isFirstPage: boolean, timezon
         label: html`<span class="quiet">${summary}</span>`,
         summary,
         bars: firings.map(({ began, ended }) => ({ from: began, to: ended })),
+        blind,
         marks: events.map(event => markOf(event, timezone)),
       },
     ],
@@ -83,6 +102,6 @@ export function eventInWords({ change, enabled, by }: RuleEvent): string {
 }
 
 /** Text of others between two marks of Unicode that keep it from turning the text around it: a tooltip has no elements. */
-function isolated(text: string): string {
+export function isolated(text: string): string {
   return `\u2068${text}\u2069`
 }

@@ -9,9 +9,14 @@ const TONES: Readonly<Partial<Record<string, Tone>>> = {
   failed: 'bad',
 } satisfies Partial<Record<RunStatus, Tone>>
 
+/** How good it is that a run ended so. */
+export function runTone(status: string): Tone {
+  return TONES[status] ?? 'quiet'
+}
+
 /** How a run, a snapshot or the slot of a schedule ended, or that it is under way. */
 export function runBadge(status: string, announce?: string): Html {
-  return badge(TONES[status] ?? 'quiet', status, announce)
+  return badge(runTone(status), status, announce)
 }
 
 /** A link to a run by its number. */

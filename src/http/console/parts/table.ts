@@ -33,6 +33,28 @@ export function nothing(caption: string, words: Html): Html {
   return html`<div class="empty"><p class="caption">${caption}</p><p>${words}</p></div>`
 }
 
+/**
+ * What is wrong is shown, and the others are folded under the words for them: on a phone each row is a card. `id` is unique on the
+ * page.
+ */
+export function wrongFirst<Row>(
+  id: string,
+  rows: readonly Row[],
+  { isWrong, others }: { isWrong: (row: Row) => boolean; others: (rows: readonly Row[]) => string },
+  shown: (rows: readonly Row[]) => Html,
+): Html {
+  const [wrong, right] = [rows.filter(isWrong), rows.filter(row => !isWrong(row))]
+  if (rows.length === 0) return shown(rows)
+  return html`${wrong.length > 0 ? shown(wrong) : null}
+${right.length > 0 ? folded(id, others(right), shown(right)) : null}`
+}
+
+/** Stands closed until somebody opens it. */
+export function folded(id: string, words: string, content: Html): Html {
+  return html`<details class="fold" id="${id}"><summary>${words}</summary>
+${content}</details>`
+}
+
 /** Pairs of a name and a value, as for one run. */
 export function facts(pairs: readonly (readonly [string, HtmlValue])[]): Html {
   return html`<dl class="facts">${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`

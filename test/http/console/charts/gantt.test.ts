@@ -32,6 +32,23 @@ test('a bar goes from its begin to its end, and is cut where the span ends', () 
   expect(bars(draw({ bars: [{ from: at(-9), to: at(-1) }] }))).toEqual([])
 })
 
+test('what is not known covers the bars and is named; the moment is a line through each row', () => {
+  const page = draw(
+    {
+      blind: [
+        { from: at(-3), to: at(2) },
+        { from: at(9), to: null },
+      ],
+    },
+    { moment: at(5) },
+  )
+  expect(page).toContain('<path class="gantt-blind" d="M0 0h200v22H0zM900 0h100v22H900z"/>')
+  expect(page.indexOf('gantt-blind')).toBeGreaterThan(page.indexOf('gantt-bar'))
+  expect(page).toContain('not known: nothing was read</li>')
+  expect(page).toContain('<path class="gantt-moment" d="M500 0v22"/>')
+  expect(draw({})).not.toMatch(/gantt-blind|gantt-moment|not known/)
+})
+
 test('what has not ended goes on to the end of the span, and looks different', () => {
   const page = draw({ bars: [{ from: at(9), to: null }] })
   expect(bars(page)[0]).toEqual(['gantt-bar gantt-open', 'M900 5h100v12H900z'])

@@ -1,0 +1,28 @@
+import type { Pool } from 'pg'
+import { z } from 'zod'
+import { findAll } from '#src/db/rows.ts'
+import type { Inventory } from '#src/model/resource.ts'
+
+/** A time of which nothing is known: no reading of the inventory was complete for longer than its freshness target. */
+const Blind = z.object({
+  /** Null: nothing was read before. */
+  since: z.date().nullable(),
+  /** Null: it has not ended. */
+  until: z.date().nullable(),
+})
+export type Blind = Readonly<z.infer<typeof Blind>>
+
+/** The times between two instants of which nothing is known of an inventory, as `ferry.around` has them. */
+export function listBlind(
+  pool: Pool,
+  { account, resource }: Inventory,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<Blind[]> {
+  return findAll(
+    pool,
+    Blind,
+    `select since_applied as since, applied_at as until from ferry_internal.readings_between($1, $2)
+     where is_blind and account = $3 and inventory = $4 order by applied_at nulls last`,
+    [from, to, account, resource],
+  )
+}

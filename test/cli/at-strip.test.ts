@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { strip } from '#src/cli/at.ts'
+
+const at = (minutes: number) => new Date(minutes * 60_000)
+const draw = (...blind: readonly (readonly [Date | null, Date | null])[]) =>
+  strip(
+    blind.map(([since, observedAt]) => ({ since, observedAt })),
+    at(60).getTime(),
+    49 * 60_000,
+  )
+
+test('each part of the time is read or not known, with the moment in the middle', () => {
+  // 98 minutes around the 60th, two for each character.
+  expect(draw([at(11), at(15)])).toBe(`??${'-'.repeat(22)}|${'-'.repeat(24)}`)
+  expect(draw([at(14), at(15)])).toBe(`-?${'-'.repeat(22)}|${'-'.repeat(24)}`)
+  expect(draw([null, at(13)], [at(107), null])).toBe(`?${'-'.repeat(23)}|${'-'.repeat(23)}?`)
+  expect(draw([null, null])).toBe(`${'?'.repeat(24)}|${'?'.repeat(24)}`)
+})
