@@ -9,15 +9,10 @@ CREATE TABLE "ferry"."audit" (
 	"subject_kind" text COLLATE "C" NOT NULL,
 	"subject_id" text COLLATE "C" NOT NULL,
 	"because" text,
-<<<<<<< HEAD
-	CONSTRAINT "audit_action" CHECK ("ferry"."audit"."action" in ('sync', 'approve', 'reject', 'confirm', 'pause', 'resume', 'cancel', 'resolve', 'purge', 'run', 'send')),
-	CONSTRAINT "audit_subject_kind" CHECK ("ferry"."audit"."subject_kind" in ('run', 'import', 'schedule', 'event')),
-=======
 	"rows" integer,
 	"of_rows" integer,
-	CONSTRAINT "audit_action" CHECK ("ferry"."audit"."action" in ('sync', 'approve', 'reject', 'confirm', 'pause', 'resume', 'cancel', 'resolve', 'purge', 'run')),
-	CONSTRAINT "audit_subject_kind" CHECK ("ferry"."audit"."subject_kind" in ('run', 'import', 'schedule')),
->>>>>>> 7bfefcb (Approve exactly the held rows that were looked at, and rank risks of MCP servers)
+	CONSTRAINT "audit_action" CHECK ("ferry"."audit"."action" in ('sync', 'approve', 'reject', 'confirm', 'pause', 'resume', 'cancel', 'resolve', 'purge', 'run', 'send')),
+	CONSTRAINT "audit_subject_kind" CHECK ("ferry"."audit"."subject_kind" in ('run', 'import', 'schedule', 'event')),
 	CONSTRAINT "audit_actor" CHECK (char_length("ferry"."audit"."actor") <= 200),
 	CONSTRAINT "audit_because" CHECK (char_length("ferry"."audit"."because") <= 1000)
 );
@@ -694,15 +689,11 @@ COMMENT ON COLUMN ferry.audit.subject_id IS 'Which one: sync_runs.id, imports.id
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.audit.because IS 'Why, in the words of who did it; null if no reason was given.';
 --> statement-breakpoint
-<<<<<<< HEAD
-COMMENT ON TABLE ferry.events IS 'What people are told of: one row for each thing that began, ended or happened. A row is written in the transaction that makes it true.';
-=======
 COMMENT ON COLUMN ferry.audit.rows IS 'How many held rows an approval or a rejection was about; null for other actions.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.audit.of_rows IS 'How many rows were held at that moment.';
 --> statement-breakpoint
-COMMENT ON TABLE ferry.events IS 'What was told to whoever is on call, or is to be told: one row a message. A row is written in the transaction that makes it true.';
->>>>>>> 7bfefcb (Approve exactly the held rows that were looked at, and rank risks of MCP servers)
+COMMENT ON TABLE ferry.events IS 'What people are told of: one row for each thing that began, ended or happened. A row is written in the transaction that makes it true.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.events.id IS 'Its number.';
 --> statement-breakpoint
