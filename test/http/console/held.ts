@@ -1,5 +1,12 @@
 import { expect } from 'vitest'
-import { type ConsoleHarness, openConsoleHarness } from './console-harness.ts'
+import {
+  bearing,
+  type ConsoleHarness,
+  hiddenFields,
+  OPERATE_TOKEN,
+  openConsoleHarness,
+  sendForm,
+} from './console-harness.ts'
 
 /** Where the holds are. */
 export const PATH = '/ledger/holds'
@@ -24,3 +31,22 @@ export const open = (options: Parameters<typeof openConsoleHarness>[0] = {}) =>
 /** How many rules are current. */
 export const stored = async (harness: ConsoleHarness) =>
   (await harness.query('select from ferry.alert_rules')).length
+
+/** What people did. */
+export const acts = (harness: ConsoleHarness) =>
+  harness.query('select action, actor, because, subject_id from ferry.audit order by id')
+
+/** Opens the forms of both decisions. */
+export function openForms(harness: ConsoleHarness, path: string) {
+  return Promise.all(
+    ['approve', 'reject'].map(async verb => {
+      const at = `${path}/${verb}`
+      return { at, text: (await harness.page(at, OPERATE_TOKEN)).text }
+    }),
+  )
+}
+
+/** Sends a form that was opened before. */
+export function sendOpened(harness: ConsoleHarness, path: string, form: string) {
+  return sendForm(harness.http.address + path, hiddenFields(form), bearing(OPERATE_TOKEN))
+}

@@ -2,22 +2,14 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
-import { textOf } from './cells.ts'
 import {
   BOTH_TOKENS,
-  bearing,
   type ConsoleHarness,
-  hiddenFields,
   OPERATE_TOKEN,
   openConsoleHarness,
   READ_TOKEN,
-  sendForm,
 } from './console-harness.ts'
-import { GONE, hold, open, PATH, RULES, stored } from './held.ts'
-import { hrefsOf } from './page-text.ts'
-
-const acts = (harness: ConsoleHarness) =>
-  harness.query('select action, actor, because, subject_id from ferry.audit order by id')
+import { acts, GONE, hold, open, openForms, PATH, RULES, sendOpened, stored } from './held.ts'
 
 test('without a hold the page says so; an unknown run and a run without a hold are not found', async () => {
   await using harness = await open()
@@ -149,72 +141,6 @@ test('rejecting keeps the rows; a second decision is told how the hold ended', a
   expect(text).toContain('Rejected by')
   expect(text).not.toContain('/approve"')
   expect(text).not.toContain('data-refresh')
-})
-
-/** Opens the forms of both decisions. */
-function openForms(harness: ConsoleHarness, path: string) {
-  return Promise.all(
-    ['approve', 'reject'].map(async verb => {
-      const at = `${path}/${verb}`
-      return { at, text: (await harness.page(at, OPERATE_TOKEN)).text }
-    }),
-  )
-}
-
-/** Sends a form that was opened before. */
-function sendOpened(harness: ConsoleHarness, path: string, form: string) {
-  return sendForm(harness.http.address + path, hiddenFields(form), bearing(OPERATE_TOKEN))
-}
-
-test('a decision counts for the rows that were looked at: later ones are marked, and stay held', async () => {
-  await using harness = await open({ tokens: BOTH_TOKENS })
-  const { path, run, gone } = await hold(harness)
-  const forms = await openForms(harness, path)
-  const { state } = harness.sandbox
-  const [next] = [...state.rules.rows()].map(({ id }) => id).filter(id => !gone.includes(`${id}`))
-  state.removeRule(next ?? 0n)
-  const later = await harness.sync()
-  expect(later).toMatchObject({ status: 'held' })
-  const latest = `${PATH}/${later.run}`
-
-  const { text } = await harness.page(path, READ_TOKEN)
-  expect(textOf(text)).toContain(`1 row is new since run ${run}: a decision on this page does not touch it.`)
-  expect(text).toContain(`href="${latest}">Look at all 16, as run ${later.run} found them`)
-  const parts = text.split(`Rows that run ${run} held`)
-  const [marked = '', others = ''] = [parts[0], parts.at(-1)]
-  expect(hrefsOf(marked, '/rules/')).toEqual([`/rules/default/${next}`])
-  expect(hrefsOf(others, '/rules/')).toHaveLength(GONE)
-  expect(text).toContain(`href="${path}/approve"`)
-  expect(text).not.toContain('/reject"')
-  expect(textOf((await harness.page(`${path}/approve`, OPERATE_TOKEN)).text)).toContain(
-    'Remove 15 of 30 alert rules',
-  )
-  expect(await harness.page(`${path}/reject`, OPERATE_TOKEN)).toMatchObject({
-    status: 303,
-    headers: { location: path },
-  })
-  expect((await harness.page(latest, READ_TOKEN)).text).not.toContain('New since')
-
-  const [approve, reject] = forms
-  const rejected = await sendOpened(harness, reject!.at, reject!.text)
-  expect(rejected.status).toBe(409)
-  expect(rejected.text).toContain(`Of the 16 rows held now, run ${run} did not hold 1.`)
-  expect(await acts(harness)).toEqual([])
-  expect(await sendOpened(harness, approve!.at, approve!.text)).toMatchObject({
-    status: 303,
-    headers: { location: path },
-  })
-  expect(await stored(harness)).toBe(RULES - GONE)
-  const left = (await harness.page(path, READ_TOKEN)).text
-  expect(textOf(left)).toContain('approved other rows of this hold')
-  expect(left).not.toContain('/approve"')
-  expect(await harness.page(`${path}/approve`, OPERATE_TOKEN)).toMatchObject({ status: 303 })
-  expect((await harness.page('/ledger/audit', READ_TOKEN)).text).toContain('15 of 16')
-
-  // The next poll finds only one row gone, and does not decide about it by itself.
-  expect(await harness.sync()).toMatchObject({ status: 'held', removed: 0 })
-  expect((await harness.submit(`${latest}/approve`, {}, OPERATE_TOKEN)).status).toBe(303)
-  await expect.poll(() => stored(harness)).toBe(RULES - 16)
 })
 
 test('a hold that was voided meanwhile is neither approved nor rejected', async () => {
