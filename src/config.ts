@@ -7,12 +7,14 @@ import { readNotify } from './config/notify.ts'
 import { Environment, type LOG_LEVELS, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
 import { guardedMs } from './model/limit.ts'
+import { PASSWORD_FILE } from './model/postgres-address.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
 import { Secret } from './model/secret.ts'
 import type { NotifySettings, Retention } from './model/settings.ts'
 
 export type { Account, AccountDefaults } from './config/accounts.ts'
 export type { HttpSettings } from './config/http.ts'
+export { secretFiles } from './config/secret-file.ts'
 export { SETTINGS } from './config/settings.ts'
 
 /*
@@ -168,7 +170,9 @@ function readServerUrl(
   const setting = `${server}_PASSWORD_FILE`
   if (url.password) mistakes.push(`${setting}: ${server}_URL also contains a password; write it in one place`)
   const password = readText(file, setting, mistakes)?.replace(/\r?\n$/, '') ?? ''
-  url.password = encodeURIComponent(password)
+  if (server === 'REDIS') url.password = encodeURIComponent(password)
+  // Each connection reads it anew.
+  else url.searchParams.set(PASSWORD_FILE, resolve(file))
   return url.href
 }
 

@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { POSTGRES_PARAMETERS } from '#src/config/postgres-parameters.ts'
 import { readConfig } from '#src/config.ts'
-import { placeOf } from '#src/model/postgres-address.ts'
+import { passwordIn } from '#src/db/password-file.ts'
+import { PASSWORD_FILE, placeOf } from '#src/model/postgres-address.ts'
 import { fileHolding, mistakesOf } from './support/settings.ts'
 
 const CA = fileURLToPath(new URL('support/certificates/ca.pem', import.meta.url))
@@ -169,7 +170,9 @@ describe('DATABASE_URL', () => {
       DATABASE_URL: 'postgres://me@/ferry?host=/var/run/postgresql',
       DATABASE_PASSWORD_FILE: fileHolding('p@ss\n'),
     })
-    expect(decodeURIComponent(new URL(databaseUrl ?? '').password)).toBe('p@ss')
+    const { password, searchParams } = new URL(databaseUrl ?? '')
+    expect(password).toBe('')
+    expect(passwordIn(searchParams.get(PASSWORD_FILE) ?? '')).toBe('p@ss')
   })
 
   test('anything else is not a Postgres URL, and is not repeated', () => {

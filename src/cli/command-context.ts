@@ -47,9 +47,16 @@ export async function openCommandContext(
   level: 'info' | 'warn',
   signal: AbortSignal,
 ): Promise<CommandContext> {
-  const { readConfig } = await import('#src/config.ts')
+  const { readConfig, secretFiles } = await import('#src/config.ts')
   const config = readConfig()
-  return { config, log: await openLog(config.logLevel ?? level), signal }
+  const log = await openLog(config.logLevel ?? level)
+  secretFiles.subscribe(trouble =>
+    log.warn(
+      trouble,
+      'The file of a secret was changed, but cannot be used; Ferry keeps the secret that it had.',
+    ),
+  )
+  return { config, log, signal }
 }
 
 /** Opens a logger on stderr: lines of JSON, or plain lines if stderr is a terminal. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { LimitWindow } from '../model/limit.ts'
-import { Secret } from '../model/secret.ts'
+import type { Secret } from '../model/secret.ts'
 import { type ReadEntry, readAccountsFile } from './accounts-file.ts'
 import { plainHttpMistake } from './plain-http.ts'
-import { type Found, readSecretFile, readSettingOrFile } from './setting-or-file.ts'
+import { type Found, readSecretFile, readSettingOrFile, secretOf } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
 
 export type AccountDefaults = {
@@ -45,8 +45,11 @@ export function accountOf(defaults: AccountDefaults, source: Source): Account {
     baseUrlSetting: source.baseUrlSetting,
     appKey: source.appKey,
     keySetting: source.keySetting,
-    // 64 bits are enough to tell keys apart.
-    keyHash: createHash('sha256').update(source.appKey.reveal()).digest('hex').slice(0, 16),
+    // A key may be rotated.
+    get keyHash() {
+      // 64 bits are enough to tell keys apart.
+      return createHash('sha256').update(source.appKey.reveal()).digest('hex').slice(0, 16)
+    },
     limitGroup: source.limitGroup ?? source.name,
     folders: source.folders ?? defaults.folders,
     pageLimit: source.pageLimit ?? defaults.pageLimit,
@@ -142,13 +145,18 @@ function fromFile(
   })
 }
 
+/** Returns the text if it is an app_key, else null. */
+function isKey(text: string): string | null {
+  return text === '' || /\s/.test(text) ? null : text
+}
+
 function keyOf(found: Found | null, mistakes: string[]): Secret | null {
   if (found === null) return null
   const { text, where } = found
   if (text === '') mistakes.push(`${where} is empty; write the app_key into it`)
   else if (/\s/.test(text))
     mistakes.push(`${where} the app_key contains white space; copy it again, on one line`)
-  else return new Secret(text)
+  else return secretOf(found, text, isKey)
   return null
 }
 

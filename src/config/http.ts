@@ -1,6 +1,6 @@
 import { isLoopback } from '../model/loopback.ts'
-import { Secret } from '../model/secret.ts'
-import { readSettingOrFile } from './setting-or-file.ts'
+import type { Secret } from '../model/secret.ts'
+import { readSettingOrFile, secretOf } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
 
 export type HttpSettings = {
@@ -60,6 +60,7 @@ type TokenSetting = 'FERRY_METRICS_TOKEN' | 'FERRY_CONSOLE_TOKEN' | 'FERRY_CONSO
 
 /** Of random letters and digits: 10^35 tokens. */
 const MIN_CHARACTERS = 20
+const TOKEN = /^[\x21-\x7e]+$/
 
 /**
  * Reads a token from its setting or its file; null if neither is set. Adds mistakes to `mistakes`; none of them shows the
@@ -68,7 +69,7 @@ const MIN_CHARACTERS = 20
 export function readToken(setting: TokenSetting, settings: Environment, mistakes: string[]): Secret | null {
   const found = readSettingOrFile(setting, settings, mistakes)
   if (found === null) return null
-  if (!/^[\x21-\x7e]+$/.test(found.text)) {
+  if (!TOKEN.test(found.text)) {
     mistakes.push(`${found.where} is not a token; write printable ASCII characters, without white space`)
     return null
   }
@@ -78,5 +79,7 @@ export function readToken(setting: TokenSetting, settings: Environment, mistakes
     )
     return null
   }
-  return new Secret(found.text)
+  return secretOf(found, found.text, text =>
+    TOKEN.test(text) && text.length >= MIN_CHARACTERS ? text : null,
+  )
 }

@@ -5,7 +5,7 @@ import type { NotifySettings, Receiver } from '../model/settings.ts'
 import { CallUrl, WebhookSecret } from './notify-values.ts'
 import { plainHttpMistake } from './plain-http.ts'
 import { type ReceiverEntry, readReceiversFile } from './receivers-file.ts'
-import { type Found, readSecretFile, readSettingOrFile } from './setting-or-file.ts'
+import { type Found, readSecretFile, readSettingOrFile, secretOf } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
 
 /** Slack's own webhooks take nothing but text; no setting is needed to know that. */
@@ -119,5 +119,7 @@ function keyOf(found: Found | null, mistakes: string[]): Secret | null {
   if (found === null) return null
   const { data, error } = WebhookSecret.safeParse(found.text)
   for (const { message } of error?.issues ?? []) mistakes.push(`${found.where} ${message}`)
-  return data ?? null
+  return data
+    ? secretOf(found, data.reveal(), text => WebhookSecret.safeParse(text).data?.reveal() ?? null)
+    : null
 }

@@ -1,4 +1,6 @@
+import { Secret } from '../model/secret.ts'
 import { readText } from './json-file.ts'
+import { FileSecret } from './secret-file.ts'
 import type { Environment } from './settings.ts'
 
 type SettingWithFile =
@@ -9,7 +11,17 @@ type SettingWithFile =
   | 'FERRY_WEBHOOK_SECRET'
 
 /** A secret as text, and where it was found, for messages. */
-export type Found = { readonly text: string; readonly where: string }
+export type Found = {
+  readonly text: string
+  readonly where: string
+  /** The file that holds it, and the setting that names the file; undefined if the setting holds it. */
+  readonly file?: { readonly path: string; readonly setting: string }
+}
+
+/** Returns what was found as a secret, which is read anew when its file changes. `parse` returns null for what is none. */
+export function secretOf({ file }: Found, first: string, parse: (text: string) => string | null): Secret {
+  return file ? new FileSecret(file.path, file.setting, first, parse) : new Secret(first)
+}
 
 /**
  * Returns what the setting holds, or the file that the setting `…_FILE` names; null if neither is set. A newline at the end
@@ -33,5 +45,5 @@ export function readSettingOrFile(
 /** Returns what the file holds, without a newline at its end; null if it cannot be read. */
 export function readSecretFile(file: string, setting: string, mistakes: string[]): Found | null {
   const text = readText(file, setting, mistakes)?.replace(/\r?\n$/, '')
-  return text === undefined ? null : { text, where: `${setting}: ${file}` }
+  return text === undefined ? null : { text, where: `${setting}: ${file}`, file: { path: file, setting } }
 }

@@ -1,5 +1,6 @@
 import { Client, type ClientConfig, DatabaseError } from 'pg'
 import { z } from 'zod'
+import { usePasswordFile } from './password-file.ts'
 import { findColumn } from './rows.ts'
 
 /*
@@ -52,6 +53,7 @@ export class WatchedClient extends Client {
   constructor(config: ClientConfig = {}) {
     super({ keepAlive: true, keepAliveInitialDelayMillis: 10_000, ...config })
     this.#config = config
+    usePasswordFile(this, config.connectionString)
     // An error fails the statement in flight. Without a listener it would end the process.
     this.on('error', () => {})
     const timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref()
@@ -104,6 +106,7 @@ export class WatchedClient extends Client {
       connectionTimeoutMillis: ANSWER_WITHIN_MS,
       query_timeout: ANSWER_WITHIN_MS,
     })
+    usePasswordFile(other, this.#config.connectionString)
     other.on('error', () => {})
     try {
       await other.connect()

@@ -25,8 +25,7 @@ export function openAccounts(
   const { throttle, limitOf, log, observer } = context
   const accounts = new Map<string, FerryAccount>()
   for (const account of config.accounts) {
-    const { name, baseUrl, baseUrlSetting, appKey, folders, pageLimit, includeAccount, keyHash, limitGroup } =
-      account
+    const { name, baseUrl, baseUrlSetting, appKey, folders, pageLimit, includeAccount, limitGroup } = account
     const client = opened.use(
       openPlatformClient({
         account: name,
@@ -46,7 +45,9 @@ export function openAccounts(
       folders,
       pageLimit,
       includeAccount,
-      keyHash,
+      get keyHash() {
+        return account.keyHash
+      },
       limitGroup,
       importLimit: limitOf(name, 'import-subscribers'),
     })
@@ -79,19 +80,20 @@ export function limitsOf(accounts: readonly Account[]): (name: string, operation
 }
 
 /**
- * Returns for each account the least key hash among the accounts that share its key. An account that shares nothing has
- * its own hash, so every process that knows only this account uses the same key.
+ * Returns for each account the least limitGroup among the accounts that share its key. No key is in its name: the calls that a
+ * key has made still count after it was rotated. An account that shares nothing has its own group, so every process that knows
+ * only this account uses the same.
  */
 function sharedKeys(accounts: readonly Account[]): ReadonlyMap<string, string> {
-  const least = new Map(accounts.map(({ name, keyHash }) => [name, keyHash]))
-  const hashOf = ({ name, keyHash }: Account) => least.get(name) ?? keyHash
+  const least = new Map(accounts.map(({ name, limitGroup }) => [name, limitGroup]))
+  const groupOf = ({ name, limitGroup }: Account) => least.get(name) ?? limitGroup
   for (let settled = false; !settled; ) {
     settled = true
     for (const one of accounts) {
       for (const other of accounts) {
         const areOne = one.limitGroup === other.limitGroup || one.keyHash === other.keyHash
-        if (!areOne || hashOf(other) >= hashOf(one)) continue
-        least.set(one.name, hashOf(other))
+        if (!areOne || groupOf(other) >= groupOf(one)) continue
+        least.set(one.name, groupOf(other))
         settled = false
       }
     }

@@ -114,7 +114,8 @@ class Calls {
   readonly #options: ClientOptions
   readonly #transport: Transport
   readonly #warnings: CallWarnings
-  readonly #key: string
+  /** The key of the last call, and the one before it: an answer may still repeat that. */
+  #keys: readonly string[] = []
   /** May have a path, without a slash at its end. */
   readonly #basePath: string
 
@@ -126,7 +127,6 @@ class Calls {
     this.#options = options
     this.#transport = { ...route, origin, requestTimeoutMs, permitGoodForMs, arrivalBoundMs }
     this.#warnings = new CallWarnings(log, account, permitGoodForMs)
-    this.#key = options.appKey.reveal()
     this.#basePath = pathname.replace(/\/+$/, '')
   }
 
@@ -184,7 +184,7 @@ class Calls {
     signal: AbortSignal,
   ) {
     const { account, log, observer } = this.#options
-    const path = `${this.#basePath}${OPERATIONS[operation].path}?app_key=${encodeURIComponent(this.#key)}`
+    const path = `${this.#basePath}${OPERATIONS[operation].path}?app_key=${encodeURIComponent(this.#keyNow())}`
     const startedAtMs = performance.now()
     const renew: PermitUse['renewPermit'] = (expired, stopped) => {
       this.#warnings.permitExpired(operation)
@@ -207,8 +207,18 @@ class Calls {
     return this.#transport.dispatcher.destroy()
   }
 
+  /** A key in a file may have been rotated since the last call. */
+  #keyNow(): string {
+    const key = this.#options.appKey.reveal()
+    if (key !== this.#keys[0]) this.#keys = [key, ...this.#keys].slice(0, 2)
+    return key
+  }
+
   readonly #scrub: Scrub = text =>
-    text.replaceAll(this.#key, '<API_KEY>').replaceAll(encodeURIComponent(this.#key), '<API_KEY>')
+    this.#keys.reduce(
+      (left, key) => left.replaceAll(key, '<API_KEY>').replaceAll(encodeURIComponent(key), '<API_KEY>'),
+      text,
+    )
 }
 
 /** The end of a call whose reader stopped before the last row. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { z } from 'zod'
+import { usePasswordFile } from '#src/db/password-file.ts'
 import { findValue } from '#src/db/rows.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { isTransient } from '#src/model/transient-error.ts'
@@ -93,6 +94,7 @@ export async function expectSessions(url: string): Promise<void> {
   const options = { connectionString: url, application_name: 'ferry queue', connectionTimeoutMillis: 10_000 }
   const listener = new Client({ ...options, options: OPTIONS })
   const notifier = new Client(options)
+  for (const client of [listener, notifier]) usePasswordFile(client, url)
   try {
     await connect(listener)
     const path = await findValue(listener, z.string(), `select current_setting('search_path')`)

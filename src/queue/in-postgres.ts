@@ -9,6 +9,7 @@ import {
 } from 'bullmq'
 import { Client, type ClientConfig, DatabaseError } from 'pg'
 import { z } from 'zod'
+import { usePasswordFile } from '#src/db/password-file.ts'
 import { findValue } from '#src/db/rows.ts'
 import { withBackOff } from './back-off.ts'
 import { FEW_EVENTS, type QueueKind, RUN_RETRY_MS, SILENT_MS } from './kind.ts'
@@ -70,6 +71,7 @@ export function inPostgres(url: string): QueueKind {
 class QuietClient extends Client {
   constructor(config?: ClientConfig) {
     super(config)
+    usePasswordFile(this, config?.connectionString)
     this.on('error', ignore)
   }
 

@@ -18,7 +18,7 @@ function limitKeys(...entries: Entry[]) {
     byAccount: entries.map(({ name }) => limitOf(name, 'list-alert-rules').limitKey),
     imports: entries.map(({ name }) => limitOf(name, 'import-subscribers').limitKey),
     byKey: entries.map(({ name }) => limitOf(name, 'list-mcp-servers').limitKey),
-    hashes: config.accounts.map(account => `key:${account.keyHash}`),
+    hashes: config.accounts.map(account => `key:${account.limitGroup}`),
   }
 }
 

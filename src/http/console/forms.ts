@@ -112,11 +112,12 @@ type FormTokens = {
  * Workers with the same operate token accept each other's. Without an operate token they are valid until the worker ends.
  */
 export function createFormTokens(operateToken: Secret | null, clock = Date.now): FormTokens {
-  const key = operateToken
-    ? createHmac('sha256', operateToken.reveal()).update('ferry console forms').digest()
-    : randomBytes(32)
+  const random = randomBytes(32)
+  // A token in a file may be rotated: forms that are open then are sent again.
+  const keyNow = () =>
+    operateToken ? createHmac('sha256', operateToken.reveal()).update('ferry console forms').digest() : random
   const sign = (action: string, issuedAt: number) =>
-    createHmac('sha256', key).update(`${issuedAt} ${action}`).digest('base64url')
+    createHmac('sha256', keyNow()).update(`${issuedAt} ${action}`).digest('base64url')
   return {
     issue(action) {
       const issuedAt = clock()
