@@ -77,7 +77,7 @@ const FRONT_DOORS = {
   schedules: ['control', 'definition', 'list-schedules', 'verify'],
   reports: ['around', 'catalogue', 'freshness', 'nights', 'freshness-targets', 'reader-role', 'run-report'],
   notify: ['deliver', 'events-list', 'list-events'],
-  worker: ['backfills', 'freshness-targets', 'notifications', 'wake-ups', 'worker'],
+  worker: ['backfills', 'freshness-targets', 'notifications', 'run-due', 'wake-ups', 'worker'],
   queue: ['backend', 'check', 'refused'],
   jobs: ['index', 'prune', 'schedules'],
   embedded: ['placement', 'postgres', 'upgrade'],

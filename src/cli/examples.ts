@@ -5,6 +5,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [string, string]>> = {
   ferry: ['ferry demo', 'ferry sync all --plan'],
   'ferry up': ['ferry up', 'FERRY_HTTP_PORT=8080 ferry up --json'],
   'ferry worker': ['ferry worker', 'FERRY_CONSOLE=on ferry worker'],
+  'ferry run-due': ['ferry run-due', 'ferry run-due --until-idle --json'],
   'ferry migrate': ['ferry migrate', 'ferry migrate --plan'],
   'ferry embedded': ['ferry embedded upgrade', 'ferry embedded upgrade --json'],
   'ferry embedded upgrade': [

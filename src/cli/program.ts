@@ -18,6 +18,7 @@ import { addNotify } from './notify.ts'
 import { harmlessMessage } from './output.ts'
 import { addPrune } from './prune.ts'
 import { addReport } from './report.ts'
+import { addRunDue } from './run-due.ts'
 import { addRuns } from './runs.ts'
 import { addSandbox } from './sandbox.ts'
 import { addSchedules } from './schedules.ts'
@@ -68,6 +69,7 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
   program.commandsGroup('Run Ferry:')
   addUp(program)
   addWorker(program)
+  addRunDue(program)
   addDemo(program)
   addSandbox(program)
 

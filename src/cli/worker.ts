@@ -87,22 +87,27 @@ export async function startWorker(
   return { failed: ferry.postgresEnded }
 }
 
-/** Stores the targets and limits that reports show, waits for the queue, and opens it. */
+/** Stores the targets and limits that reports show. */
+export async function saveSettings(ferry: Ferry, targets: readonly FreshnessTarget[]): Promise<void> {
+  const { saveCallsPerMinute } = await import('#src/db/limits.ts')
+  const { saveFreshnessTargets } = await import('#src/reports/freshness-targets.ts')
+  await saveFreshnessTargets(ferry.pool, targets)
+  await saveCallsPerMinute(ferry.pool, ferry.limits)
+}
+
+/** Stores the settings that reports show, waits for the queue, and opens it. */
 async function prepare(
   ferry: Ferry,
   targets: readonly FreshnessTarget[],
   signal: AbortSignal,
 ): Promise<QueueBackend> {
-  const { saveCallsPerMinute } = await import('#src/db/limits.ts')
   const { loadInstallation } = await import('#src/db/installation.ts')
   const { retryTransient } = await import('#src/db/retry.ts')
   const { openBackend } = await import('#src/queue/backend.ts')
   const { reachQueue } = await import('#src/queue/check.ts')
-  const { saveFreshnessTargets } = await import('#src/reports/freshness-targets.ts')
   const waiting = { retryForMs: RETRY_FOR_MS, signal }
   const { id: installation } = await retryTransient(() => loadInstallation(ferry.pool), waiting)
-  await retryTransient(() => saveFreshnessTargets(ferry.pool, targets), waiting)
-  await retryTransient(() => saveCallsPerMinute(ferry.pool, ferry.limits), waiting)
+  await retryTransient(() => saveSettings(ferry, targets), waiting)
   const settings = { ...ferry.backend, installation, log: ferry.log }
   await reachQueue(settings, { ...waiting, log: ferry.log })
   return openBackend(settings)

@@ -18,6 +18,8 @@ export type Due = { readonly slot: Date; readonly trigger: Trigger }
 /** Finds what is due, by the facts in Postgres and by its clock: every worker finds the same, even if its own clock is wrong. */
 export type DueNow = {
   readonly due: readonly { readonly schedule: Schedule; readonly slot: Due }[]
+  /** Unfinished slots that may be tried again later: they failed, or are under way. */
+  readonly later: readonly { readonly schedule: Schedule; readonly slot: Date; readonly freeInMs: number }[]
   /** In how many milliseconds something may be due that is not due now; Infinity if nothing will. */
   readonly nextInMs: number
   readonly clock: ClockReading
@@ -58,15 +60,17 @@ export class DueFinder {
   async find(schedules: readonly Schedule[]): Promise<DueNow> {
     const { clock, timed, states } = await this.#loadStates(schedules)
     const due: { schedule: Schedule; slot: Due }[] = []
+    const later: { schedule: Schedule; slot: Date; freeInMs: number }[] = []
     let nextInMs = Number.POSITIVE_INFINITY
     for (const [index, schedule] of timed.entries()) {
       const state = states[index]
       if (!state) continue
       const slot = decideDue(schedule, state, this.#policy, clock.now) ?? (await this.#begin(schedule, state))
       if (slot) due.push({ schedule, slot })
+      else if (state.open && state.open.freeInMs > 0) later.push({ schedule, ...state.open })
       nextInMs = Math.min(nextInMs, schedule.next.getTime() - clock.now.getTime(), freeInMs(state))
     }
-    return { due, nextInMs, clock }
+    return { due, later, nextInMs, clock }
   }
 
   /**

@@ -5,7 +5,7 @@ import { readClock } from '#src/db/clock.ts'
 import { summarizeRules } from '#src/inventory/history/rule-events.ts'
 import { listWithoutSnapshot } from '#src/inventory/history/snapshots.ts'
 import { listFailing } from '#src/inventory/runs/failing-runs.ts'
-import type { NotifierContext } from '#src/notify/notifier.ts'
+import type { Notifier, NotifierContext } from '#src/notify/notifier.ts'
 import type { Questions } from '#src/notify/watch.ts'
 import { areAllFresh, listLate, loadFreshness, troubleOf } from '#src/reports/freshness.ts'
 import { listPausedAccounts } from '#src/schedules/control.ts'
@@ -54,12 +54,39 @@ const LOOK_EVERY_MS = 5_000
 
 /** Tells people what happens until it is disposed of. Loads nothing, and does nothing, if no receiver is set. */
 export async function openNotifications(context: NotificationContext): Promise<AsyncDisposable> {
+  const stopping = new AbortController()
+  const notifier = await openNotifier(context, stopping.signal)
+  if (notifier === null) return new AsyncDisposableStack()
+  const loop = new Loop('notifier', LOOK_EVERY_MS, () => notifier.look(), context.log)
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort(new Error('draining'))
+      await loop.stop()
+      await notifier[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Tells people what is to be told now, and ends. Does nothing if a worker does it, or no receiver is set. */
+export async function notifyNow(context: NotificationContext, signal: AbortSignal): Promise<void> {
+  const ending = new AbortController()
+  const notifier = await openNotifier(context, AbortSignal.any([signal, ending.signal]))
+  if (notifier === null) return
+  try {
+    while (!signal.aborted && (await notifier.look()) === 0);
+  } finally {
+    ending.abort(new Error('done'))
+    await notifier[Symbol.asyncDispose]()
+  }
+}
+
+/** Null if no receiver is set; then nothing is loaded. */
+async function openNotifier(context: NotificationContext, signal: AbortSignal): Promise<Notifier | null> {
   const { pool, log, holder, config, nightlyCron: cron, timezone } = context
   const { notify: settings, proxy } = config
-  if (settings.receivers.length === 0 && settings.heartbeat === null) return new AsyncDisposableStack()
+  if (settings.receivers.length === 0 && settings.heartbeat === null) return null
   const { Notifier } = await import('#src/notify/notifier.ts')
-  const stopping = new AbortController()
-  const notifier = new Notifier({
+  return new Notifier({
     pool,
     log,
     holder,
@@ -68,14 +95,6 @@ export async function openNotifications(context: NotificationContext): Promise<A
     accounts: [...context.accounts.keys()],
     ask: questionsOf({ cron, timezone }),
     summarizeRules,
-    signal: stopping.signal,
+    signal,
   })
-  const loop = new Loop('notifier', LOOK_EVERY_MS, () => notifier.look(), log)
-  return {
-    async [Symbol.asyncDispose]() {
-      stopping.abort(new Error('draining'))
-      await loop.stop()
-      await notifier[Symbol.asyncDispose]()
-    },
-  }
 }

@@ -1,10 +1,9 @@
 import type { Job, JobContext, JobOutcome, JobSignals } from '#jobs/job.ts'
 import { reasonOf } from '#src/model/reason.ts'
-import type { RunResult } from '#src/model/run.ts'
 import { isTransient } from '#src/model/transient-error.ts'
 import type { Processed } from '#src/queue/consumer.ts'
 import type { ScheduleWakeUp } from '#src/queue/messages.ts'
-import type { Schedule } from '#src/schedules/definition.ts'
+import type { Schedule, ScheduleKey } from '#src/schedules/definition.ts'
 import type { Due, DueFinder } from '#src/schedules/find-due.ts'
 import { decideSlotEnd, takeSlot } from '#src/schedules/slot-lease.ts'
 import type { Capacity } from './capacity.ts'
@@ -15,8 +14,8 @@ export type ScheduleProcessor = {
   readonly schedules: readonly Schedule[]
   readonly dueFinder: Pick<DueFinder, 'find'>
   readonly capacity: Capacity
-  /** Called with each finished run. */
-  readonly onRun: (run: RunResult) => void
+  /** Called with the outcome of each slot that was done here. */
+  readonly onEnd: (slot: ScheduleKey & Due, outcome: JobOutcome) => void
 }
 
 /**
@@ -52,7 +51,7 @@ export async function processSchedule(
 }
 
 async function doSlot(
-  { context, onRun }: ScheduleProcessor,
+  { context, onEnd }: ScheduleProcessor,
   job: Job,
   schedule: Schedule,
   due: Due,
@@ -65,9 +64,9 @@ async function doSlot(
   if (!lease) return 'done'
 
   const cutOff = AbortSignal.any([signals.cutOff, lease.signal])
-  const { status, runs = [] } = await runJob({ ...context, log }, job, account, due, { ...signals, cutOff })
-  for (const run of runs) onRun(run)
-  const end = decideSlotEnd(schedule, lease.attempts, status, cutOff.aborted)
+  const outcome = await runJob({ ...context, log }, job, account, due, { ...signals, cutOff })
+  onEnd({ schedule: schedule.schedule, account, ...due }, outcome)
+  const end = decideSlotEnd(schedule, lease.attempts, outcome.status, cutOff.aborted)
   await lease.end(end)
   return end.to === 'give back' ? 'given back' : 'done'
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Job, JobContext } from '#jobs/job.ts'
+import type { Job, JobContext, JobOutcome } from '#jobs/job.ts'
 import { loadInstallation } from '#src/db/installation.ts'
 import { retryTransient } from '#src/db/retry.ts'
 import { removeWorker } from '#src/db/workers.ts'
@@ -47,7 +47,7 @@ export type WorkerOptions = WorkerFacts & {
  * one whose platform hangs delays no other. They mostly wait for the platform: how many of them
  * work at once is another setting (`FERRY_WORKER_CONCURRENCY`).
  */
-const MAX_PER_ACCOUNT = 4
+export const MAX_PER_ACCOUNT = 4
 
 /** Work goes on within seconds after a worker died; a look costs a few small queries. */
 const RECONCILE_EVERY_MS = 5_000
@@ -74,9 +74,11 @@ export async function openWorker(
     schedules,
     dueFinder,
     capacity: createCapacity(MAX_PER_ACCOUNT),
-    onRun(run: RunResult) {
-      report(run)
-      onRun?.(run)
+    onEnd(_: unknown, { runs = [] }: JobOutcome) {
+      for (const run of runs) {
+        report(run)
+        onRun?.(run)
+      }
     },
   }
   const importProcessor = {

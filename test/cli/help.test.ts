@@ -18,7 +18,7 @@ test('ferry --help has each command in a group of those that belong together', a
     ...stdout.slice(stdout.indexOf('Run Ferry:')).matchAll(/^([A-Z][\w ]+):\n((?: {2}.*\n)+)/gm),
   ].map(([, name, lines = '']) => [name, [...lines.matchAll(/^ {2}([a-z-]+) /gm)].map(([, word]) => word)])
   expect(groups).toEqual([
-    ['Run Ferry', ['up', 'worker', 'demo', 'sandbox']],
+    ['Run Ferry', ['up', 'worker', 'run-due', 'demo', 'sandbox']],
     ['Rules and servers', ['sync', 'rules', 'servers', 'changes', 'at', 'report', 'snapshots', 'runs']],
     ['Subscribers', ['import', 'imports']],
     [

@@ -157,6 +157,7 @@ test('a clock that is seconds wrong is logged once, either way, and so is that i
   const readings = [0, 3_150, 10_000, 10_000, -10_000, 0, 0, -10_000]
   const find: DueFinder['find'] = async () => ({
     due: [],
+    later: [],
     nextInMs: 1_000,
     // Exact to half of the round trip.
     clock: { now: new Date(), aheadMs: readings.shift() ?? 0, roundTripMs: 400 },
@@ -174,7 +175,7 @@ test('looks no more often than five times a second, however soon something is du
   await using harness = await openQueueHarness('postgres')
   let nextInMs = -5
   const clock = { now: new Date(), aheadMs: 0, roundTripMs: 0 }
-  const find: DueFinder['find'] = async () => ({ due: [], nextInMs, clock })
+  const find: DueFinder['find'] = async () => ({ due: [], later: [], nextInMs, clock })
   await using reconciler = openReconciler(harness, [], harness.ferry, {}, { find })
   expect(await reconciler.look()).toBe(200)
   nextInMs = 201

@@ -11,7 +11,7 @@ import { listWaitingImports } from './waiting-imports.ts'
  * How the work on an import ended.
  *
  *   completed, undecided, paused, cancelled   the import's own status
- *   yielded   another import waits for its turn
+ *   yielded   another import waits for its turn, or this one would wait for too long
  *   busy      another worker processes an import of this page, or did and a call of it may still be in flight
  *   waiting   it is not confirmed, an older import of this page is sent first, or its account is not configured here
  *   stopped   the signal aborted
@@ -26,6 +26,8 @@ export type WorkOptions = {
   /** Aborted: calls in flight are cut off; their outcome is uncertain. */
   readonly cutOff?: AbortSignal
   readonly yieldAfterCalls?: number
+  /** The work yields rather than wait for longer than this. */
+  readonly waitAtMostMs?: number
 }
 
 /** How the work ends on an import of this status. */
@@ -51,6 +53,7 @@ export class BatchSending {
   readonly #lease: Lease
   readonly #signal: AbortSignal
   readonly #yieldAfterCalls: number | null
+  readonly #waitAtMostMs: number
   readonly #isAnyWaiting: () => Promise<boolean>
   readonly #inFlight = new Set<Promise<void>>()
   #state: SendState
@@ -64,12 +67,13 @@ export class BatchSending {
     sender: Sender,
     started: SendState,
     lease: Lease,
-    { signal, yieldAfterCalls }: WorkOptions,
+    { signal, yieldAfterCalls, waitAtMostMs }: WorkOptions,
   ) {
     this.#sender = sender
     this.#lease = lease
     this.#signal = signal
     this.#yieldAfterCalls = yieldAfterCalls ?? null
+    this.#waitAtMostMs = waitAtMostMs ?? Number.POSITIVE_INFINITY
     this.#isAnyWaiting = async () => (await listWaitingImports(pool, [...accounts.keys()])).length > 0
     this.#state = started
   }
@@ -121,16 +125,23 @@ export class BatchSending {
       case 'exhausted': {
         const left = await steps.end()
         if (left.what === 'ended') return endOf(left.status)
+        if (this.#isTooLong(left)) return 'yielded'
         await this.#waitFor(pollAfterMs(left))
         return null
       }
       case 'wait': {
+        if (this.#isTooLong(result)) return 'yielded'
         const sinceMs = performance.now()
         await this.#waitFor(pollAfterMs(result))
         onWaited?.(performance.now() - sinceMs)
         return null
       }
     }
+  }
+
+  /** A call in flight ends soon, and may change what can be claimed. */
+  #isTooLong({ waitMs }: { readonly waitMs: number }): boolean {
+    return this.#inFlight.size === 0 && waitMs > this.#waitAtMostMs
   }
 
   async #send(claim: Claim): Promise<void> {

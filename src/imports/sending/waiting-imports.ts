@@ -8,18 +8,18 @@ export const ANY_UNFINISHED_IN_SQL = 'exists (select from ferry.imports where fi
 
 /**
  * Returns the imports that could be sent now and that no worker is processing, those first that were served longest ago:
- * active, the oldest of their page, not backing off.
+ * active, the oldest of their page, not backing off for longer than `withinMs`.
  */
-export function listWaitingImports(pool: Pool, accounts: readonly string[]): Promise<bigint[]> {
+export function listWaitingImports(pool: Pool, accounts: readonly string[], withinMs = 0): Promise<bigint[]> {
   return findColumn(
     pool,
     Int8,
     `select i.id from ferry.imports i
      where i.finished_at is null and ${isActiveInSql('i')} and i.account = any ($1)
-       and (i.retry_at <= clock_timestamp()) is not false
+       and (i.retry_at <= clock_timestamp() + $2 * interval '1 ms') is not false
        and not ${isHeldInSql(leaseNameInSql('i'))}
        and not ${isBehindInSql('i')}
      order by i.served_at nulls first, i.id`,
-    [accounts],
+    [accounts, withinMs],
   )
 }
