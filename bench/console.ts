@@ -83,6 +83,7 @@ async function serveConsole(lab: Lab, settings: Record<string, string>): Promise
       metricsToken: null,
       console: { operate: new Secret(TOKEN), read: null },
       signsInOnce: false,
+      proxy: null,
       log: pino({ level: 'silent' }),
     }),
   )

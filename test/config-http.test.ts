@@ -100,3 +100,45 @@ test.each(['FERRY_METRICS_TOKEN', 'FERRY_CONSOLE_TOKEN', 'FERRY_CONSOLE_READ_TOK
     expect(mistakesOf({ [setting]: 'x'.repeat(20) })).toEqual([])
   },
 )
+
+const PROXY = { FERRY_CONSOLE_TRUST_HEADER: 'X-Forwarded-User', FERRY_CONSOLE_TRUST_FROM: '10.1.2.3' }
+
+test('a proxy that signs people in is known by its addresses, and its headers in lower case', () => {
+  const { http } = readConfig({
+    ...PROXY,
+    FERRY_CONSOLE_TRUST_FROM: '10.1.2.3, fd00::/8',
+    FERRY_CONSOLE_TRUST_GROUPS: 'X-Forwarded-Groups: role:sre = full, on call=read',
+  })
+  expect(http.proxy).toEqual({
+    header: 'x-forwarded-user',
+    from: [
+      { address: '10.1.2.3', prefix: 32, family: 'ipv4' },
+      { address: 'fd00::', prefix: 8, family: 'ipv6' },
+    ],
+    groups: { header: 'x-forwarded-groups', full: ['role:sre'], read: ['on call'] },
+  })
+  expect(readConfig(PROXY).http.proxy?.groups).toBeNull()
+  expect(readConfig({}).http.proxy).toBeNull()
+})
+
+test.each([
+  [{ FERRY_CONSOLE_TRUST_FROM: undefined }, /TRUST_HEADER: .* set FERRY_CONSOLE_TRUST_FROM/],
+  [{ FERRY_CONSOLE_TRUST_HEADER: undefined }, /TRUST_FROM: does nothing without/],
+  [{ FERRY_CONSOLE_TRUST_HEADER: 'Authorization' }, /TRUST_HEADER: .*X-Forwarded-User/],
+  [{ FERRY_CONSOLE_TRUST_HEADER: 'X-Forwarded-For' }, /TRUST_HEADER: .*X-Forwarded-User/],
+  [{ FERRY_CONSOLE_TRUST_HEADER: 'X User' }, /TRUST_HEADER: .*X-Forwarded-User/],
+  [{ FERRY_CONSOLE_TRUST_FROM: '0.0.0.0/0' }, /TRUST_FROM: .*none of all addresses/],
+  [{ FERRY_CONSOLE_TRUST_FROM: '::/0' }, /TRUST_FROM: .*none of all addresses/],
+  [{ FERRY_CONSOLE_TRUST_FROM: '*' }, /TRUST_FROM/],
+  [{ FERRY_CONSOLE_TRUST_FROM: 'proxy.internal' }, /TRUST_FROM/],
+  [{ FERRY_CONSOLE_TRUST_FROM: '10.0.0.0/33' }, /TRUST_FROM/],
+  [{ FERRY_CONSOLE_TRUST_FROM: '10.0.0.1,' }, /TRUST_FROM/],
+  [{ FERRY_CONSOLE_TRUST_GROUPS: 'sre=full' }, /TRUST_GROUPS: .*X-Forwarded-Groups/],
+  [{ FERRY_CONSOLE_TRUST_GROUPS: 'X-Forwarded-Groups: sre=admin' }, /TRUST_GROUPS/],
+  [{ FERRY_CONSOLE_TRUST_GROUPS: 'X-Forwarded-Groups:' }, /TRUST_GROUPS/],
+  [{ FERRY_CONSOLE_TRUST_GROUPS: 'X-Forwarded-User: sre=full' }, /TRUST_GROUPS: names the header of/],
+])('a proxy that would let anybody in, or nobody, is refused at start: %j', (env, words) => {
+  const given = Object.entries({ ...PROXY, ...env }).filter(([, value]) => value !== undefined)
+  const mistakes = mistakesOf(Object.fromEntries(given) as Record<string, string>)
+  expect(mistakes.join('\n')).toMatch(words)
+})

@@ -1,5 +1,6 @@
 import { isLoopback } from '../model/loopback.ts'
 import type { Secret } from '../model/secret.ts'
+import type { TrustedProxy } from '../model/settings.ts'
 import { readSettingOrFile, secretOf } from './setting-or-file.ts'
 import type { Environment } from './settings.ts'
 
@@ -12,6 +13,8 @@ export type HttpSettings = {
   /** Required for `/metrics`. Null: none, unless the command sets one. */
   readonly metricsToken: Secret | null
   readonly console: ConsoleSettings
+  /** Who signs people in for the console; null: nobody does. */
+  readonly proxy: TrustedProxy | null
 }
 
 export type ConsoleSettings = {
@@ -36,6 +39,7 @@ export function readHttp(settings: Environment, mistakes: string[]): HttpSetting
     hosts: settings.FERRY_HTTP_HOSTS ?? [],
     metricsToken: readToken('FERRY_METRICS_TOKEN', settings, mistakes),
     console: readConsole(settings, mistakes),
+    proxy: readProxy(settings, mistakes),
   })
 }
 
@@ -54,6 +58,36 @@ function readConsole(settings: Environment, mistakes: string[]): ConsoleSettings
     readToken: readOnlyToken,
     obstacle,
   }
+}
+
+/** A header that counts from anywhere would let anybody be anybody. */
+function readProxy(settings: Environment, mistakes: string[]): TrustedProxy | null {
+  const {
+    FERRY_CONSOLE_TRUST_HEADER: header,
+    FERRY_CONSOLE_TRUST_FROM: from,
+    FERRY_CONSOLE_TRUST_GROUPS: groups = null,
+  } = settings
+  if (header === undefined) {
+    for (const [name, value] of Object.entries({ FROM: from, GROUPS: groups })) {
+      if (value)
+        mistakes.push(
+          `FERRY_CONSOLE_TRUST_${name}: does nothing without FERRY_CONSOLE_TRUST_HEADER; set that too`,
+        )
+    }
+    return null
+  }
+  if (from === undefined) {
+    mistakes.push(
+      'FERRY_CONSOLE_TRUST_HEADER: would be trusted from nobody; set FERRY_CONSOLE_TRUST_FROM to the addresses of the proxy that sets the header',
+    )
+    return null
+  }
+  if (groups?.header === header) {
+    mistakes.push(
+      'FERRY_CONSOLE_TRUST_GROUPS: names the header of FERRY_CONSOLE_TRUST_HEADER; write the one with the groups',
+    )
+  }
+  return { header, from, groups }
 }
 
 type TokenSetting = 'FERRY_METRICS_TOKEN' | 'FERRY_CONSOLE_TOKEN' | 'FERRY_CONSOLE_READ_TOKEN'

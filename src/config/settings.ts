@@ -143,6 +143,15 @@ export const Environment = z.object({
     .string()
     .optional()
     .describe('A file with that token, instead of `FERRY_CONSOLE_READ_TOKEN`.'),
+  FERRY_CONSOLE_TRUST_HEADER: value.HeaderName.optional().describe(
+    'The header in which a proxy that signs people in names them, such as `X-Forwarded-User` (see [console.md](console.md#behind-a-proxy-that-signs-people-in)). It counts only from `FERRY_CONSOLE_TRUST_FROM`, which must be set too. Unset: nobody is trusted by a header.',
+  ),
+  FERRY_CONSOLE_TRUST_FROM: value.Networks.optional().describe(
+    'The addresses of that proxy, separated by commas: `10.1.2.3`, or networks such as `10.1.2.0/28`.',
+  ),
+  FERRY_CONSOLE_TRUST_GROUPS: value.GroupAccess.optional().describe(
+    'The header with the groups of a person, and what these may do: `X-Forwarded-Groups: sre=full, staff=read`. Others are refused. Unset: whoever the proxy names has full access.',
+  ),
   FERRY_PLATFORM_URL: value.PlatformUrl.optional().describe(
     "Where a rule is in the platform's own console, such as `https://app.example.com/monit/rule/{id}`; also `{account_id}` and `{folder_id}`. The page of a rule then links to it.",
   ),

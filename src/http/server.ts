@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { jsonOf } from '#src/model/json-text.ts'
 import type { Secret } from '#src/model/secret.ts'
+import type { TrustedProxy } from '#src/model/settings.ts'
 import { unlessLate } from '#src/model/within.ts'
 import { explainLateness, type Freshness, isLate } from '#src/reports/freshness.ts'
 import type { Tokens } from './console/access.ts'
@@ -58,6 +59,8 @@ export type HttpOptions = {
   readonly metricsToken: Secret | null
   /** The tokens of the console; null for no console. */
   readonly console: Tokens | null
+  /** Who signs people in for the console; null: nobody does. */
+  readonly proxy: TrustedProxy | null
   /** True to make an address that signs in the first person who opens it, to operate. */
   readonly signsInOnce: boolean
   readonly log: Logger
@@ -117,13 +120,14 @@ class Server implements HttpServer {
     const { createOneTimeCode } = await import('./console/sign-in.ts')
     const { serveConsole } = await import('./console/console.ts')
     const { createApprovals } = await import('./console/approvals.ts')
-    const { log, signsInOnce } = this.#options
+    const { log, signsInOnce, proxy } = this.#options
     const { signal } = this.#stopping
     this.#approvalsOf = inventory => createApprovals(inventory, log, signal)
     if (signsInOnce) this.#code = createOneTimeCode()
     this.#answerUnreadable = serveConsole(this.#app, {
       tokens,
       code: this.#code,
+      proxy,
       guard: this.#guard,
       log,
       target: () => (signal.aborted ? null : this.#consoleTarget),

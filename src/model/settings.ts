@@ -65,3 +65,26 @@ export const MAX_BATCH_ROWS = 100_000
 
 /** For all imports that say nothing else (`FERRY_IMPORT_BATCH`). */
 export const MAX_DEFAULT_BATCH_ROWS = 10_000
+
+/** An address, or all that begin with the same bits. */
+export type Network = {
+  readonly address: string
+  readonly prefix: number
+  readonly family: 'ipv4' | 'ipv6'
+}
+
+/** A header with groups, in lower case, and which of these have full access or may read. */
+export type GroupAccess = {
+  readonly header: string
+  readonly full: readonly string[]
+  readonly read: readonly string[]
+}
+
+/** A proxy that signs people in, and names them in a header of its requests. */
+export type TrustedProxy = {
+  /** In lower case. */
+  readonly header: string
+  readonly from: readonly Network[]
+  /** Null: whoever it names has full access. */
+  readonly groups: GroupAccess | null
+}

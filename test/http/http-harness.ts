@@ -74,6 +74,7 @@ export function openTestHttp(options: Partial<HttpOptions> = {}): Promise<HttpSe
     metricsToken: null,
     console: null,
     signsInOnce: false,
+    proxy: null,
     log: SILENT,
     ...options,
   })

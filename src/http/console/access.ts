@@ -12,8 +12,11 @@ export type Access = 'read' | 'operate'
 /** At least one is set. */
 export type Tokens = Readonly<Record<Access, Secret | null>>
 
-/** Somebody with a token. `actor` is the name in the audit: the token's, and the name that was given with it. */
-export type Visitor = { readonly access: Access; readonly actor: string }
+/**
+ * Somebody who may look or operate. `actor` is the name in the audit: of somebody with a token the token's, and the name that was
+ * given with it; `byProxy`: of a person whom the trusted proxy has signed in.
+ */
+export type Visitor = { readonly access: Access; readonly actor: string; readonly byProxy?: true }
 
 /** Returns the visitor of an `Authorization` header, or null if its token is wrong. Takes the same time for every wrong one. */
 export function visitorOf(tokens: Tokens, authorization: string): Visitor | null {

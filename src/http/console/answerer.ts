@@ -2,15 +2,18 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { reasonOf } from '#src/model/reason.ts'
+import type { TrustedProxy } from '#src/model/settings.ts'
 import type { Checked, TokenGuard } from '../token-guard.ts'
 import { type Access, actorOf, type Tokens, type Visitor, visitorOf } from './access.ts'
 import {
   type Answer,
   failedDecision,
+  needsGroup,
   needsOperate,
   needsToken,
   notPossible,
   notServing,
+  refused,
   tooManyTokens,
   unreadable,
   usedCode,
@@ -21,6 +24,7 @@ import { pageOf } from './layout.ts'
 import { BadQuery, NotPossible, type PageRequest, type Section } from './page.ts'
 import { type Cookies, createCookies, type OneTimeCode } from './sign-in.ts'
 import type { ConsoleTarget } from './target.ts'
+import { createProxyTrust } from './trusted-proxy.ts'
 
 /** The section of a page, and the access that it needs. */
 export type Place = {
@@ -34,6 +38,8 @@ export type AnswererOptions = {
   readonly tokens: Tokens
   /** Signs in one browser; null if people have the tokens. */
   readonly code: OneTimeCode | null
+  /** Signs people in before their requests come here; null: nobody does. */
+  readonly proxy: TrustedProxy | null
   readonly guard: TokenGuard
   readonly log: Logger
   readonly assets: Assets
@@ -54,10 +60,12 @@ const HEADERS = {
 export class Answerer {
   readonly #options: AnswererOptions
   readonly #cookies: Cookies
+  readonly #namedByProxy: ReturnType<typeof createProxyTrust>
 
   constructor(options: AnswererOptions) {
     this.#options = options
     this.#cookies = createCookies(options.tokens)
+    this.#namedByProxy = createProxyTrust(options.proxy, options.log)
   }
 
   /** Answers with the result of `work` if the visitor has access, or with a page that says why not. */
@@ -73,7 +81,11 @@ export class Answerer {
     const visitor = found.value
     this.#rememberBrowser(request, reply, visitor)
     const hasAccess = access === 'read' || visitor.access === 'operate'
-    const answer = hasAccess ? await this.#workFor(request, visitor, place, work) : needsOperate(request.url)
+    const answer = hasAccess
+      ? await this.#workFor(request, visitor, place, work)
+      : visitor.byProxy
+        ? needsGroup(visitor.actor)
+        : needsOperate(request.url)
     return this.#send(request, reply, { section, visitor }, answer)
   }
 
@@ -84,14 +96,25 @@ export class Answerer {
     if (code !== null) return this.#signInByCode(request, reply, code)
     const found = this.#identify(request)
     if (found.is !== 'right') return this.#refuseVisitor(request, reply, found)
-    if (found.value.access !== 'operate') return this.#refuseVisitor(request, reply, { is: 'unknown' })
+    const { access, byProxy, actor } = found.value
+    if (access !== 'operate' && byProxy) {
+      return this.#send(request, reply, { section: null, visitor: found.value }, needsGroup(actor))
+    }
+    if (access !== 'operate') return this.#refuseVisitor(request, reply, { is: 'unknown' })
     this.#rememberBrowser(request, reply, found.value)
     return reply.redirect(pathHere(searchParams.get('to') ?? '/'), 303)
   }
 
-  /** The token comes first: it may allow more than the cookie. Cookies still work for an address that has to wait. */
-  #identify({ headers, socket }: FastifyRequest): Checked<Visitor> | { readonly is: 'unknown' } {
+  /**
+   * Whom the proxy has signed in is that person, whatever else the request has: it may pass on a token of its own. The token
+   * comes before the cookie: it may allow more. Cookies still work for an address that has to wait.
+   */
+  #identify(request: FastifyRequest): Checked<Visitor> | Unknown {
     const { guard, tokens } = this.#options
+    const { headers, socket } = request
+    const named = this.#namedByProxy(request)
+    if (named.is === 'named') return { is: 'right', value: named.visitor }
+    if (named.is === 'refused') return named
     const { authorization, cookie } = headers
     const known = this.#cookies.read(cookie, socket.localPort)
     const checked =
@@ -103,6 +126,7 @@ export class Answerer {
 
   /** A browser sends what a person typed with every request (Basic); a script keeps no cookie. */
   #rememberBrowser({ headers, socket }: FastifyRequest, reply: FastifyReply, visitor: Visitor): void {
+    if (visitor.byProxy) return
     const known = this.#cookies.read(headers.cookie, socket.localPort)
     if (known?.actor === visitor.actor || !/^basic /i.test(headers.authorization ?? '')) return
     reply.header('set-cookie', this.#cookies.issue(visitor, socket.localPort))
@@ -131,6 +155,7 @@ export class Answerer {
   }
 
   #refuseVisitor(request: FastifyRequest, reply: FastifyReply, found: Unknown): FastifyReply {
+    if (found.is === 'refused') return this.#send(request, reply, NOBODY, refused(403, found.why))
     reply.header('www-authenticate', 'Basic realm="Ferry", charset="UTF-8"')
     if (found.is === 'wait') reply.header('retry-after', found.seconds)
     const answer =
@@ -184,7 +209,10 @@ type Shown = { readonly section: Section | null; readonly visitor: Visitor | nul
 
 const NOBODY: Shown = { section: null, visitor: null }
 
-type Unknown = Exclude<Checked<Visitor>, { is: 'right' }> | { readonly is: 'unknown' }
+type Unknown =
+  | Exclude<Checked<Visitor>, { is: 'right' }>
+  | { readonly is: 'unknown' }
+  | { readonly is: 'refused'; readonly why: string }
 
 /** The address that was asked for, on no host: two slashes begin a path here, and a host was checked by the listener. */
 function addressOf({ url }: FastifyRequest): URL {

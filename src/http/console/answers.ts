@@ -71,6 +71,12 @@ export function needsOperate(here: string): Answer {
   return { status: 403, title: 'Operate token required', body }
 }
 
+/** For somebody whom the proxy has signed in: a token would not be asked for. */
+export function needsGroup(actor: string): Answer {
+  const words = `${actor} may read, not decide: FERRY_CONSOLE_TRUST_GROUPS says which groups have full access.`
+  return refused(403, words)
+}
+
 export function notServing(): Answer {
   const body = html`<p class="problem">This worker is starting or stopping. This page retries automatically.</p>`
   return { status: 503, title: 'Unavailable', body, refreshEveryMs: 2_000 }

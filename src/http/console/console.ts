@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { listImportedAccounts } from '#src/imports/reporting/summary.ts'
 import { isSyncedAccount } from '#src/inventory/known-accounts.ts'
+import type { TrustedProxy } from '#src/model/settings.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import type { AnswerUnreadable } from '../listener.ts'
 import type { TokenGuard } from '../token-guard.ts'
@@ -29,6 +30,7 @@ import type { ConsoleTarget } from './target.ts'
 export type ConsoleOptions = {
   readonly tokens: Tokens
   readonly code: OneTimeCode | null
+  readonly proxy: TrustedProxy | null
   readonly guard: TokenGuard
   readonly log: Logger
   /** Null while the worker starts or stops. */

@@ -67,8 +67,9 @@ ${body}
 </html>`
 }
 
-function accessNote({ access, actor }: Visitor, here: string): Html {
+function accessNote({ access, actor, byProxy }: Visitor, here: string): Html {
   if (access === 'operate') return html`Signed in as <bdi>${actor}</bdi>.`
+  if (byProxy) return html`Read-only as <bdi>${actor}</bdi>.`
   const signIn = `/sign-in?${new URLSearchParams({ to: here })}`
   return html`Read-only as <bdi>${actor}</bdi>. <a href="${signIn}">Sign in to decide</a>`
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '#src/config.ts'
 import type { Tokens } from '#src/http/console/access.ts'
 import { Secret } from '#src/model/secret.ts'
+import type { TrustedProxy } from '#src/model/settings.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type Answered, ask, type HttpHarness, openHttpHarness } from '../http-harness.ts'
 
@@ -28,13 +29,20 @@ export async function openConsoleHarness(
     signsInOnce = false,
     log,
     config,
-  }: { tokens?: Tokens; signsInOnce?: boolean; log?: Logger; config?: Partial<Config> } = {},
+    proxy = null,
+  }: {
+    tokens?: Tokens
+    signsInOnce?: boolean
+    log?: Logger
+    config?: Partial<Config>
+    proxy?: TrustedProxy | null
+  } = {},
   sandboxOptions: Partial<SandboxOptions> = {},
 ): Promise<ConsoleHarness> {
   const usual = tokens ? undefined : OPERATE_TOKEN
   const all = tokens ?? { operate: new Secret(OPERATE_TOKEN), read: null }
   const harness = await openHttpHarness(
-    { console: all, signsInOnce, ...(log && { log }) },
+    { console: all, signsInOnce, proxy, ...(log && { log }) },
     sandboxOptions,
     config,
   )
