@@ -37,6 +37,8 @@ async function doWhatIsDue(ferry: Ferry, options: Options, { signal }: OneShotCo
   await saveSettings(ferry, freshnessTargetsOf(ferry, ferry.accounts.values(), new Date()))
 
   const codes: ExitCode[] = []
+  // A receiver is told of what happens after it became known.
+  await notifyNow(ferry, signal)
   let notifiedAtMs = performance.now()
   const left = await runDue(ferry, {
     jobs: JOBS,

@@ -96,7 +96,7 @@ test('delivers the messages that wait, and says so if the receiver does not take
   await stageRows(cli.ferry.pool, { rows: 2 })
   const { code, stderr } = await cli.ferryRun('run-due', env)
   expect(code).toBe(3)
-  expect(stderr).toMatch(/^ferry: left: 1 message waits to be sent again/m)
+  expect(stderr).toMatch(/^ferry: left: 1 message to webhook waits to be sent again/m)
 })
 
 test('several at once, beside a worker, do everything once', { timeout: 120_000 }, async () => {

@@ -96,11 +96,11 @@ export class Answerer {
     if (code !== null) return this.#signInByCode(request, reply, code)
     const found = this.#identify(request)
     if (found.is !== 'right') return this.#refuseVisitor(request, reply, found)
-    const { access, byProxy, actor } = found.value
-    if (access !== 'operate' && byProxy) {
-      return this.#send(request, reply, { section: null, visitor: found.value }, needsGroup(actor))
+    const visitor = found.value
+    if (visitor.byProxy && visitor.access !== 'operate') {
+      return this.#send(request, reply, { section: null, visitor }, needsGroup(visitor.actor))
     }
-    if (access !== 'operate') return this.#refuseVisitor(request, reply, { is: 'unknown' })
+    if (found.value.access !== 'operate') return this.#refuseVisitor(request, reply, { is: 'unknown' })
     this.#rememberBrowser(request, reply, found.value)
     return reply.redirect(pathHere(searchParams.get('to') ?? '/'), 303)
   }
