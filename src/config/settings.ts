@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { WEBHOOK_FORMATS } from '../model/settings.ts'
 import * as notify from './notify-values.ts'
+import * as proxy from './proxy-values.ts'
 import * as value from './values.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -143,13 +144,13 @@ export const Environment = z.object({
     .string()
     .optional()
     .describe('A file with that token, instead of `FERRY_CONSOLE_READ_TOKEN`.'),
-  FERRY_CONSOLE_TRUST_HEADER: value.HeaderName.optional().describe(
+  FERRY_CONSOLE_TRUST_HEADER: proxy.HeaderName.optional().describe(
     'The header in which a proxy that signs people in names them, such as `X-Forwarded-User` (see [console.md](console.md#behind-a-proxy-that-signs-people-in)). It counts only from `FERRY_CONSOLE_TRUST_FROM`, which must be set too. Unset: nobody is trusted by a header.',
   ),
-  FERRY_CONSOLE_TRUST_FROM: value.Networks.optional().describe(
+  FERRY_CONSOLE_TRUST_FROM: proxy.Networks.optional().describe(
     'The addresses of that proxy, separated by commas: `10.1.2.3`, or networks such as `10.1.2.0/28`.',
   ),
-  FERRY_CONSOLE_TRUST_GROUPS: value.GroupAccess.optional().describe(
+  FERRY_CONSOLE_TRUST_GROUPS: proxy.GroupAccess.optional().describe(
     'The header with the groups of a person, and what these may do: `X-Forwarded-Groups: sre=full, staff=read`. Others are refused. Unset: whoever the proxy names has full access.',
   ),
   FERRY_PLATFORM_URL: value.PlatformUrl.optional().describe(

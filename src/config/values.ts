@@ -5,7 +5,7 @@ import { DAY_MS, LONGEST_TIMER, LONGEST_TIMER_MS, parseDuration } from '../model
 import type { LimitWindow } from '../model/limit.ts'
 import { isPlatformPattern } from '../model/platform-url.ts'
 import type { RemovalGuard } from '../model/removal-guard.ts'
-import { type GroupAccess as Groups, MAX_DEFAULT_BATCH_ROWS, type Network } from '../model/settings.ts'
+import { MAX_DEFAULT_BATCH_ROWS } from '../model/settings.ts'
 import { readPostgresUrl } from './database-url.ts'
 
 /*
@@ -150,56 +150,6 @@ export const HostNames = text(
   'is not a list of host names; write them without http: and port, with commas between: ferry.internal,ferry',
 )
 
-/** Of these, others decide what they hold, or Ferry reads them for something else. */
-const NOT_TO_TRUST =
-  /^(authorization|cookie|host|origin|referer|forwarded|via|connection|content-.*|accept.*|sec-.*|x-forwarded-(for|host|proto|port))$/i
-
-/** The name of a header that a proxy sets, in lower case. */
-export const HeaderName = text(
-  headerNameOf,
-  'is not a header that can name people; write one such as X-Forwarded-User',
-)
-
-function headerNameOf(name: string): string | undefined {
-  return /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name) && !NOT_TO_TRUST.test(name) ? name.toLowerCase() : undefined
-}
-
-/** IP addresses and networks. One of all addresses would trust anybody. */
-export const Networks = text(
-  value => all(value.split(',').map(network => addressesOf(network.trim()))),
-  'is not a list of addresses; write IP addresses or networks, with commas between, none of all addresses: 10.1.2.3,10.1.2.0/28',
-)
-
-function addressesOf(text: string): Network | undefined {
-  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
-  const family = isIP(address)
-  const size = family === 4 ? 32 : 128
-  const prefix = bits === undefined ? size : Number(bits)
-  if (family === 0 || prefix < 1 || prefix > size) return undefined
-  return { address, prefix, family: family === 4 ? 'ipv4' : 'ipv6' }
-}
-
-/** A header with groups, and the access of each: `X-Forwarded-Groups: sre=full, staff=read`. */
-export const GroupAccess = text(
-  groupAccessOf,
-  'is not a header with groups and their access; write X-Forwarded-Groups: sre=full, staff=read',
-)
-
-function groupAccessOf(value: string): Groups | undefined {
-  const [, name = '', rest = ''] = /^([^:]*):(.*)$/s.exec(value) ?? []
-  const header = headerNameOf(name.trim())
-  const pairs = all(
-    rest.split(',').map(pair => {
-      const [, group, access] = /^\s*(\S(?:.*\S)?)\s*=\s*(full|read)\s*$/s.exec(pair) ?? []
-      return group === undefined ? undefined : ([group, access] as const)
-    }),
-  )
-  if (header === undefined || pairs === undefined) return undefined
-  const groupsWith = (wanted: string) =>
-    pairs.flatMap(([group, access]) => (access === wanted ? [group] : []))
-  return { header, full: groupsWith('full'), read: groupsWith('read') }
-}
-
 const MAX_KEEP_DAYS = 36_500
 
 /** How long rows are kept, in milliseconds; null: forever. */
@@ -216,7 +166,10 @@ function folderOf(value: string): bigint | undefined {
 }
 
 /** A value that `parse` reads from trimmed text. `wrong` says what is wrong with text for which it returns undefined. */
-function text<T>(parse: (value: string) => T | undefined, wrong: string | ((value: string) => string)) {
+export function text<T>(
+  parse: (value: string) => T | undefined,
+  wrong: string | ((value: string) => string),
+) {
   return z.string().transform((value, context) => {
     const parsed = parse(value.trim())
     if (parsed !== undefined) return parsed
@@ -292,7 +245,7 @@ function isTimeZone(value: string): boolean {
   }
 }
 
-function all<T>(values: readonly (T | undefined)[]): readonly T[] | undefined {
+export function all<T>(values: readonly (T | undefined)[]): readonly T[] | undefined {
   const known = values.filter(value => value !== undefined)
   return known.length === values.length ? known : undefined
 }
