@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { readConfig } from '#src/config.ts'
 import { sendAll } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { fillWorkingDays } from '#test/support/working-days.ts'
@@ -11,9 +12,15 @@ import { walk } from './walk.ts'
 const ALIKE = 12
 
 test('links lead from the first page to every page, decision and question, and none of them is broken', async () => {
-  await using harness = await openConsoleHarness({}, { rules: 60, servers: 12 })
+  const { notify } = readConfig({ FERRY_WEBHOOK_URL: 'http://127.0.0.1:1/' })
+  await using harness = await openConsoleHarness({ config: { notify } }, { rules: 60, servers: 12 })
   await fillWorkingDays(harness)
   const { pool } = harness.ferry
+  await pool.query(
+    `insert into ferry.deliveries (event, receiver, kind, account, subject, data, at, attempts, failure, retry_at)
+     select id, 'webhook', kind, account, subject, data, clock_timestamp() - interval '2 days', 9, 'HTTP 500', clock_timestamp()
+     from ferry.events order by id limit 1`,
+  )
   const approved = await stageRows(pool, { rows: 20, firstRows: 5, batchRows: 5, pageId: 99n })
   await sendAll(pool, approved)
   const words = new Set<string>()
@@ -41,5 +48,5 @@ test('before anything was read, no link is broken either', async () => {
 
 /** The words of the links that look like buttons. */
 function decisionsIn(text: string): string[] {
-  return [...text.matchAll(/<a class="button" href="\/[^"]*">([^<]+)</g)].map(([, words = '']) => words)
+  return [...text.matchAll(/<a class="button[^"]*" href="\/[^"]*">([^<]+)</g)].map(([, words = '']) => words)
 }
