@@ -48,8 +48,10 @@ async function test(
 
 function receiversNamed(receivers: readonly Receiver[], name: string | undefined): readonly Receiver[] {
   if (receivers.length === 0) {
+    const none =
+      name === undefined ? 'no receiver is set' : `no receiver is called ${harmless(name)}: none is set`
     throw new UsageError(
-      'no receiver is set. Set FERRY_WEBHOOK_URL to the address that events are posted to, or FERRY_RECEIVERS_FILE.',
+      `${none}. Set FERRY_WEBHOOK_URL to the address that events are posted to, or FERRY_RECEIVERS_FILE.`,
     )
   }
   const named = receivers.filter(receiver => name === undefined || receiver.name === name)

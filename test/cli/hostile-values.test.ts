@@ -31,7 +31,7 @@ const TAKES_ANY_TEXT = [
   'audit --as',
   'address',
   'import --method',
-].concat(['at --team', 'at --match'])
+].concat(['at --team', '--match'])
 
 /** Who does something may have any name. */
 const isActor = (command: Command, name: string) =>
@@ -119,8 +119,8 @@ function faultsOf(
   ].filter(fault => fault !== false)
 }
 
-/** Services are started in the next test; completion takes the names of shells. */
-const ELSEWHERE = ['up', 'worker', 'demo', 'sandbox', 'completion']
+/** Services are started in the next test; completion takes the names of shells; these tests use no embedded Postgres. */
+const ELSEWHERE = ['up', 'worker', 'demo', 'sandbox', 'completion', 'embedded']
 
 test('no value of any parameter of any command makes it print a stack, and one that means nothing exits 2', {
   timeout: 300_000,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { beforeAll, expect, test } from 'vitest'
@@ -197,11 +197,11 @@ test('an initialisation whose Ferry was killed half-way is repeated', async () =
 test.concurrent('a server that will not start says why in its own words', async () => {
   await using place = await openEmbeddedHarness({ copyOf: initialised })
   await (await place.open()).close()
-  await writeFile(join(await place.home(), 'data', 'PG_VERSION'), '9.6\n')
+  await appendFile(join(await place.home(), 'data', 'postgresql.conf'), 'work_mem = many\n')
 
   await expect(place.open()).rejects.toMatchObject({
     name: 'PostgresNotRunning',
-    message: expect.stringContaining('initialized by PostgreSQL version 9.6'),
+    message: expect.stringContaining('invalid value for parameter "work_mem"'),
     whatToDo: expect.stringContaining('server.log'),
   })
 })

@@ -28,7 +28,7 @@ async function pagesOfClaim(pool: Pool, client: PoolClient, importId: bigint): P
   const { rows } = await client.query(
     `explain (analyze, buffers, format json)
      select * from ferry_internal.claim_batch(${importId}, '${name}', '${token}', '${randomUUID()}', false,
-       'account:test', '{1000000}', '{1000}', 5000, 60000, 1000000, 64, 9, 2000, 500)`,
+       'account:test', '{1000000}', '{1000}', 5000, 60000, 1000000, 64, 9, 2000, 500, null, null, null)`,
   )
   const [{ Plan: plan }] = rows[0]['QUERY PLAN']
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
