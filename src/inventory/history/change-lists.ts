@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { VERSIONS } from '#src/inventory/versioned-tables.ts'
 import { RESOURCES, type Resource } from '#src/model/resource.ts'
-import type { ChangeFilter, ChangeKind } from './change-row.ts'
+import type { ChangeKind } from './change-kinds.ts'
+import type { ChangeFilter } from './change-row.ts'
 
 /*
  * The SQL of the six lists that changes are merged from: see changes.ts.

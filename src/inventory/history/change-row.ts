@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { RESOURCES } from '#src/model/resource.ts'
+import { CHANGE_KINDS } from './change-kinds.ts'
 
 /** Which events of the history are wanted; what is left out does not narrow them. */
 export type ChangeFilter = {
@@ -11,9 +12,6 @@ export type ChangeFilter = {
   readonly rule?: bigint | undefined
   readonly server?: string | undefined
 }
-
-export const CHANGE_KINDS = ['added', 'changed', 'removed', 'returned', 'first reading'] as const
-export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
 /**
  * One event in the life of a rule or server. What a first reading found is one event, unless one rule or server is asked for:

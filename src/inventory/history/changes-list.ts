@@ -1,8 +1,9 @@
 import { ACCOUNT, longList, sinceAndUntil } from '#src/db/list.ts'
 import { counted } from '#src/model/counted.ts'
 import { NOUNS, PLURALS, RESOURCES, type Resource } from '#src/model/resource.ts'
+import { CHANGE_KINDS } from './change-kinds.ts'
 import type { ChangeKey } from './change-lists.ts'
-import { CHANGE_KINDS, type ChangeRow } from './change-row.ts'
+import type { ChangeRow } from './change-row.ts'
 import { differencesOf, type Fields, fieldsFrom } from './differences.ts'
 
 /** Who changed what, the newest first. */

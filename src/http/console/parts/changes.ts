@@ -1,4 +1,5 @@
-import type { ChangeKind, ChangeRow } from '#src/inventory/history/change-row.ts'
+import type { ChangeKind } from '#src/inventory/history/change-kinds.ts'
+import type { ChangeRow } from '#src/inventory/history/change-row.ts'
 import type { FirstRead } from '#src/inventory/history/compare-page.ts'
 import { counted } from '#src/model/counted.ts'
 import { NOUNS, type Resource } from '#src/model/resource.ts'
