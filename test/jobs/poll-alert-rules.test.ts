@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { pollAlertRules } from '#jobs/poll-alert-rules.ts'
+import { pollMcpServers } from '#jobs/poll-mcp-servers.ts'
 import { listRuns } from '#src/inventory/runs/list-runs.ts'
 import { pauseSchedules } from '#src/schedules/control.ts'
 import { ADA } from '#test/support/acted-by.ts'
@@ -54,8 +55,13 @@ test('is skipped while a person syncs by hand', async () => {
 
 test('goes on once the lease is over when its worker was killed', async () => {
   await using cli = await openCli({ rules: 5 }, RARELY)
-  // A worker in a process of its own does every job, and begins with a snapshot.
-  await pauseSchedules(cli.ferry.pool, [{ schedule: 'snapshot-inventory', account: 'default' }], ADA)
+  // A worker in a process of its own does every job, and begins with a snapshot and a poll of the MCP servers.
+  const others = ['snapshot-inventory', pollMcpServers.name]
+  await pauseSchedules(
+    cli.ferry.pool,
+    others.map(schedule => ({ schedule, account: 'default' })),
+    ADA,
+  )
   await using worker = await hangingWorker(cli, () => cli.ferryStart('worker'))
   worker.child.kill('SIGKILL')
   await once(worker.child, 'exit')
