@@ -1641,8 +1641,9 @@ COMMENT ON FUNCTION ferry_internal.carve_batch IS 'Puts smaller batches in the p
 -- p_row_overhead_bytes: what a row has in a request besides its values. p_turn_lapses_ms: an import that has not asked for
 -- so long does not wait any more. p_note_waiting_every_ms: how often one that waits is written down.
 --
--- The two settings: this function is called for every batch, its plans are made before the tables have their size, and
--- they are kept. Without the settings it may read all rows of an import before those of one batch.
+-- The settings: this function is called for every batch, its plans are made before the tables have their size, and they are
+-- kept. Without the first two it may read all rows of an import before those of one batch. They make the one row of
+-- known_database look so expensive that Postgres would compile its query for 100 ms, at every claim: hence no jit.
 CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
   p_import bigint, p_lease text, p_token uuid, p_claim uuid, p_again boolean, p_limit_key text, p_max_calls int[],
   p_window_ms int[], p_arrival_bound_ms int, p_claim_ms int, p_max_bytes int,
@@ -1651,7 +1652,7 @@ CREATE OR REPLACE FUNCTION ferry_internal.claim_batch(
   OUT what text, OUT status text, OUT wait_ms double precision, OUT poll_soon boolean, OUT batch_id bigint,
   OUT call_id bigint
 ) LANGUAGE plpgsql VOLATILE
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
   v ferry.imports;
   v_batch ferry.import_batches;
