@@ -28,7 +28,11 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
     why: 'the file is where your Prometheus reads it; here it is that of integrations/',
     instead: `! sed "$3" "$FERRY/integrations/prometheus/ferry.rules.yml" | grep -q example.com`,
   },
-  'ferry notify test': { why: 'it needs a receiver; test/cli/notify.test.ts has one' },
+  'ferry embedded upgrade': {
+    why: 'the reader has a Postgres of their own, which it refuses; here it has an embedded one, of the right version',
+    instead: `export DATABASE_URL= FERRY_DATA_DIR="$HOME/embedded"; "$FERRY/bin/ferry" migrate && "$FERRY/bin/ferry" "$@"`,
+  },
+  'ferry notify test [NAME]': { why: 'it needs a receiver; test/cli/notify.test.ts has one' },
   'npm run demo': { why: 'test/flows/demo.test.ts runs it' },
   'ferry demo': { why: 'test/flows/demo.test.ts runs it' },
   'npm run screenshots': {
