@@ -35,6 +35,7 @@ test('finds no fault and exits 0', async () => {
     'postgres',
     'rights',
     'reader',
+    'database',
     'connections',
     'holds',
     'imports',
