@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
-import { closest } from 'fastest-levenshtein'
 import { type Account, type AccountDefaults, accountOf, readAccounts } from './config/accounts.ts'
 import { type HttpSettings, readHttp } from './config/http.ts'
 import { readText } from './config/json-file.ts'
 import { readNotify } from './config/notify.ts'
 import { Environment, type LOG_LEVELS, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
+import { isNot } from './model/did-you-mean.ts'
 import { guardedMs } from './model/limit.ts'
 import { PASSWORD_FILE } from './model/postgres-address.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
@@ -197,7 +197,7 @@ function unknownSettings(given: Readonly<Record<string, string>>, variables: rea
   const known = new Set([...real, ...variables])
   return Object.keys(given)
     .filter(name => name.startsWith('FERRY_') && !name.startsWith('FERRY_TEST_') && !known.has(name))
-    .map(name => `${name}: is not a setting; did you mean ${closest(name, real)}?`)
+    .map(name => `${name}: ${isNot('a setting', name, real)}`)
 }
 
 export function readRetention(settings: Environment): Retention {

@@ -68,9 +68,9 @@ describe('the accounts file', () => {
     [
       'an unknown key',
       [{ ...eu, folder: [1] }],
-      /accounts\[0\] has the unknown key "folder"; did you mean "folders"\?/,
+      /accounts\[0\] has "folder", which is not a known key; did you mean folders\?/,
     ],
-    ['a key written into it', [{ ...eu, appKeyEnv: undefined, appKey: 'x' }], /has the unknown key "appKey"/],
+    ['a key written into it', [{ ...eu, appKeyEnv: undefined, appKey: 'x' }], /has "appKey", which is not a known key/],
     ['no key at all', [{ ...eu, appKeyEnv: undefined }], /needs either appKeyEnv/],
     ['a variable that is not set', [{ ...eu, appKeyEnv: 'NOT_SET' }], /account eu: NOT_SET is not set/],
     ['one name twice', [eu, { ...us, name: 'eu' }], /two entries with the name/],

@@ -1,6 +1,6 @@
 import type { Account, Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
-import { didYouMean } from './did-you-mean.ts'
+import { isNot } from '#src/model/did-you-mean.ts'
 import { UsageError } from './errors.ts'
 import { printAside } from './output.ts'
 import { readSandboxNote } from './sandbox-note.ts'
@@ -53,7 +53,5 @@ export async function expectAccount(ferry: Ferry, name: string | undefined): Pro
 }
 
 function noAccount(name: string, names: readonly string[]): UsageError {
-  const hint = didYouMean(name, names)
-  const accounts = `${hint === null ? 'the' : `${hint} The`} accounts are: ${names.join(', ')}`
-  return new UsageError(`there is no account ${JSON.stringify(name)}; ${accounts}`)
+  return new UsageError(`${JSON.stringify(name)} ${isNot('an account', name, names)}`)
 }

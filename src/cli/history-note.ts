@@ -1,10 +1,10 @@
 import type { Pool } from 'pg'
 import type { KnownWords } from '#src/inventory/history/known-words.ts'
+import { didYouMean } from '#src/model/did-you-mean.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { Retention } from '#src/model/settings.ts'
 import type { LooksBack } from '#src/reports/catalogue.ts'
-import { didYouMean } from './did-you-mean.ts'
 import { harmless, instant, printAside } from './output.ts'
 
 /*

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { closest } from 'fastest-levenshtein'
+import { isNot } from '#src/model/did-you-mean.ts'
 import type { Receiver } from '#src/model/settings.ts'
 import type { TestResult } from '#src/notify/deliver.ts'
 import { countFrom } from './arguments.ts'
@@ -57,9 +57,7 @@ function receiversNamed(receivers: readonly Receiver[], name: string | undefined
   const named = receivers.filter(receiver => name === undefined || receiver.name === name)
   if (named.length > 0) return named
   const names = receivers.map(receiver => receiver.name)
-  throw new UsageError(
-    `no receiver is called ${harmless(name ?? '')}; did you mean ${closest(name ?? '', names)}? There are ${names.join(', ')}`,
-  )
+  throw new UsageError(`${JSON.stringify(name)} ${isNot('a receiver', name ?? '', names)}`)
 }
 
 function isSigned({ format, key }: Receiver): boolean {

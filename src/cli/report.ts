@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { closest } from 'fastest-levenshtein'
 import type { Pool } from 'pg'
+import { isNot } from '#src/model/did-you-mean.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { Report, ReportArguments, ReportOption } from '#src/reports/catalogue.ts'
 import { expectAccount } from './accounts.ts'
@@ -68,13 +68,12 @@ async function reportNamed(name: string): Promise<Report> {
   const { findReport, REPORTS } = await import('#src/reports/catalogue.ts')
   const report = findReport(name)
   if (report) return report
-  const nearest = closest(
-    name.toLowerCase().replaceAll('-', '_'),
+  const wrong = isNot(
+    'a report',
+    name,
     REPORTS.map(({ name }) => name),
   )
-  throw new UsageError(
-    `there is no report ${JSON.stringify(name)}; did you mean ${nearest}? \`ferry report\` lists them all`,
-  )
+  throw new UsageError(`${JSON.stringify(name)} ${wrong} \`ferry report\` lists them all`)
 }
 
 /** Throws `UsageError` if the night has no snapshot, or it was removed. Notes which snapshots are incomplete. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
+import { isNot } from '../model/did-you-mean.ts'
 import { quoted } from './values.ts'
 
 /*
@@ -87,9 +87,7 @@ const plainWords: z.core.$ZodErrorMap = issue => {
 function wordsOf(issue: z.core.$ZodIssue, keys: readonly string[]): string {
   const where = z.core.toDotPath(issue.path)
   if (issue.code !== 'unrecognized_keys') return `${where} ${issue.message}`.trim()
-  const unknown = issue.keys.map(
-    key => `has the unknown key ${quoted(key)}; did you mean ${quoted(closest(key, keys))}?`,
-  )
+  const unknown = issue.keys.map(key => `has ${quoted(key)}, which ${isNot('a known key', key, keys)}`)
   return `${where} ${unknown.join(' ')}`.trim()
 }
 

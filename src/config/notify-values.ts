@@ -1,5 +1,5 @@
-import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
+import { isNot } from '../model/did-you-mean.ts'
 import { EVENT_KINDS, type EventKind, RULE_EVENTS, USUAL_EVENTS } from '../model/event.ts'
 import { Secret } from '../model/secret.ts'
 import { quoted } from './values.ts'
@@ -43,8 +43,7 @@ const NAMES = [...Object.keys(GROUPS), ...EVENT_KINDS]
 export const EventNames = z
   .array(
     z.string().refine(name => NAMES.includes(name), {
-      error: ({ input }) =>
-        `${quoted(input)} is not an event; did you mean ${closest(`${input}`, NAMES)}? Write some of ${NAMES.join(', ')}`,
+      error: ({ input }) => `${quoted(input)} ${isNot('an event', `${input}`, NAMES)}`,
     }),
   )
   .transform((names): readonly EventKind[] => {

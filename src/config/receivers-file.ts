@@ -1,6 +1,6 @@
-import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
 import { ALERT_RULE } from '../model/alert-rule.ts'
+import { isNot } from '../model/did-you-mean.ts'
 import { definitionOf } from '../model/fields.ts'
 import { WEBHOOK_FORMATS } from '../model/settings.ts'
 import { isRecord, mistakesIn, readJsonFile } from './json-file.ts'
@@ -14,8 +14,7 @@ const Texts = z
 /** The fields of which a change may be told, as the contract names them. */
 const FIELD_NAMES = definitionOf(ALERT_RULE.fields)
 const FieldName = z.string().refine(name => FIELD_NAMES.includes(name), {
-  error: ({ input }) =>
-    `${quoted(input)} is not a field of alert rules; did you mean ${closest(`${input}`, FIELD_NAMES)}?`,
+  error: ({ input }) => `${quoted(input)} ${isNot('a field of alert rules', `${input}`, FIELD_NAMES)}`,
 })
 
 const FILTER = {

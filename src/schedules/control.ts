@@ -1,10 +1,10 @@
-import { closest } from 'fastest-levenshtein'
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
 import { and, drizzleOf, eq, or, sql } from '#src/db/drizzle.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { onlyRow } from '#src/db/rows.ts'
 import type { ActedBy, Action } from '#src/model/act.ts'
+import { isNot } from '#src/model/did-you-mean.ts'
 import type { Schedule, ScheduleKey } from './definition.ts'
 import { inMs } from './free-slot.ts'
 import { schedulePauses, scheduleSlots } from './schema.ts'
@@ -121,18 +121,16 @@ function select(schedules: readonly Schedule[], name: string, account?: string):
   const named = schedules.filter(({ schedule }) => schedule === name)
   if (named.length === 0) {
     const names = schedules.map(({ schedule }) => schedule)
-    throw new UnknownSchedule(`Schedule ${name} does not exist. ${didYouMean(name, names)}`)
+    throw new UnknownSchedule(`${JSON.stringify(name)} ${isNot('a schedule', name, names)}`)
   }
   const chosen = named.filter(schedule => account === undefined || schedule.account === account)
   if (chosen.length === 0) {
     const accounts = named.map(schedule => schedule.account)
-    throw new UnknownSchedule(`${name} has no account ${account}. ${didYouMean(account ?? '', accounts)}`)
+    throw new UnknownSchedule(
+      `${JSON.stringify(account)} ${isNot(`an account of ${name}`, account ?? '', accounts)}`,
+    )
   }
   return chosen.map(({ schedule, account }) => ({ schedule, account }))
-}
-
-function didYouMean(text: string, names: readonly string[]): string {
-  return names.length > 0 ? `Did you mean ${closest(text, names)}?` : 'No account is configured.'
 }
 
 /** The records of an act on schedules: one for each. */

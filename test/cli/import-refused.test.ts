@@ -32,7 +32,7 @@ describe('what cannot be imported', () => {
       'There is no file',
       'did you mean recipient?',
       'name the one that owns the page with --account: eu, us',
-      'there is no account "other"; the accounts are: default',
+      '"other" is not an account; known: default',
       'people.csv.none',
       'FERRY_APP_KEY',
     ]

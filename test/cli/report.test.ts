@@ -35,7 +35,7 @@ describe('ferry report', () => {
     expect(await run('freshnes')).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'ferry: there is no report "freshnes"; did you mean freshness? `ferry report` lists them all\n',
+      stderr: 'ferry: "freshnes" is not a report; did you mean freshness? `ferry report` lists them all\n',
     })
     for (const name of [
       'freshness; drop schema ferry cascade',
@@ -46,7 +46,7 @@ describe('ferry report', () => {
       expect(await run(name)).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringContaining('no report'),
+        stderr: expect.stringContaining('is not a report'),
       })
     }
   })
@@ -61,7 +61,7 @@ describe('ferry report', () => {
     }
     expect(jsonLines(await cli.ferryRun('report freshness --json --account default'))).toHaveLength(1)
     expect((await cli.ferryRun('report freshness --account nope')).stderr).toContain(
-      'there is no account "nope"',
+      '"nope" is not an account',
     )
   })
 

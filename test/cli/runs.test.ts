@@ -54,7 +54,7 @@ describe('ferry runs', () => {
         code: 2,
         signal: null,
         stdout: '',
-        stderr: 'ferry: there is no account "nope"; the accounts are: default, old\n',
+        stderr: 'ferry: "nope" is not an account; known: default, old\n',
       })
       expect((await cli.ferryRun(`${command} --account old`)).code).toBe(0)
       const unconfigured = { FERRY_BASE_URL: '', FERRY_APP_KEY: '' }

@@ -67,10 +67,10 @@ describe('the list of schedules', () => {
     ).rejects.toThrow(UnknownSchedule)
     await expect(
       pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'nigthly', undefined, ADA),
-    ).rejects.toThrow('Did you mean nightly?')
+    ).rejects.toThrow('is not a schedule; did you mean nightly?')
     await expect(
       pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'defualt', ADA),
-    ).rejects.toThrow('Did you mean default?')
+    ).rejects.toThrow('is not an account of poll; did you mean default?')
     await expect(
       pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'reconcile', undefined, ADA),
     ).rejects.toThrow(UnknownSchedule)

@@ -1,6 +1,7 @@
 import { closest } from 'fastest-levenshtein'
 import { holdsAddress } from '#src/model/addresses.ts'
 import { firstOf } from '#src/model/cut-text.ts'
+import { isNot } from '#src/model/did-you-mean.ts'
 import { FileRefused } from '../file-refused.ts'
 import type { Preset } from '../presets/preset.ts'
 
@@ -50,7 +51,7 @@ export function fieldsOf(preset: Preset | null, map: Readonly<Record<string, str
     if (fields.some(field => field.name === name)) continue
     const names = fields.map(field => field.name)
     throw new FileRefused(
-      `--map: unknown field ${name}; did you mean ${closest(name, names)}?`,
+      `--map: ${JSON.stringify(name)} ${isNot('a field', name, names)}`,
       `The fields are ${names.join(', ')}.`,
     )
   }

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { didYouMean, isNot } from '#src/model/did-you-mean.ts'
+
+test('what is near is named, in any case; what is far is not', () => {
+  expect(didYouMean('defualt', ['default', 'other'])).toBe('did you mean default?')
+  expect(didYouMean('EU', ['eu-west', 'eu', 'us'])).toBe('did you mean eu?')
+  expect(didYouMean('zzz', ['default', 'other'])).toBeNull()
+  expect(didYouMean('x', [])).toBeNull()
+})
+
+test('a name that does not exist is answered with the nearest, or with those that do, each once and at most twenty', () => {
+  expect(isNot('an account', 'defualt', ['default', 'other'])).toBe(
+    'is not an account; did you mean default?',
+  )
+  expect(isNot('a schedule', 'zzz', ['nightly', 'prune', 'nightly'])).toBe(
+    'is not a schedule; known: nightly, prune',
+  )
+  expect(isNot('an account', 'x', [])).toBe('is not an account; there is none')
+  const many = Array.from({ length: 21 }, (_, n) => `field_${n}`)
+  expect(isNot('a field', 'zz', many)).toMatch(/; known: field_0, .*, field_19, …$/)
+})
