@@ -45,6 +45,7 @@ const FRONT_DOORS = {
     'holds/approve',
     'holds/list-holds',
     'known-accounts',
+    'messages',
     'platform-accounts',
     'publish/preview',
     'runs/list-runs',

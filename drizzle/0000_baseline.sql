@@ -1118,7 +1118,7 @@ COMMENT ON COLUMN ferry.removal_holds.ids IS 'The ids that would have been remov
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.removal_holds.since_runs IS 'For each of the ids, in their order, the run since which its removal has been held without a break.';
 --> statement-breakpoint
-COMMENT ON COLUMN ferry.removal_holds.partly_approved IS 'Whether it is what was left of a hold when other rows of that were approved: it waits for a person, however few rows it has.';
+COMMENT ON COLUMN ferry.removal_holds.partly_approved IS 'Whether it is what was left of a hold when a person decided about other rows of it: it waits for a person, however few rows it has.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.removal_holds.opened_at IS 'When the hold was opened.';
 --> statement-breakpoint

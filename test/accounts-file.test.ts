@@ -70,7 +70,11 @@ describe('the accounts file', () => {
       [{ ...eu, folder: [1] }],
       /accounts\[0\] has "folder", which is not a known key; did you mean folders\?/,
     ],
-    ['a key written into it', [{ ...eu, appKeyEnv: undefined, appKey: 'x' }], /has "appKey", which is not a known key/],
+    [
+      'a key written into it',
+      [{ ...eu, appKeyEnv: undefined, appKey: 'x' }],
+      /has "appKey", which is not a known key/,
+    ],
     ['no key at all', [{ ...eu, appKeyEnv: undefined }], /needs either appKeyEnv/],
     ['a variable that is not set', [{ ...eu, appKeyEnv: 'NOT_SET' }], /account eu: NOT_SET is not set/],
     ['one name twice', [eu, { ...us, name: 'eu' }], /two entries with the name/],

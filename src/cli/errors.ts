@@ -67,7 +67,6 @@ const WRONG_USAGE = new Set([
   'SchemaMissing',
   'FileRefused',
   'ImportNotFound',
-  'HoldChanged',
 ])
 
 /** Errors whose message is enough. By name, so that their modules need not be loaded. */
@@ -78,7 +77,6 @@ const SELF_EXPLAINING = new Set([
   'ConfigurationError',
   'DatabaseIsNewer',
   'NothingToApprove',
-  'HoldChanged',
   'UnknownSchedule',
   'QueueRefused',
   'ImportNotFound',

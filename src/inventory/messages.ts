@@ -92,7 +92,7 @@ function whyHeld({ ids, current, rejected }: Extract<Removals, { kind: 'hold' }>
   const why = `${ids.length} of ${current} rows are gone from the listing`
   if (rejected.length === 0) return why
   const runs = [...new Set(rejected)].join(', ')
-  return `${why}, ${rejected.length} of which were said not to be gone (run ${runs})`
+  return `${why}, besides ${rejected.length} that were said not to be gone (run ${runs})`
 }
 
 function rowsAre(count: number): string {

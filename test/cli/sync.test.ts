@@ -69,7 +69,10 @@ describe('ferry sync all --json', () => {
     const one = await cli.ferryRun('sync alert-rules --json --account us', env)
     expect(jsonLines(one).map(line => line.account)).toEqual(['us'])
     const none = await cli.ferryRun('sync alert-rules --account asia', env)
-    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('is not an account; known: eu, us') })
+    expect(none).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not an account; known: eu, us'),
+    })
   })
 })
 

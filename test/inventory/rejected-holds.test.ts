@@ -50,19 +50,22 @@ test('a hold is rejected once, and not approved afterwards', async () => {
   await expect(approveRun(harness.ferry, harness.held.run, ADA, NEVER)).rejects.toThrow(NothingToApprove)
 })
 
-test('one row more that is gone opens a new hold with all of them: the listing is known to be wrong', async () => {
+test('one row more that is gone opens a hold of that row: the listing is known to be wrong', async () => {
   await using harness = await openRejected()
   const [one] = harness.sandbox.state.rules.ids()
   harness.sandbox.state.removeRule(one!)
   const run = await harness.sync()
   expect(run).toMatchObject({ status: 'held', removed: 0 })
   expect(run.message).toContain(
-    `13 of 15 rows are gone from the listing, 12 of which were said not to be gone (run ${harness.held.run});`,
+    `1 of 15 rows are gone from the listing, besides 12 that were said not to be gone (run ${harness.held.run});`,
   )
-  expect(await rejectRun(harness.ferry, run.run, { ...ADA, actor: 'b' })).toBe(13)
-  // The new rejection replaces the earlier one.
+  expect(await rejectRun(harness.ferry, run.run, { ...ADA, actor: 'b' })).toBe(1)
+  // The new rejection stands beside the earlier one.
   const rejections = 'select rejected_by from ferry.removal_holds where rejected_ids is not null'
-  expect(await harness.query(rejections)).toEqual([{ rejected_by: 'b' }])
+  expect(await harness.query(`${rejections} order by id`)).toEqual([
+    { rejected_by: 'ada@laptop' },
+    { rejected_by: 'b' },
+  ])
   expect(await harness.sync()).toMatchObject({ status: 'succeeded', removed: 0 })
   expect(await current(harness)).toBe(15)
 })

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
 import { approveRun, rejectRun } from '#src/inventory/holds/approve.ts'
+import { leftHeld } from '#src/inventory/messages.ts'
 import { counted } from '#src/model/counted.ts'
 import { type ActOptions, actedBy } from '../acted-by.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
@@ -33,9 +34,11 @@ export async function reject(
   const kept = await rejectRun({ pool }, id, actedBy(options))
   if (options.json) printJson({ run: id, outcome: 'rejected', kept })
   else {
-    print(`The hold of run ${id} has ended: ${counted(kept, 'row')} stay as they were.`)
+    print(`${counted(kept, 'row')} of run ${id} ${kept === 1 ? 'stays as it was' : 'stay as they were'}.`)
     print('They are kept until the platform lists them again. If they turn out to be gone after all,')
     print('`ferry sync` with --accept-removals removes them.')
+    const { hold } = await findRun(pool, id)
+    if (hold) print(leftHeld(hold.ids.length, hold.lastRun))
   }
   return EXIT.done
 }

@@ -110,8 +110,7 @@ export function printCalls(calls: readonly CallRow[]): void {
 const HELD_SHOWN = 20
 
 /**
- * Prints the rows that the hold of a run has now. Those that the run did not hold come first, those whose removal was
- * rejected before come last.
+ * Prints the rows that the hold of a run has now. Those that the run did not hold come first.
  */
 export function printHeld(
   run: bigint,
@@ -125,33 +124,20 @@ export function printHeld(
     `\n${emphasised('Removals held')}: ${rows}. \`ferry runs approve ${lastRun}\` removes them. \`ferry runs reject ${lastRun}\` keeps them.`,
   )
   if (added.length > 0) {
-    const only = seen === 0 ? '' : ` \`ferry runs approve ${run}\` removes only the ${seen} others.`
+    const only =
+      seen === 0 ? '' : ` \`ferry runs approve ${run}\` and \`reject ${run}\` are about the ${seen} others.`
     print(`Run ${run} did not hold ${added.length} of them.${only}`)
   }
-  const before = held.filter(row => row.rejectedInRun !== null)
-  if (before.length > 0) {
-    print(
-      `The removal of ${before.length} of them was rejected before. If you approve, these are removed too.`,
-    )
-  }
   const later = new Set(added)
-  const rest = held.filter(row => row.rejectedInRun === null)
-  const sorted = [
-    ...rest.filter(row => later.has(row.id)),
-    ...rest.filter(row => !later.has(row.id)),
-    ...before,
-  ]
+  const sorted = [...held.filter(row => later.has(row.id)), ...held.filter(row => !later.has(row.id))]
   const shown = options.all ? sorted : sorted.slice(0, HELD_SHOWN)
   const head = ['id', 'name', 'folder', 'updated by']
   if (added.length > 0) head.push('held')
-  if (before.length > 0) head.push('rejected before')
   printTable(
     head,
-    shown.map(({ id, name, folder, by, rejectedInRun }) => {
+    shown.map(({ id, name, folder, by }) => {
       const cells = [id, name, folder, by]
-      if (added.length > 0) cells.push(later.has(id) ? `after run ${run}` : '')
-      if (before.length > 0) cells.push(rejectedInRun === null ? '' : `in run ${rejectedInRun}`)
-      return cells
+      return added.length > 0 ? [...cells, later.has(id) ? `after run ${run}` : ''] : cells
     }),
     '',
   )

@@ -44,10 +44,9 @@ export async function approveRun(
 }
 
 /**
- * Ends the hold of run `runId` as wrong: its rows are not gone, and are kept for as long as they stay absent. Once a
- * complete listing has had them again, they can be held again. Returns how many rows these are. Throws `NothingToApprove`, and
- * `HoldChanged` if the hold has rows that run `runId` did not hold: while rows are absent that are not gone, a listing says
- * nothing about the others.
+ * Ends the hold of run `runId` as wrong: the rows that it held are not gone, and are kept for as long as they stay absent. Once a
+ * complete listing has had them again, they can be held again. Rows that only later runs hold stay held. Returns how many rows are
+ * kept. Throws `NothingToApprove`.
  */
 export async function rejectRun(
   { pool }: Pick<InventoryContext, 'pool'>,

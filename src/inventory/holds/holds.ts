@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { Pool, PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
-import { alias, and, between, drizzleOf, eq, isNotNull, isNull, ne, not, sql } from '#src/db/drizzle.ts'
+import { alias, and, between, drizzleOf, eq, isNotNull, isNull, not, sql } from '#src/db/drizzle.ts'
 import { raiseEvent, resolveEvent } from '#src/db/outbox.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { countOf } from '#src/db/rows.ts'
@@ -10,7 +10,6 @@ import { removalHolds as holds, syncRuns } from '#src/inventory/schema.ts'
 import { isCoveredBy, listedFoldersOf, ofInventory, Scope } from '#src/inventory/scope.ts'
 import type { HoldOutcome } from '#src/inventory/states.ts'
 import type { ActedBy } from '#src/model/act.ts'
-import { counted } from '#src/model/counted.ts'
 import type { EventKey } from '#src/model/event.ts'
 import type { Inventory } from '#src/model/resource.ts'
 
@@ -121,16 +120,31 @@ export async function endApproved(
 ): Promise<number> {
   const since = sinceRunsOf(held)
   const left = absent.filter(id => since.has(id) && !approved.has(id))
+  await endPart(client, run, held, left, () => endHold(client, run, scope, 'approved'))
+  return left.length
+}
+
+/** The open hold of an inventory, locked. */
+type LockedHold = HeldSince & { readonly id: bigint }
+
+/** Ends a hold with `end`, about all rows but those that are `left`: another hold of these takes its place. */
+async function endPart(
+  client: PoolClient,
+  inventory: Inventory,
+  held: LockedHold,
+  left: readonly string[],
+  end: () => Promise<void>,
+): Promise<void> {
+  const since = sinceRunsOf(held)
   const rest = new Set(left)
   const settled = held.ids.filter(id => !rest.has(id))
   const columnsOf = (ids: readonly string[]) => [ids, ids.map(id => since.get(id) ?? held.lastRun)]
   if (left.length > 0) await client.query(KEEP, [held.id, ...columnsOf(settled)])
-  await endHold(client, run, scope, 'approved')
-  if (left.length === 0) return 0
+  await end()
+  if (left.length === 0) return
   await client.query(HOLD_THE_REST, [held.id, ...columnsOf(left)])
-  const about = { inventory: run.resource, run: `${held.lastRun}`, rows: left.length }
-  await raiseEvent(client, heldIn(run), about)
-  return left.length
+  const about = { inventory: inventory.resource, run: `${held.lastRun}`, rows: left.length }
+  await raiseEvent(client, heldIn(inventory), about)
 }
 
 const KEEP = 'update ferry.removal_holds set ids = $2::text[], since_runs = $3::bigint[] where id = $1'
@@ -139,11 +153,6 @@ const HOLD_THE_REST = `
   insert into ferry.removal_holds (account, resource, opened_by_run, last_run, opened_at, ids, since_runs, partly_approved)
   select account, resource, opened_by_run, last_run, opened_at, $2::text[], $3::bigint[], true
   from ferry.removal_holds where id = $1`
-
-/** A run is rejected that did not hold all rows that are held now. */
-export class HoldChanged extends Error {
-  override readonly name = 'HoldChanged'
-}
 
 /** The ids that a run holds, while its hold is open. */
 export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly string[]> {
@@ -155,7 +164,7 @@ export async function loadHeldIds(pool: Pool, runId: bigint): Promise<readonly s
   return hold?.ids ?? []
 }
 
-/** The ids whose removal waits for a person although rows of the same hold were approved. */
+/** The ids whose removal waits for a person although a person decided about others of the same hold. */
 export async function loadLeftIds(pool: Pool, inventory: Inventory): Promise<ReadonlySet<string>> {
   const [hold] = await drizzleOf(pool)
     .select({ ids: holds.ids })
@@ -184,10 +193,7 @@ export class HoldEnded extends Error {
 }
 
 /** Keeps everybody else from ending the hold of run `runId` until the transaction ends. Throws `HoldEnded` if it has ended. */
-export async function fenceWithHold(
-  client: PoolClient,
-  runId: bigint,
-): Promise<HeldSince & { readonly id: bigint }> {
+export async function fenceWithHold(client: PoolClient, runId: bigint): Promise<LockedHold> {
   const [hold] = await drizzleOf(client)
     .select({ id: holds.id, ...HELD })
     .from(syncRuns)
@@ -199,13 +205,12 @@ export async function fenceWithHold(
 }
 
 /**
- * Ends the open hold that a held run made or updated: its rows are not gone, and are kept for as long as they stay
- * absent. Replaces an earlier rejection. Returns how many rows the hold has, or null if there is no such hold. Throws
- * `HoldChanged`.
+ * Ends what the open hold has of a held run: these rows are not gone, and are kept for as long as they stay absent. Rows that only
+ * later runs hold stay held. Returns how many rows are kept; null if the hold has ended, or has none of that run.
  */
 export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<number | null> {
   return inTransaction(pool, async client => {
-    const { id, account, resource, ids } = holds
+    const { id, account, resource } = holds
     const [hold] = await drizzleOf(client)
       .select({ id, account, resource, ...HELD })
       .from(syncRuns)
@@ -213,22 +218,13 @@ export function rejectHold(pool: Pool, runId: bigint, by: ActedBy): Promise<numb
       .where(and(eq(syncRuns.id, runId), eq(syncRuns.status, 'held')))
       .for('update')
     if (!hold) return null
-    const rows = hold.ids.length
-    const added = addedAfter(runId, hold).length
-    if (added > 0) {
-      throw new HoldChanged(
-        `Of the ${counted(rows, 'row')} held now, run ${runId} did not hold ${added}. A rejection is about all of them, so nothing was done. ` +
-          `\`ferry runs show ${hold.lastRun}\` shows them; then \`ferry runs reject ${hold.lastRun}\` keeps them.`,
-      )
-    }
-    await drizzleOf(client)
-      .update(holds)
-      .set({ rejected_ids: null })
-      .where(and(ofInventory(holds, hold), isNotNull(holds.rejected_ids), ne(id, hold.id)))
-    const rejected = { outcome: 'rejected', rejected_by: by.actor, rejected_ids: sql`${ids}` } as const
-    await closeHold(client, hold, eq(id, hold.id), rejected)
+    const added = addedAfter(runId, hold)
+    const rows = hold.ids.length - added.length
+    if (rows === 0) return null
+    const rejected = { outcome: 'rejected', rejected_by: by.actor, rejected_ids: sql`${holds.ids}` } as const
+    await endPart(client, hold, hold, added, () => closeHold(client, hold, eq(id, hold.id), rejected))
     const of = { account: hold.account, subjectKind: 'run', subject: `${runId}` } as const
-    await recordActs(client, by, [{ ...of, action: 'reject', decided: { rows, of: rows } }])
+    await recordActs(client, by, [{ ...of, action: 'reject', decided: { rows, of: hold.ids.length } }])
     return rows
   })
 }

@@ -55,7 +55,7 @@ export type HoldOfRun = HoldRow & {
   readonly later: number
 }
 
-/** The hold that a run made or updated, open or ended; null if it made none. */
+/** The hold that a run made or updated, open or ended: the one with rows of that run, if it was decided in parts. Null if it made none. */
 export async function findHoldOfRun(pool: Pool, runId: bigint): Promise<HoldOfRun | null> {
   const since = sql`unnest(${holds.ids}, ${holds.since_runs}) held (id, since)`
   const later = sql`(select count(*) from ${since} where coalesce(held.since, ${holds.last_run}) > ${runId})`
@@ -71,7 +71,7 @@ export async function findHoldOfRun(pool: Pool, runId: bigint): Promise<HoldOfRu
       ),
     )
     .where(and(eq(runs.id, runId), eq(runs.status, 'held')))
-    .orderBy(desc(holds.id))
+    .orderBy(desc(sql`${later} < cardinality(${holds.ids})`), desc(holds.id))
     .limit(1)
   return hold ?? null
 }

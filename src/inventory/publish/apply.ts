@@ -72,8 +72,9 @@ export function applyChanges<Row>(
       await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
     }
     if (removals.kind !== 'partial') {
-      const stillAbsent = removals.kind === 'remove' ? [] : absent
-      await narrowRejection(client, step, source.scope, stillAbsent)
+      const gone = new Set(removed)
+      const kept = absent.filter(id => !gone.has(id))
+      await narrowRejection(client, step, source.scope, kept)
     }
 
     const { seen, added, changed, fired } = found

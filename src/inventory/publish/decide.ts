@@ -4,7 +4,7 @@ import { isSuspicious, type RemovalGuard } from '#src/model/removal-guard.ts'
 /** What becomes of rows that are stored but were not listed. */
 export type Removals =
   | { readonly kind: 'remove'; readonly ids: readonly string[] }
-  /** A person decides. `rejected` names, for each row whose removal was rejected before, the run that held it. */
+  /** A person decides about these. Besides them, rows are absent whose removal was rejected: the run that held it, of each. */
   | {
       readonly kind: 'hold'
       readonly ids: readonly string[]
@@ -36,7 +36,7 @@ export type Evidence = {
   readonly isScopeKnown: boolean
   /** The ids whose removal a person rejected, each with the run that held it. */
   readonly rejected: ReadonlyMap<string, string>
-  /** The ids that a person left held while approving others. */
+  /** The ids that stayed held when a person decided about others. */
   readonly left: ReadonlySet<string>
 }
 
@@ -47,7 +47,7 @@ export const NO_EVIDENCE: Evidence = { isScopeKnown: true, rejected: new Map(), 
  * Decides about the rows that a listing lacks. `incomplete` says why the listing is not complete; null if it is.
  *
  * While a row is absent whose removal a person rejected, the listing is known to be wrong, so whatever else is absent is
- * held too. So is whatever is absent besides rows that were left held when others were approved: a person decides about them.
+ * held. So is whatever is absent besides rows that were left held when a person decided about others.
  */
 export function decideRemovals(
   incomplete: string | null,
@@ -65,7 +65,7 @@ export function decideRemovals(
   if (before.length === absent.length) return { kind: 'keep', absent: absent.length, because: 'rejected' }
   const asks = before.length > 0 || absent.some(id => left.has(id))
   return asks || isSuspicious(absent.length, current, policy.guard)
-    ? { kind: 'hold', ids: absent, current, rejected: before }
+    ? { kind: 'hold', ids: absent.filter(id => !rejected.has(id)), current, rejected: before }
     : { kind: 'remove', ids: absent }
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { and, asc, desc, drizzleOf, eq, gt, gte, inArray, lt } from '#src/db/drizzle.ts'
 import { findAll } from '#src/db/rows.ts'
 import { platformCalls } from '#src/db/schema.ts'
-import { type Hold, loadHeldIds, loadOpenHold, loadRejectedIds } from '#src/inventory/holds/holds.ts'
+import { type Hold, loadHeldIds, loadOpenHold } from '#src/inventory/holds/holds.ts'
 import {
   loadQuarantined,
   loadQuarantineReasons,
@@ -202,27 +202,19 @@ function listNewValues(pool: Pool, id: bigint) {
 }
 
 /** A row whose removal is held, as it is now. */
-const CurrentRow = z.object({
+const HeldRow = z.object({
   id: z.string(),
   name: z.string().nullable(),
   folder: z.string().nullable(),
   by: z.string().nullable(),
 })
-export type HeldRow = Readonly<z.infer<typeof CurrentRow>> & {
-  /** The run that held it before, if a person rejected that removal and the row has not been listed since. */
-  readonly rejectedInRun: string | null
-}
+export type HeldRow = Readonly<z.infer<typeof HeldRow>>
 
 /** The current rows with these ids, by name. */
-export async function loadHeldRows(
-  pool: Pool,
-  inventory: Inventory,
-  ids: readonly string[],
-): Promise<HeldRow[]> {
-  const rejected = await loadRejectedIds(pool, inventory)
-  const rows = await findAll(
+export function loadHeldRows(pool: Pool, inventory: Inventory, ids: readonly string[]): Promise<HeldRow[]> {
+  return findAll(
     pool,
-    CurrentRow,
+    HeldRow,
     inventory.resource === 'alert-rules'
       ? `select id::text, name, folder_id::text as folder, updater_name as by from ferry.alert_rule_versions
          where account = $1 and valid_to is null and id = any ($2::numeric[]) order by name, id`
@@ -230,5 +222,4 @@ export async function loadHeldRows(
          where account = $1 and valid_to is null and server_id = any ($2::text[]) order by server_name, server_id`,
     [inventory.account, ids],
   )
-  return rows.map(row => ({ ...row, rejectedInRun: rejected.get(row.id) ?? null }))
 }

@@ -1,19 +1,16 @@
 import { rejectRun } from '#src/inventory/holds/approve.ts'
-import { HoldChanged, loadRejectedIds } from '#src/inventory/holds/holds.ts'
 import {
   type HeldShare,
   type HoldOfRun,
   type HoldRow,
-  listHeldIds,
   loadHeldShare,
 } from '#src/inventory/holds/list-holds.ts'
 import type { ActedBy } from '#src/model/act.ts'
-import { counted, number } from '#src/model/counted.ts'
 import { type Html, html } from '../html.ts'
-import { type Action, type Confirmation, NotPossible } from '../page.ts'
+import type { Action, Confirmation } from '../page.ts'
 import type { ConsoleTarget } from '../target.ts'
 import { emptyListing, findHold, laterInWords, rowsInWords, seenOf, shareInWords } from './hold.ts'
-import { HOLDS, pathOf } from './holds.ts'
+import { HOLDS } from './holds.ts'
 
 /** This worker cannot read the inventory again. */
 class UnknownAccount extends Error {
@@ -26,31 +23,25 @@ class HoldHasEnded extends Error {
   override readonly name = 'HoldHasEnded'
 }
 
-/** The rows of a hold that a person has rejected before, by the run that held them. */
-type RejectedBefore = ReadonlyMap<string, number>
-
 /**
  * A decision about the rows that the run in the address held and that are held still. Each poll may hold more: the address says
  * what a person has looked at.
  */
 type HoldDecision = {
   readonly path: string
-  /** Whether it is about all rows that are held. */
-  readonly isOfAll?: true
   /** `hold` counts the rows that it is about. */
-  explain(hold: HoldOfRun, share: HeldShare, rejected: RejectedBefore): Omit<Confirmation, 'back'>
+  explain(hold: HoldOfRun, share: HeldShare): Omit<Confirmation, 'back'>
   carryOut(hold: HoldOfRun, target: ConsoleTarget, by: ActedBy): Promise<unknown>
 }
 
 const approve: HoldDecision = {
   path: `${HOLDS}/:run/approve`,
-  explain(hold, share, rejected) {
+  explain(hold, share) {
     const rows = rowsInWords(hold)
     return {
       title: `Remove ${shareInWords(hold, share)} in ${hold.account}?`,
       body: html`<p>${emptyListing(share)}Ferry reads the inventory again. It removes those of the ${rows} that are still missing, if two listings agree. Other missing rows stay.</p>
-${hold.later > 0 ? html`<p><strong>${laterInWords(hold)}</strong></p>` : null}
-${rejectedInWords(hold, rejected)}
+${laterNote(hold)}
 <p>Removed rows keep their history. They come back only if the platform lists them again.</p>
 <p>This may take minutes. You can leave the page.</p>`,
       button: `Remove ${rows}`,
@@ -67,12 +58,12 @@ ${rejectedInWords(hold, rejected)}
 
 const reject: HoldDecision = {
   path: `${HOLDS}/:run/reject`,
-  isOfAll: true,
   explain(hold, share) {
     const rows = rowsInWords(hold)
     return {
       title: `Keep ${shareInWords(hold, share)} in ${hold.account}?`,
-      body: html`<p>${emptyListing(share)}The ${rows} ${hold.rows === 1 ? 'stays as it is' : 'stay as they are'} for as long as the platform does not list ${hold.rows === 1 ? 'it' : 'them'}. Ferry does not ask again about ${hold.rows === 1 ? 'it' : 'them'} while no other row vanishes. If another row vanishes before the platform lists ${hold.rows === 1 ? 'this one' : 'these'} again, Ferry asks about all of them together.</p>
+      body: html`<p>${emptyListing(share)}The ${rows} ${hold.rows === 1 ? 'stays as it is' : 'stay as they are'} for as long as the platform does not list ${hold.rows === 1 ? 'it' : 'them'}. Ferry does not ask again about ${hold.rows === 1 ? 'it' : 'them'}. If another row vanishes before the platform lists ${hold.rows === 1 ? 'this one' : 'these'} again, Ferry asks about that one, even if it is only one.</p>
+${laterNote(hold)}
 <p>If they turn out to be gone after all, <code>ferry sync</code> with <code>--accept-removals</code> removes them.</p>`,
       button: `Keep ${rows}`,
     }
@@ -80,7 +71,7 @@ const reject: HoldDecision = {
   carryOut: ({ run }, target, by) => rejectRun(target, run, by),
 }
 
-function holdAction({ path, isOfAll, explain, carryOut }: HoldDecision): Action {
+function holdAction({ path, explain, carryOut }: HoldDecision): Action {
   return {
     path,
     section: 'ledger',
@@ -88,44 +79,22 @@ function holdAction({ path, isOfAll, explain, carryOut }: HoldDecision): Action 
     async confirm(request) {
       const hold = await findHold(request)
       if (!hold) return null
-      const { reader } = request
       const back = `${HOLDS}/${hold.run}`
       const seen = seenOf(hold)
-      if (hold.endedAt || seen.rows === 0 || (isOfAll && hold.later > 0)) return { goTo: back }
-      const [ids, rejected, share] = await Promise.all([
-        listHeldIds(reader, hold, 'seen', hold.rows),
-        loadRejectedIds(reader, hold),
-        loadHeldShare(reader, hold),
-      ])
-      return { ...explain(seen, share, countByRun(ids, rejected)), back }
+      if (hold.endedAt || seen.rows === 0) return { goTo: back }
+      return { ...explain(seen, await loadHeldShare(request.reader, hold)), back }
     },
     async act(request, by) {
       const hold = await findHold(request)
       if (!hold || hold.endedAt) throw hasEnded(hold)
-      await carryOut(hold, request.target, by).catch(asNotPossible(hold))
+      await carryOut(hold, request.target, by)
       return `${HOLDS}/${hold.run}`
     },
   }
 }
 
-function countByRun(ids: readonly string[], rejected: ReadonlyMap<string, string>): RejectedBefore {
-  const runs = ids.map(id => rejected.get(id)).filter(run => run !== undefined)
-  return new Map([...Map.groupBy(runs, run => run)].map(([run, { length }]) => [run, length]))
-}
-
-/** Says that somebody has decided the opposite about these rows. */
-function rejectedInWords({ rows }: HoldRow, rejected: RejectedBefore): Html[] {
-  return [...rejected].map(
-    ([run, before]) =>
-      html`<p><strong>Somebody decided to keep ${number(before)} of the ${counted(rows, 'row')}</strong> in <a href="${HOLDS}/${run}">run ${run}</a>. Approving this hold removes ${before === 1 ? 'it' : 'them'} too.</p>`,
-  )
-}
-
-function asNotPossible(hold: HoldRow): (error: unknown) => never {
-  return error => {
-    if (error instanceof HoldChanged) throw new NotPossible(error.message, pathOf(hold), { cause: error })
-    throw error
-  }
+function laterNote(hold: HoldOfRun): Html | null {
+  return hold.later > 0 ? html`<p><strong>${laterInWords(hold)}</strong></p>` : null
 }
 
 function hasEnded(hold: HoldRow | null): HoldHasEnded {

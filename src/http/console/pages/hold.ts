@@ -83,7 +83,7 @@ export async function findHold({ reader, params }: PageRequest): Promise<HoldOfR
   return run === null ? null : findHoldOfRun(reader, run)
 }
 
-const UNKNOWN: Omit<HeldRow, 'id'> = { name: null, folder: null, by: null, rejectedInRun: null }
+const UNKNOWN: Omit<HeldRow, 'id'> = { name: null, folder: null, by: null }
 
 /** What the rows of an inventory are called. */
 export function rowsInWords({ resource, rows }: Pick<HoldRow, 'resource' | 'rows'>): string {
@@ -115,12 +115,13 @@ export function seenOf<Hold extends HoldOfRun>(hold: Hold): Hold {
 function toDecide(hold: HoldOfRun, share: HeldShare, isUnderWay: boolean): Html {
   const seen = seenOf(hold)
   const here = `${HOLDS}/${hold.run}`
+  const which = hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : 'them'
   return html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(hold, share)} that Ferry stores. Decide whether to remove them.</p>
 ${hold.later > 0 ? html`<p class="notice warn">${laterInWords(hold)} <a href="${pathOf(hold)}">Look at all ${number(hold.rows)}, as run ${hold.lastRun} found them</a>.</p>` : null}
 ${
   isUnderWay || seen.rows === 0
     ? null
-    : html`<p class="buttons"><a class="button danger" href="${here}/approve">They are gone: remove ${hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : 'them'}</a>${hold.later > 0 ? null : html` <a class="button" href="${here}/reject">They are not gone: keep them</a>`}</p>`
+    : html`<p class="buttons"><a class="button danger" href="${here}/approve">They are gone: remove ${which}</a> <a class="button" href="${here}/reject">They are not gone: keep ${which}</a></p>`
 }`
 }
 
@@ -215,15 +216,6 @@ function rowsTable(caption: string, { account, resource }: HoldRow, rows: readon
       ? [
           { head: 'Folder', cell: ({ folder }: HeldRow) => folder },
           { head: 'Last edited by', cell: ({ by }: HeldRow) => foreign(by) },
-        ]
-      : []),
-    ...(rows.some(row => row.rejectedInRun !== null)
-      ? [
-          {
-            head: 'Rejected before',
-            cell: ({ rejectedInRun: run }: HeldRow) =>
-              run === null ? null : html`<a href="${HOLDS}/${run}">in run ${run}</a>`,
-          },
         ]
       : []),
   ]
