@@ -3565,7 +3565,7 @@ RETURNS TABLE (
     JOIN ferry.alert_rule_firings f ON f.account = b.account AND f.began <= b.until AND f.ended IS NULL
   )
   SELECT f.account, f.id, v.name, v.folder_id, v.team, v.labels, v.enabled, f.began, f.ended,
-    greatest($1 - f.began, '0'), f.known
+    CASE WHEN f.began <= $1 THEN $1 - f.began END, f.known
   FROM firing f
   CROSS JOIN LATERAL (
     SELECT v.name, v.folder_id, v.team, v.labels, v.enabled FROM ferry.alert_rule_versions v
@@ -3575,7 +3575,7 @@ RETURNS TABLE (
   ORDER BY f.began, f.account, f.id
 $$;
 
-COMMENT ON FUNCTION ferry.firing_at IS 'The alert rules that were firing at a moment, longest first: as they were then, with the whole episode as observed; fired_for: for how long by then. known is false where nothing complete was read for longer than the freshness target (see around, kind blind): then these fired before or after that time, and nobody knows of the moment itself. Raises an error if the history starts later.';
+COMMENT ON FUNCTION ferry.firing_at IS 'The alert rules that were firing at a moment, longest first: as they were then, with the whole episode as observed; fired_for: for how long by then. known is false where nothing complete was read for longer than the freshness target (see around, kind blind): then these fired before or after that time, and nobody knows of the moment itself. fired_for is null for a rule that was first seen firing after the moment. Raises an error if the history starts later.';
 --> statement-breakpoint
 -- How fresh each inventory is, of each account that was ever synced or that a worker is configured to sync. A listing is
 -- complete if its run applied all of it (succeeded, or held), and counts if it is of the folders of the freshness target, or of all.

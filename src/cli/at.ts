@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { differencesOf, factsInWords, fieldsFrom } from '#src/inventory/history/differences.ts'
 import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
-import type { Around, AroundFilter, AroundRow } from '#src/reports/around.ts'
+import type { Around, AroundFilter, AroundRow, FiringThen } from '#src/reports/around.ts'
 import { expectAccount } from './accounts.ts'
 import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
@@ -39,7 +39,11 @@ export function addAt(program: Command): void {
     .action((at: Date, options: Options) =>
       withFerry('read', async ferry => {
         await expectAccount(ferry, options.account)
-        const { loadAround, kindInWords } = await import('#src/reports/around.ts')
+        const {
+          loadAround,
+          kindInWords: kind,
+          firingInWords: firing,
+        } = await import('#src/reports/around.ts')
         const { around: spanMs, account, folder, team, match: words, limit, json } = options
         const filter = { at, spanMs, account, folder, team, words }
         const [from, until] = [at.getTime() - spanMs, at.getTime() + spanMs].map(ms => new Date(ms)) as [
@@ -49,7 +53,7 @@ export function addAt(program: Command): void {
         await noteHistoryStart(ferry.pool, from)
         const found = await loadAround(ferry.pool, filter, limit)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
-        else printAround(filter, found, kindInWords)
+        else printAround(filter, found, { kind, firing })
         return EXIT.done
       }),
     )
@@ -63,18 +67,18 @@ function jsonOfAround({ rows, firing, isCut }: Around) {
 function printAround(
   { at, spanMs }: AroundFilter,
   { rows, firing, isCut }: Around,
-  kindInWords: (row: AroundRow) => string,
+  inWords: { kind(row: AroundRow): string; firing(one: FiringThen): string },
 ) {
   print(emphasised(`Firing at ${instant(at)}`))
   printTable(
     ['rule', 'for', 'since', 'until', 'team', 'state'],
     firing.map(one => [
       one.name,
-      duration(one.firedForMs),
+      one.firedForMs === null ? null : duration(one.firedForMs),
       one.began,
       one.ended,
       one.team,
-      [one.known ? 'firing' : 'not known', one.enabled ? '' : 'switched off'].filter(Boolean).join(', '),
+      `${inWords.firing(one)}${one.enabled ? '' : ', switched off'}`,
     ]),
     'No rule.',
   )
@@ -84,7 +88,7 @@ function printAround(
     rows.map(row => [
       clockOf(row.since, at),
       clockOf(row.observedAt, at),
-      kindInWords(row),
+      inWords.kind(row),
       subjectOf(row),
       detailOf(row),
       row.who,

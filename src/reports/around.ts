@@ -65,8 +65,8 @@ const FiringThen = z.object({
   enabled: z.boolean(),
   began: z.date(),
   ended: z.date().nullable(),
-  /** Until the moment. */
-  firedForMs: z.number(),
+  /** Until the moment. Null: it was first seen firing after it. */
+  firedForMs: z.number().nullable(),
   /** False: nothing complete was read for long, so nobody knows of the moment itself. */
   known: z.boolean(),
 })
@@ -164,6 +164,12 @@ const IN_WORDS: Readonly<Record<AroundRow['kind'], string>> = {
   'inventory.first_read': 'read for the first time',
   'removals.held': 'removals held',
   blind: 'nothing was read',
+}
+
+/** Whether a rule was firing at the moment, or what is known instead. */
+export function firingInWords({ known, firedForMs }: Pick<FiringThen, 'known' | 'firedForMs'>): string {
+  if (known) return 'firing'
+  return firedForMs === null ? 'not known: first seen firing later' : 'not known: it fired before'
 }
 
 /** What happened, as people say it: `switched off while firing`. */

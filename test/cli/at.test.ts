@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { letTimePass } from '#test/support/let-time-pass.ts'
 import { openCli } from './open-cli.ts'
 import { jsonLines } from './run-ferry.ts'
 
@@ -35,6 +36,21 @@ test('prints what was firing and what happened, in order, with what was switched
     /switched off while firing +Checkout is slow +enabled: true → false +Eve\ufffd\[2J$/m,
   )
   expect(stdout.indexOf('began to fire')).toBeLessThan(stdout.indexOf('switched off while'))
+})
+
+test('of a rule first seen firing after the moment it says so, in place of a duration', async () => {
+  await using cli = await openCli({ rules: 0, servers: 0 })
+  const { state } = cli.sandbox
+  state.addRule({ id: 1n, name: 'Checkout is slow', enabled: true, triggered: false })
+  await cli.sync()
+  await letTimePass(cli.ferry.pool, '1 hour')
+  state.changeRule(1n, { triggered: true })
+  await cli.sync()
+  const { stdout } = await cli.ferryRun('at 30m')
+  expect(stdout).toMatch(/^Checkout is slow +\d{4}-\d\d-\d\d .* not known: first seen firing later$/m)
+  expect(stdout).not.toContain('0 ms')
+  const [{ firing } = { firing: [] }] = jsonLines(await cli.ferryRun('at 30m --json')) as unknown as Printed[]
+  expect(firing).toMatchObject([{ known: false, firedForMs: null }])
 })
 
 test('prints one object of JSON with exact ids, and narrows it', async () => {

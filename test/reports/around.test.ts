@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { approveRun } from '#src/inventory/holds/approve.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
-import { type Around, loadAround } from '#src/reports/around.ts'
+import { type Around, firingInWords, loadAround } from '#src/reports/around.ts'
 import { prepareReader } from '#src/reports/reader-role.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
+import { letTimePass } from '#test/support/let-time-pass.ts'
 import { ageRuns } from '#test/support/runs.ts'
 import { connectMember } from './member.ts'
 
@@ -183,6 +184,21 @@ describe('what happened around a moment', () => {
       observedAt: null,
       after: '{"error_code": "NoPermission"}',
     })
+  })
+
+  test('in a blind time, what fired before it has a duration, and what is first seen firing after it has none', async () => {
+    await using harness = await setup()
+    const { state } = harness.sandbox
+    state.changeRule(1n, { triggered: true })
+    await harness.sync()
+    await letTimePass(harness.ferry.pool, '1 hour')
+    state.changeRule(2n, { triggered: true })
+    await harness.sync()
+    const { firing } = await around(harness, { at: new Date(Date.now() - HOUR_MS / 2) })
+    expect(firing.map(one => [one.name, one.known, one.firedForMs, firingInWords(one)])).toEqual([
+      ['p99 latency', false, expect.closeTo(HOUR_MS / 2, -5), 'not known: it fired before'],
+      ['disk full', false, null, 'not known: first seen firing later'],
+    ])
   })
 
   test('decisions of people are shown with who and why, and imports with their ends', async () => {

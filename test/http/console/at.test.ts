@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { letTimePass } from '#test/support/let-time-pass.ts'
 import { addRun, ageRuns } from '#test/support/runs.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 import { HOSTILE, rowsIn } from './markup.ts'
@@ -95,7 +96,21 @@ test('says of a moment at which nothing was read that nothing is known of it, an
   const [row] = await harness.query<{ at: Date }>(`select now() - interval '30 min' as at`)
   const { text } = await harness.page(`/at/${row!.at.toISOString()}`)
   expect(text).toContain('Nothing is known of this moment: alert-rules of account')
-  expect(whatIn(text)[0]).toMatch(/not known switched off$/)
+  expect(whatIn(text)[0]).toMatch(/ 30 min .* not known: it fired before switched off$/)
+})
+
+test('of a rule first seen firing after the moment it says so, in place of a duration', async () => {
+  await using harness = await openConsoleHarness({}, { rules: 0, servers: 0 })
+  const { state } = harness.sandbox
+  state.addRule({ id: 1n, name: 'Checkout is slow', enabled: true, triggered: false })
+  await harness.sync()
+  await letTimePass(harness.ferry.pool, '1 hour')
+  state.changeRule(1n, { triggered: true })
+  await harness.sync()
+  const [row] = await harness.query<{ at: Date }>(`select now() - interval '30 min' as at`)
+  const { text } = await harness.page(`/at/${row!.at.toISOString()}`)
+  expect(whatIn(text)[0]).toMatch(/not known: first seen firing later$/)
+  expect(whatIn(text)[0]).not.toContain(' ms')
 })
 
 test('every instant of the past leads to it, also for those who only read', async () => {

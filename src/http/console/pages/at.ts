@@ -5,7 +5,14 @@ import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 import { duration } from '#src/model/duration.ts'
 import { parseInstant } from '#src/model/instant.ts'
-import { type Around, type AroundRow, type FiringThen, kindInWords, loadAround } from '#src/reports/around.ts'
+import {
+  type Around,
+  type AroundRow,
+  type FiringThen,
+  firingInWords,
+  kindInWords,
+  loadAround,
+} from '#src/reports/around.ts'
 import type { TimeSpan } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
 import { href, type Page, parsedQuery } from '../page.ts'
@@ -85,7 +92,7 @@ function body(around: Around, span: TimeSpan, instant: Date, timezone: string): 
   )
   return html`${blind.map(row => html`<p class="notice warn">Nothing is known of this moment: ${row.inventory} of account ${foreign(row.account)} were not read completely from ${time(row.since, timezone, 'ever')} to ${time(row.observedAt, timezone, 'now')}${errorOf(row)}.</p>`)}
 ${lensStrip(around, span, instant, timezone)}
-${table('Firing at that moment, the longest first', firingColumns(instant, timezone), firing, html`No rule that matches was firing.`)}
+${table('Firing at that moment, the longest first', firingColumns(timezone), firing, html`No rule that matches was firing.`)}
 ${table('What happened, in the order in which it was observed', columns(timezone), rows, html`Nothing that matches happened. Every reading of that time found the same.`)}
 ${isCut ? html`<p class="notice">There is more: only ${MAX_ROWS} rows of each are shown. A shorter time, a folder, a team or words show the others.</p>` : null}`
 }
@@ -99,21 +106,20 @@ function errorOf({ after }: AroundRow): string {
   return code ? ` (${code})` : ''
 }
 
-function firingColumns(instant: Date, timezone: string): Column<FiringThen>[] {
+function firingColumns(timezone: string): Column<FiringThen>[] {
   return [
     { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
     {
       head: 'For',
-      cell: ({ began, firedForMs }) =>
-        began > instant ? html`<span class="none">later</span>` : duration(firedForMs),
+      cell: ({ firedForMs }) => (firedForMs === null ? null : duration(firedForMs)),
     },
     { head: 'Began', cell: ({ began }) => time(began, timezone) },
     { head: 'Ended', cell: ({ ended }) => time(ended, timezone, 'still firing') },
     { head: 'Team', cell: ({ team }) => foreign(team) },
     {
       head: 'State',
-      cell: ({ known, enabled }) =>
-        html`${known ? badge('bad', 'firing') : badge('quiet', 'not known')} ${enabled ? null : badge('warn', 'switched off')}`,
+      cell: rule =>
+        html`${badge(rule.known ? 'bad' : 'quiet', firingInWords(rule))} ${rule.enabled ? null : badge('warn', 'switched off')}`,
     },
   ]
 }
