@@ -111,7 +111,7 @@ function escaped(character: string): string {
 
 async function empty(client: Client): Promise<void> {
   await client.query(
-    `truncate floor, ferry.alert_rule_versions, ferry.alert_rule_firings, ferry.sync_runs, ferry.platform_calls`,
+    `truncate floor, ferry.alert_rule_versions, ferry.alert_rule_firings, ferry.sync_runs`,
   )
   await client.query('checkpoint')
 }

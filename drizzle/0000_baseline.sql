@@ -961,13 +961,10 @@ COMMENT ON COLUMN ferry.import_locales.locale IS 'The locale.';
 --> statement-breakpoint
 COMMENT ON COLUMN ferry.import_locales.sent IS 'How many rows.';
 --> statement-breakpoint
--- One current version of a rule. A comparison, and a report about all rules, read this index alone, however long the history is.
+-- One current version of a rule. A comparison, a report about all rules, and a search of their list read this index alone,
+-- however long the history is. In the order of the ids, in which rows are added: an index of the words took eight times as long.
 CREATE UNIQUE INDEX IF NOT EXISTS alert_rule_versions_current ON ferry.alert_rule_versions (id, account)
-  INCLUDE (fingerprint, folder_id, enabled, debug_log_enabled, team, valid_from) WHERE valid_to IS NULL;
---> statement-breakpoint
--- The list of rules: what narrows and orders it stands here, so that it is searched without the table.
-CREATE INDEX IF NOT EXISTS alert_rule_versions_listed ON ferry.alert_rule_versions (words COLLATE "C", account, id)
-  INCLUDE (folder_id, enabled, team, valid_from) WHERE valid_to IS NULL;
+  INCLUDE (fingerprint, folder_id, enabled, debug_log_enabled, team, valid_from, words) WHERE valid_to IS NULL;
 --> statement-breakpoint
 -- What ended lately; by its start too, so that of what ended since a night only what was there then is fetched. What began
 -- lately lies together in the table, what ended does not: hence id and account.

@@ -16,8 +16,8 @@ import {
 
 /*
  * A page of the rules, as they are or were at a moment. What narrows and orders the current ones stands in one index,
- * `alert_rule_versions_listed`, which is read in its order or whole, without the table. Of an earlier moment, those that have
- * ended since are read beside them. The rules that fire are few: they are looked up one by one.
+ * `alert_rule_versions_current`, which is read whole, without the table. Of an earlier moment, those that have ended since are
+ * read beside them. The rules that fire are few: they are looked up one by one.
  */
 
 type RuleSort = (typeof RULE_SORTS)[number]

@@ -32,7 +32,7 @@ test('the rules are narrowed by words, folder, team, label, state and account, a
   expect(await at('sort=updated&asOf=10m')).toEqual(['/rules/b/1', '/rules/a/3', '/rules/a/2', '/rules/a/1'])
   const { text } = await harness.page('/rules', READ_TOKEN)
   expect(text).toContain(
-    'list="offered-folder"><datalist id="offered-folder"><option value="1"></option><option value="7">',
+    'list="offered-folder"><datalist id="offered-folder"><option value="7"></option><option value="8"></option></datalist>',
   )
   expect(text).toContain('<datalist id="offered-team"><option value="Pay"></option></datalist>')
   for (const wrong of ['label=team', 'enabled=maybe', 'folder=x', 'sort=size', 'asOf=tomorrow']) {
