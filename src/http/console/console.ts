@@ -88,6 +88,10 @@ export function serveConsole(app: FastifyInstance, options: ConsoleOptions): Ans
       answer(request, reply, place, asked => forms.look(lookup, asked, request)),
     )
   }
+  // Where the servers were listed before `/servers` was, and what is left of `/mcp/tools` without its last part.
+  app.get('/mcp', (request, reply) =>
+    answer(request, reply, { section: 'mcp', access: 'read' }, async () => ({ goTo: '/servers' })),
+  )
   app.get('/sign-in', (request, reply) => answerer.signIn(request, reply))
   // A script that asks for something unknown is answered in JSON, as without a console.
   const answerBrowser: AnswerUnreadable = (request, reply) => {

@@ -48,6 +48,15 @@ describe('the pages about MCP servers', () => {
     expect((await at('name=nothing'))[1]).toContain('No server matches.')
   })
 
+  test('the old address of the servers leads to them, for whoever may read', async () => {
+    await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
+    expect(await harness.page('/mcp', READ_TOKEN)).toMatchObject({
+      status: 303,
+      headers: { location: '/servers' },
+    })
+    expect((await harness.page('/mcp', 'wrong')).status).toBe(401)
+  })
+
   test('show each server, tool, risk and change once, page by page, whatever the names are', async () => {
     await using harness = await openConsoleHarness()
     await harness.query(

@@ -12,7 +12,7 @@ import { accountOf, outcomeOf } from '../pages/schedules.ts'
 import { requestId } from '../parts/calls.ts'
 import { runLink } from '../parts/runs.ts'
 import { table, wrongFirst } from '../parts/table.ts'
-import { badge, foreign, sentence, type Tone, time } from '../parts/values.ts'
+import { ago, badge, foreign, sentence, type Tone, time } from '../parts/values.ts'
 import { MAX_SHOWN, type NowFacts } from './load-now.ts'
 
 /*
@@ -113,7 +113,7 @@ const MAX_INVENTORIES = 50
 
 function lastRead({ lastCompleteAt, lastCompleteRun }: Freshness, timezone: string): HtmlValue {
   if (lastCompleteAt === null) return 'never'
-  return html`<span>${time(lastCompleteAt, timezone)} ${lastCompleteRun === null ? null : runLink(lastCompleteRun, `run ${lastCompleteRun}`)}</span>`
+  return html`<span>${ago(lastCompleteAt, timezone)} ${lastCompleteRun === null ? null : runLink(lastCompleteRun, `run ${lastCompleteRun}`)}</span>`
 }
 
 function whyLate(row: Freshness): HtmlValue {
@@ -156,7 +156,7 @@ export function slots({ schedules }: NowFacts, timezone: string): Html {
         [
           { head: 'Schedule', cell: row => html`<code>${row.name}</code>` },
           { head: 'Account', cell: row => accountOf(row.account) },
-          { head: 'Last', cell: row => time(row.lastSlot, timezone, 'never') },
+          { head: 'Last', cell: row => ago(row.lastSlot, timezone, 'never') },
           { head: 'Outcome', cell: outcomeOf },
           { head: 'Next', cell: row => (row.paused ? badge('warn', 'paused') : time(row.nextAt, timezone)) },
         ],
@@ -175,7 +175,7 @@ export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
     [
       { head: 'Account', cell: row => foreign(row.account) },
       { head: 'Inventory', cell: row => row.inventory },
-      { head: 'Late from', cell: row => time(row.lateFrom, timezone) },
+      { head: 'Late from', cell: row => ago(row.lateFrom, timezone) },
       {
         head: 'Until',
         cell: row => (row.freshAgainAt ? time(row.freshAgainAt, timezone) : badge('bad', 'still late')),

@@ -5,7 +5,7 @@ import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { runLink } from '../parts/runs.ts'
 import { table, wrongFirst } from '../parts/table.ts'
-import { badge, foreign, time } from '../parts/values.ts'
+import { ago, badge, foreign } from '../parts/values.ts'
 import type { NowFacts } from './load-now.ts'
 
 type Row = { readonly holder: string; readonly worker: WorkerRow | null; readonly work: readonly Work[] }
@@ -43,8 +43,8 @@ function workerTable(rows: readonly Row[], timezone: string): Html {
       { head: 'Process', isNumber: true, cell: ({ worker }) => worker?.pid },
       { head: 'State', cell: stateOf },
       { head: 'Doing', cell: ({ work: its }) => doing(its) },
-      { head: 'Last seen', cell: ({ worker }) => (worker ? time(worker.seenAt, timezone) : null) },
-      { head: 'Started', cell: ({ worker }) => (worker ? time(worker.startedAt, timezone) : null) },
+      { head: 'Last seen', cell: ({ worker }) => (worker ? ago(worker.seenAt, timezone) : null) },
+      { head: 'Started', cell: ({ worker }) => (worker ? ago(worker.startedAt, timezone) : null) },
       { head: 'Version', cell: ({ worker }) => worker?.version },
     ],
     rows,

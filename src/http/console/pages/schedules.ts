@@ -11,7 +11,7 @@ import type { Action, Confirmation, PageRequest } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
 import { runBadge, runTone } from '../parts/runs.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
-import { badge, foreign, inZone, time } from '../parts/values.ts'
+import { ago, badge, foreign, inZone, time } from '../parts/values.ts'
 
 const PATH = '/ledger/schedules'
 
@@ -65,7 +65,7 @@ export const schedules = listPage({
       { head: 'Schedule', cell: row => html`<code>${row.name}</code>` },
       { head: 'Account', cell: row => accountOf(row.account) },
       { head: 'When', cell: timingOf },
-      { head: 'Last', cell: row => time(row.lastSlot, timezone, 'never') },
+      { head: 'Last', cell: row => ago(row.lastSlot, timezone, 'never') },
       { head: 'Outcome', cell: row => outcomeOf(row) },
       { head: 'Runs', cell: row => strip(row, slots, timezone) },
       { head: 'Next', cell: row => (row.paused ? badge('warn', 'paused') : time(row.nextAt, timezone)) },
