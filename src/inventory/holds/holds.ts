@@ -115,7 +115,7 @@ export async function endApproved(
   client: PoolClient,
   run: RunStep,
   scope: Scope,
-  held: HeldSince & { readonly id: bigint },
+  held: LockedHold,
   { approved, absent }: { readonly approved: ReadonlySet<string>; readonly absent: readonly string[] },
 ): Promise<number> {
   const since = sinceRunsOf(held)
@@ -125,7 +125,7 @@ export async function endApproved(
 }
 
 /** The open hold of an inventory, locked. */
-type LockedHold = HeldSince & { readonly id: bigint }
+export type LockedHold = HeldSince & { readonly id: bigint }
 
 /** Ends a hold with `end`, about all rows but those that are `left`: another hold of these takes its place. */
 async function endPart(

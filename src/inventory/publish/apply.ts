@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg'
 import { recordActs } from '#src/db/audit.ts'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import { tellOfRules } from '#src/inventory/history/rule-events.ts'
@@ -7,6 +8,7 @@ import {
   endHold,
   fenceWithHold,
   holdRemovals,
+  type LockedHold,
   narrowRejection,
 } from '#src/inventory/holds/holds.ts'
 import { leftHeld, messageOn, notStored } from '#src/inventory/messages.ts'
@@ -15,13 +17,13 @@ import { reportDrift } from '#src/inventory/read/drift.ts'
 import { saveQuarantined } from '#src/inventory/read/quarantine.ts'
 import type { Found } from '#src/inventory/read/reading.ts'
 import type { TrustedData } from '#src/inventory/read/trusted-data.ts'
-import type { OpenRun } from '#src/inventory/runs/ledger.ts'
-import { NOTHING_DONE, type RunEnd } from '#src/inventory/runs/ledger.ts'
+import { NOTHING_DONE, type OpenRun, type RunEnd, type RunStep } from '#src/inventory/runs/ledger.ts'
+import type { Scope } from '#src/inventory/scope.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
 import { noteDatabaseChange } from './after-change.ts'
 import { countFirstRead } from './appearance.ts'
 import type { AppliedEnd, ChangeWriter } from './change-writer.ts'
-import type { Removals } from './decide.ts'
+import type { RemovalPolicy, Removals } from './decide.ts'
 import { applyFirings } from './firings.ts'
 import { closeVersions } from './versions.ts'
 
@@ -50,8 +52,8 @@ export function applyChanges<Row>(
 ): Promise<AppliedEnd> {
   return writer.publish(async (client, step) => {
     const removed = removedBy(removals)
-    const approval = removals.kind === 'remove' && run.policy.kind === 'approved' ? run.policy : null
-    const held = approval && (await fenceWithHold(client, approval.heldBy))
+    const isApproval = removals.kind === 'remove' && run.policy.kind === 'approved'
+    const held = isApproval ? await fenceWithHold(client, run.policy.heldBy) : null
     await closeVersions(client, source.table, step, removed)
     if (source.isFiring) await applyFirings(client, step, [], removed)
     const { quarantined } = found
@@ -60,22 +62,7 @@ export function applyChanges<Row>(
     await reportDrift(context.log, client, step, { drift: found.drift, opened })
     await reportSharedAccounts(context, client, step, found.accountIds)
 
-    if (removals.kind === 'hold') await holdRemovals(client, step, source.scope, removals.ids)
-    let left = 0
-    if (approval && held) {
-      const { by, heldBy, ids: approved } = approval
-      left = await endApproved(client, step, source.scope, held, { approved, absent })
-      const of = { account: run.account, subjectKind: 'run', subject: `${heldBy}` } as const
-      const decided = { rows: approved.size, of: held.ids.length }
-      await recordActs(client, by, [{ ...of, action: 'approve', decided }])
-    } else if (removals.kind === 'remove') {
-      await endHold(client, step, source.scope, run.policy.kind === 'guarded' ? 'voided' : 'approved')
-    }
-    if (removals.kind !== 'partial') {
-      const gone = new Set(removed)
-      const kept = absent.filter(id => !gone.has(id))
-      await narrowRejection(client, step, source.scope, kept)
-    }
+    const left = await settleHold(client, step, source.scope, run.policy, { removals, absent, held })
 
     const { seen, added, changed, fired } = found
     if (source.resource === 'mcp-servers' && changed > 0) await tellOfChangedTools(client, step)
@@ -106,6 +93,40 @@ export function applyChanges<Row>(
       firstRead,
     }
   })
+}
+
+/**
+ * Does to the hold of the inventory what was decided about the absent rows: opens or updates it, ends it, or keeps of it what
+ * an approval was not about. Returns how many rows such an approval leaves held.
+ */
+async function settleHold(
+  client: PoolClient,
+  step: RunStep,
+  scope: Scope,
+  policy: RemovalPolicy,
+  {
+    removals,
+    absent,
+    held,
+  }: Pick<Outcome<unknown>, 'removals' | 'absent'> & { readonly held: LockedHold | null },
+): Promise<number> {
+  let left = 0
+  if (removals.kind === 'hold') await holdRemovals(client, step, scope, removals.ids)
+  if (policy.kind === 'approved' && held) {
+    const { by, heldBy, ids: approved } = policy
+    left = await endApproved(client, step, scope, held, { approved, absent })
+    const of = { account: step.account, subjectKind: 'run', subject: `${heldBy}` } as const
+    const decided = { rows: approved.size, of: held.ids.length }
+    await recordActs(client, by, [{ ...of, action: 'approve', decided }])
+  } else if (removals.kind === 'remove') {
+    await endHold(client, step, scope, policy.kind === 'guarded' ? 'voided' : 'approved')
+  }
+  if (removals.kind !== 'partial') {
+    const gone = new Set(removedBy(removals))
+    const kept = absent.filter(id => !gone.has(id))
+    await narrowRejection(client, step, scope, kept)
+  }
+  return left
 }
 
 /** The ids of the rows that are removed. */

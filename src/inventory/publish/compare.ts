@@ -60,34 +60,53 @@ export function comparer<Row>(
       fingerprint: written?.fingerprint ?? fingerprint(canonical(row)),
       isFiring: isFiring?.(row) ?? false,
     }))
-    const found: Differences = { added: [], changed: [], began: [], ended: [] }
-    const unknown: number[] = []
-    for (const [n, { fingerprint, isFiring }] of states.entries()) {
-      const before = known.recall(at(rows, n).listed, fingerprint)
-      if (before === null) unknown.push(n)
-      else {
-        if (before.isChanged) found.changed.push(n)
-        if (isFiring && !before.wasFiring) found.began.push(n)
-        if (!isFiring && before.wasFiring) found.ended.push(n)
-      }
-    }
+    const { found, unknown } = recallRows(rows, states, known)
     if (unknown.length > 0) {
       const all = await compareUnknown(unknown.map(n => at(states, n)))
       for (const kind of KINDS) for (const n of all[kind]) found[kind].push(at(unknown, n))
     }
-    const versionAt = (n: number): NewVersion<Row> => {
-      const { id, row, altered, written } = at(rows, n)
-      const { fingerprint } = at(states, n)
-      return { id, row, fingerprint, flags: source.flagsOf(row), altered, columns: written?.columns }
+    return { changes: changesOf(source, rows, states, found), states }
+  }
+}
+
+/** What the memory of earlier runs says of the rows, and the rows that it does not know. */
+function recallRows<Row>(
+  rows: readonly ComparedRow<Row>[],
+  states: readonly RowState[],
+  known: Pick<ListedRows, 'recall'>,
+): { found: Differences; unknown: number[] } {
+  const found: Differences = { added: [], changed: [], began: [], ended: [] }
+  const unknown: number[] = []
+  for (const [n, { fingerprint, isFiring }] of states.entries()) {
+    const before = known.recall(at(rows, n).listed, fingerprint)
+    if (before === null) unknown.push(n)
+    else {
+      if (before.isChanged) found.changed.push(n)
+      if (isFiring && !before.wasFiring) found.began.push(n)
+      if (!isFiring && before.wasFiring) found.ended.push(n)
     }
-    const changes = {
-      added: found.added.map(versionAt),
-      changed: found.changed.map(versionAt),
-      began: found.began.map(n => at(states, n).id),
-      ended: found.ended.map(n => at(states, n).id),
-      bytes: [...found.added, ...found.changed].reduce((sum, n) => sum + at(rows, n).bytes, 0),
-    }
-    return { changes, states }
+  }
+  return { found, unknown }
+}
+
+/** The versions that rows which differ open, and the firings. */
+function changesOf<Row>(
+  { flagsOf }: Pick<InventorySource<Row>, 'flagsOf'>,
+  rows: readonly ComparedRow<Row>[],
+  states: readonly ListedState[],
+  found: Differences,
+): Changes<Row> {
+  const versionAt = (n: number): NewVersion<Row> => {
+    const { id, row, altered, written } = at(rows, n)
+    const { fingerprint } = at(states, n)
+    return { id, row, fingerprint, flags: flagsOf(row), altered, columns: written?.columns }
+  }
+  return {
+    added: found.added.map(versionAt),
+    changed: found.changed.map(versionAt),
+    began: found.began.map(n => at(states, n).id),
+    ended: found.ended.map(n => at(states, n).id),
+    bytes: [...found.added, ...found.changed].reduce((sum, n) => sum + at(rows, n).bytes, 0),
   }
 }
 
