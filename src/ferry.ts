@@ -128,12 +128,17 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
 async function openStore(config: Config, options: OpenOptions, opened: AsyncDisposableStack) {
   const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create', answerWithinMs } = options
   const retry = { retryForMs, signal }
-  const { databaseUrl, setting, embedded, postgresEnded } = await openPostgres(
+  const { databaseUrl, reached, setting, embedded, postgresEnded } = await openPostgres(
     config,
     { log, ...retry, create: schema === 'create' || schema === 'update' },
     opened,
   )
-  const migrated = await retryTransient(() => migrate(databaseUrl, schema, { signal }), retry)
+  let connected = reached
+  const migrated = await retryTransient(() => {
+    const first = connected
+    connected = undefined
+    return migrate(databaseUrl, schema, { signal, connected: first })
+  }, retry)
   const poolSize = poolSizeOf(config.workerConcurrency)
   const { pool } = opened.use(openDatabase(databaseUrl, log, { setting, poolSize, answerWithinMs }))
   // The role that only reads has no rights yet to what a migration made.
@@ -177,8 +182,8 @@ async function openPostgres(
 ) {
   const { databaseUrl, dataDir } = config
   if (databaseUrl !== null) {
-    await reachPostgres(databaseUrl, options)
-    return { databaseUrl, setting: 'DATABASE_URL', embedded: null, postgresEnded: NEVER }
+    const reached = await reachPostgres(databaseUrl, options)
+    return { databaseUrl, reached, setting: 'DATABASE_URL', embedded: null, postgresEnded: NEVER }
   }
   const { log, create, signal } = options
   const postgres = opened.use(await openEmbeddedPostgres({ dataDir, log, create, signal }))

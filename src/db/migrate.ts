@@ -27,6 +27,8 @@ type Options = {
   /** An abort ends the wait and rolls the migration back. */
   readonly signal?: AbortSignal
   readonly waitMs?: number
+  /** A connection to use, which is then ended; by default one is made. */
+  readonly connected?: WatchedClient | undefined
 }
 
 /**
@@ -41,18 +43,20 @@ type Options = {
 export async function migrate(
   databaseUrl: string,
   policy: SchemaPolicy = 'update',
-  { signal, waitMs = WAIT_MS }: Options = {},
+  { signal, waitMs = WAIT_MS, connected }: Options = {},
 ): Promise<number> {
-  signal?.throwIfAborted()
-  const client = new WatchedClient({
-    connectionString: databaseUrl,
-    application_name: 'ferry migrate',
-    connectionTimeoutMillis: 10_000,
-  })
+  const client =
+    connected ??
+    new WatchedClient({
+      connectionString: databaseUrl,
+      application_name: 'ferry migrate',
+      connectionTimeoutMillis: 10_000,
+    })
   const stop = () => client.connection.stream.destroy()
   signal?.addEventListener('abort', stop)
   try {
-    await client.connect()
+    signal?.throwIfAborted()
+    if (!connected) await client.connect()
     const state = await loadSchemaState(client).catch(error => {
       throw hasCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaUnreadable(databaseUrl, error) : error
     })

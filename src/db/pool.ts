@@ -74,12 +74,12 @@ export function asTransactions(pool: Pool): Queryable {
   return { query: (text, values) => inTransaction(pool, client => client.query(text, values)) }
 }
 
-/** Runs statements that are known to be short. One fails after `ms` without an answer; its connection is then discarded. */
-export function answeringWithin(pool: Pool, ms: number): Queryable {
+/** Runs statements that are known to be short. One fails after `ms` without an answer; a pool then discards its connection. */
+export function answeringWithin(client: Pool | ClientBase, ms: number): Queryable {
   return {
     query(text, values = []) {
       const query = { text, values, query_timeout: ms }
-      return pool.query(query)
+      return client.query(query)
     },
   }
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { isTransient } from '#src/model/transient-error.ts'
+import { answeringWithin } from './pool.ts'
 import { findValue } from './rows.ts'
 import { WatchedClient } from './watched-client.ts'
 
@@ -24,19 +25,20 @@ const TRY_EVERY_MS = 250
 const CONNECT_WITHIN_MS = 5_000
 
 /**
- * Resolves once the database answers. Keeps trying for `retryForMs`, so that a server that is starting has time.
- * Throws `PostgresUnusable` after that, or at once if waiting cannot help: a wrong password, no such database, too old.
+ * Returns a connection once the database answers; the caller ends it. Keeps trying for `retryForMs`, so that a server that is
+ * starting has time. Throws `PostgresUnusable` after that, or at once if waiting cannot help: a wrong password, no such database, too old.
  */
 export async function reachPostgres(
   url: string,
   { retryForMs, signal, log }: { retryForMs: number; signal: AbortSignal; log: Logger },
-): Promise<void> {
+): Promise<WatchedClient> {
   const giveUpAt = performance.now() + retryForMs
   let isLogged = false
   for (;;) {
     signal.throwIfAborted()
-    const failure = await tryOnce(url, signal)
-    if (failure === null) return
+    const reached = await tryOnce(url, signal)
+    if (reached instanceof WatchedClient) return reached
+    const failure = reached
     signal.throwIfAborted()
     if (performance.now() > giveUpAt || !mayPass(failure)) throw unusable(url, failure)
     if (!isLogged) log.info({ error: reasonOf(failure) }, `Waiting for Postgres at ${placeOf(url)}.`)
@@ -47,12 +49,11 @@ export async function reachPostgres(
 
 type Failure = 'too old' | (Error & { code?: string })
 
-/** Returns null if a connection works and the server is new enough. An abort cuts the connection. */
-async function tryOnce(url: string, signal: AbortSignal): Promise<Failure | null> {
+/** Returns a connection if it works and the server is new enough. An abort cuts it while it is tried. */
+async function tryOnce(url: string, signal: AbortSignal): Promise<WatchedClient | Failure> {
   const client = new WatchedClient({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
-    query_timeout: CONNECT_WITHIN_MS,
     application_name: 'ferry start',
   })
   const cut = () => client.connection.stream.destroy()
@@ -60,12 +61,15 @@ async function tryOnce(url: string, signal: AbortSignal): Promise<Failure | null
   try {
     await client.connect()
     const version = `select current_setting('server_version_num')::int`
-    return (await findValue(client, z.number(), version)) >= MIN_VERSION ? null : 'too old'
+    if ((await findValue(answeringWithin(client, CONNECT_WITHIN_MS), z.number(), version)) >= MIN_VERSION)
+      return client
+    await client.end().catch(() => {})
+    return 'too old'
   } catch (error) {
+    await client.end().catch(() => {})
     return error instanceof Error ? error : new Error(String(error))
   } finally {
     signal.removeEventListener('abort', cut)
-    await client.end().catch(() => {})
   }
 }
 
