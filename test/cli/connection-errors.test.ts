@@ -16,7 +16,7 @@ function wordsOf({ stdout, stderr }: Pick<Ended, 'stdout' | 'stderr'>): string {
 }
 
 /** The address of the test's database with another place or password. */
-function addressOf(cli: Cli, changes: Partial<Pick<URL, 'hostname' | 'port' | 'password'>>): string {
+function addressOf(cli: Cli, changes: Partial<Pick<URL, 'hostname' | 'port' | 'username'>>): string {
   return Object.assign(new URL(cli.databaseUrl), { password: 'hunter2' }, changes).href
 }
 
@@ -47,7 +47,7 @@ test.for(COMMANDS)('`ferry %s` names a Postgres whose host is unknown', async co
 test.for(COMMANDS)('`ferry %s` names a Postgres that refuses the password', async command => {
   await using cli = await openCli()
   const { host } = new URL(cli.databaseUrl)
-  const ended = await cli.ferryRun(command, { DATABASE_URL: addressOf(cli, {}) })
+  const ended = await cli.ferryRun(command, { DATABASE_URL: addressOf(cli, { username: 'nobody' }) })
   expect(ended.code).toBe(1)
   const words = wordsOf(ended)
   expect(words).toContain(`Postgres at ${host}/`)

@@ -6,7 +6,7 @@ import type { Config } from '#src/config.ts'
 import { loadInstallation } from '#src/db/installation.ts'
 import { type Ferry, openFerry } from '#src/ferry.ts'
 import { type HttpOptions, type HttpServer, openHttp } from '#src/http/server.ts'
-import { migrateQueue, openBackend } from '#src/queue/backend.ts'
+import { openBackend } from '#src/queue/backend.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { openSilentProxy, type SilentProxy } from '#test/support/silent-proxy.ts'
@@ -31,7 +31,7 @@ export async function openHttpHarness(
   config: Partial<Config> = {},
 ): Promise<HttpHarness> {
   await using opened = new AsyncDisposableStack()
-  const harness = opened.use(await openFerryHarness(sandboxOptions))
+  const harness = opened.use(await openFerryHarness(sandboxOptions, {}, { hasQueue: true }))
   const proxy = opened.use(await openSilentProxy(harness.databaseUrl, 5432))
   const http = opened.use(await openTestHttp(httpOptions))
   const databaseUrl = proxy.through(harness.databaseUrl)
@@ -41,7 +41,6 @@ export async function openHttpHarness(
     observer: http.observer,
   }
   const ferry = opened.use(await openFerry({ ...harness.ferry.config, ...config, databaseUrl }, options))
-  await migrateQueue(ferry.backend)
   const { id: installation } = await loadInstallation(ferry.pool)
   const backend = openBackend({ ...ferry.backend, installation, log: ferry.log })
   const queues = { sync: backend.openQueue('sync'), import: backend.openQueue('import') }

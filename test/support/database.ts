@@ -9,15 +9,19 @@ export type TestDatabase = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** A queue in Postgres needs tables, which take longer to make than the rest of most tests. */
+export type Tables = { readonly hasQueue?: boolean }
+
 /**
  * A fresh database with Ferry's schema and no rows, cloned from the template.
  *
  * Disposing drops it, and throws if a connection to it was still open: a pool, worker or queue the test forgot.
  */
-export async function openTestDatabase(): Promise<TestDatabase> {
-  const { serverUrl, template, strategy } = inject('database')
+export async function openTestDatabase({ hasQueue = false }: Tables = {}): Promise<TestDatabase> {
+  const { serverUrl, template, withQueue, strategy } = inject('database')
   const name = `${template}_${randomBytes(4).toString('hex')}`
-  await cloneTemplate(serverUrl, `create database ${name} template ${template} strategy ${strategy}`)
+  const from = hasQueue ? withQueue : template
+  await cloneTemplate(serverUrl, `create database ${name} template ${from} strategy ${strategy}`)
   return {
     url: withDatabase(serverUrl, name),
     name,

@@ -5,7 +5,7 @@ import { type SyncRequest, syncInventory } from '#src/inventory/sync.ts'
 import type { RunResult } from '#src/model/run.ts'
 import type { SandboxOptions } from '#src/sandbox/options.ts'
 import { type CheckedSandbox, openCheckedSandbox } from '#test/support/sandbox.ts'
-import { openTestDatabase } from './database.ts'
+import { openTestDatabase, type Tables } from './database.ts'
 
 export type FerryHarness = AsyncDisposable & {
   readonly ferry: Ferry
@@ -25,9 +25,10 @@ const NEVER = new AbortController().signal
 export async function openFerryHarness(
   sandboxOptions: Partial<SandboxOptions> = {},
   env: Record<string, string> = {},
+  tables: Tables = {},
 ): Promise<FerryHarness> {
   await using opened = new AsyncDisposableStack()
-  const database = opened.use(await openTestDatabase())
+  const database = opened.use(await openTestDatabase(tables))
   const sandbox = opened.use(await openCheckedSandbox({ limits: false, ...sandboxOptions }))
   const open = async (more: Record<string, string> = {}) => {
     const config = readConfig({

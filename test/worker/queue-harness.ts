@@ -52,7 +52,7 @@ export async function openQueueHarness(
   settings: Settings = {},
 ): Promise<QueueHarness> {
   await using opened = new AsyncDisposableStack()
-  const database = opened.use(await openTestDatabase())
+  const database = opened.use(await openTestDatabase({ hasQueue: kind === 'postgres' }))
   const redis = kind === 'redis' ? opened.use(await openTestRedis()) : null
   const backend = { databaseUrl: database.url, redisUrl: redis?.url ?? null }
   await migrateQueue(backend)
