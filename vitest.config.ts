@@ -43,6 +43,7 @@ export const LONG = [
   'test/inventory/known-rows-law.test.ts',
   'test/inventory/shifting-listings.test.ts',
   'test/reports/oracle.test.ts',
+  'test/reports/around-law.test.ts',
   'test/reports/cron-load-law.test.ts',
   'test/inventory/streamed-apply.test.ts',
   'test/**/*-at-size.test.ts',
