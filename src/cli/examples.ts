@@ -27,7 +27,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [string, string]>> = {
   'ferry snapshots': ['ferry snapshots list', 'ferry snapshots take'],
   'ferry snapshots take': ['ferry snapshots take', "ferry snapshots take --because 'before the migration'"],
   'ferry snapshots list': ['ferry snapshots list', 'ferry snapshots list --limit 5 --json'],
-  'ferry snapshots diff': ['ferry snapshots diff 1 2', 'ferry snapshots diff 1 2 --json'],
+  'ferry snapshots diff': ['ferry snapshots diff', 'ferry snapshots diff 1 2 --json'],
   'ferry changes': ["ferry changes --since 7d --by 'Ada Lovelace'", 'ferry changes --json'],
   'ferry at': ['ferry at 2h --around 30m', 'ferry at 2026-11-24T03:12Z --match checkout'],
   'ferry rules': ['ferry rules list --firing', 'ferry rules list --name disk --as-of 24h'],

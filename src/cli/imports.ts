@@ -29,8 +29,8 @@ function addReading(imports: Command): void {
   )
     .option('--json', 'print JSON objects: first the summary, then its batches and reasons')
     .action((id: bigint, options: Options) =>
-      withFerry('read', async ({ pool }) =>
-        (await import('./imports/show.ts')).showImport(pool, id, options),
+      withKnownAccounts('read', async ferry =>
+        (await import('./imports/show.ts')).showImport(ferry, id, options),
       ),
     )
   of(

@@ -3,13 +3,14 @@ import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
 import { firstReadInWords } from '#src/inventory/history/changes-list.ts'
 import { differencesOf, fieldsFrom } from '#src/inventory/history/differences.ts'
-import type { SnapshotDifference } from '#src/inventory/history/snapshot-diff.ts'
+import type { Pair, SnapshotDifference } from '#src/inventory/history/snapshot-diff.ts'
 import { SNAPSHOT_LIST } from '#src/inventory/history/snapshots-list.ts'
 import { counted } from '#src/model/counted.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { idArgument } from './arguments.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
+import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { addList } from './list-command.ts'
 import { addListOptions, type ListOptions, printList } from './listing.ts'
@@ -29,13 +30,18 @@ export function addSnapshots(program: Command): void {
   addList(snapshots, 'list', 'every snapshot, newest first', SNAPSHOT_LIST, { row: 'snapshot' })
   const diff = snapshots
     .command('diff')
-    .description('what was added, changed and removed between two snapshots')
-    .argument('<a>', 'the older snapshot', idArgument)
-    .argument('<b>', 'the newer snapshot', idArgument)
+    .description(
+      'what was added, changed and removed between two snapshots; without numbers, between the last two',
+    )
+    .argument('[a]', 'the older snapshot', idArgument)
+    .argument('[b]', 'the newer snapshot', idArgument)
+    .option('--account <name>', 'the last two of this account')
   addListOptions(diff)
     .option('--json', 'print one JSON object per difference')
-    .action((a: bigint, b: bigint, options: ListOptions) =>
-      withFerry('read', ferry => printDiff(ferry.pool, a, b, options)),
+    .action((a: bigint | undefined, b: bigint | undefined, options: ListOptions & { account?: string }) =>
+      withFerry('read', async ({ pool }) =>
+        printDiff(pool, await pairOf(pool, a, b, options.account), options),
+      ),
     )
 }
 
@@ -60,12 +66,21 @@ async function take(ferry: Ferry, options: Options, { config, signal }: CommandC
   return gravest(codes)
 }
 
-/** Prints what differs between two snapshots, from `a` to `b`. For people, what a first reading found is one row. */
-export async function printDiff(pool: Pool, a: bigint, b: bigint, options: ListOptions): Promise<ExitCode> {
-  const { countDifferences, findPair, listDifferences } = await import(
-    '#src/inventory/history/snapshot-diff.ts'
-  )
-  const pair = await findPair(pool, a, b)
+async function pairOf(
+  pool: Pool,
+  a: bigint | undefined,
+  b: bigint | undefined,
+  account: string | undefined,
+): Promise<Pair> {
+  const { findLastPair, findPair } = await import('#src/inventory/history/snapshot-diff.ts')
+  if (a === undefined) return findLastPair(pool, account ?? null)
+  if (b === undefined) throw new UsageError('one snapshot has nothing to be compared with; name two, or none')
+  return findPair(pool, a, b)
+}
+
+/** Prints what differs between two snapshots. For people, what a first reading found is one row. */
+export async function printDiff(pool: Pool, pair: Pair, options: ListOptions): Promise<ExitCode> {
+  const { countDifferences, listDifferences } = await import('#src/inventory/history/snapshot-diff.ts')
   const isGrouped = options.json !== true
   const list = {
     columns: columnsOfDifference,

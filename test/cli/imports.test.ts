@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { loadInstallation } from '#src/db/installation.ts'
+import { leaseNameOf } from '#src/imports/page.ts'
+import { findImport } from '#src/imports/sending/work.ts'
 import { openRecipientHash } from '#src/imports/spellings.ts'
 import type { ImportStatus } from '#src/model/import.ts'
 import { putBatches } from '#test/support/batches.ts'
+import { holdLease } from '#test/support/leases.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { halfDone } from './half-done.ts'
 import { openCli } from './open-cli.ts'
@@ -200,6 +203,19 @@ describe('ferry imports watch', () => {
     const lines = jsonLines(ended)
     expect(lines.map(line => Object.keys(line))).toEqual([['progress'], SUMMARY_KEYS])
     expect(lines.at(-1)).toMatchObject({ status })
+  })
+
+  test('show says how far an import is, how long the rest takes, and why it waits', async () => {
+    await using cli = await openCli()
+    const id = await stageRows(cli.ferry.pool, { rows: 1000, batchRows: 100, status: 'running' })
+    await putBatches(cli.ferry.pool, id, [{ lines: 500, state: 'sent' }])
+    const { stdout } = await cli.ferryRun('imports show 1')
+    expect(stdout).toContain('import 1 running: 500 of 1,000 rows (50 %), 1 of 6 batches. No worker is')
+    const head = await findImport(cli.ferry.pool, id)
+    await holdLease(cli.ferry.pool, leaseNameOf(head!))
+    expect((await cli.ferryRun('imports show 1')).stdout).toMatch(
+      /^import 1 running: 500 of 1,000 rows \(50 %\), \d+ m?s left, 1 of 6 batches/m,
+    )
   })
 
   test('shows the progress until it ends, and Ctrl-C ends only the watching', async () => {

@@ -211,6 +211,37 @@ test('ferry snapshots diff shows what a first reading found as one entry, and ma
   expect(back).toHaveLength(5)
 })
 
+test('ferry snapshots diff without numbers compares the last two, of the account that is named if there are several', async () => {
+  await using cli = await openCli()
+  const { pool } = cli.ferry
+  const none = await cli.ferryRun('snapshots diff')
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('there are no two snapshots yet') })
+  const night = (day: number) => `2026-06-0${day}T00:00:00Z`
+  for (const day of [1, 3, 5]) {
+    await insertRuleVersion(pool, {
+      account: 'default',
+      id: `${day}`,
+      name: `rule ${day}`,
+      by: 'Ada',
+      from: night(day),
+    })
+    await addSnapshot(pool, 'default', night(day))
+  }
+  const found = async (args: string) =>
+    jsonLines(await cli.ferryRun(`snapshots diff ${args} --json`.replace('  ', ' '))).map(
+      ({ id, change }) => `${change} ${id}`,
+    )
+  expect(await found('')).toEqual(['added 5'])
+  expect(await found('1 3')).toEqual(['added 3', 'added 5'])
+  expect(await cli.ferryRun('snapshots diff 1')).toMatchObject({ code: 2 })
+  for (const day of [1, 3]) await addSnapshot(pool, 'other', night(day))
+  expect(await cli.ferryRun('snapshots diff')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('snapshots of the accounts default, other; name one with --account'),
+  })
+  expect(await found('--account default')).toEqual(['added 5'])
+})
+
 test('ferry snapshots diff shows folder, who, old and new values with their types', async () => {
   await using cli = await openTwoNights()
   const { stdout } = await cli.ferryRun('snapshots diff 1 2')

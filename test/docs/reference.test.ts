@@ -96,7 +96,9 @@ test('the role that only reads can run every query of the pages, but those for t
     await client.query(query)
   }
   await client.query('set role ferry_reader')
-  const queries = ['docs/sql.md', 'README.md'].flatMap(page => blocksOf(readPage(page), 'sql'))
+  const queries = ['docs/sql.md', 'docs/questions.md', 'docs/evening.md', 'README.md'].flatMap(page =>
+    blocksOf(readPage(page), 'sql'),
+  )
   expect(queries.length).toBeGreaterThan(20)
   for (const query of queries.filter(query => !ofOwner.includes(query))) await client.query(query)
 })

@@ -197,6 +197,12 @@ test('mcp_risk names each reason, the gravest first, and finds nothing in a serv
     url: 'http://x',
     tools: [],
   })
+  // How people sign in stands beside each reason: a tool that deletes is worse where all share one account.
+  expect(await ask(store, 'mcp_risk', 'server_id reason auth_mode')).toContainEqual([
+    '1',
+    'no https',
+    'shared',
+  ])
   expect(await ask(store, 'mcp_risk', 'account server_id severity reason tool detail')).toEqual([
     ['a', '4', 'high', 'invisible characters', 'get', 'U+202E'],
     ['a', '4', 'high', 'invisible characters', 'li\u200Bst', 'U+200B'],

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Cell } from '#src/db/list.ts'
 import { findAll } from '#src/db/rows.ts'
 import { differencesOf } from '#src/inventory/history/differences.ts'
+import { findPair } from '#src/inventory/history/snapshot-diff.ts'
 import type { RunResult } from '#src/model/run.ts'
 import { emphasised, print, printTable } from '../output.ts'
 import { printRuns } from '../run-result.ts'
@@ -35,7 +36,7 @@ export async function printTables(pool: Pool, first: Night, second: Night): Prom
      from ferry.mcp_servers order by server_name limit 10`,
   )
   heading(`From the first night to the second (ferry snapshots diff ${first.snapshot} ${second.snapshot})`)
-  await printDiff(pool, first.snapshot, second.snapshot, { all: true })
+  await printDiff(pool, await findPair(pool, first.snapshot, second.snapshot), { all: true })
 }
 
 const Fields = z.record(z.string(), z.unknown()).nullable()

@@ -95,7 +95,8 @@ function jsonOf({ summary, batchesLeft, rowsPerMinute, etaMs, whyWaiting }: Prog
   return { import: id, status, ...counts, rowsPerMinute: rate, etaMs, whyWaiting }
 }
 
-function inOneLine(progress: Progress): string {
+/** How far an import is, and why it waits. */
+export function inOneLine(progress: Progress): string {
   const { whyWaiting } = progress
   return inWords(progress).join(', ') + (whyWaiting === null ? '' : `. ${whyWaiting}.`)
 }

@@ -1,24 +1,30 @@
-import type { Pool } from 'pg'
 import type { Cell } from '#src/db/list.ts'
+import type { Ferry } from '#src/ferry.ts'
 import type { BatchRow } from '#src/imports/reporting/batches.ts'
-import { loadProgress } from '#src/imports/reporting/progress.ts'
+import { loadProgress, type Progress } from '#src/imports/reporting/progress.ts'
 import { type Report, reportImport } from '#src/imports/reporting/report.ts'
 import type { SummaryRow } from '#src/imports/reporting/summary.ts'
 import { nextInWords, waitsFor } from '#src/imports/reporting/waits-for.ts'
 import { counted } from '#src/model/counted.ts'
+import { isActive } from '#src/model/import.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { pauseInWords, printSummary } from '../import/result.ts'
+import { inOneLine } from '../import/view.ts'
 import { emphasised, fits, harmless, instant, print, printAside, printJson, printTable } from '../output.ts'
 
 /** A terminal shows no more batches than this. */
 const SHOWN = 20
 
 /** Prints an import, recounted from its rows. Counts that do not add up are an error. */
-export async function showImport(pool: Pool, id: bigint, options: { json?: true }): Promise<ExitCode> {
+export async function showImport(
+  { pool, accounts }: Pick<Ferry, 'pool' | 'accounts'>,
+  id: bigint,
+  options: { json?: true },
+): Promise<ExitCode> {
   const report = await reportImport(pool, id)
-  const { whyWaiting } = await loadProgress(pool, id, null)
+  const progress = await loadProgress(pool, id, accounts.get(report.summary.account)?.importLimit ?? null)
   if (options.json) printJsonReport(report)
-  else printReport(report, whyWaiting)
+  else printReport(report, progress)
   for (const difference of report.differences) {
     printAside(
       `ferry: import ${id} does not add up: ${difference}. Please report it with \`ferry imports show ${id} --json\`.`,
@@ -37,7 +43,7 @@ function printJsonReport({ summary, batches, reasons, next, ...about }: Report):
   reasons.forEach(printJson)
 }
 
-function printReport(report: Report, whyWaiting: string | null): void {
+function printReport(report: Report, progress: Progress): void {
   const { summary, file, method, createdAt, finishedAt, purgedAt, pause, next, reasons, batches } = report
   printSummary(summary)
   const times = [
@@ -49,7 +55,7 @@ function printReport(report: Report, whyWaiting: string | null): void {
   print(harmless(`${file}, by ${method}; ${times.filter(Boolean).join(', ')}`))
   if (pause !== null) print(`\n${harmless(pauseInWords(summary, pause))}`)
   else if (next !== '') print(`\n${harmless(next)}`)
-  else if (whyWaiting !== null) print(`\n${harmless(whyWaiting)}.`)
+  else if (isActive(summary.status)) print(`\n${harmless(inOneLine(progress))}`)
   if (reasons.length > 0) {
     print(`\n${emphasised('Rows not sent, and why')}`)
     const rows = reasons.map(({ rows, kind, origin, reason }) => [rows, kind, origin, reason])

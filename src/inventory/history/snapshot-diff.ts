@@ -56,6 +56,29 @@ export async function findPair(pool: Pool, a: bigint, b: bigint): Promise<Pair> 
   return { account: first.account, a: first.takenAt, b: second.takenAt }
 }
 
+/** The instants of the last two snapshots of the account, or of the only one that has any. Throws `NoSuchSnapshot`. */
+export async function findLastPair(pool: Pool, account: string | null): Promise<Pair> {
+  const rows = await findAll(
+    pool,
+    TakenSnapshot,
+    `select id, account, taken_at::text from (
+       select s.*, row_number() over (partition by account order by s.taken_at desc, id desc) as nth from ferry.snapshots s
+       where account = coalesce($1, account)
+     ) s where nth <= 2 order by account, nth`,
+    [account],
+  )
+  const accounts = new Set(rows.map(row => row.account))
+  if (accounts.size > 1) {
+    throw new NoSuchSnapshot(
+      `there are snapshots of the accounts ${[...accounts].join(', ')}; name one with --account, or two snapshots`,
+    )
+  }
+  const [last, before] = rows
+  if (!last || !before)
+    throw new NoSuchSnapshot('there are no two snapshots yet; `ferry snapshots list` shows all snapshots')
+  return { account: last.account, a: before.takenAt, b: last.takenAt }
+}
+
 const TakenSnapshot = z.object({ id: z.string(), account: z.string(), takenAt: z.string() })
 
 /**

@@ -66,7 +66,7 @@ CREATE OR REPLACE VIEW ferry.mcp_risk AS
     CROSS JOIN LATERAL (SELECT to_hex(ascii(hidden)) AS hex) x
     WHERE hidden IS NOT NULL
   )
-  SELECT s.account, s.server_id, s.server_name, s.team_id, r.severity, f.reason, f.tool, f.detail
+  SELECT s.account, s.server_id, s.server_name, s.team_id, r.severity, f.reason, f.tool, f.detail, s.auth_mode
   FROM found f JOIN servers s USING (place) JOIN reasons r USING (reason)
   ORDER BY array_position('{high,medium,low}', r.severity), f.place, f.reason, f.tool;
 
