@@ -1,13 +1,12 @@
 import { resolve } from 'node:path'
 import { type Account, type AccountDefaults, accountOf, readAccounts } from './config/accounts.ts'
 import { type HttpSettings, readHttp } from './config/http.ts'
-import { readText } from './config/json-file.ts'
 import { readNotify } from './config/notify.ts'
+import { readSecretFile, secretOf } from './config/setting-or-file.ts'
 import { Environment, type LOG_LEVELS, SETTINGS } from './config/settings.ts'
 import { quoted } from './config/values.ts'
 import { isNot } from './model/did-you-mean.ts'
 import { guardedMs } from './model/limit.ts'
-import { PASSWORD_FILE } from './model/postgres-address.ts'
 import type { RemovalGuard } from './model/removal-guard.ts'
 import { Secret } from './model/secret.ts'
 import type { NotifySettings, Retention } from './model/settings.ts'
@@ -24,8 +23,11 @@ export { SETTINGS } from './config/settings.ts'
 export type Config = {
   /** Null for the embedded Postgres. */
   readonly databaseUrl: string | null
+  /** That of its file; null if the URL holds it, or none is needed. */
+  readonly databasePassword: Secret | null
   /** Null for a queue in Postgres. */
   readonly redisUrl: string | null
+  readonly redisPassword: Secret | null
   /** An absolute path. */
   readonly dataDir: string
   /** Empty if none is configured. */
@@ -85,8 +87,8 @@ export function readConfig(env: Env = process.env): Config {
   const given = settingsGiven(env)
   const { settings, mistakes } = parseSettings(given)
   const { accounts, defaults, variables } = readAccounts(given, settings, mistakes)
-  const databaseUrl = readServerUrl('DATABASE', settings, mistakes)
-  const redisUrl = readServerUrl('REDIS', settings, mistakes)
+  const databasePassword = readPasswordFile('DATABASE', settings, mistakes)
+  const redisPassword = readPasswordFile('REDIS', settings, mistakes)
   const http = readHttp(settings, mistakes)
   const { notify, variables: secretVariables } = readNotify(given, settings, mistakes)
   const retention = readRetention(settings)
@@ -97,8 +99,10 @@ export function readConfig(env: Env = process.env): Config {
   )
   if (mistakes.length > 0) throw new ConfigurationError(mistakes)
   return Object.freeze({
-    databaseUrl,
-    redisUrl,
+    databaseUrl: settings.DATABASE_URL ?? null,
+    databasePassword,
+    redisUrl: settings.REDIS_URL ?? null,
+    redisPassword,
     dataDir: resolve(settings.FERRY_DATA_DIR),
     accounts,
     accountDefaults: defaults,
@@ -157,23 +161,22 @@ function parseSettings(given: Readonly<Record<string, string>>) {
   }
 }
 
-/** Returns the URL of a server with the password of its file, if it has one. */
-function readServerUrl(
+/** Returns the password of a server that is in a file; null if it is in none, or the server has no URL. */
+function readPasswordFile(
   server: 'DATABASE' | 'REDIS',
   settings: Environment,
   mistakes: string[],
-): string | null {
-  const text = settings[`${server}_URL`]
-  const file = settings[`${server}_PASSWORD_FILE`]
-  if (text === undefined || file === undefined) return text ?? null
-  const url = new URL(text)
+): Secret | null {
+  const { [`${server}_URL` as const]: url, [`${server}_PASSWORD_FILE` as const]: file } = settings
+  if (url === undefined || file === undefined) return null
   const setting = `${server}_PASSWORD_FILE`
-  if (url.password) mistakes.push(`${setting}: ${server}_URL also contains a password; write it in one place`)
-  const password = readText(file, setting, mistakes)?.replace(/\r?\n$/, '') ?? ''
-  if (server === 'REDIS') url.password = encodeURIComponent(password)
-  // Each connection reads it anew.
-  else url.searchParams.set(PASSWORD_FILE, resolve(file))
-  return url.href
+  const { password, searchParams } = new URL(url)
+  if (password || searchParams.has('password'))
+    mistakes.push(`${setting}: ${server}_URL also contains a password; write it in one place`)
+  const found = readSecretFile(file, setting, mistakes)
+  if (found === null) return null
+  if (found.text === '') mistakes.push(`${found.where} is empty; write the password into it`)
+  return secretOf(found, found.text, text => text || null)
 }
 
 /** Under these names Node and undici print the addresses of calls, which contain the key, or the bodies. */

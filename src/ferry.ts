@@ -116,7 +116,12 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     timezone: config.timezone,
     catchUpMs: config.catchUpMs,
     retention: config.retention,
-    backend: { databaseUrl: store.databaseUrl, redisUrl: config.redisUrl },
+    backend: {
+      databaseUrl: store.databaseUrl,
+      databasePassword: store.secret,
+      redisUrl: config.redisUrl,
+      redisPassword: config.redisPassword,
+    },
     migrated: store.migrated,
     embedded: store.embedded,
     postgresEnded: store.postgresEnded,
@@ -128,7 +133,7 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
 async function openStore(config: Config, options: OpenOptions, opened: AsyncDisposableStack) {
   const { log, signal, retryForMs = RETRY_FOR_MS, schema = 'create', answerWithinMs } = options
   const retry = { retryForMs, signal }
-  const { databaseUrl, reached, setting, embedded, postgresEnded } = await openPostgres(
+  const { databaseUrl, secret, reached, setting, embedded, postgresEnded } = await openPostgres(
     config,
     { log, ...retry, create: schema === 'create' || schema === 'update' },
     opened,
@@ -137,16 +142,16 @@ async function openStore(config: Config, options: OpenOptions, opened: AsyncDisp
   const migrated = await retryTransient(() => {
     const first = connected
     connected = undefined
-    return migrate(databaseUrl, schema, { signal, connected: first })
+    return migrate(databaseUrl, schema, { secret, signal, connected: first })
   }, retry)
   const poolSize = poolSizeOf(config.workerConcurrency)
-  const { pool } = opened.use(openDatabase(databaseUrl, log, { setting, poolSize, answerWithinMs }))
+  const { pool } = opened.use(openDatabase(databaseUrl, log, { setting, secret, poolSize, answerWithinMs }))
   // The role that only reads has no rights yet to what a migration made.
   if (migrated > 0) {
     const { prepareReader } = await import('./reports/reader-role.ts')
     await retryTransient(() => prepareReader(pool), retry)
   }
-  return { pool, databaseUrl, migrated, embedded, postgresEnded }
+  return { pool, databaseUrl, secret, migrated, embedded, postgresEnded }
 }
 
 /** Returns what notices another database, and says so once. */
@@ -180,13 +185,19 @@ async function openPostgres(
   options: { log: Logger; retryForMs: number; signal: AbortSignal; create: boolean },
   opened: AsyncDisposableStack,
 ) {
-  const { databaseUrl, dataDir } = config
+  const { databaseUrl, databasePassword: secret, dataDir } = config
   if (databaseUrl !== null) {
-    const reached = await reachPostgres(databaseUrl, options)
-    return { databaseUrl, reached, setting: 'DATABASE_URL', embedded: null, postgresEnded: NEVER }
+    const reached = await reachPostgres(databaseUrl, { ...options, secret })
+    return { databaseUrl, secret, reached, setting: 'DATABASE_URL', embedded: null, postgresEnded: NEVER }
   }
   const { log, create, signal } = options
   const postgres = opened.use(await openEmbeddedPostgres({ dataDir, log, create, signal }))
   const { url, how, ended } = postgres
-  return { databaseUrl: url, setting: 'embedded, in FERRY_DATA_DIR', embedded: how, postgresEnded: ended }
+  return {
+    databaseUrl: url,
+    secret: null,
+    setting: 'embedded, in FERRY_DATA_DIR',
+    embedded: how,
+    postgresEnded: ended,
+  }
 }

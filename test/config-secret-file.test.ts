@@ -54,3 +54,13 @@ test('a file that is empty, half written or gone keeps the last secret, and that
   writeFileSync(path, 'better')
   expect(secret.reveal()).toBe('better')
 })
+
+test('what is not a file, such as a pipe, is read once only: at the start', () => {
+  const secret = new FileSecret('/dev/null', 'FERRY_APP_KEY_FILE', 'first', withoutSpace)
+  const troubles: unknown[] = []
+  const hear = (trouble: unknown) => void troubles.push(trouble)
+  secretFiles.subscribe(hear)
+  onTestFinished(() => void secretFiles.unsubscribe(hear))
+  expect(secret.reveal()).toBe('first')
+  expect(troubles).toEqual([])
+})

@@ -1,14 +1,15 @@
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readConfig, SETTINGS } from '#src/config.ts'
-import { WatchedClient } from '#src/db/watched-client.ts'
 import { CANARY, fileHolding, mistakesOf, ONE_ACCOUNT } from '#test/support/settings.ts'
 
 describe('without any setting', () => {
   test('Ferry has its documented defaults, no account and services of its own', () => {
     expect(readConfig({})).toEqual({
       databaseUrl: null,
+      databasePassword: null,
       redisUrl: null,
+      redisPassword: null,
       dataDir: resolve('.ferry'),
       accounts: [],
       accountDefaults: {
@@ -185,20 +186,13 @@ describe('how settings are written', () => {
 describe('the password of the database', () => {
   const url = 'postgres://ferry@db:5432/ferry'
 
-  /** What a connection to that address signs in with: the address itself holds no password. */
-  const passwordOfConnection = (address: string | null) => {
-    expect(new URL(address!).password).toBe('')
-    const { password }: { password?: unknown } = new WatchedClient({ connectionString: address! })
-    return typeof password === 'function' ? password() : password
-  }
-
   test('may be in a file, whatever characters it has', () => {
-    const { databaseUrl } = readConfig({
+    const { databaseUrl, databasePassword } = readConfig({
       DATABASE_URL: url,
       DATABASE_PASSWORD_FILE: fileHolding('p@ss/w:rd%\n'),
     })
-    expect(passwordOfConnection(databaseUrl)).toBe('p@ss/w:rd%')
-    expect(new URL(databaseUrl!).host).toBe('db:5432')
+    expect(databasePassword?.reveal()).toBe('p@ss/w:rd%')
+    expect(databaseUrl).toBe(url)
   })
 
   test.for([
@@ -208,12 +202,12 @@ describe('the password of the database', () => {
     ['of Windows\r\n', 'of Windows'],
     ['\u00a0', '\u00a0'],
   ])('keeps its spaces; one end of line is no part of it %#', ([text, password]) => {
-    const { databaseUrl, redisUrl } = readConfig({
+    const { databasePassword, redisPassword } = readConfig({
       ...{ DATABASE_URL: url, DATABASE_PASSWORD_FILE: fileHolding(text ?? '') },
       ...{ REDIS_URL: 'redis://redis', REDIS_PASSWORD_FILE: fileHolding(text ?? '') },
     })
-    expect(passwordOfConnection(databaseUrl)).toBe(password)
-    expect(decodeURIComponent(new URL(redisUrl!).password)).toBe(password)
+    expect(databasePassword?.reveal()).toBe(password)
+    expect(redisPassword?.reveal()).toBe(password)
   })
 
   test('is a mistake in two places for Redis too', () => {
@@ -224,7 +218,7 @@ describe('the password of the database', () => {
     expect(readConfig({ REDIS_URL: 'redis://:x@redis' }).redisUrl).toBe('redis://:x@redis')
   })
 
-  test('is a mistake in two places, and in a file that cannot be read', () => {
+  test('is a mistake in two places, and in a file that is empty or cannot be read', () => {
     const twice = { DATABASE_URL: 'postgres://ferry:x@db/ferry', DATABASE_PASSWORD_FILE: fileHolding('y') }
     expect(mistakesOf(twice)).toEqual([
       expect.stringMatching(/^DATABASE_PASSWORD_FILE: DATABASE_URL also contains/),
@@ -232,6 +226,14 @@ describe('the password of the database', () => {
     expect(mistakesOf({ DATABASE_URL: url, DATABASE_PASSWORD_FILE: '/nowhere' })).toEqual([
       expect.stringContaining('ENOENT'),
     ])
+    for (const [server, address] of Object.entries({ DATABASE: url, REDIS: 'redis://redis' })) {
+      const empty = { [`${server}_URL`]: address, [`${server}_PASSWORD_FILE`]: fileHolding('\n') }
+      expect(mistakesOf(empty)).toEqual([
+        expect.stringMatching(
+          new RegExp(`^${server}_PASSWORD_FILE: .* is empty; write the password into it`),
+        ),
+      ])
+    }
   })
 })
 

@@ -2,8 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { POSTGRES_PARAMETERS } from '#src/config/postgres-parameters.ts'
 import { readConfig } from '#src/config.ts'
-import { passwordIn } from '#src/db/password-file.ts'
-import { PASSWORD_FILE, placeOf } from '#src/model/postgres-address.ts'
+import { placeOf } from '#src/model/postgres-address.ts'
 import { fileHolding, mistakesOf } from './support/settings.ts'
 
 const CA = fileURLToPath(new URL('support/certificates/ca.pem', import.meta.url))
@@ -102,10 +101,10 @@ describe('DATABASE_URL', () => {
     ['passfile', [], ['/x']],
     ['require_auth', [], ['scram-sha-256', '!password']],
     ['channel_binding', ['prefer', 'disable'], ['require']],
-    ['connect_timeout', [], ['5']],
+    ['connect_timeout', ['1', '5', '9999'], ['0', '-1', '1.5', '', 'x', '10000']],
     ['client_encoding', ['UTF8', 'auto'], ['LATIN1']],
     ['options', ['-c geqo=off'], []],
-    ['application_name', [], ['x']],
+    ['application_name', ['x'], []],
     ['fallback_application_name', ['x'], []],
     ['keepalives', ['1'], ['0']],
     ['keepalives_idle', [], ['30']],
@@ -166,13 +165,12 @@ describe('DATABASE_URL', () => {
   )
 
   test('a password from a file goes with any of these forms', () => {
-    const { databaseUrl } = readConfig({
+    const { databaseUrl, databasePassword } = readConfig({
       DATABASE_URL: 'postgres://me@/ferry?host=/var/run/postgresql',
       DATABASE_PASSWORD_FILE: fileHolding('p@ss\n'),
     })
-    const { password, searchParams } = new URL(databaseUrl ?? '')
-    expect(password).toBe('')
-    expect(passwordIn(searchParams.get(PASSWORD_FILE) ?? '')).toBe('p@ss')
+    expect(new URL(databaseUrl ?? '').password).toBe('')
+    expect(databasePassword?.reveal()).toBe('p@ss')
   })
 
   test('anything else is not a Postgres URL, and is not repeated', () => {

@@ -66,11 +66,11 @@ async function* findings(context: CommandContext, waitFor: WaitFor): AsyncGenera
     if (!isUnreachable) return
   }
   // Redis can be checked without Postgres.
-  const { redisUrl } = config
+  const { redisUrl, redisPassword } = config
   if (redisUrl === null) return
   waitFor('Redis')
   const { checkRedisAlone } = await import('./doctor/work.ts')
-  yield await checkRedisAlone(redisUrl)
+  yield await checkRedisAlone(redisUrl, redisPassword)
 }
 
 /**

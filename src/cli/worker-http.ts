@@ -111,7 +111,7 @@ async function openReading(
 > {
   const { openDatabase } = await import('#src/db/pool.ts')
   const { joinReader, prepareReader, READER } = await import('#src/reports/reader-role.ts')
-  const { databaseUrl } = ferry.backend
+  const { databaseUrl, databasePassword: secret = null } = ferry.backend
   const { status } = await prepareReader(ferry.pool)
   const isReader = status === 'ready' && (await joinReader(ferry.pool))
   if (!isReader) {
@@ -121,7 +121,7 @@ async function openReading(
   }
   const open = (role: string | null, poolSize: number) =>
     opened.use(
-      openDatabase(databaseUrl, ferry.log, { poolSize, reading: { role, withinMs: PAGE_WITHIN_MS } }),
+      openDatabase(databaseUrl, ferry.log, { secret, poolSize, reading: { role, withinMs: PAGE_WITHIN_MS } }),
     )
   return {
     reader: open(isReader ? READER : null, READERS).pool,

@@ -38,9 +38,14 @@ function mistakeIn({ hostname, port: inAddress, searchParams }: URL): string | n
     return SEVERAL_HOSTS
   const port = searchParams.get('port') || inAddress
   if (port && !isPort(port)) return `has the port ${port}; write a whole number from 1 to 65535`
-  const mistake = parameterMistakeIn(searchParams)
-  if (mistake !== null) return mistake
-  return sslMistakeIn(searchParams)
+  return parameterMistakeIn(searchParams) ?? timeoutMistakeIn(searchParams) ?? sslMistakeIn(searchParams)
+}
+
+/** To psql, 0 means to wait for ever. */
+function timeoutMistakeIn(parameters: URLSearchParams): string | null {
+  const timeout = parameters.get('connect_timeout')
+  if (timeout === null || (/^\d{1,4}$/.test(timeout) && Number(timeout) > 0)) return null
+  return 'has connect_timeout with a value that Ferry does not support; write whole seconds from 1 to 9999, since Ferry never waits for ever'
 }
 
 /** The driver hangs if the port is not a valid one. */

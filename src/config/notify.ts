@@ -48,15 +48,20 @@ function webhookOf(settings: Environment, mistakes: string[]): Receiver[] {
   const urlSetting = 'FERRY_WEBHOOK_URL'
   const plainHttp = plainHttpMistake(url, urlSetting, 'its messages', settings)
   if (plainHttp !== null) mistakes.push(plainHttp)
-  return [receiverOf({ name: WEBHOOK, url, urlSetting, key, format, events: kinds })]
+  return [receiverOf({ name: WEBHOOK, url: new Secret(url), urlSetting, key, format, events: kinds })]
 }
 
 function fromFile(entry: ReceiverEntry, given: Given, settings: Environment, mistakes: string[]): Receiver[] {
   const { name, urlFile, secretEnv, secretFile } = entry
   const setting = `FERRY_RECEIVERS_FILE: receiver ${name}`
-  const url = urlFile === undefined ? entry.url : urlIn(readSecretFile(urlFile, setting, mistakes), mistakes)
-  const plainHttp = plainHttpMistake(url, setting, 'its messages', settings)
-  if (plainHttp !== null) mistakes.push(plainHttp)
+  const plainHttpIn = (url: string) => plainHttpMistake(url, setting, 'its messages', settings)
+  const found = urlFile === undefined ? null : readSecretFile(urlFile, setting, mistakes)
+  const url =
+    entry.url === undefined
+      ? urlIn(found, mistakes, text => plainHttpIn(text) === null)
+      : new Secret(entry.url)
+  const plainHttp = url && plainHttpIn(url.reveal())
+  if (plainHttp) mistakes.push(plainHttp)
   const secret = secretEnv === undefined ? undefined : given[secretEnv]
   if (secretEnv !== undefined && secret === undefined) {
     mistakes.push(
@@ -71,22 +76,22 @@ function fromFile(entry: ReceiverEntry, given: Given, settings: Environment, mis
         : { text: secret, where: `${setting}: ${secretEnv}:` },
     mistakes,
   )
-  if (url === undefined) return []
+  if (!url) return []
   return [receiverOf({ ...entry, url, urlSetting: `the address of receiver ${name}`, key })]
 }
 
 type Source = Omit<ReceiverEntry, 'urlFile' | 'secretEnv' | 'secretFile' | 'url'> & {
-  readonly url: string
+  readonly url: Secret
   readonly urlSetting: string
   readonly key: Secret | null
 }
 
 /** Returns a receiver, with the usual values for what `source` leaves out. */
 function receiverOf({ name, url, urlSetting, key, ...source }: Source): Receiver {
-  const isSlack = URL.parse(url)?.hostname === SLACK_HOST
+  const isSlack = URL.parse(url.reveal())?.hostname === SLACK_HOST
   return Object.freeze({
     name,
-    url: new Secret(url),
+    url,
     urlSetting,
     key,
     format: source.format ?? (isSlack ? 'slack' : 'standard'),
@@ -108,11 +113,20 @@ function filterOf({ folders, ...filter }: NonNullable<ReceiverEntry['filter']> =
   }
 }
 
-function urlIn(found: Found | null, mistakes: string[]): string | undefined {
+/** `isSafe` is asked about an address that the file holds later. */
+function urlIn(
+  found: Found | null,
+  mistakes: string[],
+  isSafe: (url: string) => boolean,
+): Secret | undefined {
   if (found === null) return undefined
   const { data, error } = CallUrl.safeParse(found.text)
   for (const { message } of error?.issues ?? []) mistakes.push(`${found.where} ${message}`)
-  return data
+  if (data === undefined) return undefined
+  return secretOf(found, data, text => {
+    const later = CallUrl.safeParse(text).data
+    return later !== undefined && isSafe(later) ? later : null
+  })
 }
 
 function keyOf(found: Found | null, mistakes: string[]): Secret | null {

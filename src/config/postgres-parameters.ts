@@ -12,7 +12,7 @@ const NO_OAUTH = 'Ferry does not use OAuth; use DATABASE_PASSWORD_FILE'
 const OWN_KEEPALIVE = 'leave it out; Ferry keeps connections alive, and notices a silent one, by itself'
 const NO_CRL = 'Ferry does not check revocation lists'
 
-/** libpq of Postgres 18, "Parameter Key Words". `sslmode` and the files of TLS are checked further in `database-url.ts`. */
+/** libpq of Postgres 18, "Parameter Key Words". `sslmode`, the files of TLS and `connect_timeout` are checked further in `database-url.ts`. */
 export const POSTGRES_PARAMETERS: Readonly<Record<string, Verdict>> = {
   host: KEPT,
   hostaddr: { kept: [], remedy: 'write the IP address as the host' },
@@ -30,19 +30,13 @@ export const POSTGRES_PARAMETERS: Readonly<Record<string, Verdict>> = {
     remedy:
       'Ferry cannot insist on it; leave it out, and write sslmode=verify-full, which proves who the server is',
   },
-  connect_timeout: {
-    kept: [],
-    remedy: 'leave it out; Ferry gives up on a connection after 10 s, and tries again',
-  },
+  connect_timeout: KEPT,
   client_encoding: {
     kept: ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'],
     remedy: 'leave it out; Ferry works in UTF8',
   },
   options: KEPT,
-  application_name: {
-    kept: [],
-    remedy: 'leave it out; Ferry names its connections, and counts them by their names',
-  },
+  application_name: KEPT,
   fallback_application_name: KEPT,
   keepalives: { kept: ['1'], remedy: OWN_KEEPALIVE },
   keepalives_idle: { kept: [], remedy: OWN_KEEPALIVE },

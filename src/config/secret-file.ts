@@ -8,7 +8,7 @@ export const secretFiles = channel('ferry.secret-files')
 export type FileTrouble = { readonly setting: string; readonly why: string }
 
 /**
- * A secret in a file. It is read anew when the file has changed, so that it can be rotated while Ferry runs. A file that
+ * A secret in a file. The file is read anew whenever the secret is used, so that it can be rotated while Ferry runs. A file that
  * cannot be used, because it is empty, half written or gone, keeps the last secret that could.
  */
 export class FileSecret extends Secret {
@@ -16,7 +16,7 @@ export class FileSecret extends Secret {
   readonly #setting: string
   readonly #parse: (text: string) => string | null
   #last: string
-  #version: string
+  #trouble: string | null = null
 
   /** `parse` returns the secret that the text of the file is, or null if it is none. */
   constructor(path: string, setting: string, first: string, parse: (text: string) => string | null) {
@@ -25,30 +25,28 @@ export class FileSecret extends Secret {
     this.#setting = setting
     this.#parse = parse
     this.#last = first
-    this.#version = versionOf(path)
   }
 
   override reveal(): string {
-    const version = versionOf(this.#path)
-    if (version === this.#version) return this.#last
-    this.#version = version
-    try {
-      const read = this.#parse(readFileSync(this.#path, 'utf8').replace(/\r?\n$/, ''))
-      if (read === null) this.#keep('it holds no secret of that kind')
-      else this.#last = read
-    } catch (error) {
-      this.#keep(reasonOf(error))
-    }
+    const trouble = this.#readAnew()
+    if (trouble !== null && trouble !== this.#trouble)
+      secretFiles.publish({ setting: this.#setting, why: trouble } satisfies FileTrouble)
+    this.#trouble = trouble
     return this.#last
   }
 
-  #keep(why: string): void {
-    secretFiles.publish({ setting: this.#setting, why } satisfies FileTrouble)
+  /** Returns why the file cannot be used; null if it can. */
+  #readAnew(): string | null {
+    try {
+      // A pipe gives what it holds once, and to wait for more would stop the process.
+      if (!statSync(this.#path).isFile()) return null
+      const text = readFileSync(this.#path, 'utf8').replace(/\r?\n$/, '')
+      const read = this.#parse(text)
+      if (read === null) return text === '' ? 'it is empty' : 'it holds no secret of that kind'
+      this.#last = read
+      return null
+    } catch (error) {
+      return reasonOf(error)
+    }
   }
-}
-
-/** Differs once a file was changed or replaced, also if a link leads to another one now. */
-function versionOf(path: string): string {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found ? `${found.ino} ${found.size} ${found.mtimeNs}` : 'gone'
 }

@@ -1,4 +1,6 @@
 import { DatabaseError } from 'pg'
+import { connectWithinMs } from '#src/model/postgres-address.ts'
+import type { Secret } from '#src/model/secret.ts'
 import { runPending } from './run-migrations.ts'
 import {
   MigrationBlocked,
@@ -24,6 +26,8 @@ const WAIT_MS = 60_000
 export type SchemaPolicy = 'read' | 'create' | 'update' | 'plan'
 
 type Options = {
+  /** The password, if the address does not contain it. */
+  readonly secret?: Secret | null
   /** An abort ends the wait and rolls the migration back. */
   readonly signal?: AbortSignal
   readonly waitMs?: number
@@ -43,14 +47,15 @@ type Options = {
 export async function migrate(
   databaseUrl: string,
   policy: SchemaPolicy = 'update',
-  { signal, waitMs = WAIT_MS, connected }: Options = {},
+  { secret = null, signal, waitMs = WAIT_MS, connected }: Options = {},
 ): Promise<number> {
   const client =
     connected ??
     new WatchedClient({
       connectionString: databaseUrl,
+      secret,
       application_name: 'ferry migrate',
-      connectionTimeoutMillis: 10_000,
+      connectionTimeoutMillis: connectWithinMs(databaseUrl),
     })
   const stop = () => client.connection.stream.destroy()
   signal?.addEventListener('abort', stop)
@@ -62,7 +67,7 @@ export async function migrate(
     })
     expectAllowed(policy, state)
     if (state.pending.length === 0 || policy === 'plan') return 0
-    return await runPending(client, { url: databaseUrl, waitMs, signal }).catch(error => {
+    return await runPending(client, { url: databaseUrl, secret, waitMs, signal }).catch(error => {
       throw hasCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaNotWritable(databaseUrl, error) : error
     })
   } catch (error) {

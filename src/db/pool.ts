@@ -1,10 +1,12 @@
 import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg'
 import type { Logger } from 'pino'
 import { z } from 'zod'
+import { connectWithinMs } from '#src/model/postgres-address.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import type { Secret } from '#src/model/secret.ts'
 import { createOutageLog, type DatabaseAddress, isConnectionError, PostgresUnavailable } from './outage.ts'
 import { findOne, type Queryable, rowsOf } from './rows.ts'
-import { OpenTransaction, WatchedClient } from './watched-client.ts'
+import { type ConnectionConfig, OpenTransaction, WatchedClient } from './watched-client.ts'
 
 /** A pool of connections. Disposing of it closes them. */
 export type Database = { readonly pool: Pool; [Symbol.asyncDispose](): Promise<void> }
@@ -20,6 +22,8 @@ export function poolSizeOf(workerConcurrency: number): number {
 export type DatabaseOptions = {
   /** The setting that holds the address, for error messages. */
   readonly setting?: string
+  /** The password, if the address does not contain it. */
+  readonly secret?: Secret | null
   readonly poolSize?: number
   /** A connection or statement that gets no answer within this time fails. By default a statement may take any time. */
   readonly answerWithinMs?: number | undefined
@@ -39,11 +43,17 @@ export type Reading = {
 export function openDatabase(
   url: string,
   log: Logger,
-  { setting = 'DATABASE_URL', poolSize = poolSizeOf(4), answerWithinMs, reading }: DatabaseOptions = {},
+  {
+    setting = 'DATABASE_URL',
+    secret = null,
+    poolSize = poolSizeOf(4),
+    answerWithinMs,
+    reading,
+  }: DatabaseOptions = {},
 ): Database {
   // A silent connection is noticed much later than a person waits for a page.
   const boundMs = reading ? reading.withinMs + 1_000 : answerWithinMs
-  const pool = new FerryPool({ url, setting }, { max: poolSize, ...boundsOf(boundMs) }, log, reading)
+  const pool = new FerryPool({ url, setting }, { secret, max: poolSize, ...boundsOf(boundMs) }, log, reading)
   return { pool, [Symbol.asyncDispose]: () => pool.end() }
 }
 
@@ -104,13 +114,18 @@ class FerryPool extends Pool {
   readonly #outageLog: ReturnType<typeof createOutageLog>
   readonly #facts = new WeakMap<PoolClient, ConnectionFacts & { readonly openedAtMs: number }>()
 
-  constructor(address: DatabaseAddress, limits: PoolConfig, log: Logger, reading?: Reading) {
+  constructor(
+    address: DatabaseAddress,
+    config: PoolConfig & ConnectionConfig,
+    log: Logger,
+    reading?: Reading,
+  ) {
     super({
       connectionString: address.url,
       application_name: 'ferry',
-      connectionTimeoutMillis: 10_000,
+      connectionTimeoutMillis: connectWithinMs(address.url),
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
-      ...limits,
+      ...config,
       Client: WatchedClient,
       verify: (client, done) => void this.#examine(client).then(() => done(), done),
     })

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { placeOf } from '#src/model/postgres-address.ts'
+import { connectWithinMs, placeOf } from '#src/model/postgres-address.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import type { Secret } from '#src/model/secret.ts'
 import { isTransient } from '#src/model/transient-error.ts'
 import { answeringWithin } from './pool.ts'
 import { findValue } from './rows.ts'
@@ -21,8 +22,18 @@ export class PostgresUnusable extends Error {
 
 /** `server_version_num` of Postgres 15. */
 const MIN_VERSION = 150_000
+/** In a worker that has had the right one, a password may be being rotated. Not at its start. */
+const WRONG_PASSWORD = '28P01'
 const TRY_EVERY_MS = 250
 const CONNECT_WITHIN_MS = 5_000
+
+type Options = {
+  /** The password, if the address does not contain it. */
+  readonly secret: Secret | null
+  readonly retryForMs: number
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
 
 /**
  * Returns a connection once the database answers; the caller ends it. Keeps trying for `retryForMs`, so that a server that is
@@ -30,13 +41,13 @@ const CONNECT_WITHIN_MS = 5_000
  */
 export async function reachPostgres(
   url: string,
-  { retryForMs, signal, log }: { retryForMs: number; signal: AbortSignal; log: Logger },
+  { secret, retryForMs, signal, log }: Options,
 ): Promise<WatchedClient> {
   const giveUpAt = performance.now() + retryForMs
   let isLogged = false
   for (;;) {
     signal.throwIfAborted()
-    const reached = await tryOnce(url, signal)
+    const reached = await tryOnce(url, secret, signal)
     if (reached instanceof WatchedClient) return reached
     const failure = reached
     signal.throwIfAborted()
@@ -50,10 +61,15 @@ export async function reachPostgres(
 type Failure = 'too old' | (Error & { code?: string })
 
 /** Returns a connection if it works and the server is new enough. An abort cuts it while it is tried. */
-async function tryOnce(url: string, signal: AbortSignal): Promise<WatchedClient | Failure> {
+async function tryOnce(
+  url: string,
+  secret: Secret | null,
+  signal: AbortSignal,
+): Promise<WatchedClient | Failure> {
   const client = new WatchedClient({
     connectionString: url,
-    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    secret,
+    connectionTimeoutMillis: connectWithinMs(url, CONNECT_WITHIN_MS),
     application_name: 'ferry start',
   })
   const cut = () => client.connection.stream.destroy()
@@ -76,7 +92,7 @@ async function tryOnce(url: string, signal: AbortSignal): Promise<WatchedClient 
 /** A refusal by the server itself mostly stays, and so does a certificate that is not trusted. */
 function mayPass(failure: Failure): boolean {
   if (failure === 'too old' || isAboutEncryption(failure)) return false
-  return !(failure instanceof DatabaseError) || isTransient(failure)
+  return !(failure instanceof DatabaseError) || (isTransient(failure) && failure.code !== WRONG_PASSWORD)
 }
 
 function isAboutEncryption(failure: Failure): boolean {

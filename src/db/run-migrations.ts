@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import { z } from 'zod'
+import type { Secret } from '#src/model/secret.ts'
 import { transact } from './pool.ts'
 import { findColumn } from './rows.ts'
 import { FOLDER, loadSchemaState, worksSince } from './schema-state.ts'
@@ -39,7 +40,12 @@ export type Migration = {
   readonly sql: readonly string[]
 }
 
-type Options = { readonly url: string; readonly waitMs: number; readonly signal: AbortSignal | undefined }
+type Options = {
+  readonly url: string
+  readonly secret: Secret | null
+  readonly waitMs: number
+  readonly signal: AbortSignal | undefined
+}
 
 /** Returns how many migrations ran. One that fails leaves those before it in place. */
 export async function runPending(client: WatchedClient, options: Options): Promise<number> {
@@ -126,8 +132,11 @@ export function isConcurrent(statement: string): boolean {
  * Runs the statements on a connection of their own, while the transaction of the caller keeps others from migrating: idle, it
  * sees no row and has no lock that they wait for.
  */
-async function withoutTransaction({ sql }: Migration, { url, waitMs, signal }: Options): Promise<void> {
-  const client = new WatchedClient({ connectionString: url, application_name: 'ferry migrate' })
+async function withoutTransaction(
+  { sql }: Migration,
+  { url, secret, waitMs, signal }: Options,
+): Promise<void> {
+  const client = new WatchedClient({ connectionString: url, secret, application_name: 'ferry migrate' })
   const stop = () => client.connection.stream.destroy()
   signal?.addEventListener('abort', stop)
   try {

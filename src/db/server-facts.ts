@@ -64,7 +64,7 @@ export function loadConnectionFacts(pool: Pool): Promise<ConnectionFacts> {
      -- Of other users' sessions only few columns are shown, and what kind of session it is is not among them.
      (select count(*)::int from pg_stat_activity
       where datid is not null and usesysid is not null and coalesce(backend_type, 'client backend') = 'client backend'
-        and application_name not like 'ferry%') as used_by_others`,
+        and application_name not like 'ferry%' and application_name <> current_setting('application_name')) as used_by_others`,
   )
 }
 

@@ -1,6 +1,6 @@
 import { Client, type ClientConfig, DatabaseError } from 'pg'
 import { z } from 'zod'
-import { usePasswordFile } from './password-file.ts'
+import type { Secret } from '#src/model/secret.ts'
 import { findColumn } from './rows.ts'
 
 /*
@@ -39,21 +39,29 @@ const END_WITHIN_MS = 2_000
 export const OpenTransaction = z.object({ pid: z.number(), began: z.string() })
 export type OpenTransaction = Readonly<z.infer<typeof OpenTransaction>>
 
+/** `secret` is the password, if the address does not contain it. */
+export type ConnectionConfig = ClientConfig & { readonly secret?: Secret | null | undefined }
+
+/** Has a client ask for its password when it connects: each connection has the one of that moment. */
+export function askForPassword(client: Client, { secret }: ConnectionConfig): void {
+  if (secret) Object.assign(client, { password: () => secret.reveal() })
+}
+
 /** A client that cuts its connection when it goes silent. Give it to a `Pool` as its `Client`, or use it alone. */
 export class WatchedClient extends Client {
   /** Set by `transact` while a transaction is open. */
   transaction: OpenTransaction | null = null
-  readonly #config: ClientConfig
+  readonly #config: ConnectionConfig
   /** The server process of this connection; null behind a pooler, where it changes. */
   #servedBy: number | null = null
   #lastBytes = ''
   #checksWithoutBytes = 0
   #isAsking = false
 
-  constructor(config: ClientConfig = {}) {
+  constructor(config: ConnectionConfig = {}) {
     super({ keepAlive: true, keepAliveInitialDelayMillis: 10_000, ...config })
     this.#config = config
-    usePasswordFile(this, config.connectionString)
+    askForPassword(this, config)
     // An error fails the statement in flight. Without a listener it would end the process.
     this.on('error', () => {})
     const timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref()
@@ -106,7 +114,7 @@ export class WatchedClient extends Client {
       connectionTimeoutMillis: ANSWER_WITHIN_MS,
       query_timeout: ANSWER_WITHIN_MS,
     })
-    usePasswordFile(other, this.#config.connectionString)
+    askForPassword(other, this.#config)
     other.on('error', () => {})
     try {
       await other.connect()

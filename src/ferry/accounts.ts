@@ -25,13 +25,11 @@ export function openAccounts(
   const { throttle, limitOf, log, observer } = context
   const accounts = new Map<string, FerryAccount>()
   for (const account of config.accounts) {
-    const { name, baseUrl, baseUrlSetting, appKey, folders, pageLimit, includeAccount, limitGroup } = account
+    const { name, folders, pageLimit, includeAccount, limitGroup } = account
     const client = opened.use(
       openPlatformClient({
+        ...account,
         account: name,
-        baseUrl,
-        baseUrlSetting,
-        appKey,
         requestTimeoutMs: config.requestTimeoutMs,
         proxy: config.proxy,
         throttle,

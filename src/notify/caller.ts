@@ -24,7 +24,7 @@ const MAX_ANSWER_BYTES = 16_384
 
 /**
  * Opens the way to an address. A redirect is not followed: it could lead anywhere. Without private addresses, the address
- * that a connection is made to is checked; a proxy makes its own.
+ * that a connection is made to is checked; a proxy makes its own. An address in a file may be another at each call.
  */
 export function openCaller(
   address: Secret,
@@ -33,13 +33,22 @@ export function openCaller(
   proxy: ProxyChoice,
   callWithinMs = CALL_WITHIN_MS,
 ): Caller {
-  const url = new URL(address.reveal())
   const lookup = allowsPrivate ? undefined : lookUpPublic
-  const { dispatcher, where } = openRoute(url.origin, setting, proxy, callWithinMs, lookup)
+  const openTo = ({ origin }: URL) => ({
+    origin,
+    ...openRoute(origin, setting, proxy, callWithinMs, lookup),
+  })
+  let route = openTo(new URL(address.reveal()))
 
   return {
     async call(posting, signal) {
       const timeout = AbortSignal.timeout(callWithinMs)
+      const url = new URL(address.reveal())
+      if (url.origin !== route.origin) {
+        void route.dispatcher.close()
+        route = openTo(url)
+      }
+      const { dispatcher, where } = route
       try {
         if (!allowsPrivate) refusePrivateHost(url)
         const { statusCode, body } = await dispatcher.request({
@@ -57,7 +66,7 @@ export function openCaller(
         return { ok: false, httpStatus: null, why: `${whyOf(error, timeout)} ${where}` }
       }
     },
-    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+    [Symbol.asyncDispose]: () => route.dispatcher.destroy(),
   }
 
   function whyOf(error: unknown, timeout: AbortSignal): string {

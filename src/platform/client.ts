@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import type { CallEnd, CallObserver, Permit } from '#src/model/call.ts'
 import type { Secret } from '#src/model/secret.ts'
-import { type Answer, readAnswer, type Scrub, withShortMessage } from './answer.ts'
+import { type Answer, readAnswer, type Scrub, type Verdict, withShortMessage } from './answer.ts'
 import { CallWarnings } from './call-warnings.ts'
 import { AlertRulesData, ImportBody, ImportData } from './contract.ts'
 import { openRoute, type ProxyChoice } from './dispatcher.ts'
@@ -46,6 +46,8 @@ export type ClientOptions = {
   /** Where `baseUrl` was set, for messages. */
   readonly baseUrlSetting: string
   readonly appKey: Secret
+  /** Where the key was set, for messages. */
+  readonly keySetting: string
   readonly throttle: Throttle
   /** How long the platform may take, from the moment a request is sent to the last byte of its answer. */
   readonly requestTimeoutMs: number
@@ -192,7 +194,9 @@ class Calls {
     }
     const exchange = yield* post(this.#transport, { path, body, permit, renewPermit: renew, receive }, signal)
     if (exchange.kind !== 'unsent') this.#warnings.requestSent()
-    const verdict = verdictOn(exchange, answer => read(answer, this.#scrub), this.#transport, this.#scrub)
+    const verdict = this.#namingKey(
+      verdictOn(exchange, answer => read(answer, this.#scrub), this.#transport, this.#scrub),
+    )
     const end = callEndOf(exchange, verdict)
     const ms = performance.now() - startedAtMs
     log.debug({ account, operation, ...end, ms: Math.round(ms) }, 'call ended')
@@ -201,6 +205,14 @@ class Calls {
     return exchange.kind === 'unsent'
       ? { answer: { ...verdict, requests: 0 }, permit: exchange.permit, end: null }
       : { answer: { ...verdict, requests: 1 }, permit: exchange.permit, end }
+  }
+
+  /** If the platform does not accept the key, its setting is what a person looks for. */
+  #namingKey<T>(verdict: Verdict<T>): Verdict<T> {
+    if (verdict.ok || verdict.refusal.kind !== 'unauthorized') return verdict
+    const { account, keySetting } = this.#options
+    const whatToDo = `Check the app_key of account ${account} (${keySetting}); create a new one if it has expired.`
+    return { ok: false, refusal: { ...verdict.refusal, whatToDo } }
   }
 
   close(): Promise<void> {

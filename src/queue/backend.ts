@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import type { Secret } from '#src/model/secret.ts'
 import { isTransient } from '#src/model/transient-error.ts'
-import { inPostgres, migrateTables, POSTGRES_CONNECTIONS } from './in-postgres.ts'
+import { inPostgres, migrateTables, POSTGRES_CONNECTIONS, type QueueDatabase } from './in-postgres.ts'
 import { inRedis } from './in-redis.ts'
 import type { AnyQueue, ErrorSource, QueueKind, QueueWorker, WakeUpProcessor } from './kind.ts'
 import { QUEUE_NAMES, type QueueName, type WakeUps } from './messages.ts'
@@ -18,11 +19,11 @@ import { adviceOnReply, hostOf } from './redis-replies.ts'
  *     wake-ups ──────► producer              └─ in-postgres
  */
 
-export type BackendSettings = {
-  /** Of a session, not of a pooler: the queue in Postgres listens for notifications. */
-  readonly databaseUrl: string
+/** Holds passwords: never log it. */
+export type BackendSettings = QueueDatabase & {
   /** Null: the queue is in Postgres. */
   readonly redisUrl: string | null
+  readonly redisPassword?: Secret | null
 }
 
 export type OpenSettings = BackendSettings & { readonly installation: string; readonly log: Logger }
@@ -67,8 +68,8 @@ export function openRawQueue(settings: Omit<OpenSettings, 'log'>, name: QueueNam
 }
 
 /** Brings the queue's own tables up to date, if it is in Postgres. Safe from any number of processes at once. */
-export async function migrateQueue({ databaseUrl, redisUrl }: BackendSettings): Promise<void> {
-  if (redisUrl === null) await migrateTables(databaseUrl)
+export async function migrateQueue(settings: BackendSettings): Promise<void> {
+  if (settings.redisUrl === null) await migrateTables(settings)
 }
 
 /** The connections a worker's queues take at most. */
@@ -82,8 +83,9 @@ export function connectionBudget({ redisUrl }: BackendSettings): {
     : { postgres: 0, redis: 3 * queues }
 }
 
-function kindOf({ redisUrl, databaseUrl, installation }: Omit<OpenSettings, 'log'>): QueueKind {
-  return redisUrl === null ? inPostgres(databaseUrl) : inRedis(redisUrl, installation)
+function kindOf(settings: Omit<OpenSettings, 'log'>): QueueKind {
+  const { redisUrl, redisPassword = null, installation } = settings
+  return redisUrl === null ? inPostgres(settings) : inRedis(redisUrl, redisPassword, installation)
 }
 
 function placeOfQueue({ redisUrl, databaseUrl }: BackendSettings): string {

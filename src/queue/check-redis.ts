@@ -1,13 +1,15 @@
 import { Redis, ReplyError } from 'ioredis'
+import type { Secret } from '#src/model/secret.ts'
 import { CHECK } from './kind.ts'
+import { withPassword } from './redis-password.ts'
 import { hostOf, unfit, unreachable } from './redis-replies.ts'
 import { QueueRefused } from './refused.ts'
 
 const OLDEST = [6, 2] as const
 
 /** Returns which server it is, in words. Throws `QueueRefused` if this Redis would lose jobs or cannot be used. */
-export async function checkRedis(url: string): Promise<string> {
-  const info = readInfo(await askForInfo(url))
+export async function checkRedis(url: string, password: Secret | null = null): Promise<string> {
+  const info = readInfo(await askForInfo(url, password))
   const where = `${info.server} ${info.version} at ${hostOf(url)}`
   if (isTooOld(info.version)) {
     throw new QueueRefused(
@@ -69,8 +71,9 @@ function isTooOld(version: string): boolean {
   return !(major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]))
 }
 
-async function askForInfo(url: string): Promise<string> {
+async function askForInfo(url: string, password: Secret | null): Promise<string> {
   const redis = new Redis(url, {
+    ...withPassword(password),
     lazyConnect: true,
     retryStrategy: () => null,
     connectTimeout: 5_000,
@@ -108,8 +111,13 @@ async function selectAgain(redis: Redis, host: string): Promise<void> {
 }
 
 /** A worker waits for jobs by a read that blocks. Throws `QueueRefused` if this user of Redis may not do that. */
-export async function checkBlockingRead(url: string, prefix: string): Promise<void> {
-  const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null, commandTimeout: 5_000 })
+export async function checkBlockingRead(url: string, password: Secret | null, prefix: string): Promise<void> {
+  const redis = new Redis(url, {
+    ...withPassword(password),
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    commandTimeout: 5_000,
+  })
   redis.on('error', () => {})
   try {
     await redis.bzpopmin(`${prefix}:${CHECK}`, 0.01)

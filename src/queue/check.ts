@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { usePasswordFile } from '#src/db/password-file.ts'
 import { findValue } from '#src/db/rows.ts'
+import { askForPassword } from '#src/db/watched-client.ts'
 import { reasonOf } from '#src/model/reason.ts'
 import { isTransient } from '#src/model/transient-error.ts'
 import { within } from '#src/model/within.ts'
 import { type BackendSettings, migrateQueue, openRawQueue } from './backend.ts'
 import { checkBlockingRead, checkRedis } from './check-redis.ts'
-import { describeTables } from './in-postgres.ts'
+import { connectionTo, describeTables, type QueueDatabase } from './in-postgres.ts'
 import { prefixOf } from './in-redis.ts'
 import { type AnyQueue, CHECK, leaveQueue } from './kind.ts'
 import { QUEUE_NAMES, type QueueName } from './messages.ts'
@@ -29,11 +29,11 @@ const ANSWER_WITHIN_MS = 5_000
  * blocking read under a prefix of Ferry's, or a job and a notification in Postgres. Throws `QueueRefused`.
  */
 export async function checkQueue(settings: CheckSettings): Promise<string> {
-  const { redisUrl, databaseUrl, installation } = settings
-  if (redisUrl === null) await expectSessions(databaseUrl)
-  const found = redisUrl === null ? await describeTables(databaseUrl) : await checkRedis(redisUrl)
+  const { redisUrl, redisPassword = null, installation } = settings
+  if (redisUrl === null) await expectSessions(settings)
+  const found = redisUrl === null ? await describeTables(settings) : await checkRedis(redisUrl, redisPassword)
   const tried = { ...settings, installation: installation ?? `check-${randomUUID()}` }
-  if (redisUrl !== null) await checkBlockingRead(redisUrl, prefixOf(tried.installation))
+  if (redisUrl !== null) await checkBlockingRead(redisUrl, redisPassword, prefixOf(tried.installation))
   for (const name of QUEUE_NAMES) {
     await addAndRemove(tried, name)
     if (redisUrl !== null && installation === null) {
@@ -90,11 +90,11 @@ const WHAT_TO_DO =
  * Throws `QueueRefused` if the queue cannot work through the connection pooler between Ferry and Postgres. The queue
  * begins its sessions with settings of their own, and listens for notifications.
  */
-export async function expectSessions(url: string): Promise<void> {
-  const options = { connectionString: url, application_name: 'ferry queue', connectionTimeoutMillis: 10_000 }
+export async function expectSessions(database: QueueDatabase): Promise<void> {
+  const options = connectionTo(database)
   const listener = new Client({ ...options, options: OPTIONS })
   const notifier = new Client(options)
-  for (const client of [listener, notifier]) usePasswordFile(client, url)
+  for (const client of [listener, notifier]) askForPassword(client, options)
   try {
     await connect(listener)
     const path = await findValue(listener, z.string(), `select current_setting('search_path')`)

@@ -7,10 +7,12 @@ import {
   SchemaMigrationRequiredError,
   Worker,
 } from 'bullmq'
-import { Client, type ClientConfig, DatabaseError } from 'pg'
+import { Client, DatabaseError } from 'pg'
 import { z } from 'zod'
-import { usePasswordFile } from '#src/db/password-file.ts'
 import { findValue } from '#src/db/rows.ts'
+import { askForPassword, type ConnectionConfig } from '#src/db/watched-client.ts'
+import { connectWithinMs } from '#src/model/postgres-address.ts'
+import type { Secret } from '#src/model/secret.ts'
 import { withBackOff } from './back-off.ts'
 import { FEW_EVENTS, type QueueKind, RUN_RETRY_MS, SILENT_MS } from './kind.ts'
 import { QUEUE_NAMES } from './messages.ts'
@@ -31,14 +33,29 @@ const DRAIN_S = 60
 /** The connections each queue of a worker takes at most. */
 export const POSTGRES_CONNECTIONS = PRODUCER_POOL + WORKER_POOL + 1
 
+/** Where the tables of the queue are. */
+export type QueueDatabase = {
+  /** Of a session, not of a pooler: the queue listens for notifications. */
+  readonly databaseUrl: string
+  /** The password, if the address does not contain it. */
+  readonly databasePassword?: Secret | null
+}
+
+export function connectionTo({ databaseUrl, databasePassword: secret }: QueueDatabase) {
+  return {
+    connectionString: databaseUrl,
+    secret,
+    application_name: 'ferry queue',
+    connectionTimeoutMillis: connectWithinMs(databaseUrl),
+  }
+}
+
 /** Queues in Postgres, in a schema of their own. */
-export function inPostgres(url: string): QueueKind {
+export function inPostgres(database: QueueDatabase): QueueKind {
   const connectionOf = (max: number) => ({
-    connectionString: url,
+    ...connectionTo(database),
     schema: SCHEMA,
     max,
-    application_name: 'ferry queue',
-    connectionTimeoutMillis: 10_000,
     options: '-c default_transaction_isolation=read\\ committed',
     query_timeout: SILENT_MS,
     keepAlive: true,
@@ -69,9 +86,9 @@ export function inPostgres(url: string): QueueKind {
  * no listener for errors between two statements and before it listens; there a lost connection would end the process.
  */
 class QuietClient extends Client {
-  constructor(config?: ClientConfig) {
+  constructor(config: ConnectionConfig = {}) {
     super(config)
-    usePasswordFile(this, config?.connectionString)
+    askForPassword(this, config)
     this.on('error', ignore)
   }
 
@@ -94,8 +111,8 @@ const LOCK_WITHIN_MS = 10_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Brings the queue's tables up to date. Safe from any number of processes at once. Throws `QueueRefused`. */
-export async function migrateTables(databaseUrl: string): Promise<void> {
-  await withClient(databaseUrl, client => migrateWith(client).catch(error => explainLock(client, error)))
+export async function migrateTables(database: QueueDatabase): Promise<void> {
+  await withClient(database, client => migrateWith(client).catch(error => explainLock(client, error)))
 }
 
 async function migrateWith(client: Client): Promise<void> {
@@ -133,8 +150,8 @@ async function explainLock(client: Client, error: unknown): Promise<never> {
 }
 
 /** Returns where the tables are and their version, in words. Throws `QueueHasNoTables` if `migrateTables` has to run first. */
-export async function describeTables(databaseUrl: string): Promise<string> {
-  const version = await withClient(databaseUrl, client => assertSchemaCompatibility(client, SCHEMA)).catch(
+export async function describeTables(database: QueueDatabase): Promise<string> {
+  const version = await withClient(database, client => assertSchemaCompatibility(client, SCHEMA)).catch(
     error => {
       if (!(error instanceof SchemaMigrationRequiredError)) throw error
       throw new QueueHasNoTables('The queue has no tables in this database yet. Run `ferry migrate`.', {
@@ -145,12 +162,8 @@ export async function describeTables(databaseUrl: string): Promise<string> {
   return `in Postgres, schema ${SCHEMA}, version ${version}`
 }
 
-async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new QuietClient({
-    connectionString: url,
-    application_name: 'ferry queue',
-    connectionTimeoutMillis: 10_000,
-  })
+async function withClient<T>(database: QueueDatabase, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new QuietClient(connectionTo(database))
   await client.connect()
   try {
     return await work(client)

@@ -1,12 +1,15 @@
 import { createRedisBackend, Queue, Worker } from 'bullmq'
+import type { Secret } from '#src/model/secret.ts'
 import { withBackOff } from './back-off.ts'
 import { FEW_EVENTS, type QueueKind, RUN_RETRY_MS, SILENT_MS } from './kind.ts'
+import { withPassword } from './redis-password.ts'
 
 /** Queues in Redis, whose keys begin with `prefixOf(installation)`. */
-export function inRedis(url: string, installation: string): QueueKind {
+export function inRedis(url: string, password: Secret | null, installation: string): QueueKind {
   const prefix = prefixOf(installation)
   const connection = {
     url,
+    ...withPassword(password),
     socketTimeout: SILENT_MS,
     keepAlive: 10_000,
     // After a failover the master is elsewhere: the name of REDIS_URL is looked up anew.

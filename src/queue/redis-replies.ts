@@ -12,6 +12,8 @@ function replyOf(error: unknown): string {
 export function adviceOnReply(message: string): string | undefined {
   if (message.startsWith('NOPERM'))
     return 'Let the user of REDIS_URL use every command on its keys: ACL SETUSER … +@all ~{ferry:*'
+  if (/^(WRONGPASS|NOAUTH)/.test(message))
+    return 'Correct the password in the file REDIS_PASSWORD_FILE, or in REDIS_URL.'
   if (message.startsWith('OOM')) return 'Raise its maxmemory, or remove other data from it.'
   if (message.startsWith('READONLY')) return 'Set REDIS_URL to its master.'
   if (message.startsWith('MISCONF')) return 'Redis cannot write to its disk: free some space.'

@@ -98,7 +98,7 @@ describe('ferry doctor', () => {
     const { code, stdout } = await cli.ferryRun('doctor', { FERRY_APP_KEY: 'wrong' })
     expect(code).toBe(4)
     expect(stdout).toMatch(/^FAIL {2}platform +account default: .*Unauthorized.*request_id/m)
-    expect(stdout).toContain('Check the app_key')
+    expect(stdout).toContain('Check the app_key of account default (FERRY_APP_KEY)')
   })
 
   test('names limits that the platform closed, at once, and calls none of them again', async () => {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Client, Pool } from 'pg'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { openDatabase } from '#src/db/pool.ts'
 import { listLockHolders, loadConnectionFacts } from '#src/db/server-facts.ts'
 import { dropRole } from '#test/support/roles.ts'
 import { openTestStore } from '#test/support/store.ts'
@@ -21,6 +23,17 @@ test('of the limits of the server, the database and the role the least decides h
   expect(await allowed(ofRole)).toBe(9)
   await ofRole.end()
   await dropRole(store.pool, role)
+})
+
+test('connections with the name that the address gives them are not those of others', async () => {
+  await using store = await openTestStore()
+  const url = Object.assign(new URL(store.url), { search: '?application_name=reporting' })
+  await using named = openDatabase(url.href, pino({ level: 'silent' }))
+  const held = await Promise.all(Array.from({ length: 9 }, () => named.pool.connect()))
+  const { usedByOthers } = await loadConnectionFacts(named.pool)
+  // Other tests come and go.
+  expect((await loadConnectionFacts(store.pool)).usedByOthers - usedByOthers).toBeGreaterThan(4)
+  for (const client of held) client.release()
 })
 
 test('a session whose role was dropped meanwhile is among those that hold locks, under its number', async () => {

@@ -10,7 +10,7 @@ import { openEmbeddedPostgres } from '#src/embedded/postgres.ts'
 import { findPostmaster } from '#src/embedded/server.ts'
 import { between, seededRandom } from '#src/sandbox/random.ts'
 import { openTestDatabase } from '#test/support/database.ts'
-import { type Chaos, go, kill, openChaos, report } from '#test/support/import-chaos.ts'
+import { go, kill, openChaos, report, someCallsMore } from '#test/support/import-chaos.ts'
 import { testRedisUrl } from '#test/support/redis.ts'
 import { waitFor } from '#test/support/wait-for.ts'
 
@@ -97,14 +97,6 @@ test.skipIf(!testRedisUrl)(
     await Promise.all(workers.map(kill))
   },
 )
-
-/** Resolves once the platform has received so many more. */
-async function someCallsMore({ sandbox }: Chaos, calls: number): Promise<void> {
-  const from = sandbox.state.received.length
-  await waitFor(() => sandbox.state.received.length >= from + calls, {
-    what: `${calls} calls more`,
-  })
-}
 
 /** SIGINT is an orderly stop, SIGQUIT is what a crash leaves. */
 async function stopPostgres(dataDir: string, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {

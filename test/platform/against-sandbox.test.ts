@@ -23,6 +23,7 @@ async function setup(options: Partial<SandboxOptions> = {}) {
       baseUrl: sandbox.baseUrl,
       baseUrlSetting: 'FERRY_BASE_URL',
       appKey: new Secret(sandbox.appKey),
+      keySetting: 'FERRY_APP_KEY',
       throttle,
       requestTimeoutMs: 1_000,
       log: pino({ level: 'silent' }),

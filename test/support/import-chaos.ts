@@ -37,7 +37,7 @@ export type Chaos = AsyncDisposable & {
   /** Where the queue is, if there is a Redis to test on: else it is in Postgres. */
   readonly redisUrl: string | null
   /** Puts another import into the tables, as if staged, and confirms it. */
-  stage(more?: { rows?: number; onUncertain?: 'resend' | 'hold' }): Promise<bigint>
+  stage(more?: { account?: string; rows?: number; onUncertain?: 'resend' | 'hold' }): Promise<bigint>
   /** Starts a process that is ready to work; `go` lets it. */
   startWorker(): Promise<ChildProcess>
   unfinished(): Promise<number>
@@ -63,7 +63,11 @@ export type Verdict = {
 /** `databaseUrl` is a database with Ferry's tables. */
 export async function openChaos(
   databaseUrl: string,
-  { windows = TIGHT, ...judged }: { windows?: Windows; refusedMayBeApplied?: boolean } = {},
+  {
+    windows = TIGHT,
+    settings = {},
+    ...judged
+  }: { windows?: Windows; settings?: Readonly<Record<string, string>>; refusedMayBeApplied?: boolean } = {},
 ): Promise<Chaos> {
   await using opened = new AsyncDisposableStack()
   const sandbox = opened.use(
@@ -87,6 +91,7 @@ export async function openChaos(
     FERRY_REQUEST_TIMEOUT: '1500ms',
     FERRY_POLL_EVERY: '1h',
     ...(redisUrl && { REDIS_URL: redisUrl }),
+    ...settings,
   }
   const kept = opened.move()
 
@@ -111,10 +116,17 @@ export async function openChaos(
     pool,
     redisUrl,
     unfinished,
-    async stage({ rows = 24, onUncertain = 'resend' } = {}) {
+    async stage({ account = 'default', rows = 24, onUncertain = 'resend' } = {}) {
       const pageId = FIRST_PAGE + BigInt(pages.size)
       sandbox.state.subscribers.addPage(pageId)
-      const id = await stageRows(pool, { pageId, rows, batchRows: 4, onUncertain, status: 'staging' })
+      const id = await stageRows(pool, {
+        account,
+        pageId,
+        rows,
+        batchRows: 4,
+        onUncertain,
+        status: 'staging',
+      })
       pages.set(id, pageId)
       await confirmImport(pool, id, ADA)
       return id
@@ -152,6 +164,12 @@ export async function kill(worker: ChildProcess): Promise<void> {
   const gone = once(worker, 'exit')
   worker.kill('SIGKILL')
   await gone
+}
+
+/** Resolves once the platform has received so many more. */
+export async function someCallsMore({ sandbox }: Chaos, calls: number): Promise<void> {
+  const from = sandbox.state.received.length
+  await waitFor(() => sandbox.state.received.length >= from + calls, { what: `${calls} calls more` })
 }
 
 /** Prints what a test counted, to be cited. */

@@ -39,6 +39,7 @@ export async function openScriptedPlatform(script: Script, options: Partial<Clie
     baseUrl: origin,
     baseUrlSetting: 'FERRY_BASE_URL',
     appKey: new Secret(CANARY),
+    keySetting: 'FERRY_APP_KEY',
     throttle,
     requestTimeoutMs: 5_000,
     log: pino({ level: 'trace' }, { write: line => logs.push(line) }),

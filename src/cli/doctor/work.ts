@@ -5,6 +5,7 @@ import type { Ferry } from '#src/ferry.ts'
 import { isAnyImportActive } from '#src/imports/reporting/stuck.ts'
 import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
+import type { Secret } from '#src/model/secret.ts'
 import { countUndelivered, undeliveredInWords } from '#src/notify/list-events.ts'
 import { checkQueue } from '#src/queue/check.ts'
 import { QueueHasNoTables } from '#src/queue/refused.ts'
@@ -108,8 +109,8 @@ export function checkQueueOf({ backend, pool }: Pick<Ferry, 'backend' | 'pool'>)
 }
 
 /** Checks Redis while the database, which holds the installation's id, cannot be reached. */
-export function checkRedisAlone(redisUrl: string): Promise<Finding> {
-  return inTime(checkQueue({ databaseUrl: '', redisUrl, installation: null }))
+export function checkRedisAlone(redisUrl: string, redisPassword: Secret | null): Promise<Finding> {
+  return inTime(checkQueue({ databaseUrl: '', redisUrl, redisPassword, installation: null }))
 }
 
 /** Resolves with what the check found, or that the queue did not answer in time; what the check does then is ignored. */
