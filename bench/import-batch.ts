@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { OwnCall } from '#src/db/known-database.ts'
 import { acquireLease } from '#src/db/leases.ts'
 import type { ImportContext } from '#src/imports/context.ts'
 import { leaseNameOf } from '#src/imports/page.ts'
@@ -44,6 +45,7 @@ export const importBatch: Bench = async lab => {
     lease,
     limit: account.importLimit,
     arrivalBoundMs,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
     claimMs,
   }

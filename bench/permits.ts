@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { createThrottle } from '#src/db/call-log.ts'
+import { OwnCall } from '#src/db/known-database.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import { percentile } from './support/figures.ts'
 import { type Bench, NEVER } from './support/lab.ts'
@@ -13,6 +14,7 @@ export const permits: Bench = async lab => {
   const throttle = createThrottle(database.pool, {
     limitOf: () => ({ limitKey: 'account:default', windows }),
     arrivalBoundMs: 5_000,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
   })
   const takeMs: number[] = []

@@ -7,7 +7,7 @@ import { createKnownRows } from '#src/inventory/read/known-rows.ts'
 import type { Call, Operation } from '#src/model/call.ts'
 import type { Config } from './config.ts'
 import { createThrottle } from './db/call-log.ts'
-import { type NoticeContext, noticeDatabase } from './db/known-database.ts'
+import { type NoticeContext, noticeDatabase, OwnCall } from './db/known-database.ts'
 import { type ClosedLimit, findClosedLimit } from './db/limits.ts'
 import { migrate, type SchemaPolicy } from './db/migrate.ts'
 import { openDatabase, poolSizeOf } from './db/pool.ts'
@@ -81,10 +81,13 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
   const limits = config.accounts.flatMap(({ name }) =>
     (Object.keys(OPERATIONS) as Operation[]).map(operation => ({ operation, ...limitOf(name, operation) })),
   )
-  const noticeDatabase = noticeOf(pool, { limits, arrivalBoundMs: config.arrivalBoundMs, holdImports }, log)
+  const ownCall = new OwnCall()
+  const { arrivalBoundMs } = config
+  const noticeDatabase = noticeOf(pool, { ownCall, limits, arrivalBoundMs, holdImports }, log)
   const throttle = createThrottle(pool, {
     limitOf,
-    arrivalBoundMs: config.arrivalBoundMs,
+    arrivalBoundMs,
+    ownCall,
     onClosed: warningOf429(log),
     noticeDatabase,
   })
@@ -96,13 +99,14 @@ export async function openFerry(config: Config, options: OpenOptions): Promise<F
     pool,
     throttle,
     limits,
+    ownCall,
     noticeDatabase,
     observer,
     limitOf,
     findClosedLimit: (account, operation) =>
       findClosedLimit(pool, limitOf(account, operation).limitKey, operation),
     accounts,
-    arrivalBoundMs: config.arrivalBoundMs,
+    arrivalBoundMs,
     requestTimeoutMs: config.requestTimeoutMs,
     removalGuard: config.removalGuard,
     limitWork: createWorkLimit(config.workerConcurrency),

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { z } from 'zod'
 import type { Call, Operation } from '#src/model/call.ts'
 import { guardedMs, type Limit } from '#src/model/limit.ts'
-import { ownCallOf } from './known-database.ts'
+import type { OwnCall } from './known-database.ts'
 import { findAll, Int8 } from './rows.ts'
 
 export type AcquiredPermits = {
@@ -25,7 +25,7 @@ export async function acquirePermits(
   { limitKey, windows }: Limit,
   operation: Operation,
   calls: readonly Call[],
-  arrivalBoundMs: number,
+  { arrivalBoundMs, ownCall }: { readonly arrivalBoundMs: number; readonly ownCall: OwnCall },
 ): Promise<AcquiredPermits> {
   const asked = await findAll(pool, Asked, ACQUIRE_PERMITS, [
     limitKey,
@@ -35,7 +35,7 @@ export async function acquirePermits(
     windows.map(window => window.maxCalls),
     windows.map(window => guardedMs(window.windowMs)),
     guardedMs(arrivalBoundMs),
-    ...ownCallOf(pool),
+    ...ownCall.values(),
   ])
   const refused = asked.find(answer => answer.callId === null)
   return {

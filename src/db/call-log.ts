@@ -3,7 +3,7 @@ import type { Call, CallEnd, Operation, Permit } from '#src/model/call.ts'
 import { type Limit, MAX_RETRY_AFTER_MS, PERMIT_SHARE_PERCENT, POLL_SOON_MS } from '#src/model/limit.ts'
 import { momentNow } from '#src/model/moment.ts'
 import { acquirePermits } from './acquire-permits.ts'
-import { rememberCall } from './known-database.ts'
+import type { OwnCall } from './known-database.ts'
 import { type ClosedLimit, findClosedLimit } from './limits.ts'
 import { gather, openPermitQueue } from './permit-queue.ts'
 import { retryTransient } from './retry.ts'
@@ -13,6 +13,8 @@ export type ThrottleOptions = {
   readonly arrivalBoundMs: number
   /** Called once for each limit that the platform has closed and a call waits for, until the platform answers again. */
   onClosed?(call: Call, closed: ClosedLimit): void
+  /** Remembers each call that has ended. */
+  readonly ownCall: OwnCall
   /** Records that this is not the database that Ferry knew, see `known-database.ts`. No call is made before. */
   noticeDatabase(): Promise<unknown>
 }
@@ -83,14 +85,14 @@ class CallQueue {
   async finish(permit: Permit, end: CallEnd): Promise<void> {
     if (end.httpStatus !== null && !end.isOverLimit) this.#isReportedClosed = false
     await this.#recordEnd({ callId: permit.callId, end })
-    rememberCall(this.#pool, permit, end)
+    this.#options.ownCall.remember(permit, end)
   }
 
   async #acquireAll(calls: readonly Call[], signal: AbortSignal) {
     const askedAt = momentNow()
     // Repeated after a lost answer, it may acquire permits that nobody uses: fewer calls then, never more.
     const { acquired, wait, isUnknown } = await retryTransient(
-      () => acquirePermits(this.#pool, this.#limit, this.#operation, calls, this.#options.arrivalBoundMs),
+      () => acquirePermits(this.#pool, this.#limit, this.#operation, calls, this.#options),
       { signal },
     )
     if (isUnknown) await this.#options.noticeDatabase()

@@ -27,39 +27,40 @@ const ChangeRow = z.object({
   heldImports: z.number(),
 })
 
-type OwnCall = { readonly callId: bigint; readonly requestId: string; readonly askedAt: Moment }
-
 /** A call that is older may have been pruned, and tells nothing any more. */
 const OWN_CALL_FOR_MS = 3_600_000
 
 /** Until the server reads how old a call is, it may have waited for a connection: better too old than too young. */
 const UNDER_WAY_MS = 60_000
 
-const ownCalls = new WeakMap<Pool, OwnCall>()
-
-/** Remembers a call of this process that has ended and is recorded. Without a request_id it would not be known again. */
-export function rememberCall(
-  pool: Pool,
-  { callId, askedAt }: { readonly callId: bigint; readonly askedAt: Moment },
-  { requestId }: Pick<CallEnd, 'requestId'>,
-): void {
-  if (requestId !== null) ownCalls.set(pool, { callId, requestId, askedAt })
-}
-
 /** The parameters of `is_known_database`. */
 type OwnCallValues = readonly [callId: bigint | null, requestId: string | null, ageMs: number | null]
 const NO_CALL: OwnCallValues = [null, null, null]
 
-/** The last call of this process, if there is one that is young enough. */
-export function ownCallOf(pool: Pool): OwnCallValues {
-  const call = ownCalls.get(pool)
-  if (!call) return NO_CALL
-  const ageMs = msSince(call.askedAt) + UNDER_WAY_MS
-  return ageMs < OWN_CALL_FOR_MS ? [call.callId, call.requestId, ageMs] : NO_CALL
+/** The last call of this process that has ended and is recorded. */
+export class OwnCall {
+  #call: { readonly callId: bigint; readonly requestId: string; readonly askedAt: Moment } | null = null
+
+  /** Without a request_id the call would not be known again. */
+  remember(
+    { callId, askedAt }: { readonly callId: bigint; readonly askedAt: Moment },
+    { requestId }: Pick<CallEnd, 'requestId'>,
+  ): void {
+    if (requestId !== null) this.#call = { callId, requestId, askedAt }
+  }
+
+  /** Of the call, if there is one that is young enough. */
+  values(): OwnCallValues {
+    if (!this.#call) return NO_CALL
+    const { callId, requestId, askedAt } = this.#call
+    const ageMs = msSince(askedAt) + UNDER_WAY_MS
+    return ageMs < OWN_CALL_FOR_MS ? [callId, requestId, ageMs] : NO_CALL
+  }
 }
 
-/** What noticing a change needs: whose limits it closes, and how imports are held. */
+/** What noticing a change needs: the last call, whose limits it closes, and how imports are held. */
 export type NoticeContext = {
+  readonly ownCall: OwnCall
   readonly limits: readonly (Limit & { readonly operation: string })[]
   readonly arrivalBoundMs: number
   /** Holds the imports that are sent, in the transaction that records the change. Returns how many. */
@@ -74,7 +75,7 @@ const SEEN_EVERY_MS = 30_000
  * from now on. Of several workers that notice it, one records it.
  */
 export async function noticeDatabase(pool: Pool, context: NoticeContext): Promise<DatabaseChange | null> {
-  const own = ownCallOf(pool)
+  const own = context.ownCall.values()
   const { cause: seen, isDue } = await look(pool, own)
   if (seen === null && !isDue) return null
   return inTransaction(pool, async client => {

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import type { OwnCall } from '#src/db/known-database.ts'
 import type { CallObserver } from '#src/model/call.ts'
 import type { DatabaseChange } from '#src/model/database-change.ts'
 import type { Limit } from '#src/model/limit.ts'
@@ -18,6 +19,8 @@ export type ImportContext = {
   /** `FERRY_ARRIVAL_BOUND` and `FERRY_REQUEST_TIMEOUT`. */
   readonly arrivalBoundMs: number
   readonly requestTimeoutMs: number
+  /** Remembers each call that has ended. */
+  readonly ownCall: OwnCall
   /** Records that this is not the database that Ferry knew, if so, and holds its imports. Null if it is the known one. */
   readonly noticeDatabase: () => Promise<DatabaseChange | null>
   readonly observer?: CallObserver | undefined

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createThrottle } from '#src/db/call-log.ts'
+import { OwnCall } from '#src/db/known-database.ts'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
 import { answeredNow } from '#test/support/answered-now.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -26,6 +27,7 @@ test.each(['repeatable read', 'serializable'])(
       const throttle = createThrottle(pool, {
         limitOf: () => limit,
         arrivalBoundMs: 5_000,
+        ownCall: new OwnCall(),
         noticeDatabase: async () => null,
       })
       while (!stop.signal.aborted) {

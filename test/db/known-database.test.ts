@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { createThrottle } from '#src/db/call-log.ts'
 import { loadInstallation } from '#src/db/installation.ts'
-import { findCause, listDatabaseChanges, noticeDatabase, rememberCall } from '#src/db/known-database.ts'
+import { findCause, listDatabaseChanges, noticeDatabase, OwnCall } from '#src/db/known-database.ts'
 import { momentNow } from '#src/model/moment.ts'
 import { openTestStore } from '#test/support/store.ts'
 
@@ -16,8 +16,13 @@ async function openKnown() {
 }
 
 /** Notices as a worker does; `held` is how many imports it says to have held. */
-function notice(pool: Pool, held = 0) {
-  return noticeDatabase(pool, { limits: [LIMIT], arrivalBoundMs: 5_000, holdImports: async () => held })
+function notice(pool: Pool, held = 0, ownCall = new OwnCall()) {
+  return noticeDatabase(pool, {
+    ownCall,
+    limits: [LIMIT],
+    arrivalBoundMs: 5_000,
+    holdImports: async () => held,
+  })
 }
 
 /** Writes another value as the known one, as the row of that database would have it. */
@@ -73,6 +78,7 @@ test('until a change is noticed no permit is given; then calls wait until the pl
   const throttle = createThrottle(store.pool, {
     limitOf: () => limit,
     arrivalBoundMs: 500,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
   })
   const call = { account: 'a', operation: 'import-subscribers', runId: null } as const
@@ -80,6 +86,7 @@ test('until a change is noticed no permit is given; then calls wait until the pl
   const gaveUp = AbortSignal.timeout(400)
   await expect(throttle.acquirePermit(call, gaveUp)).rejects.toThrow()
   await noticeDatabase(store.pool, {
+    ownCall: new OwnCall(),
     limits: [{ ...LIMIT, operation: call.operation, windows: [{ maxCalls: 2, windowMs: 500 }] }],
     arrivalBoundMs: 500,
     holdImports: async () => 0,
@@ -91,21 +98,20 @@ test('until a change is noticed no permit is given; then calls wait until the pl
 
 test('a call that this process recorded and that is not in the log is noticed, once for all processes', async () => {
   await using store = await openKnown()
-  const other = store.openPool()
   const { rows } = await store.pool.query(
     `insert into ferry.platform_calls (limit_key, account, operation, started, counted_by, request_id)
      values ('k', 'a', 'op', now() - interval '1 h', now(), 'r1'), ('k', 'a', 'op', now(), now() + interval '5 s', 'r2') returning id`,
   )
   const [, last] = rows.map(({ id }) => BigInt(id))
   const askedAt = momentNow()
-  rememberCall(store.pool, { callId: last!, askedAt }, { requestId: 'r2' })
-  rememberCall(other, { callId: last!, askedAt }, { requestId: 'r2' })
-  expect(await notice(store.pool)).toBeNull()
+  const [own, other] = [new OwnCall(), new OwnCall()]
+  for (const call of [own, other]) call.remember({ callId: last!, askedAt }, { requestId: 'r2' })
+  expect(await notice(store.pool, 0, own)).toBeNull()
 
   // Restored, and used since: another call has the number.
   await store.pool.query(`update ferry.platform_calls set request_id = 'r3' where id = $1`, [last])
-  expect(await notice(store.pool)).toMatchObject({ cause: 'calls' })
-  expect(await notice(store.pool)).toBeNull()
-  expect(await notice(other)).toBeNull()
+  expect(await notice(store.pool, 0, own)).toMatchObject({ cause: 'calls' })
+  expect(await notice(store.pool, 0, own)).toBeNull()
+  expect(await notice(store.pool, 0, other)).toBeNull()
   expect(await listDatabaseChanges(store.pool, 9)).toHaveLength(1)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createThrottle } from '#src/db/call-log.ts'
+import { OwnCall } from '#src/db/known-database.ts'
 import { type ClosedLimit, findClosedLimit, loadLimitState, loadLimitUse } from '#src/db/limits.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { answeredNow } from '#test/support/answered-now.ts'
@@ -103,6 +104,7 @@ test('a call that waits for a limit the platform closed reports it once, with th
   const throttle = createThrottle(store.pool, {
     limitOf: () => ({ limitKey: 'key', windows: [{ maxCalls: 9, windowMs: 1_000 }] }),
     arrivalBoundMs: 5_000,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
     onClosed: (_, closed) => reported.push(closed),
   })

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createThrottle } from '#src/db/call-log.ts'
 import { copyLines } from '#src/db/copy.ts'
+import { OwnCall } from '#src/db/known-database.ts'
 import { acquireLease, fenceWithLease } from '#src/db/leases.ts'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -101,6 +102,7 @@ test.concurrent(
     const throttle = createThrottle(harness.pool, {
       limitOf: () => limit,
       arrivalBoundMs: 5_000,
+      ownCall: new OwnCall(),
       noticeDatabase: async () => null,
     })
     const call = { account: 'a', operation: 'list-alert-rules', runId: null } as const

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { acquirePermits } from '#src/db/acquire-permits.ts'
+import { OwnCall } from '#src/db/known-database.ts'
 import { claimBatch, newClaim } from '#src/imports/sending/claims.ts'
 import { guardedMs } from '#src/model/limit.ts'
 import { holdLease } from '#test/support/leases.ts'
@@ -87,11 +88,12 @@ test('listings and the batches of imports are both counted for 1 % longer than t
     limit,
     arrivalBoundMs: 100_000,
     claimMs: 600_000,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
   }
   const claim = () => claimBatch(claiming, newClaim())
   const listing = { account, operation: 'list-alert-rules', runId: null } as const
-  const list = () => acquirePermits(pool, limit, listing.operation, [listing], 100_000)
+  const list = () => acquirePermits(pool, limit, listing.operation, [listing], claiming)
   expect(await claim()).toMatchObject({ what: 'claimed' })
   expect(await list()).toMatchObject({ wait: null })
   const bounds =

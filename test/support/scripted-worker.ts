@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
+import { OwnCall } from '#src/db/known-database.ts'
 import { endLease, takeLease } from '#src/db/lease-rows.ts'
 import { type Claim, type ClaimContext, newClaim } from '#src/imports/sending/claims.ts'
 import type { EndResult } from '#src/imports/sending/end-import.ts'
@@ -101,6 +102,7 @@ export async function openScriptedWorker(
     limit,
     arrivalBoundMs: 5_000,
     claimMs,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
   }
   const steps = stepsOf(context, NEVER)

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { createThrottle } from '#src/db/call-log.ts'
-import { noticeDatabase } from '#src/db/known-database.ts'
+import { noticeDatabase, OwnCall } from '#src/db/known-database.ts'
 import { type Database, openDatabase } from '#src/db/pool.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { openTestDatabase } from './database.ts'
@@ -24,13 +24,16 @@ export async function openTestStore(): Promise<TestStore> {
   return {
     ...database,
     url,
-    createThrottle: (limit, arrivalBoundMs = 5000) =>
-      createThrottle(database.pool, {
+    createThrottle(limit, arrivalBoundMs = 5000) {
+      const ownCall = new OwnCall()
+      const context = { ownCall, limits: [], arrivalBoundMs, holdImports: async () => 0 }
+      return createThrottle(database.pool, {
         limitOf: () => limit,
         arrivalBoundMs,
-        noticeDatabase: () =>
-          noticeDatabase(database.pool, { limits: [], arrivalBoundMs, holdImports: async () => 0 }),
-      }),
+        ownCall,
+        noticeDatabase: () => noticeDatabase(database.pool, context),
+      })
+    },
     openPool: () => kept.use(openDatabase(url, pino({ level: 'silent' }))).pool,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }

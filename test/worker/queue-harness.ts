@@ -2,6 +2,7 @@ import type { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { defineJob, type Job, type JobContext, type JobOutcome, ScheduledPayload } from '#jobs/job.ts'
 import { loadInstallation } from '#src/db/installation.ts'
+import { OwnCall } from '#src/db/known-database.ts'
 import { openDatabase } from '#src/db/pool.ts'
 import type { ImportAccount } from '#src/imports/context.ts'
 import type { InventoryAccount } from '#src/inventory/context.ts'
@@ -125,6 +126,7 @@ export function contextOf(
     },
     holder: 'test',
     arrivalBoundMs: 5_000,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
     requestTimeoutMs: 20_000,
     log: SILENT,

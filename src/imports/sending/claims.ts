@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
-import { ownCallOf } from '#src/db/known-database.ts'
+import type { OwnCall } from '#src/db/known-database.ts'
 import type { Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { findOne, Int8 } from '#src/db/rows.ts'
@@ -24,6 +24,7 @@ export type ClaimContext = {
   readonly arrivalBoundMs: number
   /** After this time, a claim without an outcome counts as uncertain. */
   readonly claimMs: number
+  readonly ownCall: OwnCall
   /** Records that this is not the database that Ferry knew, and holds its imports. */
   noticeDatabase(): Promise<unknown>
 }
@@ -123,7 +124,7 @@ function tryClaim(context: ClaimContext, request: ClaimRequest): Promise<ClaimRo
       LARGEST_FIRST_AFTER,
       TURN_LAPSES_MS,
       NOTE_WAITING_EVERY_MS,
-      ...ownCallOf(context.pool),
+      ...context.ownCall.values(),
     ],
   )
 }

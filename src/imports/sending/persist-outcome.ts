@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { recordCallEnd } from '#src/db/call-log.ts'
-import { rememberCall } from '#src/db/known-database.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { findAll, Int8 } from '#src/db/rows.ts'
 import { lockForMove } from '#src/imports/move-import.ts'
@@ -11,7 +10,7 @@ import { WORKER_LOST_CODE } from '#src/model/run.ts'
 import type { ImportCall } from '#src/platform/client.ts'
 import { isCodeOfContract } from '#src/platform/refusal-kinds.ts'
 import { type BatchInFlight, type BatchRow, endClaim, findClaimed, keepReasons } from './batch-in-flight.ts'
-import { removeCall } from './claims.ts'
+import { type ClaimContext, removeCall } from './claims.ts'
 import { decide } from './decide.ts'
 import type { Disposition, ImportDecision, PlatformResponse } from './decision.ts'
 import { lockImport, type SendState, stopImport, updateImport } from './import-state.ts'
@@ -36,10 +35,13 @@ export type CallOutcome = {
  * meanwhile, its batch is not this worker's any more: then only the call log is written, and a definite answer as one that
  * came late. May be repeated.
  */
-export async function persistOutcome(pool: Pool, importId: bigint, outcome: CallOutcome): Promise<SendState> {
+export async function persistOutcome(
+  { pool, importId, ownCall }: Pick<ClaimContext, 'pool' | 'importId' | 'ownCall'>,
+  outcome: CallOutcome,
+): Promise<SendState> {
   const call = withoutPeople(outcome)
   const { state, isLate } = await persistInTime(pool, importId, outcome, call)
-  if (call.permit && call.end) rememberCall(pool, call.permit, call.end)
+  if (call.permit && call.end) ownCall.remember(call.permit, call.end)
   const { answer } = call
   if (isLate && call.end && (answer.ok || answer.refusal.certain)) {
     const details = detailsOf(call)

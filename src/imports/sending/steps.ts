@@ -40,7 +40,7 @@ export function stepsOf(context: ClaimContext, cutOff: AbortSignal): Steps {
     claim: repeated(request => claimBatch(context, request)),
     returnPermit: repeated((claim, permit) => returnPermit(context, claim, permit)),
     loadRows: repeated(batchId => loadRows(pool, batchId)),
-    persistOutcome: repeated(outcome => persistOutcome(pool, importId, outcome), {
+    persistOutcome: repeated(outcome => persistOutcome(context, outcome), {
       retryForMs: RETRY_OUTCOME_FOR_MS,
       signal: cutOff,
     }),

@@ -49,6 +49,7 @@ export async function workImport(ferry: ImportContext, id: bigint, options: Work
       limit: account.importLimit,
       arrivalBoundMs: ferry.arrivalBoundMs,
       claimMs: ferry.requestTimeoutMs + ferry.arrivalBoundMs,
+      ownCall: ferry.ownCall,
       noticeDatabase: ferry.noticeDatabase,
     }
     const { signal, cutOff = NEVER } = options

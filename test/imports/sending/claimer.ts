@@ -1,3 +1,4 @@
+import { OwnCall } from '#src/db/known-database.ts'
 import { type ClaimContext, claimBatch, newClaim } from '#src/imports/sending/claims.ts'
 import type { Limit } from '#src/model/limit.ts'
 import { ageImport } from '#test/support/age-import.ts'
@@ -15,6 +16,7 @@ export async function claimerOf({ ferry, stage }: ImportHarness, account: string
     lease,
     limit,
     arrivalBoundMs: 500,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
     claimMs: 60_000,
   }

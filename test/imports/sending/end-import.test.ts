@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { OwnCall } from '#src/db/known-database.ts'
 import { LeaseLost } from '#src/db/leases.ts'
 import { leaseNameInSql, leaseNameOf } from '#src/imports/page.ts'
 import type { ClaimContext } from '#src/imports/sending/claims.ts'
@@ -24,6 +25,7 @@ async function openEnding(store: TestStore): Promise<ClaimContext> {
     limit,
     arrivalBoundMs: 500,
     claimMs: 1_000,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
   }
 }

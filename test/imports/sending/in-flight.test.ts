@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { OwnCall } from '#src/db/known-database.ts'
 import { acquireLease } from '#src/db/leases.ts'
 import type { ImportContext } from '#src/imports/context.ts'
 import { cancelImport, pauseImport, resumeImport } from '#src/imports/control/decide.ts'
@@ -133,6 +134,7 @@ test('a permit that was never handed out is returned, and its batch is as if it 
     limit,
     arrivalBoundMs,
     claimMs,
+    ownCall: new OwnCall(),
     noticeDatabase: async () => null,
   }
   const cutOff = AbortSignal.abort()
