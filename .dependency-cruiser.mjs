@@ -15,6 +15,7 @@ const FRONT_DOORS = {
   platform: ['answer', 'listing', 'lossless-json', 'operations', 'throttle'],
   db: [
     'acts-list',
+    'backfill',
     'clock',
     'installation',
     'known-database',

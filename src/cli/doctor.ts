@@ -110,6 +110,7 @@ async function* ferryFindings(ferry: Ferry, signal: AbortSignal, waitFor: WaitFo
   yield* orFailed('inventories', work.inventoryFindings(ferry))
   yield* orFailed('schedules', work.scheduleFindings(ferry))
   yield* orFailed('workers', work.workerFindings(ferry))
+  yield* orFailed('backfills', work.backfillFindings(ferry))
   yield await checkClock(ferry.pool).catch(failed('clock'))
   waitFor('the queue')
   yield await work.checkQueueOf(ferry)

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { fenceWithLease, type Lease } from './leases.ts'
 import { inTransaction } from './pool.ts'
-import { findColumn, findMaybe } from './rows.ts'
+import { findAll, findColumn, findMaybe } from './rows.ts'
 
 /*
  * A backfill changes the rows of a large table after a migration, while workers of this release and of the one before work:
@@ -55,6 +55,21 @@ export async function findUnfinished(pool: Pool, backfills: readonly Backfill[])
     'select name from ferry.backfills where finished_at is not null',
   )
   return backfills.filter(({ name }) => !done.includes(name))
+}
+
+const Unfinished = z.object({ name: z.string(), batches: z.number(), changedAt: z.date().nullable() })
+export type Unfinished = Readonly<z.infer<typeof Unfinished>>
+
+/** Lists those of the names that have not ended, and what else was begun and has not: another release may know more. */
+export function listUnfinished(pool: Pool, names: readonly string[]): Promise<Unfinished[]> {
+  return findAll(
+    pool,
+    Unfinished,
+    `select name, coalesce(b.batches, 0) as batches, b.changed_at
+     from (select unnest($1::text[]) union select name from ferry.backfills) n (name) left join ferry.backfills b using (name)
+     where b.finished_at is null order by name`,
+    [names],
+  )
 }
 
 const State = z.object({ position: z.string().nullable(), isDone: z.boolean() })

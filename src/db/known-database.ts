@@ -5,7 +5,7 @@ import { DATABASE_CAUSES, type DatabaseCause, type DatabaseChange } from '#src/m
 import { guardedMs, type Limit } from '#src/model/limit.ts'
 import { type Moment, msSince } from '#src/model/moment.ts'
 import { inTransaction } from './pool.ts'
-import { findAll, findMaybe, findOne, Int8, type Queryable } from './rows.ts'
+import { findAll, findMaybe, findOne, findValue, Int8, type Queryable } from './rows.ts'
 
 /*
  * Is this the database that Ferry knew? After a restore, or a failover to a standby that lagged, the last rows may be missing:
@@ -107,6 +107,16 @@ export async function beginToKnow(client: Queryable): Promise<void> {
 const KNOW = `
   update ferry.known_database set (system_identifier, timeline, database_oid) = (select * from ferry_internal.database_now()),
     written_by = pg_current_xact_id()::xid::text, seen_at = clock_timestamp()`
+
+/**
+ * Makes a copy the known database, because Ferry itself has moved all rows there while nothing else ran. If `source` was not the
+ * known one, neither is the copy.
+ */
+export async function knowCopy(source: Queryable, copy: Queryable): Promise<void> {
+  const isTold = "select to_regclass('ferry.known_database') is not null as is_told"
+  if (!(await findValue(source, z.boolean(), isTold)) || (await findCause(source)) !== null) return
+  await copy.query(KNOW)
+}
 
 /** Returns how this database differs from the known one; null if it does not, as far as its rows tell. Only reads. */
 export async function findCause(client: Queryable): Promise<DatabaseCause | null> {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { z } from 'zod'
+import { knowCopy } from '#src/db/known-database.ts'
 import { findColumn, findValue, Int8 } from '#src/db/rows.ts'
 import { type Binaries, binariesIn, findBinaries } from './binaries.ts'
 import { ensureCluster, filesIn, loadPassword, newHomeOf, SUPERUSER } from './cluster.ts'
@@ -18,7 +19,7 @@ import { findPostmaster, startServer, stopServer } from './server.ts'
 /*
  * Moves the data of an embedded Postgres to the major version that Ferry brings along:
  *
- *   old programs on the old files ─► pg_dump ─► pg_restore ─► new programs on new files ─► count every row ─► exchange the directories
+ *   old programs on the old files ─► pg_dump ─► pg_restore ─► new programs on new files ─► count every row, know it as the same database ─► exchange the directories
  *
  * The old files stay, under another name. Until the last step nothing but them is Ferry's database: what goes wrong before leaves
  * everything as it was.
@@ -130,9 +131,9 @@ async function moveData(old: Placement, fresh: Placement, log: Logger): Promise<
   await tool('pg_dump', source, ['--format=custom', `--file=${dump}`, DATABASE])
   await tool('pg_restore', target, ['--exit-on-error', '--single-transaction', `--dbname=${DATABASE}`, dump])
 
-  const [before, after] = await Promise.all(
-    [source, target].map(async login => countRows(await connect({ ...login, database: DATABASE }, opened))),
-  )
+  const from = await connect({ ...source, database: DATABASE }, opened)
+  const to = await connect({ ...target, database: DATABASE }, opened)
+  const [before, after] = await Promise.all([from, to].map(countRows))
   const differing = [...(before ?? [])].filter(([table, rows]) => after?.get(table) !== rows)
   if (before === undefined || differing.length > 0) {
     throw new PostgresNotRunning(
@@ -142,6 +143,7 @@ async function moveData(old: Placement, fresh: Placement, log: Logger): Promise<
       },
     )
   }
+  await knowCopy(from, to)
   return [...before.values()].reduce((sum, rows) => sum + Number(rows), 0)
 }
 

@@ -250,3 +250,17 @@ test('messages that a receiver did not accept are named, also where doctor knows
   expect(lines).toMatchObject([{ status: 'warn', found: '1 message to chat waits to be sent again' }])
   expect(commandsIn(lines[0]?.whatToDo)).toContain('ferry notify list --undelivered')
 })
+
+test('a backfill that has not ended is named, with how far it is', async () => {
+  await using cli = await openCli()
+  expect((await examine(cli, 'backfills')).lines).toEqual([])
+  await cli.ferry.pool.query(
+    `insert into ferry.backfills (name, position, batches, finished_at) values ('ended', '9', 9, now()), ('half', '5', 5, null)`,
+  )
+  expect((await examine(cli, 'backfills')).lines).toMatchObject([
+    {
+      status: 'warn',
+      found: expect.stringMatching(/^the backfill half has not ended: 5 batches done, the last at 20/),
+    },
+  ])
+})

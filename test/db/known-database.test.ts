@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { createThrottle } from '#src/db/call-log.ts'
 import { loadInstallation } from '#src/db/installation.ts'
-import { findCause, listDatabaseChanges, noticeDatabase, OwnCall } from '#src/db/known-database.ts'
+import { findCause, knowCopy, listDatabaseChanges, noticeDatabase, OwnCall } from '#src/db/known-database.ts'
 import { momentNow } from '#src/model/moment.ts'
 import { openTestStore } from '#test/support/store.ts'
 
@@ -70,6 +70,18 @@ test('a copy of the rows, as a dump restores it, is noticed though everything in
     create temporary table dump as select * from ferry.known_database;
     delete from ferry.known_database; insert into ferry.known_database select * from dump`)
   expect(await notice(store.pool)).toMatchObject({ cause: 'copy' })
+})
+
+test('a copy that Ferry made itself is the known one, but not the copy of one that was not', async () => {
+  await using source = await openKnown()
+  await using copy = await openKnown()
+  await know(copy.pool, 'system_identifier', `'7000'`)
+  await know(source.pool, 'timeline', `'0000000F'`)
+  await knowCopy(source.pool, copy.pool)
+  expect(await findCause(copy.pool)).toBe('server')
+  await notice(source.pool)
+  await knowCopy(source.pool, copy.pool)
+  expect(await findCause(copy.pool)).toBeNull()
 })
 
 test('until a change is noticed no permit is given; then calls wait until the platform has forgotten those that may be missing', async () => {

@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { loadInstallation } from '#src/db/installation.ts'
+import { findCause } from '#src/db/known-database.ts'
 import { migrate } from '#src/db/migrate.ts'
+import { openDatabase } from '#src/db/pool.ts'
 import { binariesIn, findBinaries } from '#src/embedded/binaries.ts'
 import { filesIn, SUPERUSER } from '#src/embedded/cluster.ts'
 import { urlOf } from '#src/embedded/connection.ts'
@@ -59,6 +62,10 @@ async function makeOld(dataDir: string): Promise<void> {
   await superuser.end()
   const url = urlOf({ ...owner, database: DATABASE })
   await migrate(url)
+  {
+    await using database = openDatabase(url, log)
+    await loadInstallation(database.pool)
+  }
   await ask(url, "insert into ferry.leases values ('kept', gen_random_uuid(), 'of before', now(), now())")
   expect(await stopServer(placement, 20_000)).toBe(true)
 }
@@ -105,6 +112,10 @@ test.skipIf(!OTHER)(
       await ask(postgres.url, "select datlocprovider::text from pg_database where datname = 'ferry'"),
     ).toBe('b')
     expect(await migrate(postgres.url)).toBe(0)
+    {
+      await using database = openDatabase(postgres.url, log)
+      expect(await findCause(database.pool)).toBeNull()
+    }
     const again = await runFerry(['embedded', 'upgrade'], env)
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to do') })
   },

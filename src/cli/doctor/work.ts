@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { listUnfinished } from '#src/db/backfill.ts'
 import { findInstallation } from '#src/db/installation.ts'
 import { listWorkers, type WorkerRow } from '#src/db/workers.ts'
 import type { Ferry } from '#src/ferry.ts'
@@ -11,6 +12,7 @@ import { checkQueue } from '#src/queue/check.ts'
 import { QueueHasNoTables } from '#src/queue/refused.ts'
 import { explainLateness, type Freshness, isLate, loadFreshness } from '#src/reports/freshness.ts'
 import { EVERY_ACCOUNT } from '#src/schedules/definition.ts'
+import { BACKFILLS } from '#src/worker/backfills.ts'
 import { instant } from '../output.ts'
 import { loadSchedules } from '../schedules.ts'
 import { ANSWER_WITHIN_MS, type Finding, failed, NoAnswer } from './finding.ts'
@@ -92,6 +94,22 @@ function silentFinding({ host, pid, seenAt }: WorkerRow): Finding {
     whatToDo:
       'Check its log: it may have crashed, be stuck, or be unable to reach the database. Other workers take over its work. ' +
       'If it was stopped for good, this line disappears after a day.',
+  }
+}
+
+/** Yields the backfills of migrations that have not ended: a worker goes on with them. */
+export async function* backfillFindings({ pool }: Pick<Ferry, 'pool'>): AsyncGenerator<Finding> {
+  const names = BACKFILLS.map(({ name }) => name)
+  for (const { name, batches, changedAt } of await listUnfinished(pool, names)) {
+    const progress = changedAt
+      ? `${counted(batches, 'batch', 'batches')} done, the last at ${instant(changedAt)}`
+      : 'not begun'
+    yield {
+      check: 'backfills',
+      status: 'warn',
+      found: `the backfill ${name} has not ended: ${progress}`,
+      whatToDo: `A worker goes on with it, batch by batch. ${START} Upgrade to the release after this one only once it has ended.`,
+    }
   }
 }
 
