@@ -9,7 +9,7 @@ import type { RowKind } from './read-rows.ts'
 /** How an alert rule on the network becomes one of the model. */
 export const ALERT_RULES: RowKind<AlertRule, AlertRuleWire> = {
   declaration: ALERT_RULE,
-  readOfEach: ['account_id', 'folder_id', 'cron_pattern', 'timezone', 'created_at', 'triggered'],
+  readOfEach: ['account_id', 'folder_id', 'ds_type', 'cron_pattern', 'timezone', 'created_at', 'triggered'],
   path: ['data'],
   maxRows: MAX_RULES,
   tooMany: TOO_MUCH.rules,

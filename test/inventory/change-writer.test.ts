@@ -62,7 +62,13 @@ test('of each part, exactly what its last attempt wrote is published, whenever i
           account,
         ])
       expect(await stored()).toEqual([])
-      if (isPublished) await writer.publish(async () => ({ ...NOTHING_DONE, status: 'succeeded' }))
+      const publish = () =>
+        writer.publish(async (_client, _step, opened) => {
+          expect(opened.firstRead).toBe(wanted.length)
+          expect(opened.values().map(({ value }) => value)).toEqual(wanted.map(one => `source ${one}`))
+          return { ...NOTHING_DONE, status: 'succeeded' }
+        })
+      if (isPublished) await publish()
       await writer.discard()
       expect(await stored()).toEqual(isPublished ? wanted.map(one => ({ id: one })) : [])
       await lease.release()
@@ -120,7 +126,7 @@ function adding(id: number, bytes: number): Changes<AlertRule> {
 
 function added(ids: readonly number[]): Changes<AlertRule> {
   const fingerprint = '00000000-0000-0000-0000-000000000001'
-  const rows = rules(ids).map(ruleOf)
+  const rows = rules(ids).map(rule => ({ ...ruleOf(rule), ds_type: `source ${rule.id}` }))
   return {
     added: rows.map(row => ({ id: `${row.id}`, row, fingerprint, flags: undefined, altered: undefined })),
     changed: [],

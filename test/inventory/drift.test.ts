@@ -16,7 +16,7 @@ test('of the fields outside the contract only those are warned of and told that 
         log,
         client,
         { runId, account, resource: 'alert-rules', at: '2026-11-01' },
-        { drift: fields.map(([field, type]) => ({ field, type })), opened: 0 },
+        { drift: fields.map(([field, type]) => ({ field, type })), values: [] },
       ),
     )
   await report(1n, 'a', ['owner', 'string'])

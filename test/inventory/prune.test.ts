@@ -54,7 +54,7 @@ const NAMING: Record<string, (client: PoolClient, step: RunStep, pool: Pool) => 
     await holdRemovals(client, step, NEW_RUN.scope, ['1'])
   },
   'a new field': (client, step) =>
-    reportDrift(log, client, step, { drift: [{ field: 'x', type: 'string' }], opened: 0 }),
+    reportDrift(log, client, step, { drift: [{ field: 'x', type: 'string' }], values: [] }),
   'an account id': (client, step) =>
     reportSharedAccounts({ accounts: new Map(), log }, client, step, new Set([1n])),
 }

@@ -1,4 +1,3 @@
-import type { PoolClient } from 'pg'
 import { z } from 'zod'
 import { findAll, findValue, type Queryable } from '#src/db/rows.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
@@ -93,18 +92,3 @@ const LISTED_BEFORE = `
       and ($3::bigint is null or r.id < $3) and r.scope - 'folders' = $4::jsonb
     order by r.id desc limit 1
   ) l`
-
-/** How many of the rows that a run opened are of a first reading. */
-export function countFirstRead<Row>(
-  client: PoolClient,
-  table: VersionedTable<Row>,
-  { account, runId, at }: RunStep,
-): Promise<number> {
-  return findValue(
-    client,
-    z.number(),
-    `select count(*)::int from ${table.name}
-     where valid_from = $1 and account = $2 and opened_by_run = $3 and appeared = 'first reading'`,
-    [at, account, runId],
-  )
-}

@@ -21,7 +21,6 @@ import { NOTHING_DONE, type OpenRun, type RunEnd, type RunStep } from '#src/inve
 import type { Scope } from '#src/inventory/scope.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
 import { noteDatabaseChange } from './after-change.ts'
-import { countFirstRead } from './appearance.ts'
 import type { AppliedEnd, ChangeWriter } from './change-writer.ts'
 import type { RemovalPolicy, Removals } from './decide.ts'
 import { applyFirings } from './firings.ts'
@@ -50,7 +49,7 @@ export function applyChanges<Row>(
   { writer, found, absent, removals }: Outcome<Row>,
   note: Pick<RunEnd, 'dataHashes' | 'errorCode' | 'requestId'>,
 ): Promise<AppliedEnd> {
-  return writer.publish(async (client, step) => {
+  return writer.publish(async (client, step, opened) => {
     const removed = removedBy(removals)
     const isApproval = removals.kind === 'remove' && run.policy.kind === 'approved'
     const held = isApproval ? await fenceWithHold(client, run.policy.heldBy) : null
@@ -58,15 +57,14 @@ export function applyChanges<Row>(
     if (source.isFiring) await applyFirings(client, step, [], removed)
     const { quarantined } = found
     const stored = await saveQuarantined(client, { ...step, scope: source.scope }, quarantined)
-    const opened = found.added + found.changed
-    await reportDrift(context.log, client, step, { drift: found.drift, opened })
+    await reportDrift(context.log, client, step, { drift: found.drift, values: opened.values() })
     await reportSharedAccounts(context, client, step, found.accountIds)
 
     const left = await settleHold(client, step, source.scope, run.policy, { removals, absent, held })
 
     const { seen, added, changed, fired } = found
     if (source.resource === 'mcp-servers' && changed > 0) await tellOfChangedTools(client, step)
-    const firstRead = added > 0 ? await countFirstRead(client, source.table, step) : 0
+    const { firstRead } = opened
     if (source.resource === 'alert-rules' && added - firstRead + changed + removed.length > 0) {
       await tellOfRules(client, step)
     }

@@ -8,13 +8,21 @@ import { chooseInstant, InstantPassed, isStillFree } from '#src/inventory/histor
 import type { OpenRun } from '#src/inventory/runs/ledger.ts'
 import { finishRun, type RunEnd, type RunStep } from '#src/inventory/runs/ledger.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
+import type { Appearance } from '#src/inventory/states.ts'
+import { DECLARATIONS } from '#src/model/declarations.ts'
+import type { AnyRow } from '#src/model/fields.ts'
 import { appearanceOf, type ListedBefore, loadListedBefore } from './appearance.ts'
 import type { ChangeSink, Changes } from './compare.ts'
 import { applyFirings } from './firings.ts'
+import { Opened } from './opened.ts'
 import { closeVersions, openVersions } from './versions.ts'
 
 /** What a run writes beside its changes, and how it ends. */
-type Finish = (client: PoolClient, step: RunStep) => Promise<Omit<RunEnd, 'appliedAt' | 'requests' | 'pages'>>
+type Finish = (
+  client: PoolClient,
+  step: RunStep,
+  opened: Opened,
+) => Promise<Omit<RunEnd, 'appliedAt' | 'requests' | 'pages'>>
 
 /** How a run ended that was applied. */
 export type AppliedEnd = RunEnd & { readonly appliedAt: string }
@@ -51,23 +59,35 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   readonly #run: OpenRun
   #state: State<Row> = { kind: 'held', changes: [], marked: 0 }
   #listedBefore: ListedBefore | null = null
+  /** What was opened, and what before the last mark. */
+  readonly #opened: Opened
+  readonly #openedBefore: Opened
 
   constructor(context: InventoryContext, source: InventorySource<Row>, run: OpenRun) {
     this.#context = context
     this.#source = source
     this.#run = run
+    const { fields } = DECLARATIONS[source.resource]
+    this.#opened = new Opened(fields)
+    this.#openedBefore = new Opened(fields)
   }
 
   async mark(): Promise<void> {
     const state = this.#state
     if (state.kind === 'held') state.marked = state.changes.length
-    else await state.transaction.run(client => client.query('release savepoint mark; savepoint mark'))
+    else {
+      await state.transaction.run(client => client.query('release savepoint mark; savepoint mark'))
+      this.#openedBefore.assign(this.#opened)
+    }
   }
 
   async rewind(): Promise<void> {
     const state = this.#state
     if (state.kind === 'held') state.changes.length = state.marked
-    else await state.transaction.run(client => client.query('rollback to savepoint mark'))
+    else {
+      await state.transaction.run(client => client.query('rollback to savepoint mark'))
+      this.#opened.assign(this.#openedBefore)
+    }
   }
 
   async write(changes: Changes<Row>): Promise<void> {
@@ -109,6 +129,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
       const step = await this.#firstStep(client)
       for (const changes of held.slice(0, marked)) await this.#put(client, step, changes)
       await client.query('savepoint mark')
+      this.#openedBefore.assign(this.#opened)
       for (const changes of held.slice(marked)) await this.#put(client, step, changes)
       return step
     })
@@ -145,14 +166,20 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     await closeVersions(client, table, step, changedIds)
     if (added.length > 0) this.#listedBefore ??= await loadListedBefore(client, step, scope)
     const before = this.#listedBefore
-    await openVersions(client, table, step, added, row => before && appearanceOf(table, row, before))
-    await openVersions(client, table, step, changed)
+    const note = (row: Row, appeared: Appearance | null) => {
+      this.#opened.add(row as AnyRow, appeared)
+      return appeared
+    }
+    await openVersions(client, table, step, added, row =>
+      note(row, before && appearanceOf(table, row, before)),
+    )
+    await openVersions(client, table, step, changed, row => note(row, null))
     if (isFiring) await applyFirings(client, step, began, ended)
   }
 
   async #end(client: PoolClient, step: RunStep, finish: Finish): Promise<AppliedEnd> {
     const run = this.#run
-    const finished = await finish(client, step)
+    const finished = await finish(client, step, this.#opened)
     const whole = { ...finished, appliedAt: step.at, requests: run.requests, pages: run.pages }
     if (!(await finishRun(client, run.id, whole))) throw new LeaseLost(`run ${run.id} was taken for lost`)
     await endLease(client, run.lease)

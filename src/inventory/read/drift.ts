@@ -3,9 +3,8 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import { raiseEvent } from '#src/db/outbox.ts'
 import { findAll } from '#src/db/rows.ts'
+import type { FoundValue } from '#src/inventory/publish/opened.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
-import { VERSIONS } from '#src/inventory/versioned-tables.ts'
-import { DECLARATIONS } from '#src/model/declarations.ts'
 import type { Drift } from '#src/model/listing.ts'
 
 /*
@@ -20,15 +19,16 @@ const NewField = z.object({ field: z.string(), type: z.string() })
 const NewValue = z.object({ field: z.string(), value: z.string(), isNews: z.boolean() })
 type NewValue = z.infer<typeof NewValue>
 
-/** Records what a run saw for the first time, warns of it, and raises an event. `opened`: how many versions it opened. */
+/** Records what a run saw for the first time, warns of it, and raises an event. `values` are those of open sets in the versions that it opened. */
 export async function reportDrift(
   log: Logger,
   client: PoolClient,
   step: RunStep,
-  { drift, opened }: { readonly drift: readonly Drift[]; readonly opened: number },
+  { drift, values: found }: { readonly drift: readonly Drift[]; readonly values: readonly FoundValue[] },
 ): Promise<void> {
   const fields = drift.length === 0 ? [] : await saveFields(client, step, drift)
-  const values = opened === 0 ? [] : (await saveValues(client, step)).filter(({ isNews }) => isNews)
+  const values =
+    found.length === 0 ? [] : (await saveValues(client, step, found)).filter(({ isNews }) => isNews)
   const { account, resource, runId } = step
   if (fields.length + values.length > 0) {
     const data = { inventory: resource, run: `${runId}`, fields: fields.length, values: values.length }
@@ -64,18 +64,17 @@ const MAX_VALUE = 200
  * Notes the values of open sets in the versions that this run opened. A value is news unless only rows of a first reading
  * have it: then nobody knows since when.
  */
-function saveValues(client: PoolClient, { account, resource, runId, at }: RunStep): Promise<NewValue[]> {
-  const { fields } = DECLARATIONS[resource]
-  const open = Object.keys(fields).filter(name => fields[name]?.isOpenSet)
+function saveValues(
+  client: PoolClient,
+  { account, resource, runId }: RunStep,
+  values: readonly FoundValue[],
+): Promise<NewValue[]> {
   return findAll(
     client,
     NewValue,
     `with found as (
-       select o.field, left(o.value, ${MAX_VALUE}) as value,
-         not bool_and(coalesce(v.appeared = 'first reading', false)) as is_news
-       from ${VERSIONS[resource].name} v
-       cross join lateral (values ${open.map(name => `('${name}', v.${name})`).join(', ')}) o (field, value)
-       where v.valid_from = $4 and v.account = $1 and v.opened_by_run = $3 and o.value is not null
+       select f.field, left(f.value, ${MAX_VALUE}) as value, bool_or(f.is_news) as is_news
+       from unnest($4::text[], $5::text[], $6::boolean[]) f (field, value, is_news)
        group by 1, 2
      ), unseen as (
        select f.*, row_number() over (partition by f.field order by f.value) as nth from found f
@@ -89,6 +88,13 @@ function saveValues(client: PoolClient, { account, resource, runId, at }: RunSte
        select count(*) from ferry.seen_values s where s.account = $1 and s.resource = $2 and s.field = u.field
      ) <= ${MAX_VALUES}
      returning field, value, is_news`,
-    [account, resource, runId, at],
+    [
+      account,
+      resource,
+      runId,
+      values.map(({ field }) => field),
+      values.map(({ value }) => value),
+      values.map(({ isNews }) => isNews),
+    ],
   )
 }
