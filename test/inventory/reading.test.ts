@@ -1,15 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { REPEATED, REPEATED_IN_FOLDER } from '#src/inventory/messages.ts'
-import type { ChangeSink, Compare, Compared } from '#src/inventory/publish/compare.ts'
+import type { ChangeSink, Changes, Compare } from '#src/inventory/publish/compare.ts'
 import { createIdSet, type ListedRows } from '#src/inventory/read/listed-rows.ts'
 import { Reader } from '#src/inventory/read/reading.ts'
 import { BEGINS, type ListingStep } from '#src/platform/listing.ts'
 
-const NOTHING: Compared<string> = {
-  changes: { added: [], changed: [], began: [], ended: [], bytes: 0 },
-  states: [],
-}
+const NOTHING: Changes<string> = { added: [], changed: [], began: [], ended: [], bytes: 0 }
 const UNMARKED = { async mark() {}, async rewind() {} }
 
 function openReader(
@@ -17,7 +14,8 @@ function openReader(
   write: ChangeSink<string>['write'],
   listed: ListedRows = createIdSet(),
 ) {
-  return new Reader<string>({ accountIdOf: () => null }, listed, { ...UNMARKED, write }, compare)
+  const source = { accountIdOf: () => null, canonical: (row: string) => row, isFiring: null }
+  return new Reader<string>(source, listed, { ...UNMARKED, write }, compare)
 }
 
 /** `count` rows, from this number on. */
@@ -98,7 +96,7 @@ test('rows are passed on as soon as nothing else is, are compared before, and re
 
 test('once a reading has stopped, no row is being compared, and nothing is passed on', async () => {
   const writing = Promise.withResolvers<void>()
-  const comparison = Promise.withResolvers<Compared<string>>()
+  const comparison = Promise.withResolvers<Changes<string>>()
   const writes: string[] = []
   const reader = openReader(
     async rows => (rows.length === 1_000 ? NOTHING : comparison.promise),
@@ -142,10 +140,10 @@ test('of a row that came before in the same listing its JSON is kept, of one tha
 })
 
 test('what is compared of an attempt that is void by then is neither passed on nor learned', async () => {
-  let comparison = Promise.withResolvers<Compared<string>>()
+  let comparison = Promise.withResolvers<Changes<string>>()
   const learned: number[] = []
   const ids = createIdSet()
-  const changesOf = (bytes: number) => ({ ...NOTHING.changes, bytes })
+  const changesOf = (bytes: number) => ({ ...NOTHING, bytes })
   const written: number[] = []
   const reader = openReader(
     () => comparison.promise,
@@ -155,13 +153,34 @@ test('what is compared of an attempt that is void by then is neither passed on n
   await reader.take(BEGINS)
   await reader.take(rowsFrom(0, 1_000))
   const again = reader.take(BEGINS)
-  const states = [{ fingerprint: '', isFiring: false }]
-  comparison.resolve({ changes: changesOf(1), states })
+  comparison.resolve(changesOf(1))
   await again
   comparison = Promise.withResolvers()
   await reader.take(rowsFrom(0, 1, () => 'again'))
-  comparison.resolve({ changes: changesOf(2), states })
+  comparison.resolve(changesOf(2))
   await reader.take(ENDED)
   expect(reader.end()).toMatchObject({ seen: 1 })
   expect([written, learned]).toEqual([[2], [0]])
+})
+
+test('of the rows that are known, only those are compared that changed or began to fire or recovered; all are learned', async () => {
+  const learned: number[] = []
+  const compared: string[] = []
+  const reader = openReader(
+    async rows => {
+      compared.push(...rows.map(({ id }) => id))
+      return NOTHING
+    },
+    async () => {},
+    {
+      ...createIdSet(),
+      recall: row => (row < 3 ? { isChanged: row === 1, wasFiring: row === 0 } : null),
+      learn: row => void learned.push(row),
+    },
+  )
+  for (const step of [BEGINS, rowsFrom(0, 4), ENDED]) await reader.take(step)
+  expect([compared, learned.sort()]).toEqual([
+    ['0', '1', '3'],
+    [0, 1, 2, 3],
+  ])
 })

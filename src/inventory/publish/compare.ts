@@ -1,7 +1,6 @@
 import type { Pool } from 'pg'
-import type { ListedRows, RowState } from '#src/inventory/read/listed-rows.ts'
+import type { Recalled, RowState } from '#src/inventory/read/listed-rows.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
-import { fingerprint } from '#src/model/fingerprint.ts'
 import type { GoodRow } from '#src/platform/listing.ts'
 import { compareWithCurrent, type Differences, hasCurrent, type ListedState } from './current-versions.ts'
 import type { NewVersion } from './versions.ts'
@@ -26,25 +25,18 @@ export type ChangeSink<Row> = {
   write(changes: Changes<Row>): Promise<void>
 }
 
-/** Rows that were compared: what they change, and their states by index into the rows. */
-export type Compared<Row> = { readonly changes: Changes<Row>; readonly states: readonly RowState[] }
-
-/** A row that was listed, by its number among the listed rows. */
+/** A row that was listed, as it is now and as it is known to have been; null if it is not known. */
 export type ComparedRow<Row> = Pick<GoodRow<Row>, 'id' | 'row' | 'altered' | 'bytes' | 'written'> & {
-  readonly listed: number
+  readonly state: RowState
+  readonly before: Recalled | null
 }
 
 /** Compares rows with what is stored. Writes nothing. */
-export type Compare<Row> = (rows: readonly ComparedRow<Row>[]) => Promise<Compared<Row>>
+export type Compare<Row> = (rows: readonly ComparedRow<Row>[]) => Promise<Changes<Row>>
 
 /** Returns what compares the rows of one listing, some at a time. Postgres is asked only about rows that are not known. */
-export function comparer<Row>(
-  pool: Pool,
-  source: InventorySource<Row>,
-  account: string,
-  known: Pick<ListedRows, 'recall'>,
-): Compare<Row> {
-  const { table, canonical, isFiring } = source
+export function comparer<Row>(pool: Pool, source: InventorySource<Row>, account: string): Compare<Row> {
+  const { table, isFiring } = source
   let isAnythingStored: Promise<boolean> | undefined
 
   async function compareUnknown(rows: readonly ListedState[]): Promise<Differences> {
@@ -55,35 +47,25 @@ export function comparer<Row>(
   }
 
   return async rows => {
-    const states = rows.map(({ id, row, written }) => ({
-      id,
-      fingerprint: written?.fingerprint ?? fingerprint(canonical(row)),
-      isFiring: isFiring?.(row) ?? false,
-    }))
-    const { found, unknown } = recallRows(rows, states, known)
+    const { found, unknown } = recallRows(rows)
     if (unknown.length > 0) {
-      const all = await compareUnknown(unknown.map(n => at(states, n)))
+      const all = await compareUnknown(unknown.map(n => ({ id: at(rows, n).id, ...at(rows, n).state })))
       for (const kind of KINDS) for (const n of all[kind]) found[kind].push(at(unknown, n))
     }
-    return { changes: changesOf(source, rows, states, found), states }
+    return changesOf(source, rows, found)
   }
 }
 
 /** What the memory of earlier runs says of the rows, and the rows that it does not know. */
-function recallRows<Row>(
-  rows: readonly ComparedRow<Row>[],
-  states: readonly RowState[],
-  known: Pick<ListedRows, 'recall'>,
-): { found: Differences; unknown: number[] } {
+function recallRows<Row>(rows: readonly ComparedRow<Row>[]): { found: Differences; unknown: number[] } {
   const found: Differences = { added: [], changed: [], began: [], ended: [] }
   const unknown: number[] = []
-  for (const [n, { fingerprint, isFiring }] of states.entries()) {
-    const before = known.recall(at(rows, n).listed, fingerprint)
+  for (const [n, { state, before }] of rows.entries()) {
     if (before === null) unknown.push(n)
     else {
       if (before.isChanged) found.changed.push(n)
-      if (isFiring && !before.wasFiring) found.began.push(n)
-      if (!isFiring && before.wasFiring) found.ended.push(n)
+      if (state.isFiring && !before.wasFiring) found.began.push(n)
+      if (!state.isFiring && before.wasFiring) found.ended.push(n)
     }
   }
   return { found, unknown }
@@ -93,19 +75,18 @@ function recallRows<Row>(
 function changesOf<Row>(
   { flagsOf }: Pick<InventorySource<Row>, 'flagsOf'>,
   rows: readonly ComparedRow<Row>[],
-  states: readonly ListedState[],
   found: Differences,
 ): Changes<Row> {
   const versionAt = (n: number): NewVersion<Row> => {
-    const { id, row, altered, written } = at(rows, n)
-    const { fingerprint } = at(states, n)
+    const { id, row, altered, written, state } = at(rows, n)
+    const { fingerprint } = state
     return { id, row, fingerprint, flags: flagsOf(row), altered, columns: written?.columns }
   }
   return {
     added: found.added.map(versionAt),
     changed: found.changed.map(versionAt),
-    began: found.began.map(n => at(states, n).id),
-    ended: found.ended.map(n => at(states, n).id),
+    began: found.began.map(n => at(rows, n).id),
+    ended: found.ended.map(n => at(rows, n).id),
     bytes: [...found.added, ...found.changed].reduce((sum, n) => sum + at(rows, n).bytes, 0),
   }
 }

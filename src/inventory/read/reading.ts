@@ -4,11 +4,12 @@ import { knownSetCheck } from '#src/inventory/publish/absence.ts'
 import { type ChangeSink, type Compare, type ComparedRow, comparer } from '#src/inventory/publish/compare.ts'
 import type { InventorySource, ListRequest } from '#src/inventory/source.ts'
 import type { Integer } from '#src/model/fields.ts'
+import { fingerprint } from '#src/model/fingerprint.ts'
 import type { Drift } from '#src/model/listing.ts'
 import { joinDrift } from '#src/platform/declared.ts'
-import type { GoodRow, ListedRow, ListingStep, ReadRow } from '#src/platform/listing.ts'
+import type { GoodRow, ListedRow, ListingStep, ReadRow, WrittenRow } from '#src/platform/listing.ts'
 import type { Refusal } from '#src/platform/refusal.ts'
-import type { ListedRows } from './listed-rows.ts'
+import type { ListedRows, RowState } from './listed-rows.ts'
 import { Quarantine } from './quarantine.ts'
 
 /** What the listings of an inventory came to, beside the changes that were passed on. */
@@ -64,7 +65,7 @@ export async function readSource<Row>(
 ): Promise<Reading> {
   const isKnownSet = knownSetCheck(pool, source, account)
   const find = (digest: string) => listed.find(digest)
-  const reader = new Reader(source, listed, changes, comparer(pool, source, account, listed))
+  const reader = new Reader(source, listed, changes, comparer(pool, source, account))
   try {
     for await (const step of source.list({ ...request, isKnownSet, find })) await reader.take(step)
     return reader.end()
@@ -90,11 +91,15 @@ class Part<Row> extends Tally {
   blockBytes = 0
 }
 
-type Block<Row> = (ComparedRow<Row> & Pick<GoodRow<Row>, 'digest'>)[]
+/** A row by its number among the listed rows. */
+type Block<Row> = (ComparedRow<Row> & Pick<GoodRow<Row>, 'digest'> & { readonly listed: number })[]
+
+/** What a reader needs to know of its source. */
+type ReadSource<Row> = Pick<InventorySource<Row>, 'accountIdOf' | 'canonical' | 'isFiring'>
 
 /** Takes the steps of listings, one listing after the other, lists their rows, and passes on what changes. */
 export class Reader<Row> {
-  readonly #source: Pick<InventorySource<Row>, 'accountIdOf'>
+  readonly #source: ReadSource<Row>
   readonly #listed: ListedRows
   readonly #changes: ChangeSink<Row> | null
   readonly #compare: Compare<Row>
@@ -114,7 +119,7 @@ export class Reader<Row> {
   #isWriting = false
 
   constructor(
-    source: Pick<InventorySource<Row>, 'accountIdOf'>,
+    source: ReadSource<Row>,
     listed: ListedRows,
     changes: ChangeSink<Row> | null,
     compare: Compare<Row>,
@@ -211,9 +216,23 @@ export class Reader<Row> {
     const accountId = this.#source.accountIdOf(row)
     if (accountId !== null) part.accountIds.add(accountId)
     if (this.#changes === null) return
+    const state = this.#stateOf(row, written)
+    const before = this.#listed.recall(listed, state.fingerprint)
+    if (before && !before.isChanged && before.wasFiring === state.isFiring) {
+      this.#listed.learn(listed, digest, state)
+      return
+    }
     // Without what was parsed beside the row: it would be kept until the block is written.
-    part.block.push({ listed, id, row, altered, digest, bytes, written })
+    part.block.push({ listed, id, row, altered, digest, bytes, written, state, before })
     part.blockBytes += bytes
+  }
+
+  #stateOf(row: Row, written: WrittenRow | null): RowState {
+    const { canonical, isFiring } = this.#source
+    return {
+      fingerprint: written?.fingerprint ?? fingerprint(canonical(row)),
+      isFiring: isFiring?.(row) ?? false,
+    }
   }
 
   /** Says why a row whose id was there before is not applied. */
@@ -239,12 +258,9 @@ export class Reader<Row> {
   }
 
   async #write(part: Part<Row>, rows: Block<Row>, compared: ReturnType<Compare<Row>>): Promise<void> {
-    const { changes, states } = await compared
+    const changes = await compared
     if (part.isVoid) return
-    for (const [n, { listed, digest }] of rows.entries()) {
-      const state = states[n]
-      if (state) this.#listed.learn(listed, digest, state)
-    }
+    for (const { listed, digest, state } of rows) this.#listed.learn(listed, digest, state)
     part.added += changes.added.length
     part.changed += changes.changed.length
     part.fired += changes.began.length

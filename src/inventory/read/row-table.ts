@@ -121,8 +121,8 @@ export class RowTable implements ListedRows {
   commit(kept: readonly string[] | null, removed: readonly string[]): void {
     for (let at = 0; at < this.#learnedLength; at += LEARNED) {
       const row = this.#learned[at] ?? 0
-      this.#digests.set(this.#learned.subarray(at + 1, at + 1 + WORDS), row * WORDS)
-      this.#fingerprints.set(this.#learned.subarray(at + 1 + WORDS, at + LEARNED - 1), row * WORDS)
+      copyWords(this.#learned, at + 1, this.#digests, row * WORDS)
+      copyWords(this.#learned, at + 1 + WORDS, this.#fingerprints, row * WORDS)
       this.#firing[row] = this.#learned[at + LEARNED - 1] ?? 0
       this.#removed.delete(row)
       this.#byDigest.add(row, this.#rows)
@@ -194,6 +194,11 @@ export class RowTable implements ListedRows {
 
 function hashOf(ids: Uint32Array, row: number): number {
   return ((ids[row * 2] ?? 0) ^ Math.imul(ids[row * 2 + 1] ?? 0, 0x9e3779b1)) >>> 0
+}
+
+/** Copies four numbers, without an object for each part of an array. */
+function copyWords(from: Uint32Array, at: number, to: Uint32Array, toAt: number): void {
+  for (let word = 0; word < WORDS; word++) to[toAt + word] = from[at + word] ?? 0
 }
 
 /** Whether a row has a digest, or a fingerprint. */
