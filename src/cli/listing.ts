@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Pool } from 'pg'
-import type { Asked, Cell, Filters, LongList, Order } from '#src/db/list.ts'
+import type { Asked, Cell, Filters, Streamed } from '#src/db/list.ts'
 import { number } from '#src/model/counted.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { expectAccount } from './accounts.ts'
@@ -26,12 +26,6 @@ const COUNTED_TO = 10_000
 
 export type ListOptions = { json?: true; all?: true; limit?: number }
 
-/** What is printed of a list while its rows arrive. */
-type Printed<Row, Of extends Filters> = Pick<
-  LongList<Row, Of, Order>,
-  'columns' | 'none' | 'json' | 'stream' | 'count'
->
-
 /** What the command of a long list has beside it. */
 type Beside<Of extends Filters> = {
   /** What one row is called. */
@@ -49,7 +43,7 @@ type Beside<Of extends Filters> = {
 /** Makes `command` print a long list: an option for each filter, a table, and JSON. */
 export function addLongList<Row extends object, Of extends Filters>(
   command: Command,
-  list: Printed<Row, Of> & { readonly filters: Of },
+  list: Streamed<Row, Asked<Of>> & { readonly filters: Of },
   { row, columns, none, prepare, note }: Beside<Of>,
 ): void {
   const filterFrom = addFilters(command, list.filters)
@@ -88,22 +82,22 @@ export function addListOptions(command: Command): Command {
 }
 
 /** Prints rows while they arrive, as JSON or as a table, and how many more there are. Returns how many were printed. */
-export async function printList<Row extends object, Of extends Filters>(
+export async function printList<Row extends object, Asked>(
   pool: Pool,
-  list: Printed<Row, Of>,
-  filter: Asked<Of>,
+  list: Streamed<Row, Asked>,
+  asked: Asked,
   { json, all, limit = json || all ? undefined : SHOWN }: ListOptions,
 ): Promise<number> {
   const { none } = list
   let shown = 0
-  for await (const part of inParts(list.stream(pool, filter, limit ?? null))) {
+  for await (const part of inParts(list.stream(pool, asked, limit ?? null))) {
     shown += part.length
     if (!json) printRows(list, part, { none })
     else if (!(await writeLines(part.map(row => jsonOf(list.json(row)))))) return shown
   }
   if (json) return shown
   if (shown === 0) print(none)
-  if (shown === limit) tellMore((await list.count(pool, filter, COUNTED_TO + 1)) - shown)
+  if (shown === limit) tellMore((await list.count(pool, asked, COUNTED_TO + 1)) - shown)
   return shown
 }
 

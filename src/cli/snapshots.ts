@@ -1,10 +1,8 @@
 import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { Ferry } from '#src/ferry.ts'
-import { firstReadInWords } from '#src/inventory/history/changes-list.ts'
-import { differencesOf, fieldsFrom } from '#src/inventory/history/differences.ts'
-import type { Pair, SnapshotDifference } from '#src/inventory/history/snapshot-diff.ts'
-import { SNAPSHOT_LIST } from '#src/inventory/history/snapshots-list.ts'
+import type { Pair } from '#src/inventory/history/snapshot-diff.ts'
+import { DIFFERENCE_LIST, SNAPSHOT_LIST } from '#src/inventory/history/snapshots-list.ts'
 import { counted } from '#src/model/counted.ts'
 import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
@@ -80,43 +78,11 @@ async function pairOf(
 
 /** Prints what differs between two snapshots. For people, what a first reading found is one row. */
 export async function printDiff(pool: Pool, pair: Pair, options: ListOptions): Promise<ExitCode> {
-  const { countDifferences, listDifferences } = await import('#src/inventory/history/snapshot-diff.ts')
-  const isGrouped = options.json !== true
-  const list = {
-    columns: columnsOfDifference,
-    json: jsonOfDifference,
-    none: 'The two snapshots are the same.',
-    stream: (_: Pool, __: object, limit: number | null) => listDifferences(pool, pair, limit, { isGrouped }),
-    count: () => countDifferences(pool, pair),
-  }
-  await printList(pool, list, {}, options)
-  if (isGrouped) {
-    const total = await countDifferences(pool, pair)
+  const asked = { ...pair, isGrouped: options.json !== true }
+  await printList(pool, DIFFERENCE_LIST, asked, options)
+  if (asked.isGrouped) {
+    const total = await DIFFERENCE_LIST.count(pool, pair)
     if (total > 0) print(`\n${counted(total, 'difference')}.`)
   }
   return EXIT.done
-}
-
-function columnsOfDifference(one: SnapshotDifference) {
-  return {
-    inventory: one.resource,
-    change: one.change,
-    id: one.id,
-    name: one.rows === null ? one.name : firstReadInWords(one.resource, one.account, one.rows),
-    // A server has a team, not a folder.
-    folder: one.resource === 'alert-rules' ? one.folder : null,
-    what: differencesOf(fieldsFrom(one.before), fieldsFrom(one.after)),
-    by: one.by,
-  }
-}
-
-function jsonOfDifference({ account: _, rows: __, change, before, after, ...one }: SnapshotDifference) {
-  const firstReading = change === 'first reading'
-  return {
-    ...one,
-    change: firstReading ? 'added' : change,
-    firstReading,
-    before: fieldsFrom(before),
-    after: fieldsFrom(after),
-  }
 }

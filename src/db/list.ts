@@ -126,6 +126,17 @@ export type List<Row, Of extends Filters, By extends Order, Name extends string 
   json?(row: Row): object
 }
 
+/** What a command needs of a list to print all its rows while they come. `Asked` says which rows. */
+export type Streamed<Row, Asked, Name extends string = string> = {
+  columns(row: Row): Readonly<Record<Name, Cell>>
+  readonly none: string
+  json(row: Row): object
+  /** Yields the rows, at most `limit`, no faster than they are taken. */
+  stream(pool: Pool, asked: Asked, limit: number | null): AsyncIterable<Row>
+  /** How many there are. Stops counting at `atMost`. */
+  count(pool: Pool, asked: Asked, atMost: number): Promise<number>
+}
+
 /** A list of which a command prints all rows while they come. */
 export type LongList<
   Row,
@@ -133,13 +144,7 @@ export type LongList<
   By extends Order,
   Name extends string = string,
   More = unknown,
-> = List<Row, Of, By, Name, More> & {
-  /** Yields the rows, at most `limit`, no faster than they are taken. */
-  stream(pool: Pool, filter: Asked<Of>, limit: number | null): AsyncIterable<Row>
-  /** How many there are. Stops counting at `atMost`. */
-  count(pool: Pool, filter: Asked<Of>, atMost: number): Promise<number>
-  json(row: Row): object
-}
+> = List<Row, Of, By, Name, More> & Streamed<Row, Asked<Of>, Name>
 
 /** Returns the declaration as it is, with its types. */
 export function longList<Row, const Of extends Filters, const By extends Order, Name extends string, More>(

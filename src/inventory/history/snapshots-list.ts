@@ -1,5 +1,9 @@
+import type { Pool } from 'pg'
 import { ACCOUNT_OF_PAGE, idAfter, list, partOf } from '#src/db/list.ts'
 import { SNAPSHOT_STATUSES } from '#src/inventory/states.ts'
+import { firstReadInWords } from './changes-list.ts'
+import { differencesOf, fieldsFrom } from './differences.ts'
+import type { Pair, SnapshotDifference } from './snapshot-diff.ts'
 import type { PagedSnapshot } from './snapshot-page.ts'
 
 /** Every snapshot with its two runs, the newest first. */
@@ -33,3 +37,32 @@ export const SNAPSHOT_LIST = list({
     runs: [alertRulesRun, mcpServersRun],
   }),
 })
+
+/** What differs between two snapshots. With `isGrouped`, what a first reading found is one row. */
+export const DIFFERENCE_LIST = {
+  async *stream(pool: Pool, asked: Pair & { readonly isGrouped: boolean }, limit: number | null) {
+    yield* (await import('./snapshot-diff.ts')).listDifferences(pool, asked, limit, asked)
+  },
+  count: async (pool: Pool, pair: Pair) => (await import('./snapshot-diff.ts')).countDifferences(pool, pair),
+  columns: (row: SnapshotDifference) => ({
+    inventory: row.resource,
+    change: row.change,
+    id: row.id,
+    name: row.rows === null ? row.name : firstReadInWords(row.resource, row.account, row.rows),
+    // A server has a team, not a folder.
+    folder: row.resource === 'alert-rules' ? row.folder : null,
+    what: differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)),
+    by: row.by,
+  }),
+  json({ account: _, rows: __, change, before, after, ...row }: SnapshotDifference) {
+    const firstReading = change === 'first reading'
+    return {
+      ...row,
+      change: firstReading ? 'added' : change,
+      firstReading,
+      before: fieldsFrom(before),
+      after: fieldsFrom(after),
+    }
+  },
+  none: 'The two snapshots are the same.',
+}
