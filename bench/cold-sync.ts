@@ -110,8 +110,6 @@ function escaped(character: string): string {
 }
 
 async function empty(client: Client): Promise<void> {
-  await client.query(
-    `truncate floor, ferry.alert_rule_versions, ferry.alert_rule_firings, ferry.sync_runs`,
-  )
+  await client.query(`truncate floor, ferry.alert_rule_versions, ferry.alert_rule_firings, ferry.sync_runs`)
   await client.query('checkpoint')
 }
