@@ -233,7 +233,10 @@ test('ferry snapshots diff without numbers compares the last two, of the account
     )
   expect(await found('')).toEqual(['added 5'])
   expect(await found('1 3')).toEqual(['added 3', 'added 5'])
-  expect(await cli.ferryRun('snapshots diff 1')).toMatchObject({ code: 2 })
+  expect(await cli.ferryRun('snapshots diff 1')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('one snapshot has nothing to be compared with'),
+  })
   for (const day of [1, 3]) await addSnapshot(pool, 'other', night(day))
   expect(await cli.ferryRun('snapshots diff')).toMatchObject({
     code: 2,
