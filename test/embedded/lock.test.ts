@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -52,7 +52,14 @@ test('whoever waits is told who holds the lock', async () => {
   await lock()
   hold()
   const refused = await lock(undefined, 1_200).catch((error: Error) => error)
-  const holder = process.platform === 'linux' ? `(pid ${process.pid} ` : 'Another process'
+  const name = await readFile('/proc/self/comm', 'utf8').then(
+    line => line.trim(),
+    () => '',
+  )
+  const holder =
+    process.platform === 'linux'
+      ? `(pid ${process.pid} ${name} of user ${process.getuid?.()})`
+      : 'Another process'
   expect(`${refused}`).toContain(holder)
   expect(lines).toHaveLength(1)
   expect(lines[0]).toContain(holder)

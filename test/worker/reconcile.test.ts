@@ -181,3 +181,14 @@ test('looks no more often than five times a second, however soon something is du
   nextInMs = 201
   expect(await reconciler.look()).toBe(201)
 })
+
+test('a look that cannot record its worker fails, and the next one records it', async () => {
+  await using harness = await openQueueHarness('postgres')
+  const { pool } = harness.ferry
+  await using reconciler = openReconciler(harness, [])
+  await pool.query('alter table ferry.workers rename to gone')
+  await expect(reconciler.look()).rejects.toMatchObject({ code: '42P01' })
+  await pool.query('alter table ferry.gone rename to workers')
+  await reconciler.look()
+  expect((await pool.query('select from ferry.workers')).rowCount).toBe(1)
+})
