@@ -111,6 +111,9 @@ test('of a rule first seen firing after the moment it says so, in place of a dur
   const { text } = await harness.page(`/at/${row!.at.toISOString()}`)
   expect(whatIn(text)[0]).toMatch(/not known: first seen firing later$/)
   expect(whatIn(text)[0]).not.toContain(' ms')
+  // Nothing was read before the first reading, and between the two.
+  const { text: strip } = await harness.page(`/at/${row!.at.toISOString()}?minutes=360`)
+  expect(strip).toMatch(/class="gantt-blind" d="M0 [^M]+zM[1-9][^M]+z"/)
 })
 
 test('every instant of the past leads to it, also for those who only read', async () => {

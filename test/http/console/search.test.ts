@@ -5,14 +5,17 @@ import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
 const FROM = new Date(Date.now() - 600_000)
+const BEFORE = new Date(Date.now() - 900_000)
 
 test('what has exactly the id comes first: rules of every account, also gone, servers, imports, runs and calls', async () => {
   await using harness = await openConsoleHarness({ tokens: BOTH_TOKENS })
   const { pool } = harness.ferry
   const id = await stageRows(pool, { file: 'people.csv' })
   for (const account of ['a', 'b']) {
+    await insertRuleVersion(pool, { account, id, name: 'Oldest', from: BEFORE, to: FROM })
     await insertRuleVersion(pool, { account, id, name: 'Old', from: FROM, to: new Date() })
   }
+  await insertServerVersion(pool, { id: `${id}`, name: 'Old server', from: BEFORE, to: FROM })
   await insertServerVersion(pool, { id: `${id}`, name: 'Server', from: FROM })
   await insertRuleVersion(pool, { id: '77', name: `Rule with ${id} in its name`, from: FROM })
   const { text } = await harness.page(`/search?q=+${id}+`, READ_TOKEN)
@@ -36,6 +39,9 @@ test('a request id leads to its calls; words lead to rules, servers and files', 
   ]
   const call = await harness.page(`/search?q=${request_id}`)
   expect(call.text).toContain(`href="/ledger/calls?request_id=${request_id}"`)
+  const { run } = await harness.sync()
+  const ofRun = cellsOf((await harness.page(`/search?q=${run}`)).text, 'With exactly this id')
+  expect(ofRun.map(([kind, , id]) => `${kind} ${id}`)).toEqual([`run ${run}`])
   await insertServerVersion(pool, { id: 's', name: 'Zebra', from: FROM })
   await stageRows(pool, { file: 'zebra-people.csv' })
   for (let n = 1; n <= 12; n++) await insertRuleVersion(pool, { id: `${n}`, name: `ZEBRA ${n}`, from: FROM })
