@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,18 +13,23 @@ import { waitFor } from '#test/support/wait-for.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The newest tag of a release before this commit; none in a copy without its history. */
-const TAG = git('tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname').split('\n')[0]
+/** The last release, and the commit that recorded it; none in a copy without its history. */
+const RELEASE =
+  Object.keys(JSON.parse(readFileSync(join(ROOT, 'drizzle/releases.json'), 'utf8'))).at(-1) ?? ''
+const COMMIT =
+  RELEASE && git('log', '--format=%H', `-S"${RELEASE}"`, '--', 'drizzle/releases.json').split('\n').at(-1)
 
-const WHY_NOT = TAG === '' ? ' (NOT RUN: no release has a tag v… yet, or its history is not here)' : ''
+const WHY_NOT = COMMIT ? '' : ' (NOT RUN: nothing is released yet, or the history of this copy is not here)'
 
-test.skipIf(TAG === '')(
+test.skipIf(!COMMIT)(
   `the worker of the last release works on this schema${WHY_NOT}`,
   { timeout: 240_000 },
   async () => {
     const directory = mkdtempSync(join(tmpdir(), 'ferry-last-release-'))
     onTestFinished(() => rmSync(directory, { recursive: true }))
-    execFileSync('sh', ['-c', 'git archive "$1" | tar x -C "$2"', 'sh', TAG ?? '', directory], { cwd: ROOT })
+    execFileSync('sh', ['-c', 'git archive "$1" | tar x -C "$2"', 'sh', COMMIT ?? '', directory], {
+      cwd: ROOT,
+    })
     // The packages of today: what changed is Ferry.
     symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
     const entry = join(directory, 'src/cli/ferry.ts')
