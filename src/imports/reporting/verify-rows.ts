@@ -51,7 +51,7 @@ export const ROW_CHECKS: readonly Check[] = [
       ), locales as (
         select import_id, sum(sent)::int as sent from ferry.import_locales group by import_id
       )
-      select i.id::text, w.what, w.kept, coalesce(w.counted, 0) as counted
+      select i.id::text, w.what, coalesce(w.kept, 0) as kept, coalesce(w.counted, 0) as counted
       from ferry.imports i
       left join recipients r on r.import_id = i.id
       left join rejects j on j.import_id = i.id

@@ -36,6 +36,11 @@ export const IMPORT_DAMAGES: readonly Damage[] = [
     /import 2 keeps sent, in ferry.import_locales = 9/,
   ],
   [
+    'import counts',
+    'delete from ferry.import_locales where import_id = 2;',
+    /import 2 keeps sent, in ferry.import_locales = 0, but its rows are 10/,
+  ],
+  [
     'import places',
     `insert into ferry.import_left_out (import_id, line, kind, reason) values (2, 2, 'suppressed', 'x');`,
     /import_recipients and ferry.import_left_out: line 2 of import 2/,

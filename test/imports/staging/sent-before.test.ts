@@ -11,7 +11,14 @@ import { dryRun, stageImport } from '#src/imports/staging/stage.ts'
 import type { StagingReport } from '#src/imports/staging/staging-report.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { ADA } from '#test/support/acted-by.ts'
-import { ACCEPTED, LOST, naming, openScriptedWorker, UNAVAILABLE } from '#test/support/scripted-worker.ts'
+import {
+  ACCEPTED,
+  LOST,
+  naming,
+  openScriptedWorker,
+  sendBatches,
+  UNAVAILABLE,
+} from '#test/support/scripted-worker.ts'
 import { type ImportHarness, NEVER, openImportHarness } from '../import-harness.ts'
 import { OPTIONS } from '../options.ts'
 
@@ -110,6 +117,23 @@ test('a file of nobody new says so', async () => {
   expect(said.summary).toMatchObject({ alreadyImported: 2, pending: 0, batches: 0 })
   expect(said.warnings).toContain('No row of the file will be sent.')
   expect(said.samples).toEqual([])
+})
+
+test('who was rejected and never sent again is not in doubt, though others of that import were sent twice', async () => {
+  await using harness = await openImportHarness()
+  const { pool } = harness.ferry
+  const people = named('bob', 'ann')
+  await imported(harness, people)
+  const german = people.map(([name]) => [name, 'true,,de-DE'] as const)
+  const path = await fileOf(german)
+  const options = optionsOf({ update: true, batchRows: 1, onUncertain: 'resend' })
+  const { import: id } = await stageImport(harness.ferry, path, options, { signal: NEVER })
+  await confirmImport(pool, id!, ADA)
+  await sendBatches(pool, id!, [naming('bob@example.com'), LOST, ACCEPTED, naming('bob@example.com')])
+  expect(await harness.work(id!)).toBe('completed')
+  expect(await loadSummary(pool, id!)).toMatchObject({ rejected: 1, sent: 1 })
+  const said = await foretold(harness, people, { update: true })
+  expect(said.summary).toMatchObject({ alreadyImported: 1, pending: 1 })
 })
 
 test('only what was sent counts, by whatever import of the page, by this method, for this account', async () => {
