@@ -304,7 +304,7 @@ CREATE TABLE "ferry"."alert_rule_versions" (
 	"altered" text[],
 	"appeared" text,
 	"team" text GENERATED ALWAYS AS (left(coalesce(nullif(labels ->> 'team', ''), jsonb_path_query_first(labels, '$.keyvalue() ? (@.key like_regex "^(team|owner|squad)$" flag "i" && @.value != "").value', '{}', true) #>> '{}'), 100)) STORED,
-	"words" text GENERATED ALWAYS AS (case when valid_to is null then lower(left(name, 200) || chr(10) || left(coalesce(labels::text, ''), 250)) end) STORED,
+	"words" text GENERATED ALWAYS AS (case when valid_to is null then lower(name::varchar(200) || chr(10) || coalesce(labels::text, '')::varchar(250)) end) STORED,
 	CONSTRAINT "alert_rule_versions_id_account_valid_from_pk" PRIMARY KEY("id","account","valid_from"),
 	CONSTRAINT "alert_rule_versions_appeared" CHECK ("ferry"."alert_rule_versions"."appeared" in ('first reading', 'unexplained')),
 	CONSTRAINT "alert_rule_versions_interval" CHECK ("ferry"."alert_rule_versions"."valid_to" > "ferry"."alert_rule_versions"."valid_from")

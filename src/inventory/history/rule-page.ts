@@ -25,8 +25,7 @@ type RuleSort = (typeof RULE_SORTS)[number]
 const WORDS: Key = ['k.words collate "C"', 'text', 0]
 const ACCOUNT: Key = ['k.account', 'text', 1]
 const ID: Key = ['k.id', 'numeric', 2]
-/** Not as the index of folders has it: that has all versions, and few of them held at the moment. */
-const FOLDER: Key = ['(k.folder_id + 0)', 'numeric', 3]
+const FOLDER: Key = ['k.folder_id', 'numeric', 3]
 
 const BY: Readonly<Record<RuleSort, Sort>> = {
   name: { keys: [WORDS, ACCOUNT, ID] },
@@ -51,15 +50,17 @@ export async function loadRulePage(
   const sort = BY[filter.sort ?? 'name']
   const isByFiring = filter.sort === 'firing since'
   const sources = isByFiring || filter.firing ? [firingAt(filter, at)] : versionsAt(filter, at)
-  const parts = sources.map(
-    ({ words, began = 'null::timestamptz', from }) => `
-      (select k.* from (
-        select ${words} as words, v.account, v.id, v.folder_id, v.valid_from, ${began} as began
-        from ${[from, ...narrowing(words, filter, param)].join(' and ')}
-      ) k
-      where ${[isAfter(sort, after, param), ...exactly(filter, at, param)].join(' and ')}
-      order by ${orderOf(sort)} limit ${most})`,
-  )
+  const conditions = [isAfter(sort, after, param), ...hasEachWord('k.words', filter.words, param)]
+  if (filter.firing === false) conditions.push(isNotFiring(filter, at))
+  const parts = sources.map(source => {
+    const { words, began = 'null::timestamptz', isRead } = source
+    const narrowed = `select ${words} as words, v.account, v.id, v.folder_id, v.valid_from, ${began} as began
+      from ${[source.from, ...narrowing(source, filter, param)].join(' and ')}`
+    const where = [...conditions, ...(isRead ? [] : exactly(filter, param))].join(' and ')
+    return isRead
+      ? partOfRead(narrowed, where, { filter, sort, most })
+      : partOfList(narrowed, where, { sort, most })
+  })
   const found = await pool.query(
     `select v.account, v.id, left(v.name, ${MAX_NAME}) as name, v.folder_id, v.team, v.enabled,
        left(v.updater_name, ${MAX_NAME}) as updater_name, v.valid_from, f.began as firing_since, f.began is not null as triggered,
@@ -73,52 +74,99 @@ export async function loadRulePage(
   return partOf(namedRowsOf(PagedRow, found), limit, ({ place }) => place)
 }
 
+type PartOptions = { readonly sort: Sort; readonly most: string }
+
+/** The first of the rows that match. */
+function partOfList(rows: string, where: string, { sort, most }: PartOptions): string {
+  return `(select k.* from (${rows}) k where ${where} order by ${orderOf(sort)} limit ${most})`
+}
+
+/**
+ * The same of versions whose words are made while they are read, which takes longest. Where all of them are asked for, they are made
+ * once (`offset 0`). Ordered by folder, they are made of the folders of this part alone.
+ */
+function partOfRead(
+  rows: string,
+  where: string,
+  { filter, sort, most }: PartOptions & { readonly filter: InventoryFilter },
+): string {
+  if (filter.words !== undefined || sort.keys[0] === WORDS)
+    return partOfList(`${rows} offset 0`, where, { sort, most })
+  if (sort.keys[0] !== FOLDER) return partOfList(rows, where, { sort, most })
+  const last = `select max(folder_id) from (select k.folder_id from (${rows}) k where ${where} order by k.folder_id limit ${most}) k`
+  return partOfList(rows, `${where} and k.folder_id <= (${last})`, { sort, most })
+}
+
 const MAX_NAME = 1_000
 
-/** Versions `v`, and the SQL of their words. */
-type Source = { readonly words: string; readonly began?: string; readonly from: string }
+/** Versions `v`, and the SQL of their words. `isRead`: each is read from the table, and its words are made of it. */
+type Source = {
+  readonly words: string
+  readonly began?: string
+  readonly from: string
+  readonly isRead?: true
+}
 
-/** The versions that held at a moment: the current ones, and those that ended later. */
+/**
+ * The versions that held at a moment: the current ones, and those that ended later. `valid_to < 'infinity'`, and a moment that
+ * is unknown while the query is planned, make Postgres take the index by end, where the start is found too.
+ */
 function versionsAt({ asOf }: InventoryFilter, at: string): Source[] {
-  const began = `v.valid_from <= ${at}`
   const current = { words: 'v.words', from: 'ferry.alert_rule_versions v where v.valid_to is null' }
   if (asOf === undefined) return [current]
   return [
-    { ...current, from: `${current.from} and ${began}` },
-    { words: RULE_WORDS, from: `ferry.alert_rule_versions v where v.valid_to > ${at} and ${began}` },
+    { ...current, from: `${current.from} and v.valid_from <= ${at}` },
+    {
+      words: RULE_WORDS,
+      from: `ferry.alert_rule_versions v
+        where v.valid_to > (select ${at}) and v.valid_to < 'infinity' and v.valid_from <= (select ${at})`,
+      isRead: true,
+    },
   ]
 }
 
 /** Those of the rules that fired at a moment. */
-function firingAt({ asOf }: InventoryFilter, at: string): Source {
-  const open = `select id, account, began from ferry.alert_rule_firings where ended is null and began <= ${at}`
-  const ended = `select id, account, began from ferry.alert_rule_firings where ended > ${at} and began <= ${at}`
+function firingAt(filter: InventoryFilter, at: string): Source {
   return {
     words: RULE_WORDS,
     began: 'f.began',
-    from: `(${asOf === undefined ? open : `${open} union all ${ended}`}) f cross join lateral (
+    from: `(${firings(filter, at)}) f cross join lateral (
       select v.* from ferry.alert_rule_versions v
       where v.id = f.id and v.account = f.account and v.valid_from <= ${at} and coalesce(v.valid_to, 'infinity') >= ${at}
       order by v.valid_from desc limit 1) v
       where true`,
+    isRead: true,
   }
+}
+
+/** Few fire at a moment: they are found once, not for each rule. */
+function isNotFiring(filter: InventoryFilter, at: string): string {
+  return `not exists (select from (${firings(filter, at)}) f where f.id = k.id and f.account = k.account)`
+}
+
+/** The firings at a moment. */
+function firings({ asOf }: InventoryFilter, at: string): string {
+  const open = `select id, account, began from ferry.alert_rule_firings where ended is null and began <= ${at}`
+  const ended = `select id, account, began from ferry.alert_rule_firings where ended > ${at} and ended < 'infinity' and began <= ${at}`
+  return asOf === undefined ? open : `${open} union all ${ended}`
 }
 
 /** The firing of a rule at a moment. */
 function firingOf(rule: string, at: string): string {
   return `select f.began from ferry.alert_rule_firings f
-    where f.id = ${rule}.id and f.account = ${rule}.account and f.began <= ${at} and coalesce(f.ended, 'infinity') >= ${at}
+    where f.id = ${rule}.id and f.account = ${rule}.account and f.began <= ${at} and (f.ended is null or f.ended > ${at})
     order by f.began desc limit 1`
 }
 
-/** What can be told of a version without the table: which ones may match. */
-function narrowing(words: string, filter: InventoryFilter, param: AddParam): string[] {
+/** What can be told of a version `v` before its place is known. Of one whose table is not read: whether it may match. */
+function narrowing({ words, isRead }: Source, filter: InventoryFilter, param: AddParam): string[] {
   const { account, folder, team, enabled, label = {}, name } = filter
-  const where = hasEachWord(words, filter.words, param)
+  const where: string[] = isRead ? ofTable(filter, param) : []
   if (account !== undefined) where.push(`v.account = ${param(account, 'text')}`)
   if (folder !== undefined) where.push(`v.folder_id = ${param(folder, 'numeric')}`)
   if (team !== undefined) where.push(`v.team = ${param(team, 'text')}`)
   if (enabled !== undefined) where.push(`v.enabled = ${param(enabled, 'boolean')}`)
+  if (isRead) return where
   const mayHave = (text: string, max: number) =>
     where.push(`(strpos(${words}, (select lower(${text}))) > 0 or char_length(${words}) > ${max})`)
   for (const pair of Object.entries(label)) {
@@ -130,15 +178,18 @@ function narrowing(words: string, filter: InventoryFilter, param: AddParam): str
 }
 
 /** What the words of a rule, which are cut, do not tell for certain. */
-function exactly({ label, name, firing }: InventoryFilter, at: string, param: AddParam): string[] {
-  const where = firing === false ? [`(${firingOf('k', at)}) is null`] : []
-  const conditions: string[] = []
-  if (label !== undefined) conditions.push(`v.labels @> ${param(JSON.stringify(label), 'jsonb')}`)
-  if (name !== undefined) conditions.push(`strpos(lower(v.name), lower(${param(name, 'text')})) > 0`)
-  if (conditions.length === 0) return where
+function exactly(filter: InventoryFilter, param: AddParam): string[] {
+  const conditions = ofTable(filter, param)
+  if (conditions.length === 0) return []
   return [
-    ...where,
     `exists (select from ferry.alert_rule_versions v where v.id = k.id and v.account = k.account
       and v.valid_from = k.valid_from and ${conditions.join(' and ')} offset 0)`,
   ]
+}
+
+function ofTable({ label, name }: InventoryFilter, param: AddParam): string[] {
+  const where: string[] = []
+  if (label !== undefined) where.push(`v.labels @> ${param(JSON.stringify(label), 'jsonb')}`)
+  if (name !== undefined) where.push(`strpos(lower(v.name), lower(${param(name, 'text')})) > 0`)
+  return where
 }
