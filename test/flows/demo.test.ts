@@ -36,6 +36,7 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
   ]) {
     expect(first.stdout).toMatch(new RegExp(`^${heading}`, 'm'))
   }
+  expect(first.stdout).toMatch(/id\W+name\W+folder_id\W+enabled\W+cron_pattern\W+timezone\W+triggered/)
   expect(first.stdout).toMatch(/^changed .* → /m)
   expect(first.stdout).toContain(
     'Checked: Postgres holds exactly what the platform holds, 40 alert rules and 25 MCP',

@@ -193,4 +193,11 @@ test('differences are counted up to a bound, and a page that is just full is the
   expect(await page(5, 6)).toMatchObject({ counts: { added: 6 }, next: { id: '5' } })
   expect(await page(6, 5)).toMatchObject({ counts: null, next: null })
   expect(await page(5, 5)).toMatchObject({ counts: null, next: { id: '5' } })
+  // What began or ended at other times is not between.
+  for (const [id, from, to] of [
+    ['7', 0, 1],
+    ['8', 7, 8],
+  ] as const)
+    await insertRuleVersion(store.pool, { id, name: 'at another time', from: at(from), to: at(to) })
+  expect(await page(6, 6)).toMatchObject({ counts: { added: 6 }, next: null })
 })

@@ -54,6 +54,11 @@ describe.each(SPELLINGS)('a cell of a header that holds %s', cell => {
   })
 })
 
+test('a long name of a column is cut off in a message', async () => {
+  const { message } = await harness.refusal(`${'x'.repeat(100)},Locale\nx,en-US\n`)
+  expect(message).toMatch(/[^x]x{59,60}…?, Locale\./)
+})
+
 test('a component that holds an address is no example in a warning; one that does not is', async () => {
   const sample = async (...ids: readonly string[]) => {
     const rows = ids.map((id, n) => `person${n}@example.com,${id}\n`)
