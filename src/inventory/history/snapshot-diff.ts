@@ -74,8 +74,10 @@ export async function findLastPair(pool: Pool, account: string | null): Promise<
     )
   }
   const [last, before] = rows
-  if (!last || !before)
-    throw new NoSuchSnapshot('there are no two snapshots yet; `ferry snapshots list` shows all snapshots')
+  if (!last || !before) {
+    const what = account === null ? 'there are' : 'the account named with --account has'
+    throw new NoSuchSnapshot(`${what} no two snapshots yet; \`ferry snapshots list\` shows all snapshots`)
+  }
   return { account: last.account, a: before.takenAt, b: last.takenAt }
 }
 
