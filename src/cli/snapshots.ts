@@ -8,7 +8,6 @@ import { accountsOf } from './accounts.ts'
 import { type ActOptions, actedBy, addActOptions } from './acted-by.ts'
 import { idArgument } from './arguments.ts'
 import { type CommandContext, withAccounts, withFerry } from './command-context.ts'
-import { UsageError } from './errors.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { addList } from './list-command.ts'
 import { addListOptions, type ListOptions, printList } from './listing.ts'
@@ -36,11 +35,13 @@ export function addSnapshots(program: Command): void {
     .option('--account <name>', 'the last two of this account')
   addListOptions(diff)
     .option('--json', 'print one JSON object per difference')
-    .action((a: bigint | undefined, b: bigint | undefined, options: ListOptions & { account?: string }) =>
-      withFerry('read', async ({ pool }) =>
+    .action((a: bigint | undefined, b: bigint | undefined, options: ListOptions & { account?: string }) => {
+      if (a !== undefined && b === undefined)
+        diff.error('error: one snapshot has nothing to be compared with; name two, or none')
+      return withFerry('read', async ({ pool }) =>
         printDiff(pool, await pairOf(pool, a, b, options.account), options),
-      ),
-    )
+      )
+    })
 }
 
 async function take(ferry: Ferry, options: Options, { config, signal }: CommandContext): Promise<ExitCode> {
@@ -71,9 +72,7 @@ async function pairOf(
   account: string | undefined,
 ): Promise<Pair> {
   const { findLastPair, findPair } = await import('#src/inventory/history/snapshot-diff.ts')
-  if (a === undefined) return findLastPair(pool, account ?? null)
-  if (b === undefined) throw new UsageError('one snapshot has nothing to be compared with; name two, or none')
-  return findPair(pool, a, b)
+  return a === undefined || b === undefined ? findLastPair(pool, account ?? null) : findPair(pool, a, b)
 }
 
 /** Prints what differs between two snapshots. For people, what a first reading found is one row. */

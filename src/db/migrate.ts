@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg'
 import { connectWithinMs } from '#src/model/postgres-address.ts'
 import type { Secret } from '#src/model/secret.ts'
+import { AT_START } from './reach-postgres.ts'
 import { runPending } from './run-migrations.ts'
 import {
   MigrationBlocked,
@@ -24,6 +25,11 @@ const WAIT_MS = 60_000
  * older one up to date. `plan` changes nothing either, and accepts any that this code could bring up to date.
  */
 export type SchemaPolicy = 'read' | 'create' | 'update' | 'plan'
+
+const MIGRATE = 'ferry migrate'
+
+/** Who looks for what holds a lock finds the migration by its name, unless the address gives all connections one. */
+const RENAME = `select set_config('application_name', $2, false) where current_setting('application_name') = $1`
 
 type Options = {
   /** The password, if the address does not contain it. */
@@ -54,7 +60,7 @@ export async function migrate(
     new WatchedClient({
       connectionString: databaseUrl,
       secret,
-      application_name: 'ferry migrate',
+      application_name: MIGRATE,
       connectionTimeoutMillis: connectWithinMs(databaseUrl),
     })
   const stop = () => client.connection.stream.destroy()
@@ -67,6 +73,7 @@ export async function migrate(
     })
     expectAllowed(policy, state)
     if (state.pending.length === 0 || policy === 'plan') return 0
+    await client.query(RENAME, [AT_START, MIGRATE])
     return await runPending(client, { url: databaseUrl, secret, waitMs, signal }).catch(error => {
       throw hasCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaNotWritable(databaseUrl, error) : error
     })

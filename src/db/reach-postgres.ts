@@ -24,6 +24,8 @@ export class PostgresUnusable extends Error {
 const MIN_VERSION = 150_000
 /** In a worker that has had the right one, a password may be being rotated. Not at its start. */
 const WRONG_PASSWORD = '28P01'
+/** What the server calls the connection. */
+export const AT_START = 'ferry start'
 const TRY_EVERY_MS = 250
 const CONNECT_WITHIN_MS = 5_000
 
@@ -70,7 +72,7 @@ async function tryOnce(
     connectionString: url,
     secret,
     connectionTimeoutMillis: connectWithinMs(url, CONNECT_WITHIN_MS),
-    application_name: 'ferry start',
+    application_name: AT_START,
   })
   const cut = () => client.connection.stream.destroy()
   signal.addEventListener('abort', cut)

@@ -82,7 +82,7 @@ describe('wrong usage exits 2 and says what would be right', () => {
     [['imports', 'resolve', '1'], "required option '--as <what>' not specified"],
     [['imports', 'resolve', '1', '--as', 'lost'], 'Allowed choices are sent, resend.'],
     [['imports', 'show', 'latest'], 'Write a number, as the list shows it.'],
-    [['snapshots', 'diff', '1'], "missing required argument 'b'"],
+    [['snapshots', 'diff', '1'], 'one snapshot has nothing to be compared with'],
     [['sandbox', '--latency', '5'], 'Write a number and its unit'],
     [['sandbox', '--latency', '597h'], 'Write 596h or less.'],
     [['sandbox', '--port', '70000'], 'Write a whole number from 0 to 65535.'],
