@@ -2617,6 +2617,37 @@ COMMENT ON COLUMN ferry.mcp_tools.tool IS 'The tool''s name.';
 COMMENT ON COLUMN ferry.mcp_tools.description IS 'What the tool does, according to this server.';
 COMMENT ON COLUMN ferry.mcp_tools.servers IS 'How many tools of the account have this name.';
 --> statement-breakpoint
+-- In the order of ids, in which it finds the rules in two indexes alone and stops early. A hash of all episodes would take
+-- three times as long. A rule is observed while it is there and enabled, from the start of the history on: episodes that ended
+-- before were removed.
+CREATE OR REPLACE FUNCTION ferry_internal.never_fired(
+  at_most integer, of_account text, of_folder numeric(20, 0), after_id numeric(20, 0), after_account text
+) RETURNS TABLE (
+  account text, id numeric(20, 0), name text, folder_id numeric(20, 0), team text, first_seen timestamptz,
+  days_observed double precision, updater_name text
+) LANGUAGE sql STABLE SET jit = off SET enable_hashjoin = off SET enable_seqscan = off AS $$
+  SELECT v.account, v.id, v.name, v.folder_id, v.team, b.valid_from,
+    (extract(epoch FROM b.observed) / 86400)::float8, v.updater_name
+  FROM (
+    SELECT c.id, c.account FROM ferry.alert_rule_versions c
+    WHERE c.valid_to IS NULL AND c.enabled AND ($2 IS NULL OR c.account = $2) AND ($3 IS NULL OR c.folder_id = $3)
+      AND (c.id, c.account) > (coalesce($4, -1), coalesce($5, ''))
+      AND NOT EXISTS (SELECT FROM ferry.alert_rule_firings f WHERE f.id = c.id AND f.account = c.account)
+    ORDER BY c.id, c.account LIMIT $1
+  ) s
+  CROSS JOIN (SELECT ferry.history_start() AS starts_at) h
+  JOIN ferry.alert_rule_versions v ON v.id = s.id AND v.account = s.account AND v.valid_to IS NULL
+  CROSS JOIN LATERAL (
+    SELECT min(b.valid_from) AS valid_from, coalesce(
+      sum(coalesce(b.valid_to, clock_timestamp()) - greatest(b.valid_from, h.starts_at))
+        FILTER (WHERE b.enabled AND coalesce(b.valid_to, clock_timestamp()) > h.starts_at), interval '0') AS observed
+    FROM ferry.alert_rule_versions b WHERE b.id = s.id AND b.account = s.account
+  ) b
+  ORDER BY v.id, v.account
+$$;
+
+COMMENT ON FUNCTION ferry_internal.never_fired IS 'The enabled alert rules that were never seen firing, by id: at most this many (null: all) after a rule (null: from the first on), of one account and folder if they are named. For the report rules_never_fired and its page.';
+--> statement-breakpoint
 CREATE OR REPLACE FUNCTION ferry.nights(since timestamptz DEFAULT NULL)
 RETURNS TABLE (
   account text, night date, status text, snapshot bigint, taken_at timestamptz, alert_rules_run bigint, mcp_servers_run bigint
@@ -2928,32 +2959,18 @@ $$;
 
 COMMENT ON FUNCTION ferry.rules_longest_firing IS 'The longest episode of each alert rule that fired since a time (null: seven days ago), the longest first; with its whole length, also if it began before. ended is null while it fires.';
 --> statement-breakpoint
--- Finds the rules in two indexes alone, both in the order of ids: those it returns, where it can stop early, and how many
--- there are. A hash of all episodes would take three times as long. A rule is observed while it is there and enabled, from the
--- start of the history on: episodes that ended before were removed.
 CREATE OR REPLACE FUNCTION ferry.rules_never_fired(at_most integer DEFAULT 1000, of_account text DEFAULT NULL)
 RETURNS TABLE (
   account text, id numeric(20, 0), name text, folder_id numeric(20, 0), team text, first_seen timestamptz,
   days_observed double precision, updater_name text, in_all integer
 ) LANGUAGE sql STABLE SET jit = off SET enable_hashjoin = off SET enable_seqscan = off AS $$
-  WITH silent AS NOT MATERIALIZED (
-    SELECT c.id, c.account FROM ferry.alert_rule_versions c
+  SELECT n.*, (
+    SELECT count(*)::int FROM ferry.alert_rule_versions c
     WHERE c.valid_to IS NULL AND c.enabled AND ($2 IS NULL OR c.account = $2)
       AND NOT EXISTS (SELECT FROM ferry.alert_rule_firings f WHERE f.id = c.id AND f.account = c.account)
   )
-  SELECT v.account, v.id, v.name, v.folder_id, v.team, b.valid_from,
-    (extract(epoch FROM b.observed) / 86400)::float8 AS days_observed,
-    v.updater_name, (SELECT count(*)::int FROM silent)
-  FROM (SELECT * FROM silent ORDER BY id, account LIMIT $1) s
-  CROSS JOIN (SELECT ferry.history_start() AS starts_at) h
-  JOIN ferry.alert_rule_versions v ON v.id = s.id AND v.account = s.account AND v.valid_to IS NULL
-  CROSS JOIN LATERAL (
-    SELECT min(b.valid_from) AS valid_from, coalesce(
-      sum(coalesce(b.valid_to, clock_timestamp()) - greatest(b.valid_from, h.starts_at))
-        FILTER (WHERE b.enabled AND coalesce(b.valid_to, clock_timestamp()) > h.starts_at), interval '0') AS observed
-    FROM ferry.alert_rule_versions b WHERE b.id = s.id AND b.account = s.account
-  ) b
-  ORDER BY days_observed DESC, v.id, v.account
+  FROM ferry_internal.never_fired($1, $2, NULL, NULL, NULL) n
+  ORDER BY n.days_observed DESC, n.id, n.account
 $$;
 
 COMMENT ON FUNCTION ferry.rules_never_fired IS 'The enabled alert rules that were never seen firing, longest observed first: at most this many (1,000 by default, null for all), those with the lowest ids, of one account if it is named; in_all says how many there are. first_seen: when the oldest version that is kept began. days_observed: for how long the rule was there and enabled, from history_start() on: what fired before is not known. An alert that began and ended between two polls was not seen.';
@@ -3535,6 +3552,20 @@ RETURNS TABLE (
 $$;
 
 COMMENT ON FUNCTION ferry.editors IS 'Who edited the alert rules of each folder since a time (null: 30 days ago), folders with the fewest editors first. edits: changes of rules that were known before; share: of all edits of the folder. only_editor: nobody else edited the folder in that time.';
+--> statement-breakpoint
+CREATE OR REPLACE FUNCTION ferry.edits_by_person(
+  since timestamptz DEFAULT NULL, of_account text DEFAULT NULL, of_folder numeric(20, 0) DEFAULT NULL
+) RETURNS TABLE (
+  account text, updater_id numeric(20, 0), updater_name text, edits integer, folders integer, last_edit timestamptz
+) LANGUAGE sql STABLE AS $$
+  SELECT e.account, e.updater_id, min(e.updater_name), sum(e.edits)::int, count(*)::int, max(e.last_edit)
+  FROM ferry.editors($1) e
+  WHERE ($2 IS NULL OR e.account = $2) AND ($3 IS NULL OR e.folder_id = $3)
+  GROUP BY e.account, e.updater_id
+  ORDER BY sum(e.edits) DESC, e.account, e.updater_id
+$$;
+
+COMMENT ON FUNCTION ferry.edits_by_person IS 'Who edited the most alert rules since a time (null: 30 days ago), of one account and in one folder if they are named. edits: changes of rules that were known before; folders: in how many folders they were.';
 --> statement-breakpoint
 -- `ended < 'infinity'` makes Postgres take the index by end: most episodes that began before a moment ended before it too.
 -- In a blind stretch, what fired before it and what fires after it may both have been firing.

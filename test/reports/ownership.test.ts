@@ -95,6 +95,23 @@ test('editors shares the edits of a folder out, and says where only one person e
   ])
 })
 
+test('edits_by_person adds up what a person edited in all folders, the most first', async () => {
+  await using store = await openTestStore()
+  await edited(store, '1', 1, [
+    [DAY, 'Ada'],
+    [2 * DAY, 'Grace'],
+    [40 * DAY, 'Joan'],
+  ])
+  await edited(store, '2', 2, [[2 * DAY, 'Grace']])
+  const columns = 'account updater_id updater_name edits folders last_edit'
+  expect(await ask(store, 'edits_by_person', columns)).toEqual([
+    ['a', 5n, 'Grace', 2, 2, minutesAgo(2 * DAY)],
+    ['a', 3n, 'Ada', 1, 1, minutesAgo(DAY)],
+  ])
+  expect(await ask(store, 'edits_by_person', 'edits', { since: minutesAgo(50 * DAY) })).toHaveLength(3)
+  expect(await ask(store, 'edits_by_person', 'edits', { account: 'b' })).toEqual([])
+})
+
 test('churn_by_folder tells additions, changes, removals and returns apart', async () => {
   await using store = await openTestStore()
   await edited(store, '1', 1, [

@@ -3,10 +3,12 @@ import { at } from './pages/at.ts'
 import { audit } from './pages/audit.ts'
 import { calls } from './pages/calls.ts'
 import { changes } from './pages/changes.ts'
+import { editors } from './pages/changes-editors.ts'
 import { compare } from './pages/compare.ts'
 import { events, SEND_AGAIN } from './pages/events.ts'
 import { firing } from './pages/firing.ts'
 import { firingLoad } from './pages/firing-load.ts'
+import { firingNever } from './pages/firing-never.ts'
 import { firingNoisy } from './pages/firing-noisy.ts'
 import { firingSilenced } from './pages/firing-silenced.ts'
 import { firingWhen } from './pages/firing-when.ts'
@@ -34,8 +36,8 @@ import { snapshots } from './pages/snapshots.ts'
 export const PAGES: readonly Page[] = [
   ...[now, searchPage],
   ...[rules, rule],
-  ...[changes, compare, at],
-  ...[firing, firingNoisy, firingWhen, firingSilenced, firingLoad],
+  ...[changes, compare, editors, at],
+  ...[firing, firingNoisy, firingWhen, firingSilenced, firingNever, firingLoad],
   ...[imports, importPage],
   ...[servers, tools, mcpChanges, mcpRisks, teams, server],
   ...[runs, run, calls, schedules, snapshots, holds, hold, events, audit],

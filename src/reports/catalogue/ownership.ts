@@ -34,6 +34,14 @@ export const OWNERSHIP_REPORTS: readonly Report[] = [
     query: 'select * from ferry.editors($1) where ($2::text is null or account = $2)',
   },
   {
+    name: 'edits_by_person',
+    shows: 'who edits the most rules, and in how many folders',
+    of: ['alert-rules'],
+    takes: ['since', 'account'],
+    looksBack: { at: 'versions', days: 30 },
+    query: 'select * from ferry.edits_by_person($1, $2)',
+  },
+  {
     name: 'churn_by_folder',
     shows: 'how many rules of each folder were added, changed, removed and returned',
     of: ['alert-rules'],

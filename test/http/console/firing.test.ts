@@ -2,9 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { MARKS } from '#src/http/console/charts/gantt.ts'
 import { DAY, HOUR, minutesAgo } from '#test/reports/ask.ts'
 import { insertFiring, insertRuleVersion, type RuleVersion } from '#test/support/versions.ts'
+import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
-const PAGES = ['/firing', '/firing/noisy', '/firing/when', '/firing/silenced', '/firing/load']
+const PAGES = [
+  '/firing',
+  '/firing/noisy',
+  '/firing/when',
+  '/firing/silenced',
+  '/firing/never',
+  '/firing/load',
+]
 
 const HOSTILE = [
   '<script>alert(1)</script>',
@@ -128,6 +136,7 @@ describe('without episodes', () => {
     ['/firing', 'No rule was seen firing in the last 24 hours.', 'No rule is firing.'],
     ['/firing/noisy?hours=6', 'No rule was seen firing in the last 6 hours.', ''],
     ['/firing/when', 'No episode was seen to begin in the last 4 weeks.', ''],
+    ['/firing/never', 'There is no enabled rule that never fired.', ''],
     ['/firing/silenced', 'No rule was disabled, removed or edited while it fired', ''],
     [
       '/firing/load',
@@ -198,6 +207,29 @@ test('hostile names of rules, teams, people and accounts are text, whatever page
     }
   }
 }, 60_000)
+
+test('rules that never fired are shown with how long they were observed, by account and folder', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const rule = { id: '1', name: 'silent', from: minutesAgo(3 * DAY), by: 'Ada' }
+  await insertRuleVersion(pool, { ...rule, labels: { team: 'pay' }, folder: 7 })
+  await insertRuleVersion(pool, { ...rule, account: 'b', name: 'elsewhere' })
+  await insertRuleVersion(pool, { ...rule, id: '2', name: 'off', enabled: false })
+  await insertRuleVersion(pool, { ...rule, id: '3', name: 'fired' })
+  await insertFiring(pool, { id: '3', from: minutesAgo(DAY), to: minutesAgo(HOUR) })
+  const rowsOf = async (query: string) =>
+    cellsOf((await harness.page(`/firing/never${query}`)).text, 'Rules that never fired, by id')
+  const silent = ['silentalert rule 1 in a', '7', 'pay', '3 d ago', '3 d', 'Ada']
+  expect(await rowsOf('')).toEqual([
+    silent,
+    ['elsewherealert rule 1 in b', '1', '–', '3 d ago', '3 d', 'Ada'],
+  ])
+  expect(await rowsOf('?folder=7')).toEqual([silent])
+  expect(await rowsOf('?account=a')).toEqual([silent])
+  const csv = (await harness.page('/firing/never.csv?folder=7')).text.split('\r\n')
+  expect(csv[0]).toBe('rule,id,account,folder,team,first seen,observed for,last edited by')
+  expect(csv[1]).toMatch(/^silent,1,a,7,pay,\d{4}-[^,]*Z,259\d{3}\.\d+,Ada$/)
+})
 
 test('what was silenced is shown fifty at a time', async () => {
   await using harness = await openConsoleHarness()

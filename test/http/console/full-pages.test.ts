@@ -93,6 +93,16 @@ const LISTS: Readonly<Record<string, List>> = {
     ),
   },
   rules: { at: '/rules', links: '/rules/a/', add: addRule },
+  'rules that never fired': { at: '/firing/never', links: '/rules/a/', add: addRule },
+  people: {
+    at: '/changes/editors',
+    links: '/changes?by=',
+    async add({ ferry }, n) {
+      const [rule, at] = [{ id: `${n}`, name: 'r', by: 'e'.repeat(n) }, hoursAgo(2)]
+      await insertRuleVersion(ferry.pool, { ...rule, from: hoursAgo(3), to: at })
+      await insertRuleVersion(ferry.pool, { ...rule, folder: 2, from: at })
+    },
+  },
   servers: { at: '/servers', links: '/servers/', add: addServer },
   tools: { at: '/mcp/tools', links: '/servers/', add: addServer },
   teams: { at: '/mcp/teams', links: '/servers?', add: addServer },
@@ -125,10 +135,10 @@ const LISTS: Readonly<Record<string, List>> = {
   },
 }
 
-/** Silenced rules are changes too; the rows of any other list are in no other one. */
-const APART = 'silenced rules'
+/** Silenced rules and edits are changes too; the rows of any other list are in no other one. */
+const APART = ['silenced rules', 'people']
 
-test.for([Object.keys(LISTS).filter(name => name !== APART), [APART]])(
+test.for([Object.keys(LISTS).filter(name => !APART.includes(name)), ...APART.map(name => [name])])(
   '%s: a page that is just full is the last one',
   async names => {
     await using harness = await openConsoleHarness()

@@ -29,7 +29,7 @@ export const changes = listPage({
   async beside({ query, reader, target: { timezone } }, { next, examinedTo, filter }) {
     const room = openRoom()
     return {
-      above: html`<p><a href="/changes/compare">Compare two moments or nights</a></p>`,
+      above: html`<p><a href="/changes/compare">Compare two moments or nights</a> · <a href="/changes/editors">Who edits most</a></p>`,
       columns: [
         {
           head: 'Observed',

@@ -22,6 +22,7 @@ const FIRING_TABS = {
   '/firing/noisy': 'Noisy rules',
   '/firing/when': 'Weekday and hour',
   '/firing/silenced': 'Silenced while firing',
+  '/firing/never': 'Never fired',
   '/firing/load': 'Load by minute',
 } as const
 type FiringPath = keyof typeof FIRING_TABS
@@ -34,6 +35,7 @@ const PERIODS: Readonly<Record<FiringPath, readonly Hours[]>> = {
   // Whole weeks: else a weekday would count once more than another.
   '/firing/when': ['672', '168'],
   '/firing/silenced': ['168', '1', '6', '24', '72', '720'],
+  '/firing/never': [],
   '/firing/load': [],
 }
 
@@ -60,7 +62,15 @@ export function periodOf(path: FiringPath, query: URLSearchParams): FiringPeriod
 }
 
 /** The links between these pages, and the choice of the period and the account. What is chosen stays chosen. */
-export function firingTabs(path: FiringPath, { query, target }: PageRequest): Html {
+export function firingTabs(path: FiringPath, request: PageRequest): Html {
+  const { query, target } = request
+  return html`${firingPages(path, request)}
+${periods(path, query.get('hours'), query.get('account') || null)}
+${accountForm(path, query, target.accounts)}`
+}
+
+/** The links between these pages alone. */
+export function firingPages(path: FiringPath, { query }: PageRequest): Html {
   const account = query.get('account') || null
   const asked = query.get('hours')
   const pages = (Object.keys(FIRING_TABS) as FiringPath[]).map(to => ({
@@ -68,9 +78,7 @@ export function firingTabs(path: FiringPath, { query, target }: PageRequest): Ht
     words: FIRING_TABS[to],
     isHere: to === path,
   }))
-  return html`${tabs('Firing', pages)}
-${periods(path, asked, account)}
-${accountForm(path, query, target.accounts)}`
+  return tabs('Firing', pages)
 }
 
 function periods(path: FiringPath, asked: string | null, account: string | null): Html | null {

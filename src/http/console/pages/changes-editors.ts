@@ -1,0 +1,68 @@
+import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
+import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
+import { type Editor, loadEditors } from '#src/reports/editors.ts'
+import { type Html, html } from '../html.ts'
+import { href } from '../page.ts'
+import { MAX_PERSON } from '../parts/changes.ts'
+import { listPage } from '../parts/list-page.ts'
+import { foreign } from '../parts/values.ts'
+
+/** The periods, in days. The report looks at each edit: of more than 30 days, it takes longer than a page may. */
+const DAYS = { '7d': 7, '24h': 1 } as const
+
+/** Who edits the most rules. */
+const EDITORS = list({
+  caption: 'People by number of edits',
+  filters: {
+    account: ACCOUNT_OF_PAGE,
+    folder: RULE_LIST.filters.folder,
+    period: {
+      kind: 'choice',
+      values: ['7d', '24h'],
+      words: { '7d': '7 days', '24h': '24 hours' },
+      any: '30 days',
+      label: 'The last',
+    },
+  },
+  order: ['count', 'text', 'number'],
+  async load(pool, { filter: { period, ...filter }, after, limit }) {
+    const since = new Date(Date.now() - (period ? DAYS[period] : 30) * 86_400_000)
+    const found = await loadEditors(pool, { ...filter, since }, after, limit + 1)
+    return partOf(found, limit, ({ edits, account, id }) => [edits, account, id])
+  },
+  columns: (row: Editor) => ({
+    person: row.name,
+    id: row.id,
+    account: row.account,
+    edits: row.edits,
+    folders: row.folders,
+    'last edit': row.lastEdit,
+  }),
+  none: 'No edit of a rule was seen in that time.',
+})
+
+export const editors = listPage({
+  path: '/changes/editors',
+  section: 'changes',
+  title: 'Who edits most',
+  list: () => EDITORS,
+  beside: (_, { filter: { folder, period = '30d' } }) => ({
+    above: html`<p>Edits of alert rules that were known before. A name leads to what the person changed. <code>ferry report edits_by_person --since 90d</code> looks further back.</p>`,
+    columns: [
+      {
+        head: 'Person',
+        cell: row => personLink(row, { folder: folder?.toString(), since: period }),
+      },
+      'account',
+      'edits',
+      'folders',
+      'last edit',
+    ],
+  }),
+})
+
+function personLink({ name, account }: Editor, query: Readonly<Record<string, string | undefined>>): Html {
+  return name.trim() === '' || name.length > MAX_PERSON
+    ? foreign(name)
+    : html`<a class="person" href="${href('/changes', { by: name, account, ...query })}">${foreign(name)}</a>`
+}

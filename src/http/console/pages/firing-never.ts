@@ -1,0 +1,50 @@
+import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
+import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
+import { loadNeverFired, type SilentRule } from '#src/reports/firing/never-fired.ts'
+import { html } from '../html.ts'
+import { inventoryLink } from '../parts/changes.ts'
+import { firingPages } from '../parts/firing-tabs.ts'
+import { listPage } from '../parts/list-page.ts'
+
+const PATH = '/firing/never'
+
+/** The enabled rules that were never seen firing. */
+const NEVER_FIRED = list({
+  caption: 'Rules that never fired, by id',
+  filters: { account: ACCOUNT_OF_PAGE, folder: RULE_LIST.filters.folder },
+  order: ['number', 'text'],
+  async load(pool, { filter, after, limit }) {
+    const found = await loadNeverFired(pool, filter, after, limit + 1)
+    return partOf(found, limit, ({ id, account }) => [id, account])
+  },
+  columns: (row: SilentRule) => ({
+    rule: row.name,
+    id: row.id,
+    account: row.account,
+    folder: row.folder,
+    team: row.team,
+    'first seen': row.firstSeen,
+    'observed for': { ms: row.observedMs },
+    'last edited by': row.updatedBy,
+  }),
+  none: 'There is no enabled rule that never fired.',
+})
+
+export const firingNever = listPage({
+  path: PATH,
+  section: 'firing',
+  title: 'Never fired',
+  list: () => NEVER_FIRED,
+  beside: request => ({
+    above: html`${firingPages(PATH, request)}
+<p>Enabled rules that were never seen firing, and for how long they were observed while enabled. An alert that began and ended between two polls was not seen.</p>`,
+    columns: [
+      { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
+      'folder',
+      'team',
+      'first seen',
+      'observed for',
+      'last edited by',
+    ],
+  }),
+})
