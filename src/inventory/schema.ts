@@ -78,11 +78,13 @@ export const syncRuns = ferry.table(
 export const MAX_NAME_IN_WORDS = 200
 export const MAX_LABELS_IN_WORDS = 250
 
-/**
- * The name of a rule, and on a line of their own its labels as JSON, in lower case: in the order of the names. Bounded, so
- * that it fits into an index: cut as `varchar`, which looks at the characters of long texts alone, unlike `left`.
- */
-export const RULE_WORDS = `lower(name::varchar(${MAX_NAME_IN_WORDS}) || chr(10) || coalesce(labels::text, '')::varchar(${MAX_LABELS_IN_WORDS}))`
+/** The start of a name: cut as `varchar`, which looks at the characters of long texts alone, unlike `left`. */
+export const RULE_NAME_TEXT = `name::varchar(${MAX_NAME_IN_WORDS})`
+/** The same, and on a line of their own the labels as JSON. Bounded, so that it fits into an index. */
+export const RULE_TEXT = `${RULE_NAME_TEXT} || chr(10) || coalesce(labels::text, '')::varchar(${MAX_LABELS_IN_WORDS})`
+
+/** By this rules are found and ordered: the text in lower case, in the order of the names. */
+export const RULE_WORDS = `lower(${RULE_TEXT})`
 
 export const alertRuleVersions = ferry.table(
   'alert_rule_versions',

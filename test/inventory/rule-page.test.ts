@@ -111,6 +111,25 @@ test('words, a label and a name are found, also where a rule has more text than 
   }
 })
 
+test('of an earlier moment, any text is found and ordered as that of current rules', async () => {
+  await using store = await openTestStore()
+  const { pool } = store
+  const parts = ['A', 'ä', 'Ä', 'I', 'İ', 'ı', 'ß', 'Σ', 'ς', '\u212a', 'Z', '\n', ' ', 'x'.repeat(199)]
+  const texts = parts.flatMap(one => parts.map(other => `${one}${other}`))
+  for (const [n, name] of texts.entries()) {
+    const rule = { id: `${n}`, labels: { l: texts.at(-n)! } }
+    await insertRuleVersion(pool, { ...rule, name, from: at(1), to: at(2) })
+    await insertRuleVersion(pool, { ...rule, name, from: at(3) })
+  }
+  const byName = (asOf: Date) => pagesOf(pool, { asOf }, 50)
+  expect(await byName(at(1))).toEqual(await byName(at(4)))
+  for (const words of parts) {
+    const found = await pagesOf(pool, { words, asOf: at(1) }, 50)
+    expect(found, words).toEqual(await pagesOf(pool, { words }, 50))
+    expect(found.length, words).toBeGreaterThan(1)
+  }
+})
+
 test('a version that has ended has no words: history does not grow by them', async () => {
   await using store = await openTestStore()
   await insertRuleVersion(store.pool, { id: '1', name: 'Now', from: at(1) })

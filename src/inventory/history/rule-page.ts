@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { type Part, partOf } from '#src/db/list.ts'
 import { keyInstant, namedRowsOf } from '#src/db/rows.ts'
-import { MAX_LABELS_IN_WORDS, MAX_NAME_IN_WORDS, RULE_WORDS } from '#src/inventory/schema.ts'
+import { MAX_LABELS_IN_WORDS, MAX_NAME_IN_WORDS, RULE_NAME_TEXT, RULE_TEXT } from '#src/inventory/schema.ts'
 import { type InventoryFilter, type InventoryPlace, PagedRow } from './list-inventory.ts'
 import {
   type AddParam,
@@ -53,13 +53,14 @@ export async function loadRulePage(
   const conditions = [isAfter(sort, after, param), ...hasEachWord('k.words', filter.words, param)]
   if (filter.firing === false) conditions.push(isNotFiring(filter, at))
   const parts = sources.map(source => {
-    const { words, began = 'null::timestamptz', isRead } = source
-    const narrowed = `select ${words} as words, v.account, v.id, v.folder_id, v.valid_from, ${began} as began
-      from ${[source.from, ...narrowing(source, filter, param)].join(' and ')}`
+    const { began = 'null::timestamptz', isRead } = source
+    const from = [source.from, ...narrowing(source, filter, param)].join(' and ')
+    const narrowed = (words: string) =>
+      `select ${words} as words, v.account, v.id, v.folder_id, v.valid_from, ${began} as began from ${from}`
     const where = [...conditions, ...(isRead ? [] : exactly(filter, param))].join(' and ')
     return isRead
       ? partOfRead(narrowed, where, { filter, sort, most })
-      : partOfList(narrowed, where, { sort, most })
+      : partOfList(narrowed(isOfNames(filter) ? firstLineOf('v.words') : 'v.words'), where, { sort, most })
   })
   const found = await pool.query(
     `select v.account, v.id, left(v.name, ${MAX_NAME}) as name, v.folder_id, v.team, v.enabled,
@@ -86,22 +87,42 @@ function partOfList(rows: string, where: string, { sort, most }: PartOptions): s
  * once (`offset 0`). Ordered by folder, they are made of the folders of this part alone.
  */
 function partOfRead(
-  rows: string,
+  rows: (words: string) => string,
   where: string,
   { filter, sort, most }: PartOptions & { readonly filter: InventoryFilter },
 ): string {
-  if (filter.words !== undefined || sort.keys[0] === WORDS)
-    return partOfList(`${rows} offset 0`, where, { sort, most })
-  if (sort.keys[0] !== FOLDER) return partOfList(rows, where, { sort, most })
-  const last = `select max(folder_id) from (select k.folder_id from (${rows}) k where ${where} order by k.folder_id limit ${most}) k`
-  return partOfList(rows, `${where} and k.folder_id <= (${last})`, { sort, most })
+  const text = isOfNames(filter) ? firstLineOf(RULE_NAME_TEXT) : RULE_TEXT
+  if (filter.words !== undefined || sort.keys[0] === WORDS) {
+    const made = `select ${QUICK_LOWER} as words, t.account, t.id, t.folder_id, t.valid_from, t.began
+      from (${rows(text)} offset 0) t offset 0`
+    return partOfList(made, where, { sort, most })
+  }
+  const lowered = rows(`lower(${text})`)
+  if (sort.keys[0] !== FOLDER) return partOfList(lowered, where, { sort, most })
+  const last = `select max(folder_id) from (select k.folder_id from (${lowered}) k where ${where} order by k.folder_id limit ${most}) k`
+  return partOfList(lowered, `${where} and k.folder_id <= (${last})`, { sort, most })
 }
+
+/** Of an earlier moment, the labels of all rules are read only if they are searched: it takes longer than all else. */
+function isOfNames({ asOf, words }: InventoryFilter): boolean {
+  return asOf !== undefined && words === undefined
+}
+
+function firstLineOf(text: string): string {
+  return `split_part(${text}, chr(10), 1)`
+}
+
+const LETTERS = `'ABCDEFGHIJKLMNOPQRSTUVWXYZ'`
+
+/** The same as `lower(t.words)`, but faster for ASCII, unless the locale of the database has its own rule for that, as Turkish has. */
+const QUICK_LOWER = `case
+  when octet_length(t.words) = char_length(t.words) and lower(${LETTERS}) = lower(${LETTERS} collate "C")
+  then lower(t.words collate "C") else lower(t.words) end`
 
 const MAX_NAME = 1_000
 
-/** Versions `v`, and the SQL of their words. `isRead`: each is read from the table, and its words are made of it. */
+/** Versions `v`. `isRead`: each is read from the table, and its words are made of it; the others have them. */
 type Source = {
-  readonly words: string
   readonly began?: string
   readonly from: string
   readonly isRead?: true
@@ -112,12 +133,11 @@ type Source = {
  * is unknown while the query is planned, make Postgres take the index by end, where the start is found too.
  */
 function versionsAt({ asOf }: InventoryFilter, at: string): Source[] {
-  const current = { words: 'v.words', from: 'ferry.alert_rule_versions v where v.valid_to is null' }
-  if (asOf === undefined) return [current]
+  const current = 'ferry.alert_rule_versions v where v.valid_to is null'
+  if (asOf === undefined) return [{ from: current }]
   return [
-    { ...current, from: `${current.from} and v.valid_from <= ${at}` },
+    { from: `${current} and v.valid_from <= ${at}` },
     {
-      words: RULE_WORDS,
       from: `ferry.alert_rule_versions v
         where v.valid_to > (select ${at}) and v.valid_to < 'infinity' and v.valid_from <= (select ${at})`,
       isRead: true,
@@ -128,7 +148,6 @@ function versionsAt({ asOf }: InventoryFilter, at: string): Source[] {
 /** Those of the rules that fired at a moment. */
 function firingAt(filter: InventoryFilter, at: string): Source {
   return {
-    words: RULE_WORDS,
     began: 'f.began',
     from: `(${firings(filter, at)}) f cross join lateral (
       select v.* from ferry.alert_rule_versions v
@@ -159,7 +178,7 @@ function firingOf(rule: string, at: string): string {
 }
 
 /** What can be told of a version `v` before its place is known. Of one whose table is not read: whether it may match. */
-function narrowing({ words, isRead }: Source, filter: InventoryFilter, param: AddParam): string[] {
+function narrowing({ isRead }: Source, filter: InventoryFilter, param: AddParam): string[] {
   const { account, folder, team, enabled, label = {}, name } = filter
   const where: string[] = isRead ? ofTable(filter, param) : []
   if (account !== undefined) where.push(`v.account = ${param(account, 'text')}`)
@@ -168,7 +187,7 @@ function narrowing({ words, isRead }: Source, filter: InventoryFilter, param: Ad
   if (enabled !== undefined) where.push(`v.enabled = ${param(enabled, 'boolean')}`)
   if (isRead) return where
   const mayHave = (text: string, max: number) =>
-    where.push(`(strpos(${words}, (select lower(${text}))) > 0 or char_length(${words}) > ${max})`)
+    where.push(`(strpos(v.words, (select lower(${text}))) > 0 or char_length(v.words) > ${max})`)
   for (const pair of Object.entries(label)) {
     const json = param(JSON.stringify(Object.fromEntries([pair])), 'jsonb')
     mayHave(`btrim(${json}::text, '{}')`, MAX_LABELS_IN_WORDS)
