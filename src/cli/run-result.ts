@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { counted } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { codeAside } from '#src/model/reason.ts'
-import { countsOf, RUN_COUNTS, type RunResult } from '#src/model/run.ts'
+import { countsOf, KEY_REFUSALS, RUN_COUNTS, type RunResult } from '#src/model/run.ts'
 import { EXIT, type ExitCode, gravest } from './exit.ts'
 import { harmless, printAside, printJson, printTable } from './output.ts'
 
@@ -14,14 +14,12 @@ const EXIT_OF_STATUS = {
   skipped: EXIT.failed,
 } as const
 
-const REFUSALS = new Set<string | null>(['Unauthorized', 'BalanceNotEnough', 'AccessDenied'])
-
 /** Ferry's own codes for calls that the platform did not answer: a status beside them is a gateway's. */
 const UNANSWERED = new Set<string | null>(['NoEnvelope', 'NoAnswer', 'NotSent'])
 
 /** Whether the platform refuses this key: trying again is useless until the key or its rights change. */
 export function isRefusal(code: string | null, httpStatus: number | null): boolean {
-  if (REFUSALS.has(code)) return true
+  if (KEY_REFUSALS.has(code)) return true
   return !UNANSWERED.has(code) && (httpStatus === 401 || httpStatus === 402 || httpStatus === 403)
 }
 

@@ -64,3 +64,10 @@ export type RunResult = Inventory & RunOutcome & { readonly run: bigint; readonl
 
 /** The error code of work whose worker died, or could not reach Postgres for longer than its lease or claim: a run, a batch. */
 export const WORKER_LOST_CODE = 'WorkerLost'
+
+/** The codes by which the platform refuses a key until somebody changes the key, its rights or the balance. */
+export const KEY_REFUSALS: ReadonlySet<string | null> = new Set([
+  'Unauthorized',
+  'BalanceNotEnough',
+  'AccessDenied',
+])

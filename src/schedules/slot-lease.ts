@@ -187,17 +187,25 @@ export type SlotEnd =
 /** Outcomes that stand even if the job was cut off meanwhile: its work is in Postgres. */
 const STORED: ReadonlySet<JobStatus> = new Set(['succeeded', 'partial', 'held'])
 
-/** `attempts` is how often the slot was begun, this time included. */
+/** With scraping and the evaluation of an alert, this is less than a minute. */
+const REFUSED_AGAIN_AFTER_MS = 20_000
+
+/**
+ * `attempts` is how often the slot was begun, this time included. `isRefused`: the platform refused the key. The slot of an
+ * interval is tried again until the next one is due then, so that Ferry soon sees that somebody has mended it.
+ */
 export function decideSlotEnd(
-  { retryAfterMs, skippedAgainAfterMs }: Pick<Schedule, 'retryAfterMs' | 'skippedAgainAfterMs'>,
+  schedule: Pick<Schedule, 'timing' | 'retryAfterMs' | 'skippedAgainAfterMs'>,
   attempts: number,
-  outcome: JobStatus,
+  { status: outcome, isRefused }: { readonly status: JobStatus; readonly isRefused: boolean },
   isCutOff: boolean,
 ): SlotEnd {
+  const { timing, retryAfterMs, skippedAgainAfterMs } = schedule
   if (STORED.has(outcome)) return { to: 'done', outcome, supersedes: true }
   if (isCutOff || outcome === 'stopped' || outcome === 'yielded') return { to: 'give back' }
   if (outcome === 'failed') {
-    const afterMs = retryAfterMs[attempts - 1]
+    const isSoon = isRefused && 'everyMs' in timing && attempts * REFUSED_AGAIN_AFTER_MS < timing.everyMs
+    const afterMs = isSoon ? REFUSED_AGAIN_AFTER_MS : retryAfterMs[attempts - 1]
     if (afterMs !== undefined) return { to: 'retry after a failure', afterMs }
   } else if (skippedAgainAfterMs !== null) {
     return { to: 'wait after a skip', afterMs: skippedAgainAfterMs }

@@ -1,5 +1,6 @@
 import type { Job, JobContext, JobOutcome, JobSignals } from '#jobs/job.ts'
 import { reasonOf } from '#src/model/reason.ts'
+import { KEY_REFUSALS } from '#src/model/run.ts'
 import { isTransient } from '#src/model/transient-error.ts'
 import type { Processed } from '#src/queue/consumer.ts'
 import type { ScheduleWakeUp } from '#src/queue/messages.ts'
@@ -66,7 +67,8 @@ async function doSlot(
   const cutOff = AbortSignal.any([signals.cutOff, lease.signal])
   const outcome = await runJob({ ...context, log }, job, account, due, { ...signals, cutOff })
   onEnd({ schedule: schedule.schedule, account, ...due }, outcome)
-  const end = decideSlotEnd(schedule, lease.attempts, outcome.status, cutOff.aborted)
+  const isRefused = outcome.runs?.some(({ errorCode }) => KEY_REFUSALS.has(errorCode)) ?? false
+  const end = decideSlotEnd(schedule, lease.attempts, { ...outcome, isRefused }, cutOff.aborted)
   await lease.end(end)
   return end.to === 'give back' ? 'given back' : 'done'
 }

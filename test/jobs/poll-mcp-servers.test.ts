@@ -106,7 +106,7 @@ test('is given back when its worker is told to stop, and another does it', async
 
 test('is not tried again when it failed: the next slot comes soon enough', async () => {
   await using harness = await openFerryHarness({ rules: 0, servers: 3 }, RARELY)
-  harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
+  harness.sandbox.state.inject({ kind: 'error', code: 'InvalidParameter' })
   await using _worker = await startWorker(harness.ferry, POLLS)
   await waitFor(async () => (await slotsOf(harness))[0]?.outcome, { what: 'the poll to fail' })
   expect(await slotsOf(harness)).toMatchObject([{ attempts: 1, outcome: 'failed' }])

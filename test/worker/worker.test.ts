@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { RunResult } from '#src/model/run.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { slotAt, spread } from '#src/schedules/timing.ts'
 import { runSchedule } from '#src/worker/wake-ups.ts'
@@ -15,6 +16,18 @@ import {
 } from './queue-harness.ts'
 
 const HOUR = 3_600_000
+
+const REFUSED_RUN = {
+  run: 1n,
+  resource: 'alert-rules',
+  status: 'failed',
+  requests: 1,
+  durationMs: 1,
+  errorCode: 'Unauthorized',
+  requestId: null,
+  message: null,
+  ...{ seen: 0, added: 0, changed: 0, removed: 0, unchanged: 0, quarantined: 0 },
+} as const satisfies Omit<RunResult, 'account'>
 
 describe.each(BACKENDS)('a worker on %s', kind => {
   test('does each slot once, though three workers start at once', async () => {
@@ -125,6 +138,19 @@ describe.each(BACKENDS)('a worker on %s', kind => {
     expect(job.calls).toHaveLength(3)
     expect(await harness.slots()).toMatchObject([{ attempts: 3, outcome: 'failed', retry_at: null }])
     expect(new Set(job.calls.map(call => call.slot?.getTime())).size).toBe(1)
+  })
+
+  test('soon tries a slot again whose key the platform refused', async () => {
+    await using harness = await openQueueHarness(kind)
+    const job = testJob({
+      timing: ONCE,
+      run: async (_, { account }) => ({ status: 'failed', runs: [{ ...REFUSED_RUN, account }] }),
+    })
+    await harness.work([job], reconcileOften)
+    // While it runs, its lease says 18 seconds.
+    const isLater = async () => Number((await harness.slots())[0]?.retry_at ?? 0) > Date.now() + 18_500
+    await waitFor(isLater, { what: 'the slot to wait' })
+    expect(await harness.slots()).toMatchObject([{ attempts: 1, done_at: null }])
   })
 
   test('tries an older slot after a newer one that failed', async () => {
