@@ -42,14 +42,15 @@ export function accountsOf(config: Config, name: string | undefined): readonly A
   )
 }
 
-/** Throws `UsageError` if accounts are configured, none has this name, and the database has no data for it. */
+/** Throws `UsageError` if no account has this name: neither one that is configured nor one that the database has data for. */
 export async function expectAccount(ferry: Ferry, name: string | undefined): Promise<void> {
   const configured = ferry.config.accounts.map(account => account.name)
-  if (name === undefined || configured.length === 0 || configured.includes(name)) return
+  if (name === undefined || configured.includes(name)) return
   const { listSyncedAccounts } = await import('#src/inventory/known-accounts.ts')
   const { listImportedAccounts } = await import('#src/imports/reporting/summary.ts')
-  const known = [...(await listSyncedAccounts(ferry.pool)), ...(await listImportedAccounts(ferry.pool))]
-  if (!known.includes(name)) throw noAccount(name, [...new Set([...configured, ...known])])
+  const stored = [...(await listSyncedAccounts(ferry.pool)), ...(await listImportedAccounts(ferry.pool))]
+  const known = [...new Set([...configured, ...stored])]
+  if (known.length > 0 && !known.includes(name)) throw noAccount(name, known)
 }
 
 function noAccount(name: string, names: readonly string[]): UsageError {

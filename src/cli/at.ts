@@ -7,7 +7,7 @@ import { expectAccount } from './accounts.ts'
 import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
-import { noteHistoryStart } from './history-note.ts'
+import { noteFuture, noteHistoryStart } from './history-note.ts'
 import { emphasised, harmless, instant, print, printAside, printJson, printTable } from './output.ts'
 
 type Options = {
@@ -51,6 +51,7 @@ export function addAt(program: Command): void {
           Date,
         ]
         await noteHistoryStart(ferry.pool, from)
+        await noteFuture(ferry.pool, at)
         const found = await loadAround(ferry.pool, filter, limit)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
         else printAround(filter, found, { kind, firing })

@@ -63,14 +63,17 @@ export async function noteFuture(pool: Pool, asOf: Date): Promise<void> {
   )
 }
 
-/** Says, beside a list that is empty, which word may have been meant. */
+/** Says, beside a list that is empty, which words may have been meant. */
 export async function noteNearest(
   pool: Pool,
   resource: Resource,
   what: KnownWords,
-  text: string,
+  texts: readonly string[],
 ): Promise<void> {
   const { listKnownWords } = await import('#src/inventory/history/known-words.ts')
-  const hint = didYouMean(text, await listKnownWords(pool, resource, what))
-  if (hint !== null) printAside(harmless(`ferry: nothing matches ${JSON.stringify(text)}; ${hint}`))
+  const known = await listKnownWords(pool, resource, what)
+  for (const text of texts.filter(one => !known.some(word => word.includes(one.toLowerCase())))) {
+    const hint = didYouMean(text, known)
+    if (hint !== null) printAside(harmless(`ferry: nothing matches ${JSON.stringify(text)}; ${hint}`))
+  }
 }

@@ -56,14 +56,15 @@ function listOf(parent: Command): Command {
 }
 
 function noteOf(resource: Resource) {
-  return async (pool: Pool, { asOf, account, name, folder }: InventoryFilter, shown: number) => {
+  return async (pool: Pool, { asOf, account, name, words, folder }: InventoryFilter, shown: number) => {
     if (asOf) {
       await noteFirstReading(pool, resource, asOf, account)
       await noteFuture(pool, asOf)
     }
     if (shown > 0) return
-    if (name !== undefined) await noteNearest(pool, resource, 'names', name)
-    if (folder !== undefined) await noteNearest(pool, resource, 'folders', `${folder}`)
+    if (name !== undefined) await noteNearest(pool, resource, 'names', [name])
+    if (words !== undefined) await noteNearest(pool, resource, 'names', words.split(/\s+/))
+    if (folder !== undefined) await noteNearest(pool, resource, 'folders', [`${folder}`])
   }
 }
 

@@ -73,7 +73,8 @@ async function reportNamed(name: string): Promise<Report> {
     name,
     REPORTS.map(({ name }) => name),
   )
-  throw new UsageError(`${JSON.stringify(name)} ${wrong} \`ferry report\` lists them all`)
+  const end = wrong.endsWith('?') ? '' : ';'
+  throw new UsageError(`${JSON.stringify(name)} ${wrong}${end} \`ferry report\` lists them all`)
 }
 
 /** Throws `UsageError` if the night has no snapshot, or it was removed. Notes which snapshots are incomplete. */

@@ -36,6 +36,9 @@ test('an empty list names the word, folder or person that may have been meant, b
   expect(await hint('rules list --name chekout')).toBe(
     'ferry: nothing matches "chekout"; did you mean checkout?\n',
   )
+  expect((await runFerryHere(['rules', 'list', '--match', 'disk Chekout'], cli.env)).stderr).toBe(
+    'ferry: nothing matches "Chekout"; did you mean checkout?\n',
+  )
   expect(await hint('rules list --folder 3010')).toBe('ferry: nothing matches "3010"; did you mean 3001?\n')
   expect(await hint('servers list --name serch')).toBe(
     'ferry: nothing matches "serch"; did you mean search?\n',
@@ -51,7 +54,8 @@ test('an account, a report and a schedule that do not exist are answered with th
   await using cli = await openSome()
   for (const [args, words] of [
     ['rules list --account defautl', '"defautl" is not an account; did you mean default?'],
-    ['report rules_noizy', '"rules_noizy" is not a report; did you mean rules_noisy?'],
+    ['report rules_noizy', '"rules_noizy" is not a report; did you mean rules_noisy? `ferry report` lists'],
+    ['report NAME', '…; `ferry report` lists them all'],
     ['schedules run poll-mcp-server', '"poll-mcp-server" is not a schedule; did you mean poll-mcp-servers?'],
     ['rules show checkout', "`ferry rules list --name 'checkout'` finds it by its name."],
   ] as const) {
@@ -85,6 +89,7 @@ test('the future is answered with the present and a warning on stderr', async ()
     ['rules list --as-of 2125-01-01 --json', 'kafka lag'],
     ['servers list --as-of 2125-01-01', 'Search tools'],
     ['rules show 2 --as-of 2125-01-01', 'kafka lag'],
+    ['at 2125-01-01', 'Nothing happened.'],
   ] as const) {
     const { code, stdout, stderr } = await cli.ferryRun(args)
     expect({ code, warned: stderr.startsWith(warned) }).toEqual({ code: 0, warned: true })

@@ -57,7 +57,11 @@ describe('ferry report', () => {
     const unconfigured = { ...cli.env, FERRY_BASE_URL: '', FERRY_APP_KEY: '' }
     for (const account of [`x' or '1'='1`, `default'; drop schema ferry cascade; --`, 'a\nb"c']) {
       const ended = await runFerryHere(['report', 'freshness', '--json', '--account', account], unconfigured)
-      expect(ended).toMatchObject({ code: 0, stdout: '' })
+      expect(ended).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('is not an account; known: default'),
+      })
     }
     expect(jsonLines(await cli.ferryRun('report freshness --json --account default'))).toHaveLength(1)
     expect((await cli.ferryRun('report freshness --account nope')).stderr).toContain(

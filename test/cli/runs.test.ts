@@ -58,7 +58,10 @@ describe('ferry runs', () => {
       })
       expect((await cli.ferryRun(`${command} --account old`)).code).toBe(0)
       const unconfigured = { FERRY_BASE_URL: '', FERRY_APP_KEY: '' }
-      expect((await cli.ferryRun(`${command} --account nope`, unconfigured)).code).toBe(0)
+      expect(await cli.ferryRun(`${command} --account nope`, unconfigured)).toMatchObject({
+        code: 2,
+        stderr: 'ferry: "nope" is not an account; known: old\n',
+      })
     },
   )
 
