@@ -84,3 +84,11 @@ test('the JSON has the key that is in the source, and never one that was given',
   expect(jsonLines(other.output)).toMatchObject([{ appKey: null }])
   expect(other.output.stdout + other.output.stderr).not.toContain('canary')
 })
+
+test('without --json it says in words what it is, and how to use it', async () => {
+  await using sandbox = startFerry(['sandbox', '--rules', '1', '--servers', '2'])
+  await sandbox.printed('Ctrl-C')
+  const [first, second] = sandbox.output.stdout.split('\n')
+  const [, baseUrl] = /listens at (\S+): 1 alert rule, 2 MCP servers, all made up\.$/.exec(first ?? '') ?? []
+  expect(second).toBe(`FERRY_BASE_URL=${baseUrl} FERRY_APP_KEY=${KEY}`)
+})

@@ -24,6 +24,7 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
   const first = await runFerry(['demo'], env)
   expect(first).toMatchObject({ code: 0, stderr: '' })
   expect(first.stdout.split('\n')[0]).toContain('SANDBOX')
+  const blocks = first.stdout.split('\n\n')
   for (const heading of [
     'Runs',
     'Alert rules as they are now',
@@ -32,16 +33,27 @@ test('the demo brings everything up, shows it, leaves nothing running, and can b
     'MCP servers as they are now',
     'From the first night to the second',
     "Subscribers of another product's status page",
-    'It adds up: 2,997 read = 2,880 sent \\+ 12 rejected \\+ 60 duplicate \\+ 45 suppressed',
   ]) {
-    expect(first.stdout).toMatch(new RegExp(`^${heading}`, 'm'))
+    const block = blocks.find(one => new RegExp(`^${heading}`).test(one.trim()))
+    expect(block?.trim().split('\n').length, heading).toBeGreaterThan(2)
   }
+  expect(first.stdout).toContain(
+    '\nIt adds up: 2,997 read = 2,880 sent + 12 rejected + 60 duplicate + 45 suppressed',
+  )
   expect(first.stdout).toMatch(/id\W+name\W+folder_id\W+enabled\W+cron_pattern\W+timezone\W+triggered/)
   expect(first.stdout).toMatch(/^changed .* → /m)
-  expect(first.stdout).toContain(
+  const end = first.stdout.slice(first.stdout.indexOf('Checked:')).trimEnd().split('\n')
+  const there = expect.stringMatching(/^ {2}FERRY_DATA_DIR=\S+ \S+ (runs list|imports show \d+|up .*psql\))$/)
+  expect(end).toEqual([
     'Checked: Postgres holds exactly what the platform holds, 40 alert rules and 25 MCP',
-  )
-  expect(first.stdout).toContain('each of 2,880 people was subscribed exactly once, and nobody else was')
+    'servers, and the history of what changed; and each of 2,880 people was subscribed exactly once, and nobody else was.',
+    expect.stringMatching(/^It took \d+.* s; nothing is left running\.$/),
+    '',
+    'The data stays. To look at it:',
+    there,
+    there,
+    there,
+  ])
   expect(await findPostmaster(join(dataDir, 'demo', 'postgres'))).toBeUndefined()
   expect(readdirSync(dataDir)).toEqual(['demo'])
 

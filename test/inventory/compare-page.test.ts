@@ -113,6 +113,7 @@ test('backwards, and narrowed to an account or a kind of difference', async () =
       '10 a removed added 1 ',
       '9007199254740993 a added removed 1 Ada',
     ])
+    expect(back.counts === null).toBe('maxBetween' in bounds)
     const removed = await compare(
       store,
       'alert-rules',

@@ -140,6 +140,24 @@ test('a digest is one message with what would have been sent one by one, at its 
   expect(data.summary).toMatch(/3 messages\.\n- Account default: Import 1 is paused/)
 })
 
+test('messages of a digest that were refused before stay in the order of all', async () => {
+  await using harness = await openNotifyHarness()
+  await using receiver = await openReceiver()
+  await know(harness, 'daily')
+  const notifier = harness.openNotifier(
+    settings({ name: 'daily', url: receiver.url, digest: 'daily at 08:00' }),
+  )
+  for (const subject of ['1', '2', '3']) await harness.raise({ subject }, { import: subject })
+  await notifier.look()
+  await harness.query(
+    `update ferry.deliveries set at = at - interval '1 day',
+       http_status = case when subject = '1' then 400 end, retry_at = case when subject = '1' then now() - interval '1 s' end`,
+  )
+  await notifier.look()
+  const [{ data }] = bodies(receiver)
+  expect(data.messages.map((one: { data: { import: string } }) => one.data.import)).toEqual(['1', '2', '3'])
+})
+
 test('what two workers route at once is routed once', async () => {
   await using harness = await openNotifyHarness()
   const { receivers } = readConfig({ FERRY_WEBHOOK_URL: harness.receiver.url }).notify

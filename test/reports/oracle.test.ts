@@ -6,6 +6,7 @@ import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { ask } from './ask.ts'
 import * as alerts from './oracle/alert-models.ts'
 import * as changes from './oracle/change-models.ts'
+import { expectOrder, isInterval } from './oracle/order.ts'
 import { isAt, keptSince, type Seen, seenIn } from './oracle/seen.ts'
 import * as servers from './oracle/server-models.ts'
 import { storeHistory } from './oracle/store-history.ts'
@@ -59,6 +60,7 @@ async function compareAll(store: TestStore, histories: AccountHistory[], seen: S
   ) => {
     const shown = await ask(store, report, columns, given)
     expect(sorted(shown), report).toEqual(sorted(wanted).map(row => row.map(roughly)))
+    expectOrder(report, columns, shown)
   }
   const zoneOf = (timezone: string | null) =>
     timezone === null || ['', 'CST', 'UTC+8'].includes(timezone) ? 'Asia/Shanghai' : timezone
@@ -276,9 +278,6 @@ function sorted(rows: readonly alerts.Row[]): alerts.Row[] {
       .join('\t')
   return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
-
-const isInterval = (cell: unknown): cell is { intervalMs: number } =>
-  typeof cell === 'object' && cell !== null && 'intervalMs' in cell
 
 /** What lasts until now was asked for a moment earlier. */
 function roughly(cell: unknown): unknown {

@@ -106,6 +106,10 @@ test('a late inventory says why, and leads to the run that failed', async () => 
   expect(text).toContain('its schedule is paused: ')
   expect(text).toContain('<a href="/ledger/schedules">Schedules</a>')
   expect(text).toContain('>still late<')
+  expect(cellsOfAll(text, 'Freshness').map(row => row.slice(1, 5))).toEqual([
+    ['alert-rules', 'late', '2 h', '1 h'],
+    ['mcp-servers', 'late', '2 h', '1 h'],
+  ])
 })
 
 test('each decision that waits leads to the page that decides it', async () => {
