@@ -67,6 +67,9 @@ test('draws what is known of the time: what changed, what was firing, the moment
     /<title>switched off while firing: \u2068Checkout is slow\u2069, [-\d]+ [:\d]+<\/title>/,
   )
   expect(strip).not.toContain('<img src=x')
+  // Of the past all of the span is drawn, the moment in its middle.
+  const past = new Date(Date.parse(at) - 6 * 3_600_000).toISOString()
+  expect((await harness.page(`/at/${past}`)).text).toContain('class="gantt-moment" d="M500 0v22"')
   expect((await harness.page('/at/2020-01-01T00:00Z?account=none')).text).not.toContain('</figure>')
 })
 
