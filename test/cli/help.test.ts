@@ -30,6 +30,13 @@ test('ferry --help has each command in a group of those that belong together', a
   ])
 })
 
+test('every help, word for word', async () => {
+  const helps: string[] = []
+  for (const { path } of PATHS)
+    helps.push((await runFerryHere([...path.split(' ').slice(1), '--help'])).stdout)
+  await expect(helps.join('\n')).toMatchFileSnapshot('help.txt')
+})
+
 describe('the help of', () => {
   test('each command ends with two examples, and there are no others', async () => {
     expect(PATHS.map(({ path }) => path).sort()).toEqual(Object.keys(EXAMPLES).sort())

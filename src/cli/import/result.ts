@@ -60,12 +60,19 @@ function stepsAfter(
   return stepsBeside(pause?.whatToDo, steps)
 }
 
+/** Why it is paused, and the refusal with the platform's own words: it alone if it says both. */
+function messagesOf({ message, platformMessage: refusal }: PauseWithWords): string[] {
+  if (refusal === null) return [message ?? '']
+  const said = /[.!?]$/.test(refusal) ? refusal : `${refusal}.`
+  const isRepeated = message !== null && said.startsWith(message.replace(/\.$/, ''))
+  return [isRepeated ? '' : (message ?? ''), said]
+}
+
 export function pauseInWords(summary: ImportSummary, pause: PauseWithWords): string {
   const request = pause.requestId === null ? '' : `request_id ${pause.requestId}`
   return [
     `paused${codeAside(pause.code, pause.message)}.`,
-    pause.message ?? '',
-    pause.platformMessage === null ? '' : `The platform says: ${pause.platformMessage}`,
+    ...messagesOf(pause),
     pause.whatToDo ?? '',
     stepsInWords(stepsAfter(summary, pause)),
     request,

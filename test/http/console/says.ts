@@ -1,12 +1,13 @@
+import { inGeneral } from '#test/support/in-general.ts'
+
 /**
- * What a page says, a line for each row, heading or paragraph: texts, and the words of titles and labels. Numbers, times and
- * durations are `#`; of a table only the first rows are there.
+ * What a page says, in general: a line for each row, heading or paragraph, with the words of titles and labels; of a table only the
+ * first rows.
  */
 export function saysOf(html: string): string {
   const [, main = ''] = /<main[^>]*>([\s\S]*)<\/main>/.exec(html) ?? []
-  return main
+  const text = main
     .replaceAll(/<(script|style|svg)[\s\S]*?<\/\1>|<input type="hidden"[^>]*>/g, '')
-    .replaceAll(/\b[0-9a-f]{16,}\b|\/\S+\/(?=subscribers\.csv)/g, '')
     .replaceAll(/(<tbody>)([\s\S]*?)(<\/tbody>)/g, (_, open, rows: string, close) =>
       [open, ...rows.split(/(?=<tr)/).slice(0, ROWS), close].join(''),
     )
@@ -21,8 +22,7 @@ export function saysOf(html: string): string {
     .replaceAll('&quot;', '"')
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&')
-    .replaceAll(/\d+(?:[-.,:]\d+)*/g, '#')
-    .replaceAll(/# (?:ms|s|min|h|d)\b(?: # (?:ms|s|min|h|d)\b)*/g, '# t')
+  return inGeneral(text)
     .split('\n')
     .map(line => line.replaceAll(/\s+/g, ' ').trim())
     .filter((line, n, all) => line !== '' && line !== all[n - 1])
