@@ -53,14 +53,9 @@ export async function loadRulePage(
   const conditions = [isAfter(sort, after, param), ...hasEachWord('k.words', filter.words, param)]
   if (filter.firing === false) conditions.push(isNotFiring(filter, at))
   const parts = sources.map(source => {
-    const { began = 'null::timestamptz', isRead } = source
-    const from = [source.from, ...narrowing(source, filter, param)].join(' and ')
-    const narrowed = (words: string) =>
-      `select ${words} as words, v.account, v.id, v.folder_id, v.valid_from, ${began} as began from ${from}`
-    const where = [...conditions, ...(isRead ? [] : exactly(filter, param))].join(' and ')
-    return isRead
-      ? partOfRead(narrowed, where, { filter, sort, most })
-      : partOfList(narrowed(isOfNames(filter) ? firstLineOf('v.words') : 'v.words'), where, { sort, most })
+    const narrowed = [source.from, ...narrowing(source, filter, param)].join(' and ')
+    const where = [...conditions, ...(source.isRead ? [] : exactly(filter, param))].join(' and ')
+    return `(select k.* from (${withWords(source, filter, narrowed)}) k where ${where} order by ${orderOf(sort)} limit ${most})`
   })
   const found = await pool.query(
     `select v.account, v.id, left(v.name, ${MAX_NAME}) as name, v.folder_id, v.team, v.enabled,
@@ -75,41 +70,24 @@ export async function loadRulePage(
   return partOf(namedRowsOf(PagedRow, found), limit, ({ place }) => place)
 }
 
-type PartOptions = { readonly sort: Sort; readonly most: string }
-
-/** The first of the rows that match. */
-function partOfList(rows: string, where: string, { sort, most }: PartOptions): string {
-  return `(select k.* from (${rows}) k where ${where} order by ${orderOf(sort)} limit ${most})`
-}
-
 /**
- * The same of versions whose words are made while they are read, which takes longest. Where all of them are asked for, they are made
- * once (`offset 0`). Ordered by folder, they are made of the folders of this part alone.
+ * Versions with the words by which they are found and ordered. Of those that are read, they are made once (`offset 0`): it takes
+ * longest. Ordered by time, they are made of those of the page alone. Of an earlier moment, the labels of all rules are read only
+ * if they are searched.
  */
-function partOfRead(
-  rows: (words: string) => string,
-  where: string,
-  { filter, sort, most }: PartOptions & { readonly filter: InventoryFilter },
+function withWords(
+  { began = 'null::timestamptz', isRead }: Source,
+  filter: RuleFilter,
+  from: string,
 ): string {
-  const text = isOfNames(filter) ? firstLineOf(RULE_NAME_TEXT) : RULE_TEXT
-  if (filter.words !== undefined || sort.keys[0] === WORDS) {
-    const made = `select ${QUICK_LOWER} as words, t.account, t.id, t.folder_id, t.valid_from, t.began
-      from (${rows(text)} offset 0) t offset 0`
-    return partOfList(made, where, { sort, most })
-  }
-  const lowered = rows(`lower(${text})`)
-  if (sort.keys[0] !== FOLDER) return partOfList(lowered, where, { sort, most })
-  const last = `select max(folder_id) from (select k.folder_id from (${lowered}) k where ${where} order by k.folder_id limit ${most}) k`
-  return partOfList(lowered, `${where} and k.folder_id <= (${last})`, { sort, most })
-}
-
-/** Of an earlier moment, the labels of all rules are read only if they are searched: it takes longer than all else. */
-function isOfNames({ asOf, words }: InventoryFilter): boolean {
-  return asOf !== undefined && words === undefined
-}
-
-function firstLineOf(text: string): string {
-  return `split_part(${text}, chr(10), 1)`
+  const isOfNames = filter.asOf !== undefined && filter.words === undefined
+  const [name, whole] = isRead ? [RULE_NAME_TEXT, RULE_TEXT] : ['v.words', 'v.words']
+  const text = isOfNames ? `split_part(${name}, chr(10), 1)` : whole
+  const isMadeLate = filter.sort === 'updated' && filter.words === undefined
+  const rows = `select ${isRead && isMadeLate ? `lower(${text})` : text} as words, v.account, v.id, v.folder_id, v.valid_from,
+    ${began} as began from ${from}`
+  if (!isRead || isMadeLate) return rows
+  return `select ${QUICK_LOWER} as words, t.account, t.id, t.folder_id, t.valid_from, t.began from (${rows} offset 0) t offset 0`
 }
 
 const LETTERS = `'ABCDEFGHIJKLMNOPQRSTUVWXYZ'`
