@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { Config } from '#src/config.ts'
 import type { Ferry } from '#src/ferry.ts'
-import { number } from '#src/model/counted.ts'
+import { counted, number } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import type { Sandbox } from '#src/sandbox/sandbox.ts'
 import { actedBy } from './acted-by.ts'
@@ -60,7 +60,9 @@ async function demo(options: Options, { config, log, signal }: CommandContext): 
   await emptyDatabase(postgres.url)
   const settings = await demoConfig(dataDir, postgres.url, sandbox)
   await using ferry = await openFerry(settings, { log, signal })
-  say(`${ferry.migrated} migrations ran. Two nights of the platform, with a day of changes between them …\n`)
+  say(
+    `${counted(ferry.migrated, 'migration')} ran. Two nights of the platform, with a day of changes between them …\n`,
+  )
 
   const first = await night(ferry, options, signal)
   const changes = sandbox.state.mutate(CHANGES)

@@ -178,9 +178,11 @@ export function blindSpots({ blindSpots }: NowFacts, timezone: string): Html {
       { head: 'Late from', cell: row => ago(row.lateFrom, timezone) },
       {
         head: 'Until',
-        cell: row => (row.freshAgainAt ? time(row.freshAgainAt, timezone) : badge('bad', 'still late')),
+        cell: row => (row.freshAgainAt ? ago(row.freshAgainAt, timezone) : badge('bad', 'still late')),
       },
-      { head: 'Error', cell: row => row.errorCode },
+      ...(blindSpots.some(({ errorCode }) => errorCode !== null)
+        ? [{ head: 'Error', cell: (row: BlindSpot) => foreign(row.errorCode) }]
+        : []),
     ],
     blindSpots,
     html``,

@@ -2,6 +2,7 @@ import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
 import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
 import { loadNeverFired, type SilentRule } from '#src/reports/firing/never-fired.ts'
 import { html } from '../html.ts'
+import { href } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { firingPages } from '../parts/firing-tabs.ts'
 import { listPage } from '../parts/list-page.ts'
@@ -40,7 +41,10 @@ export const firingNever = listPage({
 <p>Enabled rules that were never seen firing, and for how long they were observed while enabled. An alert that began and ended between two polls was not seen.</p>`,
     columns: [
       { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
-      'folder',
+      {
+        head: 'Folder',
+        cell: ({ folder }) => html`<a href="${href(PATH, { folder })}">${folder}</a>`,
+      },
       'team',
       'first seen',
       'observed for',
