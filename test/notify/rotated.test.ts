@@ -50,3 +50,43 @@ test('address and secret of a receiver are rotated in their files between two me
   expect(idsOf(first, secretOf(1))).toEqual(['1', '2', '3 ', '3 hook', '3 http://example.com/hook'])
   expect(idsOf(second, secretOf(2))).toEqual(['4', '5'])
 })
+
+test('a secret is rotated while messages are sent: each arrives once, signed with the one before or the one after', async () => {
+  await using harness = await openNotifyHarness()
+  await using receiver = await openReceiver()
+  await harness.query(`insert into ferry.receivers select 'rotated', 0`)
+  const secretFile = fileHolding(secretOf(1))
+  const receivers = [{ name: 'rotated', url: receiver.url, secretFile }]
+  const notifier = harness.openNotifier({
+    FERRY_WEBHOOK_URL: '',
+    FERRY_WEBHOOK_SECRET: '',
+    FERRY_RECEIVERS_FILE: fileHolding(JSON.stringify({ receivers })),
+  })
+  const subjects = Array.from({ length: 200 }, (_, n) => `${n}`)
+  for (const subject of subjects) await harness.raise({ subject }, { import: subject })
+  const sending = waitFor(
+    async () => {
+      await notifier.look()
+      return receiver.received.length >= subjects.length
+    },
+    { what: 'messages' },
+  )
+  for (let byte = 2; byte <= 5; byte++) {
+    const before = receiver.received.length
+    await waitFor(async () => receiver.received.length >= before + 20, { what: '20 messages' })
+    writeFileSync(secretFile, secretOf(byte))
+  }
+  await sending
+  const signedWith = receiver.received.map(({ body, headers }) =>
+    [1, 2, 3, 4, 5].find(byte => {
+      try {
+        return new Webhook(secretOf(byte)).verify(body, headers)
+      } catch {
+        return false
+      }
+    }),
+  )
+  expect(signedWith).toEqual(signedWith.toSorted())
+  expect(new Set(signedWith)).toEqual(new Set([1, 2, 3, 4, 5]))
+  expect(receiver.received.map(({ body }) => JSON.parse(body).data.import)).toEqual(subjects)
+})
