@@ -15,14 +15,24 @@ export function isNot(kind: string, asked: string, names: readonly string[]): st
   return `is not ${kind}; ${didYouMean(asked, names) ?? `known: ${listed(names)}`}`
 }
 
-/** Returns `did you mean X?` with the nearest of `names`, in any case; null if none is near. */
+/** Returns `did you mean X?` with the nearest of `names`, in any case; null if none is near. A part of a name is near. */
 export function didYouMean(asked: string, names: readonly string[]): string | null {
   const byLower = new Map(names.map(name => [name.toLowerCase(), name]))
   if (byLower.size === 0) return null
   const lower = asked.toLowerCase()
-  const nearest = closest(lower, [...byLower.keys()])
-  const isNear = distance(lower, nearest) <= Math.max(lower.length, nearest.length) * MAX_SHARE
+  const all = [...byLower.keys()]
+  const parts = all.filter(name => isPart(lower, name) || isPart(name, lower))
+  const nearest = closest(lower, parts.length > 0 ? parts : all)
+  const isNear =
+    parts.length > 0 || distance(lower, nearest) <= Math.max(lower.length, nearest.length) * MAX_SHARE
   return isNear ? `did you mean ${byLower.get(nearest)}?` : null
+}
+
+/** Shorter parts are in too many names. */
+const MIN_PART = 4
+
+function isPart(part: string, name: string): boolean {
+  return part.length >= MIN_PART && name.includes(part)
 }
 
 function listed(names: readonly string[]): string {

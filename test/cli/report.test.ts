@@ -60,7 +60,7 @@ describe('ferry report', () => {
       expect(ended).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringContaining('is not an account; known: default'),
+        stderr: expect.stringContaining('is not an account; '),
       })
     }
     expect(jsonLines(await cli.ferryRun('report freshness --json --account default'))).toHaveLength(1)

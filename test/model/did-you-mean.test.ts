@@ -6,6 +6,9 @@ test('what is near is named, in any case; what is far is not', () => {
   expect(didYouMean('EU', ['eu-west', 'eu', 'us'])).toBe('did you mean eu?')
   expect(didYouMean('zzz', ['default', 'other'])).toBeNull()
   expect(didYouMean('x', [])).toBeNull()
+  expect(didYouMean('noisy', ['rules_nomad', 'Rules_Noisy_ones'])).toBe('did you mean Rules_Noisy_ones?')
+  expect(didYouMean('rules_silenced', ['rules_unowned', 'silenced'])).toBe('did you mean silenced?')
+  expect(didYouMean('day', ['by_the_day'])).toBeNull()
 })
 
 test('a name that does not exist is answered with the nearest, or with those that do, each once and at most twenty', () => {
