@@ -36,7 +36,7 @@ export function addAt(program: Command): void {
     .option('--match <words>', "only what has these words in its name or labels: an alert's name, a service")
     .option('--limit <n>', 'how many of each', limitArgument, 200)
     .option('--json', 'print one JSON object')
-    .action((at: Date, options: Options) =>
+    .action((asked: Date, options: Options) =>
       withFerry('read', async ferry => {
         await expectAccount(ferry, options.account)
         const {
@@ -45,13 +45,13 @@ export function addAt(program: Command): void {
           firingInWords: firing,
         } = await import('#src/reports/around.ts')
         const { around: spanMs, account, folder, team, match: words, limit, json } = options
+        const at = await noteFuture(ferry.pool, asked)
         const filter = { at, spanMs, account, folder, team, words }
         const [from, until] = [at.getTime() - spanMs, at.getTime() + spanMs].map(ms => new Date(ms)) as [
           Date,
           Date,
         ]
         await noteHistoryStart(ferry.pool, from)
-        await noteFuture(ferry.pool, at)
         const found = await loadAround(ferry.pool, filter, limit)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
         else printAround(filter, found, { kind, firing })

@@ -53,14 +53,15 @@ export async function noteLooksBack(
   printAside(`ferry: ${what} are kept for ${keptMs / DAY_MS} days (${setting}). Older ones are not counted.`)
 }
 
-/** Says so if `asOf` is still to come: what is shown is as of now. */
-export async function noteFuture(pool: Pool, asOf: Date): Promise<void> {
+/** Says so if `asOf` is still to come: what is shown is as of now. Returns the moment that is shown. */
+export async function noteFuture(pool: Pool, asOf: Date): Promise<Date> {
   const { readClock } = await import('#src/db/clock.ts')
   const { now } = await readClock(pool)
-  if (asOf <= now) return
+  if (asOf <= now) return asOf
   printAside(
     `ferry: warning: ${instant(asOf)} is in the future, and nothing is known of it. Shown is what is known now, ${instant(now)}.`,
   )
+  return now
 }
 
 /** Says, beside a list that is empty, which words may have been meant. */

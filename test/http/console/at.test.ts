@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { letTimePass } from '#test/support/let-time-pass.ts'
 import { addRun, ageRuns } from '#test/support/runs.ts'
+import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 import { HOSTILE, rowsIn } from './markup.ts'
 
@@ -134,4 +135,15 @@ test('an hour before the history starts is not shown', async () => {
   const { status, text } = await harness.page(`/at/${await now(harness)}`)
   expect(status).toBe(200)
   expect(text).toContain('The history starts at')
+})
+
+test('of a moment that is still to come, nothing is claimed', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  await insertRuleVersion(pool, { id: '1', name: 'fires', from: '2026-01-01T00:00:00Z' })
+  await insertFiring(pool, { id: '1', from: '2026-01-01T00:00:00Z' })
+  const { status, text } = await harness.page('/at/2125-01-01T00:00:00Z')
+  expect(status).toBe(200)
+  expect(text).toContain('This moment is in the future: nothing is known of it.')
+  expect(text).not.toMatch(/firing at that moment|Every reading/i)
 })

@@ -57,9 +57,11 @@ export const at: Page = {
     const from = new Date(instant.getTime() - spanMs)
     const startsAt = await loadHistoryStart(reader)
     const isKept = startsAt === null || from >= startsAt
-    const around = isKept
-      ? await loadAround(reader, { at: instant, spanMs, ...narrowed }, MAX_ROWS, shortFields)
-      : null
+    const isFuture = instant.getTime() > Date.now()
+    const around =
+      isKept && !isFuture
+        ? await loadAround(reader, { at: instant, spanMs, ...narrowed }, MAX_ROWS, shortFields)
+        : null
     return {
       title: `At ${instant
         .toISOString()
@@ -74,10 +76,12 @@ ${filters(path, query, [
   { name: 'team', label: 'Team (of rules)', kind: 'text' },
   { name: 'words', label: 'Words', kind: 'text', hint: "an alert's name, a service" },
 ])}
-${around ? body(around, { from, to: new Date(instant.getTime() + spanMs) }, instant, timezone) : html`<p class="notice warn">The history starts at ${time(startsAt, timezone)}: what ended before was removed, as <code>FERRY_KEEP_VERSIONS</code> says.</p>`}`,
+${around ? body(around, { from, to: new Date(instant.getTime() + spanMs) }, instant, timezone) : isFuture ? FUTURE : html`<p class="notice warn">The history starts at ${time(startsAt, timezone)}: what ended before was removed, as <code>FERRY_KEEP_VERSIONS</code> says.</p>`}`,
     }
   },
 }
+
+const FUTURE = html`<p class="notice warn">This moment is in the future: nothing is known of it. <a href="/">Now</a> shows what is known.</p>`
 
 /** The same page of another instant. */
 function stepLink(query: URLSearchParams, instant: Date, byMs: number, words: string): Html {
