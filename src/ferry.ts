@@ -150,10 +150,18 @@ async function openStore(config: Config, options: OpenOptions, opened: AsyncDisp
   }, retry)
   const poolSize = poolSizeOf(config.workerConcurrency)
   const { pool } = opened.use(openDatabase(databaseUrl, log, { setting, secret, poolSize, answerWithinMs }))
-  // The role that only reads has no rights yet to what a migration made.
+  // The roles that only read have no rights yet to what a migration made.
   if (migrated > 0) {
     const { prepareReader } = await import('./reports/reader-role.ts')
+    const { refreshAccountReaders } = await import('./reports/account-readers.ts')
     await retryTransient(() => prepareReader(pool), retry)
+    for (const { role, status } of await retryTransient(() => refreshAccountReaders(pool), retry)) {
+      if (status !== 'ready')
+        log.warn(
+          { role },
+          'The schema of this role is not up to date: run `ferry migrate` as the owner of the database.',
+        )
+    }
   }
   return { pool, databaseUrl, secret, migrated, embedded, postgresEnded }
 }

@@ -42,15 +42,27 @@ export function accountsOf(config: Config, name: string | undefined): readonly A
   )
 }
 
-/** Throws `UsageError` if no account has this name: neither one that is configured nor one that the database has data for. */
+/** Throws `UsageError` if there are accounts, configured or in the data, and none has this name. */
 export async function expectAccount(ferry: Ferry, name: string | undefined): Promise<void> {
   const configured = ferry.config.accounts.map(account => account.name)
   if (name === undefined || configured.includes(name)) return
+  const known = await listKnownAccounts(ferry)
+  if (known.length > 0 && !known.includes(name)) throw noAccount(name, known)
+}
+
+/** Throws `UsageError` if no account has this name: neither one that is configured nor one that the database has data for. */
+export async function expectKnownAccount(ferry: Ferry, name: string): Promise<void> {
+  const known = await listKnownAccounts(ferry)
+  if (!known.includes(name)) throw noAccount(name, known)
+}
+
+async function listKnownAccounts({ config, pool }: Ferry): Promise<string[]> {
   const { listSyncedAccounts } = await import('#src/inventory/known-accounts.ts')
   const { listImportedAccounts } = await import('#src/imports/reporting/summary.ts')
-  const stored = [...(await listSyncedAccounts(ferry.pool)), ...(await listImportedAccounts(ferry.pool))]
-  const known = [...new Set([...configured, ...stored])]
-  if (known.length > 0 && !known.includes(name)) throw noAccount(name, known)
+  const configured = config.accounts.map(account => account.name)
+  return [
+    ...new Set([...configured, ...(await listSyncedAccounts(pool)), ...(await listImportedAccounts(pool))]),
+  ]
 }
 
 function noAccount(name: string, names: readonly string[]): UsageError {

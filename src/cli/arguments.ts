@@ -110,6 +110,11 @@ export function dateArgument(text: string): string {
   throw new InvalidArgumentError('Write a date: 2026-11-20.')
 }
 
+/** Reads a name; may be repeated. */
+export function everyNameArgument(text: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, text]
+}
+
 /** Reads `key=value`; may be repeated. */
 export function labelArgument(
   text: string,

@@ -6,7 +6,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [string, string]>> = {
   'ferry up': ['ferry up', 'FERRY_HTTP_PORT=8080 ferry up --json'],
   'ferry worker': ['ferry worker', 'FERRY_CONSOLE=on ferry worker'],
   'ferry run-due': ['ferry run-due', 'ferry run-due --until-idle --json'],
-  'ferry migrate': ['ferry migrate', 'ferry migrate --plan'],
+  'ferry migrate': ['ferry migrate --plan', 'ferry migrate --reader-of default'],
   'ferry embedded': ['ferry embedded upgrade', 'ferry embedded upgrade --json'],
   'ferry embedded upgrade': [
     'ferry embedded upgrade',

@@ -1,11 +1,16 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { PlannedMigration } from '#src/db/migration-plan.ts'
+import type { Ferry } from '#src/ferry.ts'
 import { counted, number } from '#src/model/counted.ts'
+import type { AccountReader } from '#src/reports/account-readers.ts'
+import { expectKnownAccount } from './accounts.ts'
+import { everyNameArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
+import { UsageError } from './errors.ts'
 import { EXIT } from './exit.ts'
 import { print, printAside, printJson } from './output.ts'
 
-type Options = { json?: true; plan?: true }
+type Options = { json?: true; plan?: true; readerOf?: readonly string[] }
 
 export function addMigrate(program: Command): void {
   program
@@ -14,6 +19,11 @@ export function addMigrate(program: Command): void {
       'update the database to this version, and create the read-only role; safe to run on several machines at once',
     )
     .option('--plan', 'print what it would do and what it would lock; changes nothing')
+    .addOption(
+      new Option('--reader-of <account>', 'also create a role that sees one account only; can be repeated')
+        .argParser(everyNameArgument)
+        .conflicts('plan'),
+    )
     .option('--json', 'print one JSON object; with --plan, one for each migration')
     .action((options: Options) => (options.plan ? plan(options) : migrateNow(options)))
 }
@@ -24,14 +34,17 @@ function migrateNow(options: Options): Promise<void> {
     await migrateQueue(ferry.backend)
     const { prepareReader } = await import('#src/reports/reader-role.ts')
     const reader = await prepareReader(ferry.pool)
+    const readersOf = await prepareReadersOf(ferry, options.readerOf ?? [])
     const { migrated } = ferry
+    const exitCode = readersOf.every(({ status }) => status === 'ready') ? EXIT.done : EXIT.failed
     if (options.json) {
       printJson({
         migrations: migrated,
         reader: reader.status,
         ...(reader.status === 'refused' && { readerSql: reader.statements }),
+        ...(readersOf.length > 0 && { readersOf: readersOf.map(readerInJson) }),
       })
-      return EXIT.done
+      return exitCode
     }
     print(migrated === 0 ? 'The database is up to date.' : `${counted(migrated, 'migration')} ran.`)
     if (reader.status === 'refused') {
@@ -41,8 +54,49 @@ function migrateNow(options: Options): Promise<void> {
       )
       for (const statement of reader.statements) print(`${statement};`)
     }
-    return EXIT.done
+    readersOf.forEach(printReaderOf)
+    return exitCode
   })
+}
+
+/** Prepares the roles of these accounts, and those of the accounts that have one. Throws `UsageError` if it cannot have one. */
+async function prepareReadersOf(ferry: Ferry, accounts: readonly string[]): Promise<AccountReader[]> {
+  const { accountRole, prepareAccountReader, refreshAccountReaders } = await import(
+    '#src/reports/account-readers.ts'
+  )
+  for (const account of accounts) {
+    await expectKnownAccount(ferry, account)
+    if (accountRole(account) === null)
+      throw new UsageError(
+        `The name of the account ${account} is too long: the role ferry_reader_${account} would have more than 63 bytes.`,
+      )
+  }
+  const refreshed = await refreshAccountReaders(ferry.pool)
+  const added = accounts.filter(
+    (name, n) => accounts.indexOf(name) === n && !refreshed.some(({ account }) => account === name),
+  )
+  for (const account of added) refreshed.push(await prepareAccountReader(ferry.pool, account))
+  return refreshed
+}
+
+function readerInJson({ account, role, status, statements }: AccountReader) {
+  return { account, role, status, ...(status === 'refused' && { sql: statements }) }
+}
+
+function printReaderOf({ account, role, status, statements }: AccountReader): void {
+  if (status === 'ready') {
+    print(`The role ${role} sees the account ${account} only, in the schema ${role}.`)
+  } else if (status === 'in use') {
+    printAside(
+      `ferry: the schema ${role} is not up to date: others are using it. Run \`ferry migrate\` again when their queries have ended.`,
+    )
+  } else {
+    printAside(
+      `ferry: this role cannot create the role ${role} and its schema. Run this as a superuser, or as a role that owns the ` +
+        'tables and can create roles and schemas:',
+    )
+    for (const statement of statements) print(`${statement};`)
+  }
 }
 
 function plan(options: Options): Promise<void> {

@@ -13,7 +13,7 @@ export const READER = 'ferry_reader'
  * results of their rows (`import_recipients`, `import_rejects`, `import_left_out`), and the salt of their hashes
  * (`installation`). Reports about these are views, which read as their owner.
  */
-const READABLE: Readonly<Record<string, readonly string[]>> = {
+export const READABLE: Readonly<Record<string, readonly string[]>> = {
   alert_rule_firings: [],
   alert_rule_versions: [],
   audit: [],

@@ -42,11 +42,12 @@ test('the accounts file shown in docs/settings.md is one that Ferry reads', asyn
 
 test('every other block of SQL on the pages can be run by the owner of the tables', async () => {
   const client = await freshDatabase()
-  // Run by the tests of these roles (test/flows/compose-database.test.ts, test/flows/roles.test.ts, and below).
+  // Run by the tests of these roles (test/flows/compose-database.test.ts, test/flows/roles.test.ts, test/reports/account-readers.test.ts, and below).
   const ofRoles = [
     'The role that Ferry works as',
     'Two roles: one that migrates, one that works',
     'A role that only reads',
+    'Readers of one account',
   ]
   const rest = PAGES.filter(page => !['docs/sql.md', 'README.md'].includes(page)).flatMap(page =>
     blocksOf(

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
+import { prepareAccountReader } from '#src/reports/account-readers.ts'
 import { makeNewerFerry } from '#test/cli/newer-ferry.ts'
 import { jsonLines, runFerryHere, startFerry } from '#test/cli/run-ferry.ts'
 import { openEmptyDatabase } from '#test/support/database.ts'
@@ -63,6 +64,20 @@ test('an index that was built and not recorded is kept', async () => {
   await using migrating = migrateWith(newer, store.url)
   expect(jsonLines(await migrating.ended)).toMatchObject([{ migrations: 1 }])
   expect((await store.pool.query("select 'ferry.leases_planted'::regclass::oid as oid")).rows).toEqual(rows)
+})
+
+test('a view that readers of one account need is dropped all the same, and they see what is left', async () => {
+  using newer = makeNewerFerry({ sql: 'DROP VIEW ferry.audit_log;\n' })
+  await using store = await openTestStore()
+  expect(await prepareAccountReader(store.pool, 'default')).toMatchObject({ status: 'ready' })
+  await using migrating = migrateWith(newer, store.url)
+  expect(jsonLines(await migrating.ended)).toMatchObject([
+    { migrations: 1, readersOf: [{ role: 'ferry_reader_default', status: 'ready' }] },
+  ])
+  const { rows } = await store.pool.query(
+    `select relname from pg_class where relnamespace = 'ferry_reader_default'::regnamespace and relname like 'audit%'`,
+  )
+  expect(rows).toEqual([{ relname: 'audit' }])
 })
 
 test('this Ferry works on the schema of the next release, and refuses that of a later one', async () => {

@@ -18,6 +18,7 @@ import { duration } from '#src/model/duration.ts'
 import { stepsInWords } from '#src/model/next-step.ts'
 import { placeOf } from '#src/model/postgres-address.ts'
 import { connectionBudget } from '#src/queue/backend.ts'
+import { listStaleAccountReaders } from '#src/reports/account-readers.ts'
 import { loadReaderState, READER } from '#src/reports/reader-role.ts'
 import { EXIT } from '../exit.ts'
 import { instant } from '../output.ts'
@@ -150,6 +151,15 @@ function describeRight({ kind, right, objects }: MissingRight): string {
 /** The read-only role is optional: Ferry works without it. */
 async function checkReader({ pool }: Ferry): Promise<Finding> {
   const { exists, isRight, statements } = await loadReaderState(pool)
+  const stale = await listStaleAccountReaders(pool)
+  if (exists && isRight && stale.length > 0) {
+    return {
+      check: 'reader',
+      status: 'warn',
+      found: `what readers of one account see is not up to date, or they may see more: ${stale.join(', ')}`,
+      whatToDo: '`ferry migrate` makes it anew, as the owner of the tables.',
+    }
+  }
   if (exists && isRight) {
     return {
       check: 'reader',
