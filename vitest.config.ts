@@ -68,7 +68,7 @@ export default defineConfig({
     pool: 'forks',
     sequence: { sequencer: SlowestFirst },
     // Nothing is expected within a time: these end what would never end, on a machine of any speed.
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [

@@ -21,7 +21,7 @@ const LOOSE = [
 ]
 
 test('a worker killed at fifty random points loses nobody and sends nobody twice without saying so', {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const random = seededRandom(SEED)
   await using database = await openTestDatabase()
