@@ -24,7 +24,7 @@ const LEFT: Readonly<Record<string, (home: string) => void>> = {
     const read = (path: string) => readFileSync(join(home, 'ferry-copy', path), 'utf8')
     expect(read(written.at(-1) ?? '')).toContain('Changed.')
     expect(read('docs/schema.md')).toContain('Changed.')
-    expect(JSON.parse(read('package.json')).version).toBe('0.2.0')
+    expect(JSON.parse(read('package.json')).version).toBe('0.3.0')
   },
   'README.md': isLinked,
   'docs/commands.md': isLinked,
