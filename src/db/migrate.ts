@@ -1,8 +1,7 @@
-import { DatabaseError } from 'pg'
 import { connectWithinMs } from '#src/model/postgres-address.ts'
 import type { Secret } from '#src/model/secret.ts'
 import { AT_START } from './reach-postgres.ts'
-import { runPending } from './run-migrations.ts'
+import { isCode, runPending } from './run-migrations.ts'
 import {
   MigrationBlocked,
   SchemaIsOlder,
@@ -69,17 +68,17 @@ export async function migrate(
     signal?.throwIfAborted()
     if (!connected) await client.connect()
     const state = await loadSchemaState(client).catch(error => {
-      throw hasCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaUnreadable(databaseUrl, error) : error
+      throw isCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaUnreadable(databaseUrl, error) : error
     })
     expectAllowed(policy, state)
     if (state.pending.length === 0 || policy === 'plan') return 0
     await client.query(RENAME, [AT_START, MIGRATE])
     return await runPending(client, { url: databaseUrl, secret, waitMs, signal }).catch(error => {
-      throw hasCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaNotWritable(databaseUrl, error) : error
+      throw isCode(error, INSUFFICIENT_PRIVILEGE) ? new SchemaNotWritable(databaseUrl, error) : error
     })
   } catch (error) {
     signal?.throwIfAborted()
-    if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw error
+    if (!isCode(error, LOCK_NOT_AVAILABLE)) throw error
     throw new MigrationBlocked(databaseUrl, waitMs, await listLockHolders(client), error)
   } finally {
     signal?.removeEventListener('abort', stop)
@@ -91,8 +90,4 @@ function expectAllowed(policy: SchemaPolicy, { exists, pending }: SchemaState): 
   if (policy === 'plan') return
   if (!exists && policy === 'read') throw new SchemaMissing()
   if (exists && pending.length > 0 && policy !== 'update') throw new SchemaIsOlder(pending.length)
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof DatabaseError && error.code === code
 }

@@ -28,6 +28,9 @@ export const MIGRATION_LOCK = 'lock table ferry.migrations in share row exclusiv
 /** How long those who need a table wait for a migration that waits for its lock. */
 const LOCK_WAIT_MS = 1_000
 
+/** How the comment of a schema begins that Ferry has made for the readers of one account. */
+export const ACCOUNT_SCHEMA_MARK = 'Ferry: what readers'
+
 /**
  * Drops the views that readers of one account have (`src/reports/account-readers.ts` makes them anew): Postgres drops nothing that
  * a view needs.
@@ -37,7 +40,7 @@ const DROP_ACCOUNT_VIEWS = `
     for v_view in
       select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind = 'v' and n.nspname like 'ferry\\_reader\\_%'
-        and obj_description(n.oid, 'pg_namespace') like 'Ferry: what readers%'
+        and obj_description(n.oid, 'pg_namespace') like '${ACCOUNT_SCHEMA_MARK}%'
     loop execute format('drop view %s', v_view); end loop;
   end $$`
 
@@ -186,6 +189,7 @@ export const MAKE_TABLE = `
   create table if not exists ferry.migrations (
     id serial primary key, hash text not null, created_at bigint, works_since bigint)`
 
-function isCode(error: unknown, code: string): boolean {
+/** Whether Postgres refused a statement with this code. */
+export function isCode(error: unknown, code: string): boolean {
   return error instanceof DatabaseError && error.code === code
 }

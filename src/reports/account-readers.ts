@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { DatabaseError, escapeIdentifier, escapeLiteral, type Pool, type PoolClient } from 'pg'
+import { escapeIdentifier, escapeLiteral, type Pool, type PoolClient } from 'pg'
 import { z } from 'zod'
 import { inTransaction } from '#src/db/pool.ts'
 import { findColumn, findOne } from '#src/db/rows.ts'
-import { MIGRATION_LOCK } from '#src/db/run-migrations.ts'
+import { ACCOUNT_SCHEMA_MARK, isCode, MIGRATION_LOCK } from '#src/db/run-migrations.ts'
 import { contentOf } from './account-schema.ts'
 import { READER } from './reader-role.ts'
 
@@ -38,6 +38,11 @@ export class AccountSchemaTaken extends Error {
 export function accountRole(account: string): string | null {
   const role = `${READER}_${account}`
   return Buffer.byteLength(role) > MAX_NAME_BYTES ? null : role
+}
+
+/** The other way round. */
+function accountOf(role: string): string {
+  return role.slice(READER.length + 1)
 }
 
 /**
@@ -77,7 +82,7 @@ async function makeSchema(client: PoolClient, role: string, account: string): Pr
 export async function refreshAccountReaders(pool: Pool): Promise<AccountReader[]> {
   const readers: AccountReader[] = []
   for (const role of await findColumn(pool, z.string(), SCHEMAS)) {
-    const account = role.slice(READER.length + 1)
+    const account = accountOf(role)
     const [exists] = await findColumn(pool, z.boolean(), HAS_ROLE, [role])
     if (exists) readers.push(await prepareAccountReader(pool, account))
     else await pool.query(`drop schema ${escapeIdentifier(role)} cascade`).catch(unlessRefused)
@@ -91,7 +96,7 @@ export async function listStaleAccountReaders(pool: Pool): Promise<string[]> {
   return await inTransaction(pool, async client => {
     const stale: string[] = []
     for (const role of roles) {
-      const account = role.slice(READER.length + 1)
+      const account = accountOf(role)
       if (!(await loadState(client, role, account)).isRight) stale.push(account)
     }
     return stale
@@ -103,10 +108,6 @@ const LOCK_NOT_AVAILABLE = '55P03'
 
 function unlessRefused(error: unknown): void {
   if (!isCode(error, INSUFFICIENT_PRIVILEGE)) throw error
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof DatabaseError && error.code === code
 }
 
 const Facts = z.object({
@@ -121,7 +122,7 @@ const Facts = z.object({
 /** Whether the role has its schema and exactly its rights, and all statements that make them. */
 async function loadState(client: PoolClient, role: string, account: string) {
   const facts = await findOne(client, Facts, FACTS, [role])
-  if (facts.hasSchema && !facts.comment?.startsWith(MARK)) throw new AccountSchemaTaken(role)
+  if (facts.hasSchema && !facts.comment?.startsWith(ACCOUNT_SCHEMA_MARK)) throw new AccountSchemaTaken(role)
   const content = await contentOf(client, role, account)
   const [reader, owner] = [escapeIdentifier(role), escapeIdentifier(facts.owner)]
   const statements = [
@@ -141,7 +142,7 @@ async function loadState(client: PoolClient, role: string, account: string) {
     `grant select on ferry.history to ${reader}`,
   ]
   const hash = createHash('sha256').update(statements.join()).digest('hex').slice(0, 16)
-  const comment = `${MARK} of the account ${account} see. Made by \`ferry migrate\`. ${hash}`
+  const comment = `${ACCOUNT_SCHEMA_MARK} of the account ${account} see. Made by \`ferry migrate\`. ${hash}`
   return {
     isRight:
       facts.hasRole &&
@@ -160,15 +161,12 @@ async function loadState(client: PoolClient, role: string, account: string) {
   }
 }
 
-/** How the comment of a schema begins that Ferry has made for readers. `run-migrations.ts` knows it too. */
-const MARK = 'Ferry: what readers'
-
 /** Of its own schema and of the two of Ferry, and of one table. */
 const GRANTS = 4
 
 const SCHEMAS = `
   select nspname as name from pg_namespace
-  where nspname like '${READER.replaceAll('_', '\\_')}\\_%' and obj_description(oid, 'pg_namespace') like '${MARK}%'
+  where nspname like '${READER.replaceAll('_', '\\_')}\\_%' and obj_description(oid, 'pg_namespace') like '${ACCOUNT_SCHEMA_MARK}%'
   order by nspname`
 
 const UNLESS_THERE = 'exception when duplicate_object or unique_violation then null;'

@@ -129,14 +129,15 @@ function askOf({ name, types, inputs }: Routine, account: string): string {
  * so late.
  */
 function inBounds(value: string, type: string): string {
-  const bounds: Readonly<Record<string, readonly [least: string, most: string]>> = {
-    'timestamp with time zone': [`timestamptz '1970-01-01 00:00Z'`, `timestamptz '2970-01-01 00:00Z'`],
-    interval: [`interval '0'`, `interval '1000 years'`],
-  }
-  const [least, most] = bounds[type] ?? []
+  const [least, most] = BOUNDS[type] ?? []
   return least
     ? `case when ${value} is not null then least(greatest(${value}, ${least}), ${most}) end`
     : value
+}
+
+const BOUNDS: Readonly<Record<string, readonly [least: string, most: string]>> = {
+  'timestamp with time zone': [`timestamptz '1970-01-01 00:00Z'`, `timestamptz '2970-01-01 00:00Z'`],
+  interval: [`interval '0'`, `interval '1000 years'`],
 }
 
 const RELATIONS = `
