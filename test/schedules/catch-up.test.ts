@@ -2,9 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { pauseSchedule, resumeSchedule } from '#src/schedules/control.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { BACKENDS, dailyCron, openQueueHarness, reconcileOften, testJob } from '../worker/queue-harness.ts'
+import {
+  BACKENDS,
+  dailyCron,
+  ONCE,
+  openQueueHarness,
+  reconcileOften,
+  testJob,
+} from '../worker/queue-harness.ts'
 
-const MINUTE = 60_000
 const HOUR = 3_600_000
 
 function nightlyJob(agoMs: number) {
@@ -27,7 +33,7 @@ describe.each(BACKENDS)('what was due while no worker ran, on %s', kind => {
     await using harness = await openQueueHarness(kind, { catchUpMs: HOUR })
     await harness.installedLongAgo()
     const { job } = nightlyJob(2 * HOUR)
-    const canary = testJob({ name: 'canary', timing: { everyMs: HOUR } })
+    const canary = testJob({ name: 'canary', timing: ONCE })
     await harness.work([job, canary], reconcileOften)
     await waitFor(() => canary.calls.length > 0, { what: 'the reconciler to have looked' })
     await harness.processed()
@@ -74,17 +80,18 @@ describe.each(BACKENDS)('the schedules of workers, on %s', kind => {
   test('follow the settings of each worker, at other moments for each account', async () => {
     await using harness = await openQueueHarness(kind, { accounts: ['east', 'west'] })
     const poll = testJob({ name: 'poll', timing: { everyMs: 1_000 } })
-    const gone = testJob({ name: 'gone', timing: { everyMs: HOUR } })
+    const gone = testJob({ name: 'gone', timing: ONCE })
     const first = await harness.work([poll, gone], reconcileOften)
     await waitFor(() => poll.calls.length >= 2 && gone.calls.length === 2, { what: 'every job to run' })
     await first.drain(5_000)
-    const changed = testJob({ name: 'poll', timing: { everyMs: 5 * MINUTE } })
+    // So long that none of its times is one of those of every second, which have had their poll.
+    const changed = testJob({ name: 'poll', timing: ONCE })
     await harness.work([changed], reconcileOften)
     await waitFor(() => changed.calls.length === 2, { what: 'the first polls of the new interval' })
     await harness.processed()
     expect(gone.calls).toHaveLength(2)
     const phase = (account: string) =>
-      changed.calls.find(call => call.account === account)!.slot!.getTime() % (5 * MINUTE)
+      changed.calls.find(call => call.account === account)!.slot!.getTime() % ONCE.everyMs
     expect(phase('east')).not.toBe(phase('west'))
   })
 })
