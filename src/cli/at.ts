@@ -7,7 +7,7 @@ import { expectAccount } from './accounts.ts'
 import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
-import { noteFuture, noteHistoryStart } from './history-note.ts'
+import { noteFuture, noteHistoryStart, noteNearest } from './history-note.ts'
 import { emphasised, harmless, instant, print, printAside, printJson, printTable } from './output.ts'
 
 type Options = {
@@ -55,6 +55,9 @@ export function addAt(program: Command): void {
         const found = await loadAround(ferry.pool, filter, limit)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
         else printAround(filter, found, { kind, firing })
+        if (found.rows.length === 0 && found.firing.length === 0) {
+          await noteNearest(ferry.pool, 'alert-rules', { words, folder, team })
+        }
         return EXIT.done
       }),
     )

@@ -24,7 +24,7 @@ export function addChanges(program: Command): void {
     },
     async note(pool, { since, by }, shown) {
       await noteHistoryStart(pool, since)
-      if (shown === 0 && by !== undefined) await noteNearest(pool, 'alert-rules', 'editors', [by])
+      if (shown === 0) await noteNearest(pool, 'alert-rules', { by })
     },
   })
 }

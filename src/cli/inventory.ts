@@ -56,15 +56,13 @@ function listOf(parent: Command): Command {
 }
 
 function noteOf(resource: Resource) {
-  return async (pool: Pool, { asOf, account, name, words, folder }: InventoryFilter, shown: number) => {
+  return async (pool: Pool, filter: InventoryFilter, shown: number) => {
+    const { asOf, account } = filter
     if (asOf) {
       await noteFirstReading(pool, resource, asOf, account)
       await noteFuture(pool, asOf)
     }
-    if (shown > 0) return
-    if (name !== undefined) await noteNearest(pool, resource, 'names', [name])
-    if (words !== undefined) await noteNearest(pool, resource, 'names', words.split(/\s+/))
-    if (folder !== undefined) await noteNearest(pool, resource, 'folders', [`${folder}`])
+    if (shown === 0) await noteNearest(pool, resource, filter)
   }
 }
 

@@ -13,6 +13,7 @@ import { expectAccount } from './accounts.ts'
 import { instantArgument, labelArgument, limitArgument, uint64 } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
+import { noteFutureSince } from './history-note.ts'
 import { cellText, fits, print, printAside, printJson, printTable } from './output.ts'
 
 /** What a command has beside its list. */
@@ -53,6 +54,7 @@ export function addList<Row extends object, Of extends Filters, By extends Order
           none: (isNarrowedBy(filter) && list.noneMatches) || list.none,
           narrow: narrow && { row, names: narrow },
         })
+        if (given.since instanceof Date) await noteFutureSince(ferry.pool, given.since)
         if (!json) await note?.(rows)
         return EXIT.done
       }),

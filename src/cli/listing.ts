@@ -7,6 +7,7 @@ import { expectAccount } from './accounts.ts'
 import { limitArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
+import { noteFutureSince } from './history-note.ts'
 import { addFilters, printRows } from './list-command.ts'
 import { print, writeLines } from './output.ts'
 
@@ -57,6 +58,7 @@ export function addLongList<Row extends object, Of extends Filters>(
         const filter = (await prepare?.(pool, asked)) ?? asked
         const printed = { ...list, none: none?.(filter) ?? list.none, ...(columns && picked(list, columns)) }
         const shown = await printList(pool, printed, filter, given)
+        if (given.since instanceof Date) await noteFutureSince(pool, given.since)
         await note?.(pool, filter, shown)
         return EXIT.done
       }),

@@ -42,8 +42,9 @@ export function addReport(program: Command): void {
         if (report.of && !given.night) {
           await noteLateness(ferry.pool, report.of, given.account)
         }
+        const { noteFutureSince, noteLooksBack } = await import('./history-note.ts')
+        if (given.since) await noteFutureSince(ferry.pool, given.since)
         if (report.looksBack) {
-          const { noteLooksBack } = await import('./history-note.ts')
           await noteLooksBack(ferry.pool, report.looksBack, given.since, context.config.retention)
         }
         return EXIT.done

@@ -16,20 +16,21 @@ async function openSome() {
     name: 'Checkout: disk full',
     folder: 3001,
     by: 'Ada Lovelace',
+    labels: { team: 'payments', severity: 'critical' },
   })
   await insertRuleVersion(pool, { ...rule, id: '2', name: 'kafka lag', folder: 42, by: 'Grace Hopper' })
   await insertServerVersion(pool, { account: 'default', id: 's', name: 'Search tools', from: LONG_AGO })
   return cli
 }
 
-test('an empty list names the word, folder or person that may have been meant, beside an unchanged result', async () => {
+test('an empty list names the word, folder, team, label or person that may have been meant, beside an unchanged result', async () => {
   await using cli = await openSome()
   const hint = async (args: string) => {
     const { code, stdout, stderr } = await cli.ferryRun(args)
     expect({ args, code, stdout }).toEqual({
       args,
       code: 0,
-      stdout: expect.stringMatching(/^(None found|Nothing changed)/),
+      stdout: expect.stringMatching(/^(None found|Nothing changed|Firing at)/),
     })
     return stderr
   }
@@ -40,6 +41,16 @@ test('an empty list names the word, folder or person that may have been meant, b
     'ferry: nothing matches "Chekout"; did you mean checkout?\n',
   )
   expect(await hint('rules list --folder 3010')).toBe('ferry: nothing matches "3010"; did you mean 3001?\n')
+  expect(await hint('rules list --folder 300')).toBe('ferry: nothing matches "300"; did you mean 3001?\n')
+  expect(await hint('rules list --label severity=critcal --label team=payments')).toBe(
+    'ferry: nothing matches "severity=critcal"; did you mean severity=critical?\n',
+  )
+  expect(await hint('at 2m --match chekout --team paymets --folder 3010')).toBe(
+    'ferry: nothing matches "chekout"; did you mean checkout?\n' +
+      'ferry: nothing matches "3010"; did you mean 3001?\n' +
+      'ferry: nothing matches "paymets"; did you mean payments?\n',
+  )
+  expect(await hint('changes --by Hoper')).toBe('ferry: nothing matches "Hoper"; did you mean Hopper?\n')
   expect(await hint('servers list --name serch')).toBe(
     'ferry: nothing matches "serch"; did you mean search?\n',
   )
@@ -97,6 +108,23 @@ test('the future is answered with the present and a warning on stderr', async ()
     expect(stdout).not.toContain('2125')
   }
   expect((await cli.ferryRun('rules list --as-of 1h')).stderr).not.toContain('future')
+})
+
+test('a list since a moment that is still to come is empty with a warning on stderr', async () => {
+  await using cli = await openSome()
+  for (const args of [
+    'changes',
+    'changes --json',
+    'imports list',
+    'report rules_noisy',
+    'report runs_health',
+  ]) {
+    const { stderr } = await cli.ferryRun(`${args} --since 2125-01-01`)
+    expect(stderr, args).toContain(
+      'ferry: warning: 2125-01-01 00:00:00Z is in the future: nothing has happened since then.\n',
+    )
+    expect((await cli.ferryRun(`${args} --since 1h`)).stderr, args).not.toContain('future')
+  }
 })
 
 test.skipIf(!canOpenTerminal)(

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ActedBy } from '#src/model/act.ts'
 import type { Access, Visitor } from './access.ts'
 import type { Html } from './html.ts'
@@ -124,13 +124,16 @@ export class BadQuery extends Error {
   override readonly name = 'BadQuery'
 }
 
-/** Parses the query. An empty value counts as absent, as a form sends it. Throws `BadQuery`, also for U+0000, which Postgres refuses. */
+/** Parses the query. An empty value counts as absent, as a form sends it. Throws `BadQuery`, also for a parameter that is given twice, and for U+0000, which Postgres refuses. */
 export function parsedQuery<Shape extends z.ZodObject>(
   query: URLSearchParams,
   shape: Shape,
 ): z.output<Shape> {
   const given = Object.fromEntries([...query].filter(([, value]) => value !== ''))
   for (const [name, value] of Object.entries(given)) {
+    if (query.getAll(name).length > 1) {
+      throw new BadQuery(`The address is wrong: ${name.slice(0, 50)}: it is given more than once.`)
+    }
     if (!Object.hasOwn(shape.shape, name) && name !== 'after') {
       throw new BadQuery(`The address is wrong: this page has no parameter named ${name.slice(0, 50)}.`)
     }
@@ -161,6 +164,17 @@ export function asksForAll(query: URLSearchParams): boolean {
 
 /** Of a run, an import or an event. */
 export const MAX_ID = 2n ** 63n - 1n
+
+/** Of what the platform gives an id. */
+export const MAX_PLATFORM_ID = 2n ** 64n - 1n
+
+/** An id in an address, of `what`: `a folder`. */
+export function idIn(what: string, max: bigint): z.ZodType<bigint> {
+  return z
+    .string()
+    .refine(text => /^\d{1,20}$/.test(text) && BigInt(text) <= max, `write the number of ${what}`)
+    .transform(BigInt)
+}
 
 /** The number of a run, an import or an event; null if the text is not one. */
 export function idOf(text: string | undefined): bigint | null {

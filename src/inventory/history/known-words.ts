@@ -4,30 +4,40 @@ import { findColumn } from '#src/db/rows.ts'
 import type { Resource } from '#src/model/resource.ts'
 
 /** What people narrow a list by and may misspell. */
-export type KnownWords = 'names' | 'folders' | 'editors'
+export type KnownWords = 'names' | 'folders' | 'teams' | 'labels' | 'editors'
 
 /** So many current rows are looked at: enough for a hint, and few enough to be quick. */
 const MAX_ROWS = 20_000
 
-/** Returns the words of names, the folders, or the last editors of current rows, each once. Servers have only names. */
+/**
+ * Returns what current rows have of it, each once: the words of names, numbers of folders, teams, labels written `key=value`, or
+ * the names of the last editors and their parts. Servers have names and teams.
+ */
 export async function listKnownWords(pool: Pool, resource: Resource, what: KnownWords): Promise<string[]> {
-  if (resource === 'mcp-servers') {
-    return what === 'names'
-      ? findColumn(pool, z.string(), wordsIn('server_name', 'mcp_servers'), [MAX_ROWS])
-      : []
-  }
-  const asked = {
-    names: wordsIn('name', 'alert_rules'),
-    folders:
-      'select distinct folder_id::text as word from (select folder_id from ferry.alert_rules limit $1) r',
-    editors:
-      'select distinct updater_name as word from (select updater_name from ferry.alert_rules limit $1) r',
-  }
-  return findColumn(pool, z.string(), asked[what], [MAX_ROWS])
+  const query = resource === 'alert-rules' ? OF_RULES[what] : OF_SERVERS[what]
+  return query === undefined ? [] : findColumn(pool, z.string(), query, [MAX_ROWS])
 }
 
 function wordsIn(column: string, view: string): string {
   return `select distinct w.word from (select ${column} as name from ferry.${view} where ${column} <> '' limit $1) r
     cross join lateral regexp_split_to_table(lower(left(r.name, 200)), '[^[:alnum:]]+') w (word)
     where length(w.word) > 2`
+}
+
+const valuesOf = (column: string, view: string) =>
+  `select distinct word from (select ${column}::text as word from ferry.${view} limit $1) r where word <> ''`
+
+const OF_SERVERS: Partial<Record<KnownWords, string>> = {
+  names: wordsIn('server_name', 'mcp_servers'),
+  teams: valuesOf('team_id', 'mcp_servers'),
+}
+
+const OF_RULES: Record<KnownWords, string> = {
+  names: wordsIn('name', 'alert_rules'),
+  folders: valuesOf('folder_id', 'alert_rules'),
+  teams: valuesOf('team', 'alert_rule_versions where valid_to is null'),
+  labels: `select distinct l.key || '=' || l.value from (select labels from ferry.alert_rules limit $1) r
+    cross join lateral jsonb_each_text(r.labels) l`,
+  editors: `select distinct p.part from (select updater_name as name from ferry.alert_rules limit $1) r
+    cross join lateral unnest(r.name || string_to_array(r.name, ' ')) p (part) where p.part <> ''`,
 }

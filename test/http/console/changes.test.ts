@@ -204,6 +204,8 @@ test('a wrong address is refused with the name of what is wrong', async () => {
   for (const [query, name] of [
     ['kind=exploded', 'kind'],
     ['folder=x', 'folder'],
+    ['folder=18446744073709551616', 'folder: write the number of a folder'],
+    ['by=Anna&by=Ada', 'by: it is given more than once'],
     ['since=yesterday', 'since'],
     ['until=2026-13-01', 'until'],
     ['by=%00', 'by'],

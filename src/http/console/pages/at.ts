@@ -15,7 +15,7 @@ import {
 } from '#src/reports/around.ts'
 import type { TimeSpan } from '../charts/time-axis.ts'
 import { type Html, html } from '../html.ts'
-import { href, type Page, parsedQuery } from '../page.ts'
+import { href, idIn, MAX_PLATFORM_ID, type Page, parsedQuery } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { differencesList, type Room } from '../parts/differences.ts'
 import { accountFilter, filters } from '../parts/filters.ts'
@@ -35,11 +35,7 @@ const SPANS = { '15': '15 minutes', '60': 'one hour', '360': '6 hours', '1440': 
 const Asked = z.object({
   minutes: z.enum(Object.keys(SPANS) as (keyof typeof SPANS)[]).default('60'),
   account: z.string().max(200).optional(),
-  folder: z
-    .string()
-    .refine(text => /^\d{1,20}$/.test(text), 'write the number of a folder')
-    .transform(BigInt)
-    .optional(),
+  folder: idIn('a folder', MAX_PLATFORM_ID).optional(),
   team: z.string().max(200).optional(),
   words: z.string().max(500).optional(),
 })

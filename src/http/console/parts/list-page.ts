@@ -16,7 +16,16 @@ import { number } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
-import { BadQuery, href, type Page, type PageRequest, parsedQuery, type View } from '../page.ts'
+import {
+  BadQuery,
+  href,
+  idIn,
+  MAX_PLATFORM_ID,
+  type Page,
+  type PageRequest,
+  parsedQuery,
+  type View,
+} from '../page.ts'
 import { csvOf } from './csv.ts'
 import { accountFilter, choicesOf, type Filter as Field, filters } from './filters.ts'
 import { instantIn } from './instants.ts'
@@ -147,11 +156,8 @@ function valueIn(filter: Filter, zone: string): z.ZodType {
   switch (filter.kind) {
     case 'instant':
       return instantIn(zone)
-    case 'id': {
-      const { of, max } = filter
-      const isId = (text: string) => /^\d{1,20}$/.test(text) && (max === undefined || BigInt(text) <= max)
-      return z.string().refine(isId, `write the number of ${of}`).transform(BigInt)
-    }
+    case 'id':
+      return idIn(filter.of, filter.max ?? MAX_PLATFORM_ID)
     case 'choice':
       return filter.isOpen ? z.string().max(200) : z.enum(filter.values)
     case 'flag':
