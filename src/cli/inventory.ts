@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Pool } from 'pg'
 import type { Cell } from '#src/db/list.ts'
 import type { ChangeRow } from '#src/inventory/history/changes.ts'
-import { columnsOfChange, jsonOfChange } from '#src/inventory/history/changes-list.ts'
+import { COLUMNS_OF_CHANGE, jsonOfChange } from '#src/inventory/history/changes-list.ts'
 import { documentOf, RULE_LIST, SERVER_LIST } from '#src/inventory/history/inventory-lists.ts'
 import type { FiringRow, InventoryFilter, InventoryRow } from '#src/inventory/history/list-inventory.ts'
 import type { Resource } from '#src/model/resource.ts'
@@ -136,7 +136,7 @@ function jsonOfHistory(changes: readonly ChangeRow[], firings: readonly FiringRo
 
 function printHistory(changes: readonly ChangeRow[], firings: readonly FiringRow[] | null): void {
   print(`\n${emphasised('What changed')}`)
-  printRows({ columns: columnsOfChange }, changes, { none: 'No changes yet.' })
+  printRows({ columns: COLUMNS_OF_CHANGE }, changes, { none: 'No changes yet.' })
   if (!firings) return
   print(`\n${emphasised('When it fired')}`)
   printTable(

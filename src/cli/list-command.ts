@@ -3,6 +3,8 @@ import type { Pool } from 'pg'
 import {
   type Asked,
   type Cell,
+  type Columns,
+  cellsOf,
   type Filter,
   type Filters,
   isNarrowedBy,
@@ -105,7 +107,7 @@ function optionOf(filter: Filter): Option | null {
 }
 
 type Printed<Row, Name extends string> = {
-  columns(row: Row): Readonly<Record<Name, Cell>>
+  readonly columns: Columns<Row, Name>
   json?(row: Row): object
 }
 
@@ -127,8 +129,8 @@ export function printRows<Row extends object, Name extends string>(
     for (const row of rows) printJson(jsonOf(row))
     return
   }
-  const cells = rows.map(columns)
-  const head = Object.keys(cells[0] ?? {}) as Name[]
+  const cells = rows.map(row => cellsOf(columns, row))
+  const head = Object.keys(columns) as Name[]
   const of = (names: readonly Name[]) => cells.map(row => names.map(name => row[name]))
   const names = narrow && !fits(head, of(head)) ? narrow.names : head
   printTable(names, of(names), none)

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Pool } from 'pg'
-import type { Asked, Cell, Filters, Streamed } from '#src/db/list.ts'
+import type { Asked, Columns, Filters, Streamed } from '#src/db/list.ts'
 import { number } from '#src/model/counted.ts'
 import { jsonOf } from '#src/model/json-text.ts'
 import { expectAccount } from './accounts.ts'
@@ -65,16 +65,8 @@ export function addLongList<Row extends object, Of extends Filters>(
     )
 }
 
-function picked<Row>(
-  { columns }: { columns(row: Row): Readonly<Record<string, Cell>> },
-  names: readonly string[],
-) {
-  return {
-    columns(row: Row): Readonly<Record<string, Cell>> {
-      const cells = columns(row)
-      return Object.fromEntries(names.map(name => [name, cells[name] ?? null]))
-    },
-  }
+function picked<Row>({ columns }: { readonly columns: Columns<Row, string> }, names: readonly string[]) {
+  return { columns: Object.fromEntries(Object.entries(columns).filter(([name]) => names.includes(name))) }
 }
 
 export function addListOptions(command: Command): Command {

@@ -1,5 +1,4 @@
 import { ACTIONS } from '#src/model/act.ts'
-import type { ActRow } from './audit.ts'
 import { ACCOUNT, idAfter, list, partOf, sinceAndUntil } from './list.ts'
 
 /** Manual actions with the person and the reason, the newest first. */
@@ -28,15 +27,15 @@ export const ACT_LIST = list({
     const acts = await listActs(pool, limit + 1, { ...filter, before: idAfter(after) })
     return partOf(acts, limit, ({ act }) => [`${act}`])
   },
-  columns: (row: ActRow) => ({
-    when: row.at,
-    who: row.actor,
-    did: row.action,
-    to: `${row.subjectKind} ${row.subject}`,
-    rows: row.rows === null ? null : `${row.rows} of ${row.ofRows}`,
-    account: row.account,
-    because: row.because,
-  }),
+  columns: {
+    when: row => row.at,
+    who: row => row.actor,
+    did: row => row.action,
+    to: row => `${row.subjectKind} ${row.subject}`,
+    rows: row => (row.rows === null ? null : `${row.rows} of ${row.ofRows}`),
+    account: row => row.account,
+    because: row => row.because,
+  },
   none: 'No manual actions yet.',
   noneMatches: 'Nothing matches.',
 })

@@ -96,6 +96,17 @@ export function lasting(from: Date, to: Date | null): Lasting | null {
   return to && { ms: to.getTime() - from.getTime() }
 }
 
+/** The columns of a table of the command line and of CSV, in their order, each with the cell of a row. */
+export type Columns<Row, Name extends string> = { readonly [Column in Name]: (row: Row) => Cell }
+
+export function cellsOf<Row, Name extends string>(
+  columns: Columns<Row, Name>,
+  row: Row,
+): Readonly<Record<Name, Cell>> {
+  const cells = Object.entries<(row: Row) => Cell>(columns).map(([name, cell]) => [name, cell(row)])
+  return Object.fromEntries(cells) as Record<Name, Cell>
+}
+
 /** A part of a list. */
 export type Part<Row, Place> = {
   readonly rows: readonly Row[]
@@ -116,8 +127,7 @@ export type List<Row, Of extends Filters, By extends Order, Name extends string 
   readonly filters: Of
   readonly order: By
   load(pool: Pool, wanted: Wanted<Of, By>): Promise<Part<Row, PlaceOf<By>> & More>
-  /** The cells of a row, by their names in a table of the command line and in CSV. */
-  columns(row: Row): Readonly<Record<Name, Cell>>
+  readonly columns: Columns<Row, Name>
   /** Shown in place of rows. */
   readonly none: string
   /** The same where the list is narrowed, if that has other words. */
@@ -128,7 +138,7 @@ export type List<Row, Of extends Filters, By extends Order, Name extends string 
 
 /** What a command needs of a list to print all its rows while they come. `Asked` says which rows. */
 export type Streamed<Row, Asked, Name extends string = string> = {
-  columns(row: Row): Readonly<Record<Name, Cell>>
+  readonly columns: Columns<Row, Name>
   readonly none: string
   json(row: Row): object
   /** Yields the rows, at most `limit`, no faster than they are taken. */

@@ -19,20 +19,20 @@ export function eventListOf({ receivers }: { readonly receivers: readonly unknow
       const wanted = { ...filter, deliveries, before: idAfter(after) }
       return partOf(await listEvents(pool, limit + 1, wanted), limit, ({ event }) => [event])
     },
-    columns: (row: ListedEvent) => ({
-      event: row.event,
-      kind: row.kind,
-      state: row.state,
-      account: row.account,
-      about: row.subject,
-      at: row.at,
-      message: messagesInWords(row, receivers.length > 0),
-      attempts: Math.max(0, ...row.deliveries.map(({ attempts }) => attempts)),
-      failure:
+    columns: {
+      event: row => row.event,
+      kind: row => row.kind,
+      state: row => row.state,
+      account: row => row.account,
+      about: row => row.subject,
+      at: row => row.at,
+      message: row => messagesInWords(row, receivers.length > 0),
+      attempts: row => Math.max(0, ...row.deliveries.map(({ attempts }) => attempts)),
+      failure: row =>
         row.deliveries.flatMap(({ delivery, failure }) =>
           delivery === 'delivered' ? [] : (failure ?? []),
         )[0] ?? null,
-    }),
+    },
     none: 'No events.',
     noneMatches: 'No event matches.',
     json: ({ data: _, ...row }) => row,

@@ -91,15 +91,15 @@ export const RISKS = list({
       [SEVERITIES.indexOf(severity) + 1, server ?? '', account, id, reason, tool ?? '', detail ?? ''] as const
     return { ...partOf(found.risks ?? [], limit, placeOf), reasons: found.reasons ?? [] }
   },
-  columns: (risk: Risk) => ({
-    server: risk.server,
-    id: risk.id,
-    account: risk.account,
-    team: risk.team,
-    severity: risk.severity,
-    reason: risk.reason,
-    tool: risk.tool,
-    found: risk.detail,
-  }),
+  columns: {
+    server: risk => risk.server,
+    id: risk => risk.id,
+    account: risk => risk.account,
+    team: risk => risk.team,
+    severity: risk => risk.severity,
+    reason: risk => risk.reason,
+    tool: risk => risk.tool,
+    found: risk => risk.detail,
+  },
   none: 'Nothing was found that could be a risk.',
 })

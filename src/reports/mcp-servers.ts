@@ -39,13 +39,13 @@ export const TOOLS = list({
     )
     return partOf(rows, limit, ({ tool, account, id, position }) => [tool ?? '', account, id, position])
   },
-  columns: ({ account, id, server, tool, description }: ListedTool) => ({
-    tool,
-    server,
-    id,
-    account,
-    description,
-  }),
+  columns: {
+    tool: row => row.tool,
+    server: row => row.server,
+    id: row => row.id,
+    account: row => row.account,
+    description: row => row.description,
+  },
   none: 'No tool is recorded. A server lists its tools once somebody has connected it.',
   noneMatches: 'No tool matches.',
 })
@@ -79,15 +79,15 @@ export const TEAMS = list({
     )
     return partOf(rows, limit, ({ servers, account, team }) => [servers, account, team ?? '-1'])
   },
-  columns: (row: TeamRow) => ({
-    team: row.team,
-    account: row.account,
-    servers: row.servers,
-    enabled: row.enabled,
-    tools: row.tools,
-    'shared sign-in': row.shared,
-    'last change': row.lastChange,
-  }),
+  columns: {
+    team: row => row.team,
+    account: row => row.account,
+    servers: row => row.servers,
+    enabled: row => row.enabled,
+    tools: row => row.tools,
+    'shared sign-in': row => row.shared,
+    'last change': row => row.lastChange,
+  },
   none: 'No MCP server is known. `ferry sync mcp-servers` reads them from the platform.',
   noneMatches: 'No other team owns a server.',
 })

@@ -1,5 +1,6 @@
+import { cellsOf } from '#src/db/list.ts'
 import { nextSteps } from '#src/imports/next-steps.ts'
-import { summaryColumns } from '#src/imports/reporting/imports-list.ts'
+import { SUMMARY_COLUMNS } from '#src/imports/reporting/imports-list.ts'
 import type { PauseWithWords } from '#src/imports/reporting/summary.ts'
 import { counted } from '#src/model/counted.ts'
 import { type ImportSummary, missingOf } from '#src/model/import.ts'
@@ -27,7 +28,7 @@ export function exitCodeOf({ summary, pause }: Outcome): ExitCode {
 
 /** Prints it in one row, or in one column if the row is too wide. */
 export function printSummary(summary: ImportSummary): void {
-  printOne(summaryColumns(summary))
+  printOne(cellsOf(SUMMARY_COLUMNS, { summary }))
 }
 
 /** Prints on stderr why an import is not completed, and what to do. */

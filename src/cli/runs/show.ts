@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { cellsOf } from '#src/db/list.ts'
 import {
   type CallRow,
   type HeldRow,
@@ -42,7 +43,7 @@ function printRun(
   held: readonly HeldRow[],
   options: Options,
 ): void {
-  printOne(RUN_LIST.columns(run))
+  printOne(cellsOf(RUN_LIST.columns, run))
   if (run.message !== null) print(`\n${harmless(run.message)}`)
   if (hold) printHeld(run.run, hold, held, options)
   else {

@@ -1,6 +1,25 @@
-import { ACCOUNT, idAfter, list, partOf } from '#src/db/list.ts'
+import { ACCOUNT, type Columns, idAfter, list, partOf } from '#src/db/list.ts'
 import { IMPORT_STATUSES, type ImportSummary } from '#src/model/import.ts'
 import type { SummaryRow } from './summary.ts'
+
+/** The counts of an import. */
+export const SUMMARY_COLUMNS = {
+  import: ({ summary }) => summary.import,
+  account: ({ summary }) => summary.account,
+  page: ({ summary }) => summary.page,
+  status: ({ summary }) => summary.status,
+  read: ({ summary }) => summary.read,
+  sent: ({ summary }) => summary.sent,
+  rejected: ({ summary }) => summary.rejected,
+  duplicate: ({ summary }) => summary.duplicate,
+  suppressed: ({ summary }) => summary.suppressed,
+  'already imported': ({ summary }) => summary.alreadyImported,
+  uncertain: ({ summary }) => summary.uncertain,
+  pending: ({ summary }) => summary.pending,
+  batches: ({ summary }) => summary.batches,
+  calls: ({ summary }) => summary.requests,
+  took: ({ summary }) => ({ ms: summary.durationMs }),
+} as const satisfies Columns<Pick<ListedImport, 'summary'>, string>
 
 /** Every import, the newest first. */
 export const IMPORT_LIST = list({
@@ -25,11 +44,7 @@ export const IMPORT_LIST = list({
     const listed = rows.map(row => ({ ...row, summary: summaryOf(row) }))
     return partOf(listed, limit, ({ id }) => [id])
   },
-  columns: ({ summary, createdAt, file }: ListedImport) => ({
-    ...summaryColumns(summary),
-    created: createdAt,
-    file,
-  }),
+  columns: { ...SUMMARY_COLUMNS, created: row => row.createdAt, file: row => row.file },
   none: 'No import yet. `ferry import FILE --page ID --dry-run` shows what one would send.',
   noneMatches: 'No import matches.',
   json: ({ summary, file, createdAt, finishedAt, purgedAt }) => ({
@@ -42,24 +57,3 @@ export const IMPORT_LIST = list({
 })
 
 export type ListedImport = SummaryRow & { readonly summary: ImportSummary }
-
-/** The counts of an import as columns. */
-export function summaryColumns(summary: ImportSummary) {
-  return {
-    import: summary.import,
-    account: summary.account,
-    page: summary.page,
-    status: summary.status,
-    read: summary.read,
-    sent: summary.sent,
-    rejected: summary.rejected,
-    duplicate: summary.duplicate,
-    suppressed: summary.suppressed,
-    'already imported': summary.alreadyImported,
-    uncertain: summary.uncertain,
-    pending: summary.pending,
-    batches: summary.batches,
-    calls: summary.requests,
-    took: { ms: summary.durationMs },
-  }
-}

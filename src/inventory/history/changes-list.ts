@@ -1,10 +1,19 @@
-import { ACCOUNT, longList, sinceAndUntil } from '#src/db/list.ts'
+import { ACCOUNT, type Columns, longList, sinceAndUntil } from '#src/db/list.ts'
 import { counted } from '#src/model/counted.ts'
 import { NOUNS, PLURALS, RESOURCES, type Resource } from '#src/model/resource.ts'
 import { CHANGE_KINDS } from './change-kinds.ts'
 import type { ChangeKey } from './change-lists.ts'
 import type { ChangeRow } from './change-row.ts'
 import { differencesOf, type Fields, fieldsFrom } from './differences.ts'
+
+/** The columns of the changes of one rule or server. */
+export const COLUMNS_OF_CHANGE = {
+  change: row => row.change,
+  name: row => (row.rows === null ? nameOf(row) : firstReadInWords(row.resource, row.account, row.rows)),
+  what: row => differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)),
+  by: row => row.by,
+  when: row => row.at,
+} as const satisfies Columns<ChangeRow, string>
 
 /** Who changed what, the newest first. */
 export const CHANGE_LIST = longList({
@@ -47,23 +56,17 @@ export const CHANGE_LIST = longList({
     yield* (await import('./changes.ts')).listChanges(pool, filter, limit)
   },
   count: async (pool, filter, atMost) => (await import('./changes.ts')).countChanges(pool, filter, atMost),
-  columns: row => ({ ...columnsOfChange(row), account: row.account, id: row.rows === null ? row.id : null }),
+  columns: {
+    ...COLUMNS_OF_CHANGE,
+    account: row => row.account,
+    id: row => (row.rows === null ? row.id : null),
+  },
   json: jsonOfChange,
   none: 'Nothing has been read yet. `ferry sync all` reads both inventories now.',
 })
 
 function placeOf([at, resource, account, id]: ChangeKey): [string, Resource, string, string] {
   return [at, resource, account, id]
-}
-
-export function columnsOfChange(row: ChangeRow) {
-  return {
-    change: row.change,
-    name: row.rows === null ? nameOf(row) : firstReadInWords(row.resource, row.account, row.rows),
-    what: differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)),
-    by: row.by,
-    when: row.at,
-  }
 }
 
 /** `300 alert rules of default` */

@@ -1,10 +1,9 @@
 import type { Pool } from 'pg'
-import { ACCOUNT_OF_PAGE, idAfter, list, partOf } from '#src/db/list.ts'
+import { ACCOUNT_OF_PAGE, type Columns, idAfter, list, partOf } from '#src/db/list.ts'
 import { SNAPSHOT_STATUSES } from '#src/inventory/states.ts'
 import { firstReadInWords } from './changes-list.ts'
 import { differencesOf, fieldsFrom } from './differences.ts'
 import type { Pair, SnapshotDifference } from './snapshot-diff.ts'
-import type { PagedSnapshot } from './snapshot-page.ts'
 
 /** Every snapshot with its two runs, the newest first. */
 export const SNAPSHOT_LIST = list({
@@ -19,13 +18,13 @@ export const SNAPSHOT_LIST = list({
     const found = await loadSnapshotPage(pool, filter, idAfter(after) ?? null, limit + 1)
     return partOf(found, limit, ({ id }) => [id])
   },
-  columns: (row: PagedSnapshot) => ({
-    snapshot: BigInt(row.id),
-    account: row.account,
-    status: row.status,
-    taken: row.takenAt,
-    'night of': row.slot,
-  }),
+  columns: {
+    snapshot: row => BigInt(row.id),
+    account: row => row.account,
+    status: row => row.status,
+    taken: row => row.takenAt,
+    'night of': row => row.slot,
+  },
   none: 'No snapshot yet. `ferry snapshots take` takes one.',
   noneMatches: 'No snapshot matches.',
   json: ({ id, account, takenAt, status, slot, alertRulesRun, mcpServersRun }) => ({
@@ -44,16 +43,16 @@ export const DIFFERENCE_LIST = {
     yield* (await import('./snapshot-diff.ts')).listDifferences(pool, asked, limit, asked)
   },
   count: async (pool: Pool, pair: Pair) => (await import('./snapshot-diff.ts')).countDifferences(pool, pair),
-  columns: (row: SnapshotDifference) => ({
-    inventory: row.resource,
-    change: row.change,
-    id: row.id,
-    name: row.rows === null ? row.name : firstReadInWords(row.resource, row.account, row.rows),
+  columns: {
+    inventory: row => row.resource,
+    change: row => row.change,
+    id: row => row.id,
+    name: row => (row.rows === null ? row.name : firstReadInWords(row.resource, row.account, row.rows)),
     // A server has a team, not a folder.
-    folder: row.resource === 'alert-rules' ? row.folder : null,
-    what: differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)),
-    by: row.by,
-  }),
+    folder: row => (row.resource === 'alert-rules' ? row.folder : null),
+    what: row => differencesOf(fieldsFrom(row.before), fieldsFrom(row.after)),
+    by: row => row.by,
+  } as const satisfies Columns<SnapshotDifference, string>,
   json({ account: _, rows: __, change, before, after, ...row }: SnapshotDifference) {
     const firstReading = change === 'first reading'
     return {

@@ -1,7 +1,6 @@
 import { ACCOUNT, idAfter, lasting, list, partOf, sinceAndUntil } from '#src/db/list.ts'
 import { RESOURCES } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
-import type { ReadableRun } from './list-runs.ts'
 
 /** Every run, the newest first, as the role that only reads may see it. */
 export const RUN_LIST = list({
@@ -29,22 +28,22 @@ export const RUN_LIST = list({
     const runs = await listReadableRuns(pool, limit + 1, { ...filter, resource, before: idAfter(after) })
     return partOf(runs, limit, ({ run }) => [`${run}`])
   },
-  columns: (row: ReadableRun) => ({
-    run: row.run,
-    account: row.account,
-    inventory: row.resource,
-    trigger: row.trigger,
-    status: row.status,
-    started: row.startedAt,
-    took: lasting(row.startedAt, row.finishedAt),
-    seen: row.seen,
-    added: row.added,
-    changed: row.changed,
-    removed: row.removed,
-    quarantined: row.quarantined,
-    calls: row.requests,
-    error: row.errorCode,
-  }),
+  columns: {
+    run: row => row.run,
+    account: row => row.account,
+    inventory: row => row.resource,
+    trigger: row => row.trigger,
+    status: row => row.status,
+    started: row => row.startedAt,
+    took: row => lasting(row.startedAt, row.finishedAt),
+    seen: row => row.seen,
+    added: row => row.added,
+    changed: row => row.changed,
+    removed: row => row.removed,
+    quarantined: row => row.quarantined,
+    calls: row => row.requests,
+    error: row => row.errorCode,
+  },
   none: 'No run yet. `ferry sync all` starts the first one.',
   noneMatches: 'No run matches.',
 })

@@ -47,10 +47,12 @@ test('CSV is read a part at a time, only when it is taken, and ends with an erro
     const from = after ?? 0
     return { rows: from === 1 ? [] : [{ n: from }], next: from < 4 ? from + 1 : null }
   }
-  const whole = await Array.fromAsync(csvOf(row => ({ n: row.n, none: null }), load, stop.signal))
+  const whole = await Array.fromAsync(csvOf({ n: row => row.n, none: () => null }, load, stop.signal))
   expect(whole.join('')).toBe('n,none\r\n0,\r\n2,\r\n3,\r\n4,\r\n')
   asked.length = 0
-  const parts = csvOf(row => ({ n: row.n }), load, stop.signal)
+  const nothing = csvOf({ n: () => 0, none: () => null }, async () => ({ rows: [], next: null }), stop.signal)
+  expect(await Array.fromAsync(nothing)).toEqual(['n,none\r\n'])
+  const parts = csvOf({ n: row => row.n }, load, stop.signal)
   await parts.next()
   expect(asked).toEqual([null])
   stop.abort()

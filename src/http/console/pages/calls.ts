@@ -35,17 +35,17 @@ function callListOf(operations: readonly string[]) {
       const { calls: rows, next } = await listCallLog(pool, limit, wanted, place)
       return { rows, next: next && [next.startedExactly, next.call] }
     },
-    columns: (call: ListedCall) => ({
-      started: call.started,
-      account: call.account,
-      operation: call.operation,
-      took: lasting(call.started, call.finished),
-      http: call.httpStatus,
-      error: call.errorCode,
-      'request id': call.requestId,
-      run: call.run,
-      batch: call.batch,
-    }),
+    columns: {
+      started: call => call.started,
+      account: call => call.account,
+      operation: call => call.operation,
+      took: call => lasting(call.started, call.finished),
+      http: call => call.httpStatus,
+      error: call => call.errorCode,
+      'request id': call => call.requestId,
+      run: call => call.run,
+      batch: call => call.batch,
+    },
     none: 'Ferry has not called the platform yet. `ferry sync all` makes the first calls.',
     noneMatches: 'No call matches.',
   })

@@ -30,14 +30,14 @@ const EDITORS = list({
     const found = await loadEditors(pool, { ...filter, since }, after, limit + 1)
     return partOf(found, limit, ({ edits, account, id }) => [edits, account, id])
   },
-  columns: (row: Editor) => ({
-    person: row.name,
-    id: row.id,
-    account: row.account,
-    edits: row.edits,
-    folders: row.folders,
-    'last edit': row.lastEdit,
-  }),
+  columns: {
+    person: row => row.name,
+    id: row => row.id,
+    account: row => row.account,
+    edits: row => row.edits,
+    folders: row => row.folders,
+    'last edit': row => row.lastEdit,
+  },
   none: 'No edit of a rule was seen in that time.',
 })
 

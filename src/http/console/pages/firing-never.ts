@@ -1,6 +1,6 @@
 import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
 import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
-import { loadNeverFired, type SilentRule } from '#src/reports/firing/never-fired.ts'
+import { loadNeverFired } from '#src/reports/firing/never-fired.ts'
 import { html } from '../html.ts'
 import { href } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
@@ -18,16 +18,16 @@ const NEVER_FIRED = list({
     const found = await loadNeverFired(pool, filter, after, limit + 1)
     return partOf(found, limit, ({ id, account }) => [id, account])
   },
-  columns: (row: SilentRule) => ({
-    rule: row.name,
-    id: row.id,
-    account: row.account,
-    folder: row.folder,
-    team: row.team,
-    'first seen': row.firstSeen,
-    'observed for': { ms: row.observedMs },
-    'last edited by': row.updatedBy,
-  }),
+  columns: {
+    rule: row => row.name,
+    id: row => row.id,
+    account: row => row.account,
+    folder: row => row.folder,
+    team: row => row.team,
+    'first seen': row => row.firstSeen,
+    'observed for': row => ({ ms: row.observedMs }),
+    'last edited by': row => row.updatedBy,
+  },
   none: 'There is no enabled rule that never fired.',
 })
 

@@ -26,16 +26,16 @@ function silencedListOf(period: FiringPeriod) {
       const found = await loadSilenced(pool, period, after, limit + 1)
       return partOf(found, limit, ({ exactAt, account, id }) => [exactAt, account, id])
     },
-    columns: (row: SilencedRule) => ({
-      when: row.at,
-      what: row.what,
-      rule: row.name,
-      id: row.id,
-      account: row.account,
-      who: row.by,
-      began: row.began,
-      ended: row.ended,
-    }),
+    columns: {
+      when: row => row.at,
+      what: row => row.what,
+      rule: row => row.name,
+      id: row => row.id,
+      account: row => row.account,
+      who: row => row.by,
+      began: row => row.began,
+      ended: row => row.ended,
+    },
     none: 'No rule was disabled, removed or edited while it fired, or within an hour after.',
   })
 }

@@ -20,14 +20,14 @@ const ENDED_HOLDS = list({
     const found = await listHolds(pool, 'ended', limit + 1, idAfter(after) ?? null)
     return partOf(found, limit, ({ id }) => [`${id}`])
   },
-  columns: (hold: HoldRow) => ({
-    account: hold.account,
-    inventory: hold.resource,
-    rows: hold.rows,
-    ended: hold.endedAt,
-    outcome: hold.outcome,
-    run: hold.lastRun,
-  }),
+  columns: {
+    account: hold => hold.account,
+    inventory: hold => hold.resource,
+    rows: hold => hold.rows,
+    ended: hold => hold.endedAt,
+    outcome: hold => hold.outcome,
+    run: hold => hold.lastRun,
+  },
   none: 'No hold has ended yet.',
 })
 

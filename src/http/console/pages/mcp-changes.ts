@@ -27,13 +27,13 @@ const TOOL_CHANGES = list({
     const found = await listToolChanges(pool, limit + 1, filter, after)
     return partOf(found, limit, ({ exactly, account, id }) => [exactly, account, id])
   },
-  columns: (row: ServerChange) => ({
-    observed: row.at,
-    server: row.server,
-    id: row.id,
-    account: row.account,
-    tools: row.tools.map(({ tool, change }) => `${tool} ${change}`).join(', '),
-  }),
+  columns: {
+    observed: row => row.at,
+    server: row => row.server,
+    id: row => row.id,
+    account: row => row.account,
+    tools: row => row.tools.map(({ tool, change }) => `${tool} ${change}`).join(', '),
+  },
   none: 'No tool of a known server has changed.',
   noneMatches: 'No tool of a known server has changed.',
 })

@@ -37,16 +37,16 @@ function scheduleListOf(schedules: readonly Schedule[]) {
         slots: await withRuns(pool, slots),
       }
     },
-    columns: row => ({
-      schedule: row.name,
-      account: row.account,
-      every: row.everyMs === null ? null : { ms: row.everyMs },
-      cron: row.cron,
-      last: row.lastSlot,
-      outcome: row.lastOutcome,
-      paused: row.paused !== null,
-      next: row.nextAt,
-    }),
+    columns: {
+      schedule: row => row.name,
+      account: row => row.account,
+      every: row => (row.everyMs === null ? null : { ms: row.everyMs }),
+      cron: row => row.cron,
+      last: row => row.lastSlot,
+      outcome: row => row.lastOutcome,
+      paused: row => row.paused !== null,
+      next: row => row.nextAt,
+    },
     none: 'No account is configured. Set `FERRY_APP_KEY` or `FERRY_ACCOUNTS_FILE`.',
   })
 }

@@ -1,4 +1,4 @@
-import { type Cell, isLasting, type Part } from '#src/db/list.ts'
+import { type Cell, type Columns, isLasting, type Part } from '#src/db/list.ts'
 import { csvLine, escapeCell } from '#src/model/csv-cells.ts'
 
 /**
@@ -6,18 +6,16 @@ import { csvLine, escapeCell } from '#src/model/csv-cells.ts'
  * for one place after another: each part is of its own moment. Stops with an error once `signal` aborts.
  */
 export async function* csvOf<Row, Place>(
-  columns: (row: Row) => Readonly<Record<string, Cell>>,
+  columns: Columns<Row, string>,
   load: (after: Place | null) => Promise<Part<Row, Place>>,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  let isFirst = true
-  for (let after: Place | null = null; ; ) {
+  const cells = Object.values(columns)
+  let lines = [csvLine(Object.keys(columns))]
+  for (let after: Place | null = null; ; lines = []) {
     signal.throwIfAborted()
     const { rows, next } = await load(after)
-    const cells = rows.map(columns)
-    const lines = cells.map(row => csvLine(Object.values(row).map(textOf)))
-    if (isFirst && cells[0]) lines.unshift(csvLine(Object.keys(cells[0])))
-    isFirst &&= lines.length === 0
+    lines.push(...rows.map(row => csvLine(cells.map(cell => textOf(cell(row))))))
     if (lines.length > 0) yield `${lines.join('\r\n')}\r\n`
     if (next === null) return
     after = next

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   type Asked,
   type Cell,
+  type Columns,
   type Filter,
   type Filters,
   isLasting,
@@ -116,7 +117,7 @@ ${rows.length > 0 ? csvLink(path, query) : null}`,
       const filter = filterIn(query, list.filters, target.timezone)
       const load = (after: PlaceOf<By> | null) =>
         list.load(reader, { filter, after, limit: CSV_PAGES * limit })
-      return csvOf(row => list.columns(row), load, target.signal)
+      return csvOf(list.columns, load, target.signal)
     },
   }
 }
@@ -218,18 +219,18 @@ function placeIn<By extends Order>(order: By): z.ZodType<PlaceOf<By>> {
 
 /** The columns of the list that are named, and those of the page. */
 export function columnsOf<Row, Name extends string>(
-  { columns }: { columns(row: Row): Readonly<Record<Name, Cell>> },
+  { columns }: { readonly columns: Columns<Row, Name> },
   wanted: readonly (Name | Column<Row>)[],
   rows: readonly Row[],
   timezone: string,
 ): Column<Row>[] {
-  const cells = new Map(rows.map(row => [row, columns(row)]))
   return wanted.map(column => {
     if (typeof column !== 'string') return column
+    const cells = new Map(rows.map(row => [row, columns[column](row)]))
     return {
       head: capital(column),
-      isNumber: [...cells.values()].some(row => isNumber(row[column])),
-      cell: row => shown(cells.get(row)?.[column] ?? null, timezone),
+      isNumber: cells.values().some(isNumber),
+      cell: row => shown(cells.get(row) ?? null, timezone),
     }
   })
 }
