@@ -22,7 +22,7 @@ export type Scope = {
  */
 export type Code = (name: string) => readonly Scope[]
 
-type File = { readonly file: string; readonly text: string }
+export type File = { readonly file: string; readonly text: string }
 
 /** At the margin, as the formatter leaves every declaration that is not in another. */
 const DECLARED = /^(?:(?:export|async|abstract) )*(?:function\*?|const|let|class) ([\w$]+)/gm
@@ -107,6 +107,19 @@ function findInMigrations(migrations: readonly File[], name: string): Scope[] {
     return [scopeOf(file, from, to, () => sqlSites(file.text, from, to))]
   }
   return []
+}
+
+/** Every function and view, as the last migration that makes it says. */
+export function migratedScopes(migrations: readonly File[]): (Scope & { readonly name: string })[] {
+  const names = migrations.flatMap(({ text }) =>
+    [...text.matchAll(/^CREATE (?:OR REPLACE )?(?:FUNCTION|VIEW) \w+\.(\w+)/gim)].map(
+      ([, name = '']) => name,
+    ),
+  )
+  const latestFirst = migrations.toReversed()
+  return [...new Set(names)].flatMap(name =>
+    findInMigrations(latestFirst, name).map(scope => ({ ...scope, name })),
+  )
 }
 
 /** Asks for each key only once. */

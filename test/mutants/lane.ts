@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { openCode } from './code.ts'
-import { makeMutant } from './make.ts'
-import type { Mutant } from './table.ts'
+import type { Made } from './make.ts'
 
 /** Whether the tests noticed; `witness` is the first that did, null if a file could not even be loaded or never ended. */
 export type Verdict =
@@ -11,12 +9,22 @@ export type Verdict =
   | { readonly kind: 'survived' }
   | { readonly kind: 'stale' | 'broken'; readonly why: string }
 
+/** What is tried: a change of a file, and the tests that are to notice it. */
+export type Trial = {
+  readonly name: string
+  readonly tests: readonly string[]
+  readonly only: string | null
+  /** Why no test can notice it; null for one that must be noticed. */
+  readonly harmless: string | null
+  make(): Made | { readonly stale: string }
+}
+
 /** A copy of the code, in which one mutant at a time is tried. */
 export type Lane = {
   /** Runs the tests of these mutants on the code as it is; throws if one fails: then it could tell no mutant. */
-  proveSound(mutants: readonly Mutant[]): Promise<void>
+  proveSound(mutants: readonly Trial[]): Promise<void>
   /** Tries a mutant; who noticed it the last time is asked first. */
-  try(mutant: Mutant, last: Witness | undefined): Promise<Verdict>
+  try(mutant: Trial, last: Witness | undefined): Promise<Verdict>
 }
 
 /** A test that noticed a mutant. */
@@ -51,7 +59,6 @@ export async function openLane(
     if (name.startsWith('.') && name !== '.bin') continue
     await symlink(join(root, 'node_modules', name), join(directory, 'node_modules', name))
   }
-  const code = openCode(directory)
   const { FERRY_TEST_REDIS_URL: _, ...environment } = process.env
   const env = { ...environment, FERRY_TEST_DATABASE_URL: databaseUrl }
 
@@ -105,7 +112,7 @@ export async function openLane(
       }
     },
     async try(mutant, last) {
-      const made = makeMutant(code, mutant.change)
+      const made = mutant.make()
       if ('stale' in made) return { kind: 'stale', why: made.stale }
       const path = join(directory, made.file)
       await writeFile(path, made.after)

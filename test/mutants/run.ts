@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openServer } from '#test/support/server.ts'
 import { openCode } from './code.ts'
-import { type Lane, openLane, type Verdict, type Witness } from './lane.ts'
+import { type Lane, openLane, type Trial, type Verdict, type Witness } from './lane.ts'
 import { makeMutant } from './make.ts'
-import { type Mutant, readTables } from './table.ts'
+import { sampleMutants } from './sample.ts'
+import { readTables } from './table.ts'
 
 /*
  * Do the tests notice? Changes the code in one place, runs the tests that are to notice, and says which changes none
@@ -18,6 +19,7 @@ import { type Mutant, readTables } from './table.ts'
  *     npm run mutate -- --lanes 4           so many at a time, instead of one for each core
  *     npm run mutate -- --unproven          without first seeing that the tests succeed on the code as it is
  *     npm run mutate -- --show leases       only shows what they change
+ *     npm run mutate -- --sample 200        so many by chance instead, each with the tests that are near it; --seed 7 for others
  *
  * The changes stand in the tables beside this file (CONTRIBUTING.md says how they are named). They are made in copies of
  * the tree, never here. One embedded Postgres serves all.
@@ -37,15 +39,17 @@ const { values, positionals } = parseArgs({
     lanes: { type: 'string', default: `${availableParallelism()}` },
     unproven: { type: 'boolean', default: false },
     show: { type: 'boolean', default: false },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
   },
   allowPositionals: true,
 })
-const mutants = readTables(ROOT).filter(
+const code = openCode(ROOT)
+const mutants = trials().filter(
   ({ name }) => positionals.length === 0 || positionals.some(begin => name.startsWith(begin)),
 )
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(signal))
-const code = openCode(ROOT)
 if (values.show) for (const mutant of mutants) say(`${mutant.name}\n${shownChange(mutant)}`)
 else
   process.exitCode = await main(mutants, Number(values.lanes)).catch(error => {
@@ -53,7 +57,20 @@ else
     return 130
   })
 
-async function main(mutants: readonly Mutant[], laneCount: number): Promise<number> {
+function trials(): Trial[] {
+  if (values.sample === undefined) {
+    return readTables(ROOT).map(({ change, ...mutant }) => ({
+      ...mutant,
+      make: () => makeMutant(code, change),
+    }))
+  }
+  return sampleMutants(ROOT, Number(values.sample), Number(values.seed)).map(({ name, made, tests }) => ({
+    ...{ name, tests, only: null, harmless: null },
+    make: () => made,
+  }))
+}
+
+async function main(mutants: readonly Trial[], laneCount: number): Promise<number> {
   await using opened = new AsyncDisposableStack()
   const databaseUrl = process.env.FERRY_TEST_DATABASE_URL || (await openServer(opened)).superuserUrl
   const directory = await mkdtemp(join(tmpdir(), 'ferry-mutants-'))
@@ -63,13 +80,13 @@ async function main(mutants: readonly Mutant[], laneCount: number): Promise<numb
       openLane(ROOT, join(directory, `${n}`), databaseUrl, stop.signal),
     ),
   )
-  if (!values.unproven) await lanes[0]?.proveSound(mutants)
+  if (!values.unproven && values.sample === undefined) await lanes[0]?.proveSound(mutants)
   return judge(await tryAll(lanes, mutants))
 }
 
-type Tried = { readonly mutant: Mutant; readonly verdict: Verdict }
+type Tried = { readonly mutant: Trial; readonly verdict: Verdict }
 
-async function tryAll(lanes: readonly Lane[], mutants: readonly Mutant[]): Promise<Tried[]> {
+async function tryAll(lanes: readonly Lane[], mutants: readonly Trial[]): Promise<Tried[]> {
   const witnesses = await readWitnesses()
   await mkdir(dirname(WITNESSES), { recursive: true })
   const queue = [...mutants]
@@ -119,8 +136,8 @@ function judge(tried: readonly Tried[]): number {
 }
 
 /** The lines that a mutant changes, before and after. */
-function shownChange({ change }: Mutant): string {
-  const made = makeMutant(code, change)
+function shownChange({ make }: Trial): string {
+  const made = make()
   if ('stale' in made) return made.stale
   const before = made.before.split('\n')
   const after = made.after.split('\n')
