@@ -82,7 +82,7 @@ function printAround(
       one.began,
       one.ended,
       one.team,
-      `${inWords.firing(one)}${one.enabled ? '' : ', switched off'}`,
+      `${inWords.firing(one)}${one.enabled ? '' : ', disabled'}`,
     ]),
     'No rule.',
   )

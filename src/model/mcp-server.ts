@@ -16,7 +16,7 @@ export const MCP_SERVER = {
     can_edit: optional(
       'flag',
       'Whether the owner of the app key may edit the server.',
-      'The key may edit it',
+      'May be edited with the key',
     ),
     server_name: optional('text', "The server's name."),
     description: optional('text', 'What its owners say it does.', 'Description'),
@@ -38,8 +38,8 @@ export const MCP_SERVER = {
       'tools',
       'The recorded tools: an array of {name, description}. Not a live probe of the server. One row each in mcp_server_tools.',
     ),
-    auth_mode: open(optional('text', 'For example shared.', 'Authentication')),
-    created_by: optional('id64', 'Id of the person who registered the server (uint64).', 'Created by'),
+    auth_mode: open(optional('text', 'For example shared.', 'Sign-in')),
+    created_by: optional('id64', 'Id of the person who registered the server (uint64).', 'Created by (id)'),
     created_at: optional(
       'int64',
       'When the server was registered, as the platform gave it. Its unit is not documented.',

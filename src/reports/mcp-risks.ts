@@ -1,6 +1,7 @@
+import type { Pool } from 'pg'
 import { z } from 'zod'
 import { ACCOUNT_OF_PAGE, list, partOf } from '#src/db/list.ts'
-import { findOne } from '#src/db/rows.ts'
+import { findAll, findOne } from '#src/db/rows.ts'
 
 /** How grave a reason is; the view `ferry.mcp_risk` decides it. The gravest first. */
 const SEVERITIES = ['high', 'medium', 'low'] as const
@@ -37,6 +38,17 @@ export type Risk = Readonly<z.infer<typeof Risk>>
 /** How many risks there are of a reason. */
 const OfReason = z.object({ reason: z.enum(RISK_REASONS), severity: z.enum(SEVERITIES), risks: z.number() })
 export type OfReason = Readonly<z.infer<typeof OfReason>>
+
+/** Returns the reasons why a server could be a risk, the gravest first. */
+export function listRisksOfServer(pool: Pool, account: string, id: string): Promise<OfReason[]> {
+  return findAll(
+    pool,
+    OfReason,
+    `select reason, severity, count(*)::int as risks from ferry.mcp_risk where account = $1 and server_id = $2
+     group by reason, severity order by array_position($3::text[], severity), reason`,
+    [account, id, SEVERITIES],
+  )
+}
 
 const Risks = z.object({
   reasons: z.array(OfReason).nullable(),

@@ -30,7 +30,7 @@ test('prints what was firing and what happened, in order, with what was switched
   const { code, stdout } = await cli.ferryRun('at 1ms')
   expect(code).toBe(0)
   expect(stdout).toMatch(/^rule +for +since +until +team +state$/m)
-  expect(stdout).toMatch(/^Checkout is slow .* payments +firing, switched off$/m)
+  expect(stdout).toMatch(/^Checkout is slow .* payments +firing, disabled$/m)
   expect(stdout).toMatch(/began to fire +Checkout is slow$/m)
   expect(stdout).toMatch(
     /switched off while firing +Checkout is slow +enabled: true → false +Eve\ufffd\[2J$/m,

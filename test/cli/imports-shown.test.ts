@@ -36,6 +36,7 @@ describe('what is shown is whole', () => {
     const show = await inTerminal(['imports', 'show', '1'], cli.env)
     expect(inOneLine(show)).toContain(LONG_REASON)
     expect(linesOf(show)).toContainEqual(expect.stringMatching(/^uncertain +3$/))
+    expect(inOneLine(show)).not.toContain('resent 0')
     const list = await inTerminal(['imports', 'list'], cli.env)
     expect(inOneLine(list)).toMatch(
       /import page status read sent rejected uncertain pending 1 \d+ undecided 11 4 1 3 3 /,

@@ -98,6 +98,19 @@ test('a night without a snapshot is told an hour later, and once that a snapshot
   expect(await told(harness)).toHaveLength(2) // Somebody wanted no snapshot.
 })
 
+test('a night that is missed because runs fail has the cause of the failures', async () => {
+  await using harness = await openNotifyHarness()
+  await harness.sync()
+  await harness.query(`update ferry.sync_runs set started_at = started_at - interval '2 h'`)
+  for (let n = 0; n < 3; n++) {
+    harness.sandbox.state.inject({ kind: 'error', code: 'AccessDenied' })
+    await harness.sync()
+  }
+  await watchOf(harness, await nightsDue(harness, 61))
+  const [night] = await harness.query(`select data from ferry.events where kind = 'night.missed'`)
+  expect(night).toMatchObject({ data: { code: 'AccessDenied', cause: 'permission missing' } })
+})
+
 test.each([
   [59, []],
   [61, ['night.missed raised default']],

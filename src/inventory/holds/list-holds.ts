@@ -48,6 +48,26 @@ export function listHolds(
     .limit(limit)
 }
 
+/** Returns the open hold that keeps this rule or server; null if there is none. */
+export async function findHoldOfRow(
+  pool: Pool,
+  { account, resource }: Inventory,
+  id: string,
+): Promise<HoldRow | null> {
+  const [hold] = await drizzleOf(pool)
+    .select(HOLD)
+    .from(holds)
+    .where(
+      and(
+        isNull(holds.ended_at),
+        eq(holds.account, account),
+        eq(holds.resource, resource),
+        sql`${id} = any (${holds.ids})`,
+      ),
+    )
+  return hold ?? null
+}
+
 /** A hold, as somebody sees it who looks at it as of one of its runs. */
 export type HoldOfRun = HoldRow & {
   readonly run: bigint

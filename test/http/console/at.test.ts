@@ -46,7 +46,7 @@ test('shows what was firing, what happened around it in order, and that a rule w
   expect(status).toBe(200)
   const rows = whatIn(text)
   expect(rows[0]).toMatch(
-    /^Checkout is slow alert rule 1 in default .* still firing payments firing switched off$/,
+    /^Checkout is slow alert rule 1 in default .* still firing payments firing disabled$/,
   )
   expect(rows.slice(1).map(row => row.replace(' alert rule 1 in default', ''))).toEqual([
     expect.stringContaining('nothing was read alert-rules of default'),
@@ -100,7 +100,7 @@ test('says of a moment at which nothing was read that nothing is known of it, an
   const [row] = await harness.query<{ at: Date }>(`select now() - interval '30 min' as at`)
   const { text } = await harness.page(`/at/${row!.at.toISOString()}`)
   expect(text).toContain('Nothing is known of this moment: alert-rules of account')
-  expect(whatIn(text)[0]).toMatch(/ 30 min .* not known: it fired before switched off$/)
+  expect(whatIn(text)[0]).toMatch(/ 30 min .* not known: it fired before disabled$/)
 })
 
 test('of a rule first seen firing after the moment it says so, in place of a duration', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { MARKS } from '#src/http/console/charts/gantt.ts'
+import { saveFreshnessTargets } from '#src/reports/freshness-targets.ts'
 import { DAY, HOUR, minutesAgo } from '#test/reports/ask.ts'
+import { FRESHNESS_TARGET } from '#test/support/freshness-target.ts'
+import { addRun } from '#test/support/runs.ts'
 import { insertFiring, insertRuleVersion, type RuleVersion } from '#test/support/versions.ts'
 import { cellsOf } from './cells.ts'
 import { BOTH_TOKENS, type ConsoleHarness, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
@@ -70,6 +73,29 @@ test('the page shows when a rule fired, who changed it meanwhile, and how long i
   expect(textOf(text)).toMatch(/1 rule fired, in 2 episodes\. 1 firing now/)
   expect(textOf(text)).toMatch(/Firing longest now .* Checkout is slow .* 1 h/)
   expect(text).toContain('data-refresh="60000"')
+})
+
+test('times of which nothing is known cover the bars of their account, and no others', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  for (const account of ['read', 'unread']) await addRule(harness, { account, name: account })
+  await addRun(pool, { account: 'unread' })
+  await saveFreshnessTargets(pool, [{ ...FRESHNESS_TARGET, account: 'read', targetMs: 100 * 86_400_000 }])
+  await addRun(pool, { account: 'read' })
+  await pool.query(
+    `update ferry.sync_runs set started_at = started_at - interval '50 days', finished_at = finished_at - interval '50 days',
+       applied_at = applied_at - interval '50 days' where account = 'read'`,
+  )
+  const { text } = await harness.page('/firing')
+  const [, ...rows] = text.split('<li><div class="gantt-label">')
+  const blind = Object.fromEntries(
+    rows.map(row => [/<bdi>(\w+)<\/bdi>/.exec(row)?.[1], row.includes('gantt-blind" d="M0 0h')]),
+  )
+  expect(blind).toEqual({ read: false, unread: true })
+  const since = async (account: string) =>
+    (await harness.page(`/firing/when?account=${account}`)).text.includes('Nothing was read before')
+  expect([await since('read'), await since('unread')]).toEqual([false, true])
+  expect(text).toContain('not known: nothing was read</li>')
 })
 
 /** What the marks on the bars of the page stand for, in their order. */

@@ -48,6 +48,15 @@ test('a hold shows the names and folders of what would go, also to who may only 
   expect(page.status).toBe(200)
   expect(page.text).toContain('data-refresh="30000"')
   for (const id of gone) expect(page.text).toContain(`href="/rules/default/${id}"`)
+  const [listed] = await harness.query<{ id: string }>(
+    'select id from ferry.alert_rules where not id = any ($1::numeric[])',
+    [gone],
+  )
+  const waits = `Its removal waits for a decision: <a href="${path}">`
+  expect((await harness.page(`/rules/default/${gone[0]}`, READ_TOKEN)).text).toContain(waits)
+  expect((await harness.page(`/rules/default/${listed?.id}`, READ_TOKEN)).text).not.toContain(
+    'waits for a decision',
+  )
   const folders = await harness.query<{ folder: string; rules: number; held: number }>(
     `select folder_id::text as folder, count(*)::int as rules, count(*) filter (where id = any ($1::numeric[]))::int as held
      from ferry.alert_rules group by 1`,

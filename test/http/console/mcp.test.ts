@@ -10,6 +10,8 @@ const FROM = minutesAgo(600)
 
 const TABS = ['/servers', '/mcp/tools', '/mcp/changes', '/mcp/risks', '/mcp/teams'] as const
 
+const wordsOf = (page: string) => page.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+
 /** The links that begin so on all pages of a list, and how many pages there are. */
 async function linksOfAll(harness: ConsoleHarness, first: string, begin: string) {
   const links: string[] = []
@@ -137,7 +139,7 @@ describe('the pages about MCP servers', () => {
     expect(pages).toBe(2)
     const { text } = await harness.page('/mcp/risks')
     expect(
-      [...text.matchAll(/reason=(tool\+deletes|name\+used\+twice|shared\+credentials)"/g)].map(
+      [...text.matchAll(/reason=(tool\+deletes|name\+used\+twice|shared\+credentials)#servers"/g)].map(
         ([, reason]) => reason,
       ),
     ).toEqual(['tool+deletes', 'name+used+twice', 'shared+credentials'])
@@ -160,7 +162,7 @@ describe('the pages about MCP servers', () => {
     expect(text).toMatch(/shared credentials<\/a><\/td><td[^>]*>2</)
     for (const reason of ['no https', 'tool deletes', 'invisible characters']) {
       expect(hrefsOf(text, '/mcp/risks?').map(decodeURIComponent)).toContain(
-        `/mcp/risks?reason=${reason.replaceAll(' ', '+')}`,
+        `/mcp/risks?reason=${reason.replaceAll(' ', '+')}#servers`,
       )
     }
     expect(text).toContain('delete_branch')
@@ -168,6 +170,12 @@ describe('the pages about MCP servers', () => {
     expect((await harness.page('/servers/a/1')).text).toContain('U+202E')
     const only = (await harness.page('/mcp/risks?reason=no+https')).text
     expect(hrefsOf(only, '/servers/')).toEqual(['/servers/a/1'])
+    expect(only).toContain('href="/mcp/risks?reason=no+https#servers" aria-current="true"')
+    const server = wordsOf((await harness.page('/servers/a/1')).text)
+    expect(server).toMatch(
+      /Risks high invisible characters high no https high tool deletes low shared credentials/,
+    )
+    expect(wordsOf((await harness.page('/servers/a/2')).text)).toMatch(/Risks low shared credentials/)
     const { text: other } = await harness.page('/mcp/risks?account=other')
     expect(other).toContain('Nothing was found that could be a risk.')
   })

@@ -43,7 +43,11 @@ async function allRight(harness: ConsoleHarness): Promise<void> {
 const cellsOfAll = (text: string, caption: string) =>
   text.split('<details').flatMap(part => cellsOf(part, caption))
 
-const verdictIn = (text: string) => /<p class="verdict (\w+)">.*?<\/span> (.*?)<\/p>/s.exec(text)?.slice(1)
+const verdictIn = (text: string) =>
+  /<p class="verdict (\w+)">.*?<\/span> (.*?)<\/p>/s
+    .exec(text)
+    ?.slice(1)
+    .map(part => part.replaceAll(/<[^>]+>/g, ''))
 
 test('before anything was read, the page says so and what comes next', async () => {
   await using harness = await openConsoleHarness()
@@ -69,7 +73,7 @@ test('one sentence says that everything is all right, to who may only look', asy
   expect(text).not.toContain('Pending decisions')
   expect(text).toContain('In the last day, no inventory was older than its freshness target.')
   const open = text.replaceAll(/<details class="fold".*?<\/details>/gs, '')
-  for (const words of ['2 fresh', '1 worker alive', 'far from the limits']) {
+  for (const words of ['2 inventories fresh', '1 worker alive', 'far from the limits']) {
     expect(text).toContain(words)
     expect(open).not.toContain(words)
   }
@@ -128,7 +132,7 @@ test('each decision that waits leads to the page that decides it', async () => {
   expect(text).toContain(`href="/ledger/holds/${run}"`)
   expect(text).toContain('15 alert rules missing from the listing')
   for (const id of ids.slice(0, 3)) expect(text).toContain(`href="/imports/${id}"`)
-  expect(text).not.toContain(`href="/imports/${ids[3]}"`)
+  expect(text).not.toContain(`href="/imports/${ids[3]}">Import`)
 })
 
 test('an undecided import that is cancelled waits until its uncertain rows are decided about, or it is purged', async () => {
@@ -190,7 +194,9 @@ test('a running import is named with how far it is, and that its calls get no an
   const id = await stageRows(pool, { rows: 10, batchRows: 2 })
   await sendBatches(pool, id, [ACCEPTED])
   const well = `All 2 inventories are fresh, one worker is alive, import ${id} has sent 2 of 10 rows, and nothing waits for a decision.`
-  expect(verdictIn((await harness.page('/', READ_TOKEN)).text)).toEqual(['good', well])
+  const { text } = await harness.page('/', READ_TOKEN)
+  expect(verdictIn(text)).toEqual(['good', well])
+  expect(text).toContain(`<a href="/imports/${id}">import ${id}</a> has sent`)
   await sendBatches(pool, id, [LOST, LOST])
   const failing = `The last 2 calls of import ${id} failed, and import ${id} has sent 2 of 10 rows.`
   expect(verdictIn((await harness.page('/', READ_TOKEN)).text)).toEqual(['warn', failing])

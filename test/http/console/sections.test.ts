@@ -14,7 +14,9 @@ test('what is late is shown, and the others are folded: fifty of them, and the r
     lastCompleteRun: null,
   }))
   const page = `${freshness({ inventories } as never, 'UTC')}`
-  const [open = '', folded = ''] = page.split('<details class="fold" id="fresh"><summary>51 fresh</summary>')
+  const [open = '', folded = ''] = page.split(
+    '<details class="fold" id="fresh"><summary>51 inventories fresh</summary>',
+  )
   const accountsIn = (of: string) => cellsOf(of, 'Freshness').map(([account]) => account)
   expect(accountsIn(open)).toEqual(['account 51'])
   expect(accountsIn(folded)).toHaveLength(50)

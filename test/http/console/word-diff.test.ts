@@ -89,6 +89,7 @@ test('texts with little in common, and those that are too long to compare, are s
       { kind: 'added', text: after },
     ])
   whole('prometheus', 'elasticsearch')
+  whole('15 7 * * *', '0 * * * *')
   whole('one two three four five', 'six seven eight nine five')
   whole(`${'a '.repeat(8_000)}x`, `${'a '.repeat(8_000)}y`)
   const words = (from: number) => Array.from({ length: 900 }, (_, n) => `same w${from + n} `).join('')

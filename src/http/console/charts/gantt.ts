@@ -93,12 +93,14 @@ function barsPath(bars: readonly Bar[], style: string, span: TimeSpan, { top, he
 
 function legendOf(rows: readonly GanttRow[]): Html | null {
   const used = new Set(rows.flatMap(({ marks }) => marks.map(({ kind }) => kind)))
-  const isOpen = rows.some(({ bars }) => bars.some(({ to }) => to === null))
+  const bars = rows.flatMap(row => row.bars)
+  const isOpen = bars.some(({ to }) => to === null)
+  const hasEnded = bars.some(({ to }) => to !== null)
   const isBlind = rows.some(({ blind = [] }) => blind.length > 0)
   if (used.size === 0 && !isOpen && !isBlind) return null
   const bar = (style: string, words: string) =>
     html`<li><svg width="26" height="14" aria-hidden="true"><path class="${style}" d="M1 1h24v12h-24z"/></svg>${words}</li>`
-  return html`<ul class="chart-legend">${isBlind ? bar('gantt-blind', 'not known: nothing was read') : null}${isOpen ? bar('gantt-bar gantt-open', 'still open') : null}${(
+  return html`<ul class="chart-legend">${isBlind ? bar('gantt-blind', 'not known: nothing was read') : null}${isOpen ? bar('gantt-bar gantt-open', 'still firing') : null}${hasEnded ? bar('gantt-bar', 'ended') : null}${(
     Object.keys(MARKS) as MarkKind[]
   )
     .filter(kind => used.has(kind))

@@ -76,7 +76,7 @@ function freshInWords(inventories: readonly Freshness[]): string {
   const fresh = inventories.filter(({ state }) => state === 'fresh').length
   const rest = inventories.length - fresh
   return [
-    fresh > 0 ? `${number(fresh)} fresh` : '',
+    fresh > 0 ? `${counted(fresh, 'inventory', 'inventories')} fresh` : '',
     rest > 0 ? `${number(rest)} without a freshness target` : '',
   ]
     .filter(Boolean)

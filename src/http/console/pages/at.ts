@@ -119,7 +119,7 @@ function firingColumns(timezone: string): Column<FiringThen>[] {
     {
       head: 'State',
       cell: rule =>
-        html`${badge(rule.known ? 'bad' : 'quiet', firingInWords(rule))} ${rule.enabled ? null : badge('warn', 'switched off')}`,
+        html`${badge(rule.known ? 'bad' : 'quiet', firingInWords(rule))} ${rule.enabled ? null : badge('warn', 'disabled')}`,
     },
   ]
 }
@@ -129,17 +129,17 @@ function columns(timezone: string): Column<AroundRow>[] {
   const room: Room = { left: 50_000 }
   return [
     {
-      head: 'Between',
+      head: 'Not before',
       cell: ({ since, kind }) => (isExact(kind) ? null : time(since, timezone, 'not known')),
     },
     {
-      head: 'And',
+      head: 'Observed',
       cell: ({ observedAt, runId }) =>
         html`<span>${time(observedAt, timezone, 'now')}${runId === null ? null : html`<br><small>${runLink(runId, `run ${runId}`)}</small>`}</span>`,
     },
     { head: 'What', cell: row => badge(toneOf(row), kindInWords(row)) },
-    { head: 'Of', cell: subjectOf },
-    { head: 'Old to new', cell: row => detailOf(row, room) },
+    { head: 'About', cell: subjectOf },
+    { head: 'Details', cell: row => detailOf(row, room) },
     {
       head: 'By',
       cell: ({ who }) => (who === null ? null : html`<span class="person">${foreign(who)}</span>`),

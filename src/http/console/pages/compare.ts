@@ -197,7 +197,7 @@ function columns(resource: Resource, query: URLSearchParams): Column<Entry>[] {
   return [
     { head: 'Change', cell: row => changeBadge('rows' in row ? 'first reading' : row.change) },
     {
-      head: 'Of',
+      head: 'About',
       cell: row =>
         'rows' in row
           ? firstReadEntry(resource, row, changed(query, { kind: 'first reading' }))

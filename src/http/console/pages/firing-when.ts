@@ -1,9 +1,11 @@
+import { listFirstReadings } from '#src/inventory/history/history-start.ts'
 import { loadBegins } from '#src/reports/firing/firings.ts'
 import { heatChart } from '../charts/heat.ts'
 import { html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { nothing } from '../parts/table.ts'
+import { time } from '../parts/values.ts'
 import { byWeekdayAndHour, HOURS_OF_DAY } from '../parts/weekday-hours.ts'
 
 const PATH = '/firing/when'
@@ -16,7 +18,11 @@ export const firingWhen: Page = {
   async render(request) {
     const { timezone } = request.target
     const period = periodOf(PATH, request.query)
-    const begins = await loadBegins(request.reader, period)
+    const [begins, readings] = await Promise.all([
+      loadBegins(request.reader, period),
+      listFirstReadings(request.reader, 'alert-rules', period.account),
+    ])
+    const first = new Date(Math.min(...readings.map(({ at }) => at.getTime())))
     return {
       title: 'Weekday and hour',
       body: html`${firingTabs(PATH, request)}
@@ -33,7 +39,7 @@ ${
         head: 'Weekday',
         rows: byWeekdayAndHour(begins, timezone, (one, other) => one + other),
         columns: HOURS_OF_DAY,
-        note: html`Each cell is an hour in ${timezone}: 8 is from 08:00 to 09:00.`,
+        note: html`Each cell is an hour in ${timezone}: 8 is from 08:00 to 09:00.${first > period.since ? html` Nothing was read before ${time(first, timezone)}: until then, 0 means not known.` : null}`,
       })
 }`,
     }

@@ -1,5 +1,6 @@
 import { counted, number } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
+import { type Blind, listBlind } from '#src/reports/blind.ts'
 import {
   type FiredRule,
   type FiredRules,
@@ -11,10 +12,10 @@ import { numbersTable } from '../charts/plot.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { inventoryLink, pathOf } from '../parts/changes.ts'
-import { eventInWords, markOf } from '../parts/firing-strip.ts'
+import { barsOf, eventInWords, markOf } from '../parts/firing-strip.ts'
 import { type FiringPeriod, firingTabs, periodOf } from '../parts/firing-tabs.ts'
 import { nothing, table } from '../parts/table.ts'
-import { ago, badge, foreign, time } from '../parts/values.ts'
+import { badge, foreign, time } from '../parts/values.ts'
 
 const PATH = '/firing'
 const MAX_RULES = 30
@@ -30,21 +31,23 @@ export const firing: Page = {
   async render(request) {
     const { query, reader, target } = request
     const period = periodOf(PATH, query)
-    const [fired, longest] = await Promise.all([
+    const span = { from: period.since, to: period.until }
+    const [fired, longest, blind] = await Promise.all([
       loadFiredRules(reader, period, MAX_RULES),
       loadLongestFiring(reader, period.account, MAX_LONGEST),
+      listBlind(reader, { account: period.account, resource: 'alert-rules' }, span),
     ])
     return {
       title: 'Firing',
       refreshEveryMs: 60_000,
       body: html`${firingTabs(PATH, request)}
-${fired.rules === 0 ? nothingFired(period) : episodes(fired, period, target.timezone)}
+${fired.rules === 0 ? nothingFired(period) : episodes(fired, blind, period, target.timezone)}
 <section id="longest"><h2>Firing longest now</h2>
 ${table(
   fired.firing > longest.length ? `${longest.length} of ${number(fired.firing)} firing now` : 'Longest first',
   [
     { head: 'Rule', cell: rule => inventoryLink({ ...rule, resource: 'alert-rules' }) },
-    { head: 'Since', cell: ({ began }) => ago(began, target.timezone) },
+    { head: 'Since', cell: ({ began }) => time(began, target.timezone) },
     { head: 'For', isNumber: true, cell: ({ firingForMs }) => duration(firingForMs) },
   ],
   longest,
@@ -63,21 +66,27 @@ function nothingFired({ words }: FiringPeriod): Html {
 
 function episodes(
   { shown, rules, episodes, firing }: FiredRules,
+  blind: readonly Blind[],
   period: FiringPeriod,
   timezone: string,
 ): Html {
   const others = rules - shown.length
+  const span = { from: period.since, to: period.until }
   return html`<p>${counted(rules, 'rule')} fired, in ${counted(episodes, 'episode')}. ${firing > 0 ? html`<a href="#longest">${number(firing)} firing now</a>.` : html`None is firing now.`} ${others > 0 ? html`The chart shows the ${shown.length} that fired longest and leaves out ${counted(others, 'other')}.` : null}</p>
 ${ganttChart({
   id: 'episodes',
   title: `Episodes of the last ${period.words}`,
   unit: 'a bar is an episode',
-  span: { from: period.since, to: period.until },
+  span,
   timezone,
   rows: shown.map(rule => ({
     label: html`<a href="${pathOf('alert-rules', rule.account, rule.id)}">${foreign(rule.name || rule.id)}</a>`,
     summary: summaryOf(rule),
     bars: rule.bars,
+    blind: barsOf(
+      blind.filter(({ account }) => account === rule.account),
+      span,
+    ),
     marks: rule.events.map(event => markOf(event, timezone)),
   })),
   numbers: rulesTable(shown, timezone),

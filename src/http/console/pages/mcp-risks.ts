@@ -1,12 +1,12 @@
 import { number } from '#src/model/counted.ts'
-import { type OfReason, RISKS, type RiskReason, type Severity } from '#src/reports/mcp-risks.ts'
+import { type OfReason, RISKS, type RiskReason } from '#src/reports/mcp-risks.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
-import { serverLink, teamLink, toolName } from '../parts/mcp.ts'
+import { serverLink, severityBadge, teamLink, toolName } from '../parts/mcp.ts'
 import { table } from '../parts/table.ts'
 import { mcpTabs } from '../parts/tabs.ts'
-import { badge, foreign, type Tone } from '../parts/values.ts'
+import { foreign } from '../parts/values.ts'
 import { visible } from '../parts/visible.ts'
 
 const PATH = '/mcp/risks'
@@ -26,8 +26,6 @@ const MEANINGS: Readonly<Record<RiskReason, string>> = {
   'disabled but listed': 'The server is disabled. It may no longer be needed.',
 }
 
-const TONES: Readonly<Record<Severity, Tone>> = { high: 'bad', medium: 'warn', low: 'quiet' }
-
 export const mcpRisks = listPage({
   path: PATH,
   section: 'mcp',
@@ -36,10 +34,10 @@ export const mcpRisks = listPage({
   beside: (_, { reasons, filter }) => ({
     above: html`${mcpTabs(PATH)}
 <h2>Reasons</h2>
-${reasonTable(reasons, filter.account)}
-<h2>Servers</h2>`,
+${reasonTable(reasons, filter)}
+<h2 id="servers">Servers</h2>`,
     columns: [
-      { head: 'Severity', cell: ({ severity }) => badge(TONES[severity], severity) },
+      { head: 'Severity', cell: ({ severity }) => severityBadge(severity) },
       { head: 'Server', cell: ({ account, id, server }) => serverLink(account, id, server) },
       'account',
       { head: 'Team', cell: ({ account, team }) => teamLink(account, team) },
@@ -51,14 +49,18 @@ ${reasonTable(reasons, filter.account)}
   }),
 })
 
-function reasonTable(reasons: readonly OfReason[], account: string | undefined): Html {
+function reasonTable(
+  reasons: readonly OfReason[],
+  { account, reason: asked }: { readonly account?: string | undefined; readonly reason?: string | undefined },
+): Html {
   return table(
     'Findings by reason, the gravest first',
     [
-      { head: 'Severity', cell: ({ severity }) => badge(TONES[severity], severity) },
+      { head: 'Severity', cell: ({ severity }) => severityBadge(severity) },
       {
         head: 'Reason',
-        cell: ({ reason }) => html`<a href="${href(PATH, { account, reason })}">${reason}</a>`,
+        cell: ({ reason }) =>
+          html`<a href="${href(PATH, { account, reason })}#servers"${reason === asked ? html` aria-current="true"` : null}>${reason}</a>`,
       },
       { head: 'Found', isNumber: true, cell: ({ risks }) => number(risks) },
       { head: 'Meaning', cell: ({ reason }) => html`<span>${MEANINGS[reason]}</span>` },

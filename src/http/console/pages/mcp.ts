@@ -1,11 +1,9 @@
 import { SERVER_LIST } from '#src/inventory/history/inventory-lists.ts'
 import { TEAMS, TOOLS } from '#src/reports/mcp-servers.ts'
-import type { Html } from '../html.ts'
 import { textOf } from '../parts/inventory-row.ts'
 import { listPage } from '../parts/list-page.ts'
-import { serverLink, teamLink, toolName } from '../parts/mcp.ts'
+import { serverLink, statusBadge, teamLink, toolName } from '../parts/mcp.ts'
 import { mcpTabs } from '../parts/tabs.ts'
-import { badge, foreign } from '../parts/values.ts'
 import { visible } from '../parts/visible.ts'
 import { asOfNote } from './rules.ts'
 
@@ -27,7 +25,7 @@ export const servers = listPage({
       },
       'account',
       { head: 'Team', cell: row => teamLink(row.account, textOf(row.team_id)) },
-      { head: 'Status', cell: row => statusOf(textOf(row.status)) },
+      { head: 'State', cell: row => statusBadge(textOf(row.status)) },
       'transport',
       'sign-in',
       'tools',
@@ -35,10 +33,6 @@ export const servers = listPage({
     ],
   }),
 })
-
-function statusOf(status: string | null): Html {
-  return status === 'enabled' || status === 'disabled' ? badge('quiet', status) : foreign(status)
-}
 
 /** Their tools. */
 export const tools = listPage({

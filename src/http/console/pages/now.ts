@@ -1,4 +1,4 @@
-import { html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { limits } from '../now/limits.ts'
 import { loadNow } from '../now/load-now.ts'
 import { blindSpots, decisions, freshness, slots } from '../now/sections.ts'
@@ -22,7 +22,7 @@ export const now: Page = {
     return {
       title: 'Now',
       refreshEveryMs: REFRESH_EVERY_MS,
-      body: html`<p class="verdict ${tone}">${badge(tone, word, 'Ferry')} ${sentence}</p>
+      body: html`<p class="verdict ${tone}">${badge(tone, word, 'Ferry')} ${withImports(sentence)}</p>
 ${decisions(facts, timezone)}
 ${freshness(facts, timezone)}
 ${workers(facts, timezone)}
@@ -31,4 +31,10 @@ ${limits(facts, timezone, new Date())}
 ${blindSpots(facts, timezone)}`,
     }
   },
+}
+
+/** The imports that a sentence names lead to their pages. */
+function withImports(sentence: string): Html {
+  const parts = sentence.split(/\b(import \d+)\b/i)
+  return html`${parts.map((part, n) => (n % 2 === 1 ? html`<a href="/imports/${part.slice('import '.length)}">${part}</a>` : part))}`
 }

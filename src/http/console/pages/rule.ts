@@ -1,5 +1,6 @@
 import { loadFiringPage, type PagedFiring } from '#src/inventory/history/firing-page.ts'
 import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
+import { findHoldOfRow } from '#src/inventory/holds/list-holds.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import { type PlatformRule, platformUrlOf } from '#src/model/platform-url.ts'
 import { listBlind } from '#src/reports/blind.ts'
@@ -13,6 +14,7 @@ import { facts } from '../parts/table.ts'
 import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
 import { ago, badge, foreign } from '../parts/values.ts'
 import { shortened } from '../parts/word-diff.ts'
+import { pathOf as pathOfHold } from './holds.ts'
 
 /** The strip of firings shows what was lately: the page has the rest as a table. */
 const STRIP_DAYS = 7
@@ -30,15 +32,17 @@ export const rule: Page = {
     const now = new Date()
     const isFirst = after === null
     const lately = { from: new Date(now.getTime() - STRIP_DAYS * DAY_MS), to: now }
-    const [timeline, [lastFiring], blind] = await Promise.all([
-      loadTimeline(reader, { resource: 'alert-rules', account, id }, after),
+    const inventory = { account, resource: 'alert-rules' } as const
+    const [timeline, [lastFiring], blind, hold] = await Promise.all([
+      loadTimeline(reader, { ...inventory, id }, after),
       loadFiringPage(reader, { account, id }, null, 1),
-      isFirst ? listBlind(reader, { account, resource: 'alert-rules' }, lately) : [],
+      isFirst ? listBlind(reader, inventory, lately) : [],
+      findHoldOfRow(reader, inventory, id),
     ])
     return {
       title: titleOf(textOf(row.name), id),
       body: html`<p class="quiet">Alert rule <bdi>${id}</bdi> of account <bdi>${account}</bdi>${platformUrl === null ? null : html` · <a href="${platformUrlOf(platformUrl, idsOf(row))}" rel="noreferrer">Open in the platform</a>`}</p>
-${notesOn(row, timezone)}
+${notesOn(row, hold && pathOfHold(hold), timezone)}
 ${factsOf(row, lastFiring, timezone)}
 ${labelsOf(row.labels)}
 <h2>History</h2>

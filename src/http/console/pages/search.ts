@@ -101,4 +101,4 @@ function placeOf({ kind, account, id }: Found): string {
   }
 }
 
-const HOW = html`Ids of rules, servers, imports and runs, and request ids, are found whole; rules by words of their name and labels, servers by words of their name, description and address, imports by their file. Text of a removed rule is not searched: its id is.`
+const HOW = html`Type a whole id: of a rule, a server, an import, a run or a request. Or type words: of a rule's name or labels, of a server's name, description or address, of an import's file. A removed rule is found by its id.`

@@ -1,15 +1,18 @@
 import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
+import { findHoldOfRow } from '#src/inventory/holds/list-holds.ts'
 import { number } from '#src/model/counted.ts'
+import { listRisksOfServer, type OfReason } from '#src/reports/mcp-risks.ts'
 import { type Html, html } from '../html.ts'
-import type { Page } from '../page.ts'
+import { href, type Page } from '../page.ts'
 import { pathOf } from '../parts/changes.ts'
 import { fieldFacts, loadRow, notesOn, textOf, titleOf } from '../parts/inventory-row.ts'
-import { toolName } from '../parts/mcp.ts'
+import { severityBadge, statusBadge, toolName } from '../parts/mcp.ts'
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts, table } from '../parts/table.ts'
 import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
-import { ago, badge, foreign } from '../parts/values.ts'
+import { ago, badge } from '../parts/values.ts'
 import { marked, visible } from '../parts/visible.ts'
+import { pathOf as pathOfHold } from './holds.ts'
 
 /** An MCP server as it is, its tools, and all that happened to it: also of one that is gone. */
 export const server: Page = {
@@ -21,14 +24,19 @@ export const server: Page = {
     const row = await loadRow(reader, 'mcp-servers', params)
     if (!row) return null
     const { account, id } = { account: row.account, id: `${row.server_id}` }
-    const timeline = await loadTimeline(reader, { resource: 'mcp-servers', account, id }, after)
+    const inventory = { account, resource: 'mcp-servers' } as const
+    const [timeline, hold, risks] = await Promise.all([
+      loadTimeline(reader, { ...inventory, id }, after),
+      findHoldOfRow(reader, inventory, id),
+      listRisksOfServer(reader, account, id),
+    ])
     const title = titleOf(textOf(row.server_name), id)
     return {
       title,
       heading: marked(title),
       body: html`<p class="quiet">MCP server <bdi>${marked(id)}</bdi> of account <bdi>${account}</bdi></p>
-${notesOn(row, timezone)}
-${factsOf(row, timezone)}
+${notesOn(row, hold && pathOfHold(hold), timezone)}
+${factsOf(row, risks, timezone)}
 ${toolsTable(row.tools)}
 <h2>History</h2>
 ${timelineTable(timeline, timezone)}
@@ -37,9 +45,10 @@ ${pager(pathOf('mcp-servers', account, id), query, timeline.next)}`,
   },
 }
 
-function factsOf(row: InventoryRow, timezone: string): Html {
+function factsOf(row: InventoryRow, risks: readonly OfReason[], timezone: string): Html {
   return facts([
     ['State', stateOf(row)],
+    ['Risks', risksOf(risks, row.account)],
     ...fieldFacts('mcp-servers', row, {
       url: visible(textOf(row.url), MAX_DESCRIPTION_CHARACTERS),
       description: visible(textOf(row.description), MAX_DESCRIPTION_CHARACTERS),
@@ -50,9 +59,15 @@ function factsOf(row: InventoryRow, timezone: string): Html {
 
 function stateOf(row: InventoryRow): Html {
   if (row.valid_to instanceof Date) return badge('bad', 'removed')
-  const status = textOf(row.status)
-  if (status === null) return foreign(null)
-  return status === 'enabled' ? badge('good', status) : html`<bdi>${status}</bdi>`
+  return statusBadge(textOf(row.status))
+}
+
+function risksOf(risks: readonly OfReason[], account: string): Html {
+  if (risks.length === 0) return html`none found`
+  return html`<span class="choices">${risks.map(
+    ({ reason, severity, risks }) =>
+      html`<span>${severityBadge(severity)} <a href="${href('/mcp/risks', { account, reason })}">${reason}${risks > 1 ? ` (${risks})` : null}</a></span>`,
+  )}</span>`
 }
 
 /** The most tools on a page, and the most characters of each description. */

@@ -29,10 +29,7 @@ export function firingStrip({ moments }: Timeline, lately: Lately | null, timezo
   const events = moments
     .flatMap(moment => (moment.what === 'change' ? eventsOf(moment) : []))
     .filter(event => event.at >= span.from)
-  const blind = (firedLately ? lately.blind : []).map(({ since, until }) => ({
-    from: since ?? span.from,
-    to: until,
-  }))
+  const blind = barsOf(firedLately ? lately.blind : [], span)
   const words = [counted(firings.length, 'firing'), counted(events.length, 'change')]
   const summary = `${words.join(' and ')}${blind.length > 0 ? `, ${counted(blind.length, 'time')} not known` : ''}`
   return ganttChart({
@@ -61,6 +58,11 @@ export function firingStrip({ moments }: Timeline, lately: Lately | null, timezo
       html`None.`,
     ),
   })
+}
+
+/** Times of which nothing is known, as they cover the bars. */
+export function barsOf(blind: readonly Blind[], { from }: TimeSpan): { from: Date; to: Date | null }[] {
+  return blind.map(({ since, until }) => ({ from: since ?? from, to: until }))
 }
 
 function instantOf(moment: Moment): Date {

@@ -49,10 +49,14 @@ export function titleOf(name: string | null, id: string): string {
   return cutText(name?.trim() || id, MAX_TITLE_CHARACTERS)
 }
 
-/** What to know before the fields: it is gone, it breaks the contract, or its text was altered. */
-export function notesOn(row: InventoryRow, timezone: string): Html {
+/**
+ * What to know before the fields: it is gone, or may be, it breaks the contract, or its text was altered. `hold` leads to the hold
+ * that keeps it.
+ */
+export function notesOn(row: InventoryRow, hold: string | null, timezone: string): Html {
   const { valid_to: goneAt, flags, altered } = row
   return html`${goneAt instanceof Date ? html`<p class="notice warn">It has been gone since ${time(goneAt, timezone)}. Below is its last known state.</p>` : null}
+${hold ? html`<p class="notice warn">It is missing from the platform's listing. Its removal waits for a decision: <a href="${hold}">review it</a>.</p>` : null}
 ${Array.isArray(flags) ? html`<p class="notice warn">It does not follow the platform's own rules: ${foreign(flags.join('; '))}.</p>` : null}
 ${Array.isArray(altered) ? html`<p class="notice">Characters that Postgres cannot store were replaced in ${foreign(altered.join(', '))}.</p>` : null}`
 }

@@ -48,7 +48,7 @@ export function lensStrip(
   return ganttChart({
     id: 'lens',
     title: 'What is known of this time',
-    unit: 'a bar is a firing, the line is the moment',
+    unit: `a bar is a firing${firing.length > MAX_FIRING ? `, the ${MAX_FIRING} longest of ${firing.length}` : ''}, the line is the moment`,
     span: until,
     moment,
     timezone,

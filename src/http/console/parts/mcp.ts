@@ -1,6 +1,8 @@
+import type { Severity } from '#src/reports/mcp-risks.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import { pathOf } from './changes.ts'
+import { badge, foreign, type Tone } from './values.ts'
 import { marked, visible } from './visible.ts'
 
 const MAX_NAME_CHARACTERS = 120
@@ -20,4 +22,16 @@ export function teamLink(account: string, team: string | null): Html {
   if (team === null) return html`<span class="none">–</span>`
   const words = team === '0' ? 'the whole account' : `team ${team}`
   return html`<a href="${href('/servers', { account, team })}">${marked(words)}</a>`
+}
+
+/** Whether a server is enabled, as the platform says it: it may say something else. */
+export function statusBadge(status: string | null): Html {
+  if (status !== 'enabled' && status !== 'disabled') return foreign(status)
+  return badge(status === 'enabled' ? 'good' : 'warn', status)
+}
+
+const TONES: Readonly<Record<Severity, Tone>> = { high: 'bad', medium: 'warn', low: 'quiet' }
+
+export function severityBadge(severity: Severity): Html {
+  return badge(TONES[severity], severity)
 }

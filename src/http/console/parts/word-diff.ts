@@ -18,6 +18,8 @@ const MIN_SHARED = 0.3
  */
 export function diffWords(before: string, after: string): DiffPart[] {
   const whole = oneAfterTheOther(before, after)
+  // What is no text in words, such as a cron pattern or an id, is read whole.
+  if (!/\p{L}/u.test(before + after)) return whole
   if (before.length + after.length > MAX_COMPARED_CHARACTERS) return whole
   const changes = diffWordsWithSpace(before, after, { maxEditLength: MAX_EDITS })
   const shared = (changes ?? [])

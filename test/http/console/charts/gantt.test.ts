@@ -52,8 +52,15 @@ test('what is not known covers the bars and is named; the moment is a line throu
 test('what has not ended goes on to the end of the span, and looks different', () => {
   const page = draw({ bars: [{ from: at(9), to: null }] })
   expect(bars(page)[0]).toEqual(['gantt-bar gantt-open', 'M900 5h100v12H900z'])
-  expect(page).toContain('still open</li>')
-  expect(draw({})).not.toContain('has not ended')
+  expect(page).toContain('still firing</li>')
+  expect(page).not.toContain('ended</li>')
+  const both = draw({
+    bars: [
+      { from: at(9), to: null },
+      { from: at(1), to: at(2) },
+    ],
+  })
+  expect(both).toContain('ended</li>')
 })
 
 test('marks stand at their time, have a shape for each kind, and the legend explains those that are there', () => {
