@@ -44,7 +44,7 @@ function scheduleListOf(schedules: readonly Schedule[]) {
       cron: row => row.cron,
       last: row => row.lastSlot,
       outcome: row => row.lastOutcome,
-      paused: row => row.paused !== null,
+      paused: row => row.paused,
       next: row => row.nextAt,
     },
     none: 'No account is configured. Set `FERRY_APP_KEY` or `FERRY_ACCOUNTS_FILE`.',
