@@ -76,12 +76,7 @@ test('a quoted line break is part of its row', async () => {
 test.for([
   ['UTF-16 with a byte order mark', Buffer.from(`\ufeff${TWO}`, 'utf16le'), /UTF-16/, /iconv -f UTF-16 /],
   ['UTF-16 without one', Buffer.from(TWO, 'utf16le'), /UTF-16LE/, /iconv -f UTF-16LE/],
-  [
-    'binary garbage',
-    Buffer.from(Array.from({ length: 5000 }, (_, n) => (n * 7919) % 256)),
-    /not text/,
-    /CSV/,
-  ],
+  ['binary garbage', Buffer.from(Array.from({ length: 999 }, (_, n) => (n * 7919) % 256)), /not text/, /CSV/],
   ['an Excel file', Buffer.from('PK\x03\x04 and more'), /Excel/, /CSV UTF-8/],
   ['an old Excel file', Buffer.from('d0cf11e0a1b11ae1', 'hex'), /an old Excel file/, /CSV UTF-8/],
   ['a bzip2 file', Buffer.from('425a6839314159265359', 'hex'), /a bzip2 file/, /bzip2 -dc/],
