@@ -13,7 +13,10 @@ export async function openFilledConsole(): Promise<ConsoleHarness> {
   return harness
 }
 
-/** What the working days do not leave. Part of what they leave becomes that of another account. */
+/**
+ * What the working days do not leave. Part of what they leave becomes that of another account, and what lasts does so for longer than a
+ * test: a duration of days does not change from one second to the next.
+ */
 export async function fillMore({ ferry: { pool } }: Pick<ConsoleHarness, 'ferry'>): Promise<void> {
   await pool.query(`
     insert into ferry.snapshots (account, taken_at, status, alert_rules_run, mcp_servers_run)
@@ -24,7 +27,7 @@ export async function fillMore({ ferry: { pool } }: Pick<ConsoleHarness, 'ferry'
     select account, 'poll-alert-rules', now() - interval '9 minutes', 1, now() - interval '8 minutes', 'failed' from ferry.snapshots where id = 1;
     insert into ferry.quarantined_rows (run_id, position, id, reason, raw, fingerprint)
     values (26, 7, '4203000099999', 'enabled is not true or false', '{}', gen_random_uuid()), (26, 11, null, 'it has no id', '{}', gen_random_uuid());
-    update ferry.sync_runs set quarantined = 1200, status = 'partial', message = 'Two rows could not be read.' where id = 26;
+    update ferry.sync_runs set seen = 4321, quarantined = 1200, status = 'partial', message = 'Two rows could not be read.' where id = 26;
     insert into ferry.contract_drift (account, resource, field, type, first_run) values ('default', 'alert-rules', 'severity_hint', 'string', 26);
     insert into ferry.seen_values (account, resource, field, value, first_run, is_news) values ('default', 'alert-rules', 'ds_type', 'victoria', 26, true);
 
@@ -38,6 +41,7 @@ export async function fillMore({ ferry: { pool } }: Pick<ConsoleHarness, 'ferry'
 
     update ferry.removal_holds set opened_by_run = 27 where outcome = 'approved';
     update ferry.import_batches set claim_ends_at = now() + interval '1 hour' where claim is not null;
+    update ferry.imports set confirmed_at = now() - interval '50 hours 5 minutes' where status = 'running';
     update ferry.workers set seen_at = now() + interval '1 hour';
     update ferry.platform_limits set calls_per_minute = case operation when 'import-subscribers' then 40 else 60 end;
     update ferry.alert_rule_versions set account = 'branch' where id % 4 = 1;
