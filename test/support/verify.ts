@@ -8,6 +8,23 @@ export async function brokenPromises(
   checks: readonly Check[] = allChecks([]),
 ): Promise<string[]> {
   const broken: string[] = []
-  for (const check of checks) await verify(pool, check, found => void broken.push(`${check.name}: ${found}`))
+  for (const check of await checksThatFind(pool, checks)) {
+    await verify(pool, check, found => void broken.push(`${check.name}: ${found}`))
+  }
   return broken
+}
+
+/** The checks that find a row, asked in one statement: almost always there are none. */
+async function checksThatFind(pool: Pool, checks: readonly Check[]): Promise<readonly Check[]> {
+  const values: unknown[] = []
+  const finds = checks.map(check => {
+    const before = values.length
+    values.push(...check.values)
+    return `exists (${check.sql.replace(/\$(\d+)/g, (_, nth) => `$${before + Number(nth)}`)})`
+  })
+  const { rows } = await pool.query<{ found: boolean[] }>(
+    `select array[${finds.join(', ')}] as found`,
+    values,
+  )
+  return checks.filter((_, index) => rows[0]?.found[index])
 }
