@@ -22,20 +22,10 @@ const MISNAMED = ['handles', 'requests', 'resources'].map(what => `ferry_nodejs_
 /** Bounds the number of series: the platform could answer with a new code each time. */
 const MAX_CODES = 100
 
-let ofNode: Registry | undefined
-
-/** The metrics of Node. prom-client measures the event loop from then on and cannot stop, so a process has them once. */
-function metricsOfNode(): Registry {
-  if (ofNode) return ofNode
-  ofNode = new Registry()
-  collectDefaultMetrics({ register: ofNode, prefix: 'ferry_' })
-  for (const name of MISNAMED) ofNode.removeSingleMetric(name)
-  return ofNode
-}
-
 export function createProcessMetrics(): ProcessMetrics {
-  const node = metricsOfNode()
   const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'ferry_' })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
   const { runs, runSeconds, rows, changes, calls, callSeconds, waited, tokenFailures } = metricsIn(registry)
   const boundCode = createBound(MAX_CODES)
 
@@ -58,7 +48,7 @@ export function createProcessMetrics(): ProcessMetrics {
       }
     },
     onTokenFailure: (door, outcome) => tokenFailures.inc({ door, outcome }),
-    text: async () => (await node.metrics()) + (await registry.metrics()),
+    text: () => registry.metrics(),
   }
 }
 

@@ -10,9 +10,6 @@ import { ask, openTestHttp } from './http-harness.ts'
 const OF_ONE = 600
 const IN_ALL = 1_000
 
-/** Other tests run at the same time. */
-const SOON = { timeout: 10_000 }
-
 const ONE = ['127.0.7.1']
 const TEN = Array.from({ length: 10 }, (_, index) => `127.0.7.${index + 1}`)
 
@@ -85,7 +82,7 @@ describe('which connection is closed', () => {
     await crowd.grow(OF_ONE)
     expect(crowd.open()).toBe(OF_ONE)
     await crowd.grow(2)
-    await expect.poll(crowd.open, SOON).toBe(OF_ONE)
+    await expect.poll(crowd.open).toBe(OF_ONE)
     expect([0, 1, 2].map(crowd.isOpen)).toEqual([false, false, true])
     expect(other.isOpen(0)).toBe(true)
   })
@@ -96,7 +93,7 @@ describe('which connection is closed', () => {
     await crowd.grow(IN_ALL)
     expect(crowd.open()).toBe(IN_ALL)
     await crowd.grow(2)
-    await expect.poll(crowd.open, SOON).toBe(IN_ALL)
+    await expect.poll(crowd.open).toBe(IN_ALL)
     expect([0, 1, 2].map(crowd.isOpen)).toEqual([false, false, true])
   })
 
@@ -105,17 +102,17 @@ describe('which connection is closed', () => {
     using crowd = createCrowd(server.address, ONE)
     await crowd.grow(1, get('/slow'))
     await crowd.grow(3)
-    await expect.poll(server.connections, SOON).toBe(4)
+    await expect.poll(server.connections).toBe(4)
     crowd.send(1, get('/'))
-    await expect.poll(server.asked, SOON).toBe(2)
+    await expect.poll(server.asked).toBe(2)
     crowd.send(2, `POST /slow HTTP/1.1\r\n${BODY}`)
-    await expect.poll(server.asked, SOON).toBe(3)
+    await expect.poll(server.asked).toBe(3)
     await crowd.grow(OF_ONE - 4)
     await crowd.grow(1)
-    await expect.poll(crowd.open, SOON).toBe(OF_ONE)
+    await expect.poll(crowd.open).toBe(OF_ONE)
     expect([0, 1, 2, 3, 4].map(crowd.isOpen)).toEqual([true, true, true, false, true])
     await crowd.grow(OF_ONE - 2)
-    await expect.poll(crowd.open, SOON).toBe(OF_ONE)
+    await expect.poll(crowd.open).toBe(OF_ONE)
     expect([0, 1, 2].map(crowd.isOpen)).toEqual([true, false, false])
   })
 
@@ -123,9 +120,9 @@ describe('which connection is closed', () => {
     await using server = await openSlowServer()
     using crowd = createCrowd(server.address, ONE)
     await crowd.grow(1, get('/') + get('/slow'))
-    await expect.poll(server.asked, SOON).toBe(2)
+    await expect.poll(server.asked).toBe(2)
     await crowd.grow(OF_ONE)
-    await expect.poll(crowd.open, SOON).toBe(OF_ONE)
+    await expect.poll(crowd.open).toBe(OF_ONE)
     expect([0, 1].map(crowd.isOpen)).toEqual([true, false])
   })
 
@@ -134,12 +131,12 @@ describe('which connection is closed', () => {
     const { hostname, port } = new URL(server.address)
     const deaf = connect({ host: hostname, port: Number(port), localAddress: ONE[0] })
     deaf.on('error', () => {}).write(get('/long'))
-    await expect.poll(server.asked, SOON).toBe(1)
+    await expect.poll(server.asked).toBe(1)
     using crowd = createCrowd(server.address, ONE)
     await crowd.grow(OF_ONE)
-    await expect.poll(server.accepted, SOON).toBe(OF_ONE + 1)
+    await expect.poll(server.accepted).toBe(OF_ONE + 1)
     crowd.send(0, get('/'))
-    await expect.poll(server.asked, SOON).toBe(2)
+    await expect.poll(server.asked).toBe(2)
     deaf.destroy()
   })
 
@@ -147,7 +144,7 @@ describe('which connection is closed', () => {
     await using server = await openSlowServer()
     using crowd = createCrowd(server.address, ONE)
     await crowd.grow(OF_ONE, get('/slow'))
-    await expect.poll(server.asked, SOON).toBe(OF_ONE)
+    await expect.poll(server.asked).toBe(OF_ONE)
     const agent = new Agent({ localAddress: ONE[0]! })
     expect((await ask(`${server.address}/`, { agent })).status).toBe(200)
     expect([0, 1].map(crowd.isOpen)).toEqual([false, true])
@@ -158,10 +155,10 @@ describe('which connection is closed', () => {
     using gone = createCrowd(server.address, ONE)
     await gone.grow(OF_ONE)
     gone[Symbol.dispose]()
-    await expect.poll(server.connections, SOON).toBe(0)
+    await expect.poll(server.connections).toBe(0)
     using crowd = createCrowd(server.address, ONE)
     await crowd.grow(OF_ONE)
-    await expect.poll(server.connections, SOON).toBe(OF_ONE)
+    await expect.poll(server.connections).toBe(OF_ONE)
     expect(crowd.open()).toBe(OF_ONE)
   })
 })
@@ -171,7 +168,7 @@ test('FERRY_HTTP_HOST=localhost bounds its connections too', async () => {
   const { port } = new URL(http.address)
   using crowd = createCrowd(`http://127.0.0.1:${port}`, ONE)
   await crowd.grow(OF_ONE + 1)
-  await expect.poll(crowd.open, SOON).toBe(OF_ONE)
+  await expect.poll(crowd.open).toBe(OF_ONE)
 })
 
 test.each([
