@@ -40,7 +40,7 @@ export function nextSteps(of: ImportStanding): readonly NextStep[] {
 function resolving(id: bigint | string): NextStep[] {
   const command = `ferry imports resolve ${id} --as`
   return [
-    { command: `${command} sent`, does: 'marks the uncertain rows as delivered' },
+    { command: `${command} sent`, does: 'marks the uncertain rows as sent' },
     { command: `${command} resend`, does: 'sends them again' },
   ]
 }

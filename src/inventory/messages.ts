@@ -89,10 +89,13 @@ export function notStored(quarantined: number, stored: number): string | null {
 }
 
 function whyHeld({ ids, current, rejected }: Extract<Removals, { kind: 'hold' }>): string {
-  const why = `${ids.length} of ${current} rows are gone from the listing`
-  if (rejected.length === 0) return why
-  const runs = [...new Set(rejected)].join(', ')
-  return `${why}, besides ${rejected.length} that were said not to be gone (run ${runs})`
+  if (rejected.length === 0) return `${ids.length} of ${current} rows are gone from the listing`
+  const runs = [...new Set(rejected)]
+  const others = rejected.length === 1 ? '1 other was' : `${rejected.length} others were`
+  return (
+    `${ids.length} more of ${current} rows ${ids.length === 1 ? 'is' : 'are'} gone from the listing; ` +
+    `${others} kept by a decision on run${runs.length === 1 ? '' : 's'} ${runs.join(', ')}`
+  )
 }
 
 function rowsAre(count: number): string {

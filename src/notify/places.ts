@@ -10,7 +10,7 @@ export function pageOf({ kind, account, data: { run, import: imported, ruleIds, 
     return `/rules/${encodeURIComponent(account)}/${encodeURIComponent(id)}`
   if (imported) return `/imports/${encodeURIComponent(`${imported}`)}`
   if (kind === 'mcp.tools.changed') return '/mcp/changes'
-  if (kind === 'removals.held') return '/ledger/holds'
+  if (kind === 'removals.held') return run ? `/ledger/holds/${encodeURIComponent(`${run}`)}` : '/ledger/holds'
   if (kind === 'night.missed') return '/ledger/snapshots'
   if (kind === 'inventory.late' || !run) return '/'
   return `/ledger/runs/${encodeURIComponent(`${run}`)}`

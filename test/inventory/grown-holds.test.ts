@@ -76,7 +76,7 @@ test('of a hold that grew, a rejection keeps only what its run held; the rest wa
   const next = await syncListed(harness, [keep(...upTo(19))])
   expect(next).toMatchObject({ status: 'held', removed: 0 })
   expect(next.message).toContain(
-    `3 of 40 rows are gone from the listing, besides 18 that were said not to be gone`,
+    `3 more of 40 rows are gone from the listing; 18 others were kept by a decision on run`,
   )
   expect(await openHolds(harness)).toMatchObject([{ ids: [20, 21, 22] }])
   expect(await approve(harness, last.run, keep(...upTo(19)))).toMatchObject({ removed: 2 })

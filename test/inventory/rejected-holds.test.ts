@@ -57,7 +57,7 @@ test('one row more that is gone opens a hold of that row: the listing is known t
   const run = await harness.sync()
   expect(run).toMatchObject({ status: 'held', removed: 0 })
   expect(run.message).toContain(
-    `1 of 15 rows are gone from the listing, besides 12 that were said not to be gone (run ${harness.held.run});`,
+    `1 more of 15 rows is gone from the listing; 12 others were kept by a decision on run ${harness.held.run};`,
   )
   expect(await rejectRun(harness.ferry, run.run, { ...ADA, actor: 'b' })).toBe(1)
   // The new rejection stands beside the earlier one.

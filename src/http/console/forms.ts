@@ -146,12 +146,12 @@ export function isSameOrigin({ origin, host, authorization, ...headers }: Incomi
 
 /** The form that asks whether to do something. */
 function confirmationBody(action: string, token: string, asked: Confirmation): Html {
-  const { body, button, isDangerous, back, backWords = 'Cancel' } = asked
+  const { body, button, isDangerous, back } = asked
   return html`<form class="confirmation" method="post" action="${action}">
 ${body}
 <label>Why? <input type="text" name="because" maxlength="${MAX_BECAUSE_CHARACTERS}" autocomplete="off"> <small>Recorded in the audit log.</small></label>
 <input type="hidden" name="token" value="${token}">
-<p class="buttons"><button class="${isDangerous ? 'danger' : 'primary'}">${button}</button> <a class="button" href="${back}">${backWords}</a></p>
+<p class="buttons"><button class="${isDangerous ? 'danger' : 'primary'}">${button}</button> <a class="button" href="${back}">Back</a></p>
 </form>`
 }
 

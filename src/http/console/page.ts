@@ -62,10 +62,8 @@ export type Confirmation = {
   readonly button: string
   /** For what cannot be undone. */
   readonly isDangerous?: boolean
-  /** Where "Cancel" leads. */
+  /** Where "Back" leads. */
   readonly back: string
-  /** Instead of "Cancel", where that is what the button does. */
-  readonly backWords?: string
 }
 
 /** A decision: GET asks for confirmation, POST carries it out. Only for those who may operate. */

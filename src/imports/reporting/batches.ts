@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
-import { findAll } from '#src/db/rows.ts'
+import { findAll, findValue } from '#src/db/rows.ts'
 import { BATCH_STATES, IS_CLAIM_EXPIRED, IS_DECIDABLE } from '#src/imports/states.ts'
 
 const BatchRow = z.object({
@@ -79,6 +79,12 @@ export function listBatchesBefore(
 }
 
 const MAX_LINE = 2n ** 63n - 1n
+
+/** Returns how many batches of an import were sent, by their index alone. */
+export function countSentBatches(pool: Pool, id: bigint): Promise<number> {
+  const text = `select count(*)::int from ferry.import_batches where import_id = $1 and state = 'sent'`
+  return findValue(pool, z.number(), text, [id])
+}
 
 /** Returns the import of each of these batches. */
 export async function importsOfBatches(

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { and, between, desc, drizzleOf, eq, isNotNull, isNull, lt, sql } from '#src/db/drizzle.ts'
-import { findAll, findColumn, findOne, Int8 } from '#src/db/rows.ts'
+import { findAll, findColumn, findOne, findValue, Int8 } from '#src/db/rows.ts'
 import { removalHolds as holds, syncRuns as runs } from '#src/inventory/schema.ts'
 import type { Inventory } from '#src/model/resource.ts'
 import { RUN_STATUSES } from '#src/model/run.ts'
@@ -146,6 +146,55 @@ export function listHeldIds(
   )
 }
 
+/** A row of a hold as it is now, or was last. Servers have no more than a name. */
+const HeldRow = z.object({
+  id: z.string(),
+  name: z.string().nullable(),
+  folder: z.string().nullable(),
+  team: z.string().nullable(),
+  by: z.string().nullable(),
+  enabled: z.boolean(),
+  firing: z.boolean(),
+})
+export type HeldRow = Readonly<z.infer<typeof HeldRow>>
+
+/** Returns the rows of a hold that have these ids, and that the history still has. */
+export function listHeldRows(
+  pool: Pool,
+  { account, resource }: Inventory,
+  ids: readonly string[],
+): Promise<HeldRow[]> {
+  return findAll(
+    pool,
+    HeldRow,
+    resource === 'alert-rules'
+      ? `select distinct on (v.id) v.id::text, v.name, v.folder_id::text as folder, v.team, v.updater_name as by, v.enabled,
+           f.id is not null as firing
+         from ferry.alert_rule_versions v
+         left join ferry.alert_rule_firings f on f.id = v.id and f.account = v.account and f.ended is null
+         where v.account = $1 and v.id = any ($2::numeric[]) order by v.id, v.valid_from desc`
+      : `select distinct on (server_id) server_id as id, server_name as name, null as folder, null as team, null as by,
+           true as enabled, false as firing
+         from ferry.mcp_server_versions
+         where account = $1 and server_id = any ($2::text[]) order by server_id, valid_from desc`,
+    [account, ids],
+  )
+}
+
+/** Returns how many of the alert rules that a hold has had since its run `run` are firing now; null for servers. */
+export async function countHeldFiring(
+  pool: Pool,
+  { id, run, resource }: Pick<HoldOfRun, 'id' | 'run' | 'resource'>,
+): Promise<number | null> {
+  if (resource !== 'alert-rules') return null
+  const text = `
+    select count(*)::int from ferry.removal_holds h
+    cross join lateral unnest(h.ids, h.since_runs) held (id, since)
+    join ferry.alert_rule_firings f on f.id = held.id::numeric and f.account = h.account and f.ended is null
+    where h.id = $1 and coalesce(held.since, h.last_run) <= $2`
+  return findValue(pool, z.number(), text, [id, run])
+}
+
 /** How many rules of a folder would go, and how many are there. */
 const HeldFolder = z.object({ folder: z.string(), held: z.number(), current: z.number() })
 export type HeldFolder = Readonly<z.infer<typeof HeldFolder>>
@@ -211,6 +260,25 @@ export function listApprovals(
      order by r.id desc limit $6`,
     [account, resource, openedByRun, openedAt, endedAt, limit],
   )
+}
+
+/** Returns why somebody rejected a hold; null if no reason was given. */
+export async function loadRejectedBecause(
+  pool: Pool,
+  { account, resource, openedByRun, lastRun, endedAt }: HoldRow,
+): Promise<string | null> {
+  const [because = null] = await findColumn(
+    pool,
+    z.string().nullable(),
+    // A hold that was decided in parts was rejected more than once: this was at its end.
+    `select a.because from ferry.audit a
+     where a.subject_kind = 'run' and a.action = 'reject' and a.subject_id in (
+       select id::text from ferry.sync_runs
+       where account = $1 and resource = $2 and status = 'held' and id between $3 and $4)
+     order by abs(extract(epoch from a.at - $5)) limit 1`,
+    [account, resource, openedByRun, lastRun, endedAt],
+  )
+  return because
 }
 
 /** The removals that wait for a person's decision: the latest run that found the rows gone, and how many they are. */

@@ -53,7 +53,31 @@ test('an event leads to the run, the holds, the snapshots or the tools that it i
   await add('mcp.tools.changed', { inventory: 'mcp-servers', run: '42', servers: 1, serverIds: ['x'] })
   const { text } = await harness.page('/ledger/events')
   expect(hrefsOf(text, '/mcp/changes')).toEqual(['/mcp/changes'])
-  for (const path of ['/ledger/holds', '/ledger/snapshots']) expect(hrefsOf(text, path)).toHaveLength(2)
+  expect(hrefsOf(text, '/ledger/holds/')).toEqual(['/ledger/holds/41'])
+  expect(hrefsOf(text, '/ledger/snapshots')).toHaveLength(2)
+})
+
+test('only what can be resolved is raised or resolved; what happened has no state', async () => {
+  await using harness = await openConsoleHarness()
+  for (const [kind, state] of [
+    ['import.completed', 'raised'],
+    ['rule.added', 'raised'],
+    ['import.paused', 'raised'],
+    ['import.paused', 'resolved'],
+  ]) {
+    await harness.query(ADD, [kind, state, 'default', PAUSED, 0, '1 s', false, null])
+  }
+  const { text } = await harness.page('/ledger/events')
+  expect(
+    [...text.matchAll(/<span>((?:import|rule)[.]\w+) (?:<span class="badge \w+">(\w+)<)?/g)].map(
+      ([, ...one]) => one,
+    ),
+  ).toEqual([
+    ['import.paused', 'resolved'],
+    ['import.paused', 'raised'],
+    ['rule.added', undefined],
+    ['import.completed', undefined],
+  ])
 })
 
 test('the failure that is shown has nothing of the address that may be secret', async () => {

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { acquireLease } from '#src/db/leases.ts'
 import { leaseNameOf } from '#src/inventory/runs/lost-runs.ts'
+import { cellsOf } from './cells.ts'
 import {
   BOTH_TOKENS,
   type ConsoleHarness,
@@ -71,6 +72,32 @@ test('a hold shows the names and folders of what would go, also to who may only 
   expect(await stored(harness)).toBe(RULES)
 })
 
+test('a hold says which rules are firing or off, and how many fire, also where their removal is confirmed', async () => {
+  await using harness = await open()
+  const { path, gone } = await hold(harness)
+  const [firing, off] = gone
+  await harness.query('delete from ferry.alert_rule_firings')
+  const texts = () => Promise.all([path, `${path}/approve`].map(async at => (await harness.page(at)).text))
+  for (const text of await texts()) expect(text).toContain('None of these is firing now.')
+  const other = [...harness.sandbox.state.rules.ids()][0]
+  await harness.query(
+    `insert into ferry.alert_rule_firings (account, id, began, began_run)
+     select 'default', id, now(), 1 from unnest($1::numeric[]) id`,
+    [[firing, other]],
+  )
+  await harness.query('update ferry.alert_rule_versions set enabled = id <> $1', [off])
+  const [page = '', confirmation] = await texts()
+  for (const text of [page, confirmation]) expect(text).toContain('1 of these is firing now.')
+  const states = new Map(
+    cellsOf(page, 'Rows that would be removed').map(([, id, state]) => [id, state?.trim()]),
+  )
+  expect([states.get(firing), states.get(off), states.get(gone[2])]).toEqual([
+    'enabled firing',
+    'disabled',
+    'enabled',
+  ])
+})
+
 test('names of others stay text, and long lists go on on further pages', async () => {
   await using harness = await open()
   const { path, run } = await hold(harness)
@@ -110,7 +137,10 @@ test('approving removes what is still gone, and says who did it and why', async 
   expect(await stored(harness)).toBe(RULES - GONE)
   const { text } = await harness.page(path, READ_TOKEN)
   expect(text).toContain('Approved: 15 alert rules were still missing, and were removed.')
-  expect(text).toContain('moved away')
+  expect(text).toContain('<dt>Why</dt><dd><bdi>moved away</bdi></dd>')
+  expect(text).toMatch(/class="badge bad"[^>]*>approved: removed</)
+  // As they were last: they are not stored any more.
+  expect(text).not.toContain('no longer stored')
   expect(await acts(harness)).toEqual([
     {
       action: 'sync',
@@ -135,7 +165,7 @@ test('two clicks are one approval', async () => {
 
 test('rejecting keeps the rows; a second decision is told how the hold ended', async () => {
   await using harness = await open({ tokens: BOTH_TOKENS })
-  const { path, run } = await hold(harness)
+  const { path, run, gone } = await hold(harness)
   const form = await harness.page(`${path}/approve`, OPERATE_TOKEN)
   expect((await harness.submit(`${path}/reject`, { because: 'wrong key' }, OPERATE_TOKEN)).status).toBe(303)
   expect(await stored(harness)).toBe(RULES)
@@ -148,6 +178,13 @@ test('rejecting keeps the rows; a second decision is told how the hold ended', a
   expect(await stored(harness)).toBe(RULES)
   const { text } = await harness.page(path, READ_TOKEN)
   expect(text).toContain('Rejected by')
+  expect(text).toContain('only if a complete listing has it again and later ones do not')
+  expect(text).toContain('<dt>Decided by</dt><dd><bdi>console, operate token</bdi></dd>')
+  expect(text).toContain('<dt>Why</dt><dd><bdi>wrong key</bdi></dd>')
+  for (const id of gone) expect(text).toContain(`href="/rules/default/${id}"`)
+  for (const page of [text, (await harness.page(PATH, READ_TOKEN)).text]) {
+    expect(page).toMatch(/class="badge good"[^>]*>rejected: kept</)
+  }
   expect(text).not.toContain('/approve"')
   expect(text).not.toContain('data-refresh')
 })

@@ -163,10 +163,11 @@ describe('a confirmation', () => {
     await using harness = await openConsoleHarness()
     const id = await standing(harness.ferry.pool, 'paused', 7n)
     const { text } = await harness.page(`/imports/${id}/cancel`)
-    expect(textOf(text)).toContain('No rows are left to send. A cancelled import cannot be resumed.')
+    expect(textOf(text)).toContain('The import ends. A cancelled import cannot be resumed.')
     expect(textOf(text)).toContain('2 rows were sent, and stay on page 7.')
-    expect(textOf(text)).toContain('The outcome of 2 rows is unknown, and cancelling does not change that:')
-    expect(textOf(text)).toContain('the import waits for a decision about')
+    expect(textOf(text)).toContain(
+      'The outcome of 2 rows is unknown. Ferry does not send them again; you can still mark them as sent afterwards.',
+    )
     expect(textOf(text)).not.toContain('To send the others later')
     expect(text).toContain('class="danger"')
   })
@@ -223,14 +224,14 @@ describe('resolving', () => {
     const id = await stageRows(pool, { ...staged, rows: 6, batchRows: 2 })
     const [first, second] = await sendBatches(pool, id, [LOST, LOST])
     const all = textOf((await harness.page(`/imports/${id}/resolve/sent`)).text)
-    expect(all).toContain('Mark 2 batches with 4 rows as delivered?')
+    expect(all).toContain('Mark 2 batches with 4 rows as sent?')
     expect(all).toContain(`Import ${id} got no definite answer to the calls for these batches`)
     for (const [batch, lines] of [
       [first, '2–3'],
       [second, '4–5'],
     ] as const) {
       const one = textOf((await harness.page(`/imports/${id}/batches/${batch}/sent`)).text)
-      expect(one).toContain(`Mark batch ${batch} with 2 rows as delivered?`)
+      expect(one).toContain(`Mark batch ${batch} with 2 rows as sent?`)
       expect(one).toContain('To page 7 of account default, by email, from people.csv.')
       expect(one).toContain(
         `got no definite answer to the call for batch ${batch}, which has lines ${lines} of the file`,

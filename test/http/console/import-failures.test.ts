@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
-import { ACCEPTED, LOST, sendBatches, UNAVAILABLE } from '#test/support/scripted-worker.ts'
+import { cancelImport, pauseImport } from '#src/imports/control/decide.ts'
+import { ADA } from '#test/support/acted-by.ts'
+import { ACCEPTED, LOST, sendAll, sendBatches, UNAVAILABLE } from '#test/support/scripted-worker.ts'
 import { stageRows } from '#test/support/staged.ts'
-import { cellsOf } from './cells.ts'
+import { cellsOf, textOf } from './cells.ts'
 import { BOTH_TOKENS, openConsoleHarness, READ_TOKEN } from './console-harness.ts'
 
 test('shows calls that failed for one cause as one row, with their number, and the first and the last', async () => {
@@ -29,8 +31,49 @@ test('shows calls that failed for one cause as one row, with their number, and t
 
 test('what cannot be undone looks so', async () => {
   await using harness = await openConsoleHarness()
-  const id = await stageRows(harness.ferry.pool, { status: 'running' })
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 4, batchRows: 2 })
+  const [lost] = await sendBatches(pool, id, [LOST])
   const { text } = await harness.page(`/imports/${id}`)
-  expect(text).toContain(`<a class="button danger" href="/imports/${id}/cancel">Cancel</a>`)
+  expect(text).toContain(`<a class="button danger" href="/imports/${id}/resolve/sent">Mark uncertain`)
+  expect(text).toContain(`<a class="button" href="/imports/${id}/resolve/resend">Send uncertain`)
+  expect(text).toContain(`<a class="danger" href="/imports/${id}/batches/${lost}/sent">mark as sent</a>`)
+  expect(text).toContain(`<a class="button danger" href="/imports/${id}/cancel">Cancel import ${id}</a>`)
   expect(text).toContain(`<a class="button" href="/imports/${id}/pause">Pause</a>`)
+})
+
+test('the confirmation of a cancellation says nothing of rows and calls that there are not', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 2, batchRows: 2, onUncertain: 'hold' })
+  await sendBatches(pool, id, [LOST])
+  await sendAll(pool, id)
+  const text = textOf((await harness.page(`/imports/${id}/cancel`)).text)
+  expect(text).toContain('The import ends. A cancelled import cannot be resumed.')
+  for (const words of ['0 rows', 'No rows', 'were sent, and stay', 'Calls in flight']) {
+    expect(text).not.toContain(words)
+  }
+})
+
+test('a confirmation leads back with the same word whatever it is about, and only a button that ends an import says so', async () => {
+  await using harness = await openConsoleHarness()
+  const id = await stageRows(harness.ferry.pool, { rows: 4, batchRows: 2, onUncertain: 'hold' })
+  await sendBatches(harness.ferry.pool, id, [LOST])
+  await pauseImport(harness.ferry.pool, id, ADA)
+  for (const decision of ['resume', 'cancel', 'resolve/sent']) {
+    const { text } = await harness.page(`/imports/${id}/${decision}`)
+    expect(text).toContain(`<a class="button" href="/imports/${id}">Back</a>`)
+    expect(text).not.toContain('>Cancel<')
+  }
+})
+
+test('batches count as sent once they were, not while their outcome is unknown', async () => {
+  await using harness = await openConsoleHarness()
+  const { pool } = harness.ferry
+  const id = await stageRows(pool, { rows: 8, batchRows: 2, onUncertain: 'hold' })
+  await sendBatches(pool, id, [LOST, ACCEPTED])
+  const sent = async () => textOf((await harness.page(`/imports/${id}`)).text)
+  expect(await sent()).toContain('Batches sent1 of 4')
+  await cancelImport(pool, id, ADA)
+  expect(await sent()).toContain('Batches sent1 of 2')
 })

@@ -162,6 +162,7 @@ describe('the page of an import', () => {
     const minutes = cellsOf(text, 'Calls of all imports of the account, minute by minute')
     // Nothing was sent before: fifty empty minutes would only press the others together.
     expect(minutes).toHaveLength(10)
+    expect(text).toContain('<h2>Calls of the last 10 min</h2>')
     expect(minutes.reduce((sum, [, calls]) => sum + Number(calls), 0)).toBe(3)
     expect(textOf(text)).toContain('The platform accepted 6 rows in these calls.')
     expect(text).toContain('limit')
@@ -270,7 +271,7 @@ describe('the batches of an import', () => {
     const [lost] = await sendBatches(pool, id, [LOST, ACCEPTED])
     const { text } = await harness.page(`/imports/${id}`)
     expect(cellsOf(text, 'Uncertain: 2 rows').map(([batch]) => batch)).toEqual([`${lost}`])
-    expect(text).toContain(`<a href="/imports/${id}/batches/${lost}/sent">`)
+    expect(text).toContain(`<a class="danger" href="/imports/${id}/batches/${lost}/sent">`)
     // By that it is found at the platform.
     const calls = await pool.query(
       'select started from ferry.platform_calls where batch_id = $1 order by started',

@@ -42,22 +42,25 @@ test('the list shows what became of the rows of each import, and first those tha
     IMPORT_STATUSES.map((status, index) => [
       `${ids[index]}`,
       `${index + 1}`,
-      status,
+      status === 'staging' ? 'to confirm' : status,
       status === 'completed' ? '1,200 of 1,200' : '0 of 1,200',
     ]).reverse(),
   )
   expect(all.find(([, , , , status]) => status === 'undecided')?.[6]).toBe('1,200 uncertain')
   const waiting = cellsOf(text, WAITING)
   expect(waiting.map(([id, , status, , decide]) => [id, status, decide])).toEqual([
-    [`${ids[0]}`, 'staging', 'Confirm'],
+    [`${ids[0]}`, 'to confirm', 'Confirm'],
     [`${ids[3]}`, 'paused', 'Resume'],
     [`${ids[4]}`, 'undecided', 'Decide'],
   ])
   expect(waiting[0]?.[3]).toMatch(
-    /^Its file has been checked. Nothing is sent until you confirm it. It is removed at 20/,
+    /^Its file has been checked. Nothing is sent until you confirm it. The import is deleted at 20[^ ]+ [^ ]+ unless it is confirmed[.]/,
   )
   expect(waiting[1]?.[3]).toBe('A person paused it.')
   expect(waiting[2]?.[3]).toContain('1,200 rows')
+  await pool.query('update ferry.imports set staged_at = null where id = $1', [ids[0]])
+  expect(cellsOf((await harness.page('/imports', READ_TOKEN)).text, ALL).at(-1)?.[4]).toBe('staging')
+  await pool.query('update ferry.imports set staged_at = now() where id = $1', [ids[0]])
   // The filter sent with nothing chosen asks for the same.
   expect(cellsOf((await harness.page('/imports?status=&account=', READ_TOKEN)).text, WAITING)).toEqual(
     waiting,

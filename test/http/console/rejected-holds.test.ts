@@ -18,7 +18,9 @@ test('what was rejected is not asked about again: once another row vanishes, onl
   state.removeRule(other)
   const later = await harness.sync()
   expect(later).toMatchObject({ status: 'held' })
-  expect(later.message).toContain(`besides 15 that were said not to be gone (run ${run})`)
+  expect(later.message).toContain(
+    `1 more of 30 rows is gone from the listing; 15 others were kept by a decision on run ${run}`,
+  )
   const page = await harness.page(`${PATH}/${later.run}`)
   expect(hrefsOf(page.text, '/rules/')).toEqual([`/rules/default/${other}`])
   expect((await harness.submit(`${PATH}/${later.run}/approve`)).status).toBe(303)

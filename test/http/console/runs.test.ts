@@ -115,7 +115,7 @@ describe('the page of a run', () => {
     const { run } = await harness.sync()
     const { text } = await harness.page(`/ledger/runs/${run}`)
     expect(text).toContain('held the removal of 12 rows')
-    expect(hrefsOf(text, '/ledger/holds')).toHaveLength(2)
+    expect(hrefsOf(text, `/ledger/holds/${run}`)).toHaveLength(1)
     await harness.query(`update ferry.removal_holds set ended_at = now(), outcome = 'rejected'`)
     expect((await harness.page(`/ledger/runs/${run}`)).text).not.toContain('holds the removal')
   })

@@ -89,6 +89,21 @@ test('a schedule is paused and resumed after a confirmation, by somebody with a 
   ])
 })
 
+test('the confirmations say what each schedule does, and what follows while it is paused', async () => {
+  await using harness = await openConsoleHarness()
+  for (const [schedule, does, paused] of [
+    ['poll-alert-rules/default', 'It reads the alert rules', 'firings between two readings are not seen'],
+    ['poll-mcp-servers/default', 'It reads the MCP servers', 'found by the nightly snapshot only'],
+    ['snapshot-inventory/default', 'takes a snapshot', 'no snapshot is taken'],
+    ['prune/*', 'It removes rows that are older than the settings', 'old rows stay, and the database grows'],
+  ] as const) {
+    const run = (await harness.page(`${PATH}/${schedule}/run`)).text
+    expect(run).toContain(does)
+    expect(run.includes('class="danger"'), schedule).toBe(schedule === 'prune/*')
+    expect((await harness.page(`${PATH}/${schedule}/pause`)).text).toContain(paused)
+  }
+})
+
 test('run now records a slot that is due at once, of the schedule of all accounts too', async () => {
   await using harness = await openConsoleHarness()
   for (const schedule of ['snapshot-inventory/default', 'prune/*']) {

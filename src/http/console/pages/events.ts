@@ -1,5 +1,5 @@
 import { counted } from '#src/model/counted.ts'
-import type { DeliveryState, EventState } from '#src/model/event.ts'
+import { type DeliveryState, type EventState, MOMENTARY } from '#src/model/event.ts'
 import { eventListOf, messagesInWords } from '#src/notify/events-list.ts'
 import {
   countUndelivered,
@@ -36,7 +36,8 @@ ${notice(await countUndelivered(reader, names))}`,
         'at',
         {
           head: 'Event',
-          cell: ({ kind, state }) => html`<span>${kind} ${badge(TONES[state], state)}</span>`,
+          cell: ({ kind, state }) =>
+            html`<span>${kind} ${MOMENTARY.includes(kind) ? null : badge(TONES[state], state)}</span>`,
         },
         {
           head: 'What',
@@ -68,7 +69,7 @@ function placeOf({ kind, data: { run, import: imported, rules } }: ListedEvent):
   if (rules === 1) return 'The rule'
   if (imported) return `Import ${imported}`
   if (kind === 'mcp.tools.changed') return 'Tools that changed'
-  if (kind === 'removals.held') return 'Holds'
+  if (kind === 'removals.held') return 'The hold'
   if (kind === 'night.missed') return 'Snapshots'
   return run && kind !== 'inventory.late' ? `Run ${run}` : 'Now'
 }

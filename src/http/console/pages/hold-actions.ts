@@ -1,5 +1,6 @@
 import { rejectRun } from '#src/inventory/holds/approve.ts'
 import {
+  countHeldFiring,
   type HeldShare,
   type HoldOfRun,
   type HoldRow,
@@ -9,7 +10,15 @@ import type { ActedBy } from '#src/model/act.ts'
 import { type Html, html } from '../html.ts'
 import type { Action, Confirmation } from '../page.ts'
 import type { ConsoleTarget } from '../target.ts'
-import { emptyListing, findHold, laterInWords, rowsInWords, seenOf, shareInWords } from './hold.ts'
+import {
+  emptyListing,
+  findHold,
+  firingInWords,
+  laterInWords,
+  rowsInWords,
+  seenOf,
+  shareInWords,
+} from './hold.ts'
 import { HOLDS } from './holds.ts'
 
 /** This worker cannot read the inventory again. */
@@ -30,17 +39,18 @@ class HoldHasEnded extends Error {
 type HoldDecision = {
   readonly path: string
   /** `hold` counts the rows that it is about. */
-  explain(hold: HoldOfRun, share: HeldShare): Omit<Confirmation, 'back'>
+  explain(hold: HoldOfRun, share: HeldShare, firing: number | null): Omit<Confirmation, 'back'>
   carryOut(hold: HoldOfRun, target: ConsoleTarget, by: ActedBy): Promise<unknown>
 }
 
 const approve: HoldDecision = {
   path: `${HOLDS}/:run/approve`,
-  explain(hold, share) {
+  explain(hold, share, firing) {
     const rows = rowsInWords(hold)
     return {
       title: `Remove ${shareInWords(hold, share)} in ${hold.account}?`,
       body: html`<p>${emptyListing(share)}Ferry reads the inventory again. It removes those of the ${rows} that are still missing, if two listings agree. Other missing rows stay.</p>
+${firing === null ? null : html`<p><strong>${firingInWords(firing)}</strong></p>`}
 ${laterNote(hold)}
 <p>Removed rows keep their history. They come back only if the platform lists them again.</p>
 <p>This may take minutes. You can leave the page.</p>`,
@@ -82,7 +92,11 @@ function holdAction({ path, explain, carryOut }: HoldDecision): Action {
       const back = `${HOLDS}/${hold.run}`
       const seen = seenOf(hold)
       if (hold.endedAt || seen.rows === 0) return { goTo: back }
-      return { ...explain(seen, await loadHeldShare(request.reader, hold)), back }
+      const [share, firing] = await Promise.all([
+        loadHeldShare(request.reader, hold),
+        countHeldFiring(request.reader, hold),
+      ])
+      return { ...explain(seen, share, firing), back }
     },
     async act(request, by) {
       const hold = await findHold(request)

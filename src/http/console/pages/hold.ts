@@ -2,18 +2,21 @@ import { z } from 'zod'
 import { partOf } from '#src/db/list.ts'
 import {
   type Approval,
+  countHeldFiring,
   findHoldOfRun,
   type HeldFolder,
+  type HeldRow,
   type HeldShare,
   type HoldOfRun,
   type HoldRow,
   listApprovals,
   listHeldFolders,
   listHeldIds,
+  listHeldRows,
   loadHeldShare,
+  loadRejectedBecause,
   MAX_COUNTED,
 } from '#src/inventory/holds/list-holds.ts'
-import { type HeldRow, loadHeldRows } from '#src/inventory/runs/list-runs.ts'
 import { counted, number } from '#src/model/counted.ts'
 import { NOUNS } from '#src/model/resource.ts'
 import type { ApprovalState } from '../approvals.ts'
@@ -48,15 +51,17 @@ export const hold: Page = {
     const hold = await findHold(request)
     if (!hold) return null
     const [after = null] = readCursor(query, Cursor) ?? []
-    const [share, folders, ids, later, approvals] = await Promise.all([
+    const [share, firing, folders, ids, later, approvals, because] = await Promise.all([
       hold.endedAt ? null : loadHeldShare(reader, hold),
+      hold.endedAt ? null : countHeldFiring(reader, hold),
       hold.endedAt || after !== null ? [] : listHeldFolders(reader, hold, MAX_FOLDERS),
-      hold.endedAt ? [] : listHeldIds(reader, hold, 'seen', PAGE_ROWS + 1, after),
-      hold.endedAt || after !== null ? [] : listHeldIds(reader, hold, 'later', MAX_LATER),
+      listHeldIds(reader, hold, 'seen', PAGE_ROWS + 1, after),
+      after !== null ? [] : listHeldIds(reader, hold, 'later', MAX_LATER),
       listApprovals(reader, hold, MAX_APPROVALS),
+      hold.outcome === 'rejected' ? loadRejectedBecause(reader, hold) : null,
     ])
     const { rows: shown, next } = partOf(ids, PAGE_ROWS, id => [id])
-    const known = await loadHeldRows(reader, hold, [...shown, ...later])
+    const known = await listHeldRows(reader, hold, [...shown, ...later])
     const names = new Map(known.map(row => [row.id, row]))
     const rowsOf = (of: readonly string[]) => of.map(id => names.get(id) ?? { ...UNKNOWN, id })
     const here = target.approvals.stateOf(hold.id)
@@ -65,13 +70,13 @@ export const hold: Page = {
       title: `Removals held: ${hold.resource} of ${hold.account}`,
       ...(hold.endedAt && !isUnderWay ? {} : { refreshEveryMs: isUnderWay ? REFRESH_MS : WAITING_MS }),
       body: html`${ledgerTabs(HOLDS)}
-${share ? toDecide(hold, share, isUnderWay) : whatCame(hold, approvals)}
+${share ? toDecide(hold, { share, firing }, isUnderWay) : whatCame(hold, approvals)}
 ${whatCameOfIt(hold, here, approvals, target.timezone)}
-${facts(factsOf(hold, target.timezone))}
+${facts(factsOf(hold, decisionOf(hold, approvals, because), target.timezone))}
 ${folders.length > 0 ? foldersOf(folders) : null}
 ${later.length > 0 ? rowsTable(`New since run ${hold.run}: ${number(hold.later)}`, hold, rowsOf(later)) : null}
-${hold.endedAt ? null : rowsTable(hold.later > 0 ? `Rows that run ${hold.run} held` : 'Rows that would be removed', hold, rowsOf(shown))}
-${hold.endedAt ? null : pager(request.path, query, next && writeCursor(next))}
+${rowsTable(hold.later > 0 || hold.endedAt ? `Rows that run ${hold.run} held` : 'Rows that would be removed', hold, rowsOf(shown))}
+${pager(request.path, query, next && writeCursor(next))}
 ${approvals.length > 0 ? approvalsOf(approvals, target.timezone) : null}`,
     }
   },
@@ -83,7 +88,14 @@ export async function findHold({ reader, params }: PageRequest): Promise<HoldOfR
   return run === null ? null : findHoldOfRun(reader, run)
 }
 
-const UNKNOWN: Omit<HeldRow, 'id'> = { name: null, folder: null, by: null }
+const UNKNOWN: Omit<HeldRow, 'id'> = {
+  name: null,
+  folder: null,
+  team: null,
+  by: null,
+  enabled: false,
+  firing: false,
+}
 
 /** What the rows of an inventory are called. */
 export function rowsInWords({ resource, rows }: Pick<HoldRow, 'resource' | 'rows'>): string {
@@ -107,16 +119,26 @@ export function emptyListing({ wasListingEmpty }: HeldShare): Html | null {
   return wasListingEmpty ? html`<strong>The listing was empty.</strong> ` : null
 }
 
+/** How many of the rows are firing: to remove such a rule is more often a mistake. Null for what cannot fire. */
+export function firingInWords(firing: number | null): string | null {
+  if (firing === null) return null
+  return `${firing === 0 ? 'None' : number(firing)} of these ${firing > 1 ? 'are' : 'is'} firing now.`
+}
+
 /** The rows that a decision made on this page is about: rows that later runs hold too were not looked at. */
 export function seenOf<Hold extends HoldOfRun>(hold: Hold): Hold {
   return { ...hold, rows: hold.rows - hold.later }
 }
 
-function toDecide(hold: HoldOfRun, share: HeldShare, isUnderWay: boolean): Html {
+function toDecide(
+  hold: HoldOfRun,
+  { share, firing }: { share: HeldShare; firing: number | null },
+  isUnderWay: boolean,
+): Html {
   const seen = seenOf(hold)
   const here = `${HOLDS}/${hold.run}`
   const which = hold.later > 0 ? `the ${number(seen.rows)} of run ${hold.run}` : 'them'
-  return html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(hold, share)} that Ferry stores. Decide whether to remove them.</p>
+  return html`<p class="notice warn">${emptyListing(share)}The platform no longer lists ${shareInWords(hold, share)} that Ferry stores. ${firingInWords(firing)} Decide whether to remove them.</p>
 ${hold.later > 0 ? html`<p class="notice warn">${laterInWords(hold)} <a href="${pathOf(hold)}">Look at all ${number(hold.rows)}, as run ${hold.lastRun} found them</a>.</p>` : null}
 ${
   isUnderWay || seen.rows === 0
@@ -145,7 +167,7 @@ function whatCame(hold: HoldRow, approvals: readonly Approval[]): Html | null {
         : html`<p class="notice">Approved: ${rowsInWords({ ...hold, rows: removed })} ${removed === 1 ? 'was still missing, and was removed' : 'were still missing, and were removed'}. <a href="${href('/changes', { account, kind: 'removed' })}">See what was removed</a>.</p>`
     }
     case 'rejected':
-      return html`<p class="notice">Rejected by ${foreign(rejectedBy)}: the rows are kept until the platform lists them again.</p>`
+      return html`<p class="notice">Rejected by ${foreign(rejectedBy)}: the rows stay. By itself, Ferry asks about a row again, or removes it, only if a complete listing has it again and later ones do not.</p>`
     case 'voided':
       return html`<p class="notice">A later complete listing settled it, so no decision is needed.</p>`
     case null:
@@ -177,7 +199,21 @@ function whatCameOfIt(
   return html`<p class="problem" role="status">${badge('bad', last.status, 'Approval')} Approved by ${foreign(last.actor)}, but nothing was removed: ${sentence(last.message ?? 'the reason is unknown.')} ${last.requestId ? html`Request id: ${requestId(last.requestId)}. ` : null}${runLink(last.run, `Run ${last.run}`)} has the details.${outcome === null ? ' Fix the cause, then approve again.' : null}</p>`
 }
 
-function factsOf(hold: HoldRow, timezone: string): (readonly [string, HtmlValue])[] {
+/** Who decided and why; null if nobody did. */
+function decisionOf(
+  { outcome, rejectedBy }: HoldRow,
+  approvals: readonly Approval[],
+  because: string | null,
+): Pick<Approval, 'actor' | 'because'> | null {
+  if (outcome === 'rejected') return { actor: rejectedBy, because }
+  return (outcome === 'approved' && approvals.find(({ status }) => status === 'succeeded')) || null
+}
+
+function factsOf(
+  hold: HoldRow,
+  decision: ReturnType<typeof decisionOf>,
+  timezone: string,
+): (readonly [string, HtmlValue])[] {
   const { account, resource, rows, openedByRun, lastRun, openedAt, endedAt } = hold
   const run = (id: bigint) => runLink(id, `run ${id}`)
   return [
@@ -188,6 +224,12 @@ function factsOf(hold: HoldRow, timezone: string): (readonly [string, HtmlValue]
     ['First missing', html`<span>${time(openedAt, timezone)}, ${run(openedByRun)}</span>`],
     ...(lastRun === openedByRun ? [] : [['Last missing', run(lastRun)] as const]),
     ...(endedAt ? [['Ended', time(endedAt, timezone)] as const] : []),
+    ...(decision
+      ? ([
+          ['Decided by', foreign(decision.actor)],
+          ['Why', foreign(decision.because)],
+        ] as const)
+      : []),
   ]
 }
 
@@ -204,7 +246,7 @@ function foldersOf(folders: readonly HeldFolder[]): Html {
   )
 }
 
-function rowsTable(caption: string, { account, resource }: HoldRow, rows: readonly HeldRow[]): Html {
+function rowsTable(caption: string, { account, resource, endedAt }: HoldRow, rows: readonly HeldRow[]): Html {
   const columns: Column<HeldRow>[] = [
     {
       head: 'Name',
@@ -214,12 +256,19 @@ function rowsTable(caption: string, { account, resource }: HoldRow, rows: readon
     { head: 'Id', cell: ({ id }) => html`<code>${id}</code>` },
     ...(resource === 'alert-rules'
       ? [
+          ...(endedAt === null ? [{ head: 'State', cell: stateOf }] : []),
           { head: 'Folder', cell: ({ folder }: HeldRow) => folder },
+          { head: 'Team', cell: ({ team }: HeldRow) => foreign(team) },
           { head: 'Last edited by', cell: ({ by }: HeldRow) => foreign(by) },
         ]
       : []),
   ]
   return table(caption, columns, rows, html`No rows left.`)
+}
+
+function stateOf({ name, enabled, firing }: HeldRow): Html | null {
+  if (name === null) return null
+  return html`${enabled ? badge('good', 'enabled') : badge('warn', 'disabled')} ${firing ? badge('bad', 'firing') : null}`
 }
 
 function approvalsOf(approvals: readonly Approval[], timezone: string): Html {

@@ -69,14 +69,15 @@ export function pathOf({ lastRun }: Pick<HoldRow, 'lastRun'>): string {
   return `${HOLDS}/${lastRun}`
 }
 
-const OUTCOMES: Readonly<Record<NonNullable<HoldRow['outcome']>, Tone>> = {
-  approved: 'good',
-  rejected: 'good',
-  voided: 'quiet',
+/** What became of the rows, with the decision. */
+const OUTCOMES: Readonly<Record<NonNullable<HoldRow['outcome']>, readonly [Tone, string]>> = {
+  approved: ['bad', 'approved: removed'],
+  rejected: ['good', 'rejected: kept'],
+  voided: ['quiet', 'voided'],
 }
 
-/** The word of how a hold ended, or that it is open. */
+/** How a hold ended, or that it is open. */
 export function outcomeOf({ outcome, account, resource }: HoldRow): Html {
   const announce = `Hold of ${resource} of ${account}`
-  return outcome === null ? badge('warn', 'open', announce) : badge(OUTCOMES[outcome], outcome, announce)
+  return outcome === null ? badge('warn', 'open', announce) : badge(...OUTCOMES[outcome], announce)
 }

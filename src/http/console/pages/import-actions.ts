@@ -76,17 +76,18 @@ const cancel: ImportDecision = {
   done: 'cancelled',
   action: 'cancel',
   async explain({ id, row }) {
-    const unsure =
-      row.uncertain > 0 &&
-      html`<p>The outcome of ${counted(row.uncertain, 'row')} is unknown, and cancelling does not change that: the import waits for a decision about ${row.uncertain === 1 ? 'it' : 'them'}.</p>`
+    const { pending, sent, uncertain, pageId, status } = row
+    const notSent = pending > 0 && `${counted(pending, 'row')} will not be sent.`
+    const none = uncertain === 0 ? 'No rows are left to send.' : 'The import ends.'
+    const mayCall = status !== 'staging' && status !== 'undecided'
     return {
       title: `Cancel import ${id}?`,
-      body: html`<p>${row.pending === 0 ? 'No rows are left to send.' : `${counted(row.pending, 'row')} will not be sent.`} <strong>A cancelled import cannot be resumed.</strong></p>
-<p>${counted(row.sent, 'row')} ${row.sent === 1 ? 'was' : 'were'} sent, and ${row.sent === 1 ? 'stays' : 'stay'} on page ${row.pageId}. Calls in flight will finish and be counted.</p>
-${unsure}
-${row.pending === 0 ? null : html`<p>To send the others later, import the file again: recipients that were already sent are left out.</p>`}`,
+      body: html`<p>${notSent || none} <strong>A cancelled import cannot be resumed.</strong></p>
+${sent > 0 && html`<p>${counted(sent, 'row')} ${sent === 1 ? 'was' : 'were'} sent, and ${sent === 1 ? 'stays' : 'stay'} on page ${pageId}.</p>`}
+${mayCall && html`<p>Calls in flight will finish and be counted.</p>`}
+${uncertain > 0 && html`<p>The outcome of ${counted(uncertain, 'row')} is unknown. Ferry does not send ${uncertain === 1 ? 'it' : 'them'} again; you can still mark ${uncertain === 1 ? 'it' : 'them'} as sent afterwards.</p>`}
+${pending === 0 ? null : html`<p>To send the others later, import the file again: recipients that were already sent are left out.</p>`}`,
       button: `Cancel import ${id}`,
-      backWords: `Keep import ${id}`,
       isDangerous: true,
     }
   },

@@ -43,7 +43,7 @@ export function uncertainSection(
   const decide: Column<BatchRow> = {
     head: 'Decide',
     cell: ({ id }) =>
-      html`<span class="whole"><a href="/imports/${row.id}/batches/${id}/sent">mark as delivered</a> or <a href="/imports/${row.id}/batches/${id}/resend">send again</a></span>`,
+      html`<span class="whole"><a class="danger" href="/imports/${row.id}/batches/${id}/sent">mark as sent</a> or <a href="/imports/${row.id}/batches/${id}/resend">send again</a></span>`,
   }
   return html`<section class="batches"><h2 id="uncertain">Uncertain batches</h2>
 <p>The call for each of these batches got no definite answer, so the platform may have the rows. Check there whether the people of these lines are subscribed, then decide.${row.onUncertain === 'resend' ? ' Without a decision, Ferry sends them again.' : null}</p>
@@ -53,7 +53,7 @@ ${batches.length === BATCH_ROWS ? html`<p><a href="${href(`/imports/${row.id}`, 
 
 function columns(timezone: string): Column<BatchRow>[] {
   return [
-    { head: 'Batch', isNumber: true, cell: ({ id }) => id },
+    { head: 'Batch id', isNumber: true, cell: ({ id }) => id },
     { head: 'Lines', isNumber: true, cell: ({ fromLine, toLine }) => `${fromLine}–${toLine}` },
     { head: 'Rows', isNumber: true, cell: ({ rows }) => number(rows) },
     { head: 'State', cell: row => stateOf(row) },

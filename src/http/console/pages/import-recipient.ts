@@ -62,7 +62,7 @@ function outcome(
         head: 'Why',
         cell: ({ reason, message }) => foreign([reason, message].filter(Boolean).join(': ') || null),
       },
-      { head: 'Batch', cell: ({ batch }) => foreign(batch) },
+      { head: 'Batch id', cell: ({ batch }) => foreign(batch) },
       { head: 'Resent', isNumber: true, cell: ({ resends }) => resends ?? '–' },
       { head: 'Sent at', cell: ({ sentAt }) => time(sentAt, timezone) },
       { head: 'Request id', cell: row => requestId(row.requestId) },

@@ -23,12 +23,11 @@ function resolution(path: string, as: Resolution): ImportDecision {
       const rows = sum(batches.map(batch => batch.rows))
       const which = `${batchesInWords(batches)} with ${counted(rows, 'row')}`
       return {
-        title: as === 'sent' ? `Mark ${which} as delivered?` : `Send ${which} again?`,
+        title: as === 'sent' ? `Mark ${which} as sent?` : `Send ${which} again?`,
         body: html`<p>${destination(about.row)} ${whatHappened(about.id, batches)}</p>
 ${as === 'sent' ? asSent(batches, rows) : asResend(about.row, rows)}
 ${whatFollows(about.row, batches)}<input type="hidden" name="doubt" value="${doubtAbout(batches)}">`,
-        button:
-          as === 'sent' ? `Mark ${counted(rows, 'row')} as delivered` : `Send ${counted(rows, 'row')} again`,
+        button: as === 'sent' ? `Mark ${counted(rows, 'row')} as sent` : `Send ${counted(rows, 'row')} again`,
         isDangerous: as === 'sent',
       }
     },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BATCH_CHOICES, listBatchesBefore } from '#src/imports/reporting/batches.ts'
+import { BATCH_CHOICES, countSentBatches, listBatchesBefore } from '#src/imports/reporting/batches.ts'
 import { type FailureRow, listFailures } from '#src/imports/reporting/failures.ts'
 import { loadThroughput, type ThroughputMinute } from '#src/imports/reporting/pace.ts'
 import { type Progress, progressOf } from '#src/imports/reporting/progress.ts'
@@ -48,8 +48,9 @@ export const importPage: Page = {
     const [before] = readCursor(query, Cursor) ?? []
     const limit = importLimitOf(target, row.account)
     const isMoving = isActive(row.status) || (row.status === 'staging' && row.stagedAt === null)
-    const [progress, batches, uncertain, reasons, failures, minutes] = await Promise.all([
+    const [progress, batchesSent, batches, uncertain, reasons, failures, minutes] = await Promise.all([
       progressOf(reader, row, limit, target.personal),
+      countSentBatches(reader, id),
       listBatchesBefore(reader, id, {
         choice,
         before: before === undefined ? null : BigInt(before),
@@ -65,7 +66,7 @@ export const importPage: Page = {
       title: `Import ${id}`,
       ...(!isEnded(row.status) && { refreshEveryMs: isMoving ? REFRESH_EVERY_MS : WAITING_EVERY_MS }),
       body: html`${stateOf(row, progress, timezone)}
-${facts(factsOf(row, progress, limit, timezone))}
+${facts(factsOf(row, { progress, batchesSent, limit }, timezone))}
 <section><h2>Rows</h2>${funnel(id, progress.summary)}
 <p><a href="/imports/${id}/recipient">Look up a recipient</a></p></section>
 ${uncertainSection(row, uncertain, timezone)}
@@ -94,7 +95,7 @@ function stateOf(row: SummaryRow, { whyWaiting }: Progress, timezone: string): H
   const next = stepsInWords(stepsBeside(advice, stepsOf(row)))
   const links = decisionsOf(row).map(
     ({ path, words }) =>
-      html`<a class="button${path === 'cancel' ? ' danger' : ''}" href="/imports/${row.id}/${path}">${words}</a>`,
+      html`<a class="button${DANGEROUS.has(path) ? ' danger' : ''}" href="/imports/${row.id}/${path}">${words}</a>`,
   )
   return html`<p>${statusBadge(row)} ${foreign(row.file)} → page ${row.pageId} of account ${foreign(row.account)}, by ${foreign(row.method)}</p>
 ${waits && html`<div class="notice warn"><p>${whyItWaits(waits, timezone)}</p>${advice && html`<p>${sentence(advice)}</p>`}${pauseRequest(row)}</div>`}
@@ -107,15 +108,18 @@ ${links.length > 0 ? html`<p class="buttons decisions">${links}</p>` : null}`
 /** What a person may do with an import in its state. `path` is that of its confirmation, after `/imports/ID/`. */
 type Decision = { readonly path: string; readonly words: string }
 
+/** Those that a mistake cannot be mended after: their buttons look so. */
+const DANGEROUS: ReadonlySet<string> = new Set(['cancel', 'resolve/sent'])
+
 /** Returns the decisions that the state of an import allows, the most likely first. */
 function decisionsOf(row: SummaryRow): Decision[] {
   const decisions: readonly (Decision & { readonly action: ImportAction })[] = [
     { action: 'confirm', path: 'confirm', words: 'Confirm' },
     { action: 'pause', path: 'pause', words: 'Pause' },
     { action: 'resume', path: 'resume', words: isFirstRowsApproval(row) ? 'Approve the rest' : 'Resume' },
-    { action: 'resolve', path: 'resolve/sent', words: 'Mark uncertain rows as delivered' },
+    { action: 'resolve', path: 'resolve/sent', words: 'Mark uncertain rows as sent' },
     { action: 'resolve', path: 'resolve/resend', words: 'Send uncertain rows again' },
-    { action: 'cancel', path: 'cancel', words: 'Cancel' },
+    { action: 'cancel', path: 'cancel', words: `Cancel import ${row.id}` },
   ]
   return decisions.filter(({ action }) => isAllowed(action, row))
 }
@@ -125,8 +129,12 @@ function pauseRequest({ status, pauseRequestId: id }: SummaryRow): Html | null {
   return html`<p>Request id: ${requestId(id)}</p>`
 }
 
-function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timezone: string) {
-  const { summary, batchesLeft, rowsPerMinute, etaMs } = progress
+function factsOf(
+  row: SummaryRow,
+  { progress, batchesSent, limit }: { progress: Progress; batchesSent: number; limit: Limit | null },
+  timezone: string,
+) {
+  const { summary, rowsPerMinute, etaMs } = progress
   const all = toBeSent(summary)
   const isUnderWay = isActive(row.status)
   return [
@@ -137,12 +145,7 @@ function factsOf(row: SummaryRow, progress: Progress, limit: Limit | null, timez
           ['Time left', etaMs === null ? null : `about ${duration(Math.round(etaMs / 1_000) * 1_000)}`],
         ] as const)
       : []),
-    [
-      'Batches',
-      isEnded(row.status)
-        ? number(summary.batches)
-        : `${number(summary.batches - batchesLeft)} of ${number(summary.batches)}`,
-    ],
+    ['Batches sent', `${number(batchesSent)} of ${number(summary.batches)}`],
     ['Calls', number(summary.requests)],
     ['Limit', limit ? limitInWords(limit) : 'unknown: this worker does not have the account'],
     ['After an uncertain outcome', row.onUncertain === 'hold' ? 'a person decides' : 'sent again'],
@@ -208,11 +211,10 @@ ${table<FailureRow>(
 
 /** The calls of the last hour against the limit. */
 function throughputSection(account: string, minutes: readonly ThroughputMinute[], timezone: string): Html {
-  return html`<section><h2>Calls of the last hour</h2>
-${minutes.length > 0 ? chartOf(minutes, timezone) : html`<p>No import of account ${foreign(account)} made a call in the last hour.</p>`}</section>`
-}
-
-function chartOf(minutes: readonly ThroughputMinute[], timezone: string): Html {
+  if (minutes.length === 0) {
+    return html`<section><h2>Calls of the last hour</h2>
+<p>No import of account ${foreign(account)} made a call in the last hour.</p></section>`
+  }
   const calls = new Map(minutes.map(({ minute, calls }) => [minute.getTime(), calls]))
   // With the minute that has begun: after a resume, its calls are what a person waits for.
   const { span, minutes: drawn } = lastHour(
@@ -221,14 +223,15 @@ function chartOf(minutes: readonly ThroughputMinute[], timezone: string): Html {
   )
   const allowed = Math.max(...minutes.map(minute => minute.allowed ?? 0))
   const rows = minutes.reduce((sum, minute) => sum + minute.rows, 0)
-  return html`${lineChart({
-    id: 'throughput',
-    title: 'Calls of all imports of the account, minute by minute',
-    unit: 'calls per minute',
-    span,
-    timezone,
-    series: [{ name: 'calls', points: drawn.map(at => ({ at, value: calls.get(at.getTime()) ?? 0 })) }],
-    limit: allowed > 0 ? { name: 'limit', value: allowed } : null,
-    format: number,
-  })}<p>The platform accepted ${number(rows)} rows in these calls.</p>`
+  return html`<section><h2>Calls of the last ${duration(drawn.length * MINUTE_MS)}</h2>
+${lineChart({
+  id: 'throughput',
+  title: 'Calls of all imports of the account, minute by minute',
+  unit: 'calls per minute',
+  span,
+  timezone,
+  series: [{ name: 'calls', points: drawn.map(at => ({ at, value: calls.get(at.getTime()) ?? 0 })) }],
+  limit: allowed > 0 ? { name: 'limit', value: allowed } : null,
+  format: number,
+})}<p>The platform accepted ${number(rows)} rows in these calls.</p></section>`
 }

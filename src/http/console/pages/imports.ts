@@ -95,7 +95,7 @@ function waitingTable(rows: readonly SummaryRow[], timezone: string): Html {
 
 /** Why an import waits for a person, and until when. */
 export function whyItWaits({ why, until }: WaitsFor, timezone: string): Html {
-  return html`${sentence(why)}${until ? html` It is removed at ${time(until, timezone)}.` : null}`
+  return html`${sentence(why)}${until ? html` The import is deleted at ${time(until, timezone)} unless it is confirmed.` : null}`
 }
 
 function decideLink(row: SummaryRow, { decision }: WaitsFor): Html {
@@ -117,6 +117,7 @@ const TONES: Readonly<Record<ImportStatus, Tone>> = {
 }
 
 /** The status of an import; screen readers hear when it changes. */
-export function statusBadge({ id, status }: Pick<SummaryRow, 'id' | 'status'>): Html {
-  return badge(TONES[status], status, `Import ${id}`)
+export function statusBadge({ id, status, stagedAt }: Pick<SummaryRow, 'id' | 'status' | 'stagedAt'>): Html {
+  const word = status === 'staging' && stagedAt !== null ? 'to confirm' : status
+  return badge(TONES[status], word, `Import ${id}`)
 }

@@ -88,10 +88,10 @@ ${facts([
 ])}`
 }
 
-function held({ heldIds }: ReadableDetails): Html | null {
+function held({ run, heldIds }: ReadableDetails): Html | null {
   if (heldIds.length === 0) return null
   const rows = counted(heldIds.length, 'row')
-  return html`<p class="notice warn">This run held the removal of ${rows}, because too many were missing at once. <a href="/ledger/holds">Review the hold and decide</a>.</p>`
+  return html`<p class="notice warn">This run held the removal of ${rows}, because too many were missing at once. <a href="/ledger/holds/${run.run}">Review the hold and decide</a>.</p>`
 }
 
 /** What a person may do about a run that holds nothing. */

@@ -138,6 +138,28 @@ function inWords(account: string): string {
   return account === EVERY_ACCOUNT ? 'all accounts' : account
 }
 
+/** What a schedule does, and what follows while it is paused. */
+const WORK: Readonly<Partial<Record<string, { does: string; paused: string }>>> = {
+  'poll-alert-rules': {
+    does: 'It reads the alert rules of the account, and which of them fire.',
+    paused:
+      'Until then changes of alert rules are found by the nightly snapshot only, and firings between two readings are not seen. The inventory gets older, and is shown as late.',
+  },
+  'poll-mcp-servers': {
+    does: 'It reads the MCP servers of the account.',
+    paused:
+      'Until then changes of MCP servers are found by the nightly snapshot only. The inventory gets older, and is shown as late.',
+  },
+  'snapshot-inventory': {
+    does: 'It reads both inventories of the account, and takes a snapshot of them.',
+    paused: 'Until then no snapshot is taken. The nights without one cannot be made up for.',
+  },
+  prune: {
+    does: 'It removes rows that are older than the settings FERRY_KEEP_… allow. This cannot be undone.',
+    paused: 'Until then old rows stay, and the database grows.',
+  },
+}
+
 type Change = {
   readonly verb: 'pause' | 'resume' | 'run'
   readonly button: string
@@ -150,11 +172,11 @@ const CHANGES: readonly Change[] = [
     verb: 'pause',
     button: 'Pause',
     act: pauseSchedule,
-    willHappen: ({ paused }) =>
+    willHappen: ({ name, paused }) =>
       paused
         ? html`<p>It is already paused.</p>`
         : html`<p>It stops until somebody resumes it. A run in progress finishes as usual.</p>
-<p>Until then its data gets older, and is shown as late.</p>`,
+<p>${WORK[name]?.paused}</p>`,
   },
   {
     verb: 'resume',
@@ -169,8 +191,9 @@ const CHANGES: readonly Change[] = [
     verb: 'run',
     button: 'Run now',
     act: requestRun,
-    willHappen: ({ account, paused, nextAt }, timezone) =>
-      html`<p>A worker runs it once, within seconds. ${
+    willHappen: ({ name, account, paused, nextAt }, timezone) =>
+      html`<p>${WORK[name]?.does}</p>
+<p>A worker runs it once, within seconds. ${
         paused
           ? 'It stays paused after that.'
           : html`Its next time does not change: ${time(nextAt, timezone)}.`
@@ -189,7 +212,8 @@ export const SCHEDULE_ACTIONS: readonly Action[] = CHANGES.map(({ verb, button, 
     const [row] = await listSchedules(request.reader, [schedule])
     if (!row) return null
     const title = `${button}: ${schedule.schedule} of ${inWords(schedule.account)}?`
-    return { title, button, back: PATH, body: willHappen(row, request.target.timezone) }
+    const isDangerous = verb === 'run' && row.name === 'prune'
+    return { title, button, isDangerous, back: PATH, body: willHappen(row, request.target.timezone) }
   },
   async act(request, by) {
     const { pool, schedules } = request.target

@@ -6,7 +6,7 @@ import { asksForAll, href } from '../page.ts'
 import { listPage } from '../parts/list-page.ts'
 import { runBadge, runLink } from '../parts/runs.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
-import { time } from '../parts/values.ts'
+import { inZone } from '../parts/values.ts'
 
 const PATH = '/ledger/snapshots'
 
@@ -27,7 +27,7 @@ export const snapshots = listPage({
 ${missedNote(missed)}`,
       columns: [
         'snapshot',
-        { head: 'Night of', cell: ({ slot }) => time(slot, timezone, 'by hand') },
+        { head: 'Night of', cell: ({ slot }) => slot && inZone(slot, timezone).slice(0, 10) },
         'account',
         { head: 'Status', cell: ({ status }) => runBadge(status) },
         'taken',
@@ -51,7 +51,7 @@ function missedNote(missed: readonly MissedNight[]): Html | null {
   const more = missed.length > named.length ? ' and others' : ''
   return html`<p class="notice warn">Nights of the last 30 days without a snapshot: ${named.map(
     ({ account, night }, n) => html`${n > 0 ? ', ' : null}${night} (<bdi>${account}</bdi>)`,
-  )}${more}. <a href="/ledger/schedules">The schedules</a> show why.</p>`
+  )}${more}.</p>`
 }
 
 function changedSince({ id, previous }: PagedSnapshot): Html {

@@ -1,4 +1,4 @@
-import { importsSql } from './ledger-lists.ts'
+import { importsSql, outcomeOf } from './ledger-lists.ts'
 import { type Facts, link, plain, type Row, runLink, state, took } from './listed.ts'
 import { DONE, REFUSED, RUNNING } from './thing-pages.ts'
 
@@ -17,12 +17,12 @@ const factsOfRun = (run: string, shows: string): Facts => ({
 
 const factsOfHold = (run: string, more: string): Facts => ({
   at: `/ledger/holds/{${run}}`,
-  sql: `select *, resource as inventory, cardinality(ids) as rows, ended_at as ended, coalesce(outcome, 'open') as state
-    from ferry.removal_holds where last_run = {${run}}`,
+  sql: `select h.*, resource as inventory, cardinality(ids) as rows, ended_at as ended, a.actor as "decided by", a.because as why
+    from ferry.removal_holds h left join ferry.audit a on a.action = 'approve' and a.subject_id = h.last_run::text where last_run = {${run}}`,
   heading: ({ inventory, account }) => `Removals held: ${inventory} of ${account}`,
   shows: `State, Account, Inventory, Rows, First missing${more}`,
   cells: {
-    State: row => state(row.state, { open: 'warn' }),
+    State: ({ outcome }) => (outcome ? outcomeOf(outcome) : 'warn:open'),
     'First missing': row => `${plain(row.opened_at)}, ${runLink(row.opened_by_run)}`,
     'Last missing': row => runLink(row.last_run),
   },
@@ -30,17 +30,16 @@ const factsOfHold = (run: string, more: string): Facts => ({
 
 const factsOfImport = (id: number, shows: string): Facts => ({
   at: `/imports/${id}`,
-  sql: `select *, batches_made, batches as batches_all from (${importsSql(`f.import = ${id}`)}) i, lateral (
-    select count(*) filter (where state in ('sent', 'rejected', 'left out'))::int as batches_made from ferry.import_batches where import_id = i.import) b`,
+  sql: `select * from (${importsSql(`f.import = ${id}`)}) i, lateral (
+    select count(*) filter (where state = 'sent')::int as batches_sent from ferry.import_batches where import_id = i.import) b`,
   heading: () => `Import ${id}`,
-  shows: `Sent, ${shows}Batches, Calls, Limit, After an uncertain outcome, Created, ${id === DONE ? 'Ended=finished_at, Took' : 'Active for=took'}`,
+  shows: `Sent, ${shows}Batches sent, Calls, Limit, After an uncertain outcome, Created, ${id === DONE ? 'Ended=finished_at, Took' : 'Active for=took'}`,
   cells: {
     Sent: ({ sent, to_be_sent: all }) =>
       `${plain(sent)} of ${plain(all)} rows (${Math.round((sent / all) * 100)} %)`,
     Rate: () => /^[\d,]+ rows per minute$/,
     'Time left': () => /^(about \d|unknown so far)/,
-    Batches: row =>
-      row.finished_at ? plain(row.batches) : `${plain(row.batches_made)} of ${plain(row.batches)}`,
+    'Batches sent': row => `${plain(row.batches_sent)} of ${plain(row.batches)}`,
     Limit: ({ account }) =>
       account === 'default' ? /^\d+ calls? in 1 (s|min)/ : 'unknown: this worker does not have the account',
     'After an uncertain outcome': row => (row.on_uncertain === 'hold' ? 'a person decides' : 'sent again'),
@@ -55,7 +54,7 @@ export const FACTS: readonly Facts[] = [
     `${RUN_FACTS.replace('Took', 'Took, Error, Request id=request_id:calls')}, Calls, Pages`,
   ),
   factsOfHold('open', ''),
-  factsOfHold('approved', ', Last missing, Ended'),
+  factsOfHold('approved', ', Last missing, Ended, Decided by, Why'),
   factsOfImport(DONE, ''),
   factsOfImport(REFUSED, ''),
   factsOfImport(RUNNING, 'Rate, Time left, '),

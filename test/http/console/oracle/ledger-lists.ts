@@ -1,3 +1,4 @@
+import { MOMENTARY } from '#src/model/event.ts'
 import { sentenceOf } from '#src/notify/sentences.ts'
 import { OF_ACCOUNT, SINCE_AND_UNTIL } from './inventory-lists.ts'
 import {
@@ -120,7 +121,7 @@ export const SNAPSHOTS: Listed = {
     from ferry.snapshots order by id desc`,
   shows: 'Snapshot, Night of, Account, Status:state, Taken, Runs, What changed',
   cells: {
-    'Night of': or('night of', 'by hand'),
+    'Night of': row => row['night of']?.toISOString().slice(0, 10) ?? '',
     Runs: row =>
       `${runLink(row.alert_rules_run, 'alert rules')}, ${runLink(row.mcp_servers_run, 'MCP servers')}`,
     'What changed': ({ snapshot: to, previous: from }) =>
@@ -134,13 +135,18 @@ const holdsSql = (where: string) => `
   select account, resource as inventory, cardinality(ids) as rows, opened_at as since, ended_at as ended, outcome, last_run as run
   from ferry.removal_holds where ${where} order by id desc`
 
+/** How a hold ended, and what became of its rows. */
+export function outcomeOf(outcome: string): string {
+  return { approved: 'bad:approved: removed', rejected: 'good:rejected: kept' }[outcome] ?? `quiet:${outcome}`
+}
+
 const HOLDS: readonly Listed[] = [
   {
     at: '/ledger/holds | Ended',
     sql: holdsSql('ended_at is not null'),
     shows: 'Account, Inventory, Rows, Ended, Outcome, Details',
     cells: {
-      Outcome: ({ outcome }) => state(outcome, { rejected: 'good' }),
+      Outcome: ({ outcome }) => outcomeOf(outcome),
       Details: ({ run }) => link(`Run ${run}`, `/ledger/holds/${run}`),
     },
     csv: 'account, inventory, rows, ended, outcome, run',
@@ -172,7 +178,7 @@ export const EVENTS: Listed = {
     order by event desc`,
   shows: 'At, Event, What, Message',
   cells: {
-    Event: ({ kind, state: of }) => `${kind} ${state(of)}`,
+    Event: ({ kind, state: of }) => (MOMENTARY.includes(kind) ? kind : `${kind} ${state(of)}`),
     What: row => `${sentenceOf(row as Parameters<typeof sentenceOf>[0]).replaceAll('`', '')} ${placeOf(row)}`,
     Message: ({ event, messages, message }) =>
       messages ? messages.map((one: Row) => messageOf(event, one)).join(' ') : state(message),
@@ -199,7 +205,7 @@ function placeOf({ kind, account, data: { run, import: id, rules, ruleIds } }: R
   if (rules === 1) return link('The rule', `/rules/${account}/${ruleIds[0]}`)
   if (id) return importLink(id, `Import ${id}`)
   if (kind === 'mcp.tools.changed') return link('Tools that changed', '/mcp/changes')
-  return kind === 'removals.held' ? link('Holds', '/ledger/holds') : runLink(run, `Run ${run}`)
+  return kind === 'removals.held' ? link('The hold', `/ledger/holds/${run}`) : runLink(run, `Run ${run}`)
 }
 
 export const ACTS: Listed = {
@@ -239,8 +245,9 @@ export const importsSql = (where = 'true', order = 'f.import desc') => `
 export const IMPORTS: Listed = {
   at: '/imports | All imports, the newest first',
   sql: importsSql(),
-  shows: 'Import:import, File, Page, Account, Status:state, Sent, Other, Created',
+  shows: 'Import:import, File, Page, Account, Status, Sent, Other, Created',
   cells: {
+    Status: statusOf,
     Sent: ({ sent, to_be_sent }) => `${plain(sent)} of ${plain(to_be_sent)}`,
     Other: ({ pending, uncertain, rejected, read, sent }) => {
       const left = { pending, uncertain, rejected, 'left out': read - sent - pending - uncertain - rejected }
@@ -252,6 +259,10 @@ export const IMPORTS: Listed = {
   filters: { ...OF_ACCOUNT, since: SINCE_AND_UNTIL('created').since, status: `'paused'` },
 }
 
+export function statusOf({ status, staged_at }: Row): string {
+  return status === 'staging' && staged_at ? 'warn:to confirm' : state(status)
+}
+
 export const WAITS = `f.status in ('staging', 'paused', 'undecided')`
 
 /** Why an import waits for a person. One that nobody confirms is removed after a day. */
@@ -261,7 +272,7 @@ export function whyItWaits({ status, created, pause_message, uncertain }: Row): 
   if (status === 'undecided')
     return `No definite answer came for ${plain(uncertain)} rows: the platform may have them. Check the platform, then decide.`
   const removed = plain(new Date(created.getTime() + 86_400_000))
-  return `Its file has been checked. Nothing is sent until you confirm it. It is removed at ${removed}.`
+  return `Its file has been checked. Nothing is sent until you confirm it. The import is deleted at ${removed} unless it is confirmed.`
 }
 
 const DECISIONS: Readonly<Record<string, readonly [words: string, path: string]>> = {
@@ -271,8 +282,9 @@ const DECISIONS: Readonly<Record<string, readonly [words: string, path: string]>
 const WAITING: Listed = {
   at: '/imports | Waiting for a decision',
   sql: importsSql(WAITS, 'f.import'),
-  shows: 'Import:import, File, Status:state, Why, Decide',
+  shows: 'Import:import, File, Status, Why, Decide',
   cells: {
+    Status: statusOf,
     Why: whyItWaits,
     Decide: ({ import: id, status }) =>
       link(DECISIONS[status]?.[0], `/imports/${id}${DECISIONS[status]?.[1]}`),

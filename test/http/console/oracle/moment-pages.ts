@@ -1,16 +1,5 @@
-import { importsSql, WAITS, whyItWaits } from './ledger-lists.ts'
-import {
-  differences,
-  growing,
-  importLink,
-  type Listed,
-  link,
-  or,
-  plain,
-  runLink,
-  state,
-  thing,
-} from './listed.ts'
+import { importsSql, statusOf, WAITS, whyItWaits } from './ledger-lists.ts'
+import { differences, growing, importLink, type Listed, link, or, plain, runLink, thing } from './listed.ts'
 
 /* The pages about two moments, one moment, and now; and what is found by its id or words. */
 
@@ -104,16 +93,16 @@ const NOW: readonly Listed[] = [
   {
     at: '/ | Pending decisions',
     sql: `
-      select resource, account, cardinality(ids) as rows, opened_at, last_run, null::bigint as import, null as status, null::timestamptz as created,
+      select resource, account, cardinality(ids) as rows, opened_at, last_run, null::bigint as import, null as status, null::timestamptz as created, null::timestamptz as staged_at,
         null as pause_message, null::int as uncertain from ferry.removal_holds where ended_at is null
       union all (
-        select null, account, null, null, null, import, status, created, pause_message, uncertain from (${importsSql(WAITS, 'f.import')}) i)`,
+        select null, account, null, null, null, import, status, created, staged_at, pause_message, uncertain from (${importsSql(WAITS, 'f.import')}) i)`,
     shows: 'What, Account, Why',
     cells: {
-      What: ({ resource, last_run, import: id, status }) =>
-        resource
-          ? link(`Removals of ${resource}`, `/ledger/holds/${last_run}`)
-          : `${importLink(id, `Import ${id}`)} ${state(status)}`,
+      What: row =>
+        row.resource
+          ? link(`Removals of ${row.resource}`, `/ledger/holds/${row.last_run}`)
+          : `${importLink(row.import, `Import ${row.import}`)} ${statusOf(row)}`,
       Why: row =>
         row.resource
           ? `${row.rows} alert rules missing from the listing since ${plain(row.opened_at)}. Remove or keep?`

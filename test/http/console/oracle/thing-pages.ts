@@ -52,10 +52,13 @@ const OF_HOLD: readonly Listed[] = [
   },
   {
     at: '/ledger/holds/{open} | Rows that would be removed',
-    sql: `select id, name, folder_id as folder, updater_name as by from ${HELD} left join ${RULES} using (id) order by id`,
-    shows: 'Name, Id, Folder, Last edited by=by',
+    sql: `select r.*, h.id, r.folder_id as folder, v.team, r.updater_name as by from ${HELD} left join ${RULES} using (id)
+      left join ferry.alert_rule_versions v using (account, id, valid_from) order by h.id`,
+    shows: 'Name, Id, State, Folder, Team, Last edited by=by',
     cells: {
       Name: ({ id, name }) => link(plain(name, 'no longer stored'), `/rules/default/${id}`),
+      State: ({ account, enabled, triggered }) =>
+        account ? state(enabled ? 'enabled' : 'disabled') + (triggered ? ' bad:firing' : '') : '',
       Folder: or('folder'),
     },
   },
@@ -82,7 +85,7 @@ const batchesSql = (id: number) => `
     from ferry.platform_calls c where c.batch_id = b.id) a
   where b.import_id = ${id} and b.state <> 'split' order by from_line desc`
 
-const BATCH = 'Batch, Lines, Rows, State:state, Calls, Sent at, Answer, Request ids'
+const BATCH = 'Batch id=batch, Lines, Rows, State:state, Calls, Sent at, Answer, Request ids'
 
 const BATCH_CELLS: Cells = {
   Lines: ({ from_line, to_line }) => `${from_line}–${to_line}`,
@@ -139,7 +142,7 @@ const OF_IMPORT: readonly Listed[] = [
       ...BATCH_CELLS,
       Decide: ({ batch }) => {
         const to = (verb: string) => `/imports/${UNDECIDED}/batches/${batch}/${verb}`
-        return `${link('mark as delivered', to('sent'))} or ${link('send again', to('resend'))}`
+        return `${link('mark as sent', to('sent'))} or ${link('send again', to('resend'))}`
       },
     },
   },
