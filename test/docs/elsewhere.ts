@@ -44,6 +44,10 @@ test -f "$FERRY/docs/images/$name.png" || exit 1; done`,
     why: 'it runs tests for minutes; here there must be such mutants',
     instead: `grep -q '^  [a-z-]*: ' "$FERRY/test/mutants/$4.txt"`,
   },
+  'npm run mutate -- --sample 50': {
+    why: 'it runs tests for an hour; here it must find two mutants',
+    instead: `npm --prefix "$FERRY" run --silent mutate -- --show --sample 2 | grep -q '^1/2$'`,
+  },
   'npm run bench -- throttle': {
     why: 'it measures for a minute; here there must be such a bench',
     instead: 'test -f "$FERRY/bench/$4.ts"',
