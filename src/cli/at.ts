@@ -55,7 +55,8 @@ export function addAt(program: Command): void {
         const found = await loadAround(ferry.pool, filter, limit)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
         else printAround(filter, found, { kind, firing })
-        if (found.rows.length === 0 && found.firing.length === 0) {
+        // What was not read, or was read as a whole, has no id.
+        if (found.firing.length === 0 && found.rows.every(({ id }) => id === null)) {
           await noteNearest(ferry.pool, 'alert-rules', { words, folder, team })
         }
         return EXIT.done

@@ -36,6 +36,8 @@ test('prints what was firing and what happened, in order, with what was switched
     /switched off while firing +Checkout is slow +enabled: true → false +Eve\ufffd\[2J$/m,
   )
   expect(stdout.indexOf('began to fire')).toBeLessThan(stdout.indexOf('switched off while'))
+  const misspelled = await cli.ferryRun('at 1ms --team paymnts')
+  expect(misspelled.stderr).toContain('nothing matches "paymnts"; did you mean payments?')
 })
 
 test('of a rule first seen firing after the moment it says so, in place of a duration', async () => {
