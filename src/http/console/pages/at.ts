@@ -22,7 +22,7 @@ import { accountFilter, filters } from '../parts/filters.ts'
 import { lensStrip } from '../parts/lens-strip.ts'
 import { runLink } from '../parts/runs.ts'
 import { type Column, table } from '../parts/table.ts'
-import { badge, foreign, plainTime, type Tone, time } from '../parts/values.ts'
+import { badge, enabledBadge, foreign, plainTime, type Tone, time } from '../parts/values.ts'
 
 /** A page shows so many rows of each table; the filters find the others. */
 const MAX_ROWS = 100
@@ -119,7 +119,7 @@ function firingColumns(timezone: string): Column<FiringThen>[] {
     {
       head: 'State',
       cell: rule =>
-        html`${badge(rule.known ? 'bad' : 'quiet', firingInWords(rule))} ${rule.enabled ? null : badge('warn', 'disabled')}`,
+        html`${badge(rule.known ? 'bad' : 'quiet', firingInWords(rule))} ${rule.enabled ? null : enabledBadge(false)}`,
     },
   ]
 }

@@ -28,7 +28,7 @@ import { CursorText, PAGE_ROWS, pager, readCursor, writeCursor } from '../parts/
 import { runBadge, runLink } from '../parts/runs.ts'
 import { type Column, facts, table } from '../parts/table.ts'
 import { ledgerTabs } from '../parts/tabs.ts'
-import { badge, foreign, sentence, time } from '../parts/values.ts'
+import { badge, foreign, ruleBadges, sentence, time } from '../parts/values.ts'
 import { HOLDS, outcomeOf, pathOf } from './holds.ts'
 
 const MAX_FOLDERS = 20
@@ -268,7 +268,7 @@ function rowsTable(caption: string, { account, resource, endedAt }: HoldRow, row
 
 function stateOf({ name, enabled, firing }: HeldRow): Html | null {
   if (name === null) return null
-  return html`${enabled ? badge('good', 'enabled') : badge('warn', 'disabled')} ${firing ? badge('bad', 'firing') : null}`
+  return ruleBadges(enabled, firing)
 }
 
 function approvalsOf(approvals: readonly Approval[], timezone: string): Html {

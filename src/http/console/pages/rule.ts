@@ -12,7 +12,7 @@ import { fieldFacts, loadRow, notesOn, textOf, titleOf } from '../parts/inventor
 import { pager, readCursor } from '../parts/paging.ts'
 import { facts } from '../parts/table.ts'
 import { loadTimeline, TimelineCursor, timelineTable } from '../parts/timeline.ts'
-import { ago, badge, foreign } from '../parts/values.ts'
+import { ago, badge, foreign, ruleBadges } from '../parts/values.ts'
 import { shortened } from '../parts/word-diff.ts'
 import { pathOf as pathOfHold } from './holds.ts'
 
@@ -80,8 +80,7 @@ const MAX_VALUE_CHARACTERS = 200
 
 function stateOf(row: InventoryRow, lastFiring: PagedFiring | undefined): Html {
   if (row.valid_to instanceof Date) return badge('bad', 'removed')
-  const fires = lastFiring && lastFiring.ended === null
-  return html`${row.enabled ? badge('good', 'enabled') : badge('warn', 'disabled')} ${fires ? badge('bad', 'firing') : null} ${row.debug_log_enabled ? badge('warn', 'debug log') : null}`
+  return html`${ruleBadges(row.enabled === true, lastFiring?.ended === null)} ${row.debug_log_enabled ? badge('warn', 'debug log') : null}`
 }
 
 /** The most labels on a page; the rest are counted. */

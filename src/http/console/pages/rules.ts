@@ -6,7 +6,7 @@ import { href, type PageRequest } from '../page.ts'
 import { inventoryLink } from '../parts/changes.ts'
 import { textOf } from '../parts/inventory-row.ts'
 import { listPage } from '../parts/list-page.ts'
-import { ago, badge, foreign, time } from '../parts/values.ts'
+import { ago, foreign, ruleBadges, time } from '../parts/values.ts'
 
 const PATH = '/rules'
 
@@ -51,7 +51,7 @@ function teamOf(team: string | null): Html {
 }
 
 function stateOf({ enabled, triggered }: InventoryRow): Html {
-  return html`${enabled ? badge('good', 'enabled') : badge('warn', 'disabled')} ${triggered ? badge('bad', 'firing') : null}`
+  return ruleBadges(enabled === true, triggered === true)
 }
 
 function instantOf(value: unknown): Date | null {

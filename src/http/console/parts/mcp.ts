@@ -2,7 +2,7 @@ import type { Severity } from '#src/reports/mcp-risks.ts'
 import { type Html, html } from '../html.ts'
 import { href } from '../page.ts'
 import { pathOf } from './changes.ts'
-import { badge, foreign, type Tone } from './values.ts'
+import { badge, enabledBadge, foreign, type Tone } from './values.ts'
 import { marked, visible } from './visible.ts'
 
 const MAX_NAME_CHARACTERS = 120
@@ -27,7 +27,7 @@ export function teamLink(account: string, team: string | null): Html {
 /** Whether a server is enabled, as the platform says it: it may say something else. */
 export function statusBadge(status: string | null): Html {
   if (status !== 'enabled' && status !== 'disabled') return foreign(status)
-  return badge(status === 'enabled' ? 'good' : 'warn', status)
+  return enabledBadge(status === 'enabled')
 }
 
 const TONES: Readonly<Record<Severity, Tone>> = { high: 'bad', medium: 'warn', low: 'quiet' }

@@ -14,6 +14,16 @@ export function badge(tone: Tone, word: string, announce?: string): Html {
   return html`<span class="badge ${tone}"${announce ? html` data-announce="${announce}"` : null}>${word}</span>`
 }
 
+/** Whether a rule or a server is enabled. */
+export function enabledBadge(isEnabled: boolean): Html {
+  return isEnabled ? badge('good', 'enabled') : badge('warn', 'disabled')
+}
+
+/** Whether a rule is enabled, and whether it is firing. */
+export function ruleBadges(isEnabled: boolean, isFiring: boolean): Html {
+  return html`${enabledBadge(isEnabled)} ${isFiring ? badge('bad', 'firing') : null}`
+}
+
 /** An instant, which leads to what happened around it. */
 export function time(at: Date | null, timezone: string, missing = '–'): Html {
   return linked(at, missing, at => plainTime(at, timezone))
