@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
+import { pauseImport } from '#src/imports/control/decide.ts'
 import { SANDBOX_PAGE_ID } from '#src/sandbox/state.ts'
 import { pauseSchedules } from '#src/schedules/control.ts'
 import { openReceiver, SECRET } from '#test/notify/receiver.ts'
 import { ADA } from '#test/support/acted-by.ts'
+import { ageImport } from '#test/support/age-import.ts'
+import { openScriptedWorker } from '#test/support/scripted-worker.ts'
 import { listSlots } from '#test/support/slots.ts'
 import { stageRows } from '#test/support/staged.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -155,6 +158,23 @@ test('killed half-way, nothing is lost: the next one goes on', { timeout: 120_00
   expect(subscribed(cli)).toBe(60)
   const [line] = jsonLines(await cli.ferryRun(`imports show ${id} --json`))
   expect(line).toMatchObject({ read: 60, sent: 60, pending: 0, uncertain: 0 })
+})
+
+test('ends what a lost worker left in flight, also of an import that nobody works on', async () => {
+  await using cli = await openCli({ rules: 0, servers: 0 }, FAST)
+  await pauseAll(cli)
+  const { pool } = cli.ferry
+  const id = await stageRows(pool, { rows: 2 })
+  await using worker = await openScriptedWorker(pool, id)
+  await worker.claim()
+  await pauseImport(pool, id, ADA)
+  await ageImport(pool, id, '1 hour')
+  expect(await cli.query('select state from ferry.import_batches')).toEqual([{ state: 'in flight' }])
+  await cli.ferryRun('run-due')
+  expect(await cli.query('select state, resends from ferry.import_batches')).toEqual([
+    { state: 'ready', resends: 1 },
+  ])
+  expect(importCalls(cli)).toHaveLength(0)
 })
 
 test('a signal lets the call in flight end, gives the rest back, and exits 130', {

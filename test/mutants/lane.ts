@@ -30,8 +30,9 @@ export type Lane = {
 /** A test that noticed a mutant. */
 export type Witness = { readonly file: string; readonly title: string }
 
-/** A mutant may well never end. */
+/** A mutant may well never end. One file, and several. */
 const LONGEST_MS = 240_000
+const LONGEST_OF_SEVERAL_MS = 600_000
 
 /** What a run of vitest leaves behind, as far as it is of interest here. */
 type Report = {
@@ -72,7 +73,7 @@ export async function openLane(
     // A group of its own: a mutant may leave processes that ignore everything else.
     const child = spawn(process.execPath, args, { cwd: directory, env, detached: true, stdio: 'ignore' })
     const stop = () => endGroup(child.pid)
-    const timer = setTimeout(stop, LONGEST_MS)
+    const timer = setTimeout(stop, tests.length > 1 ? LONGEST_OF_SEVERAL_MS : LONGEST_MS)
     signal.addEventListener('abort', stop)
     await new Promise(resolve => child.once('exit', resolve))
     signal.removeEventListener('abort', stop)
@@ -81,22 +82,27 @@ export async function openLane(
     return readFile(report, 'utf8').then(JSON.parse, () => null)
   }
 
-  async function verdictBy(file: string, only: string | null): Promise<Verdict> {
-    const report = await run([file], only)
+  async function verdictBy(files: readonly string[], only: string | null): Promise<Verdict> {
+    const report = await run(files, only)
     signal.throwIfAborted()
     return report ? verdictOf(report) : NO_END
   }
 
-  /** What a report says, its files named as in this tree. */
+  /** What a report says, its files named as in this tree. After the first test that failed, other files count as failed too. */
   function verdictOf({ testResults, numPassedTests }: Report): Verdict {
-    for (const { name, status, message, assertionResults } of testResults) {
-      const file = relative(directory, name)
+    for (const { name, assertionResults } of testResults) {
       const failed = assertionResults.find(test => test.status === 'failed')
-      if (failed) return { kind: 'killed', by: failed.fullName, witness: { file, title: failed.fullName } }
-      if (status === 'failed') return { kind: 'killed', by: `${file}: ${message}`, witness: null }
+      if (!failed) continue
+      const witness = { file: relative(directory, name), title: failed.fullName }
+      return { kind: 'killed', by: failed.fullName, witness }
+    }
+    const unloaded = testResults.find(({ status }) => status === 'failed')
+    if (unloaded) {
+      const by = `${relative(directory, unloaded.name)}: ${unloaded.message}`
+      return { kind: 'killed', by, witness: null }
     }
     if (numPassedTests > 0) return { kind: 'survived' }
-    return { kind: 'broken', why: 'no test ran: the file is gone, or no title matches' }
+    return NO_TEST
   }
 
   return {
@@ -118,15 +124,14 @@ export async function openLane(
       await writeFile(path, made.after)
       try {
         if (last) {
-          const verdict = await verdictBy(last.file, RegExp.escape(last.title))
+          const verdict = await verdictBy([last.file], RegExp.escape(last.title))
           if (verdict.kind === 'killed') return verdict
         }
-        // One file after another: most are noticed by the first.
-        for (const file of mutant.tests) {
-          const verdict = await verdictBy(file, mutant.only)
-          if (verdict.kind !== 'survived') return verdict
-        }
-        return { kind: 'survived' }
+        // Most are noticed by the first file.
+        const [first, ...others] = mutant.tests
+        const verdict = first === undefined ? NO_TEST : await verdictBy([first], mutant.only)
+        if (verdict.kind === 'killed' || others.length === 0) return verdict
+        return await verdictBy(others, mutant.only)
       } finally {
         await writeFile(path, made.before)
       }
@@ -134,6 +139,7 @@ export async function openLane(
   }
 }
 
+const NO_TEST = { kind: 'broken', why: 'no test ran: the file is gone, or no title matches' } as const
 const NO_END = { kind: 'killed', by: 'no end, or none of the tests could begin', witness: null } as const
 
 function endGroup(pid: number | undefined): void {

@@ -33,7 +33,8 @@ test('the list has each schedule with its times, its outcome and what can be don
 
 test('the last runs of a schedule are a strip, the oldest first, and each leads to what came of it', async () => {
   await using harness = await openConsoleHarness()
-  const outcomes = ['skipped', 'failed', null, ...Array.from({ length: 14 }, () => 'succeeded')]
+  const succeeded = Array.from({ length: 14 }, () => 'succeeded')
+  const outcomes = ['skipped', 'failed', null, 'partial', 'held', ...succeeded]
   for (const [hoursAgo, outcome] of outcomes.entries()) {
     await harness.query(
       `insert into ferry.schedule_slots (account, schedule, slot, done_at, outcome)
@@ -49,17 +50,18 @@ test('the last runs of a schedule are a strip, the oldest first, and each leads 
   await harness.query(`update ferry.sync_runs set started_at = slot + interval '1 s'`)
   const { text } = await harness.page(PATH)
   const strip = /<span class="slots"><a.*?<\/span>/s.exec(text)?.[0] ?? ''
-  const cells = [...strip.matchAll(/<a class="(\w+)" href="([^"]+)" title="([^"]+)"/g)].map(
+  const cells = [...strip.matchAll(/<a class="(\w+)" href="([^"]+)" title="([^"]+)"[^>]*>(.)</g)].map(
     ([, ...cell]) => cell,
   )
   const shown = (hoursAgo: number) => slotOf(hoursAgo).toISOString().slice(0, 19).replace('T', ' ')
   expect(cells).toHaveLength(14)
-  expect(cells.slice(-5)).toEqual([
-    ['good', `/at/${slotOf(4).toISOString()}`, `succeeded, ${shown(4)}`],
-    ['good', `/ledger/runs/${night}`, `succeeded, ${shown(3)}`],
-    ['quiet', `/at/${slotOf(2).toISOString()}`, `pending, ${shown(2)}`],
-    ['bad', `/ledger/runs/${failed}`, `failed, ${shown(1)}`],
-    ['quiet', `/at/${slotOf(0).toISOString()}`, `skipped, ${shown(0)}`],
+  expect(cells.slice(-6)).toEqual([
+    ['good', `/at/${slotOf(5).toISOString()}`, `succeeded, ${shown(5)}`, '·'],
+    ['warn', `/at/${slotOf(4).toISOString()}`, `held, ${shown(4)}`, '!'],
+    ['warn', `/ledger/runs/${night}`, `partial, ${shown(3)}`, '!'],
+    ['quiet', `/at/${slotOf(2).toISOString()}`, `pending, ${shown(2)}`, '·'],
+    ['bad', `/ledger/runs/${failed}`, `failed, ${shown(1)}`, '×'],
+    ['quiet', `/at/${slotOf(0).toISOString()}`, `skipped, ${shown(0)}`, '–'],
   ])
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { foreign, inZone, share } from '#src/http/console/parts/values.ts'
+import { foreign, inZone, lasted, share } from '#src/http/console/parts/values.ts'
 
 test.each([
   [0, 10_000, '0 %'],
@@ -27,4 +27,13 @@ test('a name of others is set apart, cut if it is long, and said to be empty', (
   expect(`${foreign(null, 'not known')}`).toBe('<span class="none">not known</span>')
   const long = '🧨'.repeat(101)
   expect(`${foreign(long)}`).toBe(`<bdi title="${long}">${'🧨'.repeat(100)}…</bdi>`)
+})
+
+test('how long something took is the time between its ends, and said to be missing until it has ended', () => {
+  const [from, to] = [new Date('2026-11-20T02:30:00Z'), new Date('2026-11-20T04:00:00Z')]
+  expect([lasted(from, to), lasted(from, null), lasted(from, null, 'no answer')]).toEqual([
+    '1 h 30 min',
+    '–',
+    'no answer',
+  ])
 })

@@ -36,9 +36,9 @@ test('the limit is in the chart even if no value comes near it', () => {
   expect(page).toContain('>1,000</text>')
 })
 
-test('the table has a row for each time and a column for each line', () => {
+test('the table has a row for each time, in their order, and a column for each line', () => {
   const series = [
-    { name: 'list', points: [{ at: at(0), value: 1 }] },
+    { name: 'list', points: [{ at: at(30), value: 1 }] },
     {
       name: 'import',
       points: [
@@ -49,7 +49,7 @@ test('the table has a row for each time and a column for each line', () => {
   ]
   const page = draw({ series })
   const cells = [...page.matchAll(/<td[^>]*>(.*?)<\/td>/g)].map(([, cell]) => cell?.replace(/<[^>]*>/g, ''))
-  expect(cells).toEqual(['2026-11-20 04:00:00', '1', '2', '2026-11-20 04:30:00', '–', '3'])
+  expect(cells).toEqual(['2026-11-20 04:00:00', '–', '2', '2026-11-20 04:30:00', '1', '3'])
   expect(page).toContain('<details id="calls-numbers">')
   expect(page.match(/<li>/g)).toHaveLength(2)
 })
