@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { promisify } from 'node:util'
 import type { Made } from './make.ts'
 
 /** Whether the tests noticed; `witness` is the first that did, null if a file could not even be loaded or never ended. */
@@ -88,6 +89,21 @@ export async function openLane(
     return report ? verdictOf(report) : NO_END
   }
 
+  /** Most mutants are noticed by the first file. */
+  async function verdictOfAll({ tests: [first, ...others], only }: Trial): Promise<Verdict> {
+    const verdict = first === undefined ? NO_TEST : await verdictBy([first], only)
+    return verdict.kind === 'killed' || others.length === 0 ? verdict : verdictBy(others, only)
+  }
+
+  /** Whether the types of all files agree. A value that nobody uses any more is no fault of types. */
+  function fitsTogether(): Promise<boolean> {
+    const compiler = ['tsc', '--noEmit', '--noUnusedLocals', 'false', '--noUnusedParameters', 'false']
+    return promisify(execFile)('npx', compiler, { cwd: directory, signal }).then(
+      () => true,
+      () => false,
+    )
+  }
+
   /** What a report says, its files named as in this tree. After the first test that failed, other files count as failed too. */
   function verdictOf({ testResults, numPassedTests }: Report): Verdict {
     for (const { name, assertionResults } of testResults) {
@@ -127,11 +143,8 @@ export async function openLane(
           const verdict = await verdictBy([last.file], RegExp.escape(last.title))
           if (verdict.kind === 'killed') return verdict
         }
-        // Most are noticed by the first file.
-        const [first, ...others] = mutant.tests
-        const verdict = first === undefined ? NO_TEST : await verdictBy([first], mutant.only)
-        if (verdict.kind === 'killed' || others.length === 0) return verdict
-        return await verdictBy(others, mutant.only)
+        const verdict = await verdictOfAll(mutant)
+        return verdict.kind === 'survived' && !(await fitsTogether()) ? UNFIT : verdict
       } finally {
         await writeFile(path, made.before)
       }
@@ -140,6 +153,7 @@ export async function openLane(
 }
 
 const NO_TEST = { kind: 'broken', why: 'no test ran: the file is gone, or no title matches' } as const
+const UNFIT = { kind: 'broken', why: 'the types of other files do not allow it' } as const
 const NO_END = { kind: 'killed', by: 'no end, or none of the tests could begin', witness: null } as const
 
 function endGroup(pid: number | undefined): void {
