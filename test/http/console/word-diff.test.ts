@@ -82,6 +82,16 @@ test('words that stayed are not shown twice', () => {
   ])
 })
 
+test('an arrow leads from a text that went as a whole to the one that came for it, and from no other', () => {
+  const isWithArrow = (before: string, after: string) =>
+    `${wordDiff(before, after)}`.includes('class="arrow"')
+  expect(isWithArrow('prometheus', 'elasticsearch')).toBe(true)
+  expect(isWithArrow('one two three', 'one two')).toBe(false)
+  expect(isWithArrow('Pages the night shift after 5 minutes', 'Pages the day shift after 5 minutes')).toBe(
+    false,
+  )
+})
+
 test('texts with little in common, and those that are too long to compare, are shown whole', () => {
   const whole = (before: string, after: string) =>
     expect(diffWords(before, after)).toEqual([
