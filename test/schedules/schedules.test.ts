@@ -30,10 +30,11 @@ describe('the list of schedules', () => {
     }
   })
 
-  test('shows what is paused, for one account or for all', async () => {
+  test('shows what is paused, for one account or for all, and no other schedule of the account', async () => {
     await using harness = await openQueueHarness('postgres', { accounts: ['east', 'west'] })
-    const paused = async () =>
-      (await listSchedules(harness.ferry.pool, harness.schedulesOf(JOBS))).filter(row => row.paused)
+    const other = testJob({ name: 'other', timing: { everyMs: 60_000 } })
+    const schedules = harness.schedulesOf([...JOBS, other])
+    const paused = async () => (await listSchedules(harness.ferry.pool, schedules)).filter(row => row.paused)
     expect(
       await pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', undefined, ADA),
     ).toEqual([
@@ -41,9 +42,9 @@ describe('the list of schedules', () => {
       { schedule: 'poll', account: 'west' },
     ])
     await pauseSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west', ADA)
-    expect((await paused()).map(row => [row.account, row.nextAt])).toEqual([
-      ['east', null],
-      ['west', null],
+    expect((await paused()).map(row => [row.name, row.account, row.nextAt])).toEqual([
+      ['poll', 'east', null],
+      ['poll', 'west', null],
     ])
     await resumeSchedule(harness.ferry.pool, harness.schedulesOf(JOBS), 'poll', 'west', ADA)
     expect((await paused()).map(row => row.account)).toEqual(['east'])
