@@ -7,7 +7,7 @@ import { expectAccount } from './accounts.ts'
 import { everyArgument, instantArgument, limitArgument, oneFolderArgument } from './arguments.ts'
 import { withFerry } from './command-context.ts'
 import { EXIT } from './exit.ts'
-import { noteFuture, noteHistoryStart, noteNearest } from './history-note.ts'
+import { noteFuture, noteHistoryStart, noteSuggested } from './history-note.ts'
 import { emphasised, harmless, instant, print, printAside, printJson, printTable } from './output.ts'
 
 type Options = {
@@ -41,6 +41,7 @@ export function addAt(program: Command): void {
         await expectAccount(ferry, options.account)
         const {
           loadAround,
+          isNothing,
           kindInWords: kind,
           firingInWords: firing,
         } = await import('#src/reports/around.ts')
@@ -55,10 +56,7 @@ export function addAt(program: Command): void {
         const found = await loadAround(ferry.pool, filter, limit)
         if (json) printJson({ at, from, until, ...jsonOfAround(found) })
         else printAround(filter, found, { kind, firing })
-        // What was not read, or was read as a whole, has no id.
-        if (found.firing.length === 0 && found.rows.every(({ id }) => id === null)) {
-          await noteNearest(ferry.pool, 'alert-rules', { words, folder, team })
-        }
+        if (isNothing(found)) await noteSuggested(ferry.pool, 'alert-rules', { words, folder, team })
         return EXIT.done
       }),
     )

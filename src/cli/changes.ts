@@ -4,7 +4,7 @@ import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
 import { UsageError } from './errors.ts'
-import { noteHistoryStart, noteNearest } from './history-note.ts'
+import { noteHistoryStart, noteSuggested } from './history-note.ts'
 import { addLongList } from './listing.ts'
 import { harmless } from './output.ts'
 
@@ -24,7 +24,7 @@ export function addChanges(program: Command): void {
     },
     async note(pool, { since, by }, shown) {
       await noteHistoryStart(pool, since)
-      if (shown === 0) await noteNearest(pool, 'alert-rules', { by })
+      if (shown === 0) await noteSuggested(pool, 'alert-rules', { by })
     },
   })
 }

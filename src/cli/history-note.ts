@@ -1,6 +1,5 @@
 import type { Pool } from 'pg'
-import type { KnownWords } from '#src/inventory/history/known-words.ts'
-import { didYouMean } from '#src/model/did-you-mean.ts'
+import type { suggest } from '#src/inventory/history/known-words.ts'
 import { DAY_MS } from '#src/model/duration.ts'
 import type { Resource } from '#src/model/resource.ts'
 import type { Retention } from '#src/model/settings.ts'
@@ -71,38 +70,8 @@ export async function noteFutureSince(pool: Pool, since: Date): Promise<void> {
   printAside(`ferry: warning: ${instant(since)} is in the future: nothing has happened since then.`)
 }
 
-/** What a list was narrowed by, of what may be misspelled. */
-type Misspelled = {
-  readonly name?: string | undefined
-  readonly words?: string | undefined
-  readonly by?: string | undefined
-  readonly folder?: bigint | undefined
-  readonly team?: string | bigint | undefined
-  readonly label?: Readonly<Record<string, string>> | undefined
-}
-
 /** Says, beside a list that is empty, what may have been meant. */
-export async function noteNearest(
-  pool: Pool,
-  resource: Resource,
-  { name, words, by, folder, team, label = {} }: Misspelled,
-): Promise<void> {
-  const { listKnownWords } = await import('#src/inventory/history/known-words.ts')
-  const note = async (what: KnownWords, texts: readonly string[], isPart: boolean) => {
-    if (texts.length === 0) return
-    const known = await listKnownWords(pool, resource, what)
-    const matches = (word: string, text: string) =>
-      isPart ? word.toLowerCase().includes(text.toLowerCase()) : word === text
-    for (const text of texts.filter(one => !known.some(word => matches(word, one)))) {
-      const hint = didYouMean(text, known)
-      if (hint !== null) printAside(harmless(`ferry: nothing matches ${JSON.stringify(text)}; ${hint}`))
-    }
-  }
-  const given = (value: string | bigint | undefined) => (value === undefined ? [] : [`${value}`])
-  await note('names', [...given(name), ...(words ?? '').split(/\s+/).filter(word => word !== '')], true)
-  await note('editors', given(by), true)
-  await note('folders', given(folder), false)
-  await note('teams', given(team), false)
-  const labels = Object.entries(label).map(([key, value]) => `${key}=${value}`)
-  await note('labels', labels, false)
+export async function noteSuggested(...of: Parameters<typeof suggest>): Promise<void> {
+  const { suggest } = await import('#src/inventory/history/known-words.ts')
+  for (const suggested of await suggest(...of)) printAside(harmless(`ferry: ${suggested}`))
 }

@@ -92,6 +92,11 @@ export type Around = {
   readonly isCut: boolean
 }
 
+/** Whether no rule or server was found: what was not read, or was read as a whole, has no id. */
+export function isNothing({ rows, firing }: Around): boolean {
+  return firing.length === 0 && rows.every(({ id }) => id === null)
+}
+
 /**
  * Returns what happened around a moment, in the order of observation, and what was firing, the longest first; at most `limit` of each.
  * `textOf` is the SQL that writes a column of fields: a page cuts long values.

@@ -17,6 +17,9 @@ export type Sampled = { readonly name: string; readonly made: Made; readonly tes
 /** Test files that are asked of each mutant, the nearest first. */
 const MAX_TESTS = 12
 
+/** A shorter word of a file's name says little about what a test is about. */
+const MIN_TOPIC_LENGTH = 5
+
 /** Signs and words that are easily mistaken for each other. */
 const SWAPS: Readonly<Record<string, string>> = {
   '<': '<=',
@@ -177,11 +180,13 @@ function nearestTests(sources: readonly File[], tests: readonly File[]) {
     const isSql = file.endsWith('.sql')
     const named = isSql ? sources.filter(({ text }) => text.includes(within)).map(one => one.file) : [file]
     const words = isSql ? within.split('_') : wordsOf(file)
+    const distinct = words.filter(word => word.length >= MIN_TOPIC_LENGTH)
     const scores = testFiles.map(({ file: test, text }) => {
       const distance = Math.min(...named.map(one => distances.get(test)?.get(one) ?? 20))
       const alike = wordsOf(test).filter(word => words.includes(word)).length
       const mentions = within !== '' && text.includes(within) ? 3 : 0
-      return { test, score: distance - 2 * alike - mentions }
+      const topics = distinct.filter(word => text.includes(word)).length
+      return { test, score: distance - 2 * alike - mentions - topics }
     })
     const inOrder = scores.toSorted((one, other) => one.score - other.score)
     return inOrder.slice(0, MAX_TESTS).map(({ test }) => test)

@@ -120,6 +120,9 @@ test('each filter narrows the list, keeps its value in the form, and the links k
   expect(await found('kind=removed')).toEqual(['removed Checkout'])
   expect(await found('resource=mcp-servers')).toEqual(['changed Repositories', 'added Repositories'])
   expect(await found('account=b')).toEqual([])
+  const future = 'is in the future: nothing has happened since then'
+  expect((await harness.page('/changes?since=2026-01-01')).text).not.toContain(future)
+  expect((await harness.page('/changes?since=2999-01-01')).text).toContain(future)
   // A form sends every field, those that nobody filled in too.
   expect(await found('account=&resource=&kind=&folder=&by=&since=&until=')).toHaveLength(5)
   expect(await found(`since=2026-01-01T00:02&until=${encodeURIComponent(at(3))}`)).toEqual([
@@ -134,6 +137,14 @@ test('each filter narrows the list, keeps its value in the form, and the links k
   expect(text).toContain('name="folder" value="7"')
   expect(text).toContain('name="since" value="2026-01-01T00:01"')
   expect(text).toContain(`href="/changes?folder=7&amp;since=${encodeURIComponent(at(1))}&amp;by=Ada"`)
+})
+
+test('says what person may have been meant where nothing was found', async () => {
+  await using harness = await openConsoleHarness()
+  await insertRuleVersion(harness.ferry.pool, { id: '1', name: 'Checkout', from: at(1), by: 'Ada Lovelace' })
+  const found = async (by: string) => (await harness.page(`/changes?by=${by}`)).text
+  expect(await found('Adda')).toContain('Nothing matches &quot;Adda&quot;; did you mean Ada?')
+  expect(await found('ada')).not.toContain('did you mean')
 })
 
 test('goes from page to page without losing or repeating a change of one instant', async () => {

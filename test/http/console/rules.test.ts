@@ -35,6 +35,13 @@ test('the rules are narrowed by words, folder, team, label, state and account, a
     'list="offered-folder"><datalist id="offered-folder"><option value="7"></option><option value="8"></option></datalist>',
   )
   expect(text).toContain('<datalist id="offered-team"><option value="Pay"></option></datalist>')
+  const nothing = async (query: string) => (await harness.page(`/rules?${query}`, READ_TOKEN)).text
+  expect(await nothing('team=quite+other')).not.toContain('did you mean')
+  expect(await nothing('words=chekout&team=Payy')).toMatch(
+    /<p class="notice">Nothing matches &quot;chekout&quot;; did you mean checkout\?<\/p>.*<p class="notice">Nothing matches &quot;Payy&quot;; did you mean Pay\?<\/p>/s,
+  )
+  for (const query of ['', 'team=Pay', 'team=Payy&after=WyJ6IiwieiIsIjEiLCIxIl0'])
+    expect(await nothing(query), query).not.toContain('did you mean')
   for (const wrong of ['label=team', 'enabled=maybe', 'folder=x', 'sort=size', 'asOf=tomorrow']) {
     expect((await harness.page(`/rules?${wrong}`, READ_TOKEN)).status, wrong).toBe(400)
   }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { shortFields } from '#src/inventory/history/change-row.ts'
 import { factsInWords, fieldsFrom } from '#src/inventory/history/differences.ts'
 import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
+import { suggest } from '#src/inventory/history/known-words.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 import { duration } from '#src/model/duration.ts'
 import { parseInstant } from '#src/model/instant.ts'
@@ -10,6 +11,7 @@ import {
   type AroundRow,
   type FiringThen,
   firingInWords,
+  isNothing,
   kindInWords,
   loadAround,
 } from '#src/reports/around.ts'
@@ -20,6 +22,7 @@ import { inventoryLink } from '../parts/changes.ts'
 import { differencesList, type Room } from '../parts/differences.ts'
 import { accountFilter, filters } from '../parts/filters.ts'
 import { lensStrip } from '../parts/lens-strip.ts'
+import { suggestions } from '../parts/list-page.ts'
 import { runLink } from '../parts/runs.ts'
 import { type Column, table } from '../parts/table.ts'
 import { badge, enabledBadge, foreign, plainTime, type Tone, time } from '../parts/values.ts'
@@ -58,6 +61,7 @@ export const at: Page = {
       isKept && !isFuture
         ? await loadAround(reader, { at: instant, spanMs, ...narrowed }, MAX_ROWS, shortFields)
         : null
+    const suggested = around && isNothing(around) ? await suggest(reader, 'alert-rules', narrowed) : []
     return {
       title: `At ${instant
         .toISOString()
@@ -72,6 +76,7 @@ ${filters(path, query, [
   { name: 'team', label: 'Team (of rules)', kind: 'text' },
   { name: 'words', label: 'Words', kind: 'text', hint: "an alert's name, a service" },
 ])}
+${suggestions(suggested)}
 ${around ? body(around, { from, to: new Date(instant.getTime() + spanMs) }, instant, timezone) : isFuture ? FUTURE : html`<p class="notice warn">The history starts at ${time(startsAt, timezone)}: what ended before was removed, as <code>FERRY_KEEP_VERSIONS</code> says.</p>`}`,
     }
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { CHANGE_LIST } from '#src/inventory/history/changes-list.ts'
 import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
+import { suggest } from '#src/inventory/history/known-words.ts'
 import { type Html, html } from '../html.ts'
 import { asksForAll, href } from '../page.ts'
 import { changeBadge, changedLink, MAX_PERSON, pathOf } from '../parts/changes.ts'
@@ -46,6 +47,7 @@ export const changes = listPage({
       below: html`${examinedTo ? examinedNote(examinedTo, timezone) : null}
 ${next ? null : historyNote(await loadHistoryStart(reader), filter.since, timezone)}`,
       empty: emptyOf(examinedTo, query),
+      suggest: () => suggest(reader, 'alert-rules', { by: filter.by }),
     }
   },
 })

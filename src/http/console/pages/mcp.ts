@@ -1,4 +1,5 @@
 import { SERVER_LIST } from '#src/inventory/history/inventory-lists.ts'
+import { suggest } from '#src/inventory/history/known-words.ts'
 import { TEAMS, TOOLS } from '#src/reports/mcp-servers.ts'
 import { textOf } from '../parts/inventory-row.ts'
 import { listPage } from '../parts/list-page.ts'
@@ -18,6 +19,7 @@ export const servers = listPage({
   beside: async (request, { filter }) => ({
     above: mcpTabs(PATH),
     between: await asOfNote(request, filter.asOf),
+    suggest: () => suggest(request.reader, 'mcp-servers', filter),
     columns: [
       {
         head: 'Server',

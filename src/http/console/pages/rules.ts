@@ -1,5 +1,6 @@
 import { loadHistoryStart } from '#src/inventory/history/history-start.ts'
 import { RULE_LIST } from '#src/inventory/history/inventory-lists.ts'
+import { suggest } from '#src/inventory/history/known-words.ts'
 import type { InventoryRow } from '#src/inventory/history/list-inventory.ts'
 import { type Html, html } from '../html.ts'
 import { href, type PageRequest } from '../page.ts'
@@ -18,6 +19,7 @@ export const rules = listPage({
   list: () => RULE_LIST,
   beside: async (request, { filter }) => ({
     between: await asOfNote(request, filter.asOf),
+    suggest: () => suggest(request.reader, 'alert-rules', filter),
     columns: [
       {
         head: 'Rule',

@@ -52,6 +52,8 @@ export type Beside<Row, Of extends Filters, Name extends string> = Pick<View, 'r
   readonly below?: HtmlValue
   /** Instead of the words of the list, where they need a link or say more. */
   readonly empty?: Html | null
+  /** What may have been meant, where nothing was found. */
+  suggest?(): Promise<readonly string[]>
   /** The accounts to choose from; absent: those that are configured. */
   readonly accounts?: readonly string[]
   /** The fields of the form; absent: every filter that has a label. */
@@ -94,6 +96,7 @@ export function listPage<Row, Of extends Filters, By extends Order, Name extends
       const isNarrowed = after !== null || isNarrowedBy(filter)
       const beside = await page.beside(request, { ...found, filter, isNarrowed })
       const { above, between, below, empty, accounts = target.accounts, refreshEveryMs } = beside
+      const suggested = rows.length === 0 && after === null ? ((await beside.suggest?.()) ?? []) : []
       const shown = Object.entries<Filter>(list.filters).filter(
         ([name]) => beside.fields?.includes(name) ?? true,
       )
@@ -105,6 +108,8 @@ export function listPage<Row, Of extends Filters, By extends Order, Name extends
         body: html`${above}
 ${filters(path, query, (await Promise.all(fields)).flat())}
 ${between}
+${futureNote(filter)}
+${suggestions(suggested)}
 ${table(list.caption, columnsOf(list, beside.columns, rows, target.timezone), rows, empty ?? noneOf(list, path, isNarrowed))}
 ${below}
 ${pager(path, query, next && writeCursor(next))}
@@ -133,6 +138,17 @@ function noneOf(
 ): Html {
   if (!isNarrowed || noneMatches === undefined) return sentence(none)
   return html`${sentence(noneMatches)} <a href="${path}">Show all</a>`
+}
+
+/** What may have been meant, where nothing was found. */
+export function suggestions(suggested: readonly string[]): Html[] {
+  return suggested.map(words => html`<p class="notice">${capital(words)}</p>`)
+}
+
+/** Says so if the list begins at a moment that is still to come. */
+function futureNote({ since }: Readonly<Record<string, unknown>>): Html | null {
+  if (!(since instanceof Date) || since.getTime() <= Date.now()) return null
+  return html`<p class="notice warn">“Since” is in the future: nothing has happened since then.</p>`
 }
 
 function csvLink(path: string, query: URLSearchParams): Html {
