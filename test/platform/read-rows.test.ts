@@ -118,6 +118,23 @@ test('rows that do not parse are set aside, and the others stay', async () => {
   ])
 })
 
+test('of a row with many mistakes the first five are named, and the others counted', async () => {
+  const wrong = {
+    name: 1,
+    ds_type: 1,
+    cron_pattern: 1,
+    enabled: 1,
+    debug_log_enabled: 1,
+    triggered: 1,
+    labels: 1,
+  }
+  const { quarantined } = await readRules(alertRuleWire({ id: 1, ...wrong }))
+  expect(quarantined[0]?.reason.split('; ')).toEqual([
+    ...Array.from({ length: 5 }, () => expect.stringMatching(/^\w+ must be .*, not a number$/)),
+    'and 2 more',
+  ])
+})
+
 test('of unknown fields only names and types are kept, each once', async () => {
   const secret = 'hunter2'
   const listing = await readServers(

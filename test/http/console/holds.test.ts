@@ -85,6 +85,12 @@ test('a hold says which rules are firing or off, and how many fire, also where t
      select 'default', id, now(), 1 from unnest($1::numeric[]) id`,
     [[firing, other]],
   )
+  // Another has fired, and does so no more.
+  await harness.query(
+    `insert into ferry.alert_rule_firings (account, id, began, began_run, ended, ended_run)
+     values ('default', $1, now() - interval '1 hour', 1, now(), 1)`,
+    [gone[2]],
+  )
   await harness.query('update ferry.alert_rule_versions set enabled = id <> $1', [off])
   const [page = '', confirmation] = await texts()
   for (const text of [page, confirmation]) expect(text).toContain('1 of these is firing now.')
