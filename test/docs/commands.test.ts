@@ -111,7 +111,7 @@ function allOf(command: Command): Command[] {
 
 function expectSetting(name: string): void {
   const known = [...SETTINGS.map(setting => setting.name), 'NODE_EXTRA_CA_CERTS', 'FERRY_BENCH_DATABASE_URL']
-  const forTests = ['FERRY_TEST_DATABASE_URL', 'FERRY_TEST_REDIS_URL']
+  const forTests = ['FERRY_TEST_DATABASE_URL', 'FERRY_TEST_SUPERUSER_URL', 'FERRY_TEST_REDIS_URL']
   if (![...known, ...forTests].includes(name)) throw new Error(`unknown setting: ${name}`)
 }
 

@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { promisify } from 'node:util'
+import type { TestServer } from '#test/support/server.ts'
 import type { Made } from './make.ts'
 
 /** Whether the tests noticed; `witness` is the first that did, null if a file could not even be loaded or never ended. */
@@ -26,6 +27,8 @@ export type Lane = {
   proveSound(mutants: readonly Trial[]): Promise<void>
   /** Tries a mutant; who noticed it the last time is asked first. */
   try(mutant: Trial, last: Witness | undefined): Promise<Verdict>
+  /** Whether a test that noticed a mutant succeeds on the code as it is. */
+  isSound(witness: Witness): Promise<boolean>
 }
 
 /** A test that noticed a mutant. */
@@ -46,11 +49,11 @@ type Report = {
   }[]
 }
 
-/** Copies the code of `root` to `directory`, where tests then run on the Postgres at `databaseUrl`. */
+/** Copies the code of `root` to `directory`, where tests then run on a Postgres. */
 export async function openLane(
   root: string,
   directory: string,
-  databaseUrl: string,
+  { serverUrl, superuserUrl }: TestServer,
   signal: AbortSignal,
 ): Promise<Lane> {
   const left = ['node_modules', '.git', '.ferry', `bench${sep}results`].map(name => join(root, name))
@@ -62,7 +65,11 @@ export async function openLane(
     await symlink(join(root, 'node_modules', name), join(directory, 'node_modules', name))
   }
   const { FERRY_TEST_REDIS_URL: _, ...environment } = process.env
-  const env = { ...environment, FERRY_TEST_DATABASE_URL: databaseUrl }
+  const env = {
+    ...environment,
+    FERRY_TEST_DATABASE_URL: serverUrl,
+    FERRY_TEST_SUPERUSER_URL: superuserUrl,
+  }
 
   /** The report of the tests, or null if there is none: they never ended, or could not begin. */
   async function run(tests: readonly string[], only: string | null): Promise<Report | null> {
@@ -121,7 +128,15 @@ export async function openLane(
     return NO_TEST
   }
 
+  const sound = new Map<string, boolean>()
   return {
+    async isSound({ file, title }) {
+      const known = sound.get(title)
+      if (known !== undefined) return known
+      const { kind } = await verdictBy([file], RegExp.escape(title))
+      sound.set(title, kind === 'survived')
+      return kind === 'survived'
+    },
     async proveSound(mutants) {
       for (const [only, sharing] of Map.groupBy(mutants, mutant => mutant.only)) {
         const report = await run([...new Set(sharing.flatMap(mutant => mutant.tests))], only)

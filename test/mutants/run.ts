@@ -72,12 +72,13 @@ function trials(): Trial[] {
 
 async function main(mutants: readonly Trial[], laneCount: number): Promise<number> {
   await using opened = new AsyncDisposableStack()
-  const databaseUrl = process.env.FERRY_TEST_DATABASE_URL || (await openServer(opened)).superuserUrl
+  const given = process.env.FERRY_TEST_DATABASE_URL
+  const server = given ? { serverUrl: given, superuserUrl: given } : await openServer(opened)
   const directory = await mkdtemp(join(tmpdir(), 'ferry-mutants-'))
   opened.defer(() => rm(directory, { recursive: true, force: true }))
   const lanes = await Promise.all(
     Array.from({ length: Math.max(1, laneCount) }, (_, n) =>
-      openLane(ROOT, join(directory, `${n}`), databaseUrl, stop.signal),
+      openLane(ROOT, join(directory, `${n}`), server, stop.signal),
     ),
   )
   if (!values.unproven && values.sample === undefined) await lanes[0]?.proveSound(mutants)
@@ -94,7 +95,7 @@ async function tryAll(lanes: readonly Lane[], mutants: readonly Trial[]): Promis
   const work = async (lane: Lane) => {
     for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
       const beganMs = performance.now()
-      const verdict = await lane.try(mutant, witnesses[mutant.name])
+      const verdict = await provenBy(lane, await lane.try(mutant, witnesses[mutant.name]))
       tried.push({ mutant, verdict })
       if (verdict.kind === 'killed' && verdict.witness) {
         // Another run may be under way.
@@ -109,6 +110,13 @@ async function tryAll(lanes: readonly Lane[], mutants: readonly Trial[]): Promis
   }
   await Promise.all(lanes.map(work))
   return tried
+}
+
+/** The tests near a mutant that was made by chance were not run without it. */
+async function provenBy(lane: Lane, verdict: Verdict): Promise<Verdict> {
+  if (values.sample === undefined || verdict.kind !== 'killed' || !verdict.witness) return verdict
+  if (await lane.isSound(verdict.witness)) return verdict
+  return { kind: 'broken', why: `fails without a mutant too: ${verdict.by}` }
 }
 
 function readWitnesses(): Promise<Record<string, Witness>> {

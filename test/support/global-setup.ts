@@ -25,8 +25,8 @@ declare module 'vitest' {
 /** One Postgres and two migrated databases to clone for the whole run; all are removed at its end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using opened = new AsyncDisposableStack()
-  const given = process.env.FERRY_TEST_DATABASE_URL
-  const server = given ? { serverUrl: given, superuserUrl: given } : await openServer(opened)
+  const { FERRY_TEST_DATABASE_URL: given, FERRY_TEST_SUPERUSER_URL: superuser } = process.env
+  const server = given ? { serverUrl: given, superuserUrl: superuser || given } : await openServer(opened)
   const { serverUrl, superuserUrl } = server
   const template = `ferry_template_${randomBytes(3).toString('hex')}`
   await onServer(serverUrl, `create database ${template} template template0 encoding 'UTF8'`)
