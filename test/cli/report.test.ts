@@ -95,6 +95,7 @@ describe('ferry report', () => {
       ...now,
       stderr: `ferry: the snapshot of account other of the night ${night} is partial, so it may lack changes.\n`,
     })
+    expect(await run(` --night ${night} --account default`)).toEqual(now)
     await cli.query(`delete from ferry.snapshots where status = 'partial'`)
     await cli.query(
       `update ferry.snapshots set taken_at = taken_at - interval '20 days', slot = slot - interval '20 days'`,

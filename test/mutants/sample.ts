@@ -109,8 +109,15 @@ function wordsForPeople(tree: ts.SourceFile, statement: ts.Node) {
 
 function placesOfSql(migrations: readonly File[]): Place[] {
   return migratedScopes(migrations).flatMap(({ name, file, text, sites }) =>
-    editsOf(sites()).map(edit => ({ file: { file, text }, within: name, ...edit })),
+    editsOf(sites())
+      .filter(({ from }) => !isInComment(text, from))
+      .map(edit => ({ file: { file, text }, within: name, ...edit })),
   )
+}
+
+/** What describes an object to people is no code. */
+function isInComment(sql: string, at: number): boolean {
+  return sql.startsWith('COMMENT ON', sql.lastIndexOf('\n', at) + 1)
 }
 
 /** `make` would need a text of its own, and what is exchanged is mostly the same either way. */
