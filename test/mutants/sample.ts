@@ -55,7 +55,7 @@ export function sampleMutants(root: string, count: number, seed: number): Sample
     sampled.push({
       name: `${seed}/${sampled.length + 1}`,
       made,
-      tests: nearest(made.file, place.within),
+      tests: nearest(made.file, place),
     })
   }
   return sampled
@@ -69,6 +69,8 @@ type Place = {
   readonly text: string
   /** The declaration, function or view. */
   readonly within: string
+  /** What it says: a test that expects one of these is likely to notice. */
+  readonly phrases?: readonly string[]
 }
 
 function madeAt({ file: { file, text: before }, from, to, text }: Place): Made {
@@ -85,8 +87,14 @@ function placesOfTypeScript(file: File): Place[] {
     const isOfWords = ({ from, to }: { from: number; to: number }) =>
       words.some(word => word.from <= from && to <= word.to)
     const sites = typescriptSites(tree, statement).filter(({ edit }) => !isOfWords(edit))
-    return [...editsOf(sites), ...swapped(tree, statement)].map(edit => ({ file, within, ...edit }))
+    const phrases = phrasesIn(statement.getText(tree))
+    return [...editsOf(sites), ...swapped(tree, statement)].map(edit => ({ file, within, phrases, ...edit }))
   })
+}
+
+/** Words between quotes and placeholders, long enough to stand in few places. */
+function phrasesIn(text: string): string[] {
+  return [...text.matchAll(/['`}]([^'`$\n{}]{12,}?)(?=['`]|\$\{)/g)].map(([, phrase = '']) => phrase.trim())
 }
 
 /** A string that begins so, or names one of Ferry's tables, is SQL. */
@@ -183,7 +191,7 @@ function nearestTests(sources: readonly File[], tests: readonly File[]) {
   const importsOf = new Map([...files].map(([file, text]) => [file, importedBy(file, text)]))
   const testFiles = tests.filter(({ file }) => file.endsWith('.test.ts'))
   const distances = new Map(testFiles.map(({ file }) => [file, distancesFrom(file, importsOf)]))
-  return (file: string, within: string): string[] => {
+  return (file: string, { within, phrases = [] }: Place): string[] => {
     const isSql = file.endsWith('.sql')
     const named = isSql ? sources.filter(({ text }) => text.includes(within)).map(one => one.file) : [file]
     const words = isSql ? within.split('_') : wordsOf(file)
@@ -193,7 +201,8 @@ function nearestTests(sources: readonly File[], tests: readonly File[]) {
       const alike = wordsOf(test).filter(word => words.includes(word)).length
       const mentions = within !== '' && text.includes(within) ? 3 : 0
       const topics = distinct.filter(word => text.includes(word)).length
-      return { test, score: distance - 2 * alike - mentions - topics }
+      const expected = phrases.some(phrase => phrase.includes(' ') && text.includes(phrase)) ? 6 : 0
+      return { test, score: distance - 2 * alike - mentions - topics - expected }
     })
     const inOrder = scores.toSorted((one, other) => one.score - other.score)
     return inOrder.slice(0, MAX_TESTS).map(({ test }) => test)
