@@ -73,5 +73,7 @@ export async function noteFutureSince(pool: Pool, since: Date): Promise<void> {
 /** Says, beside a list that is empty, what may have been meant. */
 export async function noteSuggested(...of: Parameters<typeof suggest>): Promise<void> {
   const { suggest } = await import('#src/inventory/history/known-words.ts')
-  for (const suggested of await suggest(...of)) printAside(harmless(`ferry: ${suggested}`))
+  for (const { truth, asked, meant } of await suggest(...of)) {
+    printAside(harmless(`ferry: ${truth} ${JSON.stringify(asked)}; did you mean ${meant}?`))
+  }
 }

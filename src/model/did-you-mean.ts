@@ -15,8 +15,14 @@ export function isNot(kind: string, asked: string, names: readonly string[]): st
   return `is not ${kind}; ${didYouMean(asked, names) ?? `known: ${listed(names)}`}`
 }
 
-/** Returns `did you mean X?` with the nearest of `names`, in any case; null if none is near. A part of a name is near. */
+/** Returns `did you mean X?` with the nearest of `names`; null if none is near. */
 export function didYouMean(asked: string, names: readonly string[]): string | null {
+  const nearest = nearestOf(asked, names)
+  return nearest === null ? null : `did you mean ${nearest}?`
+}
+
+/** Returns the nearest of `names`, in any case; null if none is near. A part of a name is near. */
+export function nearestOf(asked: string, names: readonly string[]): string | null {
   const byLower = new Map(names.map(name => [name.toLowerCase(), name]))
   if (byLower.size === 0) return null
   const lower = asked.toLowerCase()
@@ -25,7 +31,7 @@ export function didYouMean(asked: string, names: readonly string[]): string | nu
   const nearest = closest(lower, parts.length > 0 ? parts : all)
   const isNear =
     parts.length > 0 || distance(lower, nearest) <= Math.max(lower.length, nearest.length) * MAX_SHARE
-  return isNear ? `did you mean ${byLower.get(nearest)}?` : null
+  return isNear ? (byLower.get(nearest) ?? null) : null
 }
 
 /** Shorter parts are in too many names. */

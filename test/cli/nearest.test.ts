@@ -50,14 +50,22 @@ test('an empty list names the word, folder, team, label or person that may have 
       'ferry: nothing matches "3010"; did you mean 3001?\n' +
       'ferry: nothing matches "paymets"; did you mean payments?\n',
   )
-  expect(await hint('changes --by Hoper')).toBe('ferry: nothing matches "Hoper"; did you mean Hopper?\n')
+  expect(await hint('changes --by Hoper')).toBe(
+    'ferry: no rule was last edited by "Hoper"; did you mean Hopper?\n',
+  )
   expect(await hint('servers list --name serch')).toBe(
     'ferry: nothing matches "serch"; did you mean search?\n',
   )
   expect(await hint('changes --by Ada')).toBe('')
+  // What is found alone is not misspelled, also a word of a label, or one with what stands between words.
+  for (const found of ['--match payments', '--match checkout:', '--folder 3001'])
+    expect(await hint(`rules list --disabled ${found}`), found).toBe('')
+  expect(await hint('rules list --match chekout --name full --folder 42')).toBe(
+    'ferry: nothing matches "chekout"; did you mean checkout?\n',
+  )
   expect(await hint('rules list --name zzzzzz')).toBe('')
   const { stderr } = await runFerryHere(['changes', '--by', 'ada lovelase'], cli.env)
-  expect(stderr).toBe('ferry: nothing matches "ada lovelase"; did you mean Ada Lovelace?\n')
+  expect(stderr).toBe('ferry: no rule was last edited by "ada lovelase"; did you mean Ada Lovelace?\n')
   expect(await cli.ferryRun('rules list --name chekout --json')).toMatchObject({ code: 0, stdout: '' })
 })
 

@@ -134,8 +134,8 @@ export async function openLane(
       const known = sound.get(title)
       if (known !== undefined) return known
       const { kind } = await verdictBy([file], RegExp.escape(title))
-      sound.set(title, kind === 'survived')
-      return kind === 'survived'
+      sound.set(title, kind !== 'killed')
+      return kind !== 'killed'
     },
     async proveSound(mutants) {
       for (const [only, sharing] of Map.groupBy(mutants, mutant => mutant.only)) {

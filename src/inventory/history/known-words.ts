@@ -1,17 +1,21 @@
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { findColumn } from '#src/db/rows.ts'
-import { didYouMean } from '#src/model/did-you-mean.ts'
+import { findColumn, findValue } from '#src/db/rows.ts'
+import { nearestOf } from '#src/model/did-you-mean.ts'
 import type { Resource } from '#src/model/resource.ts'
+import type { InventoryFilter } from './list-inventory.ts'
+import { wordsIn } from './list-order.ts'
+import { loadRulePage } from './rule-page.ts'
+import { loadServerPage } from './server-page.ts'
 
 /** What people narrow a list by and may misspell. */
 type KnownWords = 'names' | 'folders' | 'teams' | 'labels' | 'editors'
 
-/** So many current rows are looked at: enough for a hint, and few enough to be quick. */
+/** So many current rows are looked at, always the same: enough for a hint, and few enough to be quick. */
 const MAX_ROWS = 20_000
 
 /** What a list was narrowed by, of what may be misspelled. */
-type Misspelled = {
+type Misspelled = Pick<InventoryFilter, 'asOf'> & {
   readonly name?: string | undefined
   readonly words?: string | undefined
   readonly by?: string | undefined
@@ -20,31 +24,62 @@ type Misspelled = {
   readonly label?: Readonly<Record<string, string>> | undefined
 }
 
-/** Returns what may have been meant where nothing was found: `nothing matches "check-out"; did you mean checkout?`. */
+/** A text by which nothing is found, what is true of it, and what may have been meant. */
+export type Suggestion = {
+  readonly truth: 'nothing matches' | 'no rule was last edited by'
+  readonly asked: string
+  readonly meant: string
+}
+
+/** Looking for what is near takes time. */
+const MAX_MISSPELLED = 3
+
+/** Returns what may have been meant where nothing was found. What is found alone is not misspelled. */
 export async function suggest(
   pool: Pool,
   resource: Resource,
-  { name, words, by, folder, team, label = {} }: Misspelled,
-): Promise<string[]> {
-  const suggested: string[] = []
-  const look = async (what: KnownWords, texts: readonly string[], isPart: boolean) => {
-    if (texts.length === 0) return
-    const known = await listKnownWords(pool, resource, what)
-    const matches = (word: string, text: string) =>
-      isPart ? word.toLowerCase().includes(text.toLowerCase()) : word === text
-    for (const text of texts.filter(one => !known.some(word => matches(word, one)))) {
-      const hint = didYouMean(text, known)
-      if (hint !== null) suggested.push(`nothing matches ${JSON.stringify(text)}; ${hint}`)
-    }
+  { asOf, name, words, by, folder, team, label = {} }: Misspelled,
+): Promise<Suggestion[]> {
+  const asked: Asked[] = []
+  if (name !== undefined) asked.push({ what: 'names', text: name, alone: { name } })
+  for (const word of new Map(wordsIn(words).map(one => [one.toLowerCase(), one])).values()) {
+    asked.push({ what: 'names', text: word, alone: { words: word } })
   }
-  const given = (value: string | bigint | undefined) => (value === undefined ? [] : [`${value}`])
-  await look('names', [...given(name), ...(words ?? '').split(/\s+/).filter(word => word !== '')], true)
-  await look('editors', given(by), true)
-  await look('folders', given(folder), false)
-  await look('teams', given(team), false)
-  const labels = Object.entries(label).map(([key, value]) => `${key}=${value}`)
-  await look('labels', labels, false)
-  return suggested
+  if (by !== undefined) asked.push({ what: 'editors', text: by, alone: null })
+  if (folder !== undefined) asked.push({ what: 'folders', text: `${folder}`, alone: { folder } })
+  if (team !== undefined) asked.push({ what: 'teams', text: `${team}`, alone: { team } })
+  for (const [key, value] of Object.entries(label)) {
+    asked.push({ what: 'labels', text: `${key}=${value}`, alone: { label: { [key]: value } } })
+  }
+  const suggestions: Suggestion[] = []
+  let misspelled = 0
+  for (const { what, text, alone } of asked) {
+    if (misspelled === MAX_MISSPELLED) break
+    if (await (alone === null ? isEditor(pool, text) : isFound(pool, resource, { ...alone, asOf }))) continue
+    misspelled += 1
+    const meant = nearestOf(text, await listKnownWords(pool, resource, what))
+    const truth = alone === null ? 'no rule was last edited by' : 'nothing matches'
+    if (meant !== null) suggestions.push({ truth, asked: text, meant })
+  }
+  return suggestions
+}
+
+/** A text that a list was narrowed by, and the filter that has it alone; null for a person. */
+type Asked = { readonly what: KnownWords; readonly text: string; readonly alone: InventoryFilter | null }
+
+async function isFound(pool: Pool, resource: Resource, filter: InventoryFilter): Promise<boolean> {
+  const load = resource === 'alert-rules' ? loadRulePage : loadServerPage
+  return (await load(pool, filter, null, 1)).rows.length > 0
+}
+
+function isEditor(pool: Pool, part: string): Promise<boolean> {
+  return findValue(
+    pool,
+    z.boolean(),
+    `select exists (select from ferry.alert_rule_versions
+       where valid_to is null and strpos(lower(updater_name), lower($1)) > 0)`,
+    [part],
+  )
 }
 
 /**
@@ -56,26 +91,29 @@ async function listKnownWords(pool: Pool, resource: Resource, what: KnownWords):
   return query === undefined ? [] : findColumn(pool, z.string(), query, [MAX_ROWS])
 }
 
-function wordsIn(column: string, view: string): string {
-  return `select distinct w.word from (select ${column} as name from ferry.${view} where ${column} <> '' limit $1) r
+function namesIn(column: string, rows: string): string {
+  return `select distinct w.word from (select ${column} as name from ${rows} limit $1) r
     cross join lateral regexp_split_to_table(lower(left(r.name, 200)), '[^[:alnum:]]+') w (word)
     where length(w.word) > 2`
 }
 
-const valuesOf = (column: string, view: string) =>
-  `select distinct word from (select ${column}::text as word from ferry.${view} limit $1) r where word <> ''`
+const valuesOf = (column: string, rows: string) =>
+  `select distinct word from (select ${column}::text as word from ${rows} limit $1) r where word <> ''`
+
+const SERVERS = 'ferry.mcp_server_versions where valid_to is null order by server_id, account'
+const RULES = 'ferry.alert_rule_versions where valid_to is null order by id, account'
 
 const OF_SERVERS: Partial<Record<KnownWords, string>> = {
-  names: wordsIn('server_name', 'mcp_servers'),
-  teams: valuesOf('team_id', 'mcp_servers'),
+  names: namesIn('server_name', SERVERS),
+  teams: valuesOf('team_id', SERVERS),
 }
 
 const OF_RULES: Record<KnownWords, string> = {
-  names: wordsIn('name', 'alert_rules'),
-  folders: valuesOf('folder_id', 'alert_rules'),
-  teams: valuesOf('team', 'alert_rule_versions where valid_to is null'),
-  labels: `select distinct l.key || '=' || l.value from (select labels from ferry.alert_rules limit $1) r
+  names: namesIn('name', RULES),
+  folders: valuesOf('folder_id', RULES),
+  teams: valuesOf('team', RULES),
+  labels: `select distinct l.key || '=' || l.value from (select labels from ${RULES} limit $1) r
     cross join lateral jsonb_each_text(r.labels) l`,
-  editors: `select distinct p.part from (select updater_name as name from ferry.alert_rules limit $1) r
+  editors: `select distinct p.part from (select updater_name as name from ${RULES} limit $1) r
     cross join lateral unnest(r.name || string_to_array(r.name, ' ')) p (part) where p.part <> ''`,
 }

@@ -80,7 +80,7 @@ test('words and a team narrow it, and names of others stay text', async () => {
   const found = async (query: string) => (await harness.page(`/at/${at}?${query}`)).text
   expect(await found('words=CHECKOUT+slow')).toContain('began to fire')
   expect(await found('words=nowhere')).toContain('No rule that matches was firing.')
-  expect(await found('words=chekcout')).toContain('did you mean checkout?')
+  expect(await found('words=chekcout')).toContain('did you mean <bdi>checkout</bdi>?')
   expect(await found('words=checkout')).not.toContain('did you mean')
   expect(await found('team=payments')).not.toContain('onerror')
   const all = await found('')

@@ -143,7 +143,9 @@ test('says what person may have been meant where nothing was found', async () =>
   await using harness = await openConsoleHarness()
   await insertRuleVersion(harness.ferry.pool, { id: '1', name: 'Checkout', from: at(1), by: 'Ada Lovelace' })
   const found = async (by: string) => (await harness.page(`/changes?by=${by}`)).text
-  expect(await found('Adda')).toContain('Nothing matches &quot;Adda&quot;; did you mean Ada?')
+  expect(await found('Adda')).toContain(
+    'No rule was last edited by <bdi>Adda</bdi>; did you mean <bdi>Ada</bdi>?',
+  )
   expect(await found('ada')).not.toContain('did you mean')
 })
 

@@ -13,6 +13,7 @@ import {
   type Part,
   type PlaceOf,
 } from '#src/db/list.ts'
+import type { Suggestion } from '#src/inventory/history/known-words.ts'
 import { number } from '#src/model/counted.ts'
 import { duration } from '#src/model/duration.ts'
 import { RESOURCES } from '#src/model/resource.ts'
@@ -53,7 +54,7 @@ export type Beside<Row, Of extends Filters, Name extends string> = Pick<View, 'r
   /** Instead of the words of the list, where they need a link or say more. */
   readonly empty?: Html | null
   /** What may have been meant, where nothing was found. */
-  suggest?(): Promise<readonly string[]>
+  suggest?(): Promise<readonly Suggestion[]>
   /** The accounts to choose from; absent: those that are configured. */
   readonly accounts?: readonly string[]
   /** The fields of the form; absent: every filter that has a label. */
@@ -141,8 +142,11 @@ function noneOf(
 }
 
 /** What may have been meant, where nothing was found. */
-export function suggestions(suggested: readonly string[]): Html[] {
-  return suggested.map(words => html`<p class="notice">${capital(words)}</p>`)
+export function suggestions(suggested: readonly Suggestion[]): Html[] {
+  return suggested.map(
+    ({ truth, asked, meant }) =>
+      html`<p class="notice">${capital(truth)} ${foreign(asked)}; did you mean ${foreign(meant)}?</p>`,
+  )
 }
 
 /** Says so if the list begins at a moment that is still to come. */
