@@ -47,7 +47,7 @@ export const changes = listPage({
       below: html`${examinedTo ? examinedNote(examinedTo, timezone) : null}
 ${next ? null : historyNote(await loadHistoryStart(reader), filter.since, timezone)}`,
       empty: emptyOf(examinedTo, query),
-      suggest: () => suggest(reader, 'alert-rules', { by: filter.by, folder: filter.folder }),
+      suggest: () => suggest(reader, 'alert-rules', { by: filter.by }),
     }
   },
 })
