@@ -96,6 +96,8 @@ export async function openLane(
     return report ? verdictOf(report) : NO_END
   }
 
+  const verdictOfWitness = ({ file, title }: Witness) => verdictBy([file], RegExp.escape(title))
+
   /** Most mutants are noticed by the first file. */
   async function verdictOfAll({ tests: [first, ...others], only }: Trial): Promise<Verdict> {
     const verdict = first === undefined ? NO_TEST : await verdictBy([first], only)
@@ -130,12 +132,12 @@ export async function openLane(
 
   const sound = new Map<string, boolean>()
   return {
-    async isSound({ file, title }) {
-      const known = sound.get(title)
+    async isSound(witness) {
+      const known = sound.get(witness.title)
       if (known !== undefined) return known
-      const { kind } = await verdictBy([file], RegExp.escape(title))
-      sound.set(title, kind !== 'killed')
-      return kind !== 'killed'
+      const isSound = (await verdictOfWitness(witness)).kind !== 'killed'
+      sound.set(witness.title, isSound)
+      return isSound
     },
     async proveSound(mutants) {
       for (const [only, sharing] of Map.groupBy(mutants, mutant => mutant.only)) {
@@ -155,7 +157,7 @@ export async function openLane(
       await writeFile(path, made.after)
       try {
         if (last) {
-          const verdict = await verdictBy([last.file], RegExp.escape(last.title))
+          const verdict = await verdictOfWitness(last)
           if (verdict.kind === 'killed') return verdict
         }
         const verdict = await verdictOfAll(mutant)

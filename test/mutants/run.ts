@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { openServer } from '#test/support/server.ts'
+import { findServer } from '#test/support/server.ts'
 import { openCode } from './code.ts'
 import { type Lane, openLane, type Trial, type Verdict, type Witness } from './lane.ts'
 import { makeMutant } from './make.ts'
@@ -72,8 +72,7 @@ function trials(): Trial[] {
 
 async function main(mutants: readonly Trial[], laneCount: number): Promise<number> {
   await using opened = new AsyncDisposableStack()
-  const given = process.env.FERRY_TEST_DATABASE_URL
-  const server = given ? { serverUrl: given, superuserUrl: given } : await openServer(opened)
+  const server = await findServer(opened)
   const directory = await mkdtemp(join(tmpdir(), 'ferry-mutants-'))
   opened.defer(() => rm(directory, { recursive: true, force: true }))
   const lanes = await Promise.all(

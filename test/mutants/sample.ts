@@ -94,7 +94,8 @@ function placesOfTypeScript(file: File): Place[] {
 
 /** Words between quotes and placeholders, long enough to stand in few places. */
 function phrasesIn(text: string): string[] {
-  return [...text.matchAll(/['`}]([^'`$\n{}]{12,}?)(?=['`]|\$\{)/g)].map(([, phrase = '']) => phrase.trim())
+  const found = text.matchAll(/['`}]([^'`$\n{}]{12,}?)(?=['`]|\$\{)/g)
+  return [...found].map(([, phrase = '']) => phrase.trim()).filter(phrase => phrase.includes(' '))
 }
 
 /** A string that begins so, or names one of Ferry's tables, is SQL. */
@@ -201,7 +202,7 @@ function nearestTests(sources: readonly File[], tests: readonly File[]) {
       const alike = wordsOf(test).filter(word => words.includes(word)).length
       const mentions = within !== '' && text.includes(within) ? 3 : 0
       const topics = distinct.filter(word => text.includes(word)).length
-      const expected = phrases.some(phrase => phrase.includes(' ') && text.includes(phrase)) ? 6 : 0
+      const expected = phrases.some(phrase => text.includes(phrase)) ? 6 : 0
       return { test, score: distance - 2 * alike - mentions - topics - expected }
     })
     const inOrder = scores.toSorted((one, other) => one.score - other.score)

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import type { TestProject } from 'vitest/node'
 import { LONG } from '../../vitest.config.ts'
 import { cloneStrategy, onServer, withDatabase } from './database.ts'
-import { openServer } from './server.ts'
+import { findServer } from './server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,8 +25,7 @@ declare module 'vitest' {
 /** One Postgres and two migrated databases to clone for the whole run; all are removed at its end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using opened = new AsyncDisposableStack()
-  const { FERRY_TEST_DATABASE_URL: given, FERRY_TEST_SUPERUSER_URL: superuser } = process.env
-  const server = given ? { serverUrl: given, superuserUrl: superuser || given } : await openServer(opened)
+  const server = await findServer(opened)
   const { serverUrl, superuserUrl } = server
   const template = `ferry_template_${randomBytes(3).toString('hex')}`
   await onServer(serverUrl, `create database ${template} template template0 encoding 'UTF8'`)

@@ -31,8 +31,14 @@ const RUN_TAKES = 4 * 1024 ** 3
 /** A server, as who owns Ferry's databases and as its superuser. */
 export type TestServer = { readonly serverUrl: string; readonly superuserUrl: string }
 
+/** The server that the environment names, or an embedded one. */
+export async function findServer(opened: AsyncDisposableStack): Promise<TestServer> {
+  const { FERRY_TEST_DATABASE_URL: given, FERRY_TEST_SUPERUSER_URL: superuser } = process.env
+  return given ? { serverUrl: given, superuserUrl: superuser || given } : openServer(opened)
+}
+
 /** Opens an embedded Postgres in a new directory, in memory if there is room, both removed at the end. */
-export async function openServer(opened: AsyncDisposableStack): Promise<TestServer> {
+async function openServer(opened: AsyncDisposableStack): Promise<TestServer> {
   for (const parent of [MEMORY, tmpdir()]) await removeLeftovers(parent)
   const parent = (await hasRoom(MEMORY)) ? MEMORY : tmpdir()
   const directory = await mkdtemp(join(parent, `${OURS}${process.pid}-`))

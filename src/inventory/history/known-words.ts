@@ -15,13 +15,8 @@ type KnownWords = 'names' | 'folders' | 'teams' | 'labels' | 'editors'
 const MAX_ROWS = 20_000
 
 /** What a list was narrowed by, of what may be misspelled. */
-type Misspelled = Pick<InventoryFilter, 'asOf'> & {
-  readonly name?: string | undefined
-  readonly words?: string | undefined
+type Misspelled = Pick<InventoryFilter, 'asOf' | 'name' | 'words' | 'folder' | 'team' | 'label'> & {
   readonly by?: string | undefined
-  readonly folder?: bigint | undefined
-  readonly team?: string | bigint | undefined
-  readonly label?: Readonly<Record<string, string>> | undefined
 }
 
 /** A text by which nothing is found, what is true of it, and what may have been meant. */
@@ -52,12 +47,14 @@ export async function suggest(
     asked.push({ what: 'labels', text: `${key}=${value}`, alone: { label: { [key]: value } } })
   }
   const suggestions: Suggestion[] = []
+  const known: Partial<Record<KnownWords, readonly string[]>> = {}
   let misspelled = 0
   for (const { what, text, alone } of asked) {
     if (misspelled === MAX_MISSPELLED) break
     if (await (alone === null ? isEditor(pool, text) : isFound(pool, resource, { ...alone, asOf }))) continue
     misspelled += 1
-    const meant = nearestOf(text, await listKnownWords(pool, resource, what))
+    known[what] ??= await listKnownWords(pool, resource, what)
+    const meant = nearestOf(text, known[what])
     const truth = alone === null ? 'no rule was last edited by' : 'nothing matches'
     if (meant !== null) suggestions.push({ truth, asked: text, meant })
   }
