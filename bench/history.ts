@@ -1,7 +1,8 @@
 import type { Client, Pool } from 'pg'
 import { pino } from 'pino'
+import { OpenCopy } from '#src/db/copy.ts'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
-import { closeVersions, type NewVersion, openVersions } from '#src/inventory/publish/versions.ts'
+import { closeVersions, copyTarget, type NewVersion, versionLines } from '#src/inventory/publish/versions.ts'
 import { ALERT_RULE_VERSIONS as TABLE } from '#src/inventory/versioned-tables.ts'
 import type { AlertRule } from '#src/model/alert-rule.ts'
 import { canonicalAlertRule, fingerprint } from '#src/model/fingerprint.ts'
@@ -70,7 +71,9 @@ async function saveNight(pool: Pool, night: number, rules: readonly AlertRule<bi
   const fresh = rules.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   await inTransaction(pool, async client => {
     await closeVersions(client, TABLE, run, night === 0 ? [] : fresh.map(TABLE.idOf))
-    await openVersions(client, TABLE, run, fresh.map(versionOf))
+    const copy = new OpenCopy(client, copyTarget(TABLE))
+    await copy.write(versionLines(TABLE, run, fresh.map(versionOf)), 'latin1')
+    await copy.end()
   })
 }
 

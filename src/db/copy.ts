@@ -1,4 +1,5 @@
-import { Readable } from 'node:stream'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
@@ -10,21 +11,51 @@ const SPECIAL = /[\\\n\r\t]/
 const EACH_SPECIAL = /[\\\n\r\t]/g
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
+/** What waits for the socket, so that Postgres has something to do while this process does something else. */
+const BUFFERED_BYTES = 1024 * 1024
+
 /**
- * Writes lines of COPY's text format into `target` (a table with its columns). Resolves when Postgres has them all.
- *
- * With `latin1`, each character of a line is one byte. Lines are taken from the iterable only as fast as Postgres accepts them, so memory does not grow with their number.
+ * A COPY from lines of its text format, open until it is ended or aborted. Meanwhile nothing else may be asked of the
+ * connection, which without lines for 15 s is taken for a silent one.
  */
-export async function copyLines(
-  client: PoolClient,
-  target: string,
-  lines: Iterable<string>,
-  encoding: 'utf8' | 'latin1' = 'utf8',
-): Promise<void> {
-  await pipeline(
-    Readable.from(chunked(lines, encoding), { objectMode: false }),
-    client.query(copyFrom(`copy ${target} from stdin`)),
-  )
+export class OpenCopy {
+  readonly #lines = new PassThrough({ highWaterMark: BUFFERED_BYTES })
+  readonly #done: Promise<void>
+
+  /** `target` is a table with its columns. */
+  constructor(client: PoolClient, target: string) {
+    const stream = copyFrom(`copy ${target} from stdin`, { highWaterMark: BUFFERED_BYTES })
+    this.#done = pipeline(this.#lines, client.query(stream))
+    this.#done.catch(() => {}) // thrown by what comes next
+  }
+
+  /**
+   * With `latin1`, each character of a line is one byte. Lines are taken from the iterable only as fast as Postgres accepts
+   * them, so memory does not grow with their number.
+   */
+  async write(lines: Iterable<string>, encoding: 'utf8' | 'latin1' = 'utf8'): Promise<void> {
+    try {
+      for (const chunk of chunked(lines, encoding)) {
+        if (this.#lines.destroyed) await this.#done
+        if (!this.#lines.write(chunk)) await Promise.race([once(this.#lines, 'drain'), this.#done])
+      }
+    } catch (error) {
+      await this.abort()
+      throw error
+    }
+  }
+
+  /** Resolves when Postgres has all lines. */
+  async end(): Promise<void> {
+    this.#lines.end()
+    await this.#done
+  }
+
+  /** Postgres takes none of the lines, and has its transaction rolled back. */
+  async abort(): Promise<void> {
+    this.#lines.destroy()
+    await this.#done.catch(() => {})
+  }
 }
 
 /** Returns one field in COPY's text format; null is `\N`. */

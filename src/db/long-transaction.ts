@@ -10,25 +10,26 @@ export type LongTransaction = {
   rollBack(): Promise<void>
 }
 
-/** Well below the time after which Postgres ends an idle transaction, see `transact`. */
-const SHOW_LIFE_EVERY_MS = 20_000
+/** Well below the time after which Postgres ends an idle transaction, see `transact`, and that of a silent connection. */
+const SHOW_LIFE_EVERY_MS = 5_000
 
 class RolledBack extends Error {}
 
 /**
  * Begins a transaction that stays open, as long as this process runs: Postgres ends that of a suspended one after a
- * minute, so that it does not block others.
+ * minute, so that it does not block others. Every few seconds `showLife` asks something, and ends what a piece left under way.
  */
 export async function beginTransaction(
   pool: Pool,
   limitWork: WorkLimit,
+  showLife: (client: PoolClient) => Promise<unknown> = client => client.query('select'),
   showLifeEveryMs = SHOW_LIFE_EVERY_MS,
 ): Promise<LongTransaction> {
   const begun = Promise.withResolvers<PoolClient>()
   const over = Promise.withResolvers<void>()
   const done = limitWork(() =>
     inTransaction(pool, async client => {
-      const timer = setInterval(() => run(() => client.query('select')).catch(() => {}), showLifeEveryMs)
+      const timer = setInterval(() => run(showLife).catch(() => {}), showLifeEveryMs)
       begun.resolve(client)
       await over.promise.finally(() => clearInterval(timer))
     }),

@@ -28,6 +28,8 @@ const SETTINGS = {
   wal_level: 'minimal',
   // After a checkpoint whole pages are logged, which is most of what a sync of few changes writes. This halves it.
   wal_compression: 'on',
+  // By default a 32nd of the shared memory: a sync of many changes then writes the log out itself.
+  wal_buffers: '16MB',
   max_wal_senders: '0',
   timezone: 'UTC',
   log_timezone: 'UTC',

@@ -1,6 +1,7 @@
+import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { copyField, copyLines, textArray } from '#src/db/copy.ts'
+import { copyField, OpenCopy, textArray } from '#src/db/copy.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 
@@ -12,7 +13,9 @@ async function throughCopy(store: TestStore, values: readonly (string | null)[])
       const list = value === null ? undefined : [value, `${value},${value}`]
       return `${n}\t${copyField(value)}\t${copyField(textArray(list))}\n`
     })
-    await copyLines(client, 'copied (n, value, list)', lines)
+    const copy = new OpenCopy(client, 'copied (n, value, list)')
+    await copy.write(lines)
+    await copy.end()
     const { rows } = await client.query('select value, list from copied order by n')
     return rows
   })
@@ -60,4 +63,61 @@ test('COPY keeps any text unchanged', async () => {
     }),
     { numRuns: 30 },
   )
+})
+
+test('a COPY stays open from one write to the next, and makes way once it has ended', async () => {
+  await using store = await openTestStore()
+  const stored = await inTransaction(store.pool, async client => {
+    await client.query('create temp table copied (n int) on commit drop')
+    const copy = new OpenCopy(client, 'copied')
+    for (let n = 0; n < 20; n++) await copy.write([`${n}\n`])
+    await copy.write([])
+    const count = client.query('select count(*)::int as n from copied')
+    await copy.end()
+    return (await count).rows[0].n
+  })
+  expect(stored).toBe(20)
+})
+
+test.each([1, 1_000])(
+  'what Postgres refuses is thrown by a later write or by the end, of %s writes',
+  async writes => {
+    await using store = await openTestStore()
+    await inTransaction(store.pool, async client => {
+      await client.query('create temp table copied (n int) on commit drop; savepoint before')
+      const copy = new OpenCopy(client, 'copied')
+      let written = 0
+      const work = async () => {
+        for (; written < writes; written++) {
+          await copy.write(['x\n'])
+          if (written > 0) await setTimeout(1)
+        }
+        await copy.end()
+      }
+      await expect(work()).rejects.toMatchObject({ code: '22P02' })
+      expect(written).toBeLessThan(1_000)
+      await client.query('rollback to savepoint before')
+    })
+  },
+)
+
+test('lines that cannot be made, or are not wanted any more, leave a connection that serves on', async () => {
+  await using store = await openTestStore()
+  function* broken() {
+    yield '1\n'
+    throw new Error('no more lines')
+  }
+  await inTransaction(store.pool, async client => {
+    await client.query('create temp table copied (n int) on commit drop; savepoint before')
+    const copy = new OpenCopy(client, 'copied')
+    await copy.write(['0\n'])
+    await expect(copy.write(broken())).rejects.toThrow('no more lines')
+    await client.query('rollback to savepoint before')
+    const other = new OpenCopy(client, 'copied')
+    await other.write(['0\n'])
+    await other.abort()
+    await other.abort()
+    await client.query('rollback to savepoint before')
+    expect((await client.query('select from copied')).rowCount).toBe(0)
+  })
 })

@@ -2,7 +2,7 @@ import { Client } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createThrottle } from '#src/db/call-log.ts'
-import { copyLines } from '#src/db/copy.ts'
+import { OpenCopy } from '#src/db/copy.ts'
 import { OwnCall } from '#src/db/known-database.ts'
 import { acquireLease, fenceWithLease } from '#src/db/leases.ts'
 import { inTransaction, openDatabase } from '#src/db/pool.ts'
@@ -85,7 +85,7 @@ test.concurrent(
     }
     const work = inTransaction(harness.pool, async client => {
       await client.query("insert into public.copied values ('before')")
-      await copyLines(client, 'public.copied', lines())
+      await new OpenCopy(client, 'public.copied').write(lines())
     })
     await expect(work).rejects.toMatchObject({ code: 'ETIMEDOUT' })
     await harness.direct.query("set lock_timeout = '5s'")

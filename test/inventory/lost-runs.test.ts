@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { OpenCopy } from '#src/db/copy.ts'
 import { acquireLease, fenceWithLease, type Lease } from '#src/db/leases.ts'
 import { inTransaction } from '#src/db/pool.ts'
 import { finishRun, NOTHING_DONE, startRun } from '#src/inventory/runs/ledger.ts'
@@ -63,5 +64,36 @@ test('a run whose lease expired while it was being applied is not called lost', 
     expect(await failLostRuns(store.pool)).toEqual([])
     expect(await finishRun(client, run, { ...NOTHING_DONE, status: 'succeeded' })).toBe(true)
   })
+  await lease.release()
+})
+
+test('a worker that was suspended in the middle of a COPY of versions lets go of its locks, one of other rows goes on', async () => {
+  await using store = await openTestStore()
+  const lease = await acquired(store, 'suspended')
+  await startRun(store.pool, NEW_RUN, lease)
+  const copies = [
+    'ferry.alert_rule_versions (account)',
+    'ferry.mcp_server_versions (account)',
+    'ferry.leases (name)',
+  ]
+  const clients = await Promise.all(copies.map(() => store.pool.connect()))
+  for (const client of clients) client.on('error', () => {})
+  for (const client of clients) await client.query('begin')
+  const open = clients.map((client, n) => new OpenCopy(client, copies[n]!))
+  const waiting = async () => {
+    const { rows } = await store.pool.query(
+      "select query from pg_stat_activity where datname = current_database() and wait_event = 'ClientRead' and state = 'active'",
+    )
+    return rows.map(({ query }) => query.split(' ')[1]).sort()
+  }
+  const tables = copies.map(copy => copy.split(' ')[0])
+  await waitFor(async () => (await waiting()).length === 3, { what: 'all to wait for lines' })
+  await failLostRuns(store.pool)
+  expect(await waiting()).toEqual(tables.toSorted())
+  await failLostRuns(store.pool, 0)
+  await waitFor(async () => (await waiting()).length === 1, { what: 'the versions to be given up' })
+  expect(await waiting()).toEqual(['ferry.leases'])
+  for (const copy of open) await copy.abort()
+  for (const client of clients) client.release(true)
   await lease.release()
 })

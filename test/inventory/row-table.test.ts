@@ -51,6 +51,9 @@ function createModel(): ListedRows {
     isInPart: id => part.has(id),
     unlisted: () =>
       hasAllCurrent ? [...rows].filter(([id, row]) => !row.removed && !isListed(id)).map(([id]) => id) : null,
+    nothingIsStored() {
+      hasAllCurrent = true
+    },
     recall(row, fingerprint) {
       const state = rows.get(idOf(row))?.state
       return state ? { isChanged: state.fingerprint !== fingerprint, wasFiring: state.isFiring } : null
@@ -91,6 +94,7 @@ const run = fc.record({
   removed: fc.array(id, { maxLength: 2 }),
   kept: fc.option(fc.array(id, { maxLength: 2 })),
   isApplied: fc.boolean(),
+  isFirst: fc.boolean(),
 })
 
 /** Lists the rows of a run as a reading does, and tells what the table said. */
@@ -99,8 +103,9 @@ function play(
   runs: readonly (typeof run extends fc.Arbitrary<infer Run> ? Run : never)[],
 ) {
   const said: unknown[] = []
-  for (const { parts, removed, kept, isApplied } of runs) {
+  for (const { parts, removed, kept, isApplied, isFirst } of runs) {
     table.startReading()
+    if (isFirst) table.nothingIsStored()
     for (const { rows, isDiscarded } of parts) {
       table.startPart()
       for (const { id, text } of rows) {

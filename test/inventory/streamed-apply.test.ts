@@ -12,7 +12,17 @@ import { expireLeases, takeOverLeases } from '#test/support/leases.ts'
 import { ON_VERSIONS } from '#test/support/locks.ts'
 import { NEW_RUN } from '#test/support/runs.ts'
 import { waitFor } from '#test/support/wait-for.ts'
-import { ended, hand, list, refused, rules, scriptedAccount, upTo, withAccounts } from './scripted-account.ts'
+import {
+  ended,
+  hand,
+  handOn,
+  list,
+  refused,
+  rules,
+  scriptedAccount,
+  upTo,
+  withAccounts,
+} from './scripted-account.ts'
 
 /*
  * Runs that change so much that it is written while the listing is being read.
@@ -107,6 +117,43 @@ test('much is written while the listing is being read, and nobody sees any of it
     expect(await seen(harness)).toEqual(after)
     expect(await writing(harness)).toBe(0)
   }
+})
+
+test('a first listing is one COPY, which ends before a pause of the platform makes it look abandoned', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const copied = (least: number) =>
+    waitFor(
+      async () => {
+        const copies = await harness.query('select from pg_stat_progress_copy where tuples_processed >= $1', [
+          least,
+        ])
+        return copies.length === 1
+      },
+      { what: `${least} rows in one COPY` },
+    )
+  const writers = () =>
+    harness.query(
+      `select state from pg_stat_activity where pid in (select pid from pg_locks where ${IS_WRITING})`,
+    )
+  const result = await sync(
+    listing(harness, async function* (find) {
+      yield* hand(OLD, find)
+      await copied(4_000)
+      const answer = yield* handOn(rules(upTo(3_000).map(n => n + 5_000)), find)
+      await copied(6_000)
+      await waitFor(async () => (await writers())[0]?.state === 'idle in transaction', { what: 'its end' })
+      yield* handOn(
+        rules(
+          upTo(2_000).map(n => n + 8_000),
+          { firing: true },
+        ),
+        find,
+      )
+      yield ended(answer)
+    }),
+  )
+  expect(result).toMatchObject({ status: 'succeeded', added: 10_000 })
+  expect(await seen(harness)).toMatchObject({ versions: 10_000, firing: 2_000 })
 })
 
 type Mishap = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { closeVersions, openVersions } from '#src/inventory/publish/versions.ts'
+import { closeVersions } from '#src/inventory/publish/versions.ts'
 import { ALERT_RULE_VERSIONS } from '#src/inventory/versioned-tables.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
 import { insertRuleVersion } from '#test/support/versions.ts'
@@ -80,6 +80,5 @@ test('the change view tells added, changed, removed and returned apart, with wha
 test('no versions cost no statement: most blocks of a listing change nothing', async () => {
   const run = { account: 'acme', runId: 1n, at: '2026-01-01' }
   const never = {} as never
-  await openVersions(never, ALERT_RULE_VERSIONS, run, [])
   await closeVersions(never, ALERT_RULE_VERSIONS, run, [])
 })

@@ -8,14 +8,10 @@ import { chooseInstant, InstantPassed, isStillFree } from '#src/inventory/histor
 import type { OpenRun } from '#src/inventory/runs/ledger.ts'
 import { finishRun, type RunEnd, type RunStep } from '#src/inventory/runs/ledger.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
-import type { Appearance } from '#src/inventory/states.ts'
 import { DECLARATIONS } from '#src/model/declarations.ts'
-import type { AnyRow } from '#src/model/fields.ts'
-import { appearanceOf, type ListedBefore, loadListedBefore } from './appearance.ts'
 import type { ChangeSink, Changes } from './compare.ts'
-import { applyFirings } from './firings.ts'
 import { Opened } from './opened.ts'
-import { closeVersions, openVersions } from './versions.ts'
+import { StepWriter } from './step-writer.ts'
 
 /** What a run writes beside its changes, and how it ends. */
 type Finish = (
@@ -38,7 +34,7 @@ const MAX_HELD_BYTES = 8 * 1024 * 1024
  *     held ── too much ──► written ──► published
  *      └───────────────────────────────►
  */
-type State<Row> = Held<Row> | Written
+type State<Row> = Held<Row> | Written<Row>
 type Held<Row> = {
   readonly kind: 'held'
   readonly changes: Changes<Row>[]
@@ -46,7 +42,12 @@ type Held<Row> = {
   marked: number
 }
 /** In a transaction, which has a savepoint where the last mark was. */
-type Written = { readonly kind: 'written'; readonly transaction: LongTransaction; readonly step: RunStep }
+type Written<Row> = {
+  readonly kind: 'written'
+  readonly transaction: LongTransaction
+  readonly step: RunStep
+  readonly writer: StepWriter<Row>
+}
 
 /**
  * Writes the changes of one run. Nobody sees any of it before `publish`. Its transaction is protected by the lease: `publish`
@@ -58,7 +59,6 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   readonly #source: InventorySource<Row>
   readonly #run: OpenRun
   #state: State<Row> = { kind: 'held', changes: [], marked: 0 }
-  #listedBefore: ListedBefore | null = null
   /** What was opened, and what before the last mark. */
   readonly #opened: Opened
   readonly #openedBefore: Opened
@@ -76,7 +76,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     const state = this.#state
     if (state.kind === 'held') state.marked = state.changes.length
     else {
-      await state.transaction.run(client => client.query('release savepoint mark; savepoint mark'))
+      await onceSettled(state, client => client.query('release savepoint mark; savepoint mark'))
       this.#openedBefore.assign(this.#opened)
     }
   }
@@ -85,7 +85,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     const state = this.#state
     if (state.kind === 'held') state.changes.length = state.marked
     else {
-      await state.transaction.run(client => client.query('rollback to savepoint mark'))
+      await onceSettled(state, client => client.query('rollback to savepoint mark'))
       this.#opened.assign(this.#openedBefore)
     }
   }
@@ -93,8 +93,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   async write(changes: Changes<Row>): Promise<void> {
     if (rowsOf(changes) === 0) return
     const state = this.#state
-    if (state.kind === 'written')
-      return state.transaction.run(client => this.#put(client, state.step, changes))
+    if (state.kind === 'written') return state.transaction.run(() => state.writer.put(changes))
     state.changes.push(changes)
     if (isTooMuch(state.changes)) this.#state = await this.#spill(state)
   }
@@ -104,7 +103,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     const state = this.#take()
     const published =
       state.kind === 'written'
-        ? await state.transaction.end(client => this.#publishWritten(client, state.step, finish))
+        ? await state.transaction.end(client => this.#publishWritten(client, state, finish))
         : await this.#context.limitWork(() => this.#publishHeld(state, finish))
     this.#run.lease.wasEnded()
     return published
@@ -113,7 +112,9 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   /** Forgets all changes, if they were not published. */
   async discard(): Promise<void> {
     const state = this.#take()
-    if (state.kind === 'written') await state.transaction.rollBack()
+    if (state.kind === 'held') return
+    await state.transaction.run(() => state.writer.abort()).catch(() => {})
+    await state.transaction.rollBack()
   }
 
   #take(): State<Row> {
@@ -124,28 +125,38 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
 
   /** Writes what is held into a transaction that stays open. */
   async #spill({ changes: held, marked }: Held<Row>): Promise<State<Row>> {
-    const transaction = await beginTransaction(this.#context.pool, this.#context.limitLongWork)
-    const step = await transaction.run(async client => {
+    let writer: StepWriter<Row> | null = null
+    const showLife = (client: PoolClient) => writer?.settle() ?? client.query('select')
+    const transaction = await beginTransaction(this.#context.pool, this.#context.limitLongWork, showLife)
+    return transaction.run(async client => {
       const step = await this.#firstStep(client)
-      for (const changes of held.slice(0, marked)) await this.#put(client, step, changes)
+      writer = new StepWriter(client, this.#source, step, this.#opened)
+      for (const changes of held.slice(0, marked)) await writer.put(changes)
+      await writer.settle()
       await client.query('savepoint mark')
       this.#openedBefore.assign(this.#opened)
-      for (const changes of held.slice(marked)) await this.#put(client, step, changes)
-      return step
+      for (const changes of held.slice(marked)) await writer.put(changes)
+      return { kind: 'written', transaction, step, writer }
     })
-    return { kind: 'written', transaction, step }
   }
 
   #publishHeld({ changes: held }: Held<Row>, finish: Finish): Promise<AppliedEnd> {
     return inTransaction(this.#context.pool, async client => {
       await fenceWithLease(client, this.#run.lease)
       const step = await this.#firstStep(client)
-      for (const changes of held) await this.#put(client, step, changes)
+      const writer = new StepWriter(client, this.#source, step, this.#opened)
+      for (const changes of held) await writer.put(changes)
+      await writer.settle()
       return this.#end(client, step, finish)
     })
   }
 
-  async #publishWritten(client: PoolClient, step: RunStep, finish: Finish): Promise<AppliedEnd> {
+  async #publishWritten(
+    client: PoolClient,
+    { step, writer }: Written<Row>,
+    finish: Finish,
+  ): Promise<AppliedEnd> {
+    await writer.settle()
     await fenceWithLease(client, this.#run.lease)
     if (!(await isStillFree(client, step, step.at))) throw new InstantPassed()
     return this.#end(client, step, finish)
@@ -156,27 +167,6 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     return { ...inventory, runId: this.#run.id, at: await chooseInstant(client, inventory, this.#run.id) }
   }
 
-  async #put(
-    client: PoolClient,
-    step: RunStep,
-    { added, changed, began, ended }: Changes<Row>,
-  ): Promise<void> {
-    const { table, isFiring, scope } = this.#source
-    const changedIds = changed.map(({ id }) => id)
-    await closeVersions(client, table, step, changedIds)
-    if (added.length > 0) this.#listedBefore ??= await loadListedBefore(client, step, scope)
-    const before = this.#listedBefore
-    const note = (row: Row, appeared: Appearance | null) => {
-      this.#opened.add(row as AnyRow, appeared)
-      return appeared
-    }
-    await openVersions(client, table, step, added, row =>
-      note(row, before && appearanceOf(table, row, before)),
-    )
-    await openVersions(client, table, step, changed, row => note(row, null))
-    if (isFiring) await applyFirings(client, step, began, ended)
-  }
-
   async #end(client: PoolClient, step: RunStep, finish: Finish): Promise<AppliedEnd> {
     const run = this.#run
     const finished = await finish(client, step, this.#opened)
@@ -185,6 +175,17 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     await endLease(client, run.lease)
     return whole
   }
+}
+
+/** Asks something of the connection after all that was put. */
+function onceSettled<Row, T>(
+  { transaction, writer }: Written<Row>,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  return transaction.run(async client => {
+    await writer.settle()
+    return work(client)
+  })
 }
 
 function isTooMuch(held: readonly Changes<unknown>[]): boolean {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { Recalled, RowState } from '#src/inventory/read/listed-rows.ts'
+import type { ListedRows, Recalled, RowState } from '#src/inventory/read/listed-rows.ts'
 import type { InventorySource } from '#src/inventory/source.ts'
 import type { GoodRow } from '#src/platform/listing.ts'
 import { compareWithCurrent, type Differences, hasCurrent, type ListedState } from './current-versions.ts'
@@ -35,12 +35,23 @@ export type ComparedRow<Row> = Pick<GoodRow<Row>, 'id' | 'row' | 'altered' | 'by
 export type Compare<Row> = (rows: readonly ComparedRow<Row>[]) => Promise<Changes<Row>>
 
 /** Returns what compares the rows of one listing, some at a time. Postgres is asked only about rows that are not known. */
-export function comparer<Row>(pool: Pool, source: InventorySource<Row>, account: string): Compare<Row> {
+export function comparer<Row>(
+  pool: Pool,
+  source: InventorySource<Row>,
+  account: string,
+  listed: Pick<ListedRows, 'nothingIsStored'>,
+): Compare<Row> {
   const { table, isFiring } = source
   let isAnythingStored: Promise<boolean> | undefined
 
+  async function lookForAny(): Promise<boolean> {
+    const isAny = await hasCurrent(pool, table, account)
+    if (!isAny) listed.nothingIsStored()
+    return isAny
+  }
+
   async function compareUnknown(rows: readonly ListedState[]): Promise<Differences> {
-    isAnythingStored ??= hasCurrent(pool, table, account)
+    isAnythingStored ??= lookForAny()
     if (await isAnythingStored) return compareWithCurrent(pool, table, account, rows, isFiring !== null)
     const all = [...rows.keys()]
     return { added: all, changed: [], began: all.filter(n => rows[n]?.isFiring), ended: [] }

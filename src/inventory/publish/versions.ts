@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { copyField, copyLines, textArray } from '#src/db/copy.ts'
+import { copyField, textArray } from '#src/db/copy.ts'
 import type { RunStep } from '#src/inventory/runs/ledger.ts'
 import type { Appearance } from '#src/inventory/states.ts'
 import { idArray, type VersionedTable } from '#src/inventory/versioned-tables.ts'
@@ -36,37 +36,26 @@ export type NewVersion<Row> = {
   readonly columns?: string | undefined
 }
 
+/** What `versionLines` are written into. */
+export function copyTarget<Row>({ name, idColumn, columns }: VersionedTable<Row>): string {
+  return `${name} (account, valid_from, opened_by_run, ${idColumn}, fingerprint, flags, altered, appeared, ${columns.join(', ')})`
+}
+
 /**
- * Opens a version for each row at the instant `at`, by COPY. `appearanceOf` says how rows without a current version appeared.
- * The rows are written in the order of their ids: in a random one, Postgres takes a tenth more time.
+ * Yields a line of COPY for each version that begins at the instant `at`, one character for each byte. `appearanceOf` says how
+ * rows without a current version appeared. They come in the order of their ids: in a random one, Postgres takes a tenth more
+ * time.
  */
-export async function openVersions<Row>(
-  client: PoolClient,
+export function* versionLines<Row>(
   table: VersionedTable<Row>,
   run: Pick<RunStep, 'account' | 'runId' | 'at'>,
   versions: readonly NewVersion<Row>[],
   appearanceOf: (row: Row) => Appearance | null = () => null,
-): Promise<void> {
-  if (versions.length === 0) return
+): Generator<string> {
   const shared = bytesOf(`${copyField(run.account)}\t${run.at}\t${run.runId}\t`)
   const sorted = versions.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
-  await copyLines(
-    client,
-    `${table.name} (account, valid_from, opened_by_run, ${table.idColumn}, fingerprint, flags, altered, appeared, ${table.columns.join(', ')})`,
-    copyVersions(table, shared, sorted, appearanceOf),
-    'latin1',
-  )
-}
-
-/** Yields lines, one character for each byte. */
-function* copyVersions<Row>(
-  table: VersionedTable<Row>,
-  shared: string,
-  versions: readonly NewVersion<Row>[],
-  appearanceOf: (row: Row) => Appearance | null = () => null,
-): Generator<string> {
-  const fingerprints = hexOf(versions.map(({ fingerprint }) => fingerprint))
-  for (const [n, { id, row, flags, altered, columns }] of versions.entries()) {
+  const fingerprints = hexOf(sorted.map(({ fingerprint }) => fingerprint))
+  for (const [n, { id, row, flags, altered, columns }] of sorted.entries()) {
     const about = `${copyField(textArray(flags))}\t${copyField(textArray(altered))}\t${copyField(appearanceOf(row))}`
     const written =
       columns ?? bytesOf(table.columns.map(column => `\t${copyField(table.textOf(row, column))}`).join(''))

@@ -22,6 +22,8 @@ export type ListedRows = {
   isInPart(id: string): boolean
   /** What is known but not listed, including all rows that are current. Null if not all current rows are known. */
   unlisted(): readonly string[] | null
+  /** No row is current, so all that will be are known. */
+  nothingIsStored(): void
   /** How a row differs from what is known of it. Null if nothing is, or if it is not current. */
   recall(row: number, fingerprint: string): Recalled | null
   /** The row, which was listed, is so once the run is applied, and its text has this digest. */
@@ -47,6 +49,7 @@ export type Recalled = { readonly isChanged: boolean; readonly wasFiring: boolea
 export function createIdSet(): ListedRows {
   let ids = new Set<string>()
   let part = new Set<string>()
+  let isNothingStored = false
   return {
     get size() {
       return ids.size
@@ -71,10 +74,17 @@ export function createIdSet(): ListedRows {
     },
     isListed: id => ids.has(id),
     isInPart: id => part.has(id),
-    unlisted: () => null,
+    unlisted: () => (isNothingStored ? [] : null),
+    nothingIsStored() {
+      isNothingStored = true
+    },
     recall: () => null,
     learn() {},
-    commit() {},
-    rollback() {},
+    commit() {
+      isNothingStored = false
+    },
+    rollback() {
+      isNothingStored = false
+    },
   }
 }

@@ -65,7 +65,7 @@ export async function readSource<Row>(
 ): Promise<Reading> {
   const isKnownSet = knownSetCheck(pool, source, account)
   const find = (digest: string) => listed.find(digest)
-  const reader = new Reader(source, listed, changes, comparer(pool, source, account))
+  const reader = new Reader(source, listed, changes, comparer(pool, source, account, listed))
   try {
     for await (const step of source.list({ ...request, isKnownSet, find })) await reader.take(step)
     return reader.end()

@@ -99,6 +99,10 @@ export class RowTable implements ListedRows {
     return ids
   }
 
+  nothingIsStored(): void {
+    this.#hasAllCurrent = true
+  }
+
   recall(row: number, fingerprint: string): Recalled | null {
     if (!isSet(this.#fingerprints, row)) return null
     readBytes(fingerprint, this.#fingerprint)

@@ -14,6 +14,18 @@ import { type Inventory, RESOURCES } from '#src/model/resource.ts'
  */
 const GRACE_MS = 30_000
 
+/** A COPY that waits for lines so long after it began is that of a suspended worker: others end theirs after some seconds. */
+const SUSPENDED_AFTER_MS = 60_000
+
+/**
+ * Ends the transactions of workers that were suspended in the middle of writing versions, for they keep their locks: Postgres
+ * itself ends those that are idle, but not those that wait for more lines.
+ */
+const END_SUSPENDED_COPIES = `
+  select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and usename = current_user and wait_event = 'ClientRead'
+    and query like 'copy ferry.%\\_versions %' and query_start < clock_timestamp() - $1 * interval '1 ms'`
+
 /** Fails the unfinished runs of an inventory that were started under another lease than that of `token`. */
 export async function failRunsBefore(
   client: Pool | PoolClient,
@@ -36,13 +48,17 @@ export const ANY_UNFINISHED_IN_SQL = 'exists (select from ferry.sync_runs where 
  *
  * A lease whose row is locked is in use: its run is being applied, for longer than the lease lives.
  */
-export async function failLostRuns(pool: Pool): Promise<z.infer<typeof LostRun>[]> {
+export async function failLostRuns(
+  pool: Pool,
+  suspendedAfterMs = SUSPENDED_AFTER_MS,
+): Promise<z.infer<typeof LostRun>[]> {
   const { id, account, resource } = syncRuns
   const unfinished = await drizzleOf(pool)
     .select({ id, account, resource })
     .from(syncRuns)
     .where(isNull(syncRuns.finished_at))
   if (unfinished.length === 0) return []
+  await pool.query(END_SUSPENDED_COPIES, [suspendedAfterMs])
   const ids = sql.param(unfinished.map(run => run.id))
   const names = sql.param(unfinished.map(leaseNameOf))
   const failed = await drizzleOf(pool).execute(sql`
