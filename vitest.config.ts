@@ -22,15 +22,22 @@ export const LONG = [
   'test/worker/out-of-reach.test.ts',
   'test/worker/hanging-*.test.ts',
   'test/http/out-of-reach.test.ts',
+  'test/http/connections.test.ts',
+  // Workers that serve, each a process of its own.
+  'test/http/worker-http.test.ts',
+  'test/cli/{bin,run-due,sandbox}.test.ts',
   // A browser, and every page of the console in it.
   'test/http/console/browser/*.test.ts',
+  // Every link, and every list in each order with each filter.
+  'test/http/console/every-link.test.ts',
+  'test/{cli,http/console}/lists-oracle.test.ts',
   'test/db/silence.test.ts',
   'test/db/isolation.test.ts',
   'test/cli/connection-errors.test.ts',
   'test/cli/doctor-silent.test.ts',
   'test/cli/worker-and-redis.test.ts',
   // Every command once more, each in a process of its own.
-  'test/cli/canary.test.ts',
+  'test/cli/canary*.test.ts',
   'test/cli/hostile-values.test.ts',
   'test/cli/up.test.ts',
   'test/docs/quick-start.test.ts',

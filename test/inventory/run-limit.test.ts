@@ -37,6 +37,8 @@ test('a run that waits for another one waits no longer than a run may take, and 
   await using harness = await openFerryHarness({ rules: 3 })
   harness.sandbox.state.inject({ kind: 'hang' })
   const stop = new AbortController()
+  // Who waited for longer would have its turn then.
+  const timer = setTimeout(() => stop.abort(new Error('enough')), 20_000)
   const first = syncInventory(harness.ferry, REQUEST, stop.signal)
   await waitFor(() => harness.sandbox.state.received.length > 0, { what: 'the first run to call' })
   const second = await syncInventory(
@@ -48,6 +50,7 @@ test('a run that waits for another one waits no longer than a run may take, and 
     status: 'skipped',
     message: expect.stringContaining('is syncing this inventory now'),
   })
+  clearTimeout(timer)
   stop.abort(new Error('enough'))
   expect(await first).toMatchObject({ status: 'failed', errorCode: 'Interrupted' })
 })

@@ -6,10 +6,13 @@ import { prepareReader } from '#src/reports/reader-role.ts'
 import { ADA } from '#test/support/acted-by.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { letTimePass } from '#test/support/let-time-pass.ts'
-import { ageRuns } from '#test/support/runs.ts'
+import { addRun, ageRuns } from '#test/support/runs.ts'
+import { insertFiring, insertRuleVersion } from '#test/support/versions.ts'
 import { connectMember } from './member.ts'
 
 const HOUR_MS = 3_600_000
+
+type Three = [string, string, string]
 
 /** What happened in the last hour, as `kind of name`, with who did it. */
 async function linesOf(harness: FerryHarness, filter: Partial<Parameters<typeof loadAround>[1]> = {}) {
@@ -81,6 +84,7 @@ describe('what happened around a moment', () => {
     state.changeRule(1n, { triggered: true })
     await harness.sync()
     state.removeRule(1n)
+    state.changeRule(2n, { triggered: true })
     await harness.sync({ acceptRemovals: true })
     state.addRule({ ...was, triggered: false })
     await harness.sync()
@@ -90,6 +94,41 @@ describe('what happened around a moment', () => {
       'rule.removed p99 latency while firing',
       // When it was created says nothing of who brought it back.
       'rule.returned p99 latency',
+    ])
+  })
+
+  test('what fires and clears in one account did not in another that has the same ids and was read at that instant', async () => {
+    await using harness = await setup()
+    const { pool } = harness.ferry
+    const [before, then, later] = [3, 2, 1].map(n =>
+      new Date(Date.now() - n * 600_000).toISOString(),
+    ) as Three
+    for (const account of ['a', 'b']) {
+      for (const [appliedAt, end] of [
+        [before, {}],
+        [then, { fired: 1 }],
+        [later, { recovered: 1 }],
+      ] as const) {
+        await addRun(pool, { account, end: { appliedAt, ...end } })
+      }
+      for (const id of [1n, 2n]) {
+        await insertRuleVersion(pool, {
+          account,
+          id,
+          name: `${id} of ${account}`,
+          from: before,
+          appeared: 'first reading',
+        })
+      }
+    }
+    await insertFiring(pool, { account: 'a', id: 1n, from: then, to: later })
+    await insertFiring(pool, { account: 'b', id: 2n, from: then, to: later })
+    const lines = await linesOf(harness)
+    expect(lines.filter(line => line.includes(' of ')).sort()).toEqual([
+      'rule.cleared 1 of a',
+      'rule.cleared 2 of b',
+      'rule.fired 1 of a',
+      'rule.fired 2 of b',
     ])
   })
 

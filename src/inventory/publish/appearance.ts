@@ -26,6 +26,7 @@ export function appearanceOf<Row>(
   row: Row,
   { lastAtMs, nowMs }: ListedBefore,
 ): Appearance | null {
+  if (lastAtMs.size === 0) return 'first reading'
   const folder = table.folderOf(row)
   const listed = [lastAtMs.get(`${EVERY_FOLDER}`), folder === null ? undefined : lastAtMs.get(folder)]
   const sinceMs = Math.max(...listed.map(atMs => atMs ?? Number.NEGATIVE_INFINITY))

@@ -24,6 +24,8 @@ test('a decision counts for the rows that were looked at: later ones are marked,
   expect(hrefsOf(others, '/rules/')).toHaveLength(GONE)
   expect(text).toContain(`href="${path}/approve"`)
   expect(text).toContain(`href="${path}/reject"`)
+  expect(textOf(text)).toContain(`They are gone: remove the 15 of run ${run}`)
+  expect(textOf(text)).toContain(`They are not gone: keep the 15 of run ${run}`)
   expect(textOf((await harness.page(`${path}/approve`, OPERATE_TOKEN)).text)).toContain(
     'Remove 15 of 30 alert rules',
   )

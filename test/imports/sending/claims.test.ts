@@ -133,6 +133,20 @@ test('a claim is not touched before its time is over, and the import does not en
   expect(performance.now() - before).toBeGreaterThan(1_000)
 })
 
+test('of two claims of an import only the one that has expired is ended', async () => {
+  await using harness = await openImportHarness()
+  const { pool } = harness.ferry
+  const id = await harness.stage({ rows: 2, batchRows: 1 })
+  await using worker = await openScriptedWorker(pool, id)
+  await worker.claim()
+  await worker.claim()
+  await harness.query(
+    "update ferry.import_batches set claim_ends_at = clock_timestamp() - interval '1 s' where from_line = 2",
+  )
+  expect(await reclaimExpired(pool)).toBe(1)
+  expect(await harness.batches(id)).toMatchObject([{ state: 'ready' }, { state: 'in flight' }])
+})
+
 test('what a dead worker left in flight is reclaimed whatever became of the import', async () => {
   await using harness = await openImportHarness()
   for (const [pageId, stop, onUncertain, state] of [

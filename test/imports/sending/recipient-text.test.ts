@@ -39,6 +39,9 @@ test('words are shown without anybody in them, of this batch or not, of e-mail o
   expect(withoutRecipients(message, people('ann@example.com', 'bob smith'))).toBe(
     '<recipient>, "<recipient>" and <recipient> are blocked; <recipient> twice.',
   )
+  expect(withoutRecipients('(ann%40example.com) is blocked', people('ann@example.com'))).toBe(
+    '(<recipient>) is blocked',
+  )
   expect(withoutRecipients('Status page 5 does not exist.', people('ann@example.com'))).toBe(
     'Status page 5 does not exist.',
   )
@@ -223,7 +226,7 @@ test('a long message costs no more than a short one', () => {
 })
 
 test('a message that is longer than what is searched names nobody by the beginning of an address', () => {
-  for (const before of [199_984, 199_985, 199_986, 199_987]) {
+  for (const before of [49_984, 49_985, 49_986, 49_987]) {
     expect(namedIn(`${'x'.repeat(before)} bob@example.com`, people('bob@example.co'))).toEqual([])
   }
   expect(namedIn(`bob@example.com ${'x '.repeat(2_000_000)}`, people('bob@example.com'))).toEqual([0n])
