@@ -142,14 +142,16 @@ test('rules and servers hold their removals apart', async () => {
   expect(await harness.query('select 1 from ferry.alert_rules')).toHaveLength(15)
 })
 
-test('only a held run can be approved: none that succeeded before or after it', async () => {
+test('only the run of an open hold can be approved: none of an ended one, and none that succeeded before or after it', async () => {
   await using harness = await openKnown()
+  const ended = await syncListed(harness, [keep(1)])
+  expect(ended.status).toBe('held')
   const before = await syncListed(harness, [EVERYTHING])
   await syncListed(harness, [keep(1)])
   const folder = await syncListed(harness, [keep(...upTo(20))], FOLDER_1)
   await syncListed(harness, [keep(1)])
   expect(folder.status).toBe('succeeded')
-  for (const { run } of [before, folder]) {
+  for (const { run } of [ended, before, folder]) {
     await expect(approve(harness, run, keep(1))).rejects.toThrow(NothingToApprove)
   }
   expect(await currentIds(harness)).toEqual(upTo(40))

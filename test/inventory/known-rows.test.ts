@@ -97,6 +97,13 @@ test('a run that is refused teaches nothing and costs nothing; a fault costs wha
   const refusal = { ending: 'a refusal' }
   expect(await sync(more, refusal)).toMatchObject({ status: 'failed', parsed: 2_480 })
   expect(await sync(more)).toMatchObject({ status: 'succeeded', parsed: 2_480, added: 2_480 })
+  const renamed = [...LISTED.map(row => ({ ...row, name: 'renamed' })), ...more.slice(20)]
+  expect(await sync([...renamed, ...rules(upTo(5_000).slice(2_500))], refusal)).toMatchObject({
+    status: 'failed',
+  })
+  expect(await sync(more.toReversed())).toMatchObject({ parsed: 0, unchanged: 2_500 })
+  expect(await sync(renamed)).toMatchObject({ parsed: 20, changed: 20 })
+  expect(await sync(more)).toMatchObject({ parsed: 20, changed: 20 })
   await expect(sync(LISTED, { ending: 'a fault' })).rejects.toThrow('a fault of ours')
   expect(await sync(more.toReversed())).toMatchObject({ parsed: 2_500, unchanged: 2_500 })
 })

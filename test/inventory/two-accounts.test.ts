@@ -4,9 +4,17 @@ import { NoSuchSnapshot } from '#src/inventory/history/snapshot-diff.ts'
 import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
 import { previewSync } from '#src/inventory/publish/preview.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
-import { openFerryHarness } from '#test/support/ferry-harness.ts'
+import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { diffSnapshots } from '#test/support/snapshots.ts'
-import { currentIds, rules, scriptedAccount, syncListed, upTo, withAccounts } from './scripted-account.ts'
+import {
+  currentIds,
+  restarted,
+  rules,
+  scriptedAccount,
+  syncListed,
+  upTo,
+  withAccounts,
+} from './scripted-account.ts'
 
 /*
  * Two accounts that see the same ids: two keys for one account of the platform, or two platforms that count alike.
@@ -40,19 +48,37 @@ test('what one account changes and removes stays as it is in the other', async (
   ])
 })
 
-test('a rule that fires in one account does not fire in the other, nor does its end there end it here', async () => {
+test('a row that only the other account has is new, also to a worker that knows no rows', async () => {
   await using harness = await openFerryHarness(SMALL)
-  const [quiet, firing] = [rules([1]), rules([1], { firing: true })]
-  await syncListed(harness, [firing], { account: 'one' })
-  await syncListed(harness, [quiet], { account: 'two' })
-  const firingNow = () =>
-    harness.query('select account from ferry.alert_rules where triggered order by account')
-  expect(await firingNow()).toEqual([{ account: 'one' }])
-  await syncListed(harness, [firing], { account: 'two' })
-  expect(await firingNow()).toHaveLength(2)
-  await syncListed(harness, [quiet], { account: 'one' })
-  expect(await firingNow()).toEqual([{ account: 'two' }])
+  await syncListed(harness, [rules([1, 2])], { account: 'one' })
+  await syncListed(harness, [rules([1])], { account: 'two' })
+  expect(await syncListed(restarted(harness), [rules([1, 2])], { account: 'two' })).toMatchObject({
+    added: 1,
+    unchanged: 1,
+  })
+  expect(await currentIds(harness, 'two')).toEqual([1, 2])
 })
+
+test.each([
+  ['as it is', (harness: FerryHarness) => harness],
+  ['restarted each time', restarted],
+] as const)(
+  'what fires in one account does not fire in the other, nor does its end there end it here: a worker %s',
+  async (_, workerOf) => {
+    await using opened = await openFerryHarness(SMALL)
+    const harness = workerOf(opened)
+    const [quiet, firing] = [rules([1]), rules([1], { firing: true })]
+    await syncListed(harness, [firing], { account: 'one' })
+    await syncListed(harness, [quiet], { account: 'two' })
+    const firingNow = () =>
+      harness.query('select account from ferry.alert_rules where triggered order by account')
+    expect(await firingNow()).toEqual([{ account: 'one' }])
+    await syncListed(harness, [firing], { account: 'two' })
+    expect(await firingNow()).toHaveLength(2)
+    await syncListed(harness, [quiet], { account: 'one' })
+    expect(await firingNow()).toEqual([{ account: 'two' }])
+  },
+)
 
 test('a preview compares with the rows of its own account', async () => {
   await using harness = await openFerryHarness(SMALL)
