@@ -76,6 +76,33 @@ test('nothing is known after another worker applied a run, and all of it after o
   expect(await other(LISTED.toReversed())).toMatchObject({ parsed: 20 })
 })
 
+test('a worker that knows no rows finds the same: what is new, changed, firing and quiet', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const counts: unknown[] = []
+  for (const [name, firing] of [
+    ['first', true],
+    ['first', true],
+    ['second', false],
+    ['second', true],
+    ['third', true],
+    ['third', false],
+  ] as const) {
+    await startWorker(harness)([...rules([1], { name, firing }), ...rules([2, 3])])
+    const [run] = await harness.query(
+      'select added, changed, fired, recovered from ferry.sync_runs order by id desc limit 1',
+    )
+    counts.push(Object.values(run!))
+  }
+  expect(counts).toEqual([
+    [3, 0, 1, 0],
+    [0, 0, 0, 0],
+    [0, 1, 0, 1],
+    [0, 0, 1, 0],
+    [0, 1, 0, 0],
+    [0, 0, 0, 1],
+  ])
+})
+
 test('nothing is known with other folders, with another key, or of another account', async () => {
   await using harness = await openFerryHarness(SMALL)
   const sync = startWorker(harness)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { inTransaction } from '#src/db/pool.ts'
 import { closeVersions } from '#src/inventory/publish/versions.ts'
 import { ALERT_RULE_VERSIONS } from '#src/inventory/versioned-tables.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
@@ -75,6 +76,23 @@ test('the change view tells added, changed, removed and returned apart, with wha
     { id: '2', change: 'removed', before: null, after: null },
     { id: '2', change: 'returned', before: null, after: null },
   ])
+})
+
+test('a version that is to be ended and is not there is a fault, and ended ones stay as they are', async () => {
+  await using store = await openTestStore()
+  await insertRule(store, 1n, ['first', 'second'])
+  const run = { account: 'a', runId: 9n, at: at(5).toISOString() }
+  const close = (...ids: string[]) =>
+    inTransaction(store.pool, client => closeVersions(client, ALERT_RULE_VERSIONS, run, ids))
+  await expect(close('1', '2')).rejects.toThrow(
+    '2 versions were to be closed in ferry.alert_rule_versions, 1 were',
+  )
+  await close('1')
+  await expect(close('1')).rejects.toThrow('1 versions were to be closed')
+  const { rows } = await store.pool.query(
+    'select closed_by_run::int as by from ferry.alert_rule_versions order by valid_from',
+  )
+  expect(rows).toEqual([{ by: 2 }, { by: 9 }])
 })
 
 test('no versions cost no statement: most blocks of a listing change nothing', async () => {
