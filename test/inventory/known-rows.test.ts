@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createKnownRows } from '#src/inventory/read/known-rows.ts'
 import { createIdSet } from '#src/inventory/read/listed-rows.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
+import type { Resource } from '#src/model/resource.ts'
 import { countsOf, type RunResult } from '#src/model/run.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
 import { ageRuns } from '#test/support/runs.ts'
@@ -26,7 +27,13 @@ function startWorker(harness: FerryHarness, maxRows = 10_000) {
   const knownRows = createKnownRows(maxRows)
   return async (
     list: readonly Listed[],
-    { account = 'default', keyHash = 'key', folders = [0n], ending = 'a good answer' } = {},
+    {
+      account = 'default',
+      keyHash = 'key',
+      folders = [0n],
+      ending = 'a good answer',
+      resource = 'alert-rules' as Resource,
+    } = {},
   ): Promise<RunResult & { readonly parsed: number }> => {
     let parsed = 0
     const scripted = scriptedAccount(account, () => list, keyHash)
@@ -39,7 +46,7 @@ function startWorker(harness: FerryHarness, maxRows = 10_000) {
       }
     }
     const context = withAccounts(harness, { ...scripted, client: { ...client, listAlertRules } })
-    const request = { account, resource: 'alert-rules', trigger: 'manual', folders } as const
+    const request = { account, resource, trigger: 'manual', folders } as const
     const result = await syncInventory({ ...context, knownRows }, request, new AbortController().signal)
     return { ...result, parsed }
   }
@@ -113,6 +120,8 @@ test('nothing is known with other folders, with another key, or of another accou
   }
   // The other account had memory of its own.
   expect(await sync(LISTED.toReversed())).toMatchObject({ parsed: 0 })
+  await sync([], { resource: 'mcp-servers' })
+  expect(await sync(LISTED)).toMatchObject({ parsed: 0 })
 })
 
 test('a run that is refused teaches nothing and costs nothing; a fault costs what was known', async () => {

@@ -163,11 +163,14 @@ test('knows a hundred thousand rows, through many changes of their texts', () =>
   expect(table.size).toBe(count)
 })
 
-test('tells ids apart that differ in their last bits alone', () => {
+test.each([
+  ['last', (n: bigint) => MAX_ID - n],
+  ['first', (n: bigint) => (n << 32n) + 7n],
+] as const)('tells ids apart that differ in their %s bits alone', (_, idOf) => {
   const table = new RowTable()
   table.startReading()
   table.startPart()
-  const ids = Array.from({ length: 1_000 }, (_, n) => `${MAX_ID - BigInt(n)}`)
+  const ids = Array.from({ length: 1_000 }, (_, n) => `${idOf(BigInt(n))}`)
   expect(ids.filter(id => table.list(id) !== -1)).toHaveLength(1_000)
   expect(table.size).toBe(1_000)
 })

@@ -7,18 +7,20 @@ import { answerJson, openScriptedPlatform, success } from '#test/support/scripte
 import { alertRuleWire } from '#test/support/wire.ts'
 
 const context = { runId: null, signal: new AbortController().signal }
-test('a platform that hangs, before or in the answer, is given up after the request timeout', async () => {
+test('a platform that hangs, before the answer, after its head or in its body, is given up after the request timeout', async () => {
   await using platform = await openScriptedPlatform(
     (_request, response, n) => {
-      if (n === 2) response.writeHead(200, { 'content-type': 'application/json' }).write('{"request_id":')
+      if (n === 1) return
+      response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
+      if (n === 3) response.write('{"request_id":')
     },
     { requestTimeoutMs: 150 },
   )
-  const answers = [await importOnce(platform, SMALL_BATCH, context)]
-  answers.push(await importOnce(platform, SMALL_BATCH, context))
-  expect(answers).toMatchObject([UNCERTAIN, UNCERTAIN])
+  const answers = []
+  for (let n = 1; n <= 3; n++) answers.push(await importOnce(platform, SMALL_BATCH, context))
+  expect(answers).toMatchObject(Array(3).fill(UNCERTAIN))
   expect(answers.map(answer => !answer.ok && answer.refusal.message)).toEqual(
-    Array(2).fill(expect.stringContaining('it took longer than 150 ms')),
+    Array(3).fill(expect.stringContaining('it took longer than 150 ms')),
   )
 })
 
