@@ -10,15 +10,22 @@ const NO_LIMIT = createWorkLimit(1)
 test('pieces of one transaction run one after the other, and are committed together', async () => {
   await using store = await openTestStore()
   const open = await beginTransaction(store.pool, NO_LIMIT)
+  const steps: string[] = []
   const add = (n: number) =>
-    open.run(client =>
-      client.query(`insert into ferry.leases values ('lease ${n}', gen_random_uuid(), 'me', now(), now())`),
-    )
+    open.run(async client => {
+      steps.push(`${n} begins`)
+      await client.query(
+        `insert into ferry.leases values ('lease ${n}', gen_random_uuid(), 'me', now(), now())`,
+      )
+      await client.query('select')
+      steps.push(`${n} ends`)
+    })
   await Promise.all([add(1), add(2)])
   const count = async () => (await store.pool.query('select from ferry.leases')).rowCount
   expect(await count()).toBe(0)
   expect(await open.end(async client => (await client.query('select from ferry.leases')).rowCount)).toBe(2)
   expect(await count()).toBe(2)
+  expect(steps).toEqual(['1 begins', '1 ends', '2 begins', '2 ends'])
 })
 
 test('a transaction that waits long is not ended as an idle one', async () => {

@@ -107,6 +107,20 @@ test.for([
   },
 )
 
+test.each([
+  ['held', 0],
+  ['written', HEAVY],
+] as const)('what was %s and then discarded is not published', async (_, bytes) => {
+  await using harness = await openFerryHarness({ rules: 0, servers: 0 })
+  const { writer, lease } = await openWriter(harness, 'default')
+  await writer.mark()
+  await writer.write(adding(1, bytes))
+  await writer.discard()
+  await writer.publish(async () => ({ ...NOTHING_DONE, status: 'succeeded' }))
+  expect(await harness.query('select from ferry.alert_rule_versions')).toEqual([])
+  await lease.release()
+})
+
 /** The writer of a run of its own. */
 async function openWriter(harness: FerryHarness, account: string) {
   const { pool, log } = harness.ferry

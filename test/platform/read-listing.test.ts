@@ -69,6 +69,12 @@ test('of rows that come as `data` twice, only the last ones count', async () => 
   }
 })
 
+test('what is outside the contract is reported of the last rows, also if rows that do not count were like them', async () => {
+  const rows = [1, 2].map(id => rule(id, { env: 1 }))
+  const end = await read(`{"data":[${rows}],"request_id":"r","data":[${rows}]}`)
+  expect(end).toMatchObject({ rows: 2, drift: [{ field: 'env' }] })
+})
+
 test('if `data` comes twice and the last time as null, there is no row', async () => {
   for (const data of ['null', '[]']) {
     for (const size of [1, undefined]) {
