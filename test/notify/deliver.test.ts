@@ -216,6 +216,15 @@ test('only chosen events are told, and none that is older than a day', async () 
   ])
 })
 
+test('a message that waited for a day is not sent any more', async () => {
+  await using harness = await openNotifyHarness()
+  for (const subject of ['1', '2']) await harness.raise({ subject }, { import: subject })
+  await harness.route()
+  await harness.query("update ferry.deliveries set at = at - interval '25 h' where subject = '1'")
+  await harness.openNotifier().look()
+  expect(harness.receiver.messages().map(({ data }) => data.import)).toEqual(['2'])
+})
+
 test('a chat gets one sentence as text, in which no name is markup', async () => {
   await using harness = await openNotifyHarness()
   await harness.raise({ account: '<!channel> & co' })
