@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { InventoryContext } from '#src/inventory/context.ts'
 import { NoSuchSnapshot } from '#src/inventory/history/snapshot-diff.ts'
 import { takeSnapshot } from '#src/inventory/history/snapshots.ts'
+import { listSharedAccounts } from '#src/inventory/platform-accounts.ts'
 import { previewSync } from '#src/inventory/publish/preview.ts'
 import { syncInventory } from '#src/inventory/sync.ts'
 import { type FerryHarness, openFerryHarness } from '#test/support/ferry-harness.ts'
@@ -46,6 +47,16 @@ test('what one account changes and removes stays as it is in the other', async (
     { account: 'one', name: 'renamed' },
     { account: 'two', name: 'rule 2' },
   ])
+})
+
+test('that two accounts are one of the platform is known from the rows that they list', async () => {
+  await using harness = await openFerryHarness(SMALL)
+  const { pool } = harness.ferry
+  const names = ['one', 'two']
+  await syncListed(harness, [rules([1])], { account: 'one' })
+  expect(await listSharedAccounts(pool, names)).toEqual([])
+  await syncListed(harness, [rules([2])], { account: 'two' })
+  expect(await listSharedAccounts(pool, names)).toEqual([{ accountId: '1', names }])
 })
 
 test('a row that only the other account has is new, also to a worker that knows no rows', async () => {
