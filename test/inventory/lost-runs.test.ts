@@ -77,7 +77,11 @@ test('a worker that was suspended in the middle of a COPY of versions lets go of
     'ferry.leases (name)',
   ]
   const clients = await Promise.all(copies.map(() => store.pool.connect()))
-  for (const client of clients) client.on('error', () => {})
+  await using ends = new AsyncDisposableStack()
+  for (const client of clients) {
+    client.on('error', () => {})
+    ends.defer(async () => client.release(true))
+  }
   for (const client of clients) await client.query('begin')
   const open = clients.map((client, n) => new OpenCopy(client, copies[n]!))
   const waiting = async () => {
@@ -93,7 +97,6 @@ test('a worker that was suspended in the middle of a COPY of versions lets go of
   await failLostRuns(store.pool, 0)
   await waitFor(async () => (await waiting()).length === 1, { what: 'the versions to be given up' })
   expect(await waiting()).toEqual(['ferry.leases'])
-  for (const copy of open) await copy.abort()
-  for (const client of clients) client.release(true)
+  await open[2]!.end()
   await lease.release()
 })
