@@ -17,16 +17,21 @@ class RolledBack extends Error {}
 
 /**
  * Begins a transaction that stays open, as long as this process runs: Postgres ends that of a suspended one after a
- * minute, so that it does not block others. Every few seconds `showLife` asks something, and ends what a piece left under way.
+ * minute, so that it does not block others. Every few seconds something is asked of the connection, after `settle` has ended what
+ * a piece left under way.
  */
 export async function beginTransaction(
   pool: Pool,
   limitWork: WorkLimit,
-  showLife: (client: PoolClient) => Promise<unknown> = client => client.query('select'),
+  settle: () => Promise<void> = async () => {},
   showLifeEveryMs = SHOW_LIFE_EVERY_MS,
 ): Promise<LongTransaction> {
   const begun = Promise.withResolvers<PoolClient>()
   const over = Promise.withResolvers<void>()
+  const showLife = async (client: PoolClient) => {
+    await settle()
+    await client.query('select')
+  }
   const done = limitWork(() =>
     inTransaction(pool, async client => {
       const timer = setInterval(() => run(showLife).catch(() => {}), showLifeEveryMs)

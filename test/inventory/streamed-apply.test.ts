@@ -131,9 +131,10 @@ test('a first listing is one COPY, which ends before a pause of the platform mak
       },
       { what: `${least} rows in one COPY` },
     )
+  /** What keeps the transaction from being ended as an idle one is asked after the COPY. */
   const writers = () =>
     harness.query(
-      `select state from pg_stat_activity where pid in (select pid from pg_locks where ${IS_WRITING})`,
+      `select state, query from pg_stat_activity where pid in (select pid from pg_locks where ${IS_WRITING})`,
     )
   const result = await sync(
     listing(harness, async function* (find) {
@@ -141,7 +142,11 @@ test('a first listing is one COPY, which ends before a pause of the platform mak
       await copied(4_000)
       const answer = yield* handOn(rules(upTo(3_000).map(n => n + 5_000)), find)
       await copied(6_000)
-      await waitFor(async () => (await writers())[0]?.state === 'idle in transaction', { what: 'its end' })
+      const isAlive = async () => {
+        const [writer] = await writers()
+        return writer?.state === 'idle in transaction' && writer.query === 'select'
+      }
+      await waitFor(isAlive, { what: 'its end, and a sign of life' })
       yield* handOn(
         rules(
           upTo(2_000).map(n => n + 8_000),

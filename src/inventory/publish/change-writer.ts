@@ -126,8 +126,8 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
   /** Writes what is held into a transaction that stays open. */
   async #spill({ changes: held, marked }: Held<Row>): Promise<State<Row>> {
     let writer: StepWriter<Row> | null = null
-    const showLife = (client: PoolClient) => writer?.settle() ?? client.query('select')
-    const transaction = await beginTransaction(this.#context.pool, this.#context.limitLongWork, showLife)
+    const settle = async () => writer?.settle()
+    const transaction = await beginTransaction(this.#context.pool, this.#context.limitLongWork, settle)
     return transaction.run(async client => {
       const step = await this.#firstStep(client)
       writer = new StepWriter(client, this.#source, step, this.#opened)
