@@ -131,21 +131,19 @@ test('a first listing is one COPY, which ends before a pause of the platform mak
       },
       { what: `${least} rows in one COPY` },
     )
-  /** What keeps the transaction from being ended as an idle one is asked after the COPY. */
-  const writers = () =>
-    harness.query(
+  /** After the COPY something was asked, which keeps the transaction from being ended as an idle one. */
+  const isAlive = async () => {
+    const writers = await harness.query(
       `select state, query from pg_stat_activity where pid in (select pid from pg_locks where ${IS_WRITING})`,
     )
+    return writers[0]?.state === 'idle in transaction' && writers[0].query === 'select'
+  }
   const result = await sync(
     listing(harness, async function* (find) {
       yield* hand(OLD, find)
       await copied(4_000)
       const answer = yield* handOn(rules(upTo(3_000).map(n => n + 5_000)), find)
       await copied(6_000)
-      const isAlive = async () => {
-        const [writer] = await writers()
-        return writer?.state === 'idle in transaction' && writer.query === 'select'
-      }
       await waitFor(isAlive, { what: 'its end, and a sign of life' })
       yield* handOn(
         rules(

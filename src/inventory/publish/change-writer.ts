@@ -45,7 +45,6 @@ type Held<Row> = {
 type Written<Row> = {
   readonly kind: 'written'
   readonly transaction: LongTransaction
-  readonly step: RunStep
   readonly writer: StepWriter<Row>
 }
 
@@ -136,7 +135,7 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
       await client.query('savepoint mark')
       this.#openedBefore.assign(this.#opened)
       for (const changes of held.slice(marked)) await writer.put(changes)
-      return { kind: 'written', transaction, step, writer }
+      return { kind: 'written', transaction, writer }
     })
   }
 
@@ -151,11 +150,8 @@ export class ChangeWriter<Row> implements ChangeSink<Row> {
     })
   }
 
-  async #publishWritten(
-    client: PoolClient,
-    { step, writer }: Written<Row>,
-    finish: Finish,
-  ): Promise<AppliedEnd> {
+  async #publishWritten(client: PoolClient, { writer }: Written<Row>, finish: Finish): Promise<AppliedEnd> {
+    const { step } = writer
     await writer.settle()
     await fenceWithLease(client, this.#run.lease)
     if (!(await isStillFree(client, step, step.at))) throw new InstantPassed()

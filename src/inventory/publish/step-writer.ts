@@ -19,9 +19,9 @@ const MAX_BEGUN = 20_000
  * anything else is asked of the connection.
  */
 export class StepWriter<Row> {
+  readonly step: RunStep
   readonly #client: PoolClient
   readonly #source: InventorySource<Row>
-  readonly #step: RunStep
   readonly #opened: Opened
   #listedBefore: ListedBefore | null = null
   #copy: OpenCopy | null = null
@@ -30,7 +30,7 @@ export class StepWriter<Row> {
   constructor(client: PoolClient, source: InventorySource<Row>, step: RunStep, opened: Opened) {
     this.#client = client
     this.#source = source
-    this.#step = step
+    this.step = step
     this.#opened = opened
   }
 
@@ -39,9 +39,9 @@ export class StepWriter<Row> {
     const isKnownBefore = added.length === 0 || this.#listedBefore !== null
     if (changed.length > 0 || ended.length > 0 || !isKnownBefore) await this.settle()
     const changedIds = changed.map(({ id }) => id)
-    await closeVersions(this.#client, table, this.#step, changedIds)
-    await applyFirings(this.#client, this.#step, [], ended)
-    if (!isKnownBefore) this.#listedBefore = await loadListedBefore(this.#client, this.#step, scope)
+    await closeVersions(this.#client, table, this.step, changedIds)
+    await applyFirings(this.#client, this.step, [], ended)
+    if (!isKnownBefore) this.#listedBefore = await loadListedBefore(this.#client, this.step, scope)
     const before = this.#listedBefore
     await this.#open(added, row => before && appearanceOf(table, row, before))
     await this.#open(changed, () => null)
@@ -56,7 +56,7 @@ export class StepWriter<Row> {
     await copy?.end()
     const begun = this.#begun
     this.#begun = []
-    await applyFirings(this.#client, this.#step, begun, [])
+    await applyFirings(this.#client, this.step, begun, [])
   }
 
   /** Forgets what is not settled. The transaction can only be rolled back then. */
@@ -71,7 +71,7 @@ export class StepWriter<Row> {
     if (versions.length === 0) return
     const { table } = this.#source
     this.#copy ??= new OpenCopy(this.#client, copyTarget(table))
-    const lines = versionLines(table, this.#step, versions, row => {
+    const lines = versionLines(table, this.step, versions, row => {
       const how = appeared(row)
       this.#opened.add(row as AnyRow, how)
       return how

@@ -57,6 +57,7 @@ export function createIdSet(): ListedRows {
     startReading() {
       ids = new Set()
       part = new Set()
+      isNothingStored = false
     },
     startPart() {
       part = new Set()
@@ -80,11 +81,7 @@ export function createIdSet(): ListedRows {
     },
     recall: () => null,
     learn() {},
-    commit() {
-      isNothingStored = false
-    },
-    rollback() {
-      isNothingStored = false
-    },
+    commit() {},
+    rollback() {},
   }
 }
