@@ -69,6 +69,11 @@ test('a copy of the rows, as a dump restores it, is noticed though everything in
   await store.pool.query(`
     create temporary table dump as select * from ferry.known_database;
     delete from ferry.known_database; insert into ferry.known_database select * from dump`)
+  // By this a permit is refused.
+  const { rows } = await store.pool.query(
+    'select is_same from ferry_internal.is_known_database(null, null, 0)',
+  )
+  expect(rows).toEqual([{ is_same: false }])
   expect(await notice(store.pool)).toMatchObject({ cause: 'copy' })
 })
 

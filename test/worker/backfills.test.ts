@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { type Backfill, findUnfinished } from '#src/db/backfill.ts'
+import { type Backfill, findUnfinished, runBackfill } from '#src/db/backfill.ts'
+import { LeaseLost } from '#src/db/leases.ts'
 import { BACKFILLS, openBackfills } from '#src/worker/backfills.ts'
 import { openTestStore } from '#test/support/store.ts'
 import { waitFor } from '#test/support/wait-for.ts'
@@ -83,6 +85,19 @@ test('two workers run it once', async () => {
   await using __ = openBackfills({ ...store, log, holder: 'b' }, [upperCase(changed)])
   await waitFor(finished(store.pool), { what: 'the backfill' })
   expect(changed).toHaveLength(ROWS)
+})
+
+test('a worker whose lease another one has by now changes nothing, though it has not noticed', async () => {
+  await using store = await openTestStore()
+  await fill(store.pool)
+  const lease = { name: 'backfills', token: randomUUID(), signal: new AbortController().signal }
+  await store.pool.query(
+    "insert into ferry.leases values ($1, $2, 'another', now(), now() + interval '1 h')",
+    [lease.name, randomUUID()],
+  )
+  const changed: string[] = []
+  await expect(runBackfill(store.pool, lease, upperCase(changed), lease.signal)).rejects.toThrow(LeaseLost)
+  expect(changed).toEqual([])
 })
 
 test('no two backfills have one name', () => {

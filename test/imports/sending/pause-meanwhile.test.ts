@@ -50,14 +50,14 @@ test('of several calls that are refused for the same reason the pause says it on
   const id = await stageRows(store.pool, { rows: 4, batchRows: 2 })
   await using worker = await openScriptedWorker(store.pool, id)
   const claims = [await worker.claim(), await worker.claim()]
-  for (const claim of claims) await worker.send(claim, UNAUTHORIZED)
+  await worker.send(claims[0]!, UNAUTHORIZED)
+  await worker.send(claims[1]!, refused(401, 'Unauthorized', { requestId: 'req-later' }))
   const { rows } = await store.pool.query(
-    'select pause_code, pause_message from ferry.imports where id = $1',
+    'select pause_code, pause_request_id, pause_message from ferry.imports where id = $1',
     [id],
   )
-  expect(rows).toEqual([
-    { pause_code: 'Unauthorized', pause_message: 'The platform answered Unauthorized (HTTP 401).' },
-  ])
+  const message = 'The platform answered Unauthorized (HTTP 401).'
+  expect(rows).toEqual([{ pause_code: 'Unauthorized', pause_request_id: 'req-2', pause_message: message }])
 })
 
 test('of two calls that are refused for two reasons the pause has both, and the code of the first', async () => {
