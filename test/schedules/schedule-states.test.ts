@@ -1,5 +1,7 @@
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { readClock } from '#src/db/clock.ts'
+import { DueFinder } from '#src/schedules/find-due.ts'
 import { loadScheduleStates } from '#src/schedules/schedule-states.ts'
 import { takeSlot } from '#src/schedules/slot-lease.ts'
 import { openTestStore, type TestStore } from '#test/support/store.ts'
@@ -31,4 +33,25 @@ test('of several slots that are to be tried again the latest is the open one', a
   const { states } = await loadScheduleStates(store.pool, [{ schedule: 'poll', account: 'one', slot: ONE }])
   const [state] = states
   expect(state?.open?.slot).toEqual(ONE)
+})
+
+test('the first look asks for the slots of the time that it is in the database', async () => {
+  await using store = await openTestStore()
+  const { now } = await readClock(store.pool)
+  const finder = new DueFinder({
+    pool: store.pool,
+    log: pino({ level: 'silent' }),
+    catchUpMs: 0,
+    installedAt: new Date(0),
+  })
+  const hourly = { schedule: 'poll', account: 'one', timing: { everyMs: 3_600_000 } } as const
+  vi.useFakeTimers({ toFake: ['Date'], now: now.getTime() - 24 * 3_600_000 })
+  try {
+    const { due } = await finder.find([
+      { ...hourly, beginsAtOnce: false, retryAfterMs: [], skippedAgainAfterMs: null },
+    ])
+    expect(due.map(({ slot }) => now.getTime() - slot.slot.getTime() < 3_600_000)).toEqual([true])
+  } finally {
+    vi.useRealTimers()
+  }
 })
