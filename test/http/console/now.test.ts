@@ -73,7 +73,11 @@ test('one sentence says that everything is all right, to who may only look', asy
   expect(text).not.toContain('Pending decisions')
   expect(text).toContain('In the last day, no inventory was older than its freshness target.')
   const open = text.replaceAll(/<details class="fold".*?<\/details>/gs, '')
-  for (const words of ['2 inventories fresh', '1 worker alive', 'far from the limits']) {
+  for (const words of [
+    '2 inventories fresh',
+    '1 worker alive',
+    '5 calls in the last hour, far from the limits',
+  ]) {
     expect(text).toContain(words)
     expect(open).not.toContain(words)
   }
