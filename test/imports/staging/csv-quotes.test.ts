@@ -168,6 +168,13 @@ test('a note that goes on beyond 64 KiB is one reject up to there', async () => 
   }
 })
 
+test('a record that goes on in the next part of a file is whole, however long the parts are', async () => {
+  const rows = Array.from({ length: 30_000 }, (_, n) => `p${n}@example.com,"first\nsecond"\n`)
+  const read = await readCsv(rows.join(''), { chunk: 150_001 })
+  expect(read.damaged).toEqual([])
+  expect(read.rows).toHaveLength(30_000)
+})
+
 test('an open quote is waited for no longer than 64 KiB', () => {
   const damaged: number[] = []
   const sink = { row() {}, faultOf: () => null, damaged: (line: number) => damaged.push(line) }
