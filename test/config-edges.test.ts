@@ -4,6 +4,11 @@ import { fileHolding, mistakesOf } from '#test/support/settings.ts'
 
 const ONE_ACCOUNT = { FERRY_BASE_URL: 'https://api.example.com', FERRY_APP_KEY: 'key' }
 
+const KEEP = {
+  right: ['1d', '36500d', 'forever'],
+  wrong: ['0d', '01d', '36501d', '7', '7h', '7days', '1.5d', '-7d', 'never'],
+}
+
 /** Of each setting: what is just right, and what is just wrong. */
 const EDGES: Readonly<Record<string, { right: readonly string[]; wrong: readonly string[] }>> = {
   FERRY_PAGE_LIMIT: {
@@ -25,6 +30,18 @@ const EDGES: Readonly<Record<string, { right: readonly string[]; wrong: readonly
     right: ['1/1ms', '2/1s,20/60s', ' 2/1s , 20/60s '],
     wrong: ['0/1s', '2/0s', '2/1s,', '2', '1s', '2/597h', '-2/1s'],
   },
+  FERRY_ARRIVAL_BOUND: { right: ['500ms', '60s'], wrong: ['499ms', '0s', '5', '-1s'] },
+  FERRY_CATCH_UP: { right: ['1s', '6h'], wrong: ['6', '-6h', '597h', 'off'] },
+  FERRY_MCP_POLL_EVERY: { right: ['1s', '15m', 'off'], wrong: ['999ms', '0', 'never', '597h'] },
+  FERRY_KEEP_RUNS: KEEP,
+  FERRY_KEEP_CALLS: KEEP,
+  FERRY_KEEP_QUARANTINE: KEEP,
+  FERRY_KEEP_VERSIONS: KEEP,
+  FERRY_KEEP_NOTIFICATIONS: KEEP,
+  FERRY_KEEP_RECIPIENTS: KEEP,
+  FERRY_WORKER_CONCURRENCY: { right: ['1', '64'], wrong: ['0', '65', '99', '4x', '-1', '1.5'] },
+  FERRY_KNOWN_ROWS: { right: ['0', '999999999'], wrong: ['1000000000', '-1', '1e6', '1.5'] },
+  FERRY_HTTP_PORT: { right: ['0', '1', '65535'], wrong: ['65536', '99999', '-1', '80x', ':80'] },
   FERRY_NIGHTLY_CRON: {
     right: ['30 3 * * *', '0 0 29 2 *'],
     wrong: ['0 30 3 * * *', '* * * *', '60 3 * * *', '0 0 30 2 *'],
