@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { waitFor } from '#test/support/wait-for.ts'
-import { directory, open, PAGE, people } from './import-files.ts'
+import { directory, open, PAGE, people, subscribed } from './import-files.ts'
 import { accountsFile } from './open-cli.ts'
+import { canOpenTerminal, inTerminal } from './terminal.ts'
 
 describe('what cannot be imported', () => {
   test('is refused before anything is read, sent or stored', async () => {
@@ -55,3 +56,20 @@ describe('what cannot be imported', () => {
     expect(await cli.query('select from ferry.import_recipients')).toEqual([])
   })
 })
+
+test.skipIf(!canOpenTerminal)(
+  'what a person does not confirm is not sent, and nothing of it is kept',
+  async () => {
+    await using cli = await open()
+    const command = ['import', people(3), ...PAGE.split(' ')]
+    const question = 'Subscribe 3 people? They are active at once. [y/N]'
+    const refused = await inTerminal(command, cli.env, { input: 'n\n' })
+    expect(refused.code).toBe(1)
+    expect(refused.shown).toContain(question)
+    expect(refused.shown).toContain('nothing was sent; the rows that were read were discarded')
+    expect(await cli.query('select from ferry.imports')).toEqual([])
+    expect(subscribed(cli)).toBe(0)
+    const confirmed = await inTerminal([...command, '--wait'], cli.env, { input: 'y\n' })
+    expect([confirmed.code, subscribed(cli)]).toEqual([0, 3])
+  },
+)

@@ -84,6 +84,7 @@ describe('ferry runs', () => {
     expect(people.code).toBe(0)
     expect(people.stdout).toMatch(/^ +1 +18446744073709551615 +name/m)
     expect(people.stdout).toMatch(/^surprise +string$/m)
+    expect(people.stdout).toMatch(/^list-alert-rules +2\d{3}-\d\d-\d\d \d\d:\d\d:\d\dZ +\d+ ms +200 /m)
     const [run] = jsonLines(await cli.ferryRun('runs show 1 --json'))
     expect(run).toMatchObject({
       run: '1',
