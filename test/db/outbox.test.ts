@@ -23,4 +23,7 @@ test('what becomes true of one account is told, and what ends, whatever is open 
     { account: 'b', state: 'raised', is_open: true },
     { account: 'a', state: 'resolved', is_open: false },
   ])
+  await set('a', 'b')
+  const again = await store.pool.query("select state from ferry.events where account = 'a' and is_open")
+  expect(again.rows).toEqual([{ state: 'raised' }])
 })
