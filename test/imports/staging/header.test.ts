@@ -109,6 +109,16 @@ test.for([
   },
 )
 
+test.for([
+  ['id,emailaddr,company', 'emailaddr'],
+  ['contact_email,mailing_list', 'contact_email'],
+  ['ville,courriel,adresse email', "'adresse email'"],
+  ['Name,Emial,Country', 'Emial'],
+])('of the columns %s the most likely one is proposed', async ([header, column]) => {
+  const refused = await harness.refusal(`${header}\na,b,c\n`)
+  expect(refused.whatToDo).toBe(`Name the column: --map recipient=${column}`)
+})
+
 test('a column whose name has a line break is proposed as it can be typed, and found so', async () => {
   const content = 'Name,"email\nof person"\nAda,ada@example.com\n'
 

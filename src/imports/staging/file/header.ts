@@ -1,4 +1,3 @@
-import { closest } from 'fastest-levenshtein'
 import { holdsAddress } from '#src/model/addresses.ts'
 import { firstOf } from '#src/model/cut-text.ts'
 import { isNot } from '#src/model/did-you-mean.ts'
@@ -149,18 +148,13 @@ export function shownColumn(column: string | undefined): string {
   return holdsAddress(column) ? '(an address)' : firstOf(inOneLine(column), MAX_NAME)
 }
 
+/** The column whose name is most like one of the names that are looked for. */
 function nearest(header: readonly string[], field: Field): string {
   const named = header.filter(column => column.trim() !== '' && !holdsAddress(column))
-  if (named.length === 0) return '…'
-  const distances = field.columns.map(name => {
-    const found = closest(
-      nameOf(name),
-      named.map(column => nameOf(column)),
-    )
-    return { found, likeness: commonLetters(nameOf(name), found) }
-  })
-  const best = distances.sort((a, b) => b.likeness - a.likeness)[0]
-  return named.find(column => nameOf(column) === best?.found)?.trim() ?? '…'
+  const likeness = (column: string) =>
+    Math.max(...field.columns.map(name => commonLetters(nameOf(name), nameOf(column))))
+  const [best] = named.toSorted((one, other) => likeness(other) - likeness(one))
+  return best?.trim() ?? '…'
 }
 
 /** How long the longest beginning of one that is in the other. */
