@@ -270,10 +270,8 @@ test('what is late, and schedules that failed or are paused, come first', async 
     ['mcp-servers', 'never'],
     ['alert-rules', 'fresh'],
   ])
-  expect(cellsOfAll(text, 'Schedules').map(([name]) => name)).toEqual([
-    'snapshot-inventory',
-    'prune',
-    'poll-alert-rules',
-    'poll-mcp-servers',
-  ])
+  const schedules = cellsOfAll(text, 'Schedules').map(([name]) => name)
+  expect(schedules.slice(0, 2)).toEqual(['snapshot-inventory', 'prune'])
+  // Which of the others is due next depends on what time it is.
+  expect(schedules.slice(2).sort()).toEqual(['poll-alert-rules', 'poll-mcp-servers'])
 })
