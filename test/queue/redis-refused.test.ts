@@ -3,8 +3,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { checkQueue } from '#src/queue/check.ts'
+import { pino } from 'pino'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { checkQueue, reachQueue } from '#src/queue/check.ts'
 import { runFerry } from '../cli/run-ferry.ts'
 import { freePort, hasRedisServer, startRedis } from '../support/own-redis.ts'
 
@@ -66,6 +67,18 @@ describe.skipIf(!hasRedisServer)('a Redis on which the queue cannot work is refu
     )
     expect(await redis.admin.keys('{ferry:test}:*:check')).toEqual([])
   })
+})
+
+test('a Redis that is starting is waited for, which is logged once, but not for ever', async () => {
+  const redisUrl = `redis://127.0.0.1:${await freePort()}`
+  const log = pino({ level: 'silent' })
+  const told = vi.spyOn(log, 'info')
+  const reached = reachQueue(
+    { databaseUrl: '', redisUrl, installation: 'test' },
+    { retryForMs: 1_500, signal: new AbortController().signal, log },
+  )
+  await expect(reached).rejects.toThrow(/ECONNREFUSED/)
+  expect(told.mock.calls.map(([, words]) => words)).toEqual(['Waiting for the queue.'])
 })
 
 test.skipIf(!hasRedisServer)('a Sentinel is refused by name', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { PAGES } from '#src/http/console/pages.ts'
+import { stageRows } from '#test/support/staged.ts'
 import { openConsoleHarness } from './console-harness.ts'
 
 /** The fields of the form by which each list is narrowed, as a person reads them. */
@@ -26,12 +27,15 @@ const FIELDS: Readonly<Record<string, string>> = {
 
 test('every list can be narrowed by all of its filters', async () => {
   await using harness = await openConsoleHarness()
-  const found: Record<string, string> = {}
-  for (const { path } of PAGES.filter(page => page.csv)) {
+  const fieldsOf = async (path: string) => {
     const { text } = await harness.page(path)
     const [form = ''] = /<form class="filters".*?<\/form>/s.exec(text) ?? []
     const labels = [...form.matchAll(/<label[^>]*>([^<(]*)/g)]
-    found[path] = labels.map(([, label = '']) => label.trim()).join(', ')
+    return labels.map(([, label = '']) => label.trim()).join(', ')
   }
+  const found: Record<string, string> = {}
+  for (const { path } of PAGES.filter(page => page.csv)) found[path] = await fieldsOf(path)
   expect(found).toEqual(FIELDS)
+  await stageRows(harness.ferry.pool, { account: 'another' })
+  expect(await fieldsOf('/imports')).toBe('Account, Status')
 })
