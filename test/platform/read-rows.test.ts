@@ -178,6 +178,21 @@ test('of unknown fields only names and types are kept, each once', async () => {
   expect(plain).not.toContain(secret)
 })
 
+test('a server whose tools or id are wrong says so', async () => {
+  const { quarantined } = await readServers(
+    { server_id: 'a', tools: 'all' },
+    { server_id: 'b', tools: ['all'] },
+    { server_id: '' },
+    {},
+  )
+  expect(quarantined.map(({ reason }) => reason)).toEqual([
+    'tools must be an array, not a string',
+    'tools[0] must be an object, not a string',
+    'server_id must not be empty, not a string',
+    'server_id is missing',
+  ])
+})
+
 test('made-up field names do not fill the list of drift', async () => {
   const names = Array.from({ length: 500 }, (_, n) => [`made_up_${n}`, n])
   expect((await readServers({ server_id: 'a', ...Object.fromEntries(names) })).drift).toHaveLength(100)
