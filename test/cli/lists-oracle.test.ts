@@ -203,11 +203,12 @@ test('ferry schedules list prints each schedule', async () => {
   expect(found).toEqual(expect.arrayContaining(wanted))
   const { stdout } = await cli.ferryRun('schedules list')
   expect(stdout).toMatch(/^schedule +account +when +next +last +result\n/)
-  for (const { name, everyMs, cron, lastSlot } of wanted) {
+  for (const { name, everyMs, cron, lastSlot, paused } of wanted) {
     const when = cron ? `${cron} UTC` : `every ${duration(everyMs)}`
+    const next = paused ? 'paused ' : '\\d{4}-.*'
     expect(stdout).toMatch(
       new RegExp(
-        `^${name} +\\w+ +${RegExp.escape(when)} +.*${lastSlot ? textOf(new Date(lastSlot)) : ''}`,
+        `^${name} +\\S+ +${RegExp.escape(when)} +${next}.*${lastSlot ? textOf(new Date(lastSlot)) : ''}`,
         'm',
       ),
     )

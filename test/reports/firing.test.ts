@@ -75,6 +75,7 @@ test('what was changed in the period is named with who did it, and whether it sw
   await insert(store, { name: 'two', from: 9 * HOUR, to: 8 * HOUR, by: 'Ada' })
   await fire(store, { from: 21 * HOUR, to: 8 * HOUR })
   const { shown } = await loadFiredRules(store.pool, lastDay(), 3)
+  expect(shown[0]?.name).toBe('two')
   expect(shown[0]?.events).toEqual([
     { at: minutesAgo(20 * HOUR), change: 'changed', enabled: null, by: 'Ada' },
     { at: minutesAgo(10 * HOUR), change: 'changed', enabled: false, by: 'Grace' },

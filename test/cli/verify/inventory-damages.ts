@@ -30,7 +30,7 @@ export const INVENTORY_DAMAGES: readonly Damage[] = [
   [
     'alert-rules runs',
     set('alert_rule_versions', 'id = 21', 'opened_by_run = 999'),
-    /alert rule 21 .* is not explained by run 999/,
+    /alert rule 21 of account default, .* is not explained by run 999/,
   ],
   [
     'alert-rules runs',
