@@ -52,6 +52,15 @@ test('a database that a newer Ferry migrated is refused in words, and left as it
   await expect(migrate(store.url)).rejects.toThrow(/newer Ferry/)
 })
 
+test('a database in which others have tables of the same names is migrated beside them', async () => {
+  await using database = await openEmptyDatabase()
+  const { client } = database
+  await client.query('create table migrations (id serial, created_at bigint); create table imports (id text)')
+  expect(await migrate(database.url)).toBeGreaterThan(0)
+  expect((await client.query('select from ferry.imports')).rowCount).toBe(0)
+  expect((await client.query('select from public.migrations')).rowCount).toBe(0)
+})
+
 test('a migrated database is checked without any right to create', async () => {
   await using store = await openTestStore()
   const role = `reader_${Date.now()}`
