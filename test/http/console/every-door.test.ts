@@ -123,3 +123,30 @@ test('every answer forbids the browser scripts, forms and frames of strangers', 
     expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   }
 })
+
+test('pages and what they load forbid other sites to use them, and pages run no script but their own', async () => {
+  await using harness = await openConsoleHarness()
+  const page = await harness.page('/')
+  expect(page.headers).toMatchObject({
+    'content-security-policy':
+      "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  })
+  const found = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
+  const loaded = [...new Set(found)]
+  expect(loaded.map(path => path.split('.').at(-1)).sort()).toEqual(['css', 'js', 'svg'])
+  for (const path of loaded) {
+    const { status, headers } = await harness.page(path)
+    expect([path, status]).toEqual([path, 200])
+    expect(headers).toMatchObject({
+      'cross-origin-resource-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'public, max-age=31536000, immutable',
+    })
+  }
+})
