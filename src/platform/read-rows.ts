@@ -103,9 +103,9 @@ function reasonOf(error: z.ZodError, raw: object): string {
       '',
     )
     const value = issue.path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown>)[part], raw)
-    return value === undefined
-      ? `${field} is missing`
-      : `${field} ${issue.message}, not ${typeInWords(value)}`
+    if (value === undefined) return `${field} is missing`
+    const isOfItsType = issue.code === 'too_small' || issue.code === 'too_big'
+    return `${field} ${issue.message}${isOfItsType ? '' : `, not ${typeInWords(value)}`}`
   })
   const more = error.issues.length - words.length
   return words.join('; ') + (more > 0 ? `; and ${more} more` : '')

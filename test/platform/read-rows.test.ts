@@ -188,7 +188,7 @@ test('a server whose tools or id are wrong says so', async () => {
   expect(quarantined.map(({ reason }) => reason)).toEqual([
     'tools must be an array, not a string',
     'tools[0] must be an object, not a string',
-    'server_id must not be empty, not a string',
+    'server_id must not be empty',
     'server_id is missing',
   ])
 })
@@ -206,7 +206,7 @@ test('a name of a field that is too long for an index is cut', async () => {
 test('an id that is too long for an index sets its row aside', async () => {
   expect((await readServers({ server_id: 'é'.repeat(500) })).rows).toHaveLength(1)
   expect((await readServers({ server_id: 'é'.repeat(501) })).quarantined).toMatchObject([
-    { reason: 'server_id must have at most 500 characters, not a string' },
+    { reason: 'server_id must have at most 500 characters' },
   ])
 })
 
