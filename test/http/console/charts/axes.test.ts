@@ -142,3 +142,21 @@ test('weeks begin on Monday, and a span without length has no ticks and no share
   expect(shareOfSpan(new Date(0), weeks)).toBe(0)
   expect(shareOfSpan(new Date(4e12), weeks)).toBe(1)
 })
+
+test.each([
+  [9, 10, '03:01'],
+  [20, 11, '03:02'],
+  [50, 11, '03:05'],
+  [70, 8, '03:10'],
+  [130, 9, '03:15'],
+  [350, 12, '03:30'],
+  [700, 12, '04:00'],
+  [1_400, 12, '06:00'],
+  [2_000, 12, '06:00'],
+  [4_000, 11, '12:00'],
+  [8_000, 11, '21 Nov'],
+])('an axis of %i minutes from 03:00 has %i ticks, and %s is the second', (minutes, count, second) => {
+  const from = new Date('2026-11-20T03:00:00Z')
+  const ticks = timeTicks({ from, to: new Date(from.getTime() + minutes * 60_000) }, 'UTC')
+  expect([ticks.length, ticks[1]?.label]).toEqual([count, second])
+})

@@ -19,6 +19,26 @@ test('a line goes through its points, from the left end of the span to the right
   expect(paths(draw({}))).toEqual(['M0 160L333.3 106.7L666.7 53.3L1000 0'])
 })
 
+test('values stand beside their lines, the highest on top, and times beneath the lowest', () => {
+  const page = draw({})
+  const values = [...page.matchAll(/<text x="42" y="([\d.]+)" text-anchor="end">(\d+)</g)]
+  expect(values.map(([, y, label]) => [label, y])).toEqual([
+    ['0', '180'],
+    ['10', '126.7'],
+    ['20', '73.3'],
+    ['30', '20'],
+  ])
+  const lines = [...page.matchAll(/<line class="chart-(base|grid)"[^>]* y1="([\d.]+)" y2="([\d.]+)"/g)]
+  expect(lines.map(([, kind, y1, y2]) => `${kind} ${y1} ${y2}`)).toEqual([
+    'base 176 176',
+    'grid 122.7 122.7',
+    'grid 69.3 69.3',
+    'grid 16 16',
+  ])
+  expect(page).toContain('<svg y="16" width="100%" height="160" viewBox="0 0 1000 160"')
+  expect(page).toContain('<line class="chart-tick" x1="50%" x2="50%" y1="176" y2="180"/>')
+})
+
 test('a chart names its unit and its zone, and says in words what can be seen', () => {
   const page = draw({ limit: { name: 'limit', value: 50 } })
   expect(page).toContain('<figcaption>Calls <span class="quiet">(calls per minute)</span></figcaption>')
