@@ -66,10 +66,13 @@ test('what one worker left, the next one goes on with, from the last batch that 
   const failing = upperCase(before, () => {
     if (++batches === 2) throw new Error('it died')
   })
+  const told: string[] = []
   {
-    await using _ = openBackfills({ ...store, log, holder: 'a' }, [failing])
-    await waitFor(() => batches === 2, { what: 'the second batch' })
+    const heard = pino({ level: 'warn' }, { write: line => void told.push(line) })
+    await using _ = openBackfills({ ...store, log: heard, holder: 'a' }, [failing])
+    await waitFor(() => told.length > 0, { what: 'the failure to be logged' })
   }
+  expect(told).toEqual([expect.stringContaining('it died')])
   const after: string[] = []
   await using _ = openBackfills({ ...store, log, holder: 'b' }, [upperCase(after)])
   await waitFor(finished(store.pool), { what: 'the backfill' })
