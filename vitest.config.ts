@@ -91,7 +91,7 @@ export default defineConfig({
           maxWorkers: WORKERS,
         },
       },
-      // Before the quick ones: vitest runs one project after the other. `.ci/run` runs both at once, since these mostly wait.
+      // Before the quick ones: vitest runs one project after the other.
       { extends: true, test: { name: 'long', include: LONG, maxWorkers: WORKERS } },
     ],
   },

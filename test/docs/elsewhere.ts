@@ -9,7 +9,7 @@ export const ELSEWHERE: Readonly<Record<string, { readonly why: string; readonly
   },
   'npm test': {
     why: 'a test cannot run all tests; .ci/run does, with those of npm run test:all',
-    instead: `grep -q '^  run_tests quick .* --project quick ' "$FERRY/.ci/run"`,
+    instead: `grep -q 'run_tests embedded' "$FERRY/.ci/run"`,
   },
   'npm run check': {
     why: 'it is types, lint, rooms and tests; .ci/run runs each',
