@@ -4,30 +4,58 @@ import { REPORTS } from '#src/reports/catalogue.ts'
 import { openCli } from './open-cli.ts'
 import { jsonLines, runFerryHere } from './run-ferry.ts'
 
-const NAMES = [
-  ...['freshness', 'freshness_daily', 'nights', 'blind_spots', 'rules_noisy', 'rules_longest_firing'],
-  ...[
-    'time_to_clear',
-    'rules_never_fired',
-    'rules_switched_off',
-    'rules_debug_left_on',
-    'rules_contract_breaks',
-  ],
-  ...['rules_default_timezone', 'cron_load', 'rules_by_folder', 'rules_by_team', 'rules_unowned', 'editors'],
-  ...['edits_by_person', 'churn_by_folder', 'mass_edits', 'changes_between', 'silenced', 'mcp_tools'],
-  ...['mcp_tool_changes', 'mcp_risk', 'mcp_by_team', 'import_funnel', 'rejects_by_reason'],
-  ...['subscribers_by_page_locale', 'import_throughput', 'limit_use', 'call_latency', 'calls_refused'],
-  ...['runs_health', 'audit_log'],
-]
+/** The options of each report, and the inventories of which it says when they are late. */
+const LISTED: Readonly<Record<string, string>> = {
+  freshness: '--account',
+  freshness_daily: '--since --account',
+  nights: '--since --account --night',
+  blind_spots: '--since --account',
+  rules_noisy: '--since --account of alert-rules',
+  rules_longest_firing: '--since --account of alert-rules',
+  time_to_clear: '--since --account of alert-rules',
+  rules_never_fired: '--account of alert-rules',
+  rules_switched_off: '--account of alert-rules',
+  rules_debug_left_on: '--account of alert-rules',
+  rules_contract_breaks: '--account of alert-rules',
+  rules_default_timezone: '--account of alert-rules',
+  cron_load: '--account of alert-rules',
+  rules_by_folder: '--account --night of alert-rules',
+  rules_by_team: '--account --night of alert-rules',
+  rules_unowned: '--account --night of alert-rules',
+  editors: '--since --account of alert-rules',
+  edits_by_person: '--since --account of alert-rules',
+  churn_by_folder: '--since --account of alert-rules',
+  mass_edits: '--since --account of alert-rules',
+  changes_between: '--since --account of alert-rules and mcp-servers',
+  silenced: '--since --account of alert-rules',
+  mcp_tools: '--account --night of mcp-servers',
+  mcp_tool_changes: '--since --account of mcp-servers',
+  mcp_risk: '--account of mcp-servers',
+  mcp_by_team: '--account --night of mcp-servers',
+  import_funnel: '--since --account',
+  rejects_by_reason: '--since --account',
+  subscribers_by_page_locale: '--account',
+  import_throughput: '--since --account',
+  limit_use: '--since --account',
+  call_latency: '--since --account',
+  calls_refused: '--since --account',
+  runs_health: '--since --account',
+  audit_log: '--since --account',
+}
 
 describe('ferry report', () => {
   test('lists all reports with one line each, and needs no database for it', async () => {
     const { code, stdout } = await runFerryHere(['report'], {})
     expect(code).toBe(0)
     const lines = stdout.trimEnd().split('\n').slice(1)
-    expect(lines.map(line => line.split(' ')[0])).toEqual(NAMES)
+    expect(lines.map(line => line.split(' ')[0])).toEqual(Object.keys(LISTED))
     const listed = jsonLines(await runFerryHere(['report', '--json'], {}))
     expect(listed[0]).toEqual({ report: 'freshness', shows: REPORTS[0]?.shows, options: ['--account'] })
+    const shown = listed.map(({ report, options }, n) => {
+      const { of = [] } = REPORTS[n] ?? {}
+      return [report, [options].flat().join(' ') + (of.length > 0 ? ` of ${of.join(' and ')}` : '')]
+    })
+    expect(Object.fromEntries(shown)).toEqual(LISTED)
   })
 
   test('prints a report as a table, as CSV and as JSON', async () => {
