@@ -43,7 +43,11 @@ test('a wrong key is one message for both inventories, late and failing, with th
   const data = harness.receiver.messages()[0]?.data
   expect(data?.summary).toContain('key refused (401): set TEAMC_KEY')
   expect(data).not.toHaveProperty('cause')
-  expect(await harness.query(`select kind from ferry.events where is_open order by id`)).toHaveLength(4)
+  const said = `select distinct data ->> 'schedule' as schedule, data ->> 'keySetting' as setting, count(*)::int from ferry.events
+    where is_open group by 1, 2`
+  expect(await harness.query(said)).toEqual([
+    { schedule: FRESHNESS_TARGET.schedule, setting: 'TEAMC_KEY', count: 4 },
+  ])
   sandbox.state.faults.clear()
   await syncBoth()
   await look()
