@@ -251,6 +251,15 @@ test('messages that a receiver did not accept are named, also where doctor knows
   expect(commandsIn(lines[0]?.whatToDo)).toContain('ferry notify list --undelivered')
 })
 
+test.each([
+  [{}, 'warn', 'messages are sent, but not signed: webhook'],
+  [{ FERRY_WEBHOOK_SECRET: `whsec_${'a'.repeat(32)}` }, 'ok', 'every message was accepted'],
+  [{ FERRY_WEBHOOK_FORMAT: 'slack' }, 'ok', 'every message was accepted'],
+])('whether messages are signed is said: %o', async (settings, status, found) => {
+  await using cli = await openCli({}, { FERRY_WEBHOOK_URL: 'http://127.0.0.1:9/hook', ...settings })
+  expect((await examine(cli, 'notifications')).lines).toMatchObject([{ status, found }])
+})
+
 test('a backfill that has not ended is named, with how far it is', async () => {
   await using cli = await openCli()
   expect((await examine(cli, 'backfills')).lines).toEqual([])

@@ -119,6 +119,7 @@ test('a port that is taken is refused in words, or another one is found', async 
   })
   await using other = await openTestHttp({ port, orFree: true })
   expect(other.address).not.toBe(http.address)
+  expect(Number(new URL(other.address).port)).toBeGreaterThan(1023)
   expect((await ask(`${other.address}/livez`)).status).toBe(200)
   await expect(openTestHttp({ host: '192.0.2.1' })).rejects.toThrow('this machine does not have this address')
 })
