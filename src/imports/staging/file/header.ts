@@ -151,9 +151,11 @@ export function shownColumn(column: string | undefined): string {
 /** The column whose name is most like one of the names that are looked for. */
 function nearest(header: readonly string[], field: Field): string {
   const named = header.filter(column => column.trim() !== '' && !holdsAddress(column))
-  const likeness = (column: string) =>
-    Math.max(...field.columns.map(name => commonLetters(nameOf(name), nameOf(column))))
-  const [best] = named.toSorted((one, other) => likeness(other) - likeness(one))
+  const wanted = field.columns.map(nameOf)
+  const likeness = named
+    .map(nameOf)
+    .map(column => Math.max(...wanted.map(name => commonLetters(name, column))))
+  const best = named[likeness.indexOf(Math.max(...likeness))]
   return best?.trim() ?? '…'
 }
 
