@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { freshness } from '#src/http/console/now/sections.ts'
+import { freshness, slots } from '#src/http/console/now/sections.ts'
 import { cellsOf } from './cells.ts'
 
 test('what is late is shown, and the others are folded: fifty of them, and the rest is counted', () => {
@@ -23,4 +23,22 @@ test('what is late is shown, and the others are folded: fifty of them, and the r
   expect(folded).toContain('1 more are not shown.')
   expect(open).toContain('Why it is late')
   expect(folded).not.toContain('Why it is late')
+})
+
+test('of the schedules that are neither failed nor paused, those come first that are due next', () => {
+  const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000)
+  const usual = { account: '*', paused: false, lastSlot: null, lastOutcome: null }
+  const schedules = [
+    { ...usual, name: 'later', nextAt: inMinutes(9) },
+    { ...usual, name: 'soon', nextAt: inMinutes(1) },
+    { ...usual, name: 'paused', paused: true, nextAt: null },
+    { ...usual, name: 'failed', lastOutcome: 'failed', nextAt: inMinutes(5) },
+    { ...usual, name: 'next', nextAt: inMinutes(5) },
+  ]
+  const [open = '', folded = ''] = `${slots({ schedules } as never, 'UTC')}`.split('<details')
+  const namesIn = (of: string) => cellsOf(of, 'Schedules').map(([name]) => name)
+  expect([namesIn(open), namesIn(folded)]).toEqual([
+    ['failed', 'paused'],
+    ['soon', 'next', 'later'],
+  ])
 })
