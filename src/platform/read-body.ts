@@ -50,6 +50,16 @@ export function unpack({
   return unpacked
 }
 
+/**
+ * Frees the memory of a chunk that nobody reads any more, nor those before it. To the garbage collector it would be a heap that
+ * grows: a reason to mark all of it for every 13 MB of a listing, which takes a quarter of the time of a listing without news.
+ */
+export function giveBack({ buffer, byteOffset, length }: Buffer): void {
+  // A buffer of another size is none that zlib was given. What zlib has left of one it fills with the next chunk.
+  const isOfZlib = buffer instanceof ArrayBuffer && buffer.byteLength === GUNZIP_CHUNK_BYTES
+  if (isOfZlib && byteOffset + length === GUNZIP_CHUNK_BYTES) buffer.transfer(0)
+}
+
 /** Returns the whole of a body. Throws `AnswerTooLarge` beyond `MAX_ANSWER_BYTES`. */
 export async function readWhole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const pieces: Buffer[] = []

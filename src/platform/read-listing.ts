@@ -11,10 +11,10 @@ import {
   type ReadRow,
 } from './listing.ts'
 import type { AnswerHead } from './post.ts'
-import { AnswerTooLarge, readWhole } from './read-body.ts'
+import { AnswerTooLarge, giveBack, readWhole } from './read-body.ts'
 import { NOTHING_ALTERED, parseRow, type RowKind } from './read-rows.ts'
 import { RowScanner } from './row-scanner.ts'
-import { RowTemplate } from './row-template.ts'
+import { RowTemplate, type RowText } from './row-template.ts'
 
 /** The body of a listing after its rows. */
 export type ScannedListing = {
@@ -47,11 +47,15 @@ export async function* readListing<Row, Wire>(
     return { listing: NO_ROWS, around: await readWhole(chunks), damage: null }
   }
   const reader = new ListingReader(kind, find)
+  /** The last buffer of which a row may still keep a part. */
+  let kept: ArrayBufferLike | null = null
   yield BEGINS
   for await (const chunk of chunks) {
     const isWhole = reader.read(chunk)
     if (reader.isRestarted) yield BEGINS
     yield { kind: 'rows', rows: reader.rows }
+    if (!reader.letGo()) kept = chunk.buffer
+    else if (chunk.buffer !== kept) giveBack(chunk)
     if (!isWhole) break
   }
   return reader.end()
@@ -68,6 +72,8 @@ class ListingReader<Row, Wire> {
   readonly #scanner: RowScanner
   #drift: ReturnType<typeof openDrift>
   #template: RowTemplate<Row>
+  /** What the rows of the last chunk keep of it. */
+  #texts: RowText[] = []
   #digests = createHash('sha256')
   #chunkDigests = ''
   #position = 0
@@ -87,10 +93,18 @@ class ListingReader<Row, Wire> {
   read(chunk: Buffer): boolean {
     this.rows = []
     this.isRestarted = false
+    this.#texts = []
     this.#chunkDigests = ''
     const isWhole = this.#scanner.write(chunk)
     this.#digests.update(this.#chunkDigests, 'latin1')
     return isWhole
+  }
+
+  /** Copies what the rows of the last chunk keep of it, if they are few. Returns whether they keep nothing of it any more. */
+  letGo(): boolean {
+    if (this.#texts.length > this.rows.length / 2) return false
+    for (const text of this.#texts) text.bytes = Buffer.from(text.bytes)
+    return true
   }
 
   end(): ScannedListing {
@@ -144,10 +158,11 @@ class ListingReader<Row, Wire> {
   /** Null if the text is not JSON. */
   #read(text: Buffer | null, digest: string, position: number): ReadRow<Row> | null {
     const read = text === null ? null : this.#template.read(text)
-    if (text === null || read === null) return this.#parse(text, digest, position)
-    const { id, row, written } = read
-    const declared = () => declaredJson(this.#kind.declared, parseRow(this.#kind, text)?.raw)
-    const bytes = text.length + written.columns.length
+    if (read === null) return this.#parse(text, digest, position)
+    const { id, row, text: kept, written } = read
+    this.#texts.push(kept)
+    const declared = () => declaredJson(this.#kind.declared, parseRow(this.#kind, kept.bytes)?.raw)
+    const bytes = kept.bytes.length + written.columns.length
     return { kind: 'good', digest, position, id, row, altered: NOTHING_ALTERED, bytes, written, declared }
   }
 

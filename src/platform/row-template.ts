@@ -22,8 +22,16 @@ import type { WrittenRow } from './listing.ts'
  * Postgres without being decoded.
  */
 
+/** The text of a row: a part of the chunk that it came in, until it is replaced by a copy. */
+export type RowText = { bytes: Buffer }
+
 /** A row as the template reads it. Fields that are not needed of every row are parsed when the first of them is asked for. */
-export type TemplateRow<Row> = { readonly id: string; readonly row: Row; readonly written: WrittenRow }
+export type TemplateRow<Row> = {
+  readonly id: string
+  readonly row: Row
+  readonly text: RowText
+  readonly written: WrittenRow
+}
 
 const STRING = String.raw`"[^"\\\x00-\x1f]*"`
 const NUMBER = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`
@@ -107,10 +115,10 @@ export class RowTemplate<Row> {
   }
 
   /** Returns the row in a JSON text; null if it does not match. */
-  read(text: Buffer): TemplateRow<Row> | null {
-    if (this.#shape === null || text.length > MAX_BYTES) return null
-    if (!isUtf8(text)) return null
-    const match = this.#shape.pattern.exec(text.toString('latin1'))
+  read(bytes: Buffer): TemplateRow<Row> | null {
+    if (this.#shape === null || bytes.length > MAX_BYTES) return null
+    if (!isUtf8(bytes)) return null
+    const match = this.#shape.pattern.exec(bytes.toString('latin1'))
     if (match === null) return null
 
     const values: unknown[] = []
@@ -146,7 +154,8 @@ export class RowTemplate<Row> {
       fingerprint: fingerprint(this.#bytes.subarray(0, end)),
       columns: this.#bytes.toString('latin1', end, length),
     }
-    return { id, row: new this.#TemplateRow(values, text) as Row, written }
+    const text: RowText = { bytes }
+    return { id, row: new this.#TemplateRow(values, text) as Row, text, written }
   }
 
   /** Few texts of these fields differ, and each is kept once. */
@@ -184,16 +193,16 @@ function integerOf(digits: string): number | bigint {
   return Number.isSafeInteger(rounded) ? rounded : BigInt(digits)
 }
 
-type TemplateRows = new (values: readonly unknown[], text: Buffer) => object
+type TemplateRows = new (values: readonly unknown[], text: RowText) => object
 
 /** Returns a class of rows. Its values are those of the columns that are read; the others are read from the text once one is asked for. */
 function templateRows(columns: readonly Column[], parse: (text: Buffer) => AnyRow): TemplateRows {
   class TemplateRow {
     readonly values: readonly unknown[]
-    readonly text: Buffer
+    readonly text: RowText
     parsed: AnyRow | null = null
 
-    constructor(values: readonly unknown[], text: Buffer) {
+    constructor(values: readonly unknown[], text: RowText) {
       this.values = values
       this.text = text
     }
@@ -204,7 +213,7 @@ function templateRows(columns: readonly Column[], parse: (text: Buffer) => AnyRo
     Object.defineProperty(TemplateRow.prototype, name, {
       get(this: TemplateRow) {
         if (at !== -1) return this.values[at]
-        this.parsed ??= parse(this.text)
+        this.parsed ??= parse(this.text.bytes)
         return this.parsed[name]
       },
     })
