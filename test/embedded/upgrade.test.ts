@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs'
-import { chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { pino } from 'pino'
@@ -70,6 +71,20 @@ async function makeOld(dataDir: string): Promise<void> {
   expect(await stopServer(placement, 20_000)).toBe(true)
 }
 
+/** The other version's programs, whose dump leaves out the rows of a table. */
+async function openForgetfulPrograms() {
+  const { bin = '' } = OTHER ?? {}
+  const home = await mkdtemp(join(tmpdir(), 'ferry-old-programs-'))
+  await chmod(home, 0o755)
+  const directory = join(home, 'bin')
+  await mkdir(directory)
+  for (const name of ['postgres', 'pg_ctl', 'initdb', 'pg_dumpall', 'pg_restore'])
+    await symlink(join(bin, name), join(directory, name))
+  const script = `#!/bin/sh\nexec ${join(bin, 'pg_dump')} --exclude-table-data=ferry.leases "$@"\n`
+  await writeFile(join(directory, 'pg_dump'), script, { mode: 0o755 })
+  return { directory, [Symbol.asyncDispose]: () => rm(home, { recursive: true }) }
+}
+
 test.skipIf(!OTHER)(
   `data of another major version is left as it is, and moved by ferry embedded upgrade${WHY_NOT}`,
   async () => {
@@ -94,6 +109,11 @@ test.skipIf(!OTHER)(
       whatToDo: expect.stringContaining('--old-programs'),
     })
     expect(await readFile(control)).toEqual(before)
+
+    await using forgetful = await openForgetfulPrograms()
+    await expect(
+      upgradeEmbedded({ dataDir: place.dataDir, oldPrograms: forgetful.directory, log }),
+    ).rejects.toMatchObject({ message: 'Not every row was moved: ferry.leases.' })
 
     const env = { FERRY_DATA_DIR: place.dataDir }
     const upgraded = await runFerry(['embedded', 'upgrade', '--json'], env)

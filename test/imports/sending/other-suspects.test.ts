@@ -81,6 +81,26 @@ test('a call that was accepted before says nothing about the suspect that is lef
   }
 })
 
+test('rows accepted around it clear the page only of the code for which the row was refused with them', async () => {
+  await using store = await openTestStore()
+  for (const [refused, retried] of [
+    [{ lines: 2, state: 'split', errorCode: 'BadRequest' }, 1],
+    [{ lines: 2, state: 'split', errorCode: 'InvalidParameter' }, 0],
+  ] as const) {
+    const id = await stageRows(store.pool, { rows: 2 })
+    const [around] = await putBatches(store.pool, id, [
+      refused,
+      { state: 'sent' },
+      { state: 'suspect', errorCode: 'BadRequest' },
+    ])
+    await store.pool.query(
+      'update ferry.import_batches set parent_id = $2 where import_id = $1 and id <> $2',
+      [id, around],
+    )
+    expect(await inTransaction(store.pool, client => retrySuspectsAmongSent(client, id))).toBe(retried)
+  }
+})
+
 test('of a row that was too large, any call that was accepted says that the page is not to blame', async () => {
   await using store = await openTestStore()
   const id = await stageRows(store.pool, { rows: 2 })
