@@ -188,3 +188,42 @@ test('of the last moment of all, the functions of history say what is known now'
   ])
   expect(await texts(store, `account) from ferry.alert_rules_as_of('-infinity')`)).toEqual([])
 })
+
+test('between any two moments, in either order, differs what they show differently', async () => {
+  await using store = await openTestStore()
+  const versions: readonly Hours[] = [
+    { name: 'one', from: 1, to: 2 },
+    { name: 'two', from: 2, to: 4 },
+    { name: 'three', from: 5 },
+    { account: 'b', name: 'one', from: 2, to: 3 },
+  ]
+  for (const version of versions) {
+    await insertRule(store, version)
+    await insertServer(store, version)
+  }
+  const shownAt = (hour: number) =>
+    new Map(
+      versions
+        .filter(({ from, to = 99 }) => from <= hour && hour < to)
+        .map(({ account = 'a', name }) => [account, name]),
+    )
+  for (const from of [0, 1, 2, 3, 4, 5]) {
+    for (const to of [0, 1, 2, 3, 4, 5]) {
+      const [before, after] = [shownAt(from), shownAt(to)]
+      const expected = ['alert-rules', 'mcp-servers'].flatMap(inventory =>
+        ['a', 'b'].flatMap(account => {
+          const [old, now] = [before.get(account), after.get(account)]
+          if (old === now) return []
+          const change = old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
+          return [`${inventory} ${change} ${account} ${now ?? old}`]
+        }),
+      )
+      const found = texts(
+        store,
+        'inventory, change, account, name) from ferry.changes_between($1, $2) order by inventory, account',
+        [at(from), at(to)],
+      )
+      expect(await found).toEqual(expected)
+    }
+  }
+})

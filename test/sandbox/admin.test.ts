@@ -134,6 +134,17 @@ test('an unknown command, an unknown field and an unknown row are named in the e
     status: 400,
     body: { error: expect.stringContaining('often') },
   })
+  expect(await tell(sandbox, 'mutate', { count: 0, mix: [], often: true })).toMatchObject({
+    status: 400,
+    body: {
+      error:
+        'This command cannot use the body. count: write a whole number from 1 to 100000; ' +
+        'mix: Too small: expected array to have >=1 items; there is no field often: the fields are count, mix.',
+    },
+  })
+  expect(await tell(sandbox, 'reset', { often: true })).toMatchObject({
+    body: { error: expect.stringContaining('there is no field often: this command takes no fields.') },
+  })
   expect(await tell(sandbox, 'remove-rule', { id: '1' })).toMatchObject({
     status: 400,
     body: { error: expect.stringContaining('no row 1') },
