@@ -139,6 +139,11 @@ export const INVENTORY_DAMAGES: readonly Damage[] = [
   ],
   [
     'snapshots',
+    'insert into ferry.history (starts_at) values (clock_timestamp());',
+    /snapshot \d+ of account default is older than its runs, or than the history/,
+  ],
+  [
+    'snapshots',
     set('snapshots', 'id = 1', "taken_at = taken_at - interval '1 hour'"),
     /snapshot 1 .* is older than/,
   ],

@@ -42,6 +42,19 @@ test('a row that breaks a promise is named with what to do, exit 1; of many the 
   expect(lines.at(-1)).toMatchObject({ status: 'broken', broken: 25, durationMs: expect.any(Number) })
 })
 
+test('runs from before the history begins are not held against versions that are gone', async () => {
+  await using cli = await openCli({ rules: 3 })
+  await cli.ferryRun('sync all')
+  cli.sandbox.state.mutate(2, ['rule-changed'])
+  await cli.ferryRun('sync alert-rules')
+  await cli.query('delete from ferry.alert_rule_versions where valid_to is not null')
+  const { code, stdout } = await cli.ferryRun('verify')
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/counted 2 versions that ended, but 0 are stored/)
+  await cli.query('insert into ferry.history (starts_at) values (clock_timestamp())')
+  expect((await cli.ferryRun('verify')).code).toBe(0)
+})
+
 test('the windows are those of the account in the settings', async () => {
   await using cli = await openCli({ rules: 1 })
   for (let n = 0; n < 3; n++) await cli.ferryRun('sync alert-rules')
