@@ -128,6 +128,18 @@ describe('what readers of one account see', () => {
     await pool.query(`delete from ferry.sync_runs where status = 'running'`)
   })
 
+  test('knows when the history begins', async () => {
+    await using opened = new AsyncDisposableStack()
+    const client = await connect(opened)
+    const begins = async () => (await client.query(`select ${ROLE}.history_start()::text as at`)).rows[0].at
+    expect(await begins()).toBe('-infinity')
+    await pool.query(`insert into ferry.history (starts_at) values ('2020-01-01Z')`)
+    opened.defer(async () => {
+      await pool.query('delete from ferry.history')
+    })
+    expect(await begins()).toMatch(/^2020-01-01|^2019-12-31/)
+  })
+
   test('runs every report, with its schema in the place of ferry', { timeout: 60_000 }, async () => {
     await using opened = new AsyncDisposableStack()
     const client = await connect(opened)
