@@ -19,9 +19,10 @@ import type { Answer } from './answer.ts'
  * 4. Once the body has ended, the envelope tells whether it was a listing at all. If not, `retry-listing.ts` makes another
  *    attempt, and the listing begins again.
  *
- * The rows count once the answer is good. The next chunk is read only when the rows of the last one were taken; the time a
- * slow reader takes does not count against the platform. A listing that is left in the middle gives up its connection. MCP
- * servers come in pages, which are kept until the list is known to be whole (`mcp-listing.ts`), and then take the same steps.
+ * The rows count once the answer is good. The next chunk is read only when the rows of the last one were taken, and the memory of
+ * that one is given back then, unless many of its rows keep a part of it; the time a slow reader takes does not count against the
+ * platform. A listing that is left in the middle gives up its connection. MCP servers come in pages, which are kept until the list
+ * is known to be whole (`mcp-listing.ts`), and then take the same steps.
  */
 
 export type Listing<Row> = AsyncGenerator<ListingStep<Row>, void>
