@@ -1,4 +1,5 @@
 import { Agent } from 'node:http'
+import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { openCli } from '#test/cli/open-cli.ts'
 import { jsonLines } from '#test/cli/run-ferry.ts'
@@ -48,6 +49,29 @@ test('a port that was set and is taken ends a worker at once, with a plain sente
     `ferry: HTTP cannot listen on 127.0.0.1:${port}: another program uses this port.\n` +
       'Set FERRY_HTTP_PORT to a free port (0 takes any), or FERRY_HTTP_HOST to an address of this machine.\n',
   )
+})
+
+test('where the usual port is taken and none was set, a worker says at which free one it is', async () => {
+  await using cli = await openCli()
+  await using other = createServer()
+  const listens = () =>
+    new Promise(resolve => {
+      other.once('error', () => resolve(false)).listen(3377, '127.0.0.1', () => resolve(true))
+    })
+  await expect.poll(listens).toBe(true) // another test may have it for a moment
+  const env = { FERRY_CONSOLE: 'on', FERRY_CONSOLE_TOKEN: 'operate-12345678901234567890' }
+  await using worker = cli.ferryStart('worker --json', env)
+  await worker.printed('"schedules"')
+  const [ready] = jsonLines(worker.output)
+  expect(ready?.http).not.toContain(':3377')
+  expect((await ask(`${ready?.http}/livez`)).status).toBe(200)
+  expect(worker.output.stderr).toContain(
+    `Port 3377 is taken, so HTTP is at ${ready?.http}. Set FERRY_HTTP_PORT to choose a port.\n`,
+  )
+
+  await using free = cli.ferryStart('worker --json', { ...env, FERRY_HTTP_PORT: '0' })
+  await free.printed('"schedules"')
+  expect(free.output.stderr).not.toContain('taken')
 })
 
 test('a worker has the console if a setting says so, with the token of the setting', async () => {
