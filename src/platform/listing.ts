@@ -42,7 +42,7 @@ export type KnownRow<Row> = {
   readonly digest: string
   /** What `find` returned. */
   readonly known: number
-  /** Parses it anyway. */
+  /** Parses it anyway. Not any more once the next step was asked for. */
   read(): ReadRow<Row>
 }
 
