@@ -45,7 +45,7 @@ test('a command that fails, that nothing fills, or that needs Docker and is not 
   const inline = (text: string) => reader.type({ kind: 'inline', text })
   await expect(inline('ferry runs lists')).rejects.toThrow('ferry runs lists')
   await expect(inline('ferry runs show WHICH')).rejects.toThrow('placeholders')
-  await expect(inline('ferry imports cancel 7')).rejects.toThrow('cancel 7 --yes: expected { code: 2')
+  await expect(inline('ferry imports cancel 7')).rejects.toThrow(/cancel 7 --yes\n.*: expected \{ code: 2/s)
   const block = reader.type({ kind: 'block', text: 'true\ndocker compose down\ntrue\n' })
   await expect(block).rejects.toThrow(`code: ${NOT_IN_TABLE}`)
 })

@@ -38,7 +38,7 @@ export type Reader = AsyncDisposable & {
 
 export async function openReader(): Promise<Reader> {
   await using opened = new AsyncDisposableStack()
-  const settings = { FERRY_IMPORT_LIMIT: '50/1s', FERRY_ARRIVAL_BOUND: '500ms', FERRY_REQUEST_TIMEOUT: '1s' }
+  const settings = { FERRY_IMPORT_LIMIT: '50/1s', FERRY_ARRIVAL_BOUND: '500ms' }
   const harness = opened.use(await openFerryHarness({ rules: 12, servers: 2 }, settings))
   const home = mkdtempSync(join(tmpdir(), 'ferry-reader-'))
   opened.defer(() => rmSync(home, { recursive: true, force: true }))
@@ -52,7 +52,10 @@ export async function openReader(): Promise<Reader> {
   async function runToEnd(text: string, place: Place): Promise<void> {
     const isPath = /^\S+\//.test(text) // so no stand-in is found for it
     const ended = await runShell((isPath && ELSEWHERE[text]?.instead) || text, place)
-    expect(ended, text).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/\berror\b/i) })
+    expect(ended, `${text}\n${ended.stdout}`).toMatchObject({
+      code: 0,
+      stderr: expect.not.stringMatching(/\berror\b/i),
+    })
   }
 
   /** Starts a line that runs until Ctrl-C, and waits until it is ready. */
