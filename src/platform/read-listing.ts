@@ -47,15 +47,12 @@ export async function* readListing<Row, Wire>(
     return { listing: NO_ROWS, around: await readWhole(chunks), damage: null }
   }
   const reader = new ListingReader(kind, find)
-  /** The last buffer of which a row may still keep a part. */
-  let kept: ArrayBufferLike | null = null
   yield BEGINS
   for await (const chunk of chunks) {
     const isWhole = reader.read(chunk)
     if (reader.isRestarted) yield BEGINS
     yield { kind: 'rows', rows: reader.rows }
-    if (!reader.letGo()) kept = chunk.buffer
-    else if (chunk.buffer !== kept) giveBack(chunk)
+    reader.letGo(chunk)
     if (!isWhole) break
   }
   return reader.end()
@@ -74,6 +71,8 @@ class ListingReader<Row, Wire> {
   #template: RowTemplate<Row>
   /** What the rows of the last chunk keep of it. */
   #texts: RowText[] = []
+  /** The buffers of earlier chunks of which rows keep parts. */
+  readonly #kept = new WeakSet<ArrayBufferLike>()
   #digests = createHash('sha256')
   #chunkDigests = ''
   #position = 0
@@ -100,11 +99,14 @@ class ListingReader<Row, Wire> {
     return isWhole
   }
 
-  /** Copies what the rows of the last chunk keep of it, if they are few. Returns whether they keep nothing of it any more. */
-  letGo(): boolean {
-    if (this.#texts.length > this.rows.length / 2) return false
+  /** Gives the memory of the last chunk back once its rows were taken, unless many of them keep a part of it; few get copies. */
+  letGo(chunk: Buffer): void {
+    if (this.#texts.length > this.rows.length / 2) {
+      this.#kept.add(chunk.buffer)
+      return
+    }
     for (const text of this.#texts) text.bytes = Buffer.from(text.bytes)
-    return true
+    if (!this.#kept.has(chunk.buffer)) giveBack(chunk)
   }
 
   end(): ScannedListing {
