@@ -1,5 +1,6 @@
-import stringWidth from 'string-width'
-import wrapAnsi from 'wrap-ansi'
+import { createRequire } from 'node:module'
+import type stringWidth from 'string-width'
+import type wrapAnsi from 'wrap-ansi'
 
 /*
  * Fits a table into a narrow terminal: the widest columns become narrower, and their text is wrapped between words. Columns
@@ -11,11 +12,23 @@ const BETWEEN_COLUMNS = 2
 /** A longer word is broken, such as a path or a document without a space. */
 const MAX_WORD = 40
 
+const require = createRequire(import.meta.url)
+
+/** Each of these takes one column. */
+const ASCII = /^[ -~]*$/
+
+/** The columns that a text takes. The package is loaded only for other texts: that takes 30 ms. */
+function widthOf(text: string): number {
+  if (ASCII.test(text)) return text.length
+  const { default: measure }: { default: typeof stringWidth } = require('string-width')
+  return measure(text)
+}
+
 /** Returns the width of each column, so that the lines of cells fit into `columns` if that is possible. */
 export function fittingWidths(lines: readonly (readonly string[])[], columns: number): readonly number[] {
-  const widths = widest(lines, stringWidth)
+  const widths = widest(lines, widthOf)
   const least = widest(lines, text =>
-    Math.max(...text.split(' ').map(word => Math.min(stringWidth(word), MAX_WORD))),
+    Math.max(...text.split(' ').map(word => Math.min(widthOf(word), MAX_WORD))),
   )
   let excess = tableWidth(lines) - columns
   while (excess > 0) {
@@ -29,13 +42,15 @@ export function fittingWidths(lines: readonly (readonly string[])[], columns: nu
 
 /** Returns the width of a table of these lines of cells. */
 export function tableWidth(lines: readonly (readonly string[])[]): number {
-  const widths = widest(lines, stringWidth)
+  const widths = widest(lines, widthOf)
   return sum(widths) + BETWEEN_COLUMNS * (widths.length - 1)
 }
 
 /** Returns the text in lines not wider than `width`, broken between words where possible. */
 export function wrapped(text: string, width: number): string[] {
-  return wrapAnsi(text, width, { hard: true }).split('\n')
+  if (text.length <= width && ASCII.test(text) && text === text.trim()) return [text]
+  const { default: wrap }: { default: typeof wrapAnsi } = require('wrap-ansi')
+  return wrap(text, width, { hard: true }).split('\n')
 }
 
 function widest(lines: readonly (readonly string[])[], measure: (text: string) => number): number[] {
