@@ -212,6 +212,25 @@ test.for([
   },
 )
 
+test.for([
+  ['suppress', (n: number) => `u${n}@example.com\n`],
+  ['components', (n: number) => `old${n},new${n}\n`],
+] as const)(
+  'the file of --%s that grows while it is read is refused, and nothing stays',
+  async ([option, lineOf]) => {
+    const path = await harness.file('email\nada@example.com\n')
+    const grows = await harness.file(Array.from({ length: 100_000 }, (_, n) => lineOf(n)).join(''))
+    const options = { ...OPTIONS, [option]: grows }
+    let lines = 100_000
+    const growing = setInterval(() => appendFileSync(grows, lineOf(lines++)), 1)
+
+    await expect(
+      stageImport(harness.store, path, options, { signal: NEVER }).finally(() => clearInterval(growing)),
+    ).rejects.toThrow(`${grows} was changed while it was read`)
+    expect(await harness.query('select from ferry.imports')).toEqual([])
+  },
+)
+
 test('a signal to stop ends staging, and nothing stays', async () => {
   const path = await harness.file(`email\n${'ada@example.com\n'.repeat(50_000)}`)
   const stop = new AbortController()
