@@ -73,3 +73,17 @@ test.skipIf(!canOpenTerminal)(
     expect([confirmed.code, subscribed(cli)]).toEqual([0, 3])
   },
 )
+
+test.skipIf(!canOpenTerminal)(
+  'an import that was left to the workers goes on after Ctrl-C, which is no failure',
+  async () => {
+    await using cli = await open()
+    const left = await inTerminal(['import', people(3), ...PAGE.split(' '), '--yes'], cli.env, {
+      once: '0 of 3 rows',
+      input: '\u0003',
+    })
+    expect(left.shown).toContain('import 1 continues. `ferry imports watch 1` shows its progress again.')
+    expect(left.code).toBe(0)
+    expect(await cli.query('select status from ferry.imports')).toEqual([{ status: 'queued' }])
+  },
+)
